@@ -1,0 +1,2 @@
+//! The Squall binary.
+fn main() {}
