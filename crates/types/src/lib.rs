@@ -1,1 +1,22 @@
-//! squall-types
+//! MySQL types, values, decimals, temporal values, collations and conversions.
+//!
+//! Everything above this crate speaks of columns as [`SqlType`] and of single values as [`Value`]. The crate knows
+//! nothing of tables, packets, Arrow arrays or sessions.
+//!
+//! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`].
+
+pub mod collation;
+pub mod decimal;
+pub mod error;
+pub mod sql_mode;
+pub mod sql_type;
+pub mod temporal;
+pub mod value;
+
+pub use collation::{Charset, CollationId};
+pub use decimal::Decimal;
+pub use error::{ErrorCode, Level, SqlError, SqlResult, Warning};
+pub use sql_mode::SqlMode;
+pub use sql_type::{IntWidth, SqlType, StringKind, TextSize};
+pub use temporal::{Date, DateTime, Time};
+pub use value::Value;

@@ -1,0 +1,383 @@
+//! MySQL error codes: one table of code, SQLSTATE and message template, and the error value every crate returns.
+
+use std::fmt;
+
+/// What a fallible SQL operation returns.
+pub type SqlResult<T> = Result<T, SqlError>;
+
+/// An error as a client sees it: MySQL's code, SQLSTATE and finished message text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlError {
+    /// MySQL's error number, for example 1064.
+    pub code: u16,
+    /// The five-character SQLSTATE.
+    pub sqlstate: [u8; 5],
+    /// The finished message.
+    pub message: String,
+}
+
+impl SqlError {
+    /// Builds the error of `code` with its template's `%s` places filled by `args` in turn.
+    pub fn new(code: ErrorCode, args: &[&dyn fmt::Display]) -> Self {
+        let template = code.template();
+        let mut message = String::with_capacity(template.len() + 16 * args.len());
+        let mut args = args.iter();
+        let mut rest = template;
+        while let Some(at) = rest.find("%s") {
+            message.push_str(&rest[..at]);
+            if let Some(arg) = args.next() {
+                use fmt::Write as _;
+                // Writing to a String cannot fail.
+                let _ = write!(message, "{arg}");
+            }
+            rest = &rest[at + 2..];
+        }
+        message.push_str(rest);
+        Self { code: code.number(), sqlstate: code.sqlstate(), message }
+    }
+
+    /// "This version of MySQL doesn't yet support '…'" (1235): for whatever is parsed but not built.
+    pub fn unsupported(what: impl fmt::Display) -> Self {
+        Self::new(ErrorCode::NotSupportedYet, &[&what])
+    }
+
+    /// An error that should not happen (1105): a broken invariant reported to the client instead of a panic.
+    pub fn internal(what: impl fmt::Display) -> Self {
+        Self::new(ErrorCode::UnknownError, &[&what])
+    }
+
+    /// The error with its own text in place of the template's.
+    pub fn with_message(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code: code.number(), sqlstate: code.sqlstate(), message: message.into() }
+    }
+
+    /// Whether this is the error of `code`.
+    pub fn is(&self, code: ErrorCode) -> bool {
+        self.code == code.number()
+    }
+
+    /// The SQLSTATE as text.
+    pub fn sqlstate_str(&self) -> &str {
+        std::str::from_utf8(&self.sqlstate).unwrap_or("HY000")
+    }
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ERROR {} ({}): {}", self.code, self.sqlstate_str(), self.message)
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+/// How grave an entry of `SHOW WARNINGS` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// `Note`: information, not shown with `sql_notes = 0`.
+    Note,
+    /// `Warning`.
+    Warning,
+    /// `Error`.
+    Error,
+}
+
+/// One row of `SHOW WARNINGS`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Its level.
+    pub level: Level,
+    /// Code and text.
+    pub error: SqlError,
+}
+
+macro_rules! error_codes {
+    ($($name:ident = $number:literal, $state:literal, $template:literal;)*) => {
+        /// The MySQL errors Squall raises. The doc of each is its message template.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum ErrorCode { $(#[doc = $template] $name,)* }
+        impl ErrorCode {
+            /// MySQL's number.
+            pub fn number(self) -> u16 { match self { $(Self::$name => $number,)* } }
+            /// MySQL's SQLSTATE.
+            pub fn sqlstate(self) -> [u8; 5] { match self { $(Self::$name => *$state,)* } }
+            /// The message with `%s` for each argument.
+            pub fn template(self) -> &'static str { match self { $(Self::$name => $template,)* } }
+            /// Every code, for the reference page and for `perror`-like look-ups.
+            pub const ALL: &'static [ErrorCode] = &[$(Self::$name,)*];
+        }
+    };
+}
+
+error_codes! {
+    DbCreateExists = 1007, b"HY000", "Can't create database '%s'; database exists";
+    DbDropExists = 1008, b"HY000", "Can't drop database '%s'; database doesn't exist";
+    CantReadDirectory = 1018, b"HY000", "Can't read dir of '%s' (errno: %s)";
+    RecordChanged = 1020, b"HY000", "Record has changed since last read in table '%s'";
+    DiskFull = 1021, b"HY000", "Disk full (%s); waiting for someone to free some space...";
+    DuplicateKeyName0 = 1022, b"23000", "Can't write; duplicate key in table '%s'";
+    FileNotFound = 1017, b"HY000", "Can't find file: '%s' (errno: %s)";
+    OutOfMemory = 1037, b"HY001", "Out of memory; restart server and try again (needed %s bytes)";
+    OutOfSortMemory = 1038, b"HY001", "Out of sort memory, consider increasing server sort buffer size";
+    TooManyConnections = 1040, b"08004", "Too many connections";
+    OutOfResources = 1041, b"HY000", "Out of memory; check if mysqld or some other process uses all available memory; if not, you may have to use 'ulimit' to allow mysqld to use more memory or you can add more swap space";
+    HandshakeError = 1043, b"08S01", "Bad handshake";
+    DbAccessDenied = 1044, b"42000", "Access denied for user '%s'@'%s' to database '%s'";
+    AccessDenied = 1045, b"28000", "Access denied for user '%s'@'%s' (using password: %s)";
+    NoDatabase = 1046, b"3D000", "No database selected";
+    UnknownCommand = 1047, b"08S01", "Unknown command";
+    BadNull = 1048, b"23000", "Column '%s' cannot be null";
+    BadDatabase = 1049, b"42000", "Unknown database '%s'";
+    TableExists = 1050, b"42S01", "Table '%s' already exists";
+    BadTable = 1051, b"42S02", "Unknown table '%s'";
+    NonUniqueColumn = 1052, b"23000", "Column '%s' in %s is ambiguous";
+    ServerShutdown = 1053, b"08S01", "Server shutdown in progress";
+    BadField = 1054, b"42S22", "Unknown column '%s' in '%s'";
+    WrongFieldWithGroup = 1055, b"42000", "Expression #%s of %s is not in GROUP BY clause and contains nonaggregated column '%s' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by";
+    WrongGroupField = 1056, b"42000", "Can't group on '%s'";
+    WrongValueCount = 1058, b"21S01", "Column count doesn't match value count";
+    TooLongIdent = 1059, b"42000", "Identifier name '%s' is too long";
+    DuplicateFieldName = 1060, b"42S21", "Duplicate column name '%s'";
+    DuplicateKeyName = 1061, b"42000", "Duplicate key name '%s'";
+    DuplicateEntry = 1062, b"23000", "Duplicate entry '%s' for key '%s'";
+    WrongFieldSpec = 1063, b"42000", "Incorrect column specifier for column '%s'";
+    Parse = 1064, b"42000", "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near '%s' at line %s";
+    EmptyQuery = 1065, b"42000", "Query was empty";
+    NonUniqueTable = 1066, b"42000", "Not unique table/alias: '%s'";
+    InvalidDefault = 1067, b"42000", "Invalid default value for '%s'";
+    MultiplePrimaryKey = 1068, b"42000", "Multiple primary key defined";
+    TooManyKeys = 1069, b"42000", "Too many keys specified; max %s keys allowed";
+    TooManyKeyParts = 1070, b"42000", "Too many key parts specified; max %s parts allowed";
+    TooLongKey = 1071, b"42000", "Specified key was too long; max key length is %s bytes";
+    KeyColumnDoesNotExist = 1072, b"42000", "Key column '%s' doesn't exist in table";
+    BlobUsedAsKey = 1073, b"42000", "BLOB column '%s' can't be used in key specification with the used table type";
+    TooBigFieldLength = 1074, b"42000", "Column length too big for column '%s' (max = %s); use BLOB or TEXT instead";
+    WrongAutoKey = 1075, b"42000", "Incorrect table definition; there can be only one auto column and it must be defined as a key";
+    ForcingClose = 1080, b"08S01", "Forcing close of thread %s  user: '%s'";
+    NoSuchIndex = 1082, b"42S12", "Table '%s' has no index like the one used in CREATE INDEX; recreate the table";
+    WrongFieldTerminators = 1083, b"42000", "Field separator argument is not what is expected; check the manual";
+    BlobsAndNoTerminated = 1084, b"42000", "You can't use fixed rowlength with BLOBs; please use 'fields terminated by'";
+    FileExists = 1086, b"HY000", "File '%s' already exists";
+    WrongSubKey = 1089, b"HY000", "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the storage engine doesn't support unique prefix keys";
+    CantRemoveAllFields = 1090, b"42000", "You can't delete all columns with ALTER TABLE; use DROP TABLE instead";
+    CantDropFieldOrKey = 1091, b"42000", "Can't DROP '%s'; check that column/key exists";
+    UpdateTableUsed = 1093, b"HY000", "You can't specify target table '%s' for update in FROM clause";
+    NoSuchThread = 1094, b"HY000", "Unknown thread id: %s";
+    KillDenied = 1095, b"HY000", "You are not owner of thread %s";
+    NoTablesUsed = 1096, b"HY000", "No tables used";
+    TooBigSet = 1097, b"HY000", "Too many strings for column %s and SET";
+    TableNotLockedForWrite = 1099, b"HY000", "Table '%s' was locked with a READ lock and can't be updated";
+    TableNotLocked = 1100, b"HY000", "Table '%s' was not locked with LOCK TABLES";
+    BlobCantHaveDefault = 1101, b"42000", "BLOB, TEXT, GEOMETRY or JSON column '%s' can't have a default value";
+    WrongDatabaseName = 1102, b"42000", "Incorrect database name '%s'";
+    WrongTableName = 1103, b"42000", "Incorrect table name '%s'";
+    TooBigSelect = 1104, b"42000", "The SELECT would examine more than MAX_JOIN_SIZE rows; check your WHERE and use SET SQL_BIG_SELECTS=1 or SET MAX_JOIN_SIZE=# if the SELECT is okay";
+    UnknownError = 1105, b"HY000", "%s";
+    UnknownProcedure = 1106, b"42000", "Unknown procedure '%s'";
+    WrongParamCountToProcedure = 1107, b"42000", "Incorrect parameter count to procedure '%s'";
+    UnknownTable = 1109, b"42S02", "Unknown table '%s' in %s";
+    FieldSpecifiedTwice = 1110, b"42000", "Column '%s' specified twice";
+    InvalidGroupFuncUse = 1111, b"HY000", "Invalid use of group function";
+    TableMustHaveColumns = 1113, b"42000", "A table must have at least 1 column";
+    UnknownCharacterSet = 1115, b"42000", "Unknown character set: '%s'";
+    TooManyTables = 1116, b"HY000", "Too many tables; MySQL can only use %s tables in a join";
+    TooManyFields = 1117, b"HY000", "Too many columns";
+    TooBigRowSize = 1118, b"42000", "Row size too large. The maximum row size for the used table type, not counting BLOBs, is %s. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
+    StackOverrun = 1119, b"HY000", "Thread stack overrun:  Used: %s of a %s stack.  Use 'mysqld --thread_stack=#' to specify a bigger stack if needed";
+    HostNotPrivileged = 1130, b"HY000", "Host '%s' is not allowed to connect to this MySQL server";
+    PasswordNoMatch = 1133, b"42000", "Can't find any matching row in the user table";
+    WrongValueCountOnRow = 1136, b"21S01", "Column count doesn't match value count at row %s";
+    InvalidUseOfNull = 1138, b"22004", "Invalid use of NULL value";
+    RegexpError = 1139, b"42000", "Got error '%s' from regexp";
+    MixOfGroupFuncAndFields = 1140, b"42000", "In aggregated query without GROUP BY, expression #%s of %s contains nonaggregated column '%s'; this is incompatible with sql_mode=only_full_group_by";
+    NonexistingGrant = 1141, b"42000", "There is no such grant defined for user '%s' on host '%s'";
+    TableAccessDenied = 1142, b"42000", "%s command denied to user '%s'@'%s' for table '%s'";
+    ColumnAccessDenied = 1143, b"42000", "%s command denied to user '%s'@'%s' for column '%s' in table '%s'";
+    IllegalGrantForTable = 1144, b"42000", "Illegal GRANT/REVOKE command; please consult the manual to see which privileges can be used";
+    NoSuchTable = 1146, b"42S02", "Table '%s.%s' doesn't exist";
+    NonexistingTableGrant = 1147, b"42000", "There is no such grant defined for user '%s' on host '%s' on table '%s'";
+    SyntaxError = 1149, b"42000", "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use";
+    PacketTooLarge = 1153, b"08S01", "Got a packet bigger than 'max_allowed_packet' bytes";
+    PacketsOutOfOrder = 1156, b"08S01", "Got packets out of order";
+    ResultTooLong = 1162, b"42000", "Result string is longer than 'max_allowed_packet' bytes";
+    WrongColumnName = 1166, b"42000", "Incorrect column name '%s'";
+    WrongKeyColumn = 1167, b"42000", "The used storage engine can't index column '%s'";
+    DuplicateUnique = 1169, b"23000", "Can't write, because of unique constraint, to table '%s'";
+    BlobKeyWithoutLength = 1170, b"42000", "BLOB/TEXT column '%s' used in key specification without a key length";
+    PrimaryCantHaveNull = 1171, b"42000", "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead";
+    TooManyRows = 1172, b"42000", "Result consisted of more than one row";
+    RequiresPrimaryKey = 1173, b"42000", "This table type requires a primary key";
+    UpdateWithoutKeyInSafeMode = 1175, b"HY000", "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column.";
+    KeyDoesNotExist = 1176, b"42000", "Key '%s' doesn't exist in table '%s'";
+    CheckNoSuchTable = 1177, b"42000", "Can't open table";
+    ErrorDuringCommit = 1180, b"HY000", "Got error %s during COMMIT";
+    UnknownSystemVariable = 1193, b"HY000", "Unknown system variable '%s'";
+    CantChangeTxCharacteristics = 1568, b"25001", "Transaction characteristics can't be changed while a transaction is in progress";
+    LockWaitTimeout = 1205, b"HY000", "Lock wait timeout exceeded; try restarting transaction";
+    ReadOnlyTransaction = 1792, b"25006", "Cannot execute statement in a READ ONLY transaction.";
+    WrongArguments = 1210, b"HY000", "Incorrect arguments to %s";
+    Deadlock = 1213, b"40001", "Deadlock found when trying to get lock; try restarting transaction";
+    CannotAddForeign = 1215, b"HY000", "Cannot add foreign key constraint";
+    NoReferencedRow = 1216, b"23000", "Cannot add or update a child row: a foreign key constraint fails";
+    RowIsReferenced = 1217, b"23000", "Cannot delete or update a parent row: a foreign key constraint fails";
+    WrongUsage = 1221, b"HY000", "Incorrect usage of %s and %s";
+    WrongNumberOfColumnsInSelect = 1222, b"21000", "The used SELECT statements have a different number of columns";
+    CantUpdateWithReadLock = 1223, b"HY000", "Can't execute the query because you have a conflicting read lock";
+    DuplicateArgument = 1225, b"HY000", "Option '%s' used twice in statement";
+    SpecificAccessDenied = 1227, b"42000", "Access denied; you need (at least one of) the %s privilege(s) for this operation";
+    LocalVariable = 1228, b"HY000", "Variable '%s' is a SESSION variable and can't be used with SET GLOBAL";
+    GlobalVariable = 1229, b"HY000", "Variable '%s' is a GLOBAL variable and should be set with SET GLOBAL";
+    NoDefault = 1230, b"42000", "Variable '%s' doesn't have a default value";
+    WrongValueForVar = 1231, b"42000", "Variable '%s' can't be set to the value of '%s'";
+    WrongTypeForVar = 1232, b"42000", "Incorrect argument type to variable '%s'";
+    VarCantBeRead = 1233, b"HY000", "Variable '%s' can only be set, not read";
+    CantUseOptionHere = 1234, b"42000", "Incorrect usage/placement of '%s'";
+    NotSupportedYet = 1235, b"42000", "This version of MySQL doesn't yet support '%s'";
+    IncorrectGlobalLocalVar = 1238, b"HY000", "Variable '%s' is a %s variable";
+    WrongForeignKeyDef = 1239, b"42000", "Incorrect foreign key definition for '%s': %s";
+    OperandColumns = 1241, b"21000", "Operand should contain %s column(s)";
+    SubqueryReturnsMoreRows = 1242, b"21000", "Subquery returns more than 1 row";
+    UnknownStatementHandler = 1243, b"HY000", "Unknown prepared statement handler (%s) given to %s";
+    IllegalReference = 1247, b"42S22", "Reference '%s' not supported (%s)";
+    DerivedMustHaveAlias = 1248, b"42000", "Every derived table must have its own alias";
+    TableNotAllowedHere = 1250, b"42000", "Table '%s' from one of the SELECTs cannot be used in %s";
+    SpatialCantHaveNull = 1252, b"42000", "All parts of a SPATIAL index must be NOT NULL";
+    CollationCharsetMismatch = 1253, b"42000", "COLLATION '%s' is not valid for CHARACTER SET '%s'";
+    WarnTooFewRecords = 1261, b"01000", "Row %s doesn't contain data for all columns";
+    WarnTooManyRecords = 1262, b"01000", "Row %s was truncated; it contained more data than there were input columns";
+    WarnNullToNotNull = 1263, b"22004", "Column set to default value; NULL supplied to NOT NULL column '%s' at row %s";
+    DataOutOfRange = 1264, b"22003", "Out of range value for column '%s' at row %s";
+    DataTruncated = 1265, b"01000", "Data truncated for column '%s' at row %s";
+    CantAggregateCollations = 1267, b"HY000", "Illegal mix of collations (%s,%s) and (%s,%s) for operation '%s'";
+    CantAggregate3Collations = 1270, b"HY000", "Illegal mix of collations (%s,%s), (%s,%s), (%s,%s) for operation '%s'";
+    CantAggregateNCollations = 1271, b"HY000", "Illegal mix of collations for operation '%s'";
+    VariableIsNotStruct = 1272, b"HY000", "Variable '%s' is not a variable component (can't be used as XXXX.variable_name)";
+    UnknownCollation = 1273, b"HY000", "Unknown collation: '%s'";
+    WarnFieldResolved = 1276, b"HY000", "Field or reference '%s%s%s%s%s' of SELECT #%s was resolved in SELECT #%s";
+    WrongNameForIndex = 1280, b"42000", "Incorrect index name '%s'";
+    WrongNameForCatalog = 1281, b"42000", "Incorrect catalog name '%s'";
+    BadFulltextColumn = 1283, b"HY000", "Column '%s' cannot be part of FULLTEXT index";
+    UnknownStorageEngine = 1286, b"42000", "Unknown storage engine '%s'";
+    WarnDeprecatedSyntax = 1287, b"HY000", "'%s' is deprecated and will be removed in a future release. Please use %s instead";
+    NonUpdatableTable = 1288, b"HY000", "The target table %s of the %s is not updatable";
+    FeatureDisabled = 1289, b"HY000", "The '%s' feature is disabled; you need MySQL built with '%s' to have it working";
+    OptionPreventsStatement = 1290, b"HY000", "The MySQL server is running with the %s option so it cannot execute this statement";
+    DuplicatedValueInType = 1291, b"HY000", "Column '%s' has duplicated value '%s' in %s";
+    TruncatedWrongValue = 1292, b"22007", "Truncated incorrect %s value: '%s'";
+    IncorrectWrongValue = 1292, b"22007", "Incorrect %s value: '%s'";
+    InvalidOnUpdate = 1294, b"HY000", "Invalid ON UPDATE clause for '%s' column";
+    UnsupportedPs = 1295, b"HY000", "This command is not supported in the prepared statement protocol yet";
+    UnknownTimeZone = 1298, b"HY000", "Unknown or incorrect time zone: '%s'";
+    WarnInvalidTimestamp = 1299, b"HY000", "Invalid TIMESTAMP value in column '%s' at row %s";
+    InvalidCharacterString = 1300, b"HY000", "Invalid %s character string: '%s'";
+    WarnAllowedPacketOverflowed = 1301, b"HY000", "Result of %s() was larger than max_allowed_packet (%s) - truncated";
+    SpAlreadyExists = 1304, b"42000", "%s %s already exists";
+    SpDoesNotExist = 1305, b"42000", "%s %s does not exist";
+    SpBadSelect = 1312, b"0A000", "PROCEDURE %s can't return a result set in the given context";
+    QueryInterrupted = 1317, b"70100", "Query execution was interrupted";
+    SpWrongNoOfArgs = 1318, b"42000", "Incorrect number of arguments for %s %s; expected %s, got %s";
+    SpNoUseDb = 1323, b"42000", "USE is not allowed in a stored procedure";
+    ViewSelectVariable = 1351, b"HY000", "View's SELECT contains a variable or parameter";
+    ViewSelectTmpTable = 1352, b"HY000", "View's SELECT refers to a temporary table '%s'";
+    ViewWrongList = 1353, b"HY000", "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts";
+    ViewInvalid = 1356, b"HY000", "View '%s.%s' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them";
+    WrongObject = 1347, b"HY000", "'%s.%s' is not %s";
+    NonupdateableColumn = 1348, b"HY000", "Column '%s' is not updatable";
+    TruncatedWrongValueForField = 1366, b"HY000", "Incorrect %s value: '%s' for column '%s' at row %s";
+    NoDefaultForField = 1364, b"HY000", "Field '%s' doesn't have a default value";
+    DivisionByZero = 1365, b"22012", "Division by 0";
+    IllegalValueForType = 1367, b"22007", "Illegal %s '%s' value found during parsing";
+    ViewCheckFailed = 1369, b"HY000", "CHECK OPTION failed '%s.%s'";
+    ProcAccessDenied = 1370, b"42000", "%s command denied to user '%s'@'%s' for routine '%s'";
+    XaerNota = 1397, b"XAE04", "XAER_NOTA: Unknown XID";
+    XaerInval = 1398, b"XAE05", "XAER_INVAL: Invalid arguments (or unsupported command)";
+    XaerRmfail = 1399, b"XAE07", "XAER_RMFAIL: The command cannot be executed when global transaction is in the  %s state";
+    XaerOutside = 1400, b"XAE09", "XAER_OUTSIDE: Some work is done outside global transaction";
+    XaerDupid = 1440, b"XAE08", "XAER_DUPID: The XID already exists";
+    CannotUser = 1396, b"HY000", "Operation %s failed for %s";
+    DataTooLong = 1406, b"22001", "Data too long for column '%s' at row %s";
+    CommitNotAllowedInSfOrTrg = 1422, b"HY000", "Explicit or implicit commit is not allowed in stored function or trigger.";
+    TooBigScale = 1425, b"42000", "Too big scale %s specified for column '%s'. Maximum is %s.";
+    TooBigPrecision = 1426, b"42000", "Too-big precision %s specified for '%s'. Maximum is %s.";
+    MBiggerThanD = 1427, b"42000", "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%s').";
+    TooBigDisplayWidth = 1439, b"42000", "Display width out of range for column '%s' (max = %s)";
+    DatetimeFunctionOverflow = 1441, b"22008", "Datetime function: %s field overflow";
+    ViewRecursive = 1462, b"HY000", "`%s`.`%s` contains view recursion";
+    NoSuchUser = 1449, b"HY000", "The user specified as a definer ('%s'@'%s') does not exist";
+    RowIsReferenced2 = 1451, b"23000", "Cannot delete or update a parent row: a foreign key constraint fails (%s)";
+    NoReferencedRow2 = 1452, b"23000", "Cannot add or update a child row: a foreign key constraint fails (%s)";
+    WrongStringLength = 1470, b"HY000", "String '%s' is too long for %s (should be no longer than %s)";
+    NonInsertableTable = 1471, b"HY000", "The target table %s of the %s is not insertable-into";
+    TooManyPartitions = 1499, b"HY000", "Too many partitions (including subpartitions) were defined";
+    WrongParamCountToNativeFct = 1582, b"42000", "Incorrect parameter count in the call to native function '%s'";
+    WrongParametersToNativeFct = 1583, b"42000", "Incorrect parameters in the call to native function '%s'";
+    WrongParametersToStoredFct = 1584, b"42000", "Incorrect parameters in the call to stored function %s";
+    DuplicateEntryWithKeyName = 1586, b"23000", "Duplicate entry '%s' for key '%s'";
+    UnknownLocale = 1649, b"HY000", "Unknown locale: '%s'";
+    WrongVariableAssignment = 1648, b"HY000", "Data for column '%s' too long";
+    SignalWarn = 1642, b"01000", "Unhandled user-defined warning condition";
+    SignalNotFound = 1643, b"02000", "Unhandled user-defined not found condition";
+    SignalException = 1644, b"45000", "Unhandled user-defined exception condition";
+    VariableNotSettableInTransaction = 1766, b"HY000", "The system variable %s cannot be set when there is an ongoing transaction.";
+    WarnCutValueGroupConcat = 1260, b"HY000", "Row %s was cut by GROUP_CONCAT()";
+    BadValueForGeneratedColumn = 3105, b"HY000", "The value specified for generated column '%s' in table '%s' is not allowed.";
+    UnsupportedActionOnGeneratedColumn = 3106, b"HY000", "'%s' is not supported for generated columns.";
+    DataOutOfRangeExpr = 1690, b"22003", "%s value is out of range in '%s'";
+    SavepointDoesNotExist = 1305, b"42000", "SAVEPOINT %s does not exist";
+    CantExecuteInReadOnly = 1836, b"HY000", "Running in read-only mode";
+    AlterOperationNotSupported = 1845, b"0A000", "%s is not supported for this operation. Try %s.";
+    AlterOperationNotSupportedReason = 1846, b"0A000", "%s is not supported. Reason: %s. Try %s.";
+    DupUnknownInIndex = 1859, b"23000", "Duplicate entry for key '%s'";
+    InvalidUserName = 3162, b"HY000", "Authorization ID %s does not exist.";
+    UserDoesNotExist = 3162, b"HY000", "Authorization ID '%s'@'%s' does not exist.";
+    InvalidJsonText = 3140, b"22032", "Invalid JSON text: \"%s\" at position %s in value for column '%s'.";
+    InvalidJsonTextInParam = 3141, b"22032", "Invalid JSON text in argument %s to function %s: \"%s\" at position %s.";
+    InvalidJsonPath = 3143, b"42000", "Invalid JSON path expression. The error is around character position %s.";
+    InvalidJsonCharset = 3144, b"22032", "Cannot create a JSON value from a string with CHARACTER SET '%s'.";
+    InvalidTypeForJson = 3146, b"22032", "Invalid data type for JSON data in argument %s to function %s; a JSON string or JSON type is required.";
+    InvalidCastToJson = 3147, b"22032", "Cannot CAST value to JSON.";
+    InvalidJsonPathWildcard = 3149, b"42000", "In this situation, path expressions may not contain the * and ** tokens or an array range.";
+    JsonUsedAsKey = 3152, b"42000", "JSON column '%s' supports indexing only via generated columns on a specified JSON path.";
+    JsonDocumentTooDeep = 3157, b"22032", "The JSON document exceeds the maximum depth.";
+    JsonDocumentNullKey = 3158, b"22032", "JSON documents may not contain NULL member names.";
+    QueryTimeout = 3024, b"HY000", "Query execution was interrupted, maximum statement execution time exceeded";
+    InvalidJsonValueForCast = 3156, b"22018", "Invalid JSON value for CAST to %s from column %s at row %s";
+    DefaultValueGenerated = 3770, b"HY000", "Default value expression of column '%s' contains a disallowed function: %s.";
+    CheckConstraintViolated = 3819, b"HY000", "Check constraint '%s' is violated.";
+    CheckConstraintNotFound = 3821, b"HY000", "Check constraint '%s' is not found in the table.";
+    CheckConstraintDuplicateName = 3822, b"HY000", "Duplicate check constraint name '%s'.";
+    ConstraintNotFound = 3940, b"HY000", "Constraint '%s' does not exist.";
+    WindowNoSuchName = 3579, b"HY000", "Window name '%s' is not defined.";
+    WindowInvalidUse = 3593, b"HY000", "You cannot use the window function '%s' in this context.'";
+    CteRecursionLimit = 3636, b"HY000", "Recursive query aborted after %s iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
+    CteRecursiveRequiresUnion = 3573, b"HY000", "Recursive Common Table Expression '%s' should contain a UNION";
+    CteRecursiveRequiresNonRecursiveFirst = 3574, b"HY000", "Recursive Common Table Expression '%s' should have one or more non-recursive query blocks followed by one or more recursive ones";
+    CteRecursiveForbidsAggregation = 3575, b"HY000", "Recursive Common Table Expression '%s' can contain neither aggregation nor window functions in recursive query block";
+    RegexpErrorIcu = 3696, b"HY000", "The regular expression contains an unclosed bracket expression. (%s)";
+    RegexpIllegalArgument = 3685, b"HY000", "Illegal argument to a regular expression.";
+    LockNowait = 3572, b"HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
+    IncorrectType = 3064, b"HY000", "Incorrect type for argument %s in function %s.";
+    ServerIsolationUnknown = 1105, b"HY000", "Unknown isolation level";
+    LocalInfileDisabled = 3948, b"42000", "Loading local data is disabled; this must be enabled on both the client and server sides";
+    FileNotReadable = 13, b"HY000", "Can't get stat of '%s' (OS errno %s)";
+    FileOpen = 29, b"HY000", "File '%s' not found (OS errno %s)";
+    ErrorOnWrite = 3, b"HY000", "Error writing file '%s' (OS errno %s)";
+    InvalidDefaultUtf8 = 3720, b"HY000", "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.";
+    MustChangePassword = 1820, b"HY000", "You must reset your password using ALTER USER statement before executing this statement.";
+    AccountLocked = 3118, b"HY000", "Access denied for user '%s'@'%s'. Account is locked.";
+    PluginNotLoaded = 1524, b"HY000", "Plugin '%s' is not loaded";
+    SecureTransportRequired = 3159, b"HY000", "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
+    SequenceRunOut = 4084, b"HY000", "Sequence '%s.%s' has run out";
+    UnknownSequence = 4091, b"42S02", "Unknown SEQUENCE: '%s'";
+    NotSequence = 4089, b"42S02", "'%s.%s' is not a SEQUENCE";
+    CorruptedRow = 1034, b"HY000", "Incorrect key file for table '%s'; try to repair it";
+    StorageEngineError = 1030, b"HY000", "Got error %s - '%s' from storage engine";
+    NoSuchKeyValue = 1032, b"HY000", "Can't find record in '%s'";
+    CapacityExceeded = 3170, b"HY000", "Memory capacity of %s bytes for '%s' exceeded. %s";
+    WarnDataTruncatedFunctionalIndex = 3751, b"01000", "Data truncated for functional index '%s' at row %s";
+    ColumnInGroupByNotUnique = 3761, b"HY000", "GROUPING function argument %s is not in GROUP BY clause";
+    AutoIncrementReadFailed = 1467, b"HY000", "Failed to read auto-increment value from storage engine";
+    DoesNotSupportSchemaChange = 1412, b"HY000", "Table definition has changed, please retry transaction";
+    UnknownPreparedStatement = 1243, b"HY000", "Unknown prepared statement handler (%s) given to EXECUTE";
+    WrongPsArguments = 1210, b"HY000", "Incorrect arguments to EXECUTE";
+    MaxPreparedStatements = 1461, b"42000", "Can't create more than max_prepared_stmt_count statements (current value: %s)";
+}
