@@ -1,1 +1,21 @@
-//! squall-catalog
+//! Databases, tables, views, users and privileges as immutable snapshots.
+//!
+//! A [`Catalog`] is a value: readers hold an `Arc` of one and never wait; DDL builds the next one from it and publishes
+//! it (see [`CatalogCell`]). This crate knows what objects *are*. It must not know how they are stored, parsed or run.
+
+pub mod cell;
+pub mod ids;
+pub mod name;
+pub mod snapshot;
+pub mod table;
+pub mod view;
+
+pub use cell::CatalogCell;
+pub use ids::{ColumnId, DatabaseId, IndexId, TableId};
+pub use name::NameKey;
+pub use snapshot::{Catalog, Database, TableEntry};
+pub use table::{
+    ColumnDef, ColumnDefault, ConstraintCheck, ForeignKey, GeneratedKind, IndexDef, IndexPart, ReferentialAction,
+    TableDef,
+};
+pub use view::ViewDef;

@@ -1,0 +1,199 @@
+//! What a table is: columns, keys, constraints and options.
+
+use crate::ids::{ColumnId, IndexId, TableId};
+use crate::name::eq_ignore_case;
+use squall_types::{CollationId, SqlType, Value};
+
+/// A base table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableDef {
+    /// Its id for life.
+    pub id: TableId,
+    /// Its name as given.
+    pub name: String,
+    /// Counts every change of the definition; plans and open cursors check it.
+    pub version: u64,
+    /// Columns in the order of `SELECT *` (invisible ones included).
+    pub columns: Vec<ColumnDef>,
+    /// Keys, primary first if there is one, then in the order of their creation.
+    pub indexes: Vec<IndexDef>,
+    /// CHECK constraints.
+    pub checks: Vec<ConstraintCheck>,
+    /// FOREIGN KEY constraints.
+    pub foreign_keys: Vec<ForeignKey>,
+    /// Default collation of its string columns.
+    pub collation: CollationId,
+    /// COMMENT.
+    pub comment: String,
+    /// The engine name shown to users (`InnoDB` for row tables).
+    pub engine: String,
+    /// First AUTO_INCREMENT value asked for at creation or by ALTER; the counter itself is the store's.
+    pub auto_increment_start: u64,
+    /// Other table options as they are shown again: `(name, value)`, for example `("ROW_FORMAT", "DYNAMIC")`.
+    pub options: Vec<(String, String)>,
+    /// The next free [`ColumnId`].
+    pub next_column_id: u32,
+    /// The next free [`IndexId`].
+    pub next_index_id: u32,
+    /// Creation time, microseconds since 1970 UTC.
+    pub created_micros: i64,
+    /// Whether the table is a session's TEMPORARY table.
+    pub temporary: bool,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnDef {
+    /// Its id within the table, for life.
+    pub id: ColumnId,
+    /// Its name as given.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// Whether NULL is allowed.
+    pub nullable: bool,
+    /// What INSERT stores when no value is given.
+    pub default: ColumnDefault,
+    /// ON UPDATE CURRENT_TIMESTAMP.
+    pub on_update_now: bool,
+    /// AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// Generated columns: the expression's SQL text and whether it is stored.
+    pub generated: Option<GeneratedKind>,
+    /// INVISIBLE.
+    pub invisible: bool,
+    /// COMMENT.
+    pub comment: String,
+    /// For a column added to a table that had rows: the value older rows have. Rows written before the column was
+    /// added do not hold it; the row codec answers this instead.
+    pub value_for_older_rows: Value,
+}
+
+/// DEFAULT of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnDefault {
+    /// No DEFAULT clause: NULL for nullable columns, otherwise an error in strict mode and the type's zero value else.
+    None,
+    /// A constant, already converted to the column's type (NULL included).
+    Literal(Value),
+    /// CURRENT_TIMESTAMP(fsp).
+    Now,
+    /// An expression's SQL text.
+    Expression(String),
+}
+
+/// A generated column's expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GeneratedKind {
+    /// SQL text of the expression.
+    pub expression: String,
+    /// STORED; otherwise VIRTUAL.
+    pub stored: bool,
+}
+
+/// A key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexDef {
+    /// Its id within the table.
+    pub id: IndexId,
+    /// Its name; `PRIMARY` for the primary key.
+    pub name: String,
+    /// The parts in order.
+    pub parts: Vec<IndexPart>,
+    /// UNIQUE or PRIMARY.
+    pub unique: bool,
+    /// PRIMARY KEY.
+    pub primary: bool,
+    /// INVISIBLE: kept up to date, not used by the planner.
+    pub invisible: bool,
+    /// COMMENT.
+    pub comment: String,
+    /// `BTREE`, `HASH` (shown as given, built as BTREE), `FULLTEXT`, `SPATIAL`.
+    pub kind: String,
+}
+
+/// One part of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexPart {
+    /// The column.
+    pub column: ColumnId,
+    /// Prefix length in characters (bytes for binary strings).
+    pub prefix: Option<u32>,
+    /// DESC.
+    pub descending: bool,
+}
+
+/// A CHECK constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConstraintCheck {
+    /// Its name.
+    pub name: String,
+    /// SQL text of the condition.
+    pub expression: String,
+    /// ENFORCED.
+    pub enforced: bool,
+}
+
+/// A FOREIGN KEY constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForeignKey {
+    /// Its name.
+    pub name: String,
+    /// Referencing columns of this table.
+    pub columns: Vec<ColumnId>,
+    /// Referenced database.
+    pub parent_database: String,
+    /// Referenced table.
+    pub parent_table: String,
+    /// Referenced columns, by name as they may not exist yet with `foreign_key_checks = 0`.
+    pub parent_columns: Vec<String>,
+    /// ON DELETE.
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE.
+    pub on_update: ReferentialAction,
+}
+
+/// What happens to child rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferentialAction {
+    /// RESTRICT (also the default, NO ACTION).
+    Restrict,
+    /// NO ACTION as written.
+    NoAction,
+    /// CASCADE.
+    Cascade,
+    /// SET NULL.
+    SetNull,
+}
+
+impl TableDef {
+    /// Ordinal and definition of the column of that name.
+    pub fn column(&self, name: &str) -> Option<(usize, &ColumnDef)> {
+        self.columns.iter().enumerate().find(|(_, column)| eq_ignore_case(&column.name, name))
+    }
+
+    /// Ordinal of the column with that id.
+    pub fn ordinal(&self, id: ColumnId) -> Option<usize> {
+        self.columns.iter().position(|column| column.id == id)
+    }
+
+    /// The index of that name.
+    pub fn index(&self, name: &str) -> Option<&IndexDef> {
+        self.indexes.iter().find(|index| eq_ignore_case(&index.name, name))
+    }
+
+    /// The primary key.
+    pub fn primary_key(&self) -> Option<&IndexDef> {
+        self.indexes.first().filter(|index| index.primary)
+    }
+
+    /// Ordinals of an index's columns.
+    pub fn index_ordinals(&self, index: &IndexDef) -> Vec<usize> {
+        index.parts.iter().filter_map(|part| self.ordinal(part.column)).collect()
+    }
+
+    /// The AUTO_INCREMENT column's ordinal.
+    pub fn auto_increment_ordinal(&self) -> Option<usize> {
+        self.columns.iter().position(|column| column.auto_increment)
+    }
+}
