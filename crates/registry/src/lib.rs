@@ -1,1 +1,13 @@
-//! squall-registry
+//! The one place where functions, system variables, virtual tables and modules are declared.
+//!
+//! The core knows no function or module by name: the binary builds a [`Registry`] from the lists that the crates
+//! offer, and the planner and the session look names up in it.
+
+pub mod context;
+pub mod function;
+
+pub use context::{Diagnostics, KillState, StatementContext};
+pub use function::{
+    AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, Registry,
+    ScalarFunction, ScalarKernel, Volatility,
+};

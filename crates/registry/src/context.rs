@@ -1,0 +1,145 @@
+//! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
+
+use parking_lot::Mutex;
+use squall_catalog::NameKey;
+use squall_types::{CollationId, Level, SqlError, SqlMode, SqlType, Value, Warning};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// Settings and side effects of one statement. Shared by every operator and function of it, on any thread.
+#[derive(Debug)]
+pub struct StatementContext {
+    /// `sql_mode`.
+    pub sql_mode: SqlMode,
+    /// `time_zone` as set: `SYSTEM`, `+05:30` or a zone's name. Resolve it once with `squall_types::temporal`.
+    pub time_zone: Arc<str>,
+    /// Start of the statement, microseconds since 1970 UTC: what `NOW()` says (or `SET timestamp` said).
+    pub now_micros: i64,
+    /// `CONNECTION_ID()`.
+    pub connection_id: u64,
+    /// `USER()`: as the client gave it, with its host.
+    pub user: Arc<str>,
+    /// `CURRENT_USER()`: the account that matched.
+    pub current_user: Arc<str>,
+    /// `DATABASE()`.
+    pub database: Option<Arc<str>>,
+    /// `VERSION()`.
+    pub version: Arc<str>,
+    /// `collation_connection`: of literals and of numbers turned into strings.
+    pub collation: CollationId,
+    /// `max_allowed_packet`, bytes: the longest string a function may build.
+    pub max_allowed_packet: u64,
+    /// `group_concat_max_len`, bytes.
+    pub group_concat_max_len: u64,
+    /// `div_precision_increment`, digits.
+    pub div_precision_increment: u8,
+    /// `default_week_format`.
+    pub default_week_format: u8,
+    /// `cte_max_recursion_depth`.
+    pub cte_max_recursion_depth: u64,
+    /// Whether conversions in this statement that lose data are errors (a strict INSERT, UPDATE …) or warnings (SELECT).
+    pub strict_write: bool,
+    /// `FOUND_ROWS()`, `ROW_COUNT()` of the statement before.
+    pub found_rows: u64,
+    /// See `found_rows`.
+    pub row_count: i64,
+    /// `LAST_INSERT_ID()`; `LAST_INSERT_ID(expr)` writes it.
+    pub last_insert_id: AtomicU64,
+    /// Warnings and notes.
+    pub diagnostics: Diagnostics,
+    /// `@variables` of the session.
+    pub user_variables: Arc<Mutex<HashMap<NameKey, (Value, SqlType)>>>,
+    /// KILL and time-outs.
+    pub kill: Arc<KillState>,
+    /// State of `RAND()` without a seed.
+    pub random_state: AtomicU64,
+}
+
+/// The diagnostics area that functions and operators add warnings to.
+#[derive(Debug)]
+pub struct Diagnostics {
+    rows: Mutex<Vec<Warning>>,
+    count: AtomicU64,
+    max_rows: usize,
+}
+
+impl Diagnostics {
+    /// Keeps `max_error_count` rows; counts all.
+    pub fn new(max_error_count: usize) -> Self {
+        Self { rows: Mutex::new(Vec::new()), count: AtomicU64::new(0), max_rows: max_error_count }
+    }
+
+    /// Adds a row.
+    pub fn push(&self, level: Level, error: SqlError) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let mut rows = self.rows.lock();
+        if rows.len() < self.max_rows {
+            rows.push(Warning { level, error });
+        }
+    }
+
+    /// Adds a warning.
+    pub fn warn(&self, error: SqlError) {
+        self.push(Level::Warning, error);
+    }
+
+    /// How many were added, kept or not.
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Takes the rows out.
+    pub fn take(&self) -> Vec<Warning> {
+        self.count.store(0, Ordering::Relaxed);
+        std::mem::take(&mut *self.rows.lock())
+    }
+}
+
+/// Whether a statement has to stop.
+#[derive(Debug, Default)]
+pub struct KillState(AtomicU8);
+
+impl KillState {
+    const QUERY: u8 = 1;
+    const CONNECTION: u8 = 2;
+    const TIMEOUT: u8 = 3;
+
+    /// KILL QUERY.
+    pub fn kill_query(&self) {
+        // A connection that is to end stays so.
+        let _ = self.0.compare_exchange(0, Self::QUERY, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// KILL CONNECTION.
+    pub fn kill_connection(&self) {
+        self.0.store(Self::CONNECTION, Ordering::Relaxed);
+    }
+
+    /// `max_execution_time` ran out.
+    pub fn time_out(&self) {
+        let _ = self.0.compare_exchange(0, Self::TIMEOUT, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Whether the connection is to end.
+    pub fn is_connection_killed(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == Self::CONNECTION
+    }
+
+    /// Forgets a KILL QUERY or time-out: a new statement begins.
+    pub fn reset(&self) {
+        if !self.is_connection_killed() {
+            self.0.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// The error to stop with, if the statement has to. Long loops call this every few thousand rows.
+    pub fn check(&self) -> Result<(), SqlError> {
+        use squall_types::ErrorCode::{QueryInterrupted, QueryTimeout};
+        match self.0.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            Self::TIMEOUT => Err(SqlError::new(QueryTimeout, &[])),
+            _ => Err(SqlError::new(QueryInterrupted, &[])),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Functions: how they are declared, typed and run.
+//!
+//! A function is looked up by name, *bound* to its argument types once per statement, and then run many times through
+//! the kernel that binding returned. Kernels have one meaning, defined on single values; a kernel may also offer a
+//! vectorised form, which must give the same answers and exists for speed alone.
+
+use crate::context::StatementContext;
+use arrow::array::ArrayRef;
+use squall_types::{SqlResult, SqlType, Value};
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// How strongly an operand's collation counts when operands differ (MySQL's coercibility; lower is stronger).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Coercibility {
+    /// An explicit COLLATE.
+    Explicit = 0,
+    /// A concatenation of different collations.
+    None = 1,
+    /// A column or a routine's variable.
+    Implicit = 2,
+    /// `USER()`, `VERSION()`.
+    SystemConstant = 3,
+    /// A literal.
+    Literal = 4,
+    /// Numbers and dates.
+    Numeric = 5,
+    /// NULL.
+    Ignorable = 6,
+}
+
+/// The type of an expression.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ExprType {
+    /// Type with length and collation.
+    pub sql_type: SqlType,
+    /// Whether NULL can come out.
+    pub nullable: bool,
+    /// Strength of the collation.
+    pub coercibility: Coercibility,
+}
+
+/// What binding may know of one argument.
+#[derive(Clone, Debug)]
+pub struct Argument<'a> {
+    /// Its type.
+    pub expr_type: &'a ExprType,
+    /// Its value if it is a literal, such as the 2 of `ROUND(x, 2)`.
+    pub literal: Option<&'a Value>,
+}
+
+/// When a call with equal arguments gives an equal result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Volatility {
+    /// Always.
+    Immutable,
+    /// Within one statement (`NOW()`, `DATABASE()`).
+    Stable,
+    /// Never to be folded or moved (`RAND()`, `UUID()`, `SLEEP()`, `@a := …`).
+    Volatile,
+}
+
+/// A scalar function or operator as it is declared.
+pub trait ScalarFunction: Debug + Send + Sync {
+    /// Its name in upper case; operators have theirs too (`+`, `LIKE`).
+    fn name(&self) -> &str;
+    /// Other names it answers to.
+    fn aliases(&self) -> &[&str] {
+        &[]
+    }
+    /// Types a call and picks its kernel. Wrong arity is error 1582 (`WrongParamCountToNativeFct`).
+    fn bind(&self, arguments: &[Argument<'_>]) -> SqlResult<BoundCall>;
+    /// See [`Volatility`].
+    fn volatility(&self) -> Volatility {
+        Volatility::Immutable
+    }
+}
+
+/// A typed call.
+#[derive(Clone, Debug)]
+pub struct BoundCall {
+    /// Type of the result.
+    pub result: ExprType,
+    /// The code to run.
+    pub kernel: Arc<dyn ScalarKernel>,
+}
+
+/// The code of a bound call.
+pub trait ScalarKernel: Debug + Send + Sync {
+    /// One row. `arguments` are of the types the call was bound with (or NULL).
+    fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value>;
+
+    /// Many rows at once, where there is a faster way than row by row: arrays of equal length in the Arrow types that
+    /// `squall-functions` maps the argument types to; the result in the Arrow type of the bound result. `None`: none.
+    fn eval_arrays(&self, _arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
+        None
+    }
+}
+
+/// An aggregate function as it is declared.
+pub trait AggregateFunction: Debug + Send + Sync {
+    /// Its name in upper case.
+    fn name(&self) -> &str;
+    /// Other names it answers to.
+    fn aliases(&self) -> &[&str] {
+        &[]
+    }
+    /// Types a call and picks its kernel.
+    fn bind(&self, arguments: &[Argument<'_>], distinct: bool) -> SqlResult<BoundAggregate>;
+}
+
+/// A typed aggregate call.
+#[derive(Clone, Debug)]
+pub struct BoundAggregate {
+    /// Type of the result.
+    pub result: ExprType,
+    /// The code to run.
+    pub kernel: Arc<dyn AggregateKernel>,
+}
+
+/// The code of an aggregate over values. `squall-functions` adapts it to DataFusion; the common ones (COUNT, SUM, MIN,
+/// MAX, AVG) have vectorised forms there.
+pub trait AggregateKernel: Debug + Send + Sync {
+    /// A state to start a group with.
+    fn accumulator(&self, context: Arc<StatementContext>) -> Box<dyn ValueAccumulator>;
+}
+
+/// The state of one group of one aggregate.
+pub trait ValueAccumulator: Debug + Send + Sync {
+    /// Takes one row's arguments in.
+    fn update(&mut self, arguments: &[Value]) -> SqlResult<()>;
+    /// The result so far.
+    fn evaluate(&mut self) -> SqlResult<Value>;
+    /// Bytes held, for the memory pool.
+    fn size(&self) -> usize;
+}
+
+/// Every declared function, by name without case.
+#[derive(Debug, Default)]
+pub struct Registry {
+    scalars: HashMap<String, Arc<dyn ScalarFunction>>,
+    aggregates: HashMap<String, Arc<dyn AggregateFunction>>,
+}
+
+impl Registry {
+    /// Declares a scalar function under its name and aliases; a later declaration replaces an earlier one.
+    pub fn register_scalar(&mut self, function: Arc<dyn ScalarFunction>) {
+        for alias in function.aliases() {
+            self.scalars.insert(alias.to_ascii_uppercase(), function.clone());
+        }
+        self.scalars.insert(function.name().to_ascii_uppercase(), function);
+    }
+
+    /// Declares an aggregate function.
+    pub fn register_aggregate(&mut self, function: Arc<dyn AggregateFunction>) {
+        for alias in function.aliases() {
+            self.aggregates.insert(alias.to_ascii_uppercase(), function.clone());
+        }
+        self.aggregates.insert(function.name().to_ascii_uppercase(), function);
+    }
+
+    /// The scalar function of that name.
+    pub fn scalar(&self, name: &str) -> Option<&Arc<dyn ScalarFunction>> {
+        self.scalars.get(name).or_else(|| self.scalars.get(&name.to_ascii_uppercase()))
+    }
+
+    /// The aggregate function of that name.
+    pub fn aggregate(&self, name: &str) -> Option<&Arc<dyn AggregateFunction>> {
+        self.aggregates.get(name).or_else(|| self.aggregates.get(&name.to_ascii_uppercase()))
+    }
+
+    /// Names of all scalar functions, sorted, for the reference page.
+    pub fn scalar_names(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.scalars.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Names of all aggregate functions, sorted.
+    pub fn aggregate_names(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.aggregates.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+}
