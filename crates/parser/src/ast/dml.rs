@@ -1,0 +1,178 @@
+//! Statements that change rows, and those that read them outside SELECT.
+
+use super::{
+    ColumnName, Expr, FileFormat, Ident, Limit, ObjectName, OrderItem, Query, SelectItem,
+    TableReference, VariableTarget, With,
+};
+
+/// INSERT and REPLACE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Insert {
+    /// REPLACE.
+    pub replace: bool,
+    pub hints: Option<Box<str>>,
+    pub priority: Option<InsertPriority>,
+    pub ignore: bool,
+    pub table: ObjectName,
+    pub partitions: Vec<Ident>,
+    /// Empty when no list was given, and for an empty list `()`. The SET form fills it.
+    pub columns: Vec<Ident>,
+    pub source: InsertSource,
+    /// `AS new(a, b)` after the rows.
+    pub row_alias: Option<RowAlias>,
+    pub on_duplicate: Vec<Assignment>,
+    pub returning: Vec<SelectItem>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InsertPriority {
+    Low,
+    Delayed,
+    High,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum InsertSource {
+    /// `VALUES (…), (…)`, and `SET a = 1` as one row. A row may be empty: `VALUES ()`.
+    Values(Vec<Vec<Expr>>),
+    /// A SELECT, `TABLE t` or `VALUES ROW(…)`.
+    Query(Box<Query>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowAlias {
+    pub name: Ident,
+    pub columns: Vec<Ident>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment {
+    pub column: ColumnName,
+    /// May be [`Expr::Default`].
+    pub value: Expr,
+}
+
+/// UPDATE of one table or several.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    pub with: Option<With>,
+    pub hints: Option<Box<str>>,
+    pub low_priority: bool,
+    pub ignore: bool,
+    /// One plain table for the single-table form; anything else is the multi-table form.
+    pub tables: Vec<TableReference>,
+    pub assignments: Vec<Assignment>,
+    pub selection: Option<Expr>,
+    pub order_by: Vec<OrderItem>,
+    pub limit: Option<Limit>,
+}
+
+/// DELETE from one table or several.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delete {
+    pub with: Option<With>,
+    pub hints: Option<Box<str>>,
+    pub low_priority: bool,
+    pub quick: bool,
+    pub ignore: bool,
+    pub target: DeleteTarget,
+    pub selection: Option<Expr>,
+    pub order_by: Vec<OrderItem>,
+    pub limit: Option<Limit>,
+    pub returning: Vec<SelectItem>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeleteTarget {
+    Single {
+        table: ObjectName,
+        alias: Option<Ident>,
+        partitions: Vec<Ident>,
+    },
+    /// `DELETE a, b FROM …` and `DELETE FROM a, b USING …`: rows of `tables`, found in `from`.
+    Multiple {
+        tables: Vec<ObjectName>,
+        from: Vec<TableReference>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadData {
+    /// LOAD XML instead of LOAD DATA.
+    pub xml: bool,
+    pub priority: Option<LoadPriority>,
+    pub local: bool,
+    pub path: Box<str>,
+    pub duplicates: LoadDuplicates,
+    pub table: ObjectName,
+    pub partitions: Vec<Ident>,
+    pub charset: Option<Box<str>>,
+    pub rows_identified_by: Option<Box<str>>,
+    pub format: FileFormat,
+    /// `IGNORE n LINES|ROWS`.
+    pub ignore_lines: u64,
+    pub columns: Vec<VariableTarget>,
+    pub assignments: Vec<Assignment>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadPriority {
+    Low,
+    Concurrent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadDuplicates {
+    /// An error, or as IGNORE with LOCAL.
+    Default,
+    Ignore,
+    Replace,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Handler {
+    Open {
+        table: ObjectName,
+        alias: Option<Ident>,
+    },
+    Read {
+        table: ObjectName,
+        read: HandlerRead,
+        selection: Option<Expr>,
+        limit: Option<Limit>,
+    },
+    Close {
+        table: ObjectName,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum HandlerRead {
+    /// `READ FIRST|NEXT` in the table's own order.
+    Scan(HandlerDirection),
+    /// `READ index FIRST|NEXT|PREV|LAST`.
+    Index {
+        index: Ident,
+        direction: HandlerDirection,
+    },
+    /// `READ index >= (…)`; `op` is one of the five comparisons.
+    Key {
+        index: Ident,
+        op: super::BinaryOp,
+        values: Vec<Expr>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandlerDirection {
+    First,
+    Next,
+    Previous,
+    Last,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    pub procedure: ObjectName,
+    pub arguments: Vec<Expr>,
+}

@@ -1,0 +1,37 @@
+//! The abstract syntax tree: what a statement says, as plain values.
+//!
+//! Nothing here has been looked up: a name is the name as written and a literal is its exact text.
+//! Equality ignores [`Span`]s, so two trees are equal when the statements mean the same to the parser.
+//! Parentheses leave no node behind; the printer puts back those that precedence needs.
+// Fields and variants carry the grammar's own words; only what those words do not say is documented.
+#![allow(missing_docs)]
+
+mod account;
+mod admin;
+mod ddl;
+mod dml;
+mod expr;
+mod names;
+mod query;
+mod routine;
+mod show;
+mod statement;
+mod table;
+mod transaction;
+mod types;
+mod variable;
+
+pub use account::*;
+pub use admin::*;
+pub use ddl::*;
+pub use dml::*;
+pub use expr::*;
+pub use names::*;
+pub use query::*;
+pub use routine::*;
+pub use show::*;
+pub use statement::*;
+pub use table::*;
+pub use transaction::*;
+pub use types::*;
+pub use variable::*;
