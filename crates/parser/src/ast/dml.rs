@@ -1,8 +1,8 @@
 //! Statements that change rows, and those that read them outside SELECT.
 
 use super::{
-    ColumnName, Expr, FileFormat, Ident, Limit, ObjectName, OrderItem, Query, SelectItem,
-    TableReference, VariableTarget, With,
+    ColumnName, Expr, FileFormat, Ident, Limit, ObjectName, OrderItem, Query, SelectItem, TableReference,
+    VariableTarget, With,
 };
 
 /// INSERT and REPLACE.
@@ -131,19 +131,9 @@ pub enum LoadDuplicates {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Handler {
-    Open {
-        table: ObjectName,
-        alias: Option<Ident>,
-    },
-    Read {
-        table: ObjectName,
-        read: HandlerRead,
-        selection: Option<Expr>,
-        limit: Option<Limit>,
-    },
-    Close {
-        table: ObjectName,
-    },
+    Open { table: ObjectName, alias: Option<Ident> },
+    Read { table: ObjectName, read: HandlerRead, selection: Option<Expr>, limit: Option<Limit> },
+    Close { table: ObjectName },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -151,16 +141,9 @@ pub enum HandlerRead {
     /// `READ FIRST|NEXT` in the table's own order.
     Scan(HandlerDirection),
     /// `READ index FIRST|NEXT|PREV|LAST`.
-    Index {
-        index: Ident,
-        direction: HandlerDirection,
-    },
+    Index { index: Ident, direction: HandlerDirection },
     /// `READ index >= (…)`; `op` is one of the five comparisons.
-    Key {
-        index: Ident,
-        op: super::BinaryOp,
-        values: Vec<Expr>,
-    },
+    Key { index: Ident, op: super::BinaryOp, values: Vec<Expr> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

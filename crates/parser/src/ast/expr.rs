@@ -1,8 +1,7 @@
 //! Expressions.
 
 use super::{
-    CastType, ColumnName, Ident, ObjectName, OrderItem, Query, Span, SqlString, SystemVariable,
-    WindowReference,
+    CastType, ColumnName, Ident, ObjectName, OrderItem, Query, Span, SqlString, SystemVariable, WindowReference,
 };
 
 #[derive(Clone, Debug, PartialEq)]

@@ -19,14 +19,12 @@ impl Span {
 
     /// The part of `sql` that this span covers; empty when the span does not belong to `sql`.
     pub fn text<'a>(&self, sql: &'a str) -> &'a str {
-        sql.get(self.start as usize..self.end as usize)
-            .unwrap_or("")
+        sql.get(self.start as usize..self.end as usize).unwrap_or("")
     }
 
     /// As [`Span::text`], for statements that are not UTF-8 throughout.
     pub fn bytes<'a>(&self, sql: &'a [u8]) -> &'a [u8] {
-        sql.get(self.start as usize..self.end as usize)
-            .unwrap_or(b"")
+        sql.get(self.start as usize..self.end as usize).unwrap_or(b"")
     }
 
     /// The smallest span that covers both.
@@ -58,10 +56,7 @@ pub struct Ident {
 
 impl Ident {
     pub fn new(value: impl Into<Box<str>>) -> Self {
-        Self {
-            value: value.into(),
-            span: Span::default(),
-        }
+        Self { value: value.into(), span: Span::default() }
     }
 
     pub fn as_str(&self) -> &str {
@@ -97,10 +92,7 @@ pub struct ObjectName {
 
 impl ObjectName {
     pub fn new(name: impl Into<Box<str>>) -> Self {
-        Self {
-            schema: None,
-            name: Ident::new(name),
-        }
+        Self { schema: None, name: Ident::new(name) }
     }
 }
 
@@ -114,11 +106,7 @@ pub struct ColumnName {
 
 impl ColumnName {
     pub fn new(column: impl Into<Box<str>>) -> Self {
-        Self {
-            schema: None,
-            table: None,
-            column: Ident::new(column),
-        }
+        Self { schema: None, table: None, column: Ident::new(column) }
     }
 }
 

@@ -369,14 +369,7 @@ impl SelectExpr {
 
 impl Query {
     pub fn new(body: QueryBody) -> Self {
-        Self {
-            with: None,
-            body,
-            order_by: Vec::new(),
-            limit: None,
-            locking: Vec::new(),
-            into: None,
-        }
+        Self { with: None, body, order_by: Vec::new(), limit: None, locking: Vec::new(), into: None }
     }
 
     /// The `SELECT` block, if the body is one.

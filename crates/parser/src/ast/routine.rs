@@ -1,8 +1,6 @@
 //! Stored programs: procedures, functions, triggers, events and the statements of their bodies.
 
-use super::{
-    AccountName, DataType, Expr, Ident, IntervalUnit, ObjectName, Query, Security, Span, Statement,
-};
+use super::{AccountName, DataType, Expr, Ident, IntervalUnit, ObjectName, Query, Security, Span, Statement};
 
 /// CREATE PROCEDURE and CREATE FUNCTION.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,12 +123,7 @@ pub struct CreateEvent {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schedule {
     At(Expr),
-    Every {
-        value: Expr,
-        unit: IntervalUnit,
-        starts: Option<Expr>,
-        ends: Option<Expr>,
-    },
+    Every { value: Expr, unit: IntervalUnit, starts: Option<Expr>, ends: Option<Expr> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,42 +137,17 @@ pub enum EventStatus {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProgramStatement {
     Block(Block),
-    If {
-        branches: Vec<(Expr, Vec<Statement>)>,
-        otherwise: Option<Vec<Statement>>,
-    },
-    Case {
-        operand: Option<Expr>,
-        branches: Vec<(Expr, Vec<Statement>)>,
-        otherwise: Option<Vec<Statement>>,
-    },
-    Loop {
-        label: Option<Ident>,
-        body: Vec<Statement>,
-    },
-    While {
-        label: Option<Ident>,
-        condition: Expr,
-        body: Vec<Statement>,
-    },
-    Repeat {
-        label: Option<Ident>,
-        body: Vec<Statement>,
-        until: Expr,
-    },
+    If { branches: Vec<(Expr, Vec<Statement>)>, otherwise: Option<Vec<Statement>> },
+    Case { operand: Option<Expr>, branches: Vec<(Expr, Vec<Statement>)>, otherwise: Option<Vec<Statement>> },
+    Loop { label: Option<Ident>, body: Vec<Statement> },
+    While { label: Option<Ident>, condition: Expr, body: Vec<Statement> },
+    Repeat { label: Option<Ident>, body: Vec<Statement>, until: Expr },
     Leave(Ident),
     Iterate(Ident),
     Return(Expr),
-    Open {
-        cursor: Ident,
-    },
-    Fetch {
-        cursor: Ident,
-        into: Vec<Ident>,
-    },
-    Close {
-        cursor: Ident,
-    },
+    Open { cursor: Ident },
+    Fetch { cursor: Ident, into: Vec<Ident> },
+    Close { cursor: Ident },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -194,24 +162,10 @@ pub struct Block {
 /// In the order written, which the grammar fixes: variables and conditions, cursors, handlers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Declaration {
-    Variables {
-        names: Vec<Ident>,
-        data_type: DataType,
-        default: Option<Expr>,
-    },
-    Condition {
-        name: Ident,
-        value: ConditionValue,
-    },
-    Cursor {
-        name: Ident,
-        query: Box<Query>,
-    },
-    Handler {
-        action: HandlerAction,
-        conditions: Vec<ConditionValue>,
-        statement: Box<Statement>,
-    },
+    Variables { names: Vec<Ident>, data_type: DataType, default: Option<Expr> },
+    Condition { name: Ident, value: ConditionValue },
+    Cursor { name: Ident, query: Box<Query> },
+    Handler { action: HandlerAction, conditions: Vec<ConditionValue>, statement: Box<Statement> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -217,15 +217,8 @@ pub struct Partitioning {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartitionScheme {
-    Hash {
-        linear: bool,
-        expr: Expr,
-    },
-    Key {
-        linear: bool,
-        algorithm: Option<u32>,
-        columns: Vec<Ident>,
-    },
+    Hash { linear: bool, expr: Expr },
+    Key { linear: bool, algorithm: Option<u32>, columns: Vec<Ident> },
     Range(Expr),
     RangeColumns(Vec<Ident>),
     List(Expr),

@@ -46,23 +46,12 @@ pub enum IsolationLevel {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Xa {
-    Start {
-        xid: Xid,
-        join: Option<XaJoin>,
-    },
-    End {
-        xid: Xid,
-        suspend: Option<XaSuspend>,
-    },
+    Start { xid: Xid, join: Option<XaJoin> },
+    End { xid: Xid, suspend: Option<XaSuspend> },
     Prepare(Xid),
-    Commit {
-        xid: Xid,
-        one_phase: bool,
-    },
+    Commit { xid: Xid, one_phase: bool },
     Rollback(Xid),
-    Recover {
-        convert_xid: bool,
-    },
+    Recover { convert_xid: bool },
 }
 
 #[derive(Clone, Debug, PartialEq)]

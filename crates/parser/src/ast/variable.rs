@@ -1,9 +1,6 @@
 //! System variables and SET.
 
-use super::{
-    AccountName, ColumnName, Expr, Ident, RoleSet, SetDefaultRole, SetPassword,
-    TransactionCharacteristics,
-};
+use super::{AccountName, ColumnName, Expr, Ident, RoleSet, SetDefaultRole, SetPassword, TransactionCharacteristics};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemVariable {
@@ -31,17 +28,11 @@ pub enum SetItem {
     /// `[scope] name = value`, `@@[scope.]name = value`. Without scope and prefix the name may be a
     /// local variable of a stored program. A bare word as value (`ON`, `utf8mb4`, `STRICT_ALL_TABLES`)
     /// is an [`Expr::Column`]; `DEFAULT` is [`Expr::Default`].
-    System {
-        variable: SystemVariable,
-        value: Expr,
-    },
+    System { variable: SystemVariable, value: Expr },
     /// `NEW.column = value`, in a trigger.
     NewColumn { column: ColumnName, value: Expr },
     /// `NAMES charset [COLLATE collation]`; no charset is DEFAULT.
-    Names {
-        charset: Option<Box<str>>,
-        collation: Option<Box<str>>,
-    },
+    Names { charset: Option<Box<str>>, collation: Option<Box<str>> },
     /// `CHARACTER SET charset`; `None` is DEFAULT.
     CharacterSet(Option<Box<str>>),
 }
