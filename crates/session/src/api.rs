@@ -1,0 +1,280 @@
+//! What a front end (the socket server, the shell, an embedding program) and a session say to each other.
+//!
+//! A front end implements [`ResultWriter`]; a session calls it. The writer lives on the connection's thread, so rows
+//! that are made elsewhere come back to it through a bounded channel first: a slow reader holds its producer up and
+//! nobody else.
+
+use squall_types::{Date, DateTime, Decimal, SqlError, SqlType, Time};
+use std::future::Future;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// A future that need not be sent to another thread.
+pub type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// Describes one column of a result set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnMeta {
+    /// Database of the underlying table, empty for expressions.
+    pub database: Arc<str>,
+    /// Alias of the table.
+    pub table: Arc<str>,
+    /// Name of the table.
+    pub org_table: Arc<str>,
+    /// Name or alias of the column.
+    pub name: Arc<str>,
+    /// Name of the column in its table.
+    pub org_name: Arc<str>,
+    /// Type, with length and collation.
+    pub sql_type: SqlType,
+    /// What MySQL's column flags say.
+    pub flags: ColumnFlags,
+}
+
+/// Facts of a column that clients are told as flags; those that follow from the type are derived by the encoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ColumnFlags {
+    /// NOT NULL.
+    pub not_null: bool,
+    /// Part of the primary key.
+    pub primary_key: bool,
+    /// The whole of a unique key.
+    pub unique_key: bool,
+    /// First part of a key that is not unique.
+    pub multiple_key: bool,
+    /// AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// NOT NULL without a default.
+    pub no_default_value: bool,
+    /// ON UPDATE CURRENT_TIMESTAMP.
+    pub on_update_now: bool,
+}
+
+/// What ends a statement without a result set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OkInfo {
+    /// Rows changed (found, with CLIENT_FOUND_ROWS).
+    pub affected_rows: u64,
+    /// First AUTO_INCREMENT value made by the statement, or 0.
+    pub last_insert_id: u64,
+    /// Text such as `Rows matched: 1  Changed: 1  Warnings: 0`.
+    pub info: String,
+}
+
+/// The session's state that goes with every OK and EOF packet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatusInfo {
+    /// In a transaction.
+    pub in_transaction: bool,
+    /// In a READ ONLY transaction.
+    pub in_read_only_transaction: bool,
+    /// `autocommit`.
+    pub autocommit: bool,
+    /// Another result of the same statement or text follows.
+    pub more_results: bool,
+    /// NO_BACKSLASH_ESCAPES is on.
+    pub no_backslash_escapes: bool,
+    /// A cursor is open and its rows come by COM_STMT_FETCH.
+    pub cursor_exists: bool,
+    /// The last row of a cursor was sent.
+    pub last_row_sent: bool,
+    /// The default database was dropped.
+    pub database_dropped: bool,
+    /// The statement used no index / no good index; MySQL tells clients.
+    pub no_index_used: bool,
+    /// Warnings in the diagnostics area, at most 65535.
+    pub warnings: u16,
+    /// What session tracking reports, in order.
+    pub changes: Vec<SessionChange>,
+}
+
+/// One entry of session state tracking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionChange {
+    /// A tracked system variable was set: name and value.
+    SystemVariable(String, String),
+    /// The default database changed.
+    Schema(String),
+    /// Some state changed (`session_track_state_change`).
+    StateChange,
+    /// `session_track_transaction_info` characteristics text.
+    TransactionCharacteristics(String),
+    /// `session_track_transaction_info` state text, eight characters.
+    TransactionState(String),
+}
+
+/// Writes one row, value by value, in the encoding of the current result set (text or binary).
+///
+/// The caller puts exactly as many values as there are columns, each by the method that fits the column's type as
+/// [`SqlType`] documents: integers, BIT, YEAR by `put_int`/`put_uint`; ENUM and SET as their text by `put_bytes`.
+pub trait RowWriter {
+    /// Begins a row.
+    fn begin_row(&mut self);
+    /// NULL.
+    fn put_null(&mut self);
+    /// A signed integer.
+    fn put_int(&mut self, value: i64);
+    /// An unsigned integer, a YEAR or a BIT (its column's type tells which).
+    fn put_uint(&mut self, value: u64);
+    /// DOUBLE or FLOAT (the column's type tells which).
+    fn put_double(&mut self, value: f64);
+    /// DECIMAL.
+    fn put_decimal(&mut self, value: Decimal);
+    /// A character or byte string, ENUM, SET and JSON text, in UTF-8; conversion to the client's character set is the
+    /// writer's.
+    fn put_bytes(&mut self, value: &[u8]);
+    /// DATE.
+    fn put_date(&mut self, value: Date);
+    /// DATETIME, TIMESTAMP.
+    fn put_datetime(&mut self, value: DateTime);
+    /// TIME.
+    fn put_time(&mut self, value: Time);
+    /// Ends the row.
+    fn end_row(&mut self);
+}
+
+/// Where a statement's results go.
+///
+/// The order of calls is: any number of complete results, each either `begin_result_set`, rows, `end_result_set`, or
+/// `ok`; an `error` ends everything. `status.more_results` says whether another result follows.
+pub trait ResultWriter: RowWriter {
+    /// Column definitions; rows follow.
+    fn begin_result_set(&mut self, columns: &[ColumnMeta]);
+    /// All rows were given.
+    fn end_result_set(&mut self, status: &StatusInfo);
+    /// A statement without rows has succeeded.
+    fn ok(&mut self, ok: &OkInfo, status: &StatusInfo);
+    /// The statement failed (perhaps after some rows).
+    fn error(&mut self, error: &SqlError);
+    /// Whether enough is buffered that [`ResultWriter::flush`] should be awaited before more rows.
+    fn needs_flush(&self) -> bool;
+    /// Sends what is buffered. An error means that the client is gone: stop the statement.
+    fn flush(&mut self) -> LocalFuture<'_, std::io::Result<()>>;
+    /// `LOAD DATA LOCAL`: asks the client for a file and gives its contents as they come. A writer without a client
+    /// refuses with 3948.
+    fn local_infile<'a>(&'a mut self, name: &'a str) -> LocalFuture<'a, Result<(), SqlError>>;
+    /// The next piece of the file that `local_infile` asked for; `None` at its end. After an error the statement must
+    /// still read to the end, as the protocol wants.
+    fn local_infile_chunk(&mut self) -> LocalFuture<'_, Result<Option<Vec<u8>>, SqlError>>;
+}
+
+/// Who connects, and from where.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectionInfo {
+    /// User name as sent.
+    pub user: String,
+    /// Peer: `None` for a Unix socket and for in-process use.
+    pub address: Option<IpAddr>,
+    /// Peer's port.
+    pub port: u16,
+    /// Default database asked for; empty for none.
+    pub database: String,
+    /// Collation id of the handshake.
+    pub collation: u16,
+    /// CLIENT_FOUND_ROWS.
+    pub found_rows: bool,
+    /// CLIENT_INTERACTIVE: `interactive_timeout` instead of `wait_timeout`.
+    pub interactive: bool,
+    /// CLIENT_MULTI_STATEMENTS.
+    pub multi_statements: bool,
+    /// CLIENT_LOCAL_FILES.
+    pub local_files: bool,
+    /// CLIENT_IGNORE_SPACE.
+    pub ignore_space: bool,
+    /// Whether the connection is encrypted, and by what.
+    pub tls_version: Option<String>,
+    /// Its cipher.
+    pub tls_cipher: Option<String>,
+    /// Connection attributes.
+    pub attributes: Vec<(String, String)>,
+}
+
+/// An account as authentication needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// User part of the account.
+    pub user: String,
+    /// Host part of the account.
+    pub host: String,
+    /// `caching_sha2_password`, `mysql_native_password`, …
+    pub plugin: String,
+    /// `authentication_string`: the stored verifier; empty for no password.
+    pub authentication: Vec<u8>,
+    /// ACCOUNT LOCK.
+    pub locked: bool,
+    /// PASSWORD EXPIRE.
+    pub password_expired: bool,
+    /// REQUIRE SSL.
+    pub require_tls: bool,
+}
+
+/// What COM_STMT_PREPARE answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PreparedInfo {
+    /// Statement id.
+    pub id: u32,
+    /// Number of `?`, at most 65535.
+    pub parameters: u16,
+    /// Columns of its result set, empty if it has none.
+    pub columns: Vec<ColumnMeta>,
+    /// Warnings of preparing.
+    pub warnings: u16,
+}
+
+/// Calls that a front end makes; the socket server drives one of these per connection.
+///
+/// Every call that runs a statement reports through the writer, errors included; the returned `io::Error` means only
+/// that the client is gone.
+pub trait Connection {
+    /// COM_QUERY: one text, possibly of several statements.
+    fn query<'a>(&'a mut self, sql: &'a [u8], writer: &'a mut dyn ResultWriter)
+    -> LocalFuture<'a, std::io::Result<()>>;
+    /// COM_STMT_PREPARE.
+    fn prepare<'a>(&'a mut self, sql: &'a [u8]) -> LocalFuture<'a, Result<PreparedInfo, SqlError>>;
+    /// COM_STMT_EXECUTE. `parameters` are typed by the client; with `cursor` rows wait for [`Connection::fetch`].
+    fn execute<'a>(
+        &'a mut self,
+        id: u32,
+        parameters: Vec<squall_types::Value>,
+        cursor: bool,
+        writer: &'a mut dyn ResultWriter,
+    ) -> LocalFuture<'a, std::io::Result<()>>;
+    /// COM_STMT_FETCH: the next `rows` rows of an open cursor (no column definitions), then `end_result_set`.
+    fn fetch<'a>(
+        &'a mut self,
+        id: u32,
+        rows: u32,
+        writer: &'a mut dyn ResultWriter,
+    ) -> LocalFuture<'a, std::io::Result<()>>;
+    /// Columns of a prepared statement's result, for writers that must know them before `fetch`.
+    fn prepared_columns(&self, id: u32) -> Option<Arc<[ColumnMeta]>>;
+    /// COM_STMT_CLOSE; unknown ids are ignored, as MySQL does.
+    fn close_statement(&mut self, id: u32);
+    /// COM_STMT_RESET: closes the cursor.
+    fn reset_statement(&mut self, id: u32) -> Result<(), SqlError>;
+    /// COM_INIT_DB.
+    fn use_database(&mut self, name: &str) -> Result<(), SqlError>;
+    /// COM_FIELD_LIST: columns of a table whose names match the wildcard.
+    fn field_list(&mut self, table: &str, wildcard: &str) -> Result<Vec<ColumnMeta>, SqlError>;
+    /// COM_STATISTICS' line.
+    fn statistics(&self) -> String;
+    /// COM_SET_OPTION: multi-statements on or off.
+    fn set_multi_statements(&mut self, on: bool);
+    /// COM_PROCESS_KILL.
+    fn kill(&mut self, connection_id: u64) -> Result<(), SqlError>;
+    /// COM_RESET_CONNECTION: as if newly connected.
+    fn reset(&mut self);
+    /// The state for OK packets that the front end makes itself (PING, INIT_DB …). Clears the reported changes.
+    fn status(&mut self) -> StatusInfo;
+    /// `CONNECTION_ID()`.
+    fn connection_id(&self) -> u64;
+    /// `wait_timeout` (or `interactive_timeout`) in seconds.
+    fn idle_timeout_seconds(&self) -> u64;
+    /// `max_allowed_packet`, bytes.
+    fn max_allowed_packet(&self) -> usize;
+    /// `character_set_results`' collation id, `None` for NULL (no conversion).
+    fn results_collation(&self) -> Option<u16>;
+    /// Whether KILL CONNECTION hit this connection.
+    fn is_killed(&self) -> bool;
+}
