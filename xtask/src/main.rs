@@ -1,2 +1,48 @@
-//! Project chores.
-fn main() {}
+//! Project chores: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask check`.
+
+mod commands;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask <COMMAND>
+
+Commands:
+  test    Runs every test: crates, golden scripts, crash runs and real clients
+  tidy    Checks what the compiler does not: crate order, file sizes, scripts that no runner reads
+  check   Everything CI runs: format, clippy, tidy, doc builds, tests
+
+Options of `test`:
+  --filter TEXT   Only cargo tests whose name contains TEXT
+";
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let command = arguments.next().unwrap_or_default();
+    let rest: Vec<String> = arguments.collect();
+    let root = project_root();
+    let result = match command.as_str() {
+        "test" => commands::test(&root, &rest),
+        "tidy" => tidy::run(&root),
+        "check" => commands::check(&root),
+        "" | "help" | "--help" | "-h" => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        other => Err(format!("unknown command `{other}`\n\n{USAGE}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace's root: the parent of this package's folder.
+fn project_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}
