@@ -275,6 +275,51 @@ pub trait Connection {
     fn max_allowed_packet(&self) -> usize;
     /// `character_set_results`' collation id, `None` for NULL (no conversion).
     fn results_collation(&self) -> Option<u16>;
+    /// `character_set_client`'s collation id, in which text parameters come.
+    fn client_collation(&self) -> u16;
     /// Whether KILL CONNECTION hit this connection.
     fn is_killed(&self) -> bool;
+}
+
+/// Called when KILL hits a connection, from any thread, so that its front end stops waiting for the client.
+pub type KillCallback = Arc<dyn Fn() + Send + Sync>;
+
+/// Settings that a front end needs where there is no session yet; read anew for every connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrontEndSettings {
+    /// `version`.
+    pub version: String,
+    /// `collation_server`, by id.
+    pub collation: u16,
+    /// `max_connections`.
+    pub max_connections: usize,
+    /// `connect_timeout`: how long the handshake may take.
+    pub connect_timeout_seconds: u64,
+    /// `net_write_timeout`: how long a client may refuse to read.
+    pub net_write_timeout_seconds: u64,
+    /// `max_allowed_packet`, bytes.
+    pub max_allowed_packet: usize,
+    /// `require_secure_transport`: refuse TCP without TLS.
+    pub require_secure_transport: bool,
+}
+
+/// What a front end asks of a database outside of any session.
+pub trait Backend: Send + Sync {
+    /// The settings as they are now.
+    fn front_end_settings(&self) -> FrontEndSettings;
+    /// A number that no connection has had since the start.
+    fn next_connection_id(&self) -> u64;
+    /// The account that `user` from `address` is; `None` if there is none.
+    fn account(&self, user: &str, address: Option<IpAddr>) -> Option<Account>;
+    /// A session for an authenticated account. The front end has checked password, lock and TLS; the session checks the
+    /// default database. COM_CHANGE_USER drops the old session first and gives the same id again.
+    fn connect(
+        &self,
+        connection_id: u64,
+        account: &Account,
+        info: ConnectionInfo,
+        on_kill: KillCallback,
+    ) -> Result<Box<dyn Connection>, SqlError>;
+    /// A connection that ended before it had a session (`Aborted_connects`).
+    fn connect_failed(&self);
 }
