@@ -4,7 +4,8 @@
 //! that are made elsewhere come back to it through a bounded channel first: a slow reader holds its producer up and
 //! nobody else.
 
-use squall_types::{Date, DateTime, Decimal, SqlError, SqlType, Time};
+pub use squall_types::RowWriter;
+use squall_types::{SqlError, SqlType};
 use std::future::Future;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -102,36 +103,6 @@ pub enum SessionChange {
     TransactionCharacteristics(String),
     /// `session_track_transaction_info` state text, eight characters.
     TransactionState(String),
-}
-
-/// Writes one row, value by value, in the encoding of the current result set (text or binary).
-///
-/// The caller puts exactly as many values as there are columns, each by the method that fits the column's type as
-/// [`SqlType`] documents: integers, BIT, YEAR by `put_int`/`put_uint`; ENUM and SET as their text by `put_bytes`.
-pub trait RowWriter {
-    /// Begins a row.
-    fn begin_row(&mut self);
-    /// NULL.
-    fn put_null(&mut self);
-    /// A signed integer.
-    fn put_int(&mut self, value: i64);
-    /// An unsigned integer, a YEAR or a BIT (its column's type tells which).
-    fn put_uint(&mut self, value: u64);
-    /// DOUBLE or FLOAT (the column's type tells which).
-    fn put_double(&mut self, value: f64);
-    /// DECIMAL.
-    fn put_decimal(&mut self, value: Decimal);
-    /// A character or byte string, ENUM, SET and JSON text, in UTF-8; conversion to the client's character set is the
-    /// writer's.
-    fn put_bytes(&mut self, value: &[u8]);
-    /// DATE.
-    fn put_date(&mut self, value: Date);
-    /// DATETIME, TIMESTAMP.
-    fn put_datetime(&mut self, value: DateTime);
-    /// TIME.
-    fn put_time(&mut self, value: Time);
-    /// Ends the row.
-    fn end_row(&mut self);
 }
 
 /// Where a statement's results go.

@@ -8,6 +8,7 @@
 pub mod collation;
 pub mod decimal;
 pub mod error;
+pub mod row_writer;
 pub mod sql_mode;
 pub mod sql_type;
 pub mod temporal;
@@ -16,6 +17,7 @@ pub mod value;
 pub use collation::{Charset, CollationId};
 pub use decimal::Decimal;
 pub use error::{ErrorCode, Level, SqlError, SqlResult, Warning};
+pub use row_writer::RowWriter;
 pub use sql_mode::SqlMode;
 pub use sql_type::{IntWidth, SqlType, StringKind, TextSize};
 pub use temporal::{Date, DateTime, Time};
