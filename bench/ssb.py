@@ -46,11 +46,6 @@ def create_table(name, engine=""):
     return f"CREATE TABLE {'dates' if name == 'date' else name} ({SCHEMA[name]}) {engine}"
 
 
-def price(part):
-    """Retail price in cents, TPC-H's formula that SSB keeps."""
-    return 90000 + (part // 10) % 20001 + 100 * (part % 1000)
-
-
 def city(nation, rng):
     return f"{nation[:9]:<9}{rng.randrange(10)}"
 
@@ -116,6 +111,7 @@ def write_lines(path, scale, parts, customers, suppliers, limit, rng):
             for _ in range(int(rand() * 7) + 1):
                 part, quantity = int(rand() * parts) + 1, int(rand() * 50) + 1
                 discount, tax = int(rand() * 11), int(rand() * 9)
+                # Retail price in cents: TPC-H's formula, which the benchmark keeps.
                 unit = 90000 + (part // 10) % 20001 + 100 * (part % 1000)
                 extended = quantity * unit
                 total += extended * (100 - discount) // 100 * (100 + tax) // 100

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Squall and MariaDB in turn on the same work; prints both sides and the ratio.
+
+usage: bench/run.py COMMAND [options]
+
+commands:
+  sysbench      the oltp_* workloads and bulk_insert        [--workloads a,b] [--threads 1,4,64] [--seconds 10] [--rows 1000000]
+  load          LOAD DATA of the star schema's part (1,000,000 rows) and lineorder (6,000,000)   [--scale 1] [--lines N]
+  group-concat  GROUP_CONCAT of 400,000 of a million keys
+  compare       loads the star schema into both and compares the answers of counts, sums, groups and joins   [--lines N]
+  footprint     start-up time, idle memory, size of the stripped binary
+
+options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
+"""
+import argparse, os, re, signal, subprocess, sys, time
+import ssb
+from peers import MariaDB, Squall, record
+
+WORKLOADS = ["oltp_point_select", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert"]
+
+
+def sysbench(server, workload, threads, seconds, rows, action):
+    command = ["sysbench", workload, "--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-port={server.port}", "--mysql-user=root", "--mysql-db=sbtest", f"--threads={threads}", f"--time={seconds}", "--db-ps-mode=auto", "--rand-type=uniform", "--percentile=99"]
+    if workload != "bulk_insert":
+        command += ["--tables=1", f"--table-size={rows}"]
+    done = subprocess.run(command + [action], capture_output=True, text=True)
+    output = done.stdout + done.stderr
+    if done.returncode or re.search(r"\bFATAL\b|ignored errors:\s+[1-9]", output):
+        tail = "\n".join(output.splitlines()[-15:])
+        print(f"{server.name}: sysbench {workload} {action} with {threads} threads failed:\n{tail}", file=sys.stderr)
+        return None
+    if action != "run":
+        return {}
+    found = {name: re.search(pattern, output) for name, pattern in (("queries", r"queries:\s+\d+\s+\(([\d.]+) per sec"), ("transactions", r"transactions:\s+\d+\s+\(([\d.]+) per sec"), ("p99_ms", r"99th percentile:\s+([\d.]+)"))}
+    return {name: float(match.group(1)) for name, match in found.items() if match}
+
+
+def run_sysbench(a):
+    failed = False
+    results = {}
+    for make in (Squall, MariaDB):
+        with (Squall(a.profile) if make is Squall else MariaDB()) as server:
+            server.sql("CREATE DATABASE sbtest")
+            prepared = None
+            for workload in a.workloads.split(","):
+                for threads in map(int, a.threads.split(",")):
+                    # Writers change the table: every workload starts from its own.
+                    if prepared != workload or workload not in ("oltp_point_select", "oltp_read_only"):
+                        server.sql("DROP DATABASE sbtest; CREATE DATABASE sbtest")
+                        sysbench(server, workload, threads, a.seconds, a.rows, "prepare")
+                        prepared = workload
+                    got = sysbench(server, workload, threads, a.seconds, a.rows, "run")
+                    failed |= got is None and server.name == "squall"
+                    results[server.name, workload, threads] = got
+                    print(f"  {server.name:8} {workload:22} {threads:3} threads  {got}", file=sys.stderr, flush=True)
+    print(f"{'workload':24}{'threads':>8}{'squall/s':>12}{'mariadb/s':>12}{'ratio':>8}{'p99 ms':>10}{'p99 ms':>10}")
+    for workload in a.workloads.split(","):
+        for threads in map(int, a.threads.split(",")):
+            s, m = results["squall", workload, threads] or {}, results["mariadb", workload, threads] or {}
+            ours, theirs = s.get("queries", 0), m.get("queries", 0)
+            print(f"{workload:24}{threads:8}{ours:12.0f}{theirs:12.0f}{ours / theirs if theirs else 0:8.2f}{s.get('p99_ms', 0):10.2f}{m.get('p99_ms', 0):10.2f}")
+            if a.record:
+                record("sysbench", {"workload": workload, "threads": threads, "squall": s, "mariadb": m})
+    return 1 if failed else 0
+
+
+def timed(action):
+    started = time.perf_counter()
+    result = action()
+    return time.perf_counter() - started, result
+
+
+def load_table(server, folder, table):
+    name = "dates" if table == "date" else table
+    server.sql(f"{ssb.create_table(table)};", "ssb")
+    return timed(lambda: server.sql(f"LOAD DATA LOCAL INFILE '{folder}/{table}.csv' INTO TABLE {name} FIELDS TERMINATED BY ','", "ssb"))[0]
+
+
+def open_for_load(server):
+    server.sql("CREATE DATABASE ssb; SET GLOBAL local_infile = 1")
+
+
+def run_load(a):
+    rows = ssb.generate(a.data, a.scale, 1000000, a.lines)
+    counts = {"part": 1000000, "lineorder": rows}
+    results = {}
+    for server in (Squall(a.profile), MariaDB()):
+        with server:
+            open_for_load(server)
+            for table in counts:
+                seconds = load_table(server, a.data, table)
+                results[server.name, table] = counts[table] / seconds
+                print(f"  {server.name:8} {table}: {seconds:.1f} s, peak memory {server.peak_bytes() >> 20} MiB, data directory {server.disk_bytes() >> 20} MiB", file=sys.stderr, flush=True)
+    print(f"{'load':24}{'squall rows/s':>16}{'mariadb rows/s':>16}{'ratio':>8}")
+    for table in counts:
+        ours, theirs = results["squall", table], results["mariadb", table]
+        print(f"{table:24}{ours:16.0f}{theirs:16.0f}{ours / theirs:8.2f}")
+        if a.record:
+            record("load", {"table": table, "squall_rows_per_s": round(ours), "mariadb_rows_per_s": round(theirs)})
+    return 0
+
+
+def run_group_concat(a):
+    ssb.generate(a.data, a.scale, 1000000, a.lines)
+    query = "SET SESSION group_concat_max_len = 100000000; SELECT GROUP_CONCAT(p_partkey) FROM part WHERE p_partkey <= 400000"
+    times, lists = {}, {}
+    for server in (Squall(a.profile), MariaDB()):
+        with server:
+            open_for_load(server)
+            load_table(server, a.data, "part")
+            runs = [timed(lambda: server.sql(query, "ssb")) for _ in range(6)][1:]
+            times[server.name], lists[server.name] = min(run[0] for run in runs), runs[0][1]
+    # The row order inside a GROUP_CONCAT without ORDER BY is not defined.
+    if sorted(lists["squall"].strip().split(",")) != sorted(lists["mariadb"].strip().split(",")):
+        print("the lists differ")
+        return 1
+    print(f"GROUP_CONCAT of 400,000 of 1,000,000 keys, best of 5 through the client: squall {times['squall'] * 1e3:.0f} ms, mariadb {times['mariadb'] * 1e3:.0f} ms, ratio {times['mariadb'] / times['squall']:.2f}")
+    if a.record:
+        record("group-concat", {f"{name}_ms": round(seconds * 1e3) for name, seconds in times.items()})
+    return 0
+
+
+QUERIES = [
+    "SELECT COUNT(*), MIN(p_partkey), MAX(p_partkey), SUM(p_size), AVG(p_size), COUNT(DISTINCT p_brand) FROM part",
+    "SELECT p_mfgr, COUNT(*), SUM(p_size), MIN(p_name), MAX(p_color) FROM part GROUP BY p_mfgr ORDER BY p_mfgr",
+    "SELECT p_category, COUNT(*) c FROM part WHERE p_size BETWEEN 10 AND 20 AND p_container LIKE 'JUMBO%' GROUP BY p_category HAVING c > 10 ORDER BY c DESC, p_category",
+    "SELECT COUNT(*), SUM(lo_revenue), SUM(lo_extendedprice * lo_discount), AVG(lo_quantity), MIN(lo_orderdate), MAX(lo_commitdate) FROM lineorder",
+    "SELECT lo_shipmode, COUNT(*), SUM(lo_revenue - lo_supplycost), AVG(lo_discount) FROM lineorder GROUP BY lo_shipmode ORDER BY lo_shipmode",
+    "SELECT * FROM lineorder WHERE lo_orderkey IN (1, 2, 33, 39, 5000) ORDER BY lo_orderkey, lo_linenumber",
+    "SELECT lo_orderkey, COUNT(*), SUM(lo_quantity) FROM lineorder GROUP BY lo_orderkey ORDER BY 3 DESC, 1 LIMIT 20",
+    # The thirteen queries of the benchmark, as its authors give them.
+    "SELECT SUM(lo_extendedprice * lo_discount) FROM lineorder, dates WHERE lo_orderdate = d_datekey AND d_year = 1993 AND lo_discount BETWEEN 1 AND 3 AND lo_quantity < 25",
+    "SELECT SUM(lo_extendedprice * lo_discount) FROM lineorder, dates WHERE lo_orderdate = d_datekey AND d_yearmonthnum = 199401 AND lo_discount BETWEEN 4 AND 6 AND lo_quantity BETWEEN 26 AND 35",
+    "SELECT SUM(lo_extendedprice * lo_discount) FROM lineorder, dates WHERE lo_orderdate = d_datekey AND d_weeknuminyear = 6 AND d_year = 1994 AND lo_discount BETWEEN 5 AND 7 AND lo_quantity BETWEEN 26 AND 35",
+    "SELECT SUM(lo_revenue), d_year, p_brand FROM lineorder, dates, part, supplier WHERE lo_orderdate = d_datekey AND lo_partkey = p_partkey AND lo_suppkey = s_suppkey AND p_category = 'MFGR#12' AND s_region = 'AMERICA' GROUP BY d_year, p_brand ORDER BY d_year, p_brand",
+    "SELECT SUM(lo_revenue), d_year, p_brand FROM lineorder, dates, part, supplier WHERE lo_orderdate = d_datekey AND lo_partkey = p_partkey AND lo_suppkey = s_suppkey AND p_brand BETWEEN 'MFGR#2221' AND 'MFGR#2228' AND s_region = 'ASIA' GROUP BY d_year, p_brand ORDER BY d_year, p_brand",
+    "SELECT SUM(lo_revenue), d_year, p_brand FROM lineorder, dates, part, supplier WHERE lo_orderdate = d_datekey AND lo_partkey = p_partkey AND lo_suppkey = s_suppkey AND p_brand = 'MFGR#2239' AND s_region = 'EUROPE' GROUP BY d_year, p_brand ORDER BY d_year, p_brand",
+    "SELECT c_nation, s_nation, d_year, SUM(lo_revenue) AS revenue FROM customer, lineorder, supplier, dates WHERE lo_custkey = c_custkey AND lo_suppkey = s_suppkey AND lo_orderdate = d_datekey AND c_region = 'ASIA' AND s_region = 'ASIA' AND d_year >= 1992 AND d_year <= 1997 GROUP BY c_nation, s_nation, d_year ORDER BY d_year ASC, revenue DESC",
+    "SELECT c_city, s_city, d_year, SUM(lo_revenue) AS revenue FROM customer, lineorder, supplier, dates WHERE lo_custkey = c_custkey AND lo_suppkey = s_suppkey AND lo_orderdate = d_datekey AND c_nation = 'UNITED STATES' AND s_nation = 'UNITED STATES' AND d_year >= 1992 AND d_year <= 1997 GROUP BY c_city, s_city, d_year ORDER BY d_year ASC, revenue DESC",
+    "SELECT c_city, s_city, d_year, SUM(lo_revenue) AS revenue FROM customer, lineorder, supplier, dates WHERE lo_custkey = c_custkey AND lo_suppkey = s_suppkey AND lo_orderdate = d_datekey AND (c_city = 'UNITED KI1' OR c_city = 'UNITED KI5') AND (s_city = 'UNITED KI1' OR s_city = 'UNITED KI5') AND d_year >= 1992 AND d_year <= 1997 GROUP BY c_city, s_city, d_year ORDER BY d_year ASC, revenue DESC",
+    "SELECT c_city, s_city, d_year, SUM(lo_revenue) AS revenue FROM customer, lineorder, supplier, dates WHERE lo_custkey = c_custkey AND lo_suppkey = s_suppkey AND lo_orderdate = d_datekey AND (c_city = 'UNITED KI1' OR c_city = 'UNITED KI5') AND (s_city = 'UNITED KI1' OR s_city = 'UNITED KI5') AND d_yearmonth = 'Dec1997' GROUP BY c_city, s_city, d_year ORDER BY d_year ASC, revenue DESC",
+    "SELECT d_year, c_nation, SUM(lo_revenue - lo_supplycost) AS profit FROM dates, customer, supplier, part, lineorder WHERE lo_custkey = c_custkey AND lo_suppkey = s_suppkey AND lo_partkey = p_partkey AND lo_orderdate = d_datekey AND c_region = 'AMERICA' AND s_region = 'AMERICA' AND (p_mfgr = 'MFGR#1' OR p_mfgr = 'MFGR#2') GROUP BY d_year, c_nation ORDER BY d_year, c_nation",
+    "SELECT d_year, s_nation, p_category, SUM(lo_revenue - lo_supplycost) AS profit FROM dates, customer, supplier, part, lineorder WHERE lo_custkey = c_custkey AND lo_suppkey = s_suppkey AND lo_partkey = p_partkey AND lo_orderdate = d_datekey AND c_region = 'AMERICA' AND s_region = 'AMERICA' AND (d_year = 1997 OR d_year = 1998) AND (p_mfgr = 'MFGR#1' OR p_mfgr = 'MFGR#2') GROUP BY d_year, s_nation, p_category ORDER BY d_year, s_nation, p_category",
+    "SELECT d_year, s_city, p_brand, SUM(lo_revenue - lo_supplycost) AS profit FROM dates, customer, supplier, part, lineorder WHERE lo_custkey = c_custkey AND lo_suppkey = s_suppkey AND lo_partkey = p_partkey AND lo_orderdate = d_datekey AND c_region = 'AMERICA' AND s_nation = 'UNITED STATES' AND (d_year = 1997 OR d_year = 1998) AND p_category = 'MFGR#14' GROUP BY d_year, s_city, p_brand ORDER BY d_year, s_city, p_brand",
+]
+
+
+def run_compare(a):
+    ssb.generate(a.data, a.scale, a.part_rows, a.lines)
+    squall, mariadb, differing = Squall(a.profile), MariaDB(), 0
+    with squall, mariadb:
+        for server in (squall, mariadb):
+            open_for_load(server)
+            for table in ssb.SCHEMA:
+                seconds = load_table(server, a.data, table)
+                print(f"  {server.name}: {table} loaded in {seconds:.1f} s", file=sys.stderr, flush=True)
+        squall.sql("SELECT 1")
+        for query in QUERIES:
+            ours, theirs = timed(lambda: squall.sql(query, "ssb")), timed(lambda: mariadb.sql(query, "ssb"))
+            same = ours[1] == theirs[1] or ("ORDER BY" in query and sorted(ours[1].splitlines()) == sorted(theirs[1].splitlines()))
+            differing += not same
+            print(f"{'same' if same else 'DIFFERENT':10}squall {ours[0]:7.2f} s  mariadb {theirs[0]:7.2f} s  {query[:100]}", flush=True)
+            if not same:
+                print("   squall: ", ours[1][:300].replace("\n", " | "), "\n   mariadb:", theirs[1][:300].replace("\n", " | "))
+        # kill -9 and everything is there again.
+        before = squall.sql("SELECT COUNT(*), SUM(lo_revenue) FROM lineorder", "ssb")
+        squall.stop(signal.SIGKILL)
+        seconds = squall.start()
+        after = squall.sql("SELECT COUNT(*), SUM(lo_revenue) FROM lineorder", "ssb")
+        print(f"after kill -9: answering again in {seconds * 1e3:.0f} ms, lineorder {'the same' if before == after else 'DIFFERENT'}")
+        differing += before != after
+    print(f"compare: {len(QUERIES) + 1 - differing} passed, {differing} failed")
+    return 1 if differing else 0
+
+
+def run_footprint(a):
+    with Squall(a.profile) as server:
+        server.sql("SELECT 1")
+        server.stop()
+        seconds = min((server.start(), server.stop())[0] for _ in range(5))
+        server.start()
+        server.sql("SELECT 1")
+        time.sleep(1)
+        idle, size = server.resident_bytes(), os.path.getsize(server.binary)
+    print(f"start-up {seconds * 1e3:.0f} ms, idle memory {idle / 2**20:.1f} MiB, binary {size / 1e6:.1f} MB")
+    if a.record:
+        record("footprint", {"start_ms": round(seconds * 1e3), "idle_bytes": idle, "binary_bytes": size})
+    return 0
+
+
+def main():
+    commands = {"sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "footprint": run_footprint}
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("command", choices=commands)
+    p.add_argument("--profile", default="release", choices=["release", "debug"])
+    p.add_argument("--record", action="store_true")
+    p.add_argument("--data", default="/tmp/squall-bench")
+    p.add_argument("--workloads", default=",".join(WORKLOADS)), p.add_argument("--threads", default="1,4,64")
+    p.add_argument("--seconds", type=int, default=10), p.add_argument("--rows", type=int, default=1000000)
+    p.add_argument("--scale", type=int, default=1), p.add_argument("--lines", type=int), p.add_argument("--part-rows", type=int, default=1000000)
+    a = p.parse_args()
+    sys.exit(commands[a.command](a))
+
+
+main()
