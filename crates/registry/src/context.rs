@@ -1,5 +1,6 @@
 //! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
 
+use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
 use squall_catalog::NameKey;
 use squall_types::{CollationId, Level, SqlError, SqlMode, SqlType, Value, Warning};
@@ -54,6 +55,59 @@ pub struct StatementContext {
     pub kill: Arc<KillState>,
     /// State of `RAND()` without a seed.
     pub random_state: AtomicU64,
+    /// System variables as they stood when the statement began.
+    pub variables: VariableValues,
+}
+
+/// A statement of a new session with MySQL's defaults.
+impl Default for StatementContext {
+    fn default() -> Self {
+        StatementContext {
+            sql_mode: SqlMode::DEFAULT,
+            time_zone: "SYSTEM".into(),
+            now_micros: 0,
+            connection_id: 0,
+            user: "root@localhost".into(),
+            current_user: "root@localhost".into(),
+            database: None,
+            version: "8.4.0".into(),
+            collation: CollationId::UTF8MB4_0900_AI_CI,
+            max_allowed_packet: 64 << 20,
+            group_concat_max_len: 1024,
+            div_precision_increment: 4,
+            default_week_format: 0,
+            cte_max_recursion_depth: 1000,
+            strict_write: false,
+            found_rows: 0,
+            row_count: -1,
+            last_insert_id: AtomicU64::new(0),
+            diagnostics: Diagnostics::new(1024),
+            user_variables: Arc::default(),
+            kill: Arc::default(),
+            random_state: AtomicU64::new(1),
+            variables: VariableValues::default(),
+        }
+    }
+}
+
+impl StatementContext {
+    /// The value of a system variable, pseudo variables included.
+    pub fn system_variable(&self, id: VariableId, scope: ReadScope, definition: &VariableDef) -> Value {
+        const WARNING_COUNT: VariableId = VariableId::of("warning_count");
+        const ERROR_COUNT: VariableId = VariableId::of("error_count");
+        const LAST_INSERT_ID: VariableId = VariableId::of("last_insert_id");
+        const IDENTITY: VariableId = VariableId::of("identity");
+        const TIMESTAMP: VariableId = VariableId::of("timestamp");
+        const PSEUDO_THREAD_ID: VariableId = VariableId::of("pseudo_thread_id");
+        match id {
+            WARNING_COUNT => Value::UInt(self.variables.warning_count),
+            ERROR_COUNT => Value::UInt(self.variables.error_count),
+            LAST_INSERT_ID | IDENTITY => Value::UInt(self.last_insert_id.load(Ordering::Relaxed)),
+            TIMESTAMP => Value::Double(self.now_micros as f64 / 1e6),
+            PSEUDO_THREAD_ID => Value::UInt(self.connection_id),
+            _ => self.variables.get(id, scope, definition.has_session()).clone(),
+        }
+    }
 }
 
 /// The diagnostics area that functions and operators add warnings to.

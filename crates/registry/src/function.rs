@@ -5,6 +5,8 @@
 //! vectorised form, which must give the same answers and exists for speed alone.
 
 use crate::context::StatementContext;
+use crate::variables::VariableRegistry;
+use crate::virtual_table::VirtualTable;
 use arrow::array::ArrayRef;
 use squall_types::{SqlResult, SqlType, Value};
 use std::collections::HashMap;
@@ -136,11 +138,14 @@ pub trait ValueAccumulator: Debug + Send + Sync {
     fn size(&self) -> usize;
 }
 
-/// Every declared function, by name without case.
+/// Every declared function, virtual table and system variable, by name without case.
 #[derive(Debug, Default)]
 pub struct Registry {
     scalars: HashMap<String, Arc<dyn ScalarFunction>>,
     aggregates: HashMap<String, Arc<dyn AggregateFunction>>,
+    virtual_tables: HashMap<(String, String), Arc<dyn VirtualTable>>,
+    /// Every declared system variable.
+    pub variables: VariableRegistry,
 }
 
 impl Registry {
@@ -168,6 +173,22 @@ impl Registry {
     /// The aggregate function of that name.
     pub fn aggregate(&self, name: &str) -> Option<&Arc<dyn AggregateFunction>> {
         self.aggregates.get(name).or_else(|| self.aggregates.get(&name.to_ascii_uppercase()))
+    }
+
+    /// Declares a virtual table.
+    pub fn register_virtual_table(&mut self, table: Arc<dyn VirtualTable>) {
+        let key = (table.database().to_ascii_lowercase(), table.name().to_ascii_lowercase());
+        self.virtual_tables.insert(key, table);
+    }
+
+    /// The virtual table of that name, whatever the case.
+    pub fn virtual_table(&self, database: &str, name: &str) -> Option<&Arc<dyn VirtualTable>> {
+        self.virtual_tables.get(&(database.to_ascii_lowercase(), name.to_ascii_lowercase()))
+    }
+
+    /// All virtual tables, in no order.
+    pub fn virtual_tables(&self) -> impl Iterator<Item = &Arc<dyn VirtualTable>> {
+        self.virtual_tables.values()
     }
 
     /// Names of all scalar functions, sorted, for the reference page.

@@ -5,9 +5,13 @@
 
 pub mod context;
 pub mod function;
+pub mod variables;
+pub mod virtual_table;
 
 pub use context::{Diagnostics, KillState, StatementContext};
 pub use function::{
     AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, Registry,
     ScalarFunction, ScalarKernel, Volatility,
 };
+pub use variables::{ReadScope, VariableDef, VariableId, VariableRegistry, VariableValues};
+pub use virtual_table::{VirtualColumn, VirtualScan, VirtualTable};

@@ -1,0 +1,291 @@
+//! What one system variable is: scope, type, range, default and doc, in a form that can be written as a constant.
+
+use squall_types::{CollationId, SqlType, Value};
+
+/// Where a variable has values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// One value for the server.
+    Global,
+    /// One value per session.
+    Session,
+    /// One per session, and a global one that new sessions start with.
+    Both,
+}
+
+/// Type and range of a variable's values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// ON or OFF; held as 1 or 0.
+    Bool,
+    /// A signed integer in a range; outside of it the nearest end is taken, with a warning.
+    Int {
+        /// Least value.
+        min: i64,
+        /// Greatest value.
+        max: i64,
+    },
+    /// An unsigned integer in a range, rounded down to a multiple of `block`.
+    UInt {
+        /// Least value.
+        min: u64,
+        /// Greatest value.
+        max: u64,
+        /// Values are multiples of this.
+        block: u64,
+    },
+    /// A number in a range.
+    Double {
+        /// Least value.
+        min: f64,
+        /// Greatest value.
+        max: f64,
+    },
+    /// One of these words, or its position.
+    Enum(&'static [&'static str]),
+    /// Several of these words, separated by commas.
+    Flags(&'static [&'static str]),
+    /// `name=on|off` switches in one string, as `optimizer_switch` is; the names.
+    Switches(&'static [&'static str]),
+    /// Any text.
+    Text,
+    /// Any text, or NULL.
+    NullableText,
+    /// `sql_mode`: flags with combinations.
+    SqlMode,
+    /// The name of a character set; NULL where `nullable`.
+    Charset {
+        /// NULL is a value too.
+        nullable: bool,
+    },
+    /// The name of a collation.
+    Collation,
+    /// `SYSTEM`, an offset or the name of a zone.
+    TimeZone,
+}
+
+/// A default, as a constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DefaultValue {
+    /// NULL.
+    Null,
+    /// A signed number, or 0 and 1 for OFF and ON.
+    Int(i64),
+    /// An unsigned number.
+    UInt(u64),
+    /// A number.
+    Double(f64),
+    /// Text.
+    Text(&'static str),
+}
+
+impl DefaultValue {
+    /// As a value.
+    pub fn to_value(self) -> Value {
+        match self {
+            DefaultValue::Null => Value::Null,
+            DefaultValue::Int(value) => Value::Int(value),
+            DefaultValue::UInt(value) => Value::UInt(value),
+            DefaultValue::Double(value) => Value::Double(value),
+            DefaultValue::Text(text) => Value::String(text.to_string()),
+        }
+    }
+}
+
+/// What setting a variable does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// What its doc says.
+    Live,
+    /// It can be read only.
+    ReadOnly,
+    /// Clients set it and read it back; nothing in Squall depends on it.
+    CompatibilityOnly,
+}
+
+/// One system variable as it is declared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VariableDef {
+    /// Name, lower case.
+    pub name: &'static str,
+    /// Where it has values.
+    pub scope: Scope,
+    /// Type and range.
+    pub kind: Kind,
+    /// What it is when nobody has set it.
+    pub default: DefaultValue,
+    /// One sentence on what it does.
+    pub doc: &'static str,
+    /// What setting it does.
+    pub effect: Effect,
+    /// Whether SET PERSIST takes it.
+    pub persistable: bool,
+    /// Whether setting the session value needs SESSION_VARIABLES_ADMIN.
+    pub restricted: bool,
+    /// Whether it is left out of SHOW VARIABLES (session-only pseudo variables such as `insert_id` are not).
+    pub hidden: bool,
+}
+
+const fn define(name: &'static str, scope: Scope, kind: Kind, default: DefaultValue, doc: &'static str) -> VariableDef {
+    let persistable = !matches!(scope, Scope::Session);
+    VariableDef { name, scope, kind, default, doc, effect: Effect::Live, persistable, restricted: false, hidden: false }
+}
+
+/// A switch.
+pub const fn boolean(name: &'static str, scope: Scope, default: bool, doc: &'static str) -> VariableDef {
+    define(name, scope, Kind::Bool, DefaultValue::Int(if default { 1 } else { 0 }), doc)
+}
+
+/// An unsigned integer.
+pub const fn unsigned(
+    name: &'static str,
+    scope: Scope,
+    default: u64,
+    min: u64,
+    max: u64,
+    doc: &'static str,
+) -> VariableDef {
+    define(name, scope, Kind::UInt { min, max, block: 1 }, DefaultValue::UInt(default), doc)
+}
+
+/// A signed integer.
+pub const fn signed(
+    name: &'static str,
+    scope: Scope,
+    default: i64,
+    min: i64,
+    max: i64,
+    doc: &'static str,
+) -> VariableDef {
+    define(name, scope, Kind::Int { min, max }, DefaultValue::Int(default), doc)
+}
+
+/// A number.
+pub const fn double(
+    name: &'static str,
+    scope: Scope,
+    default: f64,
+    min: f64,
+    max: f64,
+    doc: &'static str,
+) -> VariableDef {
+    define(name, scope, Kind::Double { min, max }, DefaultValue::Double(default), doc)
+}
+
+/// A word out of some.
+pub const fn choice(
+    name: &'static str,
+    scope: Scope,
+    default: &'static str,
+    words: &'static [&'static str],
+    doc: &'static str,
+) -> VariableDef {
+    define(name, scope, Kind::Enum(words), DefaultValue::Text(default), doc)
+}
+
+/// Several words out of some.
+pub const fn flags(
+    name: &'static str,
+    scope: Scope,
+    default: &'static str,
+    words: &'static [&'static str],
+    doc: &'static str,
+) -> VariableDef {
+    define(name, scope, Kind::Flags(words), DefaultValue::Text(default), doc)
+}
+
+/// A text.
+pub const fn text(name: &'static str, scope: Scope, default: &'static str, doc: &'static str) -> VariableDef {
+    define(name, scope, Kind::Text, DefaultValue::Text(default), doc)
+}
+
+/// A text that is NULL by default.
+pub const fn nullable(name: &'static str, scope: Scope, doc: &'static str) -> VariableDef {
+    define(name, scope, Kind::NullableText, DefaultValue::Null, doc)
+}
+
+/// A variable of a kind with rules of its own.
+pub const fn special(
+    name: &'static str,
+    scope: Scope,
+    kind: Kind,
+    default: &'static str,
+    doc: &'static str,
+) -> VariableDef {
+    define(name, scope, kind, DefaultValue::Text(default), doc)
+}
+
+impl VariableDef {
+    /// It can be read only.
+    pub const fn read_only(mut self) -> Self {
+        self.effect = Effect::ReadOnly;
+        self.persistable = false;
+        self
+    }
+
+    /// Nothing in Squall depends on it.
+    pub const fn compatibility(mut self) -> Self {
+        self.effect = Effect::CompatibilityOnly;
+        self
+    }
+
+    /// Values are multiples of `block`.
+    pub const fn block(mut self, block: u64) -> Self {
+        if let Kind::UInt { min, max, .. } = self.kind {
+            self.kind = Kind::UInt { min, max, block };
+        }
+        self
+    }
+
+    /// Setting the session value needs a privilege.
+    pub const fn restricted(mut self) -> Self {
+        self.restricted = true;
+        self
+    }
+
+    /// SET PERSIST refuses it.
+    pub const fn not_persistable(mut self) -> Self {
+        self.persistable = false;
+        self
+    }
+
+    /// SHOW VARIABLES leaves it out.
+    pub const fn hidden(mut self) -> Self {
+        self.hidden = true;
+        self
+    }
+
+    /// Whether there is a global value.
+    pub fn has_global(&self) -> bool {
+        self.scope != Scope::Session
+    }
+
+    /// Whether there is a session value.
+    pub fn has_session(&self) -> bool {
+        self.scope != Scope::Global
+    }
+
+    /// The type of `@@name`.
+    pub fn sql_type(&self) -> SqlType {
+        match self.kind {
+            Kind::Bool | Kind::Int { .. } => SqlType::BIGINT,
+            Kind::UInt { .. } => SqlType::BIGINT_UNSIGNED,
+            Kind::Double { .. } => SqlType::DOUBLE,
+            _ => SqlType::varchar(16_383, CollationId::UTF8MB4_0900_AI_CI),
+        }
+    }
+
+    /// The value as SHOW VARIABLES prints it.
+    pub fn show(&self, value: &Value) -> String {
+        match (self.kind, value) {
+            (Kind::Bool, Value::Int(0)) => "OFF".to_string(),
+            (Kind::Bool, Value::Int(_)) => "ON".to_string(),
+            (_, Value::Null) => String::new(),
+            (_, Value::Int(value)) => value.to_string(),
+            (_, Value::UInt(value)) => value.to_string(),
+            (_, Value::Double(value)) => format!("{value:.6}"),
+            (_, Value::String(text)) => text.clone(),
+            (_, other) => format!("{other:?}"),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Storage: engines, and InnoDB's names for what clients and tools read.
+
+use super::definition::{
+    Scope::{Both, Global},
+    VariableDef, boolean, choice, double, nullable, text, unsigned,
+};
+
+pub(super) const VARIABLES: &[VariableDef] = &[
+    choice("default_storage_engine", Both, "InnoDB", &["InnoDB"], "Engine of new tables."),
+    choice("storage_engine", Both, "InnoDB", &["InnoDB"], "The older name of `default_storage_engine`.").hidden(),
+    choice("default_tmp_storage_engine", Both, "InnoDB", &["InnoDB"], "Engine of new temporary tables."),
+    text("disabled_storage_engines", Global, "", "Engines that may not be used.").read_only(),
+    boolean("default_table_encryption", Both, false, "Whether new tables are encrypted.").read_only(),
+    boolean("table_encryption_privilege_check", Global, false, "Whether encryption needs a privilege.").read_only(),
+    text("innodb_version", Global, "8.4.0", "Version of the row engine's dialect.").read_only(),
+    unsigned("innodb_page_size", Global, 16_384, 4096, 65_536, "Page size clients are told.").read_only(),
+    unsigned(
+        "innodb_buffer_pool_size",
+        Global,
+        128 << 20,
+        5 << 20,
+        u64::MAX,
+        "Memory of the row store's block cache in bytes; takes effect at the next start.",
+    ),
+    unsigned("innodb_buffer_pool_instances", Global, 1, 1, 64, "Parts of the cache.").read_only(),
+    unsigned("innodb_buffer_pool_chunk_size", Global, 128 << 20, 1 << 20, u64::MAX, "Step of the cache's size.")
+        .read_only(),
+    boolean("innodb_buffer_pool_dump_at_shutdown", Global, true, "Whether the cache's contents are remembered.")
+        .compatibility(),
+    boolean("innodb_buffer_pool_load_at_startup", Global, true, "Whether they are loaded at start.").read_only(),
+    boolean("innodb_file_per_table", Global, true, "Whether each table has a file.").compatibility(),
+    text("innodb_data_home_dir", Global, "", "Directory of InnoDB's files.").read_only(),
+    text("innodb_data_file_path", Global, "ibdata1:12M:autoextend", "InnoDB's system files.").read_only(),
+    text("innodb_temp_data_file_path", Global, "ibtmp1:12M:autoextend", "InnoDB's temporary files.").read_only(),
+    text("innodb_log_group_home_dir", Global, "./", "Directory of InnoDB's log.").read_only(),
+    unsigned("innodb_log_file_size", Global, 50_331_648, 4 << 20, u64::MAX, "Size of a log file.").read_only(),
+    unsigned("innodb_log_files_in_group", Global, 2, 2, 100, "Number of log files.").read_only(),
+    unsigned("innodb_log_buffer_size", Global, 64 << 20, 262_144, u32::MAX as u64, "Buffer of the log.")
+        .compatibility(),
+    unsigned("innodb_redo_log_capacity", Global, 100 << 20, 8 << 20, 512 << 30, "Size of the log.").compatibility(),
+    choice(
+        "innodb_flush_method",
+        Global,
+        "O_DIRECT",
+        &["fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC"],
+        "How InnoDB syncs.",
+    )
+    .read_only(),
+    boolean("innodb_doublewrite", Global, true, "Whether pages are written twice.").read_only(),
+    unsigned("innodb_io_capacity", Global, 10_000, 100, u64::MAX, "Background writes per second.").compatibility(),
+    unsigned("innodb_io_capacity_max", Global, 20_000, 100, u64::MAX, "Most background writes per second.")
+        .compatibility(),
+    unsigned("innodb_read_io_threads", Global, 1, 1, 64, "Threads that read.").read_only(),
+    unsigned("innodb_write_io_threads", Global, 4, 1, 64, "Threads that write.").read_only(),
+    unsigned("innodb_purge_threads", Global, 1, 1, 32, "Threads that purge.").read_only(),
+    unsigned("innodb_thread_concurrency", Global, 0, 0, 1000, "Threads inside InnoDB.").compatibility(),
+    unsigned("innodb_open_files", Global, 4000, 10, u32::MAX as u64, "Files InnoDB keeps open.").compatibility(),
+    unsigned(
+        "innodb_autoinc_lock_mode",
+        Global,
+        2,
+        0,
+        2,
+        "How AUTO_INCREMENT values are handed out: 2 is without a table lock.",
+    )
+    .read_only(),
+    unsigned("innodb_fill_factor", Global, 100, 10, 100, "How full index builds leave pages.").compatibility(),
+    choice(
+        "innodb_change_buffering",
+        Global,
+        "none",
+        &["none", "inserts", "deletes", "changes", "purges", "all"],
+        "Which changes of secondary indexes wait.",
+    )
+    .compatibility(),
+    choice(
+        "innodb_default_row_format",
+        Global,
+        "dynamic",
+        &["redundant", "compact", "dynamic"],
+        "Row format of new tables.",
+    )
+    .compatibility(),
+    boolean("innodb_strict_mode", Both, true, "Whether unsuitable table options are errors.").compatibility(),
+    boolean("innodb_stats_on_metadata", Global, false, "Whether reading metadata renews statistics.").compatibility(),
+    boolean("innodb_stats_persistent", Global, true, "Whether statistics are kept.").compatibility(),
+    boolean("innodb_stats_auto_recalc", Global, true, "Whether statistics are renewed.").compatibility(),
+    unsigned("innodb_stats_persistent_sample_pages", Global, 20, 1, u64::MAX, "Pages statistics are made of.")
+        .compatibility(),
+    unsigned("innodb_stats_transient_sample_pages", Global, 8, 1, u64::MAX, "Pages of transient statistics.")
+        .compatibility(),
+    boolean("innodb_adaptive_hash_index", Global, false, "Whether InnoDB builds hash indexes.").compatibility(),
+    boolean("innodb_read_only", Global, false, "Whether the engine is read-only.").read_only(),
+    unsigned("innodb_force_recovery", Global, 0, 0, 6, "How much of recovery is skipped.").read_only(),
+    unsigned("innodb_ft_min_token_size", Global, 3, 0, 16, "Shortest word of full-text indexes.").read_only(),
+    unsigned("innodb_ft_max_token_size", Global, 84, 10, 84, "Longest word of full-text indexes.").read_only(),
+    boolean("innodb_ft_enable_stopword", Both, true, "Whether stop words are left out.").compatibility(),
+    nullable("innodb_ft_server_stopword_table", Global, "Table of stop words.").compatibility(),
+    nullable("innodb_ft_user_stopword_table", Both, "Table of stop words of this session.").compatibility(),
+    unsigned("innodb_online_alter_log_max_size", Global, 128 << 20, 65_536, u64::MAX, "Log of an online ALTER.")
+        .compatibility(),
+    unsigned("innodb_sort_buffer_size", Global, 1 << 20, 65_536, 64 << 20, "Memory of index builds.").read_only(),
+    unsigned("innodb_parallel_read_threads", Both, 1, 1, 256, "Threads of a parallel scan.").compatibility(),
+    unsigned("innodb_ddl_threads", Both, 4, 1, 64, "Threads of an index build.").compatibility(),
+    unsigned("innodb_ddl_buffer_size", Both, 1 << 20, 65_536, u32::MAX as u64, "Memory of an index build.")
+        .compatibility(),
+    double(
+        "innodb_max_dirty_pages_pct",
+        Global,
+        90.0,
+        0.0,
+        99.999,
+        "Share of changed pages from which writing hurries.",
+    )
+    .compatibility(),
+    nullable("innodb_monitor_enable", Global, "Counters that are switched on.").compatibility(),
+    nullable("innodb_monitor_disable", Global, "Counters that are switched off.").compatibility(),
+    boolean("innodb_print_ddl_logs", Global, false, "Whether DDL is logged.").compatibility(),
+    boolean("innodb_optimize_fulltext_only", Global, false, "Whether OPTIMIZE handles full text only.").compatibility(),
+    boolean("innodb_rollback_segments", Global, true, "Whether there are rollback segments.").read_only().hidden(),
+    unsigned("key_buffer_size", Global, 8 << 20, 0, u64::MAX, "Cache of MyISAM indexes.").compatibility(),
+    unsigned("key_cache_block_size", Global, 1024, 512, 16_384, "Blocks of that cache.").compatibility(),
+    unsigned("key_cache_age_threshold", Global, 300, 100, u64::MAX, "Age in that cache.").compatibility(),
+    unsigned("key_cache_division_limit", Global, 100, 1, 100, "Warm share of that cache.").compatibility(),
+    unsigned("myisam_sort_buffer_size", Both, 8 << 20, 4096, u64::MAX, "Memory of MyISAM repairs.").compatibility(),
+    unsigned("myisam_max_sort_file_size", Global, 9_223_372_036_853_727_232, 0, u64::MAX, "File of MyISAM repairs.")
+        .compatibility(),
+    unsigned("myisam_data_pointer_size", Global, 6, 2, 7, "Bytes of MyISAM row pointers.").compatibility(),
+    choice(
+        "myisam_recover_options",
+        Global,
+        "OFF",
+        &["OFF", "DEFAULT", "BACKUP", "FORCE", "QUICK"],
+        "How MyISAM recovers.",
+    )
+    .read_only(),
+    choice(
+        "myisam_stats_method",
+        Both,
+        "nulls_unequal",
+        &["nulls_unequal", "nulls_equal", "nulls_ignored"],
+        "How MyISAM counts NULLs.",
+    )
+    .compatibility(),
+    boolean("performance_schema", Global, false, "Whether performance_schema is filled.").read_only(),
+    boolean("foreign_key_all_tables", Global, false, "Whether foreign keys span engines.").read_only().hidden(),
+];

@@ -1,0 +1,126 @@
+//! Logs, the binary log and replication, as clients and backup tools ask about them.
+
+use super::definition::{
+    Scope::{Both, Global, Session},
+    VariableDef, boolean, choice, flags, nullable, text, unsigned,
+};
+
+pub(super) const VARIABLES: &[VariableDef] = &[
+    boolean("log_bin", Global, false, "Whether there is a binary log.").read_only(),
+    text("log_bin_basename", Global, "", "Path of the binary log.").read_only(),
+    text("log_bin_index", Global, "", "Path of the binary log's index.").read_only(),
+    boolean("log_bin_trust_function_creators", Global, false, "Whether functions may be created without SUPER.")
+        .compatibility(),
+    choice("binlog_format", Both, "ROW", &["MIXED", "STATEMENT", "ROW"], "Form of the binary log.")
+        .restricted()
+        .compatibility(),
+    choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"], "Columns that row events hold.")
+        .restricted()
+        .compatibility(),
+    choice("binlog_row_metadata", Global, "MINIMAL", &["MINIMAL", "FULL"], "What row events say of columns.")
+        .compatibility(),
+    choice("binlog_checksum", Global, "CRC32", &["NONE", "CRC32"], "Checksums of events.").compatibility(),
+    boolean("binlog_rows_query_log_events", Both, false, "Whether statements go along.").restricted().compatibility(),
+    boolean("binlog_direct_non_transactional_updates", Both, false, "How unsafe changes are logged.")
+        .restricted()
+        .compatibility(),
+    flags("binlog_row_value_options", Both, "", &["PARTIAL_JSON"], "Whether JSON changes are partial.")
+        .restricted()
+        .compatibility(),
+    choice(
+        "binlog_error_action",
+        Global,
+        "ABORT_SERVER",
+        &["IGNORE_ERROR", "ABORT_SERVER"],
+        "What happens when the log cannot be written.",
+    )
+    .compatibility(),
+    unsigned("binlog_cache_size", Global, 32_768, 4096, u64::MAX, "Memory of a transaction's events.")
+        .block(4096)
+        .compatibility(),
+    unsigned("binlog_stmt_cache_size", Global, 32_768, 4096, u64::MAX, "Memory of a statement's events.")
+        .block(4096)
+        .compatibility(),
+    unsigned("binlog_expire_logs_seconds", Global, 2_592_000, 0, u32::MAX as u64, "Age of the binary log.")
+        .compatibility(),
+    boolean("binlog_expire_logs_auto_purge", Global, true, "Whether old parts are removed.").compatibility(),
+    unsigned("binlog_group_commit_sync_delay", Global, 0, 0, 1_000_000, "Microseconds a commit waits for others.")
+        .compatibility(),
+    unsigned("binlog_group_commit_sync_no_delay_count", Global, 0, 0, 100_000, "Commits that end that wait.")
+        .compatibility(),
+    boolean("binlog_gtid_simple_recovery", Global, true, "How ids are recovered.").read_only(),
+    unsigned("max_binlog_size", Global, 1 << 30, 4096, 1 << 30, "Size of a binary log.").block(4096).compatibility(),
+    unsigned(
+        "max_binlog_cache_size",
+        Global,
+        18_446_744_073_709_547_520,
+        4096,
+        u64::MAX,
+        "Most memory of a transaction's events.",
+    )
+    .block(4096)
+    .compatibility(),
+    unsigned(
+        "max_binlog_stmt_cache_size",
+        Global,
+        18_446_744_073_709_547_520,
+        4096,
+        u64::MAX,
+        "Most memory of a statement's events.",
+    )
+    .block(4096)
+    .compatibility(),
+    unsigned("max_relay_log_size", Global, 0, 0, 1 << 30, "Size of a relay log.").block(4096).compatibility(),
+    boolean("log_replica_updates", Global, false, "Whether replicated changes are logged.").read_only(),
+    boolean("log_slave_updates", Global, false, "The older name of `log_replica_updates`.").read_only(),
+    boolean("general_log", Global, false, "Whether every statement is logged.").compatibility(),
+    text("general_log_file", Global, "", "File of that log.").compatibility(),
+    boolean("slow_query_log", Global, false, "Whether slow statements are logged.").compatibility(),
+    text("slow_query_log_file", Global, "", "File of that log.").compatibility(),
+    boolean("log_queries_not_using_indexes", Global, false, "Whether statements without an index count as slow.")
+        .compatibility(),
+    unsigned("log_throttle_queries_not_using_indexes", Global, 0, 0, u32::MAX as u64, "Such statements per minute.")
+        .compatibility(),
+    boolean("log_slow_admin_statements", Global, false, "Whether slow administration is logged.").compatibility(),
+    boolean("log_slow_extra", Global, false, "Whether slow statements are logged with more fields.").compatibility(),
+    flags("log_output", Global, "FILE", &["NONE", "FILE", "TABLE"], "Where logs go.").compatibility(),
+    text("log_error", Global, "stderr", "Where errors are logged.").read_only(),
+    text("log_error_services", Global, "log_filter_internal; log_sink_internal", "Services of the error log.")
+        .compatibility(),
+    text("log_error_suppression_list", Global, "", "Messages left out.").compatibility(),
+    unsigned("log_error_verbosity", Global, 2, 1, 3, "How much is logged.").compatibility(),
+    boolean("log_raw", Global, false, "Whether passwords are logged.").compatibility(),
+    choice("log_timestamps", Global, "UTC", &["UTC", "SYSTEM"], "Zone of logs.").compatibility(),
+    boolean("log_statements_unsafe_for_binlog", Global, true, "Whether unsafe statements are logged.").compatibility(),
+    text("relay_log", Global, "", "Path of the relay log.").read_only(),
+    text("relay_log_basename", Global, "", "Path of the relay log.").read_only(),
+    text("relay_log_index", Global, "", "Path of its index.").read_only(),
+    boolean("relay_log_purge", Global, true, "Whether relay logs are removed.").compatibility(),
+    boolean("relay_log_recovery", Global, false, "Whether relay logs are recovered.").read_only(),
+    text("replica_load_tmpdir", Global, "", "Directory of replicated loads.").read_only(),
+    unsigned("replica_net_timeout", Global, 60, 1, 31_536_000, "Seconds a replica waits.").compatibility(),
+    unsigned("replica_parallel_workers", Global, 4, 0, 1024, "Threads that apply changes.").compatibility(),
+    choice("replica_parallel_type", Global, "LOGICAL_CLOCK", &["DATABASE", "LOGICAL_CLOCK"], "How changes are spread.")
+        .compatibility(),
+    boolean("replica_preserve_commit_order", Global, true, "Whether order is kept.").compatibility(),
+    text("replica_skip_errors", Global, "OFF", "Errors a replica ignores.").read_only(),
+    choice("replica_exec_mode", Global, "STRICT", &["STRICT", "IDEMPOTENT"], "Whether a replica ignores conflicts.")
+        .compatibility(),
+    unsigned("replica_max_allowed_packet", Global, 1 << 30, 1024, 1 << 30, "Longest packet of replication.")
+        .block(1024)
+        .compatibility(),
+    nullable("report_host", Global, "Name a replica reports.").read_only(),
+    unsigned("report_port", Global, 3306, 0, 65_535, "Port a replica reports.").read_only(),
+    unsigned("sync_relay_log", Global, 10_000, 0, u32::MAX as u64, "Events between syncs.").compatibility(),
+    boolean("rpl_semi_sync_source_enabled", Global, false, "Whether commits wait for a replica.").read_only(),
+    unsigned("original_commit_timestamp", Session, 36_028_797_018_963_968, 0, u64::MAX, "When the source committed.")
+        .restricted()
+        .compatibility(),
+    unsigned("original_server_version", Session, 999_999, 0, u32::MAX as u64, "Version of the source.")
+        .restricted()
+        .compatibility(),
+    unsigned("immediate_server_version", Session, 999_999, 0, u32::MAX as u64, "Version of the source before.")
+        .restricted()
+        .compatibility(),
+    choice("event_scheduler", Global, "OFF", &["OFF", "ON", "DISABLED"], "Whether events run.").read_only(),
+];
