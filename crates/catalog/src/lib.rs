@@ -3,16 +3,22 @@
 //! A [`Catalog`] is a value: readers hold an `Arc` of one and never wait; DDL builds the next one from it and publishes
 //! it (see [`CatalogCell`]). This crate knows what objects *are*. It must not know how they are stored, parsed or run.
 
+pub mod access;
+pub mod account;
 pub mod cell;
 pub mod ids;
 pub mod name;
+pub mod privilege;
 pub mod snapshot;
 pub mod table;
 pub mod view;
 
+pub use access::AccessMap;
+pub use account::{AccountDef, AccountKey, Accounts, TableGrant};
 pub use cell::CatalogCell;
 pub use ids::{ColumnId, DatabaseId, IndexId, TableId};
 pub use name::NameKey;
+pub use privilege::{DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges};
 pub use snapshot::{Catalog, Database, TableEntry};
 pub use table::{
     ColumnDef, ColumnDefault, ConstraintCheck, ForeignKey, GeneratedKind, IndexDef, IndexPart, ReferentialAction,

@@ -1,0 +1,167 @@
+//! What a session may do: the grants of an account and its active roles, looked up level by level.
+
+use crate::account::{AccountKey, Accounts, TableGrant, like};
+use crate::privilege::Privileges;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The grants of one account together with those of the roles that are active.
+#[derive(Clone, Debug, Default)]
+pub struct AccessMap {
+    /// The version of [`Accounts`] this was made from.
+    pub version: u64,
+    /// On `*.*`.
+    pub global: Privileges,
+    /// Dynamic privileges.
+    pub dynamic: BTreeSet<String>,
+    /// By database name or pattern.
+    pub databases: Vec<(String, Privileges)>,
+    /// By database and table.
+    pub tables: BTreeMap<(String, String), TableGrant>,
+    /// By database, whether it is a function, and name in lower case.
+    pub routines: BTreeMap<(String, bool, String), Privileges>,
+}
+
+impl AccessMap {
+    /// Everything: for what the server does itself.
+    pub fn all() -> AccessMap {
+        AccessMap {
+            global: Privileges::ALL_GLOBAL.union(Privileges::GRANT_OPTION),
+            dynamic: crate::privilege::DYNAMIC_PRIVILEGES.iter().map(|name| name.to_string()).collect(),
+            ..Default::default()
+        }
+    }
+
+    /// Of an account with some of its roles active; roles bring the roles granted to them.
+    pub fn new(accounts: &Accounts, account: &AccountKey, active_roles: &BTreeSet<AccountKey>) -> AccessMap {
+        let mut map = AccessMap { version: accounts.version, ..Default::default() };
+        let mut pending: Vec<AccountKey> =
+            std::iter::once(account.clone()).chain(active_roles.iter().cloned()).collect();
+        let mut seen = BTreeSet::new();
+        while let Some(key) = pending.pop() {
+            if !seen.insert(key.clone()) {
+                continue;
+            }
+            let Some(definition) = accounts.get(&key) else { continue };
+            // The account's own roles count only when they are active; a role's roles always do.
+            if key != *account {
+                pending.extend(definition.roles.keys().cloned());
+            }
+            map.global = map.global.union(definition.global);
+            map.dynamic.extend(definition.dynamic.keys().cloned());
+            for (pattern, privileges) in &definition.databases {
+                map.databases.push((pattern.clone(), *privileges));
+            }
+            for (name, grant) in &definition.tables {
+                let entry = map.tables.entry(name.clone()).or_default();
+                entry.table = entry.table.union(grant.table);
+                for (column, privileges) in &grant.columns {
+                    let column = entry.columns.entry(column.clone()).or_default();
+                    *column = column.union(*privileges);
+                }
+            }
+            for (name, privileges) in &definition.routines {
+                let entry = map.routines.entry(name.clone()).or_default();
+                *entry = entry.union(*privileges);
+            }
+        }
+        map
+    }
+
+    /// Whether a dynamic privilege, or SUPER as its predecessor, is there.
+    pub fn has_dynamic(&self, name: &str) -> bool {
+        self.global.contains(Privileges::SUPER) || self.dynamic.contains(name)
+    }
+
+    /// Privileges on a whole database, global ones included.
+    pub fn on_database(&self, database: &str) -> Privileges {
+        self.databases
+            .iter()
+            .filter(|(pattern, _)| pattern == database || like(pattern.as_bytes(), database.as_bytes(), false))
+            .fold(self.global, |sum, (_, privileges)| sum.union(*privileges))
+    }
+
+    /// Privileges on a whole table, those of its database included.
+    pub fn on_table(&self, database: &str, table: &str) -> Privileges {
+        let own = self.table_grant(database, table).map_or(Privileges::NONE, |grant| grant.table);
+        self.on_database(database).union(own)
+    }
+
+    /// Privileges on a column, those of its table included.
+    pub fn on_column(&self, database: &str, table: &str, column: &str) -> Privileges {
+        let own = self
+            .table_grant(database, table)
+            .and_then(|grant| grant.columns.get(&column.to_lowercase()))
+            .copied()
+            .unwrap_or_default();
+        self.on_table(database, table).union(own)
+    }
+
+    /// Privileges on a table or on any of its columns.
+    pub fn on_any_column(&self, database: &str, table: &str) -> Privileges {
+        let columns = self.table_grant(database, table).map_or(Privileges::NONE, |grant| {
+            grant.columns.values().fold(Privileges::NONE, |sum, privileges| sum.union(*privileges))
+        });
+        self.on_table(database, table).union(columns)
+    }
+
+    /// Privileges on a routine.
+    pub fn on_routine(&self, database: &str, is_function: bool, name: &str) -> Privileges {
+        let key = (database.to_string(), is_function, name.to_lowercase());
+        self.on_database(database).union(self.routines.get(&key).copied().unwrap_or_default())
+    }
+
+    /// Whether the database is visible: some privilege on it or on something inside.
+    pub fn sees_database(&self, database: &str) -> bool {
+        self.global.contains(Privileges::SHOW_DATABASES)
+            || !self.on_database(database).without(Privileges::GRANT_OPTION).is_empty()
+            || self.tables.keys().any(|(name, _)| name == database)
+            || self.routines.keys().any(|(name, ..)| name == database)
+    }
+
+    /// Whether a table is visible: some privilege on it or on a column.
+    pub fn sees_table(&self, database: &str, table: &str) -> bool {
+        !self.on_any_column(database, table).without(Privileges::GRANT_OPTION).is_empty()
+    }
+
+    fn table_grant(&self, database: &str, table: &str) -> Option<&TableGrant> {
+        if self.tables.is_empty() {
+            return None;
+        }
+        self.tables.get(&(database.to_string(), table.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::AccountDef;
+    use std::sync::Arc;
+
+    #[test]
+    fn levels_add_up_and_roles_count_when_active() {
+        let mut accounts = Accounts::default();
+        let mut user = AccountDef { user: "u".into(), host: "%".into(), ..Default::default() };
+        user.databases.insert(r"app\_%".into(), Privileges::SELECT);
+        let columns = BTreeMap::from([("b".to_string(), Privileges::UPDATE)]);
+        user.tables.insert(("app_1".into(), "t".into()), TableGrant { table: Privileges::INSERT, columns });
+        let role = AccountDef {
+            user: "r".into(),
+            host: "%".into(),
+            is_role: true,
+            global: Privileges::PROCESS,
+            ..Default::default()
+        };
+        user.roles.insert(role.key(), false);
+        let (user_key, role_key) = (user.key(), role.key());
+        accounts.accounts.insert(user_key.clone(), Arc::new(user));
+        accounts.accounts.insert(role_key.clone(), Arc::new(role));
+
+        let plain = AccessMap::new(&accounts, &user_key, &BTreeSet::new());
+        assert_eq!(plain.on_table("app_1", "t").names(), ["SELECT", "INSERT"]);
+        assert_eq!(plain.on_column("app_1", "t", "B").names(), ["SELECT", "INSERT", "UPDATE"]);
+        assert!(plain.sees_database("app_2") && !plain.sees_database("other"));
+        assert!(plain.global.is_empty());
+        let with_role = AccessMap::new(&accounts, &user_key, &BTreeSet::from([role_key]));
+        assert!(with_role.global.contains(Privileges::PROCESS));
+    }
+}

@@ -1,0 +1,253 @@
+//! Accounts, roles and what is granted to them, as one immutable snapshot.
+
+use crate::privilege::Privileges;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// Names an account: `'user'@'host'`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AccountKey {
+    /// User part.
+    pub user: String,
+    /// Host part.
+    pub host: String,
+}
+
+impl AccountKey {
+    /// Of both parts.
+    pub fn new(user: impl Into<String>, host: impl Into<String>) -> Self {
+        Self { user: user.into(), host: host.into() }
+    }
+}
+
+/// A user or a role.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct AccountDef {
+    /// User part.
+    pub user: String,
+    /// Host part.
+    pub host: String,
+    /// `caching_sha2_password`, `mysql_native_password`, …
+    pub plugin: String,
+    /// `authentication_string`: the stored verifier; empty for no password.
+    pub authentication: Vec<u8>,
+    /// The verifier before, kept by RETAIN CURRENT PASSWORD.
+    pub second_authentication: Vec<u8>,
+    /// ACCOUNT LOCK.
+    pub locked: bool,
+    /// PASSWORD EXPIRE.
+    pub password_expired: bool,
+    /// PASSWORD EXPIRE INTERVAL n DAY, 0 for NEVER; `None` for DEFAULT.
+    pub password_lifetime_days: Option<u64>,
+    /// PASSWORD HISTORY; `None` for DEFAULT.
+    pub password_history: Option<u64>,
+    /// PASSWORD REUSE INTERVAL; `None` for DEFAULT.
+    pub password_reuse_days: Option<u64>,
+    /// PASSWORD REQUIRE CURRENT (true) or OPTIONAL; `None` for DEFAULT.
+    pub password_require_current: Option<bool>,
+    /// When the password was set, microseconds since 1970 UTC.
+    pub password_changed_micros: i64,
+    /// REQUIRE: `NONE`, `SSL`.
+    pub require_tls: bool,
+    /// MAX_QUERIES_PER_HOUR, MAX_UPDATES_PER_HOUR, MAX_CONNECTIONS_PER_HOUR, MAX_USER_CONNECTIONS.
+    pub limits: [u64; 4],
+    /// COMMENT or ATTRIBUTE as a JSON text.
+    pub attribute: Option<String>,
+    /// Whether it was made by CREATE ROLE.
+    pub is_role: bool,
+    /// Static privileges on `*.*`.
+    pub global: Privileges,
+    /// Dynamic privileges, with whether they may be granted on.
+    pub dynamic: BTreeMap<String, bool>,
+    /// By database name or pattern.
+    pub databases: BTreeMap<String, Privileges>,
+    /// By database and table.
+    pub tables: BTreeMap<(String, String), TableGrant>,
+    /// By database, whether it is a function, and name in lower case.
+    pub routines: BTreeMap<(String, bool, String), Privileges>,
+    /// Roles granted, with whether they may be granted on.
+    pub roles: BTreeMap<AccountKey, bool>,
+    /// Roles that are active from the start.
+    pub default_roles: BTreeSet<AccountKey>,
+}
+
+/// Grants on one table.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct TableGrant {
+    /// On the whole table.
+    pub table: Privileges,
+    /// On columns, by name in lower case.
+    pub columns: BTreeMap<String, Privileges>,
+}
+
+impl AccountDef {
+    /// Its name.
+    pub fn key(&self) -> AccountKey {
+        AccountKey { user: self.user.clone(), host: self.host.clone() }
+    }
+}
+
+/// All accounts at one version.
+#[derive(Clone, Debug, Default)]
+pub struct Accounts {
+    /// Counts every published change.
+    pub version: u64,
+    /// By name.
+    pub accounts: BTreeMap<AccountKey, Arc<AccountDef>>,
+}
+
+impl Accounts {
+    /// The account of exactly that name.
+    pub fn get(&self, key: &AccountKey) -> Option<&Arc<AccountDef>> {
+        self.accounts.get(key)
+    }
+
+    /// The account that a client is: the most specific host that matches, then a named user before the anonymous one.
+    /// `None` as address is a Unix socket or this process.
+    pub fn find(&self, user: &str, address: Option<IpAddr>) -> Option<&Arc<AccountDef>> {
+        self.accounts
+            .values()
+            .filter(|account| !account.is_role || !account.authentication.is_empty())
+            .filter(|account| account.user == user || account.user.is_empty())
+            .filter(|account| host_matches(&account.host, address))
+            .min_by_key(|account| (host_rank(&account.host), account.user.is_empty()))
+    }
+}
+
+/// Order in which hosts are tried: literal ones, then patterns with the longest fixed start, `%`, the empty host.
+fn host_rank(host: &str) -> (u8, usize) {
+    if host.is_empty() {
+        return (3, 0);
+    }
+    match host.find(['%', '_']) {
+        None if host.contains('/') => (1, 0),
+        None => (0, 0),
+        Some(0) if host == "%" => (2, usize::MAX),
+        Some(at) => (2, usize::MAX - 1 - at),
+    }
+}
+
+/// Whether a client from `address` matches a host pattern.
+pub fn host_matches(pattern: &str, address: Option<IpAddr>) -> bool {
+    if pattern.is_empty() || pattern == "%" {
+        return true;
+    }
+    let Some(address) = address else {
+        return like(pattern.as_bytes(), b"localhost", true);
+    };
+    let address = address.to_canonical();
+    if address.is_loopback() && like(pattern.as_bytes(), b"localhost", true) {
+        return true;
+    }
+    if let Some((network, mask)) = pattern.split_once('/') {
+        return network_contains(network, mask, address);
+    }
+    like(pattern.as_bytes(), address.to_string().as_bytes(), true)
+}
+
+fn network_contains(network: &str, mask: &str, address: IpAddr) -> bool {
+    match (network.parse::<IpAddr>(), address) {
+        (Ok(IpAddr::V4(network)), IpAddr::V4(address)) => {
+            let bits = match mask.parse::<u32>() {
+                Ok(0) => 0,
+                Ok(length @ 1..=32) => u32::MAX << (32 - length),
+                Ok(_) => return false,
+                Err(_) => match mask.parse::<std::net::Ipv4Addr>() {
+                    Ok(mask) => mask.to_bits(),
+                    Err(_) => return false,
+                },
+            };
+            address.to_bits() & bits == network.to_bits() & bits
+        }
+        (Ok(IpAddr::V6(network)), IpAddr::V6(address)) => match mask.parse::<u32>() {
+            Ok(0) => true,
+            Ok(length @ 1..=128) => {
+                let bits = u128::MAX << (128 - length);
+                address.to_bits() & bits == network.to_bits() & bits
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// `%` and `_` patterns with `\` as escape, as grants use them.
+pub fn like(pattern: &[u8], text: &[u8], ignore_case: bool) -> bool {
+    let same = |left: u8, right: u8| left == right || (ignore_case && left.eq_ignore_ascii_case(&right));
+    // Greedy matching with one point to come back to: the last `%`.
+    let (mut p, mut t, mut star) = (0, 0, None);
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'%') => {
+                star = Some((p, t));
+                p += 1;
+                continue;
+            }
+            Some(b'_') => {
+                p += 1;
+                t += 1;
+                continue;
+            }
+            Some(b'\\') if p + 1 < pattern.len() && same(pattern[p + 1], text[t]) => {
+                p += 2;
+                t += 1;
+                continue;
+            }
+            Some(byte) if *byte != b'\\' && same(*byte, text[t]) => {
+                p += 1;
+                t += 1;
+                continue;
+            }
+            _ => {}
+        }
+        match star {
+            Some((at, from)) => {
+                star = Some((at, from + 1));
+                p = at + 1;
+                t = from + 1;
+            }
+            None => return false,
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'%')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accounts(names: &[(&str, &str)]) -> Accounts {
+        let mut accounts = Accounts::default();
+        for (user, host) in names {
+            let account = AccountDef { user: (*user).into(), host: (*host).into(), ..Default::default() };
+            accounts.accounts.insert(account.key(), Arc::new(account));
+        }
+        accounts
+    }
+
+    #[test]
+    fn the_most_specific_host_wins() {
+        let accounts = accounts(&[("a", "%"), ("a", "10.0.0.0/8"), ("a", "localhost"), ("", "10.1.%"), ("b", "10.%")]);
+        let host = |user: &str, address: Option<&str>| {
+            let address = address.map(|text| text.parse().expect("an address"));
+            accounts.find(user, address).map(|account| format!("{}@{}", account.user, account.host))
+        };
+        assert_eq!(host("a", None).as_deref(), Some("a@localhost"));
+        assert_eq!(host("a", Some("127.0.0.1")).as_deref(), Some("a@localhost"));
+        assert_eq!(host("a", Some("10.2.3.4")).as_deref(), Some("a@10.0.0.0/8"));
+        assert_eq!(host("b", Some("10.1.3.4")).as_deref(), Some("@10.1.%"));
+        assert_eq!(host("b", Some("10.2.3.4")).as_deref(), Some("b@10.%"));
+        assert_eq!(host("b", Some("11.2.3.4")), None);
+    }
+
+    #[test]
+    fn patterns() {
+        assert!(like(b"a%c", b"abbc", false));
+        assert!(!like(b"a%c", b"abbd", false));
+        assert!(like(br"my\_db", b"my_db", false));
+        assert!(!like(br"my\_db", b"myxdb", false));
+        assert!(like(b"my_db", b"myxdb", false));
+        assert!(like(b"%", b"", false));
+    }
+}
