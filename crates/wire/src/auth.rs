@@ -38,30 +38,15 @@ pub mod caching_sha2 {
 pub fn native_scramble(password: &[u8], nonce: &Nonce) -> [u8; 20] {
     let stage1: [u8; 20] = Sha1::digest(password).into();
     let stage2 = Sha1::digest(stage1);
-    xor(
-        stage1,
-        Sha1::new()
-            .chain_update(nonce)
-            .chain_update(stage2)
-            .finalize()
-            .into(),
-    )
+    xor(stage1, Sha1::new().chain_update(nonce).chain_update(stage2).finalize().into())
 }
 
 /// Checks a scramble against an account's authentication string (`*` and 40 hexadecimal digits).
 pub fn native_check(auth_string: &str, scramble: &[u8], nonce: &Nonce) -> bool {
-    let (Some(stage2), Ok(scramble)) = (native_stage2(auth_string), <[u8; 20]>::try_from(scramble))
-    else {
+    let (Some(stage2), Ok(scramble)) = (native_stage2(auth_string), <[u8; 20]>::try_from(scramble)) else {
         return false;
     };
-    let stage1 = xor(
-        scramble,
-        Sha1::new()
-            .chain_update(nonce)
-            .chain_update(stage2)
-            .finalize()
-            .into(),
-    );
+    let stage1 = xor(scramble, Sha1::new().chain_update(nonce).chain_update(stage2).finalize().into());
     equal(&<[u8; 20]>::from(Sha1::digest(stage1)), &stage2)
 }
 
@@ -96,14 +81,7 @@ fn native_stage2(auth_string: &str) -> Option<[u8; 20]> {
 pub fn sha2_scramble(password: &[u8], nonce: &Nonce) -> [u8; 32] {
     let stage1: [u8; 32] = Sha256::digest(password).into();
     let stage2 = Sha256::digest(stage1);
-    xor(
-        stage1,
-        Sha256::new()
-            .chain_update(stage2)
-            .chain_update(nonce)
-            .finalize()
-            .into(),
-    )
+    xor(stage1, Sha256::new().chain_update(stage2).chain_update(nonce).finalize().into())
 }
 
 /// What a server keeps after a full authentication so that the next scramble can be checked quickly.
@@ -127,14 +105,7 @@ impl Sha2CacheEntry {
         let Ok(scramble) = <[u8; 32]>::try_from(scramble) else {
             return false;
         };
-        let stage1 = xor(
-            scramble,
-            Sha256::new()
-                .chain_update(self.0)
-                .chain_update(nonce)
-                .finalize()
-                .into(),
-        );
+        let stage1 = xor(scramble, Sha256::new().chain_update(self.0).chain_update(nonce).finalize().into());
         equal(&<[u8; 32]>::from(Sha256::digest(stage1)), &self.0)
     }
 }
@@ -172,10 +143,7 @@ pub fn sha2_check(auth_string: &str, password: &[u8]) -> bool {
     else {
         return false;
     };
-    equal(
-        sha256_crypt::digest(password, salt, SHA2_ROUNDS).as_bytes(),
-        digest,
-    )
+    equal(sha256_crypt::digest(password, salt, SHA2_ROUNDS).as_bytes(), digest)
 }
 
 /// Undoes or applies the XOR that hides a password inside its RSA encryption.
@@ -208,26 +176,11 @@ mod tests {
     #[test]
     fn native_password_of_a_known_account() {
         // SELECT PASSWORD('password') of any server that has the function.
-        assert_eq!(
-            native_auth_string(b"password"),
-            "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19"
-        );
+        assert_eq!(native_auth_string(b"password"), "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19");
         let scramble = native_scramble(b"password", &NONCE);
-        assert!(native_check(
-            "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19",
-            &scramble,
-            &NONCE
-        ));
-        assert!(!native_check(
-            "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E18",
-            &scramble,
-            &NONCE
-        ));
-        assert!(!native_check(
-            "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19",
-            &scramble[1..],
-            &NONCE
-        ));
+        assert!(native_check("*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19", &scramble, &NONCE));
+        assert!(!native_check("*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E18", &scramble, &NONCE));
+        assert!(!native_check("*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19", &scramble[1..], &NONCE));
         assert!(!native_check("*é", &scramble, &NONCE));
     }
 

@@ -28,11 +28,7 @@ impl<'b> BinaryRowEncoder<'b> {
         buf.push(0);
         let bitmap = buf.len();
         buf.resize(bitmap + (column_count + NULL_BITMAP_OFFSET).div_ceil(8), 0);
-        Self {
-            buf,
-            bitmap,
-            column_ordinal: 0,
-        }
+        Self { buf, bitmap, column_ordinal: 0 }
     }
 
     /// NULL.
@@ -80,16 +76,7 @@ impl<'b> BinaryRowEncoder<'b> {
 
     /// A date and time.
     #[expect(clippy::too_many_arguments, reason = "the parts of a date and time")]
-    pub fn datetime(
-        &mut self,
-        year: u16,
-        month: u8,
-        day: u8,
-        hour: u8,
-        minute: u8,
-        second: u8,
-        micros: u32,
-    ) {
+    pub fn datetime(&mut self, year: u16, month: u8, day: u8, hour: u8, minute: u8, second: u8, micros: u32) {
         let [y0, y1] = year.to_le_bytes();
         let [m0, m1, m2, m3] = micros.to_le_bytes();
         let parts = [0, y0, y1, month, day, hour, minute, second, m0, m1, m2, m3];
@@ -208,31 +195,9 @@ mod tests {
                 BinaryValue::Null,
                 BinaryValue::UInt(u64::MAX),
                 BinaryValue::Bytes(b"text"),
-                BinaryValue::DateTime {
-                    year: 2026,
-                    month: 11,
-                    day: 21,
-                    hour: 0,
-                    minute: 0,
-                    second: 0,
-                    micros: 0
-                },
-                BinaryValue::DateTime {
-                    year: 2026,
-                    month: 11,
-                    day: 21,
-                    hour: 1,
-                    minute: 2,
-                    second: 3,
-                    micros: 4
-                },
-                BinaryValue::Time {
-                    negative: true,
-                    hours: 838,
-                    minute: 59,
-                    second: 59,
-                    micros: 999_999
-                },
+                BinaryValue::DateTime { year: 2026, month: 11, day: 21, hour: 0, minute: 0, second: 0, micros: 0 },
+                BinaryValue::DateTime { year: 2026, month: 11, day: 21, hour: 1, minute: 2, second: 3, micros: 4 },
+                BinaryValue::Time { negative: true, hours: 838, minute: 59, second: 59, micros: 999_999 },
                 BinaryValue::Double(0.5),
                 BinaryValue::Null,
             ]

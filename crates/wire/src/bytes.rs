@@ -55,10 +55,7 @@ impl<'a> Reader<'a> {
 
     /// The next `count` bytes.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
-        let (taken, rest) = self
-            .rest
-            .split_at_checked(count)
-            .ok_or(DecodeError::Truncated)?;
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(DecodeError::Truncated)?;
         self.rest = rest;
         Ok(taken)
     }
@@ -69,10 +66,7 @@ impl<'a> Reader<'a> {
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let (taken, rest) = self
-            .rest
-            .split_first_chunk::<N>()
-            .ok_or(DecodeError::Truncated)?;
+        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(DecodeError::Truncated)?;
         self.rest = rest;
         Ok(*taken)
     }
@@ -207,16 +201,9 @@ mod tests {
 
     #[test]
     fn length_encoded_integers_take_the_shortest_form() {
-        for (value, expected_bytes) in [
-            (0, 1),
-            (250, 1),
-            (251, 3),
-            (0xffff, 3),
-            (0x1_0000, 4),
-            (0xff_ffff, 4),
-            (0x100_0000, 9),
-            (u64::MAX, 9),
-        ] {
+        for (value, expected_bytes) in
+            [(0, 1), (250, 1), (251, 3), (0xffff, 3), (0x1_0000, 4), (0xff_ffff, 4), (0x100_0000, 9), (u64::MAX, 9)]
+        {
             let mut buf = Vec::new();
             put_lenenc_int(&mut buf, value);
             assert_eq!(buf.len(), expected_bytes, "{value}");
@@ -231,14 +218,8 @@ mod tests {
         let mut buf = Vec::new();
         put_lenenc_int(&mut buf, u64::MAX);
         buf.extend_from_slice(b"short");
-        assert_eq!(
-            Reader::new(&buf).lenenc_bytes(),
-            Err(DecodeError::Truncated)
-        );
-        assert_eq!(
-            Reader::new(b"no end").nul_bytes(),
-            Err(DecodeError::Truncated)
-        );
+        assert_eq!(Reader::new(&buf).lenenc_bytes(), Err(DecodeError::Truncated));
+        assert_eq!(Reader::new(b"no end").nul_bytes(), Err(DecodeError::Truncated));
         assert_eq!(Reader::new(b"no end").nul_bytes_or_rest(), b"no end");
     }
 

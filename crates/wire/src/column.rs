@@ -71,9 +71,7 @@ impl<'a> ColumnDefinition<'a> {
         let name = reader.lenenc_bytes()?;
         let org_name = reader.lenenc_bytes()?;
         if reader.u8()? != FIXED_FIELDS_BYTES {
-            return Err(DecodeError::Malformed(
-                "column definition of the 4.1 protocol",
-            ));
+            return Err(DecodeError::Malformed("column definition of the 4.1 protocol"));
         }
         Ok(Self {
             schema,
@@ -83,8 +81,7 @@ impl<'a> ColumnDefinition<'a> {
             org_name,
             collation: reader.u16()?,
             length: reader.u32()?,
-            column_type: ColumnType::from_code(reader.u8()?)
-                .ok_or(DecodeError::Malformed("column type"))?,
+            column_type: ColumnType::from_code(reader.u8()?).ok_or(DecodeError::Malformed("column type"))?,
             flags: ColumnFlags(reader.u16()?),
             decimals: reader.u8()?,
         })

@@ -95,15 +95,11 @@ impl<'a> Command<'a> {
                 } else {
                     Vec::new()
                 };
-                Self::Query {
-                    sql: reader.take_rest(),
-                    attributes,
-                }
+                Self::Query { sql: reader.take_rest(), attributes }
             }
-            command_code::FIELD_LIST => Self::FieldList {
-                table: reader.nul_bytes_or_rest(),
-                wildcard: reader.take_rest(),
-            },
+            command_code::FIELD_LIST => {
+                Self::FieldList { table: reader.nul_bytes_or_rest(), wildcard: reader.take_rest() }
+            }
             command_code::STATISTICS => Self::Statistics,
             command_code::PROCESS_KILL => Self::ProcessKill(reader.u32()?),
             command_code::DEBUG => Self::Debug,
@@ -118,11 +114,7 @@ impl<'a> Command<'a> {
                 // The iteration count is always 1.
                 reader.u32()?;
                 let parameters = ExecuteParameters::new(reader.take_rest(), flags, in_force);
-                Self::StmtExecute(StmtExecute {
-                    statement_id,
-                    flags,
-                    parameters,
-                })
+                Self::StmtExecute(StmtExecute { statement_id, flags, parameters })
             }
             command_code::STMT_SEND_LONG_DATA => Self::StmtSendLongData {
                 statement_id: reader.u32()?,
@@ -131,10 +123,7 @@ impl<'a> Command<'a> {
             },
             command_code::STMT_CLOSE => Self::StmtClose(reader.u32()?),
             command_code::STMT_RESET => Self::StmtReset(reader.u32()?),
-            command_code::STMT_FETCH => Self::StmtFetch {
-                statement_id: reader.u32()?,
-                row_count: reader.u32()?,
-            },
+            command_code::STMT_FETCH => Self::StmtFetch { statement_id: reader.u32()?, row_count: reader.u32()? },
             code => Self::Unknown(code),
         })
     }
@@ -163,12 +152,7 @@ pub fn encode_stmt_execute(buf: &mut Vec<u8>, statement_id: u32, flags: u8) {
 }
 
 /// Appends `COM_STMT_SEND_LONG_DATA`.
-pub fn encode_stmt_send_long_data(
-    buf: &mut Vec<u8>,
-    statement_id: u32,
-    parameter_ordinal: u16,
-    data: &[u8],
-) {
+pub fn encode_stmt_send_long_data(buf: &mut Vec<u8>, statement_id: u32, parameter_ordinal: u16, data: &[u8]) {
     buf.push(command_code::STMT_SEND_LONG_DATA);
     put_u32(buf, statement_id);
     put_u16(buf, parameter_ordinal);
@@ -194,20 +178,8 @@ mod tests {
         let decode = |payload: &'static [u8]| Command::decode(payload, Capabilities::EMPTY);
         assert_eq!(decode(&[1]), Ok(Command::Quit));
         assert_eq!(decode(b"\x02shop"), Ok(Command::InitDb(b"shop")));
-        assert_eq!(
-            decode(b"\x03SELECT 1"),
-            Ok(Command::Query {
-                sql: b"SELECT 1",
-                attributes: vec![]
-            })
-        );
-        assert_eq!(
-            decode(b"\x04t\0a%"),
-            Ok(Command::FieldList {
-                table: b"t",
-                wildcard: b"a%"
-            })
-        );
+        assert_eq!(decode(b"\x03SELECT 1"), Ok(Command::Query { sql: b"SELECT 1", attributes: vec![] }));
+        assert_eq!(decode(b"\x04t\0a%"), Ok(Command::FieldList { table: b"t", wildcard: b"a%" }));
         assert_eq!(decode(&[0x0c, 5, 0, 0, 0]), Ok(Command::ProcessKill(5)));
         assert_eq!(decode(&[0x0c, 5]), Err(DecodeError::Truncated));
         assert_eq!(decode(&[]), Err(DecodeError::Truncated));
@@ -217,9 +189,7 @@ mod tests {
     #[test]
     fn query_attributes_stand_before_the_text() {
         let payload = b"\x03\x01\x01\x00\x01\xfd\x00\x05trace\x03abcSELECT 1";
-        let Ok(Command::Query { sql, attributes }) =
-            Command::decode(payload, Capabilities::QUERY_ATTRIBUTES)
-        else {
+        let Ok(Command::Query { sql, attributes }) = Command::decode(payload, Capabilities::QUERY_ATTRIBUTES) else {
             panic!("a query");
         };
         assert_eq!(sql, b"SELECT 1");

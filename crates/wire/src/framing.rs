@@ -62,13 +62,7 @@ pub struct PacketReader {
 impl PacketReader {
     /// Accepts payloads of up to `payload_bytes_max` bytes.
     pub fn new(payload_bytes_max: usize) -> Self {
-        Self {
-            buffer: BytesMut::new(),
-            joined: BytesMut::new(),
-            joining: false,
-            sequence: 0,
-            payload_bytes_max,
-        }
+        Self { buffer: BytesMut::new(), joined: BytesMut::new(), joining: false, sequence: 0, payload_bytes_max }
     }
 
     /// Where received bytes are appended.
@@ -114,16 +108,11 @@ impl PacketReader {
             let length = part_length(header);
             let sequence = header[3];
             if sequence != self.sequence {
-                return Err(FrameError::OutOfOrder {
-                    expected: self.sequence,
-                    found: sequence,
-                });
+                return Err(FrameError::OutOfOrder { expected: self.sequence, found: sequence });
             }
             // Judged by the header alone, so that a packet that will be refused is never collected.
             if self.joined.len() + length > self.payload_bytes_max {
-                return Err(FrameError::TooLarge {
-                    next_sequence: sequence.wrapping_add(1),
-                });
+                return Err(FrameError::TooLarge { next_sequence: sequence.wrapping_add(1) });
             }
             if self.buffer.len() < HEADER_BYTES + length {
                 return Ok(None);
@@ -228,20 +217,15 @@ impl PacketWriter {
     fn split(&mut self, length: usize) {
         let part_count = length / PART_BYTES_MAX + 1;
         let payload = self.start + HEADER_BYTES;
-        self.buffer
-            .resize(self.buffer.len() + (part_count - 1) * HEADER_BYTES, 0);
+        self.buffer.resize(self.buffer.len() + (part_count - 1) * HEADER_BYTES, 0);
         for part in (1..part_count).rev() {
             let from = payload + part * PART_BYTES_MAX;
             let part_bytes = (length - part * PART_BYTES_MAX).min(PART_BYTES_MAX);
-            self.buffer
-                .copy_within(from..from + part_bytes, from + part * HEADER_BYTES);
+            self.buffer.copy_within(from..from + part_bytes, from + part * HEADER_BYTES);
         }
         for part in 0..part_count {
             let part_bytes = (length - part * PART_BYTES_MAX).min(PART_BYTES_MAX);
-            self.put_header(
-                self.start + part * (PART_BYTES_MAX + HEADER_BYTES),
-                part_bytes,
-            );
+            self.put_header(self.start + part * (PART_BYTES_MAX + HEADER_BYTES), part_bytes);
         }
     }
 
@@ -289,23 +273,13 @@ mod tests {
 
     #[test]
     fn long_payloads_are_split_and_joined() {
-        for length in [
-            0,
-            1,
-            PART_BYTES_MAX - 1,
-            PART_BYTES_MAX,
-            PART_BYTES_MAX + 1,
-            2 * PART_BYTES_MAX,
-        ] {
+        for length in [0, 1, PART_BYTES_MAX - 1, PART_BYTES_MAX, PART_BYTES_MAX + 1, 2 * PART_BYTES_MAX] {
             let payload: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
             let mut writer = PacketWriter::default();
             writer.packet(|buf| buf.extend_from_slice(&payload));
             writer.packet(|buf| buf.push(7));
             let parts = length / PART_BYTES_MAX + 1;
-            assert_eq!(
-                writer.len(),
-                length + parts * HEADER_BYTES + HEADER_BYTES + 1
-            );
+            assert_eq!(writer.len(), length + parts * HEADER_BYTES + HEADER_BYTES + 1);
             assert_eq!(usize::from(writer.sequence()), parts + 1);
             let packets = joined(writer.bytes(), 1 << 20);
             assert_eq!(packets.len(), 2);
@@ -318,23 +292,14 @@ mod tests {
     fn a_packet_too_large_is_refused_by_its_header() {
         let mut reader = PacketReader::new(1000);
         reader.buffer().extend_from_slice(&[0xe9, 0x03, 0, 0]);
-        assert_eq!(
-            reader.next_packet(),
-            Err(FrameError::TooLarge { next_sequence: 1 })
-        );
+        assert_eq!(reader.next_packet(), Err(FrameError::TooLarge { next_sequence: 1 }));
     }
 
     #[test]
     fn a_wrong_sequence_id_is_refused() {
         let mut reader = PacketReader::new(1000);
         reader.buffer().extend_from_slice(&[0, 0, 0, 3]);
-        assert_eq!(
-            reader.next_packet(),
-            Err(FrameError::OutOfOrder {
-                expected: 0,
-                found: 3
-            })
-        );
+        assert_eq!(reader.next_packet(), Err(FrameError::OutOfOrder { expected: 0, found: 3 }));
     }
 
     proptest! {

@@ -1,8 +1,6 @@
 //! The packets before the first command: greeting, TLS request, handshake response, plugin switching.
 
-use crate::bytes::{
-    DecodeError, Reader, put_lenenc_bytes, put_lenenc_int, put_nul_bytes, put_u16, put_u32,
-};
+use crate::bytes::{DecodeError, Reader, put_lenenc_bytes, put_lenenc_int, put_nul_bytes, put_u16, put_u32};
 use crate::constants::{Capabilities, StatusFlags};
 
 /// Length of the random bytes that a password is scrambled with.
@@ -83,10 +81,7 @@ impl<'a> Greeting<'a> {
 }
 
 fn halves(capabilities: Capabilities) -> [u16; 2] {
-    [
-        capabilities.bits() as u16,
-        (capabilities.bits() >> 16) as u16,
-    ]
+    [capabilities.bits() as u16, (capabilities.bits() >> 16) as u16]
 }
 
 /// The client's first packet: only its head when the client wants TLS first.
@@ -105,9 +100,7 @@ impl<'a> ClientHello<'a> {
         let head = TlsRequest::decode(&mut reader)?;
         let in_force = head.capabilities & offered;
         if !in_force.contains(Capabilities::PROTOCOL_41) {
-            return Err(DecodeError::Malformed(
-                "handshake response of the 4.1 protocol",
-            ));
+            return Err(DecodeError::Malformed("handshake response of the 4.1 protocol"));
         }
         if reader.is_empty() && in_force.contains(Capabilities::SSL) {
             return Ok(Self::TlsRequest(head));
@@ -141,11 +134,7 @@ impl TlsRequest {
         let packet_bytes_max = reader.u32()?;
         let collation = reader.u8()?;
         reader.take(23)?;
-        Ok(Self {
-            capabilities,
-            packet_bytes_max,
-            collation,
-        })
+        Ok(Self { capabilities, packet_bytes_max, collation })
     }
 }
 
@@ -173,18 +162,8 @@ pub struct HandshakeResponse<'a> {
 impl<'a> HandshakeResponse<'a> {
     /// Appends the payload.
     pub fn encode(&self, buf: &mut Vec<u8>) {
-        let Self {
-            capabilities,
-            packet_bytes_max,
-            collation,
-            ..
-        } = *self;
-        TlsRequest {
-            capabilities,
-            packet_bytes_max,
-            collation,
-        }
-        .encode(buf);
+        let Self { capabilities, packet_bytes_max, collation, .. } = *self;
+        TlsRequest { capabilities, packet_bytes_max, collation }.encode(buf);
         put_nul_bytes(buf, self.user);
         if capabilities.contains(Capabilities::PLUGIN_AUTH_LENENC_CLIENT_DATA) {
             put_lenenc_bytes(buf, self.auth_response);
@@ -218,16 +197,8 @@ impl<'a> HandshakeResponse<'a> {
         } else {
             reader.nul_bytes_or_rest()
         };
-        let database = if in_force.contains(Capabilities::CONNECT_WITH_DB) {
-            reader.nul_bytes_or_rest()
-        } else {
-            b""
-        };
-        let auth_plugin = if in_force.contains(Capabilities::PLUGIN_AUTH) {
-            reader.nul_bytes_or_rest()
-        } else {
-            b""
-        };
+        let database = if in_force.contains(Capabilities::CONNECT_WITH_DB) { reader.nul_bytes_or_rest() } else { b"" };
+        let auth_plugin = if in_force.contains(Capabilities::PLUGIN_AUTH) { reader.nul_bytes_or_rest() } else { b"" };
         let attributes = if in_force.contains(Capabilities::CONNECT_ATTRS) && !reader.is_empty() {
             Attributes::decode(reader.lenenc_bytes()?)?
         } else {
@@ -310,10 +281,7 @@ impl<'a> AuthSwitch<'a> {
         }
         let plugin = reader.nul_bytes()?;
         let data = reader.take_rest();
-        Ok(Self {
-            plugin,
-            data: data.strip_suffix(&[0]).unwrap_or(data),
-        })
+        Ok(Self { plugin, data: data.strip_suffix(&[0]).unwrap_or(data) })
     }
 }
 
@@ -344,10 +312,7 @@ pub struct ChangeUser<'a> {
 }
 
 impl<'a> ChangeUser<'a> {
-    pub(crate) fn decode(
-        mut reader: Reader<'a>,
-        in_force: Capabilities,
-    ) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(mut reader: Reader<'a>, in_force: Capabilities) -> Result<Self, DecodeError> {
         let user = reader.nul_bytes()?;
         let auth_response = if in_force.contains(Capabilities::SECURE_CONNECTION) {
             let length = reader.u8()?;
@@ -356,11 +321,7 @@ impl<'a> ChangeUser<'a> {
             reader.nul_bytes()?
         };
         let database = reader.nul_bytes_or_rest();
-        let collation = if reader.is_empty() {
-            None
-        } else {
-            Some(reader.u16()?)
-        };
+        let collation = if reader.is_empty() { None } else { Some(reader.u16()?) };
         let auth_plugin = if in_force.contains(Capabilities::PLUGIN_AUTH) && !reader.is_empty() {
             reader.nul_bytes_or_rest()
         } else {
@@ -371,14 +332,7 @@ impl<'a> ChangeUser<'a> {
         } else {
             Attributes::default()
         };
-        Ok(Self {
-            user,
-            auth_response,
-            database,
-            collation,
-            auth_plugin,
-            attributes,
-        })
+        Ok(Self { user, auth_response, database, collation, auth_plugin, attributes })
     }
 
     /// Appends the payload, with the command byte, as a client with these capabilities sends it.
@@ -446,17 +400,8 @@ mod tests {
         };
         let mut buf = Vec::new();
         full.encode(&mut buf);
-        assert_eq!(
-            ClientHello::decode(&buf, OFFERED),
-            Ok(ClientHello::Response(full.clone()))
-        );
-        assert_eq!(
-            full.attributes
-                .iter()
-                .map(|(name, _)| name)
-                .collect::<Vec<_>>(),
-            [&b"_client_name"[..], b"_pid"]
-        );
+        assert_eq!(ClientHello::decode(&buf, OFFERED), Ok(ClientHello::Response(full.clone())));
+        assert_eq!(full.attributes.iter().map(|(name, _)| name).collect::<Vec<_>>(), [&b"_client_name"[..], b"_pid"]);
 
         let bare = HandshakeResponse {
             capabilities: Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION,
@@ -467,10 +412,7 @@ mod tests {
         };
         let mut buf = Vec::new();
         bare.encode(&mut buf);
-        assert_eq!(
-            ClientHello::decode(&buf, OFFERED),
-            Ok(ClientHello::Response(bare))
-        );
+        assert_eq!(ClientHello::decode(&buf, OFFERED), Ok(ClientHello::Response(bare)));
     }
 
     #[test]
@@ -482,10 +424,7 @@ mod tests {
         };
         let mut buf = Vec::new();
         request.encode(&mut buf);
-        assert_eq!(
-            ClientHello::decode(&buf, OFFERED),
-            Ok(ClientHello::TlsRequest(request))
-        );
+        assert_eq!(ClientHello::decode(&buf, OFFERED), Ok(ClientHello::TlsRequest(request)));
         assert!(ClientHello::decode(&buf, Capabilities::PROTOCOL_41).is_err());
     }
 
@@ -501,10 +440,7 @@ mod tests {
         };
         let mut buf = Vec::new();
         change.encode(&mut buf, OFFERED);
-        assert_eq!(
-            ChangeUser::decode(Reader::new(&buf[1..]), OFFERED),
-            Ok(change)
-        );
+        assert_eq!(ChangeUser::decode(Reader::new(&buf[1..]), OFFERED), Ok(change));
     }
 
     proptest! {

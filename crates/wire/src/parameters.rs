@@ -20,65 +20,31 @@ pub enum BinaryValue<'a> {
     /// A string in the client's character set, a DECIMAL's text, or bytes.
     Bytes(&'a [u8]),
     /// DATE, DATETIME or TIMESTAMP; nothing says yet that the parts are in range.
-    DateTime {
-        year: u16,
-        month: u8,
-        day: u8,
-        hour: u8,
-        minute: u8,
-        second: u8,
-        micros: u32,
-    },
+    DateTime { year: u16, month: u8, day: u8, hour: u8, minute: u8, second: u8, micros: u32 },
     /// TIME; nothing says yet that the parts are in range.
-    Time {
-        negative: bool,
-        hours: u32,
-        minute: u8,
-        second: u8,
-        micros: u32,
-    },
+    Time { negative: bool, hours: u32, minute: u8, second: u8, micros: u32 },
 }
 
 impl<'a> BinaryValue<'a> {
     /// Reads one value that is not NULL.
-    pub fn decode(
-        reader: &mut Reader<'a>,
-        column_type: ColumnType,
-        unsigned: bool,
-    ) -> Result<Self, DecodeError> {
+    pub fn decode(reader: &mut Reader<'a>, column_type: ColumnType, unsigned: bool) -> Result<Self, DecodeError> {
         Ok(match column_type {
             ColumnType::Null => Self::Null,
             ColumnType::Tiny | ColumnType::Bool => {
                 let value = reader.u8()?;
-                if unsigned {
-                    Self::UInt(u64::from(value))
-                } else {
-                    Self::Int(i64::from(value as i8))
-                }
+                if unsigned { Self::UInt(u64::from(value)) } else { Self::Int(i64::from(value as i8)) }
             }
             ColumnType::Short | ColumnType::Year => {
                 let value = reader.u16()?;
-                if unsigned {
-                    Self::UInt(u64::from(value))
-                } else {
-                    Self::Int(i64::from(value as i16))
-                }
+                if unsigned { Self::UInt(u64::from(value)) } else { Self::Int(i64::from(value as i16)) }
             }
             ColumnType::Long | ColumnType::Int24 => {
                 let value = reader.u32()?;
-                if unsigned {
-                    Self::UInt(u64::from(value))
-                } else {
-                    Self::Int(i64::from(value as i32))
-                }
+                if unsigned { Self::UInt(u64::from(value)) } else { Self::Int(i64::from(value as i32)) }
             }
             ColumnType::LongLong => {
                 let value = reader.u64()?;
-                if unsigned {
-                    Self::UInt(value)
-                } else {
-                    Self::Int(value as i64)
-                }
+                if unsigned { Self::UInt(value) } else { Self::Int(value as i64) }
             }
             ColumnType::Float => Self::Float(f32::from_bits(reader.u32()?)),
             ColumnType::Double => Self::Double(f64::from_bits(reader.u64()?)),
@@ -117,27 +83,13 @@ impl<'a> BinaryValue<'a> {
             Self::Float(value) => buf.extend_from_slice(&value.to_le_bytes()),
             Self::Double(value) => buf.extend_from_slice(&value.to_le_bytes()),
             Self::Bytes(value) => put_lenenc_bytes(buf, value),
-            Self::DateTime {
-                year,
-                month,
-                day,
-                hour,
-                minute,
-                second,
-                micros,
-            } => {
+            Self::DateTime { year, month, day, hour, minute, second, micros } => {
                 buf.push(11);
                 put_u16(buf, year);
                 buf.extend_from_slice(&[month, day, hour, minute, second]);
                 buf.extend_from_slice(&micros.to_le_bytes());
             }
-            Self::Time {
-                negative,
-                hours,
-                minute,
-                second,
-                micros,
-            } => {
+            Self::Time { negative, hours, minute, second, micros } => {
                 buf.extend_from_slice(&[12, u8::from(negative)]);
                 buf.extend_from_slice(&(hours / 24).to_le_bytes());
                 buf.extend_from_slice(&[(hours % 24) as u8, minute, second]);
@@ -178,15 +130,7 @@ fn decode_datetime<'a>(reader: &mut Reader<'a>) -> Result<BinaryValue<'a>, Decod
     if length == 11 {
         micros = parts.u32()?;
     }
-    Ok(BinaryValue::DateTime {
-        year,
-        month,
-        day,
-        hour,
-        minute,
-        second,
-        micros,
-    })
+    Ok(BinaryValue::DateTime { year, month, day, hour, minute, second, micros })
 }
 
 fn decode_time<'a>(reader: &mut Reader<'a>) -> Result<BinaryValue<'a>, DecodeError> {
@@ -196,28 +140,14 @@ fn decode_time<'a>(reader: &mut Reader<'a>) -> Result<BinaryValue<'a>, DecodeErr
         return Err(DecodeError::Malformed("length of a time"));
     }
     if length == 0 {
-        return Ok(BinaryValue::Time {
-            negative: false,
-            hours: 0,
-            minute: 0,
-            second: 0,
-            micros: 0,
-        });
+        return Ok(BinaryValue::Time { negative: false, hours: 0, minute: 0, second: 0, micros: 0 });
     }
     let negative = parts.u8()? != 0;
     let days = parts.u32()?;
-    let hours = days
-        .saturating_mul(24)
-        .saturating_add(u32::from(parts.u8()?));
+    let hours = days.saturating_mul(24).saturating_add(u32::from(parts.u8()?));
     let (minute, second) = (parts.u8()?, parts.u8()?);
     let micros = if length == 12 { parts.u32()? } else { 0 };
-    Ok(BinaryValue::Time {
-        negative,
-        hours,
-        minute,
-        second,
-        micros,
-    })
+    Ok(BinaryValue::Time { negative, hours, minute, second, micros })
 }
 
 /// The type of a parameter, as the client declared it.
@@ -234,12 +164,8 @@ const UNSIGNED_BIT: u16 = 0x8000;
 impl ParameterType {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let bits = reader.u16()?;
-        let column_type = ColumnType::from_code(bits as u8)
-            .ok_or(DecodeError::Malformed("type of a parameter"))?;
-        Ok(Self {
-            column_type,
-            unsigned: bits & UNSIGNED_BIT != 0,
-        })
+        let column_type = ColumnType::from_code(bits as u8).ok_or(DecodeError::Malformed("type of a parameter"))?;
+        Ok(Self { column_type, unsigned: bits & UNSIGNED_BIT != 0 })
     }
 
     fn encode(self, buf: &mut Vec<u8>) {
@@ -283,20 +209,13 @@ pub(crate) const PARAMETER_COUNT_AVAILABLE: u8 = 0x08;
 impl<'a> ExecuteParameters<'a> {
     pub(crate) fn new(rest: &'a [u8], flags: u8, in_force: Capabilities) -> Self {
         let named = in_force.contains(Capabilities::QUERY_ATTRIBUTES);
-        Self {
-            rest,
-            named,
-            counted: named && flags & PARAMETER_COUNT_AVAILABLE != 0,
-        }
+        Self { rest, named, counted: named && flags & PARAMETER_COUNT_AVAILABLE != 0 }
     }
 
     /// Reads the statement's parameters, then the query attributes that a client may send behind them.
     ///
     /// A parameter with long data is [`BinaryValue::Null`] here.
-    pub fn decode(
-        self,
-        statement: &impl StatementParameters,
-    ) -> Result<Vec<Parameter<'a>>, DecodeError> {
+    pub fn decode(self, statement: &impl StatementParameters) -> Result<Vec<Parameter<'a>>, DecodeError> {
         let mut reader = Reader::new(self.rest);
         let statement_count = statement.count();
         let mut count = statement_count;
@@ -327,35 +246,16 @@ fn decode_values<'a>(
     for ordinal in 0..count {
         let (name, declared) = if types_follow {
             let declared = ParameterType::decode(reader)?;
-            (
-                if named {
-                    reader.lenenc_bytes()?
-                } else {
-                    &b""[..]
-                },
-                declared,
-            )
+            (if named { reader.lenenc_bytes()? } else { &b""[..] }, declared)
         } else {
-            (
-                &b""[..],
-                statement
-                    .declared(ordinal)
-                    .ok_or(DecodeError::Malformed("parameter without a type"))?,
-            )
+            (&b""[..], statement.declared(ordinal).ok_or(DecodeError::Malformed("parameter without a type"))?)
         };
-        parameters.push(Parameter {
-            name,
-            declared,
-            value: BinaryValue::Null,
-        });
+        parameters.push(Parameter { name, declared, value: BinaryValue::Null });
     }
     for (ordinal, parameter) in parameters.iter_mut().enumerate() {
         let null = nulls[ordinal / 8] & 1 << (ordinal % 8) != 0;
         if !null && !statement.has_long_data(ordinal) {
-            let ParameterType {
-                column_type,
-                unsigned,
-            } = parameter.declared;
+            let ParameterType { column_type, unsigned } = parameter.declared;
             parameter.value = BinaryValue::decode(reader, column_type, unsigned)?;
         }
     }
@@ -379,9 +279,7 @@ impl StatementParameters for NoStatement {
 }
 
 /// Reads the query attributes that stand before the text of a `COM_QUERY`.
-pub(crate) fn decode_query_attributes<'a>(
-    reader: &mut Reader<'a>,
-) -> Result<Vec<Parameter<'a>>, DecodeError> {
+pub(crate) fn decode_query_attributes<'a>(reader: &mut Reader<'a>) -> Result<Vec<Parameter<'a>>, DecodeError> {
     let count = usize::try_from(reader.lenenc_int()?).map_err(|_| DecodeError::Truncated)?;
     if reader.lenenc_int()? != 1 {
         return Err(DecodeError::Malformed("number of parameter sets"));
@@ -399,11 +297,7 @@ pub fn encode_parameters(buf: &mut Vec<u8>, values: &[BinaryValue<'_>]) {
     buf.push(1);
     for (ordinal, value) in values.iter().enumerate() {
         let (column_type, unsigned) = value.natural_type();
-        ParameterType {
-            column_type,
-            unsigned,
-        }
-        .encode(buf);
+        ParameterType { column_type, unsigned }.encode(buf);
         if *value == BinaryValue::Null {
             buf[bitmap + ordinal / 8] |= 1 << (ordinal % 8);
         }
@@ -444,22 +338,8 @@ mod tests {
             BinaryValue::Double(1.5),
             BinaryValue::Float(0.25),
             BinaryValue::Bytes(b"some text"),
-            BinaryValue::DateTime {
-                year: 2026,
-                month: 2,
-                day: 3,
-                hour: 4,
-                minute: 5,
-                second: 6,
-                micros: 7,
-            },
-            BinaryValue::Time {
-                negative: true,
-                hours: 100,
-                minute: 5,
-                second: 6,
-                micros: 7,
-            },
+            BinaryValue::DateTime { year: 2026, month: 2, day: 3, hour: 4, minute: 5, second: 6, micros: 7 },
+            BinaryValue::Time { negative: true, hours: 100, minute: 5, second: 6, micros: 7 },
             BinaryValue::Null,
         ];
         let mut buf = Vec::new();
@@ -467,44 +347,25 @@ mod tests {
         let decoded = ExecuteParameters::new(&buf, 0, Capabilities::EMPTY)
             .decode(&Fixed(values.len(), None))
             .expect("parameters");
-        assert_eq!(
-            decoded
-                .iter()
-                .map(|parameter| parameter.value)
-                .collect::<Vec<_>>(),
-            values
-        );
+        assert_eq!(decoded.iter().map(|parameter| parameter.value).collect::<Vec<_>>(), values);
     }
 
     #[test]
     fn long_data_is_not_in_the_packet() {
         let mut buf = vec![0, 1];
-        ParameterType {
-            column_type: ColumnType::Blob,
-            unsigned: false,
-        }
-        .encode(&mut buf);
-        ParameterType {
-            column_type: ColumnType::Tiny,
-            unsigned: true,
-        }
-        .encode(&mut buf);
+        ParameterType { column_type: ColumnType::Blob, unsigned: false }.encode(&mut buf);
+        ParameterType { column_type: ColumnType::Tiny, unsigned: true }.encode(&mut buf);
         buf.push(200);
-        let decoded = ExecuteParameters::new(&buf, 0, Capabilities::EMPTY)
-            .decode(&Fixed(2, Some(0)))
-            .expect("parameters");
+        let decoded =
+            ExecuteParameters::new(&buf, 0, Capabilities::EMPTY).decode(&Fixed(2, Some(0))).expect("parameters");
         assert_eq!(decoded[0].value, BinaryValue::Null);
         assert_eq!(decoded[1].value, BinaryValue::UInt(200));
     }
 
     #[test]
     fn types_left_out_need_an_earlier_execution() {
-        let result =
-            ExecuteParameters::new(&[0, 0, 1], 0, Capabilities::EMPTY).decode(&Fixed(1, None));
-        assert_eq!(
-            result,
-            Err(DecodeError::Malformed("parameter without a type"))
-        );
+        let result = ExecuteParameters::new(&[0, 0, 1], 0, Capabilities::EMPTY).decode(&Fixed(1, None));
+        assert_eq!(result, Err(DecodeError::Malformed("parameter without a type")));
     }
 
     proptest! {

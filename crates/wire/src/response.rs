@@ -42,17 +42,12 @@ impl<'a> OkPacket<'a> {
         if in_force.contains(Capabilities::DEPRECATE_EOF) {
             self.encode_with_header(buf, EOF_HEADER, in_force);
         } else {
-            EofPacket {
-                warning_count: self.warning_count,
-                status: self.status,
-            }
-            .encode(buf);
+            EofPacket { warning_count: self.warning_count, status: self.status }.encode(buf);
         }
     }
 
     fn encode_with_header(&self, buf: &mut Vec<u8>, header: u8, in_force: Capabilities) {
-        let tracked =
-            in_force.contains(Capabilities::SESSION_TRACK) && !self.session_changes.is_empty();
+        let tracked = in_force.contains(Capabilities::SESSION_TRACK) && !self.session_changes.is_empty();
         let mut status = self.status;
         status.set(StatusFlags::SESSION_STATE_CHANGED, tracked);
         buf.push(header);
@@ -78,23 +73,12 @@ impl<'a> OkPacket<'a> {
         let last_insert_id = reader.lenenc_int()?;
         let status = StatusFlags(reader.u16()?);
         let warning_count = reader.u16()?;
-        let info = if reader.is_empty() {
-            b""
-        } else {
-            reader.lenenc_bytes()?
-        };
+        let info = if reader.is_empty() { b"" } else { reader.lenenc_bytes()? };
         let tracked = in_force.contains(Capabilities::SESSION_TRACK)
             && status.contains(StatusFlags::SESSION_STATE_CHANGED)
             && !reader.is_empty();
         let session_changes = if tracked { reader.lenenc_bytes()? } else { b"" };
-        Ok(Self {
-            affected_rows,
-            last_insert_id,
-            status,
-            warning_count,
-            info,
-            session_changes,
-        })
+        Ok(Self { affected_rows, last_insert_id, status, warning_count, info, session_changes })
     }
 }
 
@@ -121,20 +105,13 @@ impl EofPacket {
         if reader.u8()? != EOF_HEADER {
             return Err(DecodeError::Malformed("EOF packet"));
         }
-        Ok(Self {
-            warning_count: reader.u16()?,
-            status: StatusFlags(reader.u16()?),
-        })
+        Ok(Self { warning_count: reader.u16()?, status: StatusFlags(reader.u16()?) })
     }
 }
 
 /// Whether a packet among rows ends them. A row may begin with the same byte, but is then longer than 16 MB.
 pub fn ends_rows(payload: &[u8], in_force: Capabilities) -> bool {
-    let length_max = if in_force.contains(Capabilities::DEPRECATE_EOF) {
-        0xff_ffff
-    } else {
-        9
-    };
+    let length_max = if in_force.contains(Capabilities::DEPRECATE_EOF) { 0xff_ffff } else { 9 };
     payload.first() == Some(&EOF_HEADER) && payload.len() < length_max
 }
 
@@ -178,11 +155,7 @@ impl<'a> ErrPacket<'a> {
             reader.u8()?;
             sqlstate.copy_from_slice(reader.take(5)?);
         }
-        Ok(Self {
-            code,
-            sqlstate,
-            message: reader.take_rest(),
-        })
+        Ok(Self { code, sqlstate, message: reader.take_rest() })
     }
 }
 
@@ -231,12 +204,7 @@ impl PrepareOk {
         let column_count = reader.u16()?;
         let parameter_count = reader.u16()?;
         reader.u8()?;
-        Ok(Self {
-            statement_id,
-            column_count,
-            parameter_count,
-            warning_count: reader.u16()?,
-        })
+        Ok(Self { statement_id, column_count, parameter_count, warning_count: reader.u16()? })
     }
 }
 
@@ -263,10 +231,7 @@ mod tests {
         plain.encode(&mut buf, Capabilities::EMPTY);
         assert_eq!(OkPacket::decode(&buf, Capabilities::EMPTY), Ok(plain));
 
-        let tracked = OkPacket {
-            session_changes: &changes,
-            ..plain
-        };
+        let tracked = OkPacket { session_changes: &changes, ..plain };
         let mut buf = Vec::new();
         tracked.encode(&mut buf, Capabilities::SESSION_TRACK);
         let decoded = OkPacket::decode(&buf, Capabilities::SESSION_TRACK).expect("an OK packet");
@@ -275,42 +240,23 @@ mod tests {
 
         let mut buf = Vec::new();
         plain.encode_eof(&mut buf, Capabilities::EMPTY);
-        assert_eq!(
-            EofPacket::decode(&buf),
-            Ok(EofPacket {
-                warning_count: 2,
-                status: StatusFlags::AUTOCOMMIT
-            })
-        );
+        assert_eq!(EofPacket::decode(&buf), Ok(EofPacket { warning_count: 2, status: StatusFlags::AUTOCOMMIT }));
         assert!(ends_rows(&buf, Capabilities::EMPTY));
         let mut buf = Vec::new();
         plain.encode_eof(&mut buf, Capabilities::DEPRECATE_EOF);
-        assert_eq!(
-            OkPacket::decode(&buf, Capabilities::DEPRECATE_EOF),
-            Ok(plain)
-        );
+        assert_eq!(OkPacket::decode(&buf, Capabilities::DEPRECATE_EOF), Ok(plain));
         assert!(ends_rows(&buf, Capabilities::DEPRECATE_EOF));
     }
 
     #[test]
     fn err_round_trips() {
-        let err = ErrPacket {
-            code: 1064,
-            sqlstate: *b"42000",
-            message: b"You have an error",
-        };
+        let err = ErrPacket { code: 1064, sqlstate: *b"42000", message: b"You have an error" };
         let mut buf = Vec::new();
         err.encode(&mut buf);
         assert_eq!(ErrPacket::decode(&buf), Ok(err));
         let mut buf = Vec::new();
         err.encode_before_handshake(&mut buf);
-        assert_eq!(
-            ErrPacket::decode(&buf),
-            Ok(ErrPacket {
-                sqlstate: *b"HY000",
-                ..err
-            })
-        );
+        assert_eq!(ErrPacket::decode(&buf), Ok(ErrPacket { sqlstate: *b"HY000", ..err }));
     }
 
     proptest! {

@@ -44,18 +44,14 @@ impl<'a> SessionChange<'a> {
                 put_lenenc_bytes(buf, value);
             }
             Self::Schema(name) => put_nested(buf, SCHEMA, name),
-            Self::StateChange(changed) => {
-                put_nested(buf, STATE_CHANGE, if changed { b"1" } else { b"0" })
-            }
+            Self::StateChange(changed) => put_nested(buf, STATE_CHANGE, if changed { b"1" } else { b"0" }),
             Self::Gtids(gtids) => {
                 buf.push(GTIDS);
                 put_lenenc_int(buf, 1 + lenenc_length(gtids.len()));
                 buf.push(0);
                 put_lenenc_bytes(buf, gtids);
             }
-            Self::TransactionCharacteristics(statement) => {
-                put_nested(buf, TRANSACTION_CHARACTERISTICS, statement)
-            }
+            Self::TransactionCharacteristics(statement) => put_nested(buf, TRANSACTION_CHARACTERISTICS, statement),
             Self::TransactionState(state) => put_nested(buf, TRANSACTION_STATE, state),
         }
     }
@@ -68,19 +64,14 @@ impl<'a> SessionChange<'a> {
             let kind = reader.u8()?;
             let mut parts = Reader::new(reader.lenenc_bytes()?);
             changes.push(match kind {
-                SYSTEM_VARIABLE => Self::SystemVariable {
-                    name: parts.lenenc_bytes()?,
-                    value: parts.lenenc_bytes()?,
-                },
+                SYSTEM_VARIABLE => Self::SystemVariable { name: parts.lenenc_bytes()?, value: parts.lenenc_bytes()? },
                 SCHEMA => Self::Schema(parts.lenenc_bytes()?),
                 STATE_CHANGE => Self::StateChange(parts.lenenc_bytes()? == b"1"),
                 GTIDS => {
                     parts.u8()?;
                     Self::Gtids(parts.lenenc_bytes()?)
                 }
-                TRANSACTION_CHARACTERISTICS => {
-                    Self::TransactionCharacteristics(parts.lenenc_bytes()?)
-                }
+                TRANSACTION_CHARACTERISTICS => Self::TransactionCharacteristics(parts.lenenc_bytes()?),
                 TRANSACTION_STATE => Self::TransactionState(parts.lenenc_bytes()?),
                 _ => continue,
             });
@@ -117,14 +108,8 @@ mod tests {
         let long = vec![b'x'; 300];
         let changes = [
             SessionChange::Schema(b"shop"),
-            SessionChange::SystemVariable {
-                name: b"autocommit",
-                value: b"OFF",
-            },
-            SessionChange::SystemVariable {
-                name: b"long",
-                value: &long,
-            },
+            SessionChange::SystemVariable { name: b"autocommit", value: b"OFF" },
+            SessionChange::SystemVariable { name: b"long", value: &long },
             SessionChange::StateChange(true),
             SessionChange::Gtids(b""),
             SessionChange::TransactionCharacteristics(b"START TRANSACTION READ ONLY;"),

@@ -68,17 +68,7 @@ impl<'b> TextRowEncoder<'b> {
 
     /// A date and time with `fsp` fractional digits (0..=6).
     #[expect(clippy::too_many_arguments, reason = "the parts of a date and time")]
-    pub fn datetime(
-        &mut self,
-        year: u16,
-        month: u8,
-        day: u8,
-        hour: u8,
-        minute: u8,
-        second: u8,
-        micros: u32,
-        fsp: u8,
-    ) {
+    pub fn datetime(&mut self, year: u16, month: u8, day: u8, hour: u8, minute: u8, second: u8, micros: u32, fsp: u8) {
         self.buf.push(19 + fraction_bytes(fsp));
         put_date(self.buf, year, month, day);
         self.buf.push(b' ');
@@ -87,18 +77,9 @@ impl<'b> TextRowEncoder<'b> {
     }
 
     /// A time with `fsp` fractional digits (0..=6); hours take two digits or three.
-    pub fn time(
-        &mut self,
-        negative: bool,
-        hours: u16,
-        minute: u8,
-        second: u8,
-        micros: u32,
-        fsp: u8,
-    ) {
+    pub fn time(&mut self, negative: bool, hours: u16, minute: u8, second: u8, micros: u32, fsp: u8) {
         let long = hours > 99;
-        self.buf
-            .push(8 + u8::from(negative) + u8::from(long) + fraction_bytes(fsp));
+        self.buf.push(8 + u8::from(negative) + u8::from(long) + fraction_bytes(fsp));
         if negative {
             self.buf.push(b'-');
         }
@@ -157,18 +138,13 @@ fn print_u64(digits: &mut [u8; 20], mut value: u64) -> usize {
 }
 
 /// Reads the values of one text row; `None` is NULL.
-pub fn decode_text_row(
-    payload: &[u8],
-    column_count: usize,
-) -> Result<Vec<Option<&[u8]>>, DecodeError> {
+pub fn decode_text_row(payload: &[u8], column_count: usize) -> Result<Vec<Option<&[u8]>>, DecodeError> {
     let mut reader = Reader::new(payload);
     // A value takes at least a byte, so a wrong count cannot ask for more memory than the packet has.
     if column_count > payload.len() {
         return Err(DecodeError::Truncated);
     }
-    let row = (0..column_count)
-        .map(|_| reader.lenenc_bytes_or_null())
-        .collect::<Result<_, _>>()?;
+    let row = (0..column_count).map(|_| reader.lenenc_bytes_or_null()).collect::<Result<_, _>>()?;
     if !reader.is_empty() {
         return Err(DecodeError::Malformed("end of the text row"));
     }
@@ -191,23 +167,11 @@ mod tests {
     #[test]
     fn temporal_values_have_mysqls_shapes() {
         assert_eq!(one(|row| row.date(0, 0, 0)), "0000-00-00");
-        assert_eq!(
-            one(|row| row.datetime(2026, 1, 2, 3, 4, 5, 6, 0)),
-            "2026-01-02 03:04:05"
-        );
-        assert_eq!(
-            one(|row| row.datetime(2026, 1, 2, 3, 4, 5, 6, 6)),
-            "2026-01-02 03:04:05.000006"
-        );
-        assert_eq!(
-            one(|row| row.datetime(2026, 1, 2, 3, 4, 5, 120_000, 2)),
-            "2026-01-02 03:04:05.12"
-        );
+        assert_eq!(one(|row| row.datetime(2026, 1, 2, 3, 4, 5, 6, 0)), "2026-01-02 03:04:05");
+        assert_eq!(one(|row| row.datetime(2026, 1, 2, 3, 4, 5, 6, 6)), "2026-01-02 03:04:05.000006");
+        assert_eq!(one(|row| row.datetime(2026, 1, 2, 3, 4, 5, 120_000, 2)), "2026-01-02 03:04:05.12");
         assert_eq!(one(|row| row.time(true, 838, 59, 59, 0, 0)), "-838:59:59");
-        assert_eq!(
-            one(|row| row.time(false, 1, 2, 3, 500_000, 1)),
-            "01:02:03.5"
-        );
+        assert_eq!(one(|row| row.time(false, 1, 2, 3, 500_000, 1)), "01:02:03.5");
         assert_eq!(one(|row| row.uint_padded(42, 5)), "00042");
         assert_eq!(one(|row| row.uint_padded(123_456, 5)), "123456");
     }

@@ -5,12 +5,8 @@ use sha2::{Digest as _, Sha256};
 
 /// The 43 characters that end a crypt string.
 pub(super) fn digest(password: &[u8], salt: &[u8], rounds: u32) -> String {
-    let alternate: [u8; 32] = Sha256::new()
-        .chain_update(password)
-        .chain_update(salt)
-        .chain_update(password)
-        .finalize()
-        .into();
+    let alternate: [u8; 32] =
+        Sha256::new().chain_update(password).chain_update(salt).chain_update(password).finalize().into();
 
     let mut hasher = Sha256::new().chain_update(password).chain_update(salt);
     update_repeated(&mut hasher, &alternate, password.len());
@@ -112,17 +108,8 @@ mod tests {
     /// What the C library's `crypt` answers for the same password, salt and rounds.
     #[test]
     fn agrees_with_crypt() {
-        assert_eq!(
-            digest(b"Hello world!", b"saltstring", 5000),
-            "5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5"
-        );
-        assert_eq!(
-            digest(b"Hello world!", b"saltstringsaltst", 10_000),
-            "3xv.VbSHBb41AL9AvLeujZkZRBAwqFMz2.opqey6IcA"
-        );
-        assert_eq!(
-            digest(&[b'x'; 70], b"saltstring", 5000),
-            "D1DsTGKixUiITWGe4c3jtSicDXvgr6h50agFIGXAx6/"
-        );
+        assert_eq!(digest(b"Hello world!", b"saltstring", 5000), "5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5");
+        assert_eq!(digest(b"Hello world!", b"saltstringsaltst", 10_000), "3xv.VbSHBb41AL9AvLeujZkZRBAwqFMz2.opqey6IcA");
+        assert_eq!(digest(&[b'x'; 70], b"saltstring", 5000), "D1DsTGKixUiITWGe4c3jtSicDXvgr6h50agFIGXAx6/");
     }
 }
