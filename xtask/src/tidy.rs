@@ -96,11 +96,11 @@ fn script_folders(root: &Path, findings: &mut Vec<String>) -> Result<(), String>
     if !folder.exists() {
         return Ok(());
     }
-    let runner = read(&root.join("crates/test-support/tests/golden.rs"))?;
+    let runner = read(&root.join("crates/squall/tests/golden.rs"))?;
     for entry in read_dir(&folder)? {
         let name = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
         if entry.is_dir() && !runner.contains(&format!("\"{name}\"")) {
-            findings.push(format!("sql-tests/{name} is not run by crates/test-support/tests/golden.rs"));
+            findings.push(format!("sql-tests/{name} is not run by crates/squall/tests/golden.rs"));
         }
     }
     Ok(())

@@ -1,0 +1,145 @@
+//! A server process that tests can start, kill and start again.
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long a start may take before the test gives up. Far above what is expected, for busy machines.
+const START_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// A running server and its data directory.
+#[derive(Debug)]
+pub struct TestServer {
+    binary: PathBuf,
+    folder: TempDir,
+    port: u16,
+    child: Option<Child>,
+}
+
+impl TestServer {
+    /// Starts `binary` on a new data directory and a free port.
+    ///
+    /// # Panics
+    /// If the server does not come up.
+    pub fn start(binary: &Path) -> TestServer {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut server = TestServer { binary: binary.to_path_buf(), folder, port: free_port(), child: None };
+        server.restart();
+        server
+    }
+
+    /// Starts the server again on the same directory and port, and returns how long it took until it answered.
+    ///
+    /// # Panics
+    /// If the server does not come up; with what it printed.
+    pub fn restart(&mut self) -> Duration {
+        let started = Instant::now();
+        let log = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.folder.path().join("log"))
+            .expect("a log file for the server");
+        let child = Command::new(&self.binary)
+            .arg("serve")
+            .arg("--datadir")
+            .arg(self.folder.path().join("data"))
+            .arg("--port")
+            .arg(self.port.to_string())
+            .arg("--socket")
+            .arg(self.folder.path().join("s.sock"))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("the log's descriptor"))
+            .stderr(log)
+            .spawn()
+            .expect("the server's binary");
+        self.child = Some(child);
+        while started.elapsed() < START_TIME_MAX {
+            if self.connect_within(Duration::from_secs(5)).is_ok() {
+                return started.elapsed();
+            }
+            let ended = self.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
+            assert!(ended.is_none(), "the server ended at its start:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("the server does not answer:\n{}", self.log());
+    }
+
+    /// `kill -9`.
+    ///
+    /// # Panics
+    /// If the process is not there any more: it died by itself before.
+    pub fn kill(&mut self) {
+        let mut child = self.child.take().expect("a running server");
+        let ended = child.try_wait().expect("the server's state");
+        assert!(ended.is_none(), "the server had died by itself ({ended:?}):\n{}", self.log());
+        child.kill().expect("kill");
+        child.wait().expect("wait");
+    }
+
+    /// The TCP port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The server's data directory.
+    pub fn data_directory(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// What the server has printed.
+    pub fn log(&self) -> String {
+        let mut text = String::new();
+        if let Ok(mut file) = std::fs::File::open(self.folder.path().join("log")) {
+            // A log that cannot be read only makes a failure's message shorter.
+            let _ = file.read_to_string(&mut text);
+        }
+        text
+    }
+
+    /// A connection as root.
+    ///
+    /// # Panics
+    /// If the server refuses.
+    pub fn connect(&self) -> mysql::Conn {
+        self.connect_within(Duration::from_secs(60)).unwrap_or_else(|error| panic!("{error}\n{}", self.log()))
+    }
+
+    fn connect_within(&self, time: Duration) -> mysql::Result<mysql::Conn> {
+        connect("127.0.0.1", self.port, time)
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // Nothing of the directory is kept, so there is nothing to close cleanly.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A connection as root without password.
+///
+/// # Errors
+/// When the server cannot be reached or refuses.
+pub fn connect(host: &str, port: u16, time: Duration) -> mysql::Result<mysql::Conn> {
+    mysql::Conn::new(
+        mysql::OptsBuilder::new()
+            .ip_or_hostname(Some(host))
+            .tcp_port(port)
+            .user(Some("root"))
+            .prefer_socket(false)
+            .tcp_connect_timeout(Some(time))
+            .max_allowed_packet(Some(64 << 20)),
+    )
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
