@@ -52,7 +52,7 @@ pub fn run_script(path: &Path, port: u16) -> Result<(), String> {
     for block in &blocks {
         let answer = run.block(block)?;
         if update {
-            let _ = write!(updated, "{}{}----\n{answer}\n", block.comment, block.head_and_sql);
+            let _ = write!(updated, "{}{}----\n{answer}", block.comment, block.head_and_sql);
         } else if answer != block.expected {
             let _ = write!(
                 differences,
