@@ -1,0 +1,149 @@
+//! `kill -9` at random moments under writers: no acknowledged transaction is lost and none is half there.
+//!
+//! Each writer's transaction touches three tables: it appends a journal row with a checksum, sets its counter to the
+//! journal row's number, and moves money between two accounts. After every restart the three must agree.
+//! `SQUALL_CRASH_ROUNDS=500` makes the long run.
+
+use mysql::prelude::Queryable;
+use squall_test_support::server::{self, TestServer};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const WRITERS: u64 = 4;
+const ACCOUNTS: u64 = 10;
+const MONEY: i64 = 1000;
+
+#[test]
+fn killed_servers_lose_nothing() {
+    let rounds: u64 = std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
+    let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
+    create_tables(&server);
+    let acknowledged: Vec<Arc<AtomicU64>> = (0..WRITERS).map(|_| Arc::new(AtomicU64::new(0))).collect();
+    let mut random = Random(0x5DEE_CE66);
+    let mut slowest = Duration::ZERO;
+    for round in 1..=rounds {
+        let port = server.port();
+        let writers: Vec<_> = acknowledged
+            .iter()
+            .zip(1..)
+            .map(|(acknowledged, writer)| {
+                let (acknowledged, seed) = (acknowledged.clone(), random.next());
+                std::thread::spawn(move || write_until_killed(port, writer, &acknowledged, Random(seed | 1)))
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(20 + random.next() % 200));
+        server.kill();
+        for writer in writers {
+            writer.join().expect("a writer's thread");
+        }
+        slowest = slowest.max(server.restart());
+        check(&server, &acknowledged, round);
+    }
+    let transactions: u64 = acknowledged.iter().map(|count| count.load(Ordering::Relaxed)).sum();
+    assert!(transactions > rounds, "too few transactions ({transactions}) for the run to mean anything");
+    println!("{rounds} kills, {transactions} transactions, slowest restart {} ms", slowest.as_millis());
+}
+
+fn create_tables(server: &TestServer) {
+    let mut conn = server.connect();
+    for sql in [
+        "CREATE DATABASE crash",
+        "CREATE TABLE crash.journal (writer INT, seq BIGINT, payload VARCHAR(200), crc BIGINT, PRIMARY KEY (writer, seq), KEY (crc))",
+        "CREATE TABLE crash.counters (writer INT PRIMARY KEY, seq BIGINT NOT NULL)",
+        "CREATE TABLE crash.accounts (id INT PRIMARY KEY, balance BIGINT NOT NULL)",
+    ] {
+        conn.query_drop(sql).expect(sql);
+    }
+    for writer in 1..=WRITERS {
+        conn.query_drop(format!("INSERT INTO crash.counters VALUES ({writer}, 0)")).expect("a counter");
+    }
+    for account in 1..=ACCOUNTS {
+        conn.query_drop(format!("INSERT INTO crash.accounts VALUES ({account}, {MONEY})")).expect("an account");
+    }
+}
+
+/// Commits transaction after transaction; returns when the connection breaks.
+fn write_until_killed(port: u16, writer: u64, acknowledged: &AtomicU64, mut random: Random) {
+    let Ok(mut conn) = server::connect("127.0.0.1", port, Duration::from_secs(5)) else { return };
+    // What the server has, not what was acknowledged: the last commit may have been done without its answer.
+    let Ok(Some(start)) = conn.query_first::<u64, _>(format!("SELECT seq FROM crash.counters WHERE writer = {writer}"))
+    else {
+        return;
+    };
+    let mut seq = start;
+    loop {
+        seq += 1;
+        let length = 1 + random.next() % 150;
+        let payload: String = (0..length).map(|_| char::from(b'a' + (random.next() % 26) as u8)).collect();
+        let (from, to) = (1 + random.next() % ACCOUNTS, 1 + random.next() % ACCOUNTS);
+        let statements = [
+            "BEGIN".to_string(),
+            format!("INSERT INTO crash.journal VALUES ({writer}, {seq}, '{payload}', CRC32('{payload}'))"),
+            format!("UPDATE crash.counters SET seq = {seq} WHERE writer = {writer}"),
+            format!("UPDATE crash.accounts SET balance = balance - 1 WHERE id = {from}"),
+            format!("UPDATE crash.accounts SET balance = balance + 1 WHERE id = {to}"),
+            "COMMIT".to_string(),
+        ];
+        let mut retry = false;
+        for sql in &statements {
+            match conn.query_drop(sql) {
+                Ok(()) => {}
+                // A deadlock or a row changed since the snapshot: the transaction is tried again.
+                Err(mysql::Error::MySqlError(error)) if error.code == 1213 || error.code == 1020 => {
+                    retry = true;
+                    if conn.query_drop("ROLLBACK").is_err() {
+                        return;
+                    }
+                    break;
+                }
+                Err(mysql::Error::MySqlError(error)) => panic!("{sql}: {error}"),
+                Err(_) => return,
+            }
+        }
+        if retry {
+            seq -= 1;
+        } else {
+            acknowledged.store(seq, Ordering::Relaxed);
+        }
+    }
+}
+
+fn check(server: &TestServer, acknowledged: &[Arc<AtomicU64>], round: u64) {
+    let mut conn = server.connect();
+    let money: i64 =
+        conn.query_first("SELECT CAST(SUM(balance) AS SIGNED) FROM crash.accounts").expect("sum").expect("a row");
+    assert_eq!(money, MONEY * ACCOUNTS as i64, "round {round}: money was made or lost");
+    let torn: u64 = conn
+        .query_first("SELECT COUNT(*) FROM crash.journal WHERE crc <> CRC32(payload)")
+        .expect("count")
+        .expect("a row");
+    assert_eq!(torn, 0, "round {round}: rows whose checksum is wrong");
+    for (writer, acknowledged) in (1..).zip(acknowledged) {
+        let acknowledged = acknowledged.load(Ordering::Relaxed);
+        let counter: u64 = conn
+            .query_first(format!("SELECT seq FROM crash.counters WHERE writer = {writer}"))
+            .expect("counter")
+            .expect("a row");
+        let (rows, last): (u64, u64) = conn
+            .query_first(format!("SELECT COUNT(*), COALESCE(MAX(seq), 0) FROM crash.journal WHERE writer = {writer}"))
+            .expect("journal")
+            .expect("a row");
+        assert!(counter >= acknowledged, "round {round}: writer {writer} was told {acknowledged}, has {counter}");
+        assert!(counter <= acknowledged + 1, "round {round}: writer {writer} has more ({counter}) than it wrote");
+        assert_eq!((rows, last), (counter, counter), "round {round}: writer {writer}: journal and counter differ");
+    }
+}
+
+/// A small generator (xorshift64*), so that a run has a seed.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
+    }
+}
