@@ -72,6 +72,7 @@ fn write_until_killed(port: u16, writer: u64, acknowledged: &AtomicU64, mut rand
     else {
         return;
     };
+    acknowledged.store(start, Ordering::Relaxed);
     let mut seq = start;
     loop {
         seq += 1;
