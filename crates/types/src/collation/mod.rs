@@ -1,0 +1,66 @@
+//! Character sets and collations by MySQL's numbers.
+//!
+//! Strings are UTF-8 inside. A [`Charset`] decides which characters a column takes and how bytes look at the rim; a
+//! [`Collation`] decides order and equality.
+//!
+//! Reading order: [`charset`], [`registry`] (which collations there are), [`sort_key`] (keys, comparison, hashes),
+//! [`like`] (patterns and searching), [`case`] (letters' cases).
+
+pub mod case;
+pub mod charset;
+mod charset_data;
+mod icu;
+pub mod like;
+pub mod registry;
+pub mod sort_key;
+mod weight_data;
+mod weights;
+
+pub use case::{to_lower, to_upper};
+pub use charset::Charset;
+pub use like::{LikePattern, find, like_match};
+pub use registry::Collation;
+pub use sort_key::{compare, eq, hash, sort_key, sort_key_length_max};
+
+/// A collation by MySQL's id, as it goes over the wire and into the catalog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CollationId(pub u16);
+
+impl CollationId {
+    /// `binary`.
+    pub const BINARY: CollationId = CollationId(63);
+    /// `utf8mb4_general_ci`.
+    pub const UTF8MB4_GENERAL_CI: CollationId = CollationId(45);
+    /// `utf8mb4_bin`.
+    pub const UTF8MB4_BIN: CollationId = CollationId(46);
+    /// `utf8mb4_0900_ai_ci`, the default.
+    pub const UTF8MB4_0900_AI_CI: CollationId = CollationId(255);
+    /// `utf8mb4_0900_bin`.
+    pub const UTF8MB4_0900_BIN: CollationId = CollationId(309);
+    /// `utf8mb3_general_ci`, of metadata and identifiers.
+    pub const UTF8MB3_GENERAL_CI: CollationId = CollationId(33);
+    /// `latin1_swedish_ci`.
+    pub const LATIN1_SWEDISH_CI: CollationId = CollationId(8);
+    /// `ascii_general_ci`.
+    pub const ASCII_GENERAL_CI: CollationId = CollationId(11);
+
+    /// What is known of the collation; ids that are none have what `utf8mb4_0900_ai_ci` has.
+    pub fn info(self) -> &'static Collation {
+        registry::by_id(self).unwrap_or_else(registry::default_collation)
+    }
+
+    /// The character set.
+    pub fn charset(self) -> Charset {
+        self.info().charset
+    }
+
+    /// The collation's name.
+    pub fn name(self) -> &'static str {
+        &self.info().name
+    }
+
+    /// The collation of a name, in any case; `utf8_` stands for `utf8mb3_`.
+    pub fn from_name(name: &str) -> Option<CollationId> {
+        registry::by_name(name).map(|collation| collation.id)
+    }
+}
