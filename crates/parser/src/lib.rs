@@ -1,3 +1,61 @@
 //! MySQL's SQL as text: lexer, syntax tree, grammar, digest and printer. No name is looked up here.
 
 pub mod ast;
+mod error;
+mod keyword;
+mod lexer;
+mod parser;
+mod token;
+
+use ast::{DataType, Expr, Statement};
+pub use error::ParseError;
+
+/// The parts of sql_mode that change how text is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ParseOptions {
+    /// ANSI_QUOTES: `"` quotes names instead of strings.
+    pub ansi_quotes: bool,
+    /// PIPES_AS_CONCAT: `||` joins strings instead of meaning OR.
+    pub pipes_as_concat: bool,
+    /// NO_BACKSLASH_ESCAPES: `\` in a string is a character like any other.
+    pub no_backslash_escapes: bool,
+    /// IGNORE_SPACE: spaces may stand between the name of a built-in function and its `(`.
+    pub ignore_space: bool,
+    /// HIGH_NOT_PRECEDENCE: `NOT` binds like `!`.
+    pub high_not_precedence: bool,
+    /// REAL_AS_FLOAT: `REAL` is `FLOAT` instead of `DOUBLE`.
+    pub real_as_float: bool,
+}
+
+/// A statement and how it stands in the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// The statement.
+    pub statement: Statement,
+    /// The offset behind the statement's last token; a delimiter is not part of it.
+    pub end: usize,
+    /// Where the next statement begins, when another follows.
+    pub rest: Option<usize>,
+    /// How many `?` there are.
+    pub placeholders: u32,
+}
+
+/// Parses the first statement of `sql`.
+pub fn parse(sql: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
+    parse_bytes(sql.as_bytes(), options)
+}
+
+/// Parses the first statement of `sql`, whose strings may hold any bytes (`_binary'…'`).
+pub fn parse_bytes(sql: &[u8], options: &ParseOptions) -> Result<Parsed, ParseError> {
+    parser::parse_statement(sql, options).map_err(|error| *error)
+}
+
+/// Parses an expression that stands alone: a stored default, check or generated column.
+pub fn parse_expr(sql: &str, options: &ParseOptions) -> Result<Expr, ParseError> {
+    parser::parse_alone(sql, options, |parser| parser.expr()).map_err(|error| *error)
+}
+
+/// Parses a data type that stands alone.
+pub fn parse_data_type(sql: &str, options: &ParseOptions) -> Result<DataType, ParseError> {
+    parser::parse_alone(sql, options, |parser| parser.data_type()).map_err(|error| *error)
+}

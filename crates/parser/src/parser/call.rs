@@ -1,0 +1,159 @@
+//! Calls: plain functions, aggregates and window functions.
+
+use super::*;
+
+impl Parser<'_> {
+    /// The call of a function whose name has been read.
+    pub(super) fn call(&mut self, schema: Option<Ident>, name: Ident, start: u32) -> Result<Expr> {
+        self.expect_kind(TokenKind::LeftParen)?;
+        let mut arguments = Vec::new();
+        let mut argument_names = Vec::new();
+        if !self.at_kind(TokenKind::RightParen) {
+            loop {
+                arguments.push(self.argument()?);
+                if self.at(K::As) {
+                    self.advance();
+                    argument_names.resize(arguments.len() - 1, None);
+                    argument_names.push(Some(self.ident_or_string()?));
+                }
+                if !self.accept_kind(TokenKind::Comma) {
+                    break;
+                }
+            }
+        }
+        self.expect_kind(TokenKind::RightParen)?;
+        if !argument_names.is_empty() {
+            argument_names.resize(arguments.len(), None);
+        }
+        let call = FunctionCall { schema, name, arguments, argument_names, span: self.span_from(start) };
+        Ok(Expr::Function(Box::new(call)))
+    }
+
+    /// An argument; only those of the date functions may be amounts of time.
+    fn argument(&mut self) -> Result<Expr> {
+        if !self.at(K::Interval) {
+            return self.expr();
+        }
+        match self.interval()? {
+            interval @ Expr::Interval { .. } if !self.at_kind(TokenKind::Plus) => Ok(interval),
+            other => self.expr_after(other),
+        }
+    }
+
+    pub(super) fn aggregate_or_window(&mut self, keyword: K, paren: bool) -> Result<Option<Expr>> {
+        if !paren {
+            return Ok(None);
+        }
+        let (function, checks_space) = match keyword {
+            K::Count => (AggregateFunction::Count, true),
+            K::Sum => (AggregateFunction::Sum, true),
+            K::Avg => (AggregateFunction::Avg, false),
+            K::Min => (AggregateFunction::Min, true),
+            K::Max => (AggregateFunction::Max, true),
+            K::BitAnd => (AggregateFunction::BitAnd, true),
+            K::BitOr => (AggregateFunction::BitOr, true),
+            K::BitXor => (AggregateFunction::BitXor, true),
+            K::GroupConcat => (AggregateFunction::GroupConcat, true),
+            K::JsonArrayagg => (AggregateFunction::JsonArrayAgg, true),
+            K::JsonObjectagg => (AggregateFunction::JsonObjectAgg, true),
+            K::Std | K::Stddev | K::StddevPop => (AggregateFunction::StddevPop, true),
+            K::StddevSamp => (AggregateFunction::StddevSamp, true),
+            K::Variance | K::VarPop => (AggregateFunction::VarPop, true),
+            K::VarSamp => (AggregateFunction::VarSamp, true),
+            K::StCollect => (AggregateFunction::StCollect, true),
+            K::RowNumber => return self.window_call(WindowFunction::RowNumber, 0..=0).map(Some),
+            K::Rank => return self.window_call(WindowFunction::Rank, 0..=0).map(Some),
+            K::DenseRank => return self.window_call(WindowFunction::DenseRank, 0..=0).map(Some),
+            K::PercentRank => return self.window_call(WindowFunction::PercentRank, 0..=0).map(Some),
+            K::CumeDist => return self.window_call(WindowFunction::CumeDist, 0..=0).map(Some),
+            K::Ntile => return self.window_call(WindowFunction::Ntile, 1..=1).map(Some),
+            K::Lead => return self.window_call(WindowFunction::Lead, 1..=3).map(Some),
+            K::Lag => return self.window_call(WindowFunction::Lag, 1..=3).map(Some),
+            K::FirstValue => return self.window_call(WindowFunction::FirstValue, 1..=1).map(Some),
+            K::LastValue => return self.window_call(WindowFunction::LastValue, 1..=1).map(Some),
+            K::NthValue => return self.window_call(WindowFunction::NthValue, 2..=2).map(Some),
+            _ => return Ok(None),
+        };
+        if checks_space && !self.call_follows() {
+            return Ok(None);
+        }
+        self.aggregate(function).map(Some)
+    }
+
+    fn aggregate(&mut self, function: AggregateFunction) -> Result<Expr> {
+        use AggregateFunction::*;
+        let start = self.advance().start;
+        self.expect_kind(TokenKind::LeftParen)?;
+        let mut call = AggregateCall {
+            function,
+            distinct: false,
+            arguments: Vec::new(),
+            order_by: Vec::new(),
+            separator: None,
+            limit: None,
+            over: None,
+            span: Span::default(),
+        };
+        if !matches!(function, JsonObjectAgg) {
+            call.distinct = self.accept(K::Distinct);
+            if !call.distinct && !matches!(function, GroupConcat) {
+                self.accept(K::All);
+            }
+        }
+        if function == Count && !call.distinct && self.accept_kind(TokenKind::Star) {
+        } else if matches!(function, GroupConcat) || (function == Count && call.distinct) {
+            call.arguments = self.expr_list()?;
+        } else {
+            call.arguments.push(self.expr()?);
+            if function == JsonObjectAgg {
+                self.expect_kind(TokenKind::Comma)?;
+                call.arguments.push(self.expr()?);
+            }
+        }
+        // MariaDB's JSON_ARRAYAGG takes them too.
+        if matches!(function, GroupConcat | JsonArrayAgg) {
+            call.order_by = self.order_by()?;
+            if function == GroupConcat && self.accept(K::Separator) {
+                call.separator = Some(self.sql_string()?);
+            }
+            call.limit = self.limit()?;
+            if function == GroupConcat && call.separator.is_none() && self.accept(K::Separator) {
+                call.separator = Some(self.sql_string()?);
+            }
+        }
+        self.expect_kind(TokenKind::RightParen)?;
+        if self.at(K::Over) {
+            call.over = Some(self.over()?);
+        }
+        call.span = self.span_from(start);
+        Ok(Expr::Aggregate(Box::new(call)))
+    }
+
+    fn window_call(&mut self, function: WindowFunction, count: std::ops::RangeInclusive<usize>) -> Result<Expr> {
+        let start = self.advance().start;
+        self.expect_kind(TokenKind::LeftParen)?;
+        let mut arguments = Vec::new();
+        while arguments.len() < *count.end() {
+            if arguments.len() >= *count.start() && self.at_kind(TokenKind::RightParen) {
+                break;
+            }
+            if !arguments.is_empty() {
+                self.expect_kind(TokenKind::Comma)?;
+            }
+            arguments.push(self.expr()?);
+        }
+        self.expect_kind(TokenKind::RightParen)?;
+        let mut from_last = false;
+        if function == WindowFunction::NthValue && self.accept(K::From) {
+            from_last = self.expect_any(&[K::First, K::Last])? == K::Last;
+        }
+        let mut ignore_nulls = false;
+        if self.at_any(&[K::Respect, K::Ignore]) {
+            ignore_nulls = self.advance().keyword == K::Ignore;
+            self.expect(K::Nulls)?;
+        }
+        let over = self.over()?;
+        let span = self.span_from(start);
+        Ok(Expr::Window(Box::new(WindowCall { function, arguments, from_last, ignore_nulls, over, span })))
+    }
+}

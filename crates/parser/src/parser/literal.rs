@@ -1,0 +1,276 @@
+//! Literals: numbers, strings and what is made from them.
+
+use super::name::lossy;
+use super::*;
+
+/// The character sets that can introduce a literal.
+const CHARSETS: &[&str] = &[
+    "armscii8", "ascii", "big5", "binary", "cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866", "cp932",
+    "dec8", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "geostd8", "greek", "hebrew", "hp8", "keybcs2", "koi8r",
+    "koi8u", "latin1", "latin2", "latin5", "latin7", "macce", "macroman", "sjis", "swe7", "tis620", "ucs2", "ujis",
+    "utf16", "utf16le", "utf32", "utf8", "utf8mb3", "utf8mb4",
+];
+
+impl Parser<'_> {
+    /// The character set that a word like `_utf8mb4` names.
+    pub(super) fn introducer(&self, token: Token) -> Option<&'static str> {
+        let name = self.text(token).strip_prefix(b"_")?;
+        CHARSETS.iter().find(|charset| charset.as_bytes().eq_ignore_ascii_case(name)).copied()
+    }
+
+    /// The decoded bytes of a string token.
+    fn decode(&self, token: Token) -> Vec<u8> {
+        let mut text = self.text(token);
+        if token.kind == TokenKind::NationalString {
+            text = &text[1..];
+        }
+        let quote = text[0];
+        let inner = &text[1..text.len() - 1];
+        let mut bytes = Vec::with_capacity(inner.len());
+        let mut rest = inner;
+        let escapes = !self.options.no_backslash_escapes;
+        loop {
+            let special = if escapes { memchr::memchr2(quote, b'\\', rest) } else { memchr::memchr(quote, rest) };
+            let Some(at) = special else {
+                bytes.extend_from_slice(rest);
+                return bytes;
+            };
+            bytes.extend_from_slice(&rest[..at]);
+            let Some(&next) = rest.get(at + 1) else {
+                return bytes;
+            };
+            if rest[at] == quote {
+                bytes.push(quote);
+            } else {
+                match next {
+                    b'0' => bytes.push(0),
+                    b'n' => bytes.push(b'\n'),
+                    b't' => bytes.push(b'\t'),
+                    b'r' => bytes.push(b'\r'),
+                    b'b' => bytes.push(8),
+                    b'Z' => bytes.push(26),
+                    // LIKE sees to these itself.
+                    b'%' | b'_' => bytes.extend_from_slice(&[b'\\', next]),
+                    other => bytes.push(other),
+                }
+            }
+            rest = &rest[at + 2..];
+        }
+    }
+
+    /// One or more adjacent string literals.
+    pub(super) fn string_literal(&mut self, introducer: Option<&str>) -> Result<StringLiteral> {
+        let token = self.advance();
+        let introducer = match token.kind {
+            TokenKind::NationalString => Some("utf8mb3"),
+            _ => introducer,
+        };
+        let mut value = self.decode(token);
+        let first_length = value.len() as u32;
+        while self.at_kind(TokenKind::String) {
+            let token = self.advance();
+            value.extend_from_slice(&self.decode(token));
+        }
+        Ok(StringLiteral { introducer: introducer.map(Into::into), value: SqlString(value.into()), first_length })
+    }
+
+    /// A single string literal, as bytes.
+    pub(super) fn sql_string(&mut self) -> Result<SqlString> {
+        match self.kind() {
+            TokenKind::String => {
+                let token = self.advance();
+                Ok(SqlString(self.decode(token).into()))
+            }
+            TokenKind::HexNumber | TokenKind::HexString | TokenKind::BitNumber | TokenKind::BitString => {
+                let token = self.advance();
+                Ok(self.coded_value(token))
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// A single string literal, as text: a path, a comment, a password.
+    pub(super) fn string(&mut self) -> Result<Box<str>> {
+        if !self.at_kind(TokenKind::String) {
+            return Err(self.unexpected());
+        }
+        let token = self.advance();
+        Ok(lossy(&self.decode(token)))
+    }
+
+    /// `N` decoded bytes of a hexadecimal or bit literal.
+    pub(super) fn coded_value(&self, token: Token) -> SqlString {
+        let text = self.text(token);
+        let (digits, bits) = match token.kind {
+            TokenKind::HexNumber => (&text[2..], 4),
+            TokenKind::BitNumber => (&text[2..], 1),
+            TokenKind::HexString => (&text[2..text.len() - 1], 4),
+            _ => (&text[2..text.len() - 1], 1),
+        };
+        let per_byte = 8 / bits;
+        let mut bytes = Vec::with_capacity(digits.len().div_ceil(per_byte));
+        // A first byte that is not full is filled with zeros on the left.
+        let mut pending = (per_byte - digits.len() % per_byte) % per_byte;
+        let mut byte = 0u8;
+        for digit in digits {
+            byte = (byte << bits) | (*digit as char).to_digit(16).unwrap_or(0) as u8;
+            pending += 1;
+            if pending == per_byte {
+                bytes.push(byte);
+                (byte, pending) = (0, 0);
+            }
+        }
+        SqlString(bytes.into())
+    }
+
+    /// An unsigned integer of at most 64 bits, also in hexadecimal.
+    pub(super) fn unsigned(&mut self) -> Result<u64> {
+        let text = self.text(self.current);
+        let value = match self.kind() {
+            TokenKind::Integer => std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()),
+            TokenKind::HexNumber => {
+                std::str::from_utf8(&text[2..]).ok().and_then(|text| u64::from_str_radix(text, 16).ok())
+            }
+            // More than 64 bits, or with a fraction that MySQL drops.
+            TokenKind::Decimal | TokenKind::Float => {
+                std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok()).map(|value| value as u64)
+            }
+            _ => None,
+        };
+        match value {
+            Some(value) => {
+                self.advance();
+                Ok(value)
+            }
+            None => Err(self.unexpected()),
+        }
+    }
+
+    /// An unsigned integer of at most 32 bits; a larger one becomes the largest.
+    pub(super) fn unsigned32(&mut self) -> Result<u32> {
+        Ok(u32::try_from(self.unsigned()?).unwrap_or(u32::MAX))
+    }
+
+    /// A number with an optional sign.
+    pub(super) fn signed(&mut self) -> Result<i64> {
+        let negative = self.accept_kind(TokenKind::Minus);
+        if !negative {
+            self.accept_kind(TokenKind::Plus);
+        }
+        let offset = self.current.start;
+        let value = i128::from(self.unsigned()?);
+        i64::try_from(if negative { -value } else { value }).map_err(|_| self.syntax_error(offset))
+    }
+
+    /// A number as its text, for options that keep it so.
+    pub(super) fn number_text(&mut self) -> Result<Box<str>> {
+        match self.kind() {
+            TokenKind::Integer | TokenKind::Decimal | TokenKind::Float => {
+                let token = self.advance();
+                Ok(lossy(self.text(token)))
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// `(n)`.
+    pub(super) fn parenthesized_number(&mut self) -> Result<u64> {
+        self.parenthesized(Self::unsigned)
+    }
+
+    /// `(n)` or nothing.
+    pub(super) fn optional_length(&mut self) -> Result<Option<u64>> {
+        if self.at_kind(TokenKind::LeftParen) { self.parenthesized_number().map(Some) } else { Ok(None) }
+    }
+
+    /// As [`Parser::optional_length`], of at most 32 bits.
+    pub(super) fn optional_width(&mut self) -> Result<Option<u32>> {
+        Ok(self.optional_length()?.map(|length| u32::try_from(length).unwrap_or(u32::MAX)))
+    }
+
+    /// The literal here, if one is.
+    pub(super) fn literal(&mut self) -> Result<Option<Literal>> {
+        let token = self.current;
+        let number = |parser: &mut Self| {
+            parser.advance();
+            lossy(parser.text(token))
+        };
+        Ok(Some(match token.kind {
+            TokenKind::Integer => {
+                let text = number(self);
+                // What does not fit 64 bits is a decimal to MySQL.
+                if text.len() > 19
+                    && text.trim_start_matches('0').parse::<u64>().is_err()
+                    && text.bytes().any(|b| b != b'0')
+                {
+                    Literal::Decimal(text)
+                } else {
+                    Literal::Integer(text)
+                }
+            }
+            TokenKind::Decimal => Literal::Decimal(number(self)),
+            TokenKind::Float => Literal::Float(number(self)),
+            TokenKind::String | TokenKind::NationalString => Literal::String(self.string_literal(None)?),
+            TokenKind::HexNumber | TokenKind::HexString => {
+                self.advance();
+                Literal::Hex { introducer: None, value: self.coded_value(token) }
+            }
+            TokenKind::BitNumber | TokenKind::BitString => {
+                self.advance();
+                Literal::Bit { introducer: None, value: self.coded_value(token) }
+            }
+            TokenKind::Word => match token.keyword {
+                K::Null => {
+                    self.advance();
+                    Literal::Null
+                }
+                K::True | K::False => {
+                    self.advance();
+                    Literal::Boolean(token.keyword == K::True)
+                }
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        }))
+    }
+
+    /// A literal behind a character set introducer, if one is there.
+    pub(super) fn introduced_literal(&mut self) -> Result<Option<Literal>> {
+        let Some(charset) = self.introducer(self.current) else {
+            return Ok(None);
+        };
+        let kind = self.peek(1).kind;
+        let literal = match kind {
+            TokenKind::String => {
+                self.advance();
+                Literal::String(self.string_literal(Some(charset))?)
+            }
+            TokenKind::HexNumber | TokenKind::HexString | TokenKind::BitNumber | TokenKind::BitString => {
+                self.advance();
+                let token = self.advance();
+                let value = self.coded_value(token);
+                let introducer = Some(charset.into());
+                if matches!(kind, TokenKind::HexNumber | TokenKind::HexString) {
+                    Literal::Hex { introducer, value }
+                } else {
+                    Literal::Bit { introducer, value }
+                }
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(literal))
+    }
+
+    /// The name of a character set: an identifier, a string or BINARY.
+    pub(super) fn charset_name(&mut self) -> Result<Box<str>> {
+        if self.accept(K::Binary) {
+            return Ok("binary".into());
+        }
+        Ok(self.ident_or_string()?.value.to_ascii_lowercase().into_boxed_str())
+    }
+
+    /// The name of a collation: an identifier, a string or BINARY.
+    pub(super) fn collation_name(&mut self) -> Result<Box<str>> {
+        self.charset_name()
+    }
+}

@@ -1,0 +1,136 @@
+//! LOAD DATA, and the description of files it shares with SELECT … INTO OUTFILE.
+
+use super::*;
+
+impl Parser<'_> {
+    /// `LOAD …`, behind the word.
+    pub(super) fn load(&mut self) -> Result<Statement> {
+        if self.accept(K::Index) {
+            return self.load_index();
+        }
+        let xml = self.expect_any(&[K::Data, K::Xml])? == K::Xml;
+        let priority = if self.accept(K::LowPriority) {
+            Some(LoadPriority::Low)
+        } else {
+            self.accept(K::Concurrent).then_some(LoadPriority::Concurrent)
+        };
+        let local = self.accept(K::Local);
+        self.expect(K::Infile)?;
+        let path = self.string()?;
+        let duplicates = if self.accept(K::Replace) {
+            LoadDuplicates::Replace
+        } else if self.accept(K::Ignore) {
+            LoadDuplicates::Ignore
+        } else {
+            LoadDuplicates::Default
+        };
+        self.expect_all(&[K::Into, K::Table])?;
+        let table = self.object_name()?;
+        let partitions = self.partition_names()?;
+        let charset = if self.accept_charset_words()? { Some(self.charset_name()?) } else { None };
+        let mut rows_identified_by = None;
+        if xml && self.accept(K::Rows) {
+            self.expect_all(&[K::Identified, K::By])?;
+            rows_identified_by = Some(self.string()?);
+        }
+        let format = self.file_format()?;
+        let mut ignore_lines = 0;
+        if self.accept(K::Ignore) {
+            ignore_lines = self.unsigned()?;
+            self.expect_any(&[K::Lines, K::Rows])?;
+        }
+        let mut columns = Vec::new();
+        if self.accept_kind(TokenKind::LeftParen) {
+            if !self.at_kind(TokenKind::RightParen) {
+                columns = self.comma_list(Self::variable_target)?;
+            }
+            self.expect_kind(TokenKind::RightParen)?;
+        }
+        let assignments = if self.accept(K::Set) { self.assignments()? } else { Vec::new() };
+        Ok(Statement::LoadData(Box::new(LoadData {
+            xml,
+            priority,
+            local,
+            path,
+            duplicates,
+            table,
+            partitions,
+            charset,
+            rows_identified_by,
+            format,
+            ignore_lines,
+            columns,
+            assignments,
+        })))
+    }
+
+    /// FIELDS and LINES, or nothing.
+    pub(super) fn file_format(&mut self) -> Result<FileFormat> {
+        let mut format = FileFormat::default();
+        if self.accept(K::Fields) || self.accept(K::Columns) {
+            let mut any = false;
+            loop {
+                if self.accept(K::Terminated) {
+                    self.expect(K::By)?;
+                    format.fields_terminated = Some(self.sql_string()?);
+                } else if self.at_any(&[K::Optionally, K::Enclosed]) {
+                    if self.accept(K::Optionally) {
+                        format.fields_optionally_enclosed = true;
+                    }
+                    self.expect_all(&[K::Enclosed, K::By])?;
+                    format.fields_enclosed = Some(self.sql_string()?);
+                } else if self.accept(K::Escaped) {
+                    self.expect(K::By)?;
+                    format.fields_escaped = Some(self.sql_string()?);
+                } else if any {
+                    break;
+                } else {
+                    return Err(self.unexpected());
+                }
+                any = true;
+            }
+        }
+        if self.at(K::Lines) {
+            self.advance();
+            let mut any = false;
+            loop {
+                if self.accept(K::Terminated) {
+                    self.expect(K::By)?;
+                    format.lines_terminated = Some(self.sql_string()?);
+                } else if self.accept(K::Starting) {
+                    self.expect(K::By)?;
+                    format.lines_starting = Some(self.sql_string()?);
+                } else if any {
+                    break;
+                } else {
+                    return Err(self.unexpected());
+                }
+                any = true;
+            }
+        }
+        Ok(format)
+    }
+
+    /// `LOAD INDEX INTO CACHE t [INDEX (…)] [IGNORE LEAVES], …`.
+    fn load_index(&mut self) -> Result<Statement> {
+        self.expect_all(&[K::Into, K::Cache])?;
+        let tables = self.comma_list(|parser| {
+            let (table, indexes) = parser.cached_table()?;
+            let ignore_leaves = parser.accept(K::Ignore);
+            if ignore_leaves {
+                parser.expect(K::Leaves)?;
+            }
+            Ok((table, indexes, ignore_leaves))
+        })?;
+        Ok(Statement::LoadIndex { tables })
+    }
+
+    /// `t [PARTITION (…)] [INDEX (…)]` of the key cache's statements.
+    pub(super) fn cached_table(&mut self) -> Result<(ObjectName, Vec<Ident>)> {
+        let table = self.object_name()?;
+        if self.accept(K::Index) || self.accept(K::Key) || self.accept(K::Keys) {
+            return Ok((table, self.parenthesized_list(Self::any_word)?));
+        }
+        Ok((table, Vec::new()))
+    }
+}

@@ -1,0 +1,537 @@
+//! Stored procedures, functions and triggers, and the statements of their bodies.
+
+use super::ddl::CreatePrefix;
+use super::*;
+
+impl Parser<'_> {
+    pub(super) fn create_procedure(&mut self, prefix: CreatePrefix) -> Result<Statement> {
+        let if_not_exists = self.if_not_exists()?;
+        let name = self.object_name()?;
+        let (parameters, parameters_span) = self.parameters(true)?;
+        self.routine(prefix, if_not_exists, name, parameters, parameters_span, None)
+            .map(|routine| Statement::CreateProcedure(Box::new(routine)))
+    }
+
+    pub(super) fn create_function(&mut self, prefix: CreatePrefix) -> Result<Statement> {
+        let if_not_exists = self.if_not_exists()?;
+        let name = self.object_name()?;
+        if self.accept(K::Returns) {
+            let returns = self.any_word()?;
+            self.expect(K::Soname)?;
+            let library = self.string()?;
+            return Ok(Statement::CreateLoadableFunction(Box::new(CreateLoadableFunction {
+                or_replace: prefix.or_replace,
+                if_not_exists,
+                aggregate: prefix.aggregate,
+                name: name.name,
+                returns,
+                library,
+            })));
+        }
+        let (parameters, parameters_span) = self.parameters(false)?;
+        self.expect(K::Returns)?;
+        let returns = Some(self.data_type()?);
+        self.routine(prefix, if_not_exists, name, parameters, parameters_span, returns)
+            .map(|routine| Statement::CreateFunction(Box::new(routine)))
+    }
+
+    /// `([IN|OUT|INOUT] name type, …)`.
+    fn parameters(&mut self, modes: bool) -> Result<(Vec<Parameter>, Span)> {
+        let start = self.current.end;
+        self.expect_kind(TokenKind::LeftParen)?;
+        let mut parameters = Vec::new();
+        if !self.at_kind(TokenKind::RightParen) {
+            parameters = self.comma_list(|parser| {
+                let mode = match parser.current.keyword {
+                    K::In if modes => ParameterMode::In,
+                    K::Out if modes => ParameterMode::Out,
+                    K::Inout if modes => ParameterMode::InOut,
+                    _ => ParameterMode::In,
+                };
+                if modes && parser.at_any(&[K::In, K::Out, K::Inout]) {
+                    parser.advance();
+                }
+                let name = parser.ident()?;
+                Ok(Parameter { mode, name, data_type: parser.data_type()? })
+            })?;
+        }
+        let span = Span::new(start, self.current.start.max(start));
+        self.expect_kind(TokenKind::RightParen)?;
+        Ok((parameters, span))
+    }
+
+    fn routine(
+        &mut self,
+        prefix: CreatePrefix,
+        if_not_exists: bool,
+        name: ObjectName,
+        parameters: Vec<Parameter>,
+        parameters_span: Span,
+        returns: Option<DataType>,
+    ) -> Result<CreateRoutine> {
+        let characteristics = self.characteristics()?;
+        let start = self.current.start;
+        let body = if self.accept(K::As) {
+            RoutineBody::External(self.string()?)
+        } else {
+            RoutineBody::Sql(Box::new(self.program_body()?))
+        };
+        Ok(CreateRoutine {
+            or_replace: prefix.or_replace,
+            if_not_exists,
+            definer: prefix.definer,
+            aggregate: prefix.aggregate,
+            name,
+            parameters,
+            returns,
+            characteristics,
+            body,
+            parameters_span,
+            body_span: self.span_from(start),
+        })
+    }
+
+    fn characteristics(&mut self) -> Result<Characteristics> {
+        let mut characteristics = Characteristics::default();
+        loop {
+            match self.keyword() {
+                K::Comment => {
+                    self.advance();
+                    characteristics.comment = Some(self.string()?);
+                }
+                K::Language => {
+                    self.advance();
+                    characteristics.language = Some(self.any_word()?);
+                }
+                K::Deterministic => {
+                    self.advance();
+                    characteristics.deterministic = Some(true);
+                }
+                K::Not if self.peek_is(1, K::Deterministic) => {
+                    self.advance();
+                    self.advance();
+                    characteristics.deterministic = Some(false);
+                }
+                K::Contains => {
+                    self.advance();
+                    self.expect(K::Sql)?;
+                    characteristics.data_access = Some(DataAccess::ContainsSql);
+                }
+                K::No if self.peek_is(1, K::Sql) => {
+                    self.advance();
+                    self.advance();
+                    characteristics.data_access = Some(DataAccess::NoSql);
+                }
+                K::Reads => {
+                    self.advance();
+                    self.expect_all(&[K::Sql, K::Data])?;
+                    characteristics.data_access = Some(DataAccess::ReadsSqlData);
+                }
+                K::Modifies => {
+                    self.advance();
+                    self.expect_all(&[K::Sql, K::Data])?;
+                    characteristics.data_access = Some(DataAccess::ModifiesSqlData);
+                }
+                K::Sql => {
+                    self.advance();
+                    characteristics.security = Some(self.security()?);
+                }
+                _ => return Ok(characteristics),
+            }
+        }
+    }
+
+    /// ALTER PROCEDURE and ALTER FUNCTION, behind the words.
+    pub(super) fn alter_routine(&mut self, function: bool) -> Result<Statement> {
+        let name = self.object_name()?;
+        let routine = Box::new(AlterRoutine { name, characteristics: self.characteristics()? });
+        Ok(if function { Statement::AlterFunction(routine) } else { Statement::AlterProcedure(routine) })
+    }
+
+    pub(super) fn create_trigger(&mut self, prefix: CreatePrefix) -> Result<Statement> {
+        let if_not_exists = self.if_not_exists()?;
+        let name = self.object_name()?;
+        let time = match self.expect_any(&[K::Before, K::After])? {
+            K::Before => TriggerTime::Before,
+            _ => TriggerTime::After,
+        };
+        let event = match self.expect_any(&[K::Insert, K::Update, K::Delete])? {
+            K::Insert => TriggerEvent::Insert,
+            K::Update => TriggerEvent::Update,
+            _ => TriggerEvent::Delete,
+        };
+        self.expect(K::On)?;
+        let table = self.object_name()?;
+        self.expect_all(&[K::For, K::Each, K::Row])?;
+        let mut order = None;
+        if self.at_any(&[K::Follows, K::Precedes]) {
+            let follows = self.advance().keyword == K::Follows;
+            let other = self.ident()?;
+            order = Some(if follows { TriggerOrder::Follows(other) } else { TriggerOrder::Precedes(other) });
+        }
+        let start = self.current.start;
+        let body = Box::new(self.program_body()?);
+        Ok(Statement::CreateTrigger(Box::new(CreateTrigger {
+            or_replace: prefix.or_replace,
+            if_not_exists,
+            definer: prefix.definer,
+            name,
+            time,
+            event,
+            table,
+            order,
+            body,
+            body_span: self.span_from(start),
+        })))
+    }
+
+    /// The statement that is the body of a stored program.
+    pub(super) fn program_body(&mut self) -> Result<Statement> {
+        let outer = std::mem::replace(&mut self.in_program, true);
+        let body = self.nested(Self::program_statement);
+        self.in_program = outer;
+        body
+    }
+
+    /// A statement of a stored program: any statement, or one that stands only there.
+    fn program_statement(&mut self) -> Result<Statement> {
+        if self.peek_kind(1, TokenKind::Colon) && self.at_ident() {
+            let label = self.ident()?;
+            self.advance();
+            return self.labelled(Some(label));
+        }
+        let start = self.current.start;
+        let program = match self.keyword() {
+            K::Begin | K::Loop | K::While => return self.labelled(None),
+            K::Repeat => return self.labelled(None),
+            K::If => self.if_statement()?,
+            K::Case => self.case_statement()?,
+            K::Leave => {
+                self.advance();
+                ProgramStatement::Leave(self.ident()?)
+            }
+            K::Iterate => {
+                self.advance();
+                ProgramStatement::Iterate(self.ident()?)
+            }
+            K::Return => {
+                self.advance();
+                ProgramStatement::Return(self.expr()?)
+            }
+            K::Open => {
+                self.advance();
+                ProgramStatement::Open { cursor: self.ident()? }
+            }
+            K::Close => {
+                self.advance();
+                ProgramStatement::Close { cursor: self.ident()? }
+            }
+            K::Fetch => {
+                self.advance();
+                let from = self.accept(K::Next);
+                if self.accept(K::From) || from {
+                    if from {
+                        self.expect(K::From)?;
+                    }
+                }
+                let cursor = self.ident()?;
+                self.expect(K::Into)?;
+                ProgramStatement::Fetch { cursor, into: self.ident_list()? }
+            }
+            K::Use => return self.error(1314, "0A000", "USE is not allowed in stored procedures"),
+            _ => {
+                let statement = self.statement()?;
+                if matches!(statement, Statement::LoadData(_)) {
+                    let message = "LOAD DATA is not allowed in stored procedures";
+                    return Err(Box::new(ParseError::other(1314, "0A000", message, start as usize)));
+                }
+                return Ok(statement);
+            }
+        };
+        Ok(Statement::Program(Box::new(program)))
+    }
+
+    /// `statement; statement; …` up to one of the words.
+    fn program_statements(&mut self, ends: &[K]) -> Result<Vec<Statement>> {
+        let mut statements = Vec::new();
+        while !self.at_any(ends) {
+            statements.push(self.nested(Self::program_statement)?);
+            self.expect_kind(TokenKind::Semicolon)?;
+        }
+        Ok(statements)
+    }
+
+    /// As above, of at least one statement.
+    fn some_statements(&mut self, ends: &[K]) -> Result<Vec<Statement>> {
+        let statements = self.program_statements(ends)?;
+        if statements.is_empty() { Err(self.unexpected()) } else { Ok(statements) }
+    }
+
+    /// A block or loop, which may have a label.
+    fn labelled(&mut self, label: Option<Ident>) -> Result<Statement> {
+        let program = match self.keyword() {
+            K::Begin => {
+                let mut block = self.block()?;
+                self.end_label(&label)?;
+                block.label = label;
+                ProgramStatement::Block(block)
+            }
+            K::Loop => {
+                self.advance();
+                let body = self.some_statements(&[K::End])?;
+                self.expect_all(&[K::End, K::Loop])?;
+                self.end_label(&label)?;
+                ProgramStatement::Loop { label, body }
+            }
+            K::While => {
+                self.advance();
+                let condition = self.expr()?;
+                self.expect(K::Do)?;
+                let body = self.some_statements(&[K::End])?;
+                self.expect_all(&[K::End, K::While])?;
+                self.end_label(&label)?;
+                ProgramStatement::While { label, condition, body }
+            }
+            K::Repeat => {
+                self.advance();
+                let body = self.some_statements(&[K::Until])?;
+                self.expect(K::Until)?;
+                let until = self.expr()?;
+                self.expect_all(&[K::End, K::Repeat])?;
+                self.end_label(&label)?;
+                ProgramStatement::Repeat { label, body, until }
+            }
+            _ => return Err(self.unexpected()),
+        };
+        Ok(Statement::Program(Box::new(program)))
+    }
+
+    /// The label repeated at the end must be the one at the beginning.
+    fn end_label(&mut self, label: &Option<Ident>) -> Result<()> {
+        if !self.at_ident() {
+            return Ok(());
+        }
+        let end = self.ident()?;
+        if label.as_ref().is_some_and(|label| label.is(&end)) {
+            return Ok(());
+        }
+        self.error(1310, "42000", format!("End-label {} without match", end.value))
+    }
+
+    /// `BEGIN … END`.
+    fn block(&mut self) -> Result<Block> {
+        self.expect(K::Begin)?;
+        let not_atomic = self.at(K::Not);
+        if not_atomic {
+            self.advance();
+            self.expect(K::Atomic)?;
+        }
+        let mut declarations = Vec::new();
+        while self.at(K::Declare) {
+            declarations.push(self.declaration()?);
+            self.expect_kind(TokenKind::Semicolon)?;
+        }
+        let statements = self.program_statements(&[K::End])?;
+        self.expect(K::End)?;
+        Ok(Block { label: None, not_atomic, declarations, statements })
+    }
+
+    /// MariaDB's `BEGIN NOT ATOMIC … END` as a statement of its own.
+    pub(super) fn anonymous_block(&mut self) -> Result<Statement> {
+        let outer = std::mem::replace(&mut self.in_program, true);
+        let block = self.nested(Self::block);
+        self.in_program = outer;
+        Ok(Statement::Program(Box::new(ProgramStatement::Block(block?))))
+    }
+
+    fn declaration(&mut self) -> Result<Declaration> {
+        self.advance();
+        let action = match self.keyword() {
+            K::Continue => Some(HandlerAction::Continue),
+            K::Exit => Some(HandlerAction::Exit),
+            K::Undo => Some(HandlerAction::Undo),
+            _ => None,
+        };
+        if let Some(action) = action {
+            self.advance();
+            self.expect_all(&[K::Handler, K::For])?;
+            let conditions = self.comma_list(Self::condition_value)?;
+            let statement = Box::new(self.nested(Self::program_statement)?);
+            return Ok(Declaration::Handler { action, conditions, statement });
+        }
+        let name = self.ident()?;
+        if self.accept(K::Condition) {
+            self.expect(K::For)?;
+            return Ok(Declaration::Condition { name, value: self.condition_value()? });
+        }
+        if self.accept(K::Cursor) {
+            self.expect(K::For)?;
+            return Ok(Declaration::Cursor { name, query: Box::new(self.query()?) });
+        }
+        let mut names = vec![name];
+        while self.accept_kind(TokenKind::Comma) {
+            names.push(self.ident()?);
+        }
+        let data_type = self.data_type()?;
+        let default =
+            if self.accept(K::Default) || self.accept_kind(TokenKind::Assign) { Some(self.expr()?) } else { None };
+        Ok(Declaration::Variables { names, data_type, default })
+    }
+
+    fn condition_value(&mut self) -> Result<ConditionValue> {
+        Ok(match self.keyword() {
+            K::Sqlstate => ConditionValue::SqlState(self.sqlstate()?),
+            K::Sqlwarning => {
+                self.advance();
+                ConditionValue::SqlWarning
+            }
+            K::Sqlexception => {
+                self.advance();
+                ConditionValue::SqlException
+            }
+            K::Not => {
+                self.advance();
+                self.expect(K::Found)?;
+                ConditionValue::NotFound
+            }
+            _ if self.at_kind(TokenKind::Integer) => ConditionValue::ErrorCode(self.unsigned32()?),
+            _ => ConditionValue::Name(self.ident()?),
+        })
+    }
+
+    /// `SQLSTATE [VALUE] 'state'`.
+    fn sqlstate(&mut self) -> Result<Box<str>> {
+        self.expect(K::Sqlstate)?;
+        self.accept(K::Value);
+        let state = self.string()?;
+        let good = state.len() == 5
+            && state.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+            && !state.starts_with("00");
+        if !good {
+            return self.error(1407, "42000", format!("Bad SQLSTATE: '{state}'"));
+        }
+        Ok(state)
+    }
+
+    fn if_statement(&mut self) -> Result<ProgramStatement> {
+        self.advance();
+        let mut branches = Vec::new();
+        loop {
+            let condition = self.expr()?;
+            self.expect(K::Then)?;
+            branches.push((condition, self.some_statements(&[K::Elseif, K::Else, K::End])?));
+            if !self.accept(K::Elseif) {
+                break;
+            }
+        }
+        let otherwise = if self.accept(K::Else) { Some(self.some_statements(&[K::End])?) } else { None };
+        self.expect_all(&[K::End, K::If])?;
+        Ok(ProgramStatement::If { branches, otherwise })
+    }
+
+    fn case_statement(&mut self) -> Result<ProgramStatement> {
+        self.advance();
+        let operand = if self.at(K::When) { None } else { Some(self.expr()?) };
+        let mut branches = Vec::new();
+        self.expect(K::When)?;
+        loop {
+            let when = self.expr()?;
+            self.expect(K::Then)?;
+            branches.push((when, self.some_statements(&[K::When, K::Else, K::End])?));
+            if !self.accept(K::When) {
+                break;
+            }
+        }
+        let otherwise = if self.accept(K::Else) { Some(self.some_statements(&[K::End])?) } else { None };
+        self.expect_all(&[K::End, K::Case])?;
+        Ok(ProgramStatement::Case { operand, branches, otherwise })
+    }
+
+    /// SIGNAL and RESIGNAL, behind the word.
+    pub(super) fn signal(&mut self, resignal: bool) -> Result<Statement> {
+        let condition = if self.at(K::Sqlstate) {
+            Some(SignalCondition::SqlState(self.sqlstate()?))
+        } else if self.at_ident() {
+            Some(SignalCondition::Name(self.ident()?))
+        } else if resignal {
+            None
+        } else {
+            return Err(self.unexpected());
+        };
+        let mut items = Vec::new();
+        if self.accept(K::Set) {
+            items = self.comma_list(|parser| {
+                let start = parser.current.start;
+                let name = parser.upper_word()?;
+                if !SIGNAL_ITEMS.contains(&&*name) {
+                    return Err(parser.syntax_error(start));
+                }
+                parser.expect_kind(TokenKind::Equal)?;
+                Ok((name, parser.expr()?))
+            })?;
+        }
+        Ok(Statement::Signal(Box::new(Signal { resignal, condition, items })))
+    }
+
+    /// GET DIAGNOSTICS, behind the word GET.
+    pub(super) fn get_diagnostics(&mut self) -> Result<Statement> {
+        let stacked = self.accept(K::Stacked);
+        if !stacked {
+            self.accept(K::Current);
+        }
+        self.expect(K::Diagnostics)?;
+        let what = if self.accept(K::Condition) {
+            let number = self.primary()?;
+            DiagnosticsItems::Condition { number, items: self.diagnostics_items(CONDITION_ITEMS)? }
+        } else {
+            DiagnosticsItems::Statement(self.diagnostics_items(&["NUMBER", "ROW_COUNT"])?)
+        };
+        Ok(Statement::GetDiagnostics(Box::new(GetDiagnostics { stacked, what })))
+    }
+
+    fn diagnostics_items(&mut self, names: &[&str]) -> Result<Vec<DiagnosticsItem>> {
+        self.comma_list(|parser| {
+            let target = parser.variable_target()?;
+            parser.expect_kind(TokenKind::Equal)?;
+            let start = parser.current.start;
+            let name = parser.upper_word()?;
+            if !names.contains(&&*name) {
+                return Err(parser.syntax_error(start));
+            }
+            Ok(DiagnosticsItem { target, name })
+        })
+    }
+}
+
+/// What SIGNAL can set.
+const SIGNAL_ITEMS: &[&str] = &[
+    "CLASS_ORIGIN",
+    "SUBCLASS_ORIGIN",
+    "CONSTRAINT_CATALOG",
+    "CONSTRAINT_SCHEMA",
+    "CONSTRAINT_NAME",
+    "CATALOG_NAME",
+    "SCHEMA_NAME",
+    "TABLE_NAME",
+    "COLUMN_NAME",
+    "CURSOR_NAME",
+    "MESSAGE_TEXT",
+    "MYSQL_ERRNO",
+];
+
+/// What GET DIAGNOSTICS CONDITION can read.
+const CONDITION_ITEMS: &[&str] = &[
+    "CLASS_ORIGIN",
+    "SUBCLASS_ORIGIN",
+    "CONSTRAINT_CATALOG",
+    "CONSTRAINT_SCHEMA",
+    "CONSTRAINT_NAME",
+    "CATALOG_NAME",
+    "SCHEMA_NAME",
+    "TABLE_NAME",
+    "COLUMN_NAME",
+    "CURSOR_NAME",
+    "MESSAGE_TEXT",
+    "MYSQL_ERRNO",
+    "RETURNED_SQLSTATE",
+];

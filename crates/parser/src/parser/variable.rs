@@ -1,0 +1,211 @@
+//! SET and system variables.
+
+use super::*;
+
+impl Parser<'_> {
+    /// The scope behind `@@`, with its dot.
+    pub(super) fn at_at_scope(&mut self) -> Option<VariableScope> {
+        let scope = scope_of(self.current.keyword)?;
+        if !self.peek_kind(1, TokenKind::Dot) {
+            return None;
+        }
+        self.advance();
+        self.advance();
+        Some(scope)
+    }
+
+    /// `[prefix.]name` of a system variable.
+    pub(super) fn system_variable_name(&mut self, scope: Option<VariableScope>) -> Result<SystemVariable> {
+        if self.at(K::Default) && self.peek_kind(1, TokenKind::Dot) {
+            let token = self.advance();
+            let prefix = self.ident_of(token)?;
+            self.advance();
+            return Ok(SystemVariable { scope, prefix: Some(prefix), name: self.ident()? });
+        }
+        let name = self.ident()?;
+        if self.accept_kind(TokenKind::Dot) {
+            return Ok(SystemVariable { scope, prefix: Some(name), name: self.ident()? });
+        }
+        Ok(SystemVariable { scope, prefix: None, name })
+    }
+
+    /// SET, behind the word.
+    pub(super) fn set(&mut self) -> Result<Statement> {
+        let set = match self.keyword() {
+            K::Password if !matches!(self.peek(1).kind, TokenKind::Dot) => self.set_password()?,
+            K::Role if !self.peek_kind(1, TokenKind::Equal) => {
+                self.advance();
+                Set::Role(self.role_set()?)
+            }
+            K::Default if self.peek_is(1, K::Role) => {
+                self.advance();
+                self.advance();
+                let roles = self.role_set()?;
+                let mut users = Vec::new();
+                if self.accept(K::To) || self.accept(K::For) {
+                    users = self.comma_list(Self::account_name)?;
+                }
+                Set::DefaultRole(SetDefaultRole { roles, users })
+            }
+            K::Resource if self.peek_is(1, K::Group) => {
+                self.advance();
+                self.advance();
+                let name = self.ident()?;
+                let mut threads = Vec::new();
+                if self.accept(K::For) {
+                    threads.push(self.unsigned()?);
+                    while self.accept_kind(TokenKind::Comma) || self.at_kind(TokenKind::Integer) {
+                        threads.push(self.unsigned()?);
+                    }
+                }
+                Set::ResourceGroup { name, threads }
+            }
+            K::Statement if self.peek_ident(1) => {
+                self.advance();
+                let items = self.comma_list(Self::set_item)?;
+                self.expect(K::For)?;
+                let statement = Box::new(self.nested(Self::statement)?);
+                Set::Statement { items, statement }
+            }
+            K::Session if self.peek_is(1, K::Authorization) => {
+                self.advance();
+                self.advance();
+                Set::SessionAuthorization(self.account_name()?)
+            }
+            K::Transaction => {
+                self.advance();
+                Set::Transaction { scope: None, characteristics: self.transaction_characteristics()? }
+            }
+            K::Global | K::Session | K::Local if self.peek_is(1, K::Transaction) => {
+                let scope = scope_of(self.current.keyword);
+                self.advance();
+                self.advance();
+                Set::Transaction { scope, characteristics: self.transaction_characteristics()? }
+            }
+            _ => Set::Items(self.comma_list(Self::set_item)?),
+        };
+        Ok(Statement::Set(set))
+    }
+
+    pub(super) fn set_item(&mut self) -> Result<SetItem> {
+        match self.kind() {
+            TokenKind::At => {
+                let name = self.user_variable()?;
+                self.assign()?;
+                return Ok(SetItem::User { name, value: self.expr()? });
+            }
+            TokenKind::AtAt => {
+                self.advance();
+                let scope = self.at_at_scope();
+                let variable = self.system_variable_name(scope)?;
+                return self.set_value(variable);
+            }
+            _ => {}
+        }
+        if self.at(K::Names) && !self.peek_kind(1, TokenKind::Equal) {
+            self.advance();
+            if self.accept(K::Default) {
+                return Ok(SetItem::Names { charset: None, collation: None });
+            }
+            let charset = Some(self.charset_name()?);
+            let collation = if self.accept(K::Collate) { Some(self.collation_name()?) } else { None };
+            return Ok(SetItem::Names { charset, collation });
+        }
+        if self.at_any(&[K::Character, K::Char, K::Charset])
+            && !matches!(self.peek(1).kind, TokenKind::Equal | TokenKind::Assign)
+        {
+            if !self.accept_charset_words()? {
+                return Err(self.unexpected());
+            }
+            let charset = if self.accept(K::Default) { None } else { Some(self.charset_name()?) };
+            return Ok(SetItem::CharacterSet(charset));
+        }
+        let mut scope = None;
+        if !matches!(self.peek(1).kind, TokenKind::Equal | TokenKind::Assign | TokenKind::Dot) {
+            scope = scope_of(self.current.keyword);
+            if scope.is_some() {
+                self.advance();
+            }
+        }
+        let variable = self.system_variable_name(scope)?;
+        if scope.is_none() {
+            if let Some(table) = &variable.prefix {
+                if table.is("NEW") || table.is("OLD") {
+                    let column = ColumnName { schema: None, table: variable.prefix, column: variable.name };
+                    self.assign()?;
+                    return Ok(SetItem::NewColumn { column, value: self.set_expr()? });
+                }
+            }
+        }
+        self.set_value(variable)
+    }
+
+    fn set_value(&mut self, variable: SystemVariable) -> Result<SetItem> {
+        self.assign()?;
+        Ok(SetItem::System { variable, value: self.set_expr()? })
+    }
+
+    /// `=` or `:=`.
+    fn assign(&mut self) -> Result<()> {
+        if self.accept_kind(TokenKind::Assign) {
+            return Ok(());
+        }
+        self.expect_kind(TokenKind::Equal)
+    }
+
+    /// The value of a variable: an expression, DEFAULT, or one of the reserved words that stand for names.
+    fn set_expr(&mut self) -> Result<Expr> {
+        let reserved = match self.keyword() {
+            K::On | K::All | K::System => true,
+            K::Binary | K::Row => {
+                matches!(self.peek(1).kind, TokenKind::Eof | TokenKind::Semicolon | TokenKind::Comma)
+                    || self.peek_is(1, K::For)
+            }
+            _ => false,
+        };
+        if reserved {
+            let token = self.advance();
+            let column = self.ident_of(token)?;
+            return Ok(Expr::Column(Box::new(ColumnName { schema: None, table: None, column })));
+        }
+        self.value_or_default()
+    }
+
+    fn set_password(&mut self) -> Result<Set> {
+        self.advance();
+        let mut user = None;
+        if self.accept(K::For) {
+            user = Some(self.account_name()?);
+        }
+        let password = if self.accept(K::To) {
+            self.expect(K::Random)?;
+            Credential::Random
+        } else {
+            self.assign()?;
+            // PASSWORD('text') is the form of old versions and MariaDB.
+            if self.at(K::Password) {
+                self.advance();
+                Credential::Password(self.parenthesized(Self::string)?)
+            } else {
+                Credential::Password(self.string()?)
+            }
+        };
+        let replace = if self.accept(K::Replace) { Some(self.string()?) } else { None };
+        let retain_current = self.accept(K::Retain);
+        if retain_current {
+            self.expect_all(&[K::Current, K::Password])?;
+        }
+        Ok(Set::Password(Box::new(SetPassword { user, password, replace, retain_current })))
+    }
+}
+
+/// The scope a word names.
+pub(super) fn scope_of(keyword: K) -> Option<VariableScope> {
+    Some(match keyword {
+        K::Global => VariableScope::Global,
+        K::Session | K::Local => VariableScope::Session,
+        K::Persist => VariableScope::Persist,
+        K::PersistOnly => VariableScope::PersistOnly,
+        _ => return None,
+    })
+}
