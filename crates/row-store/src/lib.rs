@@ -1,1 +1,50 @@
-//! squall-row-store
+//! Row tables: transactions, locks, the row codec, indexes and recovery.
+//!
+//! [`RowStore`] is a directory with the catalog and all row tables in it. [`Table`] is a definition together with its
+//! data; [`Transaction`] reads and writes; [`ReadView`] and [`Cursor`] are what scans on other threads read with.
+//!
+//! Knows: the catalog's types, SQL values, the key-value engine below. Must not know: SQL text, plans, Arrow record
+//! batches, sessions, sockets.
+//!
+//! Reading order: [`store`], [`table`], [`row`], [`index_key`], [`transaction`], [`commit`], [`locks`].
+
+mod bytes;
+mod catalog_codec;
+mod commit;
+mod cursor;
+mod ddl;
+mod error;
+mod index_key;
+mod key_part;
+mod layout;
+mod locks;
+mod maintenance;
+mod meta;
+mod options;
+mod physical;
+mod read_view;
+mod row;
+mod sort_key;
+mod statistics;
+mod store;
+mod table;
+mod transaction;
+mod validation;
+mod value_text;
+mod write_set;
+
+pub use commit::CommitTicket;
+pub use cursor::{Cursor, Direction, IndexEntry};
+pub use ddl::{DdlChanges, SystemChange};
+pub use error::{DuplicateKey, StoreError, StoreResult};
+pub use index_key::{KeyRange, RowKeyBuf, ValueRange};
+pub use options::{
+    Durability, IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, TableLock, TransactionOptions,
+};
+pub use physical::Physical;
+pub use read_view::ReadView;
+pub use row::{Row, RowKey, RowView, ValueRef};
+pub use statistics::TableStatistics;
+pub use store::{RowStore, SessionLocks};
+pub use table::Table;
+pub use transaction::{LockingScan, Savepoint, Transaction};

@@ -1,0 +1,473 @@
+//! Catalog objects as records. Every record begins with its version; decoding never panics.
+
+use crate::bytes::{Malformed, Reader, Writer};
+use arrow_buffer::i256;
+use squall_catalog::{
+    ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, DatabaseId, ForeignKey, GeneratedKind, IndexDef, IndexId,
+    IndexPart, ReferentialAction, TableDef, TableId, ViewDef,
+};
+use squall_types::{CollationId, Date, DateTime, Decimal, IntWidth, SqlType, StringKind, TextSize, Time, Value};
+use std::sync::Arc;
+
+const VERSION: u8 = 1;
+
+type Decoded<T> = Result<T, Malformed>;
+
+fn versioned(record: &[u8]) -> Decoded<Reader<'_>> {
+    let mut reader = Reader::new(record);
+    if reader.u8()? == VERSION { Ok(reader) } else { Err(Malformed) }
+}
+
+/// Catalog version and the next ids.
+pub(crate) struct Counters {
+    pub version: u64,
+    pub next_database_id: u32,
+    pub next_table_id: u32,
+}
+
+impl Counters {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Writer::new(VERSION);
+        out.uint(self.version);
+        out.uint(u64::from(self.next_database_id));
+        out.uint(u64::from(self.next_table_id));
+        out.finish()
+    }
+
+    pub fn decode(record: &[u8]) -> Decoded<Counters> {
+        let mut reader = versioned(record)?;
+        Ok(Counters { version: reader.uint()?, next_database_id: reader.u32()?, next_table_id: reader.u32()? })
+    }
+}
+
+pub(crate) fn encode_database(name: &str, collation: CollationId) -> Vec<u8> {
+    let mut out = Writer::new(VERSION);
+    out.str(name);
+    out.uint(u64::from(collation.0));
+    out.finish()
+}
+
+pub(crate) fn decode_database(record: &[u8]) -> Decoded<(String, CollationId)> {
+    let mut reader = versioned(record)?;
+    Ok((reader.string()?, collation(&mut reader)?))
+}
+
+pub(crate) fn encode_view(view: &ViewDef) -> Vec<u8> {
+    let mut out = Writer::new(VERSION);
+    out.str(&view.name);
+    out.str(&view.query);
+    out.list(&view.columns, |out, column| out.str(column));
+    out.str(&view.algorithm);
+    out.str(&view.definer);
+    out.bool(view.security_invoker);
+    out.str(&view.check_option);
+    out.uint(view.sql_mode);
+    out.finish()
+}
+
+pub(crate) fn decode_view(record: &[u8]) -> Decoded<ViewDef> {
+    let mut reader = versioned(record)?;
+    Ok(ViewDef {
+        name: reader.string()?,
+        query: reader.string()?,
+        columns: reader.list(Reader::string)?,
+        algorithm: reader.string()?,
+        definer: reader.string()?,
+        security_invoker: reader.bool()?,
+        check_option: reader.string()?,
+        sql_mode: reader.uint()?,
+    })
+}
+
+pub(crate) fn encode_table(database: DatabaseId, table: &TableDef) -> Vec<u8> {
+    let mut out = Writer::new(VERSION);
+    out.uint(u64::from(database.0));
+    out.uint(u64::from(table.id.0));
+    out.str(&table.name);
+    out.uint(table.version);
+    out.list(&table.columns, write_column);
+    out.list(&table.indexes, write_index);
+    out.list(&table.checks, |out, check| {
+        out.str(&check.name);
+        out.str(&check.expression);
+        out.bool(check.enforced);
+    });
+    out.list(&table.foreign_keys, write_foreign_key);
+    out.uint(u64::from(table.collation.0));
+    out.str(&table.comment);
+    out.str(&table.engine);
+    out.uint(table.auto_increment_start);
+    out.list(&table.options, |out, (name, value)| {
+        out.str(name);
+        out.str(value);
+    });
+    out.uint(u64::from(table.next_column_id));
+    out.uint(u64::from(table.next_index_id));
+    out.i64(table.created_micros);
+    out.bool(table.temporary);
+    out.finish()
+}
+
+pub(crate) fn decode_table(record: &[u8]) -> Decoded<(DatabaseId, TableDef)> {
+    let mut reader = versioned(record)?;
+    let reader = &mut reader;
+    let database = DatabaseId(reader.u32()?);
+    let table = TableDef {
+        id: TableId(reader.u32()?),
+        name: reader.string()?,
+        version: reader.uint()?,
+        columns: reader.list(read_column)?,
+        indexes: reader.list(read_index)?,
+        checks: reader.list(|reader| {
+            Ok(ConstraintCheck { name: reader.string()?, expression: reader.string()?, enforced: reader.bool()? })
+        })?,
+        foreign_keys: reader.list(read_foreign_key)?,
+        collation: collation(reader)?,
+        comment: reader.string()?,
+        engine: reader.string()?,
+        auto_increment_start: reader.uint()?,
+        options: reader.list(|reader| Ok((reader.string()?, reader.string()?)))?,
+        next_column_id: reader.u32()?,
+        next_index_id: reader.u32()?,
+        created_micros: reader.i64()?,
+        temporary: reader.bool()?,
+    };
+    Ok((database, table))
+}
+
+fn write_column(out: &mut Writer, column: &ColumnDef) {
+    out.uint(u64::from(column.id.0));
+    out.str(&column.name);
+    write_type(out, &column.sql_type);
+    out.bool(column.nullable);
+    match &column.default {
+        ColumnDefault::None => out.u8(0),
+        ColumnDefault::Literal(value) => {
+            out.u8(1);
+            write_value(out, value);
+        }
+        ColumnDefault::Now => out.u8(2),
+        ColumnDefault::Expression(text) => {
+            out.u8(3);
+            out.str(text);
+        }
+    }
+    out.bool(column.on_update_now);
+    out.bool(column.auto_increment);
+    out.option(column.generated.as_ref(), |out, generated| {
+        out.str(&generated.expression);
+        out.bool(generated.stored);
+    });
+    out.bool(column.invisible);
+    out.str(&column.comment);
+    write_value(out, &column.value_for_older_rows);
+}
+
+fn read_column(reader: &mut Reader<'_>) -> Decoded<ColumnDef> {
+    Ok(ColumnDef {
+        id: ColumnId(reader.u32()?),
+        name: reader.string()?,
+        sql_type: read_type(reader)?,
+        nullable: reader.bool()?,
+        default: match reader.u8()? {
+            0 => ColumnDefault::None,
+            1 => ColumnDefault::Literal(read_value(reader)?),
+            2 => ColumnDefault::Now,
+            3 => ColumnDefault::Expression(reader.string()?),
+            _ => return Err(Malformed),
+        },
+        on_update_now: reader.bool()?,
+        auto_increment: reader.bool()?,
+        generated: reader
+            .option(|reader| Ok(GeneratedKind { expression: reader.string()?, stored: reader.bool()? }))?,
+        invisible: reader.bool()?,
+        comment: reader.string()?,
+        value_for_older_rows: read_value(reader)?,
+    })
+}
+
+fn write_index(out: &mut Writer, index: &IndexDef) {
+    out.uint(u64::from(index.id.0));
+    out.str(&index.name);
+    out.list(&index.parts, |out, part| {
+        out.uint(u64::from(part.column.0));
+        out.option(part.prefix, |out, prefix| out.uint(u64::from(prefix)));
+        out.bool(part.descending);
+    });
+    out.bool(index.unique);
+    out.bool(index.primary);
+    out.bool(index.invisible);
+    out.str(&index.comment);
+    out.str(&index.kind);
+}
+
+fn read_index(reader: &mut Reader<'_>) -> Decoded<IndexDef> {
+    Ok(IndexDef {
+        id: IndexId(reader.u32()?),
+        name: reader.string()?,
+        parts: reader.list(|reader| {
+            Ok(IndexPart {
+                column: ColumnId(reader.u32()?),
+                prefix: reader.option(Reader::u32)?,
+                descending: reader.bool()?,
+            })
+        })?,
+        unique: reader.bool()?,
+        primary: reader.bool()?,
+        invisible: reader.bool()?,
+        comment: reader.string()?,
+        kind: reader.string()?,
+    })
+}
+
+fn write_foreign_key(out: &mut Writer, key: &ForeignKey) {
+    out.str(&key.name);
+    out.list(&key.columns, |out, column| out.uint(u64::from(column.0)));
+    out.str(&key.parent_database);
+    out.str(&key.parent_table);
+    out.list(&key.parent_columns, |out, column| out.str(column));
+    for action in [key.on_delete, key.on_update] {
+        out.u8(match action {
+            ReferentialAction::Restrict => 0,
+            ReferentialAction::NoAction => 1,
+            ReferentialAction::Cascade => 2,
+            ReferentialAction::SetNull => 3,
+        });
+    }
+}
+
+fn read_foreign_key(reader: &mut Reader<'_>) -> Decoded<ForeignKey> {
+    fn action(reader: &mut Reader<'_>) -> Decoded<ReferentialAction> {
+        Ok(match reader.u8()? {
+            0 => ReferentialAction::Restrict,
+            1 => ReferentialAction::NoAction,
+            2 => ReferentialAction::Cascade,
+            3 => ReferentialAction::SetNull,
+            _ => return Err(Malformed),
+        })
+    }
+    Ok(ForeignKey {
+        name: reader.string()?,
+        columns: reader.list(|reader| Ok(ColumnId(reader.u32()?)))?,
+        parent_database: reader.string()?,
+        parent_table: reader.string()?,
+        parent_columns: reader.list(Reader::string)?,
+        on_delete: action(reader)?,
+        on_update: action(reader)?,
+    })
+}
+
+fn collation(reader: &mut Reader<'_>) -> Decoded<CollationId> {
+    u16::try_from(reader.uint()?).map(CollationId).map_err(|_| Malformed)
+}
+
+fn write_digits(out: &mut Writer, digits: Option<(u8, u8)>) {
+    out.option(digits, |out, (precision, scale)| {
+        out.u8(precision);
+        out.u8(scale);
+    });
+}
+
+fn read_digits(reader: &mut Reader<'_>) -> Decoded<Option<(u8, u8)>> {
+    reader.option(|reader| Ok((reader.u8()?, reader.u8()?)))
+}
+
+fn write_type(out: &mut Writer, sql_type: &SqlType) {
+    match sql_type {
+        SqlType::Null => out.u8(0),
+        SqlType::Int { width, unsigned, zerofill, display_width } => {
+            out.u8(1);
+            out.u8(match width {
+                IntWidth::Tiny => 1,
+                IntWidth::Small => 2,
+                IntWidth::Medium => 3,
+                IntWidth::Int => 4,
+                IntWidth::Big => 8,
+            });
+            out.bool(*unsigned);
+            out.bool(*zerofill);
+            out.option(*display_width, Writer::u8);
+        }
+        SqlType::Decimal { precision, scale, unsigned, zerofill } => {
+            out.u8(2);
+            out.u8(*precision);
+            out.u8(*scale);
+            out.bool(*unsigned);
+            out.bool(*zerofill);
+        }
+        SqlType::Float { unsigned, zerofill, digits } => {
+            out.u8(3);
+            out.bool(*unsigned);
+            out.bool(*zerofill);
+            write_digits(out, *digits);
+        }
+        SqlType::Double { unsigned, zerofill, digits } => {
+            out.u8(4);
+            out.bool(*unsigned);
+            out.bool(*zerofill);
+            write_digits(out, *digits);
+        }
+        SqlType::Bit { width } => {
+            out.u8(5);
+            out.u8(*width);
+        }
+        SqlType::Year => out.u8(6),
+        SqlType::Date => out.u8(7),
+        SqlType::Time { fsp } => {
+            out.u8(8);
+            out.u8(*fsp);
+        }
+        SqlType::DateTime { fsp } => {
+            out.u8(9);
+            out.u8(*fsp);
+        }
+        SqlType::Timestamp { fsp } => {
+            out.u8(10);
+            out.u8(*fsp);
+        }
+        SqlType::String { kind, length, collation } => {
+            out.u8(11);
+            out.u8(match kind {
+                StringKind::Char => 0,
+                StringKind::Varchar => 1,
+                StringKind::Text(TextSize::Tiny) => 2,
+                StringKind::Text(TextSize::Normal) => 3,
+                StringKind::Text(TextSize::Medium) => 4,
+                StringKind::Text(TextSize::Long) => 5,
+            });
+            out.uint(u64::from(*length));
+            out.uint(u64::from(collation.0));
+        }
+        SqlType::Enum { members, collation } => {
+            out.u8(12);
+            out.list(members, |out, member| out.str(member));
+            out.uint(u64::from(collation.0));
+        }
+        SqlType::Set { members, collation } => {
+            out.u8(13);
+            out.list(members, |out, member| out.str(member));
+            out.uint(u64::from(collation.0));
+        }
+        SqlType::Json => out.u8(14),
+    }
+}
+
+fn read_type(reader: &mut Reader<'_>) -> Decoded<SqlType> {
+    fn members(reader: &mut Reader<'_>) -> Decoded<Arc<[String]>> {
+        Ok(reader.list(Reader::string)?.into())
+    }
+    Ok(match reader.u8()? {
+        0 => SqlType::Null,
+        1 => SqlType::Int {
+            width: match reader.u8()? {
+                1 => IntWidth::Tiny,
+                2 => IntWidth::Small,
+                3 => IntWidth::Medium,
+                4 => IntWidth::Int,
+                8 => IntWidth::Big,
+                _ => return Err(Malformed),
+            },
+            unsigned: reader.bool()?,
+            zerofill: reader.bool()?,
+            display_width: reader.option(Reader::u8)?,
+        },
+        2 => SqlType::Decimal {
+            precision: reader.u8()?,
+            scale: reader.u8()?,
+            unsigned: reader.bool()?,
+            zerofill: reader.bool()?,
+        },
+        3 => SqlType::Float { unsigned: reader.bool()?, zerofill: reader.bool()?, digits: read_digits(reader)? },
+        4 => SqlType::Double { unsigned: reader.bool()?, zerofill: reader.bool()?, digits: read_digits(reader)? },
+        5 => SqlType::Bit { width: reader.u8()? },
+        6 => SqlType::Year,
+        7 => SqlType::Date,
+        8 => SqlType::Time { fsp: reader.u8()? },
+        9 => SqlType::DateTime { fsp: reader.u8()? },
+        10 => SqlType::Timestamp { fsp: reader.u8()? },
+        11 => SqlType::String {
+            kind: match reader.u8()? {
+                0 => StringKind::Char,
+                1 => StringKind::Varchar,
+                2 => StringKind::Text(TextSize::Tiny),
+                3 => StringKind::Text(TextSize::Normal),
+                4 => StringKind::Text(TextSize::Medium),
+                5 => StringKind::Text(TextSize::Long),
+                _ => return Err(Malformed),
+            },
+            length: reader.u32()?,
+            collation: collation(reader)?,
+        },
+        12 => SqlType::Enum { members: members(reader)?, collation: collation(reader)? },
+        13 => SqlType::Set { members: members(reader)?, collation: collation(reader)? },
+        14 => SqlType::Json,
+        _ => return Err(Malformed),
+    })
+}
+
+fn write_value(out: &mut Writer, value: &Value) {
+    match value {
+        Value::Null => out.u8(0),
+        Value::Int(number) => {
+            out.u8(1);
+            out.i64(*number);
+        }
+        Value::UInt(number) => {
+            out.u8(2);
+            out.uint(*number);
+        }
+        Value::Double(number) => {
+            out.u8(3);
+            out.i64(number.to_bits() as i64);
+        }
+        Value::Decimal(number) => {
+            out.u8(4);
+            out.bytes(&number.unscaled().to_le_bytes());
+            out.u8(number.scale());
+        }
+        Value::String(text) => {
+            out.u8(5);
+            out.str(text);
+        }
+        Value::Bytes(bytes) => {
+            out.u8(6);
+            out.bytes(bytes);
+        }
+        Value::Date(date) => {
+            out.u8(7);
+            out.uint(u64::from(date.to_packed()));
+        }
+        Value::DateTime(at) => {
+            out.u8(8);
+            out.i64(at.to_packed());
+        }
+        Value::Time(time) => {
+            out.u8(9);
+            out.i64(time.to_micros());
+        }
+        Value::Json(text) => {
+            out.u8(10);
+            out.str(text);
+        }
+    }
+}
+
+fn read_value(reader: &mut Reader<'_>) -> Decoded<Value> {
+    Ok(match reader.u8()? {
+        0 => Value::Null,
+        1 => Value::Int(reader.i64()?),
+        2 => Value::UInt(reader.uint()?),
+        3 => Value::Double(f64::from_bits(reader.i64()? as u64)),
+        4 => {
+            let unscaled = reader.bytes()?.try_into().map_err(|_| Malformed)?;
+            Value::Decimal(Decimal::new(i256::from_le_bytes(unscaled), reader.u8()?))
+        }
+        5 => Value::String(reader.string()?),
+        6 => Value::Bytes(reader.bytes()?.to_vec()),
+        7 => Value::Date(Date::from_packed(reader.u32()?)),
+        8 => Value::DateTime(DateTime::from_packed(reader.i64()?)),
+        9 => Value::Time(Time::from_micros(reader.i64()?).ok_or(Malformed)?),
+        10 => Value::Json(reader.string()?),
+        _ => return Err(Malformed),
+    })
+}

@@ -1,0 +1,279 @@
+//! Commits: one atomic batch each, and one sync for all that wait together.
+//!
+//! A durable commit goes through a thread of its own: while that thread syncs, the next commits gather. Locks are given
+//! back as soon as a commit is applied, before it is durable: whoever reads it and commits is synced after it.
+
+use crate::error::engine_error;
+use crate::locks::{LockKey, LockTable, Owner};
+use crate::meta;
+use crate::options::{Durability, TableLock};
+use crate::table::TableData;
+use crate::validation::{CommitLog, Keys, ReadSet};
+use crate::write_set::WriteSet;
+use fjall::{Database, Keyspace, PersistMode};
+use parking_lot::{Condvar, Mutex};
+use squall_catalog::TableId;
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Waker};
+
+/// The locks of one owner; given back when dropped.
+pub(crate) struct HeldLocks {
+    pub table: Arc<LockTable>,
+    pub owner: Owner,
+    pub rows: Vec<LockKey>,
+    pub tables: Vec<(TableId, TableLock)>,
+}
+
+impl HeldLocks {
+    pub fn release(&mut self) {
+        for key in self.rows.drain(..).rev() {
+            self.table.release(self.owner, &key);
+        }
+        for (table, _) in self.tables.drain(..) {
+            self.table.release_table(self.owner, table);
+        }
+    }
+}
+
+impl Drop for HeldLocks {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// A transaction on its way to be committed.
+pub(crate) struct CommitRequest {
+    pub writes: WriteSet,
+    /// What is to be checked, and since when.
+    pub reads: Option<(ReadSet, u64)>,
+    /// The moment to unregister once that is done.
+    pub since: Option<u64>,
+    pub locks: HeldLocks,
+    pub ticket: CommitTicket,
+}
+
+/// A commit under way: a future that is ready when the commit is done.
+#[derive(Clone)]
+#[must_use = "a commit is done when its ticket is"]
+pub struct CommitTicket(Arc<TicketState>);
+
+#[derive(Default)]
+struct TicketState {
+    inner: Mutex<TicketInner>,
+    done: Condvar,
+}
+
+#[derive(Default)]
+struct TicketInner {
+    result: Option<SqlResult<()>>,
+    waker: Option<Waker>,
+}
+
+impl CommitTicket {
+    pub(crate) fn new() -> CommitTicket {
+        CommitTicket(Arc::default())
+    }
+
+    pub(crate) fn ready(result: SqlResult<()>) -> CommitTicket {
+        let ticket = Self::new();
+        ticket.complete(result);
+        ticket
+    }
+
+    pub(crate) fn complete(&self, result: SqlResult<()>) {
+        let waker = {
+            let mut inner = self.0.inner.lock();
+            inner.result.get_or_insert(result);
+            inner.waker.take()
+        };
+        self.0.done.notify_all();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// The result, if the commit is done.
+    pub fn poll_done(&self) -> Option<SqlResult<()>> {
+        self.0.inner.lock().result.clone()
+    }
+
+    /// Blocks until the commit is done.
+    pub fn wait(&self) -> SqlResult<()> {
+        let mut inner = self.0.inner.lock();
+        loop {
+            if let Some(result) = &inner.result {
+                return result.clone();
+            }
+            self.0.done.wait(&mut inner);
+        }
+    }
+}
+
+impl Future for CommitTicket {
+    type Output = SqlResult<()>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<SqlResult<()>> {
+        let mut inner = self.0.inner.lock();
+        match &inner.result {
+            Some(result) => Poll::Ready(result.clone()),
+            None => {
+                inner.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// What all commits go through.
+pub(crate) struct Committer {
+    pub db: Database,
+    pub meta: Keyspace,
+    /// Held while commits are checked and applied, so that both happen in one order.
+    pub log: Mutex<CommitLog>,
+    queue: Mutex<Vec<CommitRequest>>,
+    queued: Condvar,
+    /// Something is written that no sync has covered yet.
+    pub unsynced: AtomicBool,
+    closing: AtomicBool,
+}
+
+impl Committer {
+    pub fn new(db: Database, meta: Keyspace) -> Committer {
+        Committer {
+            db,
+            meta,
+            log: Mutex::default(),
+            queue: Mutex::default(),
+            queued: Condvar::new(),
+            unsynced: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+        }
+    }
+
+    /// Commits with a durability; the request's ticket tells when it is done.
+    pub fn commit(&self, request: CommitRequest, durability: Durability) -> CommitTicket {
+        let ticket = request.ticket.clone();
+        match durability {
+            Durability::Full => {
+                let mut queue = self.queue.lock();
+                if self.closing.load(Ordering::Acquire) {
+                    return CommitTicket::ready(Err(SqlError::new(ErrorCode::ServerShutdown, &[])));
+                }
+                queue.push(request);
+                self.queued.notify_one();
+            }
+            Durability::Os | Durability::Lazy => {
+                let persist = (durability == Durability::Os).then_some(PersistMode::Buffer);
+                for (ticket, result) in self.apply(vec![request], persist) {
+                    ticket.complete(result);
+                }
+                self.unsynced.store(true, Ordering::Release);
+            }
+        }
+        ticket
+    }
+
+    /// The commit thread's life.
+    pub fn run(&self) {
+        while let Some(group) = self.next_group() {
+            let mut results = self.apply(group, None);
+            if let Err(error) = self.db.persist(PersistMode::SyncData) {
+                let error = engine_error(error);
+                for (_, result) in &mut results {
+                    *result = result.clone().and(Err(error.clone()));
+                }
+            }
+            for (ticket, result) in results {
+                ticket.complete(result);
+            }
+        }
+    }
+
+    fn next_group(&self) -> Option<Vec<CommitRequest>> {
+        let mut queue = self.queue.lock();
+        while queue.is_empty() {
+            if self.closing.load(Ordering::Acquire) {
+                return None;
+            }
+            self.queued.wait(&mut queue);
+        }
+        Some(std::mem::take(&mut *queue))
+    }
+
+    /// Lets the commit thread end when the queue is empty.
+    pub fn close(&self) {
+        let _queue = self.queue.lock();
+        self.closing.store(true, Ordering::Release);
+        self.queued.notify_all();
+    }
+
+    /// Checks and applies a group as one batch.
+    fn apply(&self, group: Vec<CommitRequest>, persist: Option<PersistMode>) -> Vec<(CommitTicket, SqlResult<()>)> {
+        let mut results = Vec::with_capacity(group.len());
+        let mut locks = Vec::with_capacity(group.len());
+        let mut ended = Vec::new();
+        let mut deltas: Vec<(Arc<TableData>, i64, u64)> = Vec::new();
+        let mut log = self.log.lock();
+        let mut batch = self.db.batch().durability(persist);
+        for request in group {
+            locks.push(request.locks);
+            ended.extend(request.since);
+            if let Some((reads, snapshot)) = &request.reads
+                && !log.is_valid(reads, *snapshot)
+            {
+                results.push((request.ticket, Err(SqlError::new(ErrorCode::Deadlock, &[]))));
+                continue;
+            }
+            let mut logged = Vec::new();
+            for table in request.writes.into_tables() {
+                let (data, row_delta) = (table.data.clone(), table.row_delta);
+                let mut keys = Vec::new();
+                let before = batch.len();
+                for (key, change) in table.into_changes() {
+                    if log.is_active() {
+                        keys.push(key.clone());
+                    }
+                    match change {
+                        Some(value) => batch.insert(&data.keyspace, key, value),
+                        None => batch.remove(&data.keyspace, key),
+                    }
+                }
+                logged.push((data.id, Keys::Sorted(keys)));
+                deltas.push((data, row_delta, (batch.len() - before) as u64));
+            }
+            if log.is_active() {
+                log.push(logged);
+            }
+            results.push((request.ticket, Ok(())));
+        }
+        for (data, ..) in &deltas {
+            let next = data.auto_increment.load(Ordering::Relaxed);
+            if data.auto_increment_saved.fetch_max(next, Ordering::Relaxed) < next {
+                batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, data.id), next.to_le_bytes());
+            }
+        }
+        let committed = batch.commit().map_err(engine_error);
+        log.publish(self.db.visible_seqno());
+        ended.into_iter().for_each(|since| log.unregister(since));
+        drop(log);
+        drop(locks);
+        match committed {
+            Ok(()) => {
+                for (data, row_delta, changes) in deltas {
+                    data.row_count.fetch_add(row_delta, Ordering::Relaxed);
+                    data.changes.fetch_add(changes, Ordering::Relaxed);
+                }
+            }
+            Err(error) => {
+                for (_, result) in &mut results {
+                    *result = result.clone().and(Err(error.clone()));
+                }
+            }
+        }
+        results
+    }
+}

@@ -1,0 +1,194 @@
+//! Scans: a snapshot's range merged with the transaction's own writes.
+
+use crate::error::{corrupted, engine_error};
+use crate::index_key::{KeyRange, split_index_id};
+use crate::read_view::ReadView;
+use crate::row::Row;
+use crate::table::Table;
+use crate::write_set::Change;
+use fjall::{Iter, Readable, Slice};
+use squall_catalog::{IndexId, TableId};
+use squall_types::SqlResult;
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Own writes are fetched this many at a time, so that a scan that stops early costs little.
+const OWN_BATCH: usize = 64;
+
+/// Which end a scan begins at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// In key order.
+    Forward,
+    /// Against it.
+    Backward,
+}
+
+/// A scan of a range of storage keys; of a table's rows, or of an index's entries.
+pub struct Cursor {
+    table: Arc<Table>,
+    committed: Iter,
+    next_committed: Option<(Slice, Slice)>,
+    committed_done: bool,
+    own: Option<OwnWrites>,
+    direction: Direction,
+    /// Rows of index entries are read at the same moment.
+    view: ReadView,
+}
+
+struct OwnWrites {
+    fetched: VecDeque<(Slice, Change)>,
+    start: Bound<Slice>,
+    end: Bound<Slice>,
+    done: bool,
+}
+
+impl Cursor {
+    pub(crate) fn open(view: &ReadView, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> Cursor {
+        // The engine refuses bounds that cross.
+        let range = if range.is_empty() { &KeyRange::point(&[]) } else { range };
+        let (start, end) = range.to_slices();
+        let committed = view.snapshot.range(&table.data.keyspace, (start.clone(), end.clone()));
+        let own = view
+            .own
+            .as_ref()
+            .filter(|own| own.any.load(Ordering::Acquire) && own.writes.read().touches(table.id()))
+            .map(|_| OwnWrites { fetched: VecDeque::new(), start, end, done: false });
+        Cursor {
+            table: table.clone(),
+            committed,
+            next_committed: None,
+            committed_done: false,
+            own,
+            direction,
+            view: view.clone(),
+        }
+    }
+
+    /// The table scanned.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    /// The next key and value.
+    pub(crate) fn next_pair(&mut self) -> SqlResult<Option<(Slice, Slice)>> {
+        loop {
+            self.fill_committed()?;
+            let Some(own) = &mut self.own else { return Ok(self.next_committed.take()) };
+            own.fill(&self.view, self.table.id(), self.direction);
+            let Some((own_key, _)) = own.fetched.front() else { return Ok(self.next_committed.take()) };
+            if let Some((key, _)) = &self.next_committed {
+                let committed_first = match self.direction {
+                    Direction::Forward => key < own_key,
+                    Direction::Backward => key > own_key,
+                };
+                if committed_first {
+                    return Ok(self.next_committed.take());
+                }
+                if key == own_key {
+                    self.next_committed = None;
+                }
+            }
+            if let Some((key, Some(value))) = own.fetched.pop_front() {
+                return Ok(Some((key, value)));
+            }
+        }
+    }
+
+    fn fill_committed(&mut self) -> SqlResult<()> {
+        if self.next_committed.is_none() && !self.committed_done {
+            let next = match self.direction {
+                Direction::Forward => self.committed.next(),
+                Direction::Backward => self.committed.next_back(),
+            };
+            match next {
+                Some(guard) => self.next_committed = Some(guard.into_inner().map_err(engine_error)?),
+                None => self.committed_done = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// The next row; for a range of an index, the row that the next entry stands for.
+    pub fn next_row(&mut self) -> SqlResult<Option<Row>> {
+        let Some((key, value)) = self.next_pair()? else { return Ok(None) };
+        if is_row_key(&key) {
+            return Row::check(&self.table, key, value).map(Some);
+        }
+        self.view.row_of_entry(&self.table, &key, &value).map(Some)
+    }
+
+    /// The next entry of an index without its row.
+    pub fn next_entry(&mut self) -> SqlResult<Option<IndexEntry>> {
+        Ok(self.next_pair()?.map(|(key, value)| IndexEntry { key, value }))
+    }
+
+    /// Appends up to `limit` rows; `false` when the range is at its end.
+    pub fn next_batch(&mut self, limit: usize, rows: &mut Vec<Row>) -> SqlResult<bool> {
+        for _ in 0..limit {
+            match self.next_row()? {
+                Some(row) => rows.push(row),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl OwnWrites {
+    fn fill(&mut self, view: &ReadView, table: TableId, direction: Direction) {
+        if !self.fetched.is_empty() || self.done {
+            return;
+        }
+        let Some(own) = &view.own else { return };
+        let backward = direction == Direction::Backward;
+        let bounds = (as_ref(&self.start), as_ref(&self.end));
+        let batch = own.writes.read().range(table, bounds, backward, view.step, OWN_BATCH);
+        self.done = batch.len() < OWN_BATCH;
+        if let Some((last, _)) = batch.last() {
+            let rest = Bound::Excluded(last.clone());
+            *(if backward { &mut self.end } else { &mut self.start }) = rest;
+            // What is left is empty, and the map refuses two equal excluded bounds.
+            if let (Bound::Excluded(start) | Bound::Included(start), Bound::Excluded(end) | Bound::Included(end)) =
+                (&self.start, &self.end)
+            {
+                self.done |= start >= end;
+            }
+        }
+        self.fetched = batch.into();
+    }
+}
+
+/// Whether a storage key is that of a row, not of an index entry.
+pub(crate) fn is_row_key(key: &[u8]) -> bool {
+    split_index_id(key).is_some_and(|(id, _)| id == IndexId(0))
+}
+
+fn as_ref(bound: &Bound<Slice>) -> Bound<&[u8]> {
+    match bound {
+        Bound::Included(key) => Bound::Included(key),
+        Bound::Excluded(key) => Bound::Excluded(key),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
+
+/// An index entry.
+#[derive(Clone, Debug)]
+pub struct IndexEntry {
+    pub(crate) key: Slice,
+    pub(crate) value: Slice,
+}
+
+impl IndexEntry {
+    /// The storage key, for [`Table::decode_key`].
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Where the row lies.
+    pub fn row_key(&self, table: &Table) -> SqlResult<Vec<u8>> {
+        crate::index_key::row_key_of_entry(&self.key, &self.value).ok_or_else(|| corrupted(&table.def().name))
+    }
+}

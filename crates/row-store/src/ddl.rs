@@ -1,0 +1,269 @@
+//! The catalog on disk, and changes of it that happen as a whole or not at all.
+//!
+//! A change is one batch in the meta keyspace. Files of new tables are made before it, files of dropped tables go after
+//! it; a crash in between leaves files that no catalog names, and opening the store removes those.
+
+use crate::catalog_codec::{
+    Counters, decode_database, decode_table, decode_view, encode_database, encode_table, encode_view,
+};
+use crate::error::engine_error;
+use crate::meta;
+use crate::store::{RowStore, StoreInner, malformed};
+use crate::table::TableData;
+use fjall::{Keyspace, OwnedWriteBatch, PersistMode};
+use rustc_hash::FxHashMap;
+use squall_catalog::{Catalog, Database, DatabaseId, TableDef, TableEntry, TableId, ViewDef};
+use squall_types::SqlResult;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What a DDL statement changes beside the catalog.
+#[derive(Clone, Debug, Default)]
+pub struct DdlChanges {
+    /// Tables to be emptied; the catalog has a new version of each.
+    pub truncated: Vec<TableId>,
+    /// Other records of the server.
+    pub system: Vec<SystemChange>,
+}
+
+/// A change of a record that is the server's own: a user, a privilege, a persisted variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SystemChange {
+    /// The kind of record, a name of the server's choice.
+    pub space: &'static str,
+    /// Its key.
+    pub key: Vec<u8>,
+    /// Its new value, or `None` to remove it.
+    pub value: Option<Vec<u8>>,
+}
+
+struct Objects<'a> {
+    databases: FxHashMap<DatabaseId, &'a Arc<Database>>,
+    tables: FxHashMap<TableId, (DatabaseId, &'a Arc<TableDef>)>,
+    views: FxHashMap<(DatabaseId, &'a str), &'a Arc<ViewDef>>,
+}
+
+impl<'a> Objects<'a> {
+    /// The objects of the databases that `other` does not share.
+    fn not_shared(catalog: &'a Catalog, other: &Catalog) -> Objects<'a> {
+        let mut objects =
+            Objects { databases: FxHashMap::default(), tables: FxHashMap::default(), views: FxHashMap::default() };
+        for (name, database) in &catalog.databases {
+            if other.databases.get(name).is_some_and(|same| Arc::ptr_eq(same, database)) {
+                continue;
+            }
+            objects.databases.insert(database.id, database);
+            for (name, entry) in &database.tables {
+                match entry {
+                    TableEntry::Table(table) => {
+                        objects.tables.insert(table.id, (database.id, table));
+                    }
+                    TableEntry::View(view) => {
+                        objects.views.insert((database.id, name), view);
+                    }
+                }
+            }
+        }
+        objects
+    }
+}
+
+impl RowStore {
+    /// Makes `next` the catalog, durably and as a whole: tables that it has and the last one had not get their files,
+    /// tables that it has no more lose theirs. The caller holds the DDL lock, and the exclusive lock of every table that
+    /// is changed, dropped or truncated.
+    pub fn commit_ddl(&self, next: &Catalog, changes: &DdlChanges) -> SqlResult<()> {
+        let inner = &self.0;
+        let mut current = inner.catalog.lock();
+        let mut batch = inner.db.batch().durability(Some(PersistMode::SyncData));
+        let (old, new) = (Objects::not_shared(&current, next), Objects::not_shared(next, &current));
+        write_objects(&inner.meta, &mut batch, &old, &new);
+        let counters = Counters {
+            version: next.version,
+            next_database_id: next.next_database_id,
+            next_table_id: next.next_table_id,
+        };
+        batch.insert(&inner.meta, [meta::COUNTERS], counters.encode());
+        for change in &changes.system {
+            let key = meta::system_key(change.space, &change.key);
+            match &change.value {
+                Some(value) => batch.insert(&inner.meta, key, &value[..]),
+                None => batch.remove(&inner.meta, key),
+            }
+        }
+        let dropped: Vec<TableId> = old.tables.keys().filter(|id| !new.tables.contains_key(id)).copied().collect();
+        for id in &dropped {
+            // Opened, so that its files can be let go once nothing names them.
+            inner.data(*id)?;
+            inner.remove_table_records(&mut batch, *id)?;
+        }
+        // Should the batch fail, the engine has stopped; new files are removed at the next start.
+        let fresh = inner.fresh_data(&mut batch, &old, &new, &changes.truncated)?;
+        batch.commit().map_err(engine_error)?;
+        *current = next.clone();
+        drop(current);
+        for data in fresh {
+            let id = data.id;
+            inner.forget_table(id);
+            let replaced = inner.data.write().insert(id, data);
+            if let Some(replaced) = replaced {
+                inner.retire(&replaced)?;
+            }
+        }
+        for id in dropped {
+            inner.drop_data(id)?;
+        }
+        Ok(())
+    }
+
+    /// Changes records of the server's own, durably and as a whole.
+    pub fn commit_system(&self, changes: &[SystemChange]) -> SqlResult<()> {
+        let catalog = self.load_catalog();
+        self.commit_ddl(&catalog, &DdlChanges { truncated: Vec::new(), system: changes.to_vec() })
+    }
+
+    /// A record of the server's own.
+    pub fn system_get(&self, space: &str, key: &[u8]) -> SqlResult<Option<Vec<u8>>> {
+        let value = self.0.meta.get(meta::system_key(space, key)).map_err(engine_error)?;
+        Ok(value.map(|value| value.to_vec()))
+    }
+
+    /// All records of a kind, in the order of their keys.
+    pub fn system_records(&self, space: &str) -> SqlResult<Vec<(Vec<u8>, Vec<u8>)>> {
+        let prefix = meta::system_prefix(space);
+        self.0
+            .meta
+            .prefix(&prefix)
+            .map(|guard| {
+                let (key, value) = guard.into_inner().map_err(engine_error)?;
+                Ok((key[prefix.len()..].to_vec(), value.to_vec()))
+            })
+            .collect()
+    }
+}
+
+impl StoreInner {
+    /// Everything that is kept of a table beside its definition and its rows.
+    pub fn remove_table_records(&self, batch: &mut OwnedWriteBatch, id: TableId) -> SqlResult<()> {
+        for kind in [meta::GENERATION, meta::AUTO_INCREMENT, meta::STATISTICS] {
+            batch.remove(&self.meta, meta::table_key(kind, id));
+        }
+        for guard in self.meta.prefix(meta::table_key(meta::LAYOUT, id)) {
+            batch.remove(&self.meta, guard.key().map_err(engine_error)?);
+        }
+        Ok(())
+    }
+
+    /// Makes the files of new and of truncated tables.
+    fn fresh_data(
+        &self,
+        batch: &mut OwnedWriteBatch,
+        old: &Objects<'_>,
+        new: &Objects<'_>,
+        truncated: &[TableId],
+    ) -> SqlResult<Vec<Arc<TableData>>> {
+        let mut fresh = Vec::new();
+        for (id, (_, def)) in new.tables.iter().filter(|(id, _)| !old.tables.contains_key(id)) {
+            let existing = self.data.read().get(id).cloned();
+            let (generation, auto_increment) = match existing {
+                // The table's data was made, and perhaps filled, before it came into the catalog.
+                Some(data) => (data.generation, data.auto_increment.load(Ordering::Relaxed)),
+                None => {
+                    let data = self.create_data(*id, 1)?;
+                    let next = def.auto_increment_start.max(1);
+                    data.auto_increment.store(next, Ordering::Relaxed);
+                    data.auto_increment_saved.store(next, Ordering::Relaxed);
+                    fresh.push(data);
+                    (1, next)
+                }
+            };
+            batch.insert(&self.meta, meta::table_key(meta::GENERATION, *id), generation.to_le_bytes());
+            batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, *id), auto_increment.to_le_bytes());
+        }
+        for id in truncated {
+            let generation = self.data(*id)?.generation + 1;
+            let data = self.create_data(*id, generation)?;
+            for (number, layout) in self.data(*id)?.layouts().read().iter().enumerate() {
+                debug_assert_eq!(usize::from(layout.number), number + 1);
+                data.layouts().write().push(layout.clone());
+            }
+            let start = new.tables.get(id).map_or(1, |(_, def)| def.auto_increment_start.max(1));
+            data.auto_increment.store(start, Ordering::Relaxed);
+            data.auto_increment_saved.store(start, Ordering::Relaxed);
+            batch.insert(&self.meta, meta::table_key(meta::GENERATION, *id), generation.to_le_bytes());
+            batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, *id), start.to_le_bytes());
+            batch.remove(&self.meta, meta::table_key(meta::STATISTICS, *id));
+            fresh.push(data);
+        }
+        Ok(fresh)
+    }
+}
+
+fn write_objects(meta_keyspace: &Keyspace, batch: &mut OwnedWriteBatch, old: &Objects<'_>, new: &Objects<'_>) {
+    for (id, database) in &new.databases {
+        let same = old
+            .databases
+            .get(id)
+            .is_some_and(|before| before.name == database.name && before.collation == database.collation);
+        if !same {
+            batch.insert(meta_keyspace, meta::database_key(*id), encode_database(&database.name, database.collation));
+        }
+    }
+    for id in old.databases.keys().filter(|id| !new.databases.contains_key(id)) {
+        batch.remove(meta_keyspace, meta::database_key(*id));
+    }
+    for (id, (database, table)) in &new.tables {
+        let same = old.tables.get(id).is_some_and(|(was_in, before)| was_in == database && before == table);
+        if !same {
+            batch.insert(meta_keyspace, meta::table_key(meta::TABLE, *id), encode_table(*database, table));
+        }
+    }
+    for id in old.tables.keys().filter(|id| !new.tables.contains_key(id)) {
+        batch.remove(meta_keyspace, meta::table_key(meta::TABLE, *id));
+    }
+    for ((database, name), view) in &new.views {
+        if old.views.get(&(*database, *name)) != Some(view) {
+            batch.insert(meta_keyspace, meta::view_key(*database, name), encode_view(view));
+        }
+    }
+    for (database, name) in old.views.keys().filter(|at| !new.views.contains_key(at)) {
+        batch.remove(meta_keyspace, meta::view_key(*database, name));
+    }
+}
+
+/// Reads the catalog.
+pub(crate) fn load_catalog(meta_keyspace: &Keyspace) -> SqlResult<Catalog> {
+    let mut catalog = Catalog { next_database_id: 1, next_table_id: 1, ..Catalog::default() };
+    if let Some(record) = meta_keyspace.get([meta::COUNTERS]).map_err(engine_error)? {
+        let counters = Counters::decode(&record)?;
+        catalog.version = counters.version;
+        catalog.next_database_id = counters.next_database_id;
+        catalog.next_table_id = counters.next_table_id;
+    }
+    let mut databases: BTreeMap<DatabaseId, Database> = BTreeMap::new();
+    for guard in meta_keyspace.prefix([meta::DATABASE]) {
+        let (key, record) = guard.into_inner().map_err(engine_error)?;
+        let id = database_id(&key)?;
+        let (name, collation) = decode_database(&record)?;
+        databases.insert(id, Database { id, name, collation, tables: BTreeMap::new() });
+    }
+    for guard in meta_keyspace.prefix([meta::TABLE]) {
+        let (database, table) = decode_table(&guard.value().map_err(engine_error)?)?;
+        let database = databases.get_mut(&database).ok_or_else(|| malformed("table"))?;
+        database.tables.insert(table.name.clone(), TableEntry::Table(Arc::new(table)));
+    }
+    for guard in meta_keyspace.prefix([meta::VIEW]) {
+        let (key, record) = guard.into_inner().map_err(engine_error)?;
+        let view = decode_view(&record)?;
+        let database = databases.get_mut(&database_id(&key)?).ok_or_else(|| malformed("view"))?;
+        database.tables.insert(view.name.clone(), TableEntry::View(Arc::new(view)));
+    }
+    catalog.databases = databases.into_values().map(|database| (database.name.clone(), Arc::new(database))).collect();
+    Ok(catalog)
+}
+
+fn database_id(key: &[u8]) -> SqlResult<DatabaseId> {
+    let id = key.get(1..5).and_then(|id| id.try_into().ok()).ok_or_else(|| malformed("database"))?;
+    Ok(DatabaseId(u32::from_be_bytes(id)))
+}

@@ -1,0 +1,93 @@
+//! What can go wrong here, grouped by what the caller does next.
+
+use squall_types::{ErrorCode, SqlError};
+
+/// What an operation of a transaction returns.
+pub type StoreResult<T> = Result<T, StoreError>;
+
+/// Why an operation of a transaction did not happen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StoreError {
+    /// A lock is held by another transaction and the caller asked not to be blocked: undo the statement
+    /// ([`Transaction::rollback_to`](crate::Transaction::rollback_to)) and run it again where blocking is allowed.
+    WouldBlock,
+    /// A unique key has this value already.
+    Duplicate(Box<DuplicateKey>),
+    /// Anything else, as the client will see it.
+    Sql(SqlError),
+}
+
+/// Which unique key was violated, and by what.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DuplicateKey {
+    /// Table name.
+    pub table: String,
+    /// Index name.
+    pub index: String,
+    /// The index.
+    pub index_id: squall_catalog::IndexId,
+    /// The key's values as MySQL prints them: joined by `-`.
+    pub entry: String,
+    /// Storage key of the row that is in the way, for REPLACE and ON DUPLICATE KEY UPDATE.
+    pub existing: crate::RowKey,
+}
+
+impl StoreError {
+    /// Whether the statement should be tried again where blocking is allowed.
+    pub fn is_would_block(&self) -> bool {
+        matches!(self, StoreError::WouldBlock)
+    }
+}
+
+impl From<SqlError> for StoreError {
+    fn from(error: SqlError) -> Self {
+        StoreError::Sql(error)
+    }
+}
+
+impl From<StoreError> for SqlError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::WouldBlock => SqlError::internal("a lock request would block"),
+            StoreError::Duplicate(duplicate) => SqlError::new(
+                ErrorCode::DuplicateEntry,
+                &[&duplicate.entry, &format_args!("{}.{}", duplicate.table, duplicate.index)],
+            ),
+            StoreError::Sql(error) => error,
+        }
+    }
+}
+
+impl std::fmt::Display for StoreError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(&SqlError::from(self.clone()), f)
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// An error of the engine below, as MySQL would name it.
+pub(crate) fn engine_error(error: fjall::Error) -> SqlError {
+    match error {
+        fjall::Error::Io(error) => io_error(&error),
+        fjall::Error::Storage(fjall::LsmError::Io(error)) => io_error(&error),
+        fjall::Error::Locked => {
+            SqlError::with_message(ErrorCode::UnknownError, "The data directory is in use by another process")
+        }
+        error => SqlError::internal(format_args!("storage engine: {error}")),
+    }
+}
+
+/// An input/output error as MySQL would name it.
+pub(crate) fn io_error(error: &std::io::Error) -> SqlError {
+    if error.kind() == std::io::ErrorKind::StorageFull {
+        SqlError::new(ErrorCode::DiskFull, &[&"data directory"])
+    } else {
+        SqlError::internal(format_args!("data directory: {error}"))
+    }
+}
+
+/// A row or key that is not what was written.
+pub(crate) fn corrupted(table: &str) -> SqlError {
+    SqlError::new(ErrorCode::CorruptedRow, &[&table])
+}

@@ -1,0 +1,340 @@
+//! Keys of rows and index entries, and ranges of them.
+//!
+//! ```text
+//! row            index 0 | primary key parts            -> row
+//!                index 0 | row id, 8 bytes              -> row            (no primary key)
+//! unique entry   index n | parts                        -> 01 | row's key without its index
+//! other entry    index n | parts | row's key w/o index  -> 02 | length of the entry's own parts, varint
+//! ```
+//!
+//! A unique index with a NULL among its parts files the entry the second way, as NULLs are never equal.
+
+use crate::key_part::KeyPart;
+use crate::physical::Physical;
+use crate::table::Table;
+use fjall::Slice;
+use squall_catalog::{IndexDef, IndexId, TableDef};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
+use std::ops::Bound;
+
+/// The engine takes keys of up to 65,535 bytes.
+const KEY_BYTES_MAX: usize = 60_000;
+
+const VALUE_IS_ROW_KEY: u8 = 1;
+const KEY_ENDS_IN_ROW_KEY: u8 = 2;
+
+/// Encodes the keys of one index.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexCodec {
+    pub id: IndexId,
+    pub name: String,
+    pub unique: bool,
+    pub parts: Vec<KeyPart>,
+}
+
+/// An index entry as it is stored.
+pub(crate) struct Entry {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+    /// Whether another row may not have the same key.
+    pub exclusive: bool,
+}
+
+/// Appends the number of an index, in order.
+pub(crate) fn push_index_id(id: IndexId, out: &mut Vec<u8>) {
+    match u8::try_from(id.0) {
+        Ok(small) if small < u8::MAX => out.push(small),
+        _ => {
+            out.push(u8::MAX);
+            out.extend_from_slice(&id.0.to_be_bytes());
+        }
+    }
+}
+
+/// Splits a storage key into its index and the rest.
+pub(crate) fn split_index_id(key: &[u8]) -> Option<(IndexId, &[u8])> {
+    let (first, rest) = key.split_first()?;
+    if *first < u8::MAX {
+        return Some((IndexId(u32::from(*first)), rest));
+    }
+    let (id, rest) = rest.split_first_chunk::<4>()?;
+    Some((IndexId(u32::from_be_bytes(*id)), rest))
+}
+
+impl IndexCodec {
+    /// The codec of an index; the primary key is index 0 whatever its id is.
+    pub fn new(def: &TableDef, index: &IndexDef) -> SqlResult<IndexCodec> {
+        let parts = index
+            .parts
+            .iter()
+            .map(|part| {
+                let ordinal = def.ordinal(part.column).ok_or_else(|| {
+                    SqlError::internal(format_args!("index {} of {} has an unknown column", index.name, def.name))
+                })?;
+                let column = &def.columns[ordinal];
+                Ok(KeyPart {
+                    ordinal,
+                    physical: Physical::of(&column.sql_type),
+                    nullable: column.nullable,
+                    descending: part.descending,
+                    prefix: part.prefix,
+                    collation: column.sql_type.collation().unwrap_or(CollationId::BINARY),
+                })
+            })
+            .collect::<SqlResult<Vec<_>>>()?;
+        Ok(IndexCodec {
+            id: if index.primary { IndexId(0) } else { index.id },
+            name: index.name.clone(),
+            unique: index.unique || index.primary,
+            parts,
+        })
+    }
+
+    /// The key of the row's values in the first index: where the row lies.
+    pub fn primary_key(&self, values: &[Value]) -> SqlResult<Vec<u8>> {
+        let mut key = Vec::with_capacity(16);
+        self.push_parts(values, &mut key)?;
+        Ok(key)
+    }
+
+    fn push_parts(&self, values: &[Value], key: &mut Vec<u8>) -> SqlResult<bool> {
+        push_index_id(self.id, key);
+        let mut has_null = false;
+        for part in &self.parts {
+            let value = values.get(part.ordinal).ok_or_else(|| SqlError::internal("a row without a key column"))?;
+            has_null |= value.is_null();
+            part.encode(value, key)?;
+        }
+        check_length(key)?;
+        Ok(has_null)
+    }
+
+    /// The entry of a row.
+    pub fn entry(&self, values: &[Value], row_key: &[u8]) -> SqlResult<Entry> {
+        let mut key = Vec::with_capacity(16 + row_key.len());
+        let has_null = self.push_parts(values, &mut key)?;
+        let (_, row_part) = split_index_id(row_key).ok_or_else(|| SqlError::internal("an empty row key"))?;
+        if self.unique && !has_null {
+            let mut value = Vec::with_capacity(1 + row_part.len());
+            value.push(VALUE_IS_ROW_KEY);
+            value.extend_from_slice(row_part);
+            return Ok(Entry { key, value, exclusive: true });
+        }
+        let mut value = vec![KEY_ENDS_IN_ROW_KEY];
+        let mut length = key.len();
+        while length >= 0x80 {
+            value.push(length as u8 | 0x80);
+            length >>= 7;
+        }
+        value.push(length as u8);
+        key.extend_from_slice(row_part);
+        check_length(&key)?;
+        Ok(Entry { key, value, exclusive: false })
+    }
+
+    /// The values of the key's parts as MySQL prints a duplicate entry.
+    pub fn entry_text(&self, values: &[Value]) -> String {
+        let mut text = String::new();
+        for (at, part) in self.parts.iter().enumerate() {
+            if at > 0 {
+                text.push('-');
+            }
+            let value = values.get(part.ordinal).unwrap_or(&Value::Null);
+            crate::value_text::push(value, &mut text);
+        }
+        text
+    }
+
+    /// The parts' values that a storage key of this index holds; `None` for the parts that cannot be had back.
+    pub fn decode(&self, key: &[u8]) -> Option<Vec<Option<Value>>> {
+        let (_, mut rest) = split_index_id(key)?;
+        let mut values = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let (value, tail) = part.decode(rest)?;
+            values.push(value);
+            rest = tail;
+        }
+        Some(values)
+    }
+
+    /// Whether every part can be had back from a key.
+    pub fn is_covering(&self) -> bool {
+        self.parts.iter().all(KeyPart::is_reversible)
+    }
+
+    /// All entries of the index.
+    pub fn full_range(&self) -> KeyRange {
+        let mut start = Vec::new();
+        push_index_id(self.id, &mut start);
+        let end = successor(&start);
+        KeyRange { start: Bound::Included(start), end: end.map_or(Bound::Unbounded, Bound::Excluded) }
+    }
+
+    /// The key that entries with these first values begin with.
+    pub fn prefix(&self, values: &[Value]) -> SqlResult<Vec<u8>> {
+        let mut key = Vec::with_capacity(16);
+        push_index_id(self.id, &mut key);
+        for (part, value) in self.parts.iter().zip(values) {
+            // A NULL bound in a column that has none: nothing orders before it.
+            if value.is_null() && !part.nullable {
+                break;
+            }
+            part.encode(value, &mut key)?;
+        }
+        check_length(&key)?;
+        Ok(key)
+    }
+}
+
+fn check_length(key: &[u8]) -> SqlResult<()> {
+    if key.len() > KEY_BYTES_MAX {
+        return Err(SqlError::new(ErrorCode::TooLongKey, &[&KEY_BYTES_MAX]));
+    }
+    Ok(())
+}
+
+/// The first key after all those that begin with `prefix`.
+pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
+    let mut next = prefix[..=last].to_vec();
+    next[last] += 1;
+    Some(next)
+}
+
+/// Where the row of an index entry lies.
+pub(crate) fn row_key_of_entry(key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
+    let row_part = match value.split_first()? {
+        (&VALUE_IS_ROW_KEY, row_part) => row_part,
+        (&KEY_ENDS_IN_ROW_KEY, length) => {
+            let length = length
+                .iter()
+                .rev()
+                .try_fold(0usize, |length, byte| length.checked_mul(128)?.checked_add(usize::from(byte & 0x7F)))?;
+            key.get(length..)?
+        }
+        _ => return None,
+    };
+    let mut row_key = Vec::with_capacity(1 + row_part.len());
+    push_index_id(IndexId(0), &mut row_key);
+    row_key.extend_from_slice(row_part);
+    Some(row_key)
+}
+
+/// A range of storage keys within one index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyRange {
+    /// Where it begins.
+    pub start: Bound<Vec<u8>>,
+    /// Where it ends.
+    pub end: Bound<Vec<u8>>,
+}
+
+impl KeyRange {
+    /// The range that holds one key only.
+    pub fn point(key: &[u8]) -> KeyRange {
+        KeyRange { start: Bound::Included(key.to_vec()), end: Bound::Included(key.to_vec()) }
+    }
+
+    /// Whether the range surely holds nothing.
+    pub fn is_empty(&self) -> bool {
+        match (&self.start, &self.end) {
+            (Bound::Included(start), Bound::Included(end)) => start > end,
+            (Bound::Included(start) | Bound::Excluded(start), Bound::Included(end) | Bound::Excluded(end)) => {
+                start >= end
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a key lies in the range.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        (match &self.start {
+            Bound::Included(start) => key >= &start[..],
+            Bound::Excluded(start) => key > &start[..],
+            Bound::Unbounded => true,
+        }) && (match &self.end {
+            Bound::Included(end) => key <= &end[..],
+            Bound::Excluded(end) => key < &end[..],
+            Bound::Unbounded => true,
+        })
+    }
+
+    pub(crate) fn to_slices(&self) -> (Bound<Slice>, Bound<Slice>) {
+        let slice = |bound: &Bound<Vec<u8>>| match bound {
+            Bound::Included(key) => Bound::Included(Slice::new(key)),
+            Bound::Excluded(key) => Bound::Excluded(Slice::new(key)),
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        (slice(&self.start), slice(&self.end))
+    }
+}
+
+/// Bounds of a range by values, in the order of the index: for a descending part the greater value comes first. A bound
+/// of fewer values than the index has parts stands for every key that begins with them.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueRange<'a> {
+    /// First keys.
+    pub start: Bound<&'a [Value]>,
+    /// Last keys.
+    pub end: Bound<&'a [Value]>,
+}
+
+impl ValueRange<'static> {
+    /// Everything.
+    pub const ALL: ValueRange<'static> = ValueRange { start: Bound::Unbounded, end: Bound::Unbounded };
+}
+
+impl<'a> ValueRange<'a> {
+    /// Every key that begins with these values.
+    pub fn prefix(values: &'a [Value]) -> ValueRange<'a> {
+        ValueRange { start: Bound::Included(values), end: Bound::Included(values) }
+    }
+}
+
+impl Table {
+    /// A range of an index (0 is the table itself) from bounds by values of the columns' types.
+    pub fn range(&self, index: IndexId, bounds: ValueRange<'_>) -> SqlResult<KeyRange> {
+        let codec = self.index_codec(index)?;
+        let full = codec.full_range();
+        let start = match bounds.start {
+            Bound::Included(values) => Bound::Included(codec.prefix(values)?),
+            Bound::Excluded(values) => match successor(&codec.prefix(values)?) {
+                Some(next) => Bound::Included(next),
+                None => full.start,
+            },
+            Bound::Unbounded => full.start,
+        };
+        let end = match bounds.end {
+            Bound::Included(values) => match successor(&codec.prefix(values)?) {
+                Some(next) => Bound::Excluded(next),
+                None => full.end,
+            },
+            Bound::Excluded(values) => Bound::Excluded(codec.prefix(values)?),
+            Bound::Unbounded => full.end,
+        };
+        Ok(KeyRange { start, end })
+    }
+
+    /// The key of the row with these values of the primary key's columns, in the key's order.
+    pub fn row_key(&self, key_values: &[Value]) -> SqlResult<RowKeyBuf> {
+        let codec = self.index_codec(IndexId(0))?;
+        if key_values.len() != codec.parts.len() {
+            return Err(SqlError::internal("a row key of another number of columns"));
+        }
+        codec.prefix(key_values)
+    }
+
+    /// The values that a storage key of an index holds, part by part; `None` where the key cannot tell them (texts
+    /// are stored by their sort keys).
+    pub fn decode_key(&self, index: IndexId, key: &[u8]) -> SqlResult<Vec<Option<Value>>> {
+        self.index_codec(index)?.decode(key).ok_or_else(|| crate::error::corrupted(&self.def().name))
+    }
+
+    /// Whether [`Table::decode_key`] gives all of an index's columns back.
+    pub fn is_covering(&self, index: IndexId) -> bool {
+        self.index_codec(index).is_ok_and(IndexCodec::is_covering)
+    }
+}
+
+/// A row's storage key in a buffer of its own.
+pub type RowKeyBuf = Vec<u8>;

@@ -1,0 +1,256 @@
+//! Row and table locks: sharded by key, first come first served, with time-outs and deadlock detection.
+//!
+//! A lock belongs to an *owner* (a transaction, or a session's LOCK TABLES); owners of one *family* (a session) never
+//! wait for each other. Nothing here is touched by plain reads.
+
+mod modes;
+mod queue;
+#[cfg(test)]
+mod tests;
+
+use crate::options::{LockMode, LockWait, TableLock};
+use fjall::Slice;
+use modes::Mode;
+use parking_lot::Mutex;
+use queue::{Entry, Holder, Outcome, Waiter};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use squall_catalog::TableId;
+use squall_types::{ErrorCode, SqlError};
+use std::collections::hash_map::Entry as MapEntry;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+const SHARDS: usize = 64;
+
+/// What is locked: a storage key of a table, or with an empty key the table itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LockKey {
+    pub table: TableId,
+    pub key: Slice,
+}
+
+/// Who holds or wants a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    /// Counts up with the start of transactions, so the younger of two has the greater one.
+    pub id: u64,
+    /// The session.
+    pub family: u64,
+}
+
+/// How a lock was had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acquired {
+    /// It is new to the owner: to be released.
+    New,
+    /// The owner had it.
+    Held,
+    /// The owner had a weaker one, or it was new, and it had to wait for another's release.
+    AfterWait { new: bool },
+}
+
+impl Acquired {
+    pub fn is_new(self) -> bool {
+        matches!(self, Acquired::New | Acquired::AfterWait { new: true })
+    }
+}
+
+/// Why a lock was not had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockFailure {
+    WouldBlock,
+    Nowait,
+    Skipped,
+    Timeout,
+    Deadlock,
+    Interrupted,
+}
+
+impl From<LockFailure> for crate::StoreError {
+    fn from(failure: LockFailure) -> Self {
+        let code = match failure {
+            LockFailure::WouldBlock => return crate::StoreError::WouldBlock,
+            LockFailure::Nowait | LockFailure::Skipped => ErrorCode::LockNowait,
+            LockFailure::Timeout => ErrorCode::LockWaitTimeout,
+            LockFailure::Deadlock => ErrorCode::Deadlock,
+            LockFailure::Interrupted => ErrorCode::QueryInterrupted,
+        };
+        SqlError::new(code, &[]).into()
+    }
+}
+
+/// All locks of a store.
+pub(crate) struct LockTable {
+    shards: Vec<Mutex<FxHashMap<LockKey, Entry>>>,
+    /// What each family waits for; touched only by those who wait.
+    waiting: Mutex<FxHashMap<u64, Waiting>>,
+}
+
+struct Waiting {
+    key: LockKey,
+    waiter: Arc<Waiter>,
+}
+
+impl LockTable {
+    pub fn new() -> LockTable {
+        LockTable { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), waiting: Mutex::default() }
+    }
+
+    fn shard(&self, key: &LockKey) -> &Mutex<FxHashMap<LockKey, Entry>> {
+        &self.shards[(FxBuildHasher.hash_one(key) >> 40) as usize % SHARDS]
+    }
+
+    /// Locks a storage key.
+    pub fn lock_row(
+        &self,
+        owner: Owner,
+        key: &LockKey,
+        mode: LockMode,
+        wait: LockWait,
+    ) -> Result<Acquired, LockFailure> {
+        self.acquire(owner, key, Mode::from(mode), wait)
+    }
+
+    /// Locks a table.
+    pub fn lock_table(
+        &self,
+        owner: Owner,
+        table: TableId,
+        mode: TableLock,
+        wait: LockWait,
+    ) -> Result<Acquired, LockFailure> {
+        self.acquire(owner, &table_key(table), Mode::from(mode), wait)
+    }
+
+    fn acquire(&self, owner: Owner, key: &LockKey, mode: Mode, wait: LockWait) -> Result<Acquired, LockFailure> {
+        let (waiter, had) = {
+            let mut shard = self.shard(key).lock();
+            let entry = match shard.entry(key.clone()) {
+                MapEntry::Occupied(entry) => entry.into_mut(),
+                MapEntry::Vacant(entry) => {
+                    entry.insert(Entry::held_by(Holder { owner, mode }));
+                    return Ok(Acquired::New);
+                }
+            };
+            let had = entry.mode_of(owner);
+            let mode = match had {
+                Some(had) if had.covers(mode) => return Ok(Acquired::Held),
+                Some(had) => had.join(mode),
+                None => mode,
+            };
+            if entry.is_free_for(owner, mode, had.is_some()) {
+                entry.grant(Holder { owner, mode });
+                return Ok(if had.is_some() { Acquired::Held } else { Acquired::New });
+            }
+            match wait {
+                LockWait::WouldBlock => return Err(LockFailure::WouldBlock),
+                LockWait::Nowait => return Err(LockFailure::Nowait),
+                LockWait::SkipLocked => return Err(LockFailure::Skipped),
+                LockWait::Timeout(_) => {}
+            }
+            let waiter = Arc::new(Waiter::new(Holder { owner, mode }));
+            entry.enqueue(waiter.clone(), had.is_some());
+            (waiter, had)
+        };
+        let LockWait::Timeout(timeout) = wait else { return Err(LockFailure::WouldBlock) };
+        self.waiting.lock().insert(owner.family, Waiting { key: key.clone(), waiter: waiter.clone() });
+        self.break_deadlock(owner.family);
+        let outcome = waiter.wait(timeout);
+        self.waiting.lock().remove(&owner.family);
+        match outcome {
+            Outcome::Granted => return Ok(Acquired::AfterWait { new: had.is_none() }),
+            Outcome::Waiting | Outcome::Deadlock | Outcome::Interrupted => {}
+        }
+        let mut shard = self.shard(key).lock();
+        if let Some(entry) = shard.get_mut(key) {
+            entry.dequeue(&waiter);
+            // A grant may have come between the time-out and now; then the lock is ours after all.
+            if waiter.outcome() == Outcome::Granted {
+                return Ok(Acquired::AfterWait { new: had.is_none() });
+            }
+            entry.grant_waiters();
+            if entry.is_empty() {
+                shard.remove(key);
+            }
+        }
+        Err(match outcome {
+            Outcome::Deadlock => LockFailure::Deadlock,
+            Outcome::Interrupted => LockFailure::Interrupted,
+            Outcome::Waiting | Outcome::Granted => LockFailure::Timeout,
+        })
+    }
+
+    /// Gives a lock back and hands it on.
+    pub fn release(&self, owner: Owner, key: &LockKey) {
+        let mut shard = self.shard(key).lock();
+        if let Some(entry) = shard.get_mut(key) {
+            entry.remove(owner);
+            entry.grant_waiters();
+            if entry.is_empty() {
+                shard.remove(key);
+            }
+        }
+    }
+
+    /// Gives a table lock back.
+    pub fn release_table(&self, owner: Owner, table: TableId) {
+        self.release(owner, &table_key(table));
+    }
+
+    /// Ends the wait of a family, as KILL does. Tells whether it waited.
+    pub fn interrupt(&self, family: u64) -> bool {
+        let waiting = self.waiting.lock();
+        waiting.get(&family).is_some_and(|waiting| waiting.waiter.end(Outcome::Interrupted))
+    }
+
+    /// Whether anybody holds a lock; for tests and assertions at rest.
+    #[cfg(test)]
+    pub fn is_empty(&self) -> bool {
+        self.shards.iter().all(|shard| shard.lock().is_empty())
+    }
+
+    /// Looks for a cycle through a family that has just begun to wait, and ends the wait of its youngest member.
+    ///
+    /// Whoever closes a cycle comes here after all its members are in `waiting`, so each cycle is seen.
+    fn break_deadlock(&self, start: u64) {
+        let waiting = self.waiting.lock();
+        let mut path = Vec::new();
+        let mut visited = rustc_hash::FxHashSet::default();
+        if self.find_cycle(&waiting, start, start, &mut path, &mut visited) {
+            let victim = path.iter().filter_map(|family| waiting.get(family)).max_by_key(|at| at.waiter.wants.owner.id);
+            if let Some(victim) = victim {
+                victim.waiter.end(Outcome::Deadlock);
+            }
+        }
+    }
+
+    fn find_cycle(
+        &self,
+        waiting: &FxHashMap<u64, Waiting>,
+        family: u64,
+        goal: u64,
+        path: &mut Vec<u64>,
+        visited: &mut rustc_hash::FxHashSet<u64>,
+    ) -> bool {
+        let Some(at) = waiting.get(&family) else { return false };
+        if !visited.insert(family) || at.waiter.outcome() != Outcome::Waiting {
+            return false;
+        }
+        path.push(family);
+        let blockers = match self.shard(&at.key).lock().get(&at.key) {
+            Some(entry) => entry.blockers_of(&at.waiter),
+            None => Vec::new(),
+        };
+        for blocker in blockers {
+            if blocker == goal || self.find_cycle(waiting, blocker, goal, path, visited) {
+                return true;
+            }
+        }
+        path.pop();
+        false
+    }
+}
+
+fn table_key(table: TableId) -> LockKey {
+    LockKey { table, key: Slice::default() }
+}

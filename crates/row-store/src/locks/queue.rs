@@ -1,0 +1,149 @@
+//! One lock: who holds it and who waits in line for it.
+
+use super::Owner;
+use super::modes::Mode;
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// An owner with the mode it holds or wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Holder {
+    pub owner: Owner,
+    pub mode: Mode,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Waiting,
+    Granted,
+    Deadlock,
+    Interrupted,
+}
+
+/// Somebody in line.
+#[derive(Debug)]
+pub(super) struct Waiter {
+    pub wants: Holder,
+    outcome: Mutex<Outcome>,
+    changed: Condvar,
+}
+
+impl Waiter {
+    pub fn new(wants: Holder) -> Waiter {
+        Waiter { wants, outcome: Mutex::new(Outcome::Waiting), changed: Condvar::new() }
+    }
+
+    pub fn outcome(&self) -> Outcome {
+        *self.outcome.lock()
+    }
+
+    /// Ends the wait, if it has not ended. Tells whether it was this call that ended it.
+    pub fn end(&self, outcome: Outcome) -> bool {
+        let mut current = self.outcome.lock();
+        if *current != Outcome::Waiting {
+            return false;
+        }
+        *current = outcome;
+        self.changed.notify_one();
+        true
+    }
+
+    /// Waits for an end; still `Waiting` means that time is up.
+    pub fn wait(&self, timeout: Duration) -> Outcome {
+        // Far futures overflow the clock; a day at a time is as good.
+        let deadline = Instant::now().checked_add(timeout.min(Duration::from_secs(86_400 * 365)));
+        let mut outcome = self.outcome.lock();
+        while *outcome == Outcome::Waiting {
+            let Some(deadline) = deadline else { break };
+            if self.changed.wait_until(&mut outcome, deadline).timed_out() {
+                break;
+            }
+        }
+        *outcome
+    }
+}
+
+/// One lock.
+#[derive(Debug, Default)]
+pub(super) struct Entry {
+    holders: Vec<Holder>,
+    waiters: VecDeque<Arc<Waiter>>,
+}
+
+impl Entry {
+    pub fn held_by(holder: Holder) -> Entry {
+        Entry { holders: vec![holder], waiters: VecDeque::new() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.holders.is_empty() && self.waiters.is_empty()
+    }
+
+    pub fn mode_of(&self, owner: Owner) -> Option<Mode> {
+        self.holders.iter().find(|holder| holder.owner.id == owner.id).map(|holder| holder.mode)
+    }
+
+    /// Whether an owner gets a mode at once: nobody else holds against it, and nobody waits in line before it. One who
+    /// holds the lock already (`upgrade`) goes before the line, since the line waits for it.
+    pub fn is_free_for(&self, owner: Owner, mode: Mode, upgrade: bool) -> bool {
+        let holders_agree =
+            self.holders.iter().all(|holder| holder.owner.family == owner.family || holder.mode.is_compatible(mode));
+        let line_agrees = upgrade
+            || self.holders.iter().any(|holder| holder.owner.family == owner.family)
+            || self.waiters.iter().all(|waiter| waiter.wants.mode.is_compatible(mode));
+        holders_agree && line_agrees
+    }
+
+    pub fn grant(&mut self, holder: Holder) {
+        match self.holders.iter_mut().find(|held| held.owner.id == holder.owner.id) {
+            Some(held) => held.mode = held.mode.join(holder.mode),
+            None => self.holders.push(holder),
+        }
+    }
+
+    pub fn remove(&mut self, owner: Owner) {
+        self.holders.retain(|holder| holder.owner.id != owner.id);
+    }
+
+    pub fn enqueue(&mut self, waiter: Arc<Waiter>, upgrade: bool) {
+        if upgrade { self.waiters.push_front(waiter) } else { self.waiters.push_back(waiter) }
+    }
+
+    pub fn dequeue(&mut self, waiter: &Arc<Waiter>) {
+        self.waiters.retain(|queued| !Arc::ptr_eq(queued, waiter));
+    }
+
+    /// Hands the lock to those at the head of the line that it can be handed to.
+    pub fn grant_waiters(&mut self) {
+        while let Some(waiter) = self.waiters.front() {
+            let wants = waiter.wants;
+            let agrees = self
+                .holders
+                .iter()
+                .all(|holder| holder.owner.family == wants.owner.family || holder.mode.is_compatible(wants.mode));
+            if !agrees {
+                return;
+            }
+            let waiter = self.waiters.pop_front();
+            // One whose wait has ended otherwise is on its way to leave the line.
+            if waiter.is_some_and(|waiter| waiter.end(Outcome::Granted)) {
+                self.grant(wants);
+            }
+        }
+    }
+
+    /// Families that a waiter waits for: holders, and those before it in line.
+    pub fn blockers_of(&self, waiter: &Arc<Waiter>) -> Vec<u64> {
+        let wants = waiter.wants;
+        let holders = self.holders.iter().copied();
+        let ahead = self.waiters.iter().take_while(|queued| !Arc::ptr_eq(queued, waiter)).map(|queued| queued.wants);
+        holders
+            .chain(ahead)
+            .filter(|other| other.owner.family != wants.owner.family && !other.mode.is_compatible(wants.mode))
+            .map(|other| other.owner.family)
+            .collect()
+    }
+}

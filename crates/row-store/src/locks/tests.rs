@@ -1,0 +1,131 @@
+use super::*;
+use std::time::Duration;
+
+const SECOND: LockWait = LockWait::Timeout(Duration::from_secs(5));
+
+fn owner(id: u64) -> Owner {
+    Owner { id, family: id }
+}
+
+fn key(name: &str) -> LockKey {
+    LockKey { table: TableId(1), key: Slice::new(name.as_bytes()) }
+}
+
+#[test]
+fn shared_locks_go_together_and_exclusive_ones_do_not() {
+    let locks = LockTable::new();
+    let row = key("a");
+    assert_eq!(locks.lock_row(owner(1), &row, LockMode::Shared, LockWait::Nowait), Ok(Acquired::New));
+    assert_eq!(locks.lock_row(owner(2), &row, LockMode::Shared, LockWait::Nowait), Ok(Acquired::New));
+    assert_eq!(locks.lock_row(owner(3), &row, LockMode::Exclusive, LockWait::Nowait), Err(LockFailure::Nowait));
+    assert_eq!(locks.lock_row(owner(3), &row, LockMode::Exclusive, LockWait::SkipLocked), Err(LockFailure::Skipped));
+    locks.release(owner(1), &row);
+    assert_eq!(locks.lock_row(owner(2), &row, LockMode::Exclusive, LockWait::Nowait), Ok(Acquired::Held));
+    assert_eq!(locks.lock_row(owner(2), &row, LockMode::Shared, LockWait::Nowait), Ok(Acquired::Held));
+    assert_eq!(locks.lock_row(owner(1), &row, LockMode::Shared, LockWait::WouldBlock), Err(LockFailure::WouldBlock));
+    locks.release(owner(2), &row);
+    assert!(locks.is_empty());
+}
+
+#[test]
+fn a_wait_ends_by_release_or_by_time() {
+    let locks = LockTable::new();
+    let row = key("a");
+    locks.lock_row(owner(1), &row, LockMode::Exclusive, LockWait::Nowait).unwrap();
+    let soon = LockWait::Timeout(Duration::from_millis(20));
+    assert_eq!(locks.lock_row(owner(2), &row, LockMode::Exclusive, soon), Err(LockFailure::Timeout));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| locks.lock_row(owner(2), &row, LockMode::Exclusive, SECOND));
+        std::thread::sleep(Duration::from_millis(20));
+        locks.release(owner(1), &row);
+        assert_eq!(waiting.join().unwrap(), Ok(Acquired::AfterWait { new: true }));
+    });
+    locks.release(owner(2), &row);
+    assert!(locks.is_empty());
+}
+
+#[test]
+fn a_writer_in_line_is_not_overtaken_by_readers() {
+    let locks = LockTable::new();
+    let row = key("a");
+    locks.lock_row(owner(1), &row, LockMode::Shared, LockWait::Nowait).unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| locks.lock_row(owner(2), &row, LockMode::Exclusive, SECOND));
+        while locks.waiting.lock().is_empty() {
+            std::thread::yield_now();
+        }
+        assert_eq!(locks.lock_row(owner(3), &row, LockMode::Shared, LockWait::Nowait), Err(LockFailure::Nowait));
+        locks.release(owner(1), &row);
+        writer.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn the_younger_of_a_deadlock_gives_way() {
+    for _ in 0..50 {
+        let locks = LockTable::new();
+        let (a, b) = (key("a"), key("b"));
+        locks.lock_row(owner(1), &a, LockMode::Exclusive, LockWait::Nowait).unwrap();
+        locks.lock_row(owner(2), &b, LockMode::Exclusive, LockWait::Nowait).unwrap();
+        std::thread::scope(|scope| {
+            let older = scope.spawn(|| locks.lock_row(owner(1), &b, LockMode::Exclusive, SECOND));
+            let younger = scope.spawn(|| {
+                let result = locks.lock_row(owner(2), &a, LockMode::Exclusive, SECOND);
+                locks.release(owner(2), &b);
+                result
+            });
+            assert_eq!(younger.join().unwrap(), Err(LockFailure::Deadlock));
+            assert!(older.join().unwrap().is_ok());
+        });
+    }
+}
+
+#[test]
+fn two_upgrades_of_one_lock_are_a_deadlock() {
+    let locks = LockTable::new();
+    let row = key("a");
+    locks.lock_row(owner(1), &row, LockMode::Shared, LockWait::Nowait).unwrap();
+    locks.lock_row(owner(2), &row, LockMode::Shared, LockWait::Nowait).unwrap();
+    std::thread::scope(|scope| {
+        let older = scope.spawn(|| locks.lock_row(owner(1), &row, LockMode::Exclusive, SECOND));
+        let younger = scope.spawn(|| {
+            let result = locks.lock_row(owner(2), &row, LockMode::Exclusive, SECOND);
+            locks.release(owner(2), &row);
+            result
+        });
+        assert_eq!(younger.join().unwrap(), Err(LockFailure::Deadlock));
+        assert_eq!(older.join().unwrap(), Ok(Acquired::AfterWait { new: false }));
+    });
+}
+
+#[test]
+fn table_locks_and_families() {
+    let locks = LockTable::new();
+    let table = TableId(7);
+    locks.lock_table(owner(1), table, TableLock::Write, LockWait::Nowait).unwrap();
+    locks.lock_table(owner(2), table, TableLock::Write, LockWait::Nowait).unwrap();
+    locks.lock_table(owner(3), table, TableLock::Read, LockWait::Nowait).unwrap();
+    assert!(locks.lock_table(owner(4), table, TableLock::ReadOnly, LockWait::Nowait).is_err());
+    assert!(locks.lock_table(owner(4), table, TableLock::Exclusive, LockWait::Nowait).is_err());
+    for id in 1..=3 {
+        locks.release_table(owner(id), table);
+    }
+    locks.lock_table(owner(4), table, TableLock::Exclusive, LockWait::Nowait).unwrap();
+    let same_session = Owner { id: 9, family: 4 };
+    assert!(locks.lock_table(same_session, table, TableLock::Write, LockWait::Nowait).is_ok());
+    assert!(locks.lock_table(owner(5), table, TableLock::Read, LockWait::Nowait).is_err());
+}
+
+#[test]
+fn a_kill_ends_a_wait() {
+    let locks = LockTable::new();
+    let row = key("a");
+    locks.lock_row(owner(1), &row, LockMode::Exclusive, LockWait::Nowait).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| locks.lock_row(owner(2), &row, LockMode::Shared, SECOND));
+        while !locks.interrupt(2) {
+            std::thread::yield_now();
+        }
+        assert_eq!(waiting.join().unwrap(), Err(LockFailure::Interrupted));
+    });
+}

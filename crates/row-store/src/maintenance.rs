@@ -1,0 +1,83 @@
+//! The background thread: syncs lazy commits, keeps the write buffer within its bound, saves statistics.
+
+use crate::store::StoreInner;
+use fjall::{AbstractTree, PersistMode};
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const PERIOD: Duration = Duration::from_millis(250);
+/// Lazy commits are synced, and statistics looked at, every so many periods.
+const PERIODS_PER_SYNC: u32 = 4;
+const PERIODS_PER_SAVE: u32 = 120;
+
+/// Tells the background thread to end.
+#[derive(Default)]
+pub(crate) struct Maintenance(Arc<(Mutex<bool>, Condvar)>);
+
+impl Maintenance {
+    pub fn spawn(&self, store: Weak<StoreInner>) -> std::io::Result<JoinHandle<()>> {
+        let signal = self.0.clone();
+        std::thread::Builder::new().name("squall-store".into()).spawn(move || {
+            for period in 1u32.. {
+                let mut closed = signal.0.lock();
+                if !*closed {
+                    signal.1.wait_for(&mut closed, PERIOD);
+                }
+                if *closed {
+                    return;
+                }
+                drop(closed);
+                let Some(store) = store.upgrade() else { return };
+                store.maintain(period);
+            }
+        })
+    }
+
+    pub fn close(&self) {
+        *self.0.0.lock() = true;
+        self.0.1.notify_all();
+    }
+}
+
+impl StoreInner {
+    fn maintain(&self, period: u32) {
+        self.bound_write_buffer();
+        if period.is_multiple_of(PERIODS_PER_SYNC) && self.committer.unsynced.swap(false, Ordering::AcqRel) {
+            // A failed sync stops the engine; the next commit reports it to a client.
+            if self.db.persist(PersistMode::SyncData).is_err() {
+                self.committer.unsynced.store(true, Ordering::Release);
+            }
+        }
+        if period.is_multiple_of(PERIODS_PER_SAVE) {
+            // Statistics are estimates: what could not be saved now is saved later.
+            let _ = self.save_statistics();
+        }
+    }
+
+    /// Sends the largest buffers to files while all of them together are too large: each table alone may stay below
+    /// its own bound for ever.
+    fn bound_write_buffer(&self) {
+        if self.db.write_buffer_size() <= self.options.write_buffer_bytes_max {
+            return;
+        }
+        let mut sizes: Vec<_> = self
+            .data
+            .read()
+            .values()
+            .map(|data| (data.keyspace.tree.active_memtable().size(), data.clone()))
+            .filter(|(size, _)| *size > 0)
+            .collect();
+        sizes.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+        let total: u64 = sizes.iter().map(|(size, _)| size).sum();
+        let mut excess = total.saturating_sub(self.options.write_buffer_bytes_max / 2);
+        for (size, data) in sizes {
+            if excess == 0 || data.keyspace.rotate_memtable().is_err() {
+                return;
+            }
+            excess = excess.saturating_sub(size);
+        }
+    }
+}

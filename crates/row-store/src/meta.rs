@@ -1,0 +1,68 @@
+//! Keys of the meta keyspace.
+//!
+//! ```text
+//! f                        format version of the store
+//! c                        catalog version and next ids
+//! d database               a database
+//! t table                  a table: its database and definition
+//! v database name          a view
+//! s len space key          anything else that the server keeps (users, privileges, variables)
+//! k table                  generation of the table's keyspace
+//! l table number           a row layout
+//! a table                  next AUTO_INCREMENT value
+//! n table                  row count and other statistics
+//! ```
+//!
+//! Ids are big-endian so that records lie in their order.
+
+use squall_catalog::{DatabaseId, TableId};
+
+pub(crate) const FORMAT: u8 = b'f';
+pub(crate) const COUNTERS: u8 = b'c';
+pub(crate) const DATABASE: u8 = b'd';
+pub(crate) const TABLE: u8 = b't';
+pub(crate) const VIEW: u8 = b'v';
+pub(crate) const SYSTEM: u8 = b's';
+pub(crate) const GENERATION: u8 = b'k';
+pub(crate) const LAYOUT: u8 = b'l';
+pub(crate) const AUTO_INCREMENT: u8 = b'a';
+pub(crate) const STATISTICS: u8 = b'n';
+
+pub(crate) fn table_key(kind: u8, table: TableId) -> Vec<u8> {
+    let mut key = vec![kind];
+    key.extend_from_slice(&table.0.to_be_bytes());
+    key
+}
+
+pub(crate) fn layout_key(table: TableId, number: u16) -> Vec<u8> {
+    let mut key = table_key(LAYOUT, table);
+    key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+pub(crate) fn database_key(database: DatabaseId) -> Vec<u8> {
+    let mut key = vec![DATABASE];
+    key.extend_from_slice(&database.0.to_be_bytes());
+    key
+}
+
+pub(crate) fn view_key(database: DatabaseId, name: &str) -> Vec<u8> {
+    let mut key = vec![VIEW];
+    key.extend_from_slice(&database.0.to_be_bytes());
+    key.extend_from_slice(name.as_bytes());
+    key
+}
+
+pub(crate) fn system_prefix(space: &str) -> Vec<u8> {
+    // Spaces are named by the server's own code; none is longer than this.
+    let space = &space.as_bytes()[..space.len().min(255)];
+    let mut key = vec![SYSTEM, space.len() as u8];
+    key.extend_from_slice(space);
+    key
+}
+
+pub(crate) fn system_key(space: &str, key: &[u8]) -> Vec<u8> {
+    let mut full = system_prefix(space);
+    full.extend_from_slice(key);
+    full
+}

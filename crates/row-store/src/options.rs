@@ -1,0 +1,141 @@
+//! How a store is opened and how a transaction begins.
+
+use std::time::Duration;
+
+/// When a commit counts as done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// On disk: survives a power cut. Commits that wait together share one sync.
+    #[default]
+    Full,
+    /// With the operating system: survives the death of the process.
+    Os,
+    /// In memory: written and synced about once a second.
+    Lazy,
+}
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// Decoded blocks kept in memory.
+    pub cache_bytes: u64,
+    /// Committed changes kept in memory, over all tables, before the largest are written to files.
+    pub write_buffer_bytes_max: u64,
+    /// Changes of one table kept in memory before they are written to a file.
+    pub table_buffer_bytes_max: u64,
+    /// Most memory that the changes of one transaction may take.
+    pub transaction_bytes_max: usize,
+    /// Memory for sorting index entries during a bulk load or an index build; more goes to temporary files.
+    pub sort_buffer_bytes: usize,
+    /// Threads that flush and compact in the background.
+    pub background_threads: usize,
+    /// When commits count as done, unless the transaction says otherwise.
+    pub durability: Durability,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 128 << 20,
+            write_buffer_bytes_max: 96 << 20,
+            table_buffer_bytes_max: 32 << 20,
+            transaction_bytes_max: 1 << 30,
+            sort_buffer_bytes: 64 << 20,
+            background_threads: 2,
+            durability: Durability::Full,
+        }
+    }
+}
+
+/// Isolation levels by their SQL names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum IsolationLevel {
+    /// Served as READ COMMITTED.
+    ReadUncommitted,
+    /// A new snapshot for each statement.
+    ReadCommitted,
+    /// One snapshot for the transaction.
+    #[default]
+    RepeatableRead,
+    /// One snapshot, and whatever was read is checked again at commit.
+    Serializable,
+}
+
+/// How a transaction begins.
+#[derive(Clone, Debug)]
+pub struct TransactionOptions {
+    /// Its isolation level.
+    pub isolation: IsolationLevel,
+    /// READ ONLY: writes fail with 1792.
+    pub read_only: bool,
+    /// One statement that is a transaction of its own: it works on the newest rows and never fails with 1020.
+    pub autocommit: bool,
+    /// `innodb_snapshot_isolation`: whether a write to a row that changed after the snapshot fails with 1020.
+    pub snapshot_isolation: bool,
+    /// When its commit counts as done.
+    pub durability: Durability,
+}
+
+impl TransactionOptions {
+    /// A transaction of several statements at a level.
+    pub fn new(isolation: IsolationLevel) -> Self {
+        Self { isolation, read_only: false, autocommit: false, snapshot_isolation: true, durability: Durability::Full }
+    }
+
+    /// A single statement.
+    pub fn autocommit() -> Self {
+        Self { autocommit: true, ..Self::new(IsolationLevel::RepeatableRead) }
+    }
+}
+
+/// What to do when a lock is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockWait {
+    /// Wait in line; 1205 after this long.
+    Timeout(Duration),
+    /// Fail with 3572.
+    Nowait,
+    /// Leave the row out.
+    SkipLocked,
+    /// Return [`StoreError::WouldBlock`](crate::StoreError::WouldBlock) so that the statement can move to a thread
+    /// that may block.
+    WouldBlock,
+}
+
+impl Default for LockWait {
+    /// MySQL's `innodb_lock_wait_timeout`.
+    fn default() -> Self {
+        LockWait::Timeout(Duration::from_secs(50))
+    }
+}
+
+/// How a row is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// FOR SHARE.
+    Shared,
+    /// FOR UPDATE, and every write.
+    Exclusive,
+}
+
+/// A lock and what to do when it is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockRequest {
+    /// Shared or exclusive.
+    pub mode: LockMode,
+    /// What to do when it is taken.
+    pub wait: LockWait,
+}
+
+/// How a table is locked. Every statement that may conflict with DDL holds one of these until its transaction ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableLock {
+    /// Rows are read: keeps DDL away.
+    Read,
+    /// Rows are written: keeps DDL and LOCK TABLES away. Taken by every write by itself.
+    Write,
+    /// LOCK TABLES … READ: nobody writes.
+    ReadOnly,
+    /// LOCK TABLES … WRITE, bulk loads, DDL: nobody else.
+    Exclusive,
+}

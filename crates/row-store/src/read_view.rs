@@ -1,0 +1,88 @@
+//! Reading at one moment: a snapshot of what is committed, with a transaction's own writes over it.
+
+use crate::cursor::{Cursor, Direction};
+use crate::error::{corrupted, engine_error};
+use crate::index_key::{KeyRange, row_key_of_entry};
+use crate::row::Row;
+use crate::table::Table;
+use crate::validation::ReadSet;
+use crate::write_set::{Change, WriteSet};
+use fjall::{Readable, Slice, Snapshot};
+use parking_lot::RwLock;
+use squall_types::SqlResult;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What a transaction shares with the scans that run for it.
+#[derive(Default)]
+pub(crate) struct Uncommitted {
+    pub writes: RwLock<WriteSet>,
+    /// Whether there are any; saves readers the lock.
+    pub any: AtomicBool,
+    /// What was read, for SERIALIZABLE.
+    pub reads: Option<ReadSet>,
+}
+
+/// Reading at one moment. Cheap to clone; may be sent to other threads and may outlive the statement, not the
+/// transaction's commit (own writes are gone then).
+#[derive(Clone)]
+pub struct ReadView {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) own: Option<Arc<Uncommitted>>,
+    /// Own writes of later steps are not seen.
+    pub(crate) step: u64,
+}
+
+impl ReadView {
+    /// The row at a storage key.
+    pub fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
+        self.note(table, || KeyRange::point(key));
+        self.get_unnoted(table, key)
+    }
+
+    fn get_unnoted(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
+        match self.raw(table, key)? {
+            Some((key, value)) => Row::check(table, key, value).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The row that a unique index has at `entry_key`, as [`Table::unique_key`] makes it.
+    pub fn get_by_unique(&self, table: &Table, entry_key: &[u8]) -> SqlResult<Option<Row>> {
+        self.note(table, || KeyRange::point(entry_key));
+        let Some((key, value)) = self.raw(table, entry_key)? else { return Ok(None) };
+        let row_key = row_key_of_entry(&key, &value).ok_or_else(|| corrupted(&table.def().name))?;
+        self.get(table, &row_key)
+    }
+
+    fn raw(&self, table: &Table, key: &[u8]) -> SqlResult<Option<(Slice, Slice)>> {
+        if let Some(own) = self.own_change(table, key) {
+            return Ok(own.map(|value| (Slice::new(key), value)));
+        }
+        let value = self.snapshot.get(&table.data.keyspace, key).map_err(engine_error)?;
+        Ok(value.map(|value| (Slice::new(key), value)))
+    }
+
+    fn own_change(&self, table: &Table, key: &[u8]) -> Option<Change> {
+        let own = self.own.as_ref().filter(|own| own.any.load(Ordering::Acquire))?;
+        own.writes.read().get_at(table.id(), key, self.step).cloned()
+    }
+
+    /// A range of the table itself or of one of its indexes, in the order of its keys.
+    pub fn scan(&self, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> Cursor {
+        self.note(table, || range.clone());
+        Cursor::open(self, table, range, direction)
+    }
+
+    /// The row that an index entry stands for.
+    pub(crate) fn row_of_entry(&self, table: &Table, key: &[u8], value: &[u8]) -> SqlResult<Row> {
+        let row_key = row_key_of_entry(key, value).ok_or_else(|| corrupted(&table.def().name))?;
+        self.get(table, &row_key)?.ok_or_else(|| corrupted(&table.def().name))
+    }
+
+    fn note(&self, table: &Table, range: impl FnOnce() -> KeyRange) {
+        if let Some(reads) = self.own.as_ref().and_then(|own| own.reads.as_ref()) {
+            reads.add(table.id(), range());
+        }
+    }
+}

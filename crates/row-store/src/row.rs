@@ -1,0 +1,439 @@
+//! The row codec: one column can be read without the others, and everything read is checked.
+//!
+//! ```text
+//! format u8 | layout u16 | checksum u32 | null bitmap | fixed part | ends of variable values | variable values
+//! ```
+//!
+//! See `docs/formats/row-store.md`.
+
+use crate::error::corrupted;
+use crate::layout::{HEADER_BYTES, Place, Projection, RowLayout, Slot};
+use crate::physical::Physical;
+use crate::table::Table;
+use arrow_buffer::i256;
+use fjall::Slice;
+use squall_types::{Date, DateTime, Decimal, SqlError, SqlResult, Time, Value};
+use std::sync::Arc;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// Format 1 with two-byte ends of variable values; [`WIDE`] makes them four bytes.
+const FORMAT: u8 = 1;
+const WIDE: u8 = 0x80;
+const CHECKSUM: std::ops::Range<usize> = 3..7;
+
+/// The storage key of a row: where it lies in its table. Orders as the primary key does.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowKey(pub(crate) Slice);
+
+impl RowKey {
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// A stored row, checked when it was read. Cloning it copies nothing.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub(crate) key: Slice,
+    pub(crate) value: Slice,
+    /// Where columns are, if the row is not of the table's current layout.
+    pub(crate) projection: Option<Arc<Projection>>,
+}
+
+/// One column of a row, borrowed from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ValueRef<'a> {
+    /// NULL.
+    Null,
+    /// A signed integer.
+    Int(i64),
+    /// An unsigned integer, also BIT, YEAR, ENUM's ordinal and SET's mask.
+    UInt(u64),
+    /// FLOAT, in the width it was stored with.
+    Float(f32),
+    /// DOUBLE.
+    Double(f64),
+    /// DECIMAL.
+    Decimal(Decimal),
+    /// A character string.
+    String(&'a str),
+    /// A byte string.
+    Bytes(&'a [u8]),
+    /// DATE.
+    Date(Date),
+    /// DATETIME or TIMESTAMP.
+    DateTime(DateTime),
+    /// TIME.
+    Time(Time),
+    /// JSON text.
+    Json(&'a str),
+}
+
+impl ValueRef<'_> {
+    /// The value as one of its own.
+    pub fn to_value(self) -> Value {
+        match self {
+            ValueRef::Null => Value::Null,
+            ValueRef::Int(value) => Value::Int(value),
+            ValueRef::UInt(value) => Value::UInt(value),
+            ValueRef::Float(value) => Value::Double(f64::from(value)),
+            ValueRef::Double(value) => Value::Double(value),
+            ValueRef::Decimal(value) => Value::Decimal(value),
+            ValueRef::String(value) => Value::String(value.to_string()),
+            ValueRef::Bytes(value) => Value::Bytes(value.to_vec()),
+            ValueRef::Date(value) => Value::Date(value),
+            ValueRef::DateTime(value) => Value::DateTime(value),
+            ValueRef::Time(value) => Value::Time(value),
+            ValueRef::Json(value) => Value::Json(value.to_string()),
+        }
+    }
+
+    /// Whether the value is NULL.
+    pub fn is_null(self) -> bool {
+        matches!(self, ValueRef::Null)
+    }
+}
+
+impl<'a> From<&'a Value> for ValueRef<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Null => ValueRef::Null,
+            Value::Int(value) => ValueRef::Int(*value),
+            Value::UInt(value) => ValueRef::UInt(*value),
+            Value::Double(value) => ValueRef::Double(*value),
+            Value::Decimal(value) => ValueRef::Decimal(*value),
+            Value::String(value) => ValueRef::String(value),
+            Value::Bytes(value) => ValueRef::Bytes(value),
+            Value::Date(value) => ValueRef::Date(*value),
+            Value::DateTime(value) => ValueRef::DateTime(*value),
+            Value::Time(value) => ValueRef::Time(*value),
+            Value::Json(value) => ValueRef::Json(value),
+        }
+    }
+}
+
+impl Row {
+    /// Checks a stored row's checksum and finds its layout.
+    pub(crate) fn check(table: &Table, key: Slice, value: Slice) -> SqlResult<Row> {
+        let [format, low, high, ..] = value[..] else { return Err(corrupted(&table.def().name)) };
+        if format & !WIDE != FORMAT || value.get(CHECKSUM) != Some(&checksum(&key, &value).to_le_bytes()[..]) {
+            return Err(corrupted(&table.def().name));
+        }
+        let projection = table.projection(u16::from_le_bytes([low, high]))?;
+        Ok(Row { key, value, projection })
+    }
+
+    /// Where the row lies.
+    pub fn key(&self) -> RowKey {
+        RowKey(self.key.clone())
+    }
+
+    /// The bytes of the key without its own handle.
+    pub fn key_bytes(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Bytes the row takes.
+    pub fn size_bytes(&self) -> usize {
+        self.key.len() + self.value.len()
+    }
+
+    /// The columns of the row, by ordinals of `table`'s definition; `table` is the one it was read with.
+    pub fn view<'a>(&'a self, table: &'a Table) -> RowView<'a> {
+        RowView {
+            bytes: &self.value,
+            projection: self.projection.as_deref().unwrap_or_else(|| table.current_projection()),
+            table,
+        }
+    }
+
+    /// All columns as values.
+    pub fn values(&self, table: &Table) -> SqlResult<Vec<Value>> {
+        let view = self.view(table);
+        (0..table.def().columns.len()).map(|ordinal| view.get_value(ordinal)).collect()
+    }
+}
+
+/// A row's columns.
+#[derive(Clone, Copy)]
+pub struct RowView<'a> {
+    bytes: &'a [u8],
+    projection: &'a Projection,
+    table: &'a Table,
+}
+
+impl<'a> RowView<'a> {
+    /// Whether the column is NULL.
+    pub fn is_null(&self, ordinal: usize) -> bool {
+        match self.projection.slots[ordinal] {
+            Slot::Stored { null_offset, null_mask, .. } => {
+                self.bytes.get(null_offset as usize).is_none_or(|byte| byte & null_mask != 0)
+            }
+            Slot::Missing => self.table.def().columns[ordinal].value_for_older_rows.is_null(),
+        }
+    }
+
+    /// The column's value, borrowed.
+    pub fn get(&self, ordinal: usize) -> SqlResult<ValueRef<'a>> {
+        match self.projection.slots[ordinal] {
+            Slot::Stored { null_offset, null_mask, physical, place } => self
+                .stored(null_offset as usize, null_mask, physical, place)
+                .ok_or_else(|| corrupted(&self.table.def().name)),
+            Slot::Missing => Ok(ValueRef::from(&self.table.def().columns[ordinal].value_for_older_rows)),
+        }
+    }
+
+    /// The column's value.
+    pub fn get_value(&self, ordinal: usize) -> SqlResult<Value> {
+        Ok(self.get(ordinal)?.to_value())
+    }
+
+    /// The column as a signed integer; `None` for NULL and for values that are none.
+    pub fn get_i64(&self, ordinal: usize) -> SqlResult<Option<i64>> {
+        Ok(match self.get(ordinal)? {
+            ValueRef::Int(value) => Some(value),
+            ValueRef::UInt(value) => i64::try_from(value).ok(),
+            _ => None,
+        })
+    }
+
+    /// The column as an unsigned integer; `None` for NULL and for values that are none.
+    pub fn get_u64(&self, ordinal: usize) -> SqlResult<Option<u64>> {
+        Ok(match self.get(ordinal)? {
+            ValueRef::UInt(value) => Some(value),
+            ValueRef::Int(value) => u64::try_from(value).ok(),
+            _ => None,
+        })
+    }
+
+    /// The column as text; `None` for NULL and for values that are not text.
+    pub fn get_str(&self, ordinal: usize) -> SqlResult<Option<&'a str>> {
+        Ok(match self.get(ordinal)? {
+            ValueRef::String(value) | ValueRef::Json(value) => Some(value),
+            _ => None,
+        })
+    }
+
+    /// The column as bytes; `None` for NULL and for values that are not strings.
+    pub fn get_bytes(&self, ordinal: usize) -> SqlResult<Option<&'a [u8]>> {
+        Ok(match self.get(ordinal)? {
+            ValueRef::String(value) | ValueRef::Json(value) => Some(value.as_bytes()),
+            ValueRef::Bytes(value) => Some(value),
+            _ => None,
+        })
+    }
+
+    fn stored(&self, null_offset: usize, null_mask: u8, physical: Physical, place: Place) -> Option<ValueRef<'a>> {
+        if self.bytes.get(null_offset)? & null_mask != 0 {
+            return Some(ValueRef::Null);
+        }
+        match place {
+            Place::Fixed(offset) => {
+                let offset = offset as usize;
+                let bytes = self.bytes.get(offset..offset + physical.fixed_bytes()?)?;
+                decode_fixed(physical, bytes)
+            }
+            Place::Variable(index) => {
+                let bytes = self.variable(index as usize)?;
+                match physical {
+                    Physical::Bytes => Some(ValueRef::Bytes(bytes)),
+                    Physical::String => Some(ValueRef::String(std::str::from_utf8(bytes).ok()?)),
+                    Physical::Json => Some(ValueRef::Json(std::str::from_utf8(bytes).ok()?)),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    fn variable(&self, index: usize) -> Option<&'a [u8]> {
+        let layout = &self.projection.layout;
+        let end_bytes = if self.bytes[0] & WIDE == 0 { 2 } else { 4 };
+        let data = self.bytes.get(layout.ends_offset + layout.variable_count * end_bytes..)?;
+        let end_of = |index: usize| {
+            let at = layout.ends_offset + index * end_bytes;
+            let bytes = self.bytes.get(at..at + end_bytes)?;
+            Some(bytes.iter().rev().fold(0usize, |value, byte| value << 8 | usize::from(*byte)))
+        };
+        let start = if index == 0 { 0 } else { end_of(index - 1)? };
+        data.get(start..end_of(index)?)
+    }
+}
+
+/// The sum ties a row to its key, so that a row filed under another key is found out too.
+fn checksum(key: &[u8], row: &[u8]) -> u32 {
+    let head = u64::from(row[0]) | u64::from(row[1]) << 8 | u64::from(row[2]) << 16;
+    xxh3_64_with_seed(row.get(HEADER_BYTES..).unwrap_or_default(), xxh3_64(key) ^ head) as u32
+}
+
+fn decode_fixed(physical: Physical, bytes: &[u8]) -> Option<ValueRef<'static>> {
+    Some(match physical {
+        Physical::Signed(_) => ValueRef::Int(signed(bytes)),
+        Physical::Unsigned(_) => ValueRef::UInt(unsigned(bytes)),
+        Physical::Float => ValueRef::Float(f32::from_le_bytes(bytes.try_into().ok()?)),
+        Physical::Double => ValueRef::Double(f64::from_le_bytes(bytes.try_into().ok()?)),
+        Physical::Decimal { scale, .. } => {
+            let unscaled = match bytes.len() {
+                4 | 8 => i256::from_i128(i128::from(signed(bytes))),
+                16 => i256::from_i128(i128::from_le_bytes(bytes.try_into().ok()?)),
+                _ => i256::from_le_bytes(bytes.try_into().ok()?),
+            };
+            ValueRef::Decimal(Decimal::new(unscaled, scale))
+        }
+        Physical::Date => ValueRef::Date(Date::from_packed(u32::from_le_bytes(bytes.try_into().ok()?))),
+        Physical::DateTime => ValueRef::DateTime(DateTime::from_packed(signed(bytes))),
+        Physical::Time => ValueRef::Time(Time::from_micros(signed(bytes))?),
+        Physical::String | Physical::Bytes | Physical::Json => return None,
+    })
+}
+
+fn unsigned(bytes: &[u8]) -> u64 {
+    let mut wide = [0; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(wide)
+}
+
+fn signed(bytes: &[u8]) -> i64 {
+    let unused = 64 - 8 * bytes.len() as u32;
+    (unsigned(bytes) << unused) as i64 >> unused
+}
+
+/// Encodes a row; `values` are those of the layout's columns in order, already of the columns' types.
+pub(crate) fn encode_row(layout: &RowLayout, key: &[u8], values: &[Value]) -> SqlResult<Vec<u8>> {
+    if values.len() != layout.columns.len() {
+        return Err(SqlError::internal(format_args!(
+            "a row of {} values for {} columns",
+            values.len(),
+            layout.columns.len()
+        )));
+    }
+    let variable_bytes: usize = values
+        .iter()
+        .zip(&layout.places)
+        .map(
+            |(value, place)| {
+                if let Place::Variable(_) = place { variable_part(value).map_or(0, <[u8]>::len) } else { 0 }
+            },
+        )
+        .sum();
+    let wide = variable_bytes > usize::from(u16::MAX);
+    let end_bytes = if wide { 4 } else { 2 };
+    let data_offset = layout.ends_offset + layout.variable_count * end_bytes;
+    if u32::try_from(data_offset + variable_bytes).is_err() {
+        return Err(SqlError::new(squall_types::ErrorCode::TooBigRowSize, &[&u32::MAX]));
+    }
+    let mut row = Vec::with_capacity(data_offset + variable_bytes);
+    row.resize(data_offset, 0);
+    row[0] = FORMAT | if wide { WIDE } else { 0 };
+    row[1..3].copy_from_slice(&layout.number.to_le_bytes());
+    for (at, ((value, column), place)) in values.iter().zip(&layout.columns).zip(&layout.places).enumerate() {
+        if value.is_null() {
+            row[HEADER_BYTES + at / 8] |= 1 << (at % 8);
+        } else if let Place::Fixed(offset) = place {
+            let offset = *offset as usize;
+            let bytes = column.physical.fixed_bytes().unwrap_or(0);
+            encode_fixed(column.physical, value, &mut row[offset..offset + bytes])
+                .ok_or_else(|| mismatch(column.physical, value))?;
+        }
+        if let Place::Variable(index) = place {
+            if !value.is_null() {
+                row.extend_from_slice(variable_part(value).ok_or_else(|| mismatch(column.physical, value))?);
+            }
+            let end = (row.len() - data_offset) as u32;
+            let at = layout.ends_offset + *index as usize * end_bytes;
+            row[at..at + end_bytes].copy_from_slice(&end.to_le_bytes()[..end_bytes]);
+        }
+    }
+    let sum = checksum(key, &row);
+    row[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
+    Ok(row)
+}
+
+fn mismatch(physical: Physical, value: &Value) -> SqlError {
+    SqlError::internal(format_args!("value {value:?} in a column stored as {physical:?}"))
+}
+
+fn variable_part(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::String(text) | Value::Json(text) => Some(text.as_bytes()),
+        Value::Bytes(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+/// `None` if the value does not belong into such a column.
+fn encode_fixed(physical: Physical, value: &Value, out: &mut [u8]) -> Option<()> {
+    match (physical, value) {
+        (Physical::Signed(_), _) => {
+            let number = match value {
+                Value::Int(number) => *number,
+                Value::UInt(number) => i64::try_from(*number).ok()?,
+                _ => return None,
+            };
+            out.copy_from_slice(&number.to_le_bytes()[..out.len()]);
+            (signed(out) == number).then_some(())
+        }
+        (Physical::Unsigned(_), _) => {
+            let number = match value {
+                Value::UInt(number) => *number,
+                Value::Int(number) => u64::try_from(*number).ok()?,
+                _ => return None,
+            };
+            out.copy_from_slice(&number.to_le_bytes()[..out.len()]);
+            (unsigned(out) == number).then_some(())
+        }
+        (Physical::Float, Value::Double(number)) => {
+            out.copy_from_slice(&(*number as f32).to_le_bytes());
+            Some(())
+        }
+        (Physical::Double, Value::Double(number)) => {
+            out.copy_from_slice(&number.to_le_bytes());
+            Some(())
+        }
+        (Physical::Decimal { scale, .. }, Value::Decimal(number)) => {
+            let unscaled = unscaled_at(*number, scale)?;
+            match out.len() {
+                4 | 8 => {
+                    let number = i64::try_from(unscaled.to_i128()?).ok()?;
+                    out.copy_from_slice(&number.to_le_bytes()[..out.len()]);
+                    (signed(out) == number).then_some(())
+                }
+                16 => {
+                    out.copy_from_slice(&unscaled.to_i128()?.to_le_bytes());
+                    Some(())
+                }
+                _ => {
+                    out.copy_from_slice(&unscaled.to_le_bytes());
+                    Some(())
+                }
+            }
+        }
+        (Physical::Date, Value::Date(date)) => {
+            out.copy_from_slice(&date.to_packed().to_le_bytes());
+            Some(())
+        }
+        (Physical::DateTime, Value::DateTime(at)) => {
+            out.copy_from_slice(&at.to_packed().to_le_bytes());
+            Some(())
+        }
+        (Physical::Time, Value::Time(time)) => {
+            out.copy_from_slice(&time.to_micros().to_le_bytes());
+            Some(())
+        }
+        _ => None,
+    }
+}
+
+/// The unscaled number at a column's scale, if it is exact there.
+pub(crate) fn unscaled_at(number: Decimal, scale: u8) -> Option<i256> {
+    if number.scale() == scale {
+        return Some(number.unscaled());
+    }
+    let ten = i256::from_i128(10);
+    if number.scale() < scale {
+        return number.unscaled().checked_mul(ten.checked_pow(u32::from(scale - number.scale()))?);
+    }
+    let divisor = ten.checked_pow(u32::from(number.scale() - scale))?;
+    let quotient = number.unscaled().checked_div(divisor)?;
+    (quotient.checked_mul(divisor)? == number.unscaled()).then_some(quotient)
+}

@@ -1,0 +1,139 @@
+//! Cheap statistics for the planner and for information_schema.
+
+use crate::bytes::{Reader, Writer};
+use crate::cursor::Direction;
+use crate::error::engine_error;
+use crate::index_key::split_index_id;
+use crate::meta;
+use crate::store::{RowStore, StoreInner, malformed};
+use crate::table::{Table, TableData};
+use fjall::PersistMode;
+use rustc_hash::FxHashMap;
+use squall_catalog::IndexId;
+use squall_types::SqlResult;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+const STATISTICS_VERSION: u8 = 1;
+
+/// Entries of an index that are looked at.
+const SAMPLE_ENTRIES: u64 = 20_000;
+
+/// What is known of a table's size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableStatistics {
+    /// Committed rows; exact while the store is open, an estimate after a crash.
+    pub row_count: u64,
+    /// Bytes of the table's files.
+    pub data_bytes: u64,
+    /// Of them, roughly, those of secondary indexes.
+    pub index_bytes: u64,
+}
+
+impl RowStore {
+    /// What is known of a table's size.
+    pub fn table_stats(&self, table: &Table) -> TableStatistics {
+        let row_count = table.data.row_count.load(Ordering::Relaxed).max(0).unsigned_abs();
+        let bytes = table.data.keyspace.disk_space();
+        let indexes = table.secondary_codecs().len() as u64;
+        // A row is taken to weigh as much as three index entries.
+        let index_bytes = bytes * indexes / (indexes + 3);
+        TableStatistics { row_count, data_bytes: bytes - index_bytes, index_bytes }
+    }
+
+    /// Distinct values of each prefix of an index's parts (one column, two, …), as last sampled; `None` before
+    /// [`RowStore::analyze`].
+    pub fn distinct_prefixes(&self, table: &Table, index: IndexId) -> Option<Vec<u64>> {
+        let id = table.index_codec(index).ok()?.id;
+        table.data.distinct.read().get(&id).cloned()
+    }
+
+    /// Counts rows and samples every index, as ANALYZE TABLE does.
+    pub fn analyze(&self, table: &Arc<Table>) -> SqlResult<()> {
+        let view = self.read_view();
+        let mut rows = 0;
+        let mut cursor = view.scan(table, &table.rows_codec().full_range(), Direction::Forward);
+        while cursor.next_pair()?.is_some() {
+            rows += 1;
+        }
+        table.data.row_count.store(rows, Ordering::Relaxed);
+        let mut sampled = FxHashMap::default();
+        for codec in std::iter::once(table.rows_codec()).chain(table.secondary_codecs()) {
+            let mut cursor = view.scan(table, &codec.full_range(), Direction::Forward);
+            let mut distinct = vec![0u64; codec.parts.len()];
+            let mut previous: Vec<u8> = Vec::new();
+            let mut seen = 0;
+            while seen < SAMPLE_ENTRIES
+                && let Some((key, _)) = cursor.next_pair()?
+            {
+                let mut rest = split_index_id(&key).map_or(&key[..], |(_, rest)| rest);
+                for (at, part) in codec.parts.iter().enumerate() {
+                    let Some((_, tail)) = part.decode(rest) else { break };
+                    let end = key.len() - tail.len();
+                    if previous.get(..end) != Some(&key[..end]) {
+                        distinct[at..].iter_mut().for_each(|count| *count += 1);
+                        break;
+                    }
+                    rest = tail;
+                }
+                previous.clear();
+                previous.extend_from_slice(&key);
+                seen += 1;
+            }
+            if seen == SAMPLE_ENTRIES {
+                // The sample is the front of the index; its density is taken for that of the rest.
+                let rows = rows.unsigned_abs().max(seen);
+                distinct.iter_mut().for_each(|count| *count = *count * rows / seen);
+            }
+            sampled.insert(codec.id, distinct);
+        }
+        *table.data.distinct.write() = sampled;
+        table.data.changes.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl StoreInner {
+    pub fn load_statistics(&self, data: &TableData) -> SqlResult<()> {
+        let key = meta::table_key(meta::STATISTICS, data.id);
+        let Some(record) = self.meta.get(key).map_err(engine_error)? else {
+            data.row_count.store(data.keyspace.approximate_len() as i64, Ordering::Relaxed);
+            return Ok(());
+        };
+        let mut reader = Reader::new(&record);
+        if reader.u8()? != STATISTICS_VERSION {
+            return Err(malformed("statistics"));
+        }
+        data.row_count.store(reader.i64()?, Ordering::Relaxed);
+        let indexes = reader.list(|reader| Ok((IndexId(reader.u32()?), reader.list(Reader::uint)?)))?;
+        *data.distinct.write() = indexes.into_iter().collect();
+        Ok(())
+    }
+
+    /// Saves the statistics of tables that have changed.
+    pub fn save_statistics(&self) -> SqlResult<()> {
+        // The catalog's lock keeps a drop from coming between looking a table up and writing its record.
+        let catalog = self.catalog.lock();
+        let mut batch = self.db.batch().durability(Some(PersistMode::Buffer));
+        for data in self.data.read().values() {
+            if data.changes.swap(0, Ordering::Relaxed) == 0 || data.is_retired() {
+                continue;
+            }
+            let in_catalog =
+                self.meta.contains_key(meta::table_key(meta::GENERATION, data.id)).map_err(engine_error)?;
+            if in_catalog {
+                let mut out = Writer::new(STATISTICS_VERSION);
+                out.i64(data.row_count.load(Ordering::Relaxed));
+                let distinct: Vec<_> = data.distinct.read().iter().map(|(id, counts)| (*id, counts.clone())).collect();
+                out.list(&distinct, |out, (id, counts)| {
+                    out.uint(u64::from(id.0));
+                    out.list(counts, |out, count| out.uint(*count));
+                });
+                batch.insert(&self.meta, meta::table_key(meta::STATISTICS, data.id), out.finish());
+            }
+        }
+        let saved = batch.commit().map_err(engine_error);
+        drop(catalog);
+        saved
+    }
+}

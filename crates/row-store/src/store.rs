@@ -1,0 +1,445 @@
+//! The store: opening, recovery, tables, transactions.
+
+use crate::bytes::Malformed;
+use crate::commit::{Committer, HeldLocks};
+use crate::error::{engine_error, io_error};
+use crate::layout::RowLayout;
+use crate::locks::{LockTable, Owner};
+use crate::maintenance::Maintenance;
+use crate::meta;
+use crate::options::{IsolationLevel, LockWait, StoreOptions, TableLock, TransactionOptions};
+use crate::row::Row;
+use crate::table::{Table, TableData};
+use crate::transaction::Transaction;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Slice, Snapshot};
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+use squall_catalog::{Catalog, TableDef, TableId};
+use squall_types::{SqlError, SqlResult};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+/// Version of everything the store writes.
+const STORE_FORMAT: u8 = 1;
+
+/// Smallest size the engine takes for its log.
+const JOURNAL_BYTES_MAX: u64 = 128 << 20;
+
+/// Owners without a session get families of their own, out of the way of session numbers.
+const OWN_FAMILY: u64 = 1 << 63;
+
+/// Row tables, their transactions and the catalog, in one directory. Cheap to clone; the last clone closes it.
+#[derive(Clone)]
+pub struct RowStore(pub(crate) Arc<StoreInner>);
+
+pub(crate) struct StoreInner {
+    pub db: Database,
+    pub meta: Keyspace,
+    pub options: StoreOptions,
+    pub directory: PathBuf,
+    pub committer: Arc<Committer>,
+    pub locks: Arc<LockTable>,
+    /// The catalog as it is on disk.
+    pub catalog: Mutex<Catalog>,
+    pub data: RwLock<FxHashMap<TableId, Arc<TableData>>>,
+    tables: RwLock<FxHashMap<TableId, Arc<Table>>>,
+    next_owner: AtomicU64,
+    next_temporary: AtomicU64,
+    maintenance: Maintenance,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl std::fmt::Debug for RowStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RowStore").field("directory", &self.0.directory).finish()
+    }
+}
+
+impl RowStore {
+    /// Opens the store in a directory, which is made if it is not there. Whatever was committed is there, whatever was
+    /// not is gone, and files of tables that are in no catalog are removed.
+    pub fn open(directory: impl AsRef<Path>, options: StoreOptions) -> SqlResult<RowStore> {
+        let directory = directory.as_ref().to_path_buf();
+        std::fs::create_dir_all(&directory).map_err(|error| io_error(&error))?;
+        let db = Database::builder(&directory)
+            .cache_size(options.cache_bytes)
+            .worker_threads(options.background_threads.max(1))
+            .max_journaling_size(JOURNAL_BYTES_MAX)
+            .manual_journal_persist(true)
+            .open()
+            .map_err(engine_error)?;
+        let meta = db
+            .keyspace("meta", || {
+                KeyspaceCreateOptions::default().manual_journal_persist(true).max_memtable_size(4 << 20)
+            })
+            .map_err(engine_error)?;
+        check_format(&db, &meta)?;
+        let catalog = crate::ddl::load_catalog(&meta)?;
+        remove_orphans(&db, &meta)?;
+        let committer = Arc::new(Committer::new(db.clone(), meta.clone()));
+        let store = RowStore(Arc::new(StoreInner {
+            locks: Arc::new(LockTable::new()),
+            catalog: Mutex::new(catalog),
+            data: RwLock::default(),
+            tables: RwLock::default(),
+            next_owner: AtomicU64::new(1),
+            next_temporary: AtomicU64::new(u64::from(u32::MAX)),
+            maintenance: Maintenance::default(),
+            threads: Mutex::default(),
+            committer,
+            db,
+            meta,
+            options,
+            directory,
+        }));
+        store.start_threads()?;
+        Ok(store)
+    }
+
+    fn start_threads(&self) -> SqlResult<()> {
+        let committer = self.0.committer.clone();
+        let commits = std::thread::Builder::new().name("squall-commit".into()).spawn(move || committer.run());
+        let maintenance = self.0.maintenance.spawn(Arc::downgrade(&self.0));
+        let mut threads = self.0.threads.lock();
+        for thread in [commits, maintenance] {
+            threads.push(thread.map_err(|error| io_error(&error))?);
+        }
+        Ok(())
+    }
+
+    /// Closes the store: commits under way are finished, everything is synced. Later commits fail with 1053.
+    pub fn close(&self) -> SqlResult<()> {
+        self.0.shut_down()
+    }
+
+    /// How it was opened.
+    pub fn options(&self) -> &StoreOptions {
+        &self.0.options
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.0.directory
+    }
+
+    /// The catalog as the store has it.
+    pub fn load_catalog(&self) -> Catalog {
+        self.0.catalog.lock().clone()
+    }
+
+    pub(crate) fn committer(&self) -> &Committer {
+        &self.0.committer
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.0.db.snapshot()
+    }
+
+    /// A snapshot with which a SERIALIZABLE transaction is checked at its commit.
+    pub(crate) fn validated_snapshot(&self) -> (Snapshot, u64) {
+        let mut log = self.0.committer.log.lock();
+        let snapshot = self.0.db.snapshot();
+        let since = snapshot.seqno();
+        log.register(since);
+        (snapshot, since)
+    }
+
+    // ---- transactions ----
+
+    /// Begins a transaction.
+    pub fn begin(&self, isolation: IsolationLevel, read_only: bool) -> Transaction {
+        let durability = self.0.options.durability;
+        self.begin_with(TransactionOptions { read_only, durability, ..TransactionOptions::new(isolation) }, None)
+    }
+
+    /// Begins a transaction with all options. Owners of one session never wait for each other's locks.
+    pub fn begin_with(&self, options: TransactionOptions, session: Option<u64>) -> Transaction {
+        Transaction::new(self.clone(), options, self.new_owner(session))
+    }
+
+    /// Locks of a session that outlive its transactions (LOCK TABLES) or belong to none (DDL).
+    pub fn session_locks(&self, session: u64) -> SessionLocks {
+        SessionLocks(self.new_owner(Some(session)))
+    }
+
+    fn new_owner(&self, session: Option<u64>) -> HeldLocks {
+        let id = self.0.next_owner.fetch_add(1, Ordering::Relaxed);
+        let owner = Owner { id, family: session.unwrap_or(OWN_FAMILY | id) };
+        HeldLocks { table: self.0.locks.clone(), owner, rows: Vec::new(), tables: Vec::new() }
+    }
+
+    /// Ends a session's wait for a lock with 1317, as KILL does. Tells whether it waited.
+    pub fn interrupt(&self, session: u64) -> bool {
+        self.0.locks.interrupt(session)
+    }
+
+    /// The newest committed version of a row: a plain autocommit read of one row needs no more.
+    pub fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
+        match table.data.keyspace.get(key).map_err(engine_error)? {
+            Some(value) => Row::check(table, Slice::new(key), value).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// What is committed now, for the plain reads of one statement outside of a transaction.
+    pub fn read_view(&self) -> crate::ReadView {
+        crate::ReadView { snapshot: self.snapshot(), own: None, step: 0 }
+    }
+
+    // ---- tables ----
+
+    /// A table by its definition: one of the catalog, or one made by [`RowStore::create_data`].
+    pub fn table(&self, def: &Arc<TableDef>) -> SqlResult<Arc<Table>> {
+        if let Some(table) = self.0.tables.read().get(&def.id)
+            && (Arc::ptr_eq(table.def(), def) || **table.def() == **def)
+            && !table.is_retired()
+        {
+            return Ok(table.clone());
+        }
+        let data = self.0.data(def.id)?;
+        let layout = self.0.layout_for(&data, def)?;
+        let table = Arc::new(Table::new(def.clone(), data, layout)?);
+        self.0.tables.write().insert(def.id, table.clone());
+        Ok(table)
+    }
+
+    /// Makes the files of a table that is in no catalog yet, or never will be (a TEMPORARY table, the copy that an ALTER
+    /// fills). They are gone after a restart unless a catalog with the table has been committed by then.
+    pub fn create_data(&self, def: &Arc<TableDef>) -> SqlResult<Arc<Table>> {
+        let data = self.0.create_data(def.id, 1)?;
+        data.auto_increment.store(def.auto_increment_start.max(1), Ordering::Relaxed);
+        self.0.data.write().insert(def.id, data);
+        self.table(def)
+    }
+
+    /// Removes the files of a table that is in no catalog.
+    pub fn drop_data(&self, table: TableId) -> SqlResult<()> {
+        let mut batch = self.0.db.batch();
+        self.0.remove_table_records(&mut batch, table)?;
+        batch.commit().map_err(engine_error)?;
+        self.0.drop_data(table)
+    }
+
+    /// An id for a TEMPORARY table, from the far end so that it never meets the catalog's.
+    pub fn allocate_temporary_id(&self) -> TableId {
+        TableId(self.0.next_temporary.fetch_sub(1, Ordering::Relaxed) as u32)
+    }
+
+    /// Takes `count` AUTO_INCREMENT values in a row and returns the first.
+    pub fn next_auto_increment(&self, table: &Table, count: u64) -> u64 {
+        table.data.auto_increment.fetch_add(count, Ordering::Relaxed)
+    }
+
+    /// The next AUTO_INCREMENT value, not taken.
+    pub fn peek_auto_increment(&self, table: &Table) -> u64 {
+        table.data.auto_increment.load(Ordering::Relaxed)
+    }
+
+    /// Sets the next AUTO_INCREMENT value, as ALTER TABLE … AUTO_INCREMENT does; durable when it returns. The caller
+    /// keeps it above the values that are in use.
+    pub fn set_auto_increment(&self, table: &Table, next: u64) -> SqlResult<()> {
+        let next = next.max(1);
+        table.data.auto_increment.store(next, Ordering::Relaxed);
+        table.data.auto_increment_saved.store(next, Ordering::Relaxed);
+        let mut batch = self.0.db.batch().durability(Some(PersistMode::SyncData));
+        batch.insert(&self.0.meta, meta::table_key(meta::AUTO_INCREMENT, table.id()), next.to_le_bytes());
+        batch.commit().map_err(engine_error)
+    }
+}
+
+/// Locks of a session that outlive its transactions. Dropping gives them back.
+pub struct SessionLocks(HeldLocks);
+
+impl SessionLocks {
+    /// Locks a table.
+    pub fn lock(&mut self, table: TableId, mode: TableLock, wait: LockWait) -> crate::StoreResult<()> {
+        let held = &mut self.0;
+        if held.table.lock_table(held.owner, table, mode, wait)?.is_new() {
+            held.tables.push((table, mode));
+        }
+        Ok(())
+    }
+
+    /// Gives all locks back.
+    pub fn release(&mut self) {
+        self.0.release();
+    }
+}
+
+impl StoreInner {
+    pub fn keyspace_options(&self) -> KeyspaceCreateOptions {
+        KeyspaceCreateOptions::default()
+            .manual_journal_persist(true)
+            .max_memtable_size(self.options.table_buffer_bytes_max)
+    }
+
+    /// Makes the keyspace of a table's generation.
+    pub fn create_data(&self, id: TableId, generation: u64) -> SqlResult<Arc<TableData>> {
+        let keyspace =
+            self.db.keyspace(&keyspace_name(id, generation), || self.keyspace_options()).map_err(engine_error)?;
+        Ok(Arc::new(TableData::new(id, generation, keyspace, Vec::new())))
+    }
+
+    /// The data of a table that exists.
+    pub fn data(&self, id: TableId) -> SqlResult<Arc<TableData>> {
+        if let Some(data) = self.data.read().get(&id) {
+            return Ok(data.clone());
+        }
+        let mut all = self.data.write();
+        if let Some(data) = all.get(&id) {
+            return Ok(data.clone());
+        }
+        let data = Arc::new(self.open_data(id)?);
+        all.insert(id, data.clone());
+        Ok(data)
+    }
+
+    fn open_data(&self, id: TableId) -> SqlResult<TableData> {
+        let missing = || SqlError::internal(format_args!("table {} has no data", id.0));
+        let generation = read_u64(&self.meta, &meta::table_key(meta::GENERATION, id))?.ok_or_else(missing)?;
+        let name = keyspace_name(id, generation);
+        if !self.db.keyspace_exists(&name) {
+            return Err(missing());
+        }
+        let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(engine_error)?;
+        let mut layouts = Vec::new();
+        for guard in self.meta.prefix(meta::table_key(meta::LAYOUT, id)) {
+            let record = guard.value().map_err(engine_error)?;
+            let number = layouts.len() as u16 + 1;
+            layouts.push(Arc::new(RowLayout::decode(number, &record).map_err(|_| malformed("row layout"))?));
+        }
+        let data = TableData::new(id, generation, keyspace, layouts);
+        if let Some(next) = read_u64(&self.meta, &meta::table_key(meta::AUTO_INCREMENT, id))? {
+            data.auto_increment.store(next, Ordering::Relaxed);
+            data.auto_increment_saved.store(next, Ordering::Relaxed);
+        }
+        self.load_statistics(&data)?;
+        Ok(data)
+    }
+
+    /// The layout that rows of a definition are written with; a new one is made durable with the first row that uses it,
+    /// since the log keeps the order of commits.
+    fn layout_for(&self, data: &Arc<TableData>, def: &TableDef) -> SqlResult<Arc<RowLayout>> {
+        let columns = RowLayout::columns_of(def);
+        if let Some(layout) = data.layouts().read().iter().rev().find(|layout| layout.columns == columns) {
+            return Ok(layout.clone());
+        }
+        let mut layouts = data.layouts().write();
+        if let Some(layout) = layouts.iter().rev().find(|layout| layout.columns == columns) {
+            return Ok(layout.clone());
+        }
+        let number = u16::try_from(layouts.len() + 1)
+            .map_err(|_| SqlError::internal("the table's columns have been changed too often; copy the table"))?;
+        let layout = Arc::new(RowLayout::new(number, columns));
+        let mut batch = self.db.batch();
+        batch.insert(&self.meta, meta::layout_key(def.id, number), layout.encode());
+        batch.commit().map_err(engine_error)?;
+        layouts.push(layout.clone());
+        Ok(layout)
+    }
+
+    /// Forgets a table and lets its files go as soon as nobody reads them.
+    pub fn drop_data(&self, id: TableId) -> SqlResult<()> {
+        self.tables.write().remove(&id);
+        let data = match self.data.write().remove(&id) {
+            Some(data) => data,
+            None => return Ok(()),
+        };
+        self.retire(&data)
+    }
+
+    /// Lets the files of a generation go as soon as nobody reads them.
+    pub fn retire(&self, data: &TableData) -> SqlResult<()> {
+        data.retired.store(true, Ordering::Release);
+        self.db.delete_keyspace(data.keyspace.clone()).map_err(engine_error)
+    }
+
+    /// Plans that hold the table as it was have to get it anew.
+    pub fn forget_table(&self, id: TableId) {
+        self.tables.write().remove(&id);
+    }
+
+    fn shut_down(&self) -> SqlResult<()> {
+        self.committer.close();
+        self.maintenance.close();
+        let this_thread = std::thread::current().id();
+        for thread in self.threads.lock().drain(..) {
+            // The last clone may be dropped by the maintenance thread itself.
+            if thread.thread().id() != this_thread && thread.join().is_err() {
+                return Err(SqlError::internal("a thread of the store has panicked"));
+            }
+        }
+        self.save_statistics()?;
+        self.db.persist(PersistMode::SyncAll).map_err(engine_error)
+    }
+}
+
+impl Drop for StoreInner {
+    fn drop(&mut self) {
+        if let Err(error) = self.shut_down() {
+            // Nobody is left to return it to; what was committed is in the log all the same.
+            eprintln!("closing the row store: {error}");
+        }
+    }
+}
+
+pub(crate) fn malformed(what: &str) -> SqlError {
+    SqlError::internal(format_args!("the data directory has a malformed {what} record"))
+}
+
+pub(crate) fn read_u64(meta: &Keyspace, key: &[u8]) -> SqlResult<Option<u64>> {
+    match meta.get(key).map_err(engine_error)? {
+        Some(value) => {
+            let bytes = value[..].try_into().map_err(|_| malformed("number"))?;
+            Ok(Some(u64::from_le_bytes(bytes)))
+        }
+        None => Ok(None),
+    }
+}
+
+fn keyspace_name(id: TableId, generation: u64) -> String {
+    format!("t{}.{generation}", id.0)
+}
+
+fn check_format(db: &Database, meta: &Keyspace) -> SqlResult<()> {
+    match meta.get([meta::FORMAT]).map_err(engine_error)? {
+        Some(format) if format[..] == [STORE_FORMAT] => Ok(()),
+        Some(format) => Err(SqlError::internal(format_args!(
+            "the data directory has format {:?}; this server reads format {STORE_FORMAT}",
+            &format[..]
+        ))),
+        None => {
+            let mut batch = db.batch().durability(Some(PersistMode::SyncData));
+            batch.insert(meta, [meta::FORMAT], [STORE_FORMAT]);
+            batch.commit().map_err(engine_error)
+        }
+    }
+}
+
+/// Removes keyspaces that no catalog names: tables whose creation was not finished, whose drop was, and temporary ones.
+fn remove_orphans(db: &Database, meta: &Keyspace) -> SqlResult<()> {
+    let mut known = rustc_hash::FxHashSet::default();
+    known.insert("meta".to_string());
+    for guard in meta.prefix([meta::GENERATION]) {
+        let (key, value) = guard.into_inner().map_err(engine_error)?;
+        let id = key.get(1..).and_then(|id| id.try_into().ok()).map(u32::from_be_bytes);
+        let generation = value[..].try_into().ok().map(u64::from_le_bytes);
+        let (Some(id), Some(generation)) = (id, generation) else { return Err(malformed("generation")) };
+        known.insert(keyspace_name(TableId(id), generation));
+    }
+    for name in db.list_keyspace_names() {
+        if !known.contains(&*name) {
+            let keyspace = db.keyspace(&name, KeyspaceCreateOptions::default).map_err(engine_error)?;
+            db.delete_keyspace(keyspace).map_err(engine_error)?;
+        }
+    }
+    Ok(())
+}
+
+impl From<Malformed> for SqlError {
+    fn from(_: Malformed) -> Self {
+        malformed("catalog")
+    }
+}

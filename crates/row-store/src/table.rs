@@ -1,0 +1,219 @@
+//! A table as its readers and writers hold it.
+
+use crate::error::corrupted;
+use crate::index_key::IndexCodec;
+use crate::layout::{Projection, RowLayout};
+use fjall::Keyspace;
+use parking_lot::RwLock;
+use rustc_hash::FxHashMap;
+use squall_catalog::{IndexId, TableDef, TableId};
+use squall_types::{SqlError, SqlResult};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+
+/// What a table is on disk, whatever its definition says at the moment.
+pub(crate) struct TableData {
+    pub id: TableId,
+    pub generation: u64,
+    pub keyspace: Keyspace,
+    /// By number, from 1.
+    layouts: RwLock<Vec<Arc<RowLayout>>>,
+    /// The next AUTO_INCREMENT value.
+    pub auto_increment: AtomicU64,
+    /// What of it is in the meta keyspace.
+    pub auto_increment_saved: AtomicU64,
+    /// The next hidden row id; 0 until the last one has been looked up.
+    next_row_id: AtomicU64,
+    /// Committed rows, as far as it is known.
+    pub row_count: AtomicI64,
+    /// Committed changes since statistics were saved.
+    pub changes: AtomicU64,
+    /// Dropped or truncated: nothing may be written any more.
+    pub retired: AtomicBool,
+    /// Distinct prefixes by index, as last sampled.
+    pub distinct: RwLock<FxHashMap<IndexId, Vec<u64>>>,
+}
+
+impl std::fmt::Debug for TableData {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableData").field("id", &self.id).field("generation", &self.generation).finish()
+    }
+}
+
+impl TableData {
+    pub fn new(id: TableId, generation: u64, keyspace: Keyspace, layouts: Vec<Arc<RowLayout>>) -> TableData {
+        TableData {
+            id,
+            generation,
+            keyspace,
+            layouts: RwLock::new(layouts),
+            auto_increment: AtomicU64::new(1),
+            auto_increment_saved: AtomicU64::new(1),
+            next_row_id: AtomicU64::new(0),
+            row_count: AtomicI64::new(0),
+            changes: AtomicU64::new(0),
+            retired: AtomicBool::new(false),
+            distinct: RwLock::default(),
+        }
+    }
+
+    pub fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
+    }
+
+    pub fn layout(&self, number: u16) -> Option<Arc<RowLayout>> {
+        self.layouts.read().get(usize::from(number).checked_sub(1)?).cloned()
+    }
+
+    pub fn layouts(&self) -> &RwLock<Vec<Arc<RowLayout>>> {
+        &self.layouts
+    }
+
+    /// Makes sure that no AUTO_INCREMENT value up to `value` is given again.
+    pub fn observe_auto_increment(&self, value: u64) {
+        self.auto_increment.fetch_max(value.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// A hidden row id.
+    pub fn take_row_id(&self) -> SqlResult<u64> {
+        if self.next_row_id.load(Ordering::Acquire) == 0 {
+            let mut prefix = Vec::new();
+            crate::index_key::push_index_id(IndexId(0), &mut prefix);
+            let last = match self.keyspace.prefix(&prefix).next_back() {
+                Some(guard) => {
+                    let key = guard.key().map_err(crate::error::engine_error)?;
+                    let id = key.get(prefix.len()..).and_then(|id| id.try_into().ok());
+                    u64::from_be_bytes(id.ok_or_else(|| SqlError::internal("a row id of another length"))?)
+                }
+                None => 0,
+            };
+            // Whoever is later finds the counter set; nobody has taken an id before it is.
+            let _ = self.next_row_id.compare_exchange(0, last + 1, Ordering::AcqRel, Ordering::Acquire);
+        }
+        Ok(self.next_row_id.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Row ids for a load that writes rows by itself.
+    pub fn take_row_ids(&self, count: u64) -> SqlResult<u64> {
+        let first = self.take_row_id()?;
+        if count > 1 {
+            self.next_row_id.fetch_max(first + count, Ordering::AcqRel);
+        }
+        Ok(first)
+    }
+}
+
+/// A table as its readers and writers hold it: a definition together with its data. Plans keep one; it is good for as
+/// long as the definition's version is the catalog's.
+pub struct Table {
+    def: Arc<TableDef>,
+    pub(crate) data: Arc<TableData>,
+    current: Arc<Projection>,
+    older: RwLock<FxHashMap<u16, Arc<Projection>>>,
+    /// The first one is where rows lie.
+    indexes: Vec<IndexCodec>,
+    primary_id: Option<IndexId>,
+    /// Ordinal of the AUTO_INCREMENT column.
+    auto_increment: Option<usize>,
+}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Table").field("name", &self.def.name).field("data", &self.data).finish()
+    }
+}
+
+impl Table {
+    pub(crate) fn new(def: Arc<TableDef>, data: Arc<TableData>, layout: Arc<RowLayout>) -> SqlResult<Table> {
+        let primary = def.primary_key();
+        let rows = match primary {
+            Some(primary) => IndexCodec::new(&def, primary)?,
+            None => IndexCodec { id: IndexId(0), name: "GEN_CLUST_INDEX".into(), unique: true, parts: Vec::new() },
+        };
+        let mut indexes = vec![rows];
+        for index in def.indexes.iter().filter(|index| !index.primary) {
+            if index.id == IndexId(0) {
+                return Err(SqlError::internal(format_args!("index {} has the primary key's number", index.name)));
+            }
+            indexes.push(IndexCodec::new(&def, index)?);
+        }
+        Ok(Table {
+            primary_id: primary.map(|index| index.id),
+            current: Arc::new(Projection::new(&def, layout)),
+            older: RwLock::default(),
+            auto_increment: def.auto_increment_ordinal(),
+            indexes,
+            data,
+            def,
+        })
+    }
+
+    /// The definition.
+    pub fn def(&self) -> &Arc<TableDef> {
+        &self.def
+    }
+
+    /// The table's id.
+    pub fn id(&self) -> TableId {
+        self.data.id
+    }
+
+    /// Whether the table has been dropped or truncated since; it can still be read at an older snapshot.
+    pub fn is_retired(&self) -> bool {
+        self.data.is_retired()
+    }
+
+    pub(crate) fn current_projection(&self) -> &Projection {
+        &self.current
+    }
+
+    pub(crate) fn auto_increment_ordinal(&self) -> Option<usize> {
+        self.auto_increment
+    }
+
+    /// How to read rows of a layout; `None` for the current one.
+    pub(crate) fn projection(&self, layout: u16) -> SqlResult<Option<Arc<Projection>>> {
+        if layout == self.current.layout.number {
+            return Ok(None);
+        }
+        if let Some(projection) = self.older.read().get(&layout) {
+            return Ok(Some(projection.clone()));
+        }
+        let stored = self.data.layout(layout).ok_or_else(|| corrupted(&self.def.name))?;
+        let projection = Arc::new(Projection::new(&self.def, stored));
+        self.older.write().insert(layout, projection.clone());
+        Ok(Some(projection))
+    }
+
+    pub(crate) fn rows_codec(&self) -> &IndexCodec {
+        &self.indexes[0]
+    }
+
+    pub(crate) fn secondary_codecs(&self) -> &[IndexCodec] {
+        &self.indexes[1..]
+    }
+
+    pub(crate) fn index_codec(&self, id: IndexId) -> SqlResult<&IndexCodec> {
+        if id == IndexId(0) || self.primary_id == Some(id) {
+            return Ok(&self.indexes[0]);
+        }
+        self.secondary_codecs()
+            .iter()
+            .find(|codec| codec.id == id)
+            .ok_or_else(|| SqlError::internal(format_args!("table {} has no index {}", self.def.name, id.0)))
+    }
+
+    /// Whether rows have hidden numbers instead of a primary key.
+    pub fn has_hidden_row_id(&self) -> bool {
+        self.primary_id.is_none()
+    }
+
+    /// Where a row with these values lies, or a new place for a table without a primary key.
+    pub(crate) fn place_row(&self, values: &[squall_types::Value]) -> SqlResult<Vec<u8>> {
+        let mut key = self.rows_codec().primary_key(values)?;
+        if self.has_hidden_row_id() {
+            key.extend_from_slice(&self.data.take_row_id()?.to_be_bytes());
+        }
+        Ok(key)
+    }
+}

@@ -1,0 +1,576 @@
+//! Transactions: reading at a snapshot, locking, writing in private, committing.
+
+use crate::commit::{CommitRequest, CommitTicket, HeldLocks};
+use crate::cursor::{Cursor, Direction};
+use crate::error::{DuplicateKey, StoreError, StoreResult, corrupted, engine_error};
+use crate::index_key::{Entry, IndexCodec, KeyRange, row_key_of_entry};
+use crate::locks::{Acquired, LockFailure, LockKey};
+use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait, TableLock, TransactionOptions};
+use crate::read_view::{ReadView, Uncommitted};
+use crate::row::{Row, RowKey, encode_row};
+use crate::store::RowStore;
+use crate::table::Table;
+use crate::validation::ReadSet;
+use fjall::{AbstractTree, Readable, Slice, Snapshot};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A place to roll back to within a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Savepoint(u64);
+
+/// A transaction. Dropping it rolls it back.
+pub struct Transaction {
+    store: RowStore,
+    options: TransactionOptions,
+    locks: HeldLocks,
+    own: Arc<Uncommitted>,
+    /// For the transaction, or for the statement at READ COMMITTED.
+    snapshot: Option<Snapshot>,
+    /// The moment registered for validation.
+    validated_since: Option<u64>,
+    lock_wait: LockWait,
+    aborted: bool,
+}
+
+impl Transaction {
+    pub(crate) fn new(store: RowStore, options: TransactionOptions, locks: HeldLocks) -> Transaction {
+        let reads = (options.isolation == IsolationLevel::Serializable).then(ReadSet::default);
+        Transaction {
+            store,
+            options,
+            locks,
+            own: Arc::new(Uncommitted { reads, ..Uncommitted::default() }),
+            snapshot: None,
+            validated_since: None,
+            lock_wait: LockWait::default(),
+            aborted: false,
+        }
+    }
+
+    /// Its number; later transactions have greater ones.
+    pub fn id(&self) -> u64 {
+        self.locks.owner.id
+    }
+
+    /// How it was begun.
+    pub fn options(&self) -> &TransactionOptions {
+        &self.options
+    }
+
+    /// Whether anything has been written.
+    pub fn has_writes(&self) -> bool {
+        self.own.any.load(Ordering::Acquire)
+    }
+
+    /// Whether the transaction has been rolled back by a deadlock (1213) or a changed row (1020). Nothing can be done
+    /// with it but to drop it.
+    pub fn is_aborted(&self) -> bool {
+        self.aborted
+    }
+
+    /// Begins a statement: at READ COMMITTED it gets a snapshot of its own.
+    pub fn begin_statement(&mut self, lock_wait: LockWait) {
+        self.lock_wait = lock_wait;
+        if self.options.autocommit || self.options.isolation <= IsolationLevel::ReadCommitted {
+            self.snapshot = None;
+        }
+    }
+
+    /// Takes the snapshot now, as START TRANSACTION WITH CONSISTENT SNAPSHOT does.
+    pub fn take_snapshot(&mut self) {
+        self.snapshot();
+    }
+
+    fn snapshot(&mut self) -> &Snapshot {
+        if self.snapshot.is_none() && self.own.reads.is_some() {
+            let (snapshot, since) = self.store.validated_snapshot();
+            self.validated_since = Some(since);
+            self.snapshot = Some(snapshot);
+        }
+        self.snapshot.get_or_insert_with(|| self.store.snapshot())
+    }
+
+    /// What plain reads of the current statement see. Taken anew for each scan of a statement, it includes the
+    /// transaction's writes up to now and none of the later ones.
+    pub fn read_view(&mut self) -> ReadView {
+        let snapshot = self.snapshot().clone();
+        self.view_at(snapshot)
+    }
+
+    fn view_at(&self, snapshot: Snapshot) -> ReadView {
+        let step = self.own.writes.write().next_step();
+        ReadView { snapshot, own: Some(self.own.clone()), step }
+    }
+
+    /// A plain read of one row.
+    pub fn get(&mut self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
+        if let Some(reads) = &self.own.reads {
+            reads.add(table.id(), KeyRange::point(key));
+        }
+        let value = match self.own_change(table, key) {
+            Some(change) => change,
+            None => self.snapshot().get(&table.data.keyspace, key).map_err(engine_error)?,
+        };
+        value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
+    }
+
+    /// A plain read of a range of the table or one of its indexes.
+    pub fn scan(&mut self, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> Cursor {
+        self.read_view().scan(table, range, direction)
+    }
+
+    fn own_change(&self, table: &Table, key: &[u8]) -> Option<Option<Slice>> {
+        if !self.has_writes() {
+            return None;
+        }
+        self.own.writes.read().get(table.id(), key).cloned()
+    }
+
+    // ---- locks ----
+
+    /// Locks a table until the transaction ends. Writes do so by themselves.
+    pub fn lock_table(&mut self, table: &Table, mode: TableLock, wait: LockWait) -> StoreResult<()> {
+        self.check_alive()?;
+        if self.locks.tables.iter().any(|(id, held)| *id == table.id() && covers(*held, mode)) {
+            return Ok(());
+        }
+        match self.locks.table.lock_table(self.locks.owner, table.id(), mode, wait) {
+            Ok(acquired) => {
+                if acquired.is_new() {
+                    self.locks.tables.push((table.id(), mode));
+                } else if let Some(held) = self.locks.tables.iter_mut().find(|(id, _)| *id == table.id()) {
+                    held.1 = mode;
+                }
+            }
+            Err(failure) => return Err(self.lock_failed(failure)),
+        }
+        if table.is_retired() {
+            return Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]).into());
+        }
+        Ok(())
+    }
+
+    fn lock_row(&mut self, table: &Table, key: &Slice, request: LockRequest) -> StoreResult<Acquired> {
+        let mode = match request.mode {
+            LockMode::Shared => TableLock::Read,
+            LockMode::Exclusive => TableLock::Write,
+        };
+        self.lock_table(table, mode, request.wait)?;
+        let key = LockKey { table: table.id(), key: key.clone() };
+        match self.locks.table.lock_row(self.locks.owner, &key, request.mode, request.wait) {
+            Ok(acquired) => {
+                if acquired.is_new() {
+                    self.locks.rows.push(key);
+                }
+                Ok(acquired)
+            }
+            Err(failure) => Err(self.lock_failed(failure)),
+        }
+    }
+
+    fn lock_failed(&mut self, failure: LockFailure) -> StoreError {
+        if failure == LockFailure::Deadlock {
+            self.abort();
+        }
+        failure.into()
+    }
+
+    /// Gives the lock of a row back that turned out not to be wanted, if it is the last one taken (READ COMMITTED keeps
+    /// only the locks of rows that it changes).
+    pub fn unlock_last(&mut self, key: &RowKey) {
+        let unwritten = |locks: &HeldLocks| locks.rows.last().is_some_and(|last| last.key == key.0);
+        if unwritten(&self.locks)
+            && let Some(last) = self.locks.rows.pop()
+        {
+            if self.own.writes.read().get(last.table, &last.key).is_some() {
+                self.locks.rows.push(last);
+            } else {
+                self.locks.table.release(self.locks.owner, &last);
+            }
+        }
+    }
+
+    /// Locks a row and reads its newest version. `None` if there is none, or if it is locked and to be skipped; an
+    /// absent row's place stays locked.
+    pub fn get_locked(&mut self, table: &Table, key: &[u8], request: LockRequest) -> StoreResult<Option<Row>> {
+        self.fix_moment();
+        let key = Slice::new(key);
+        match self.lock_row(table, &key, request) {
+            Ok(_) => self.newest_row(table, &key),
+            Err(StoreError::Sql(_)) if request.wait == LockWait::SkipLocked && !self.aborted => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A scan that locks each row and yields its newest version. A row may have changed since the scan began, so the
+    /// caller checks its condition on what it gets; rows that are gone are left out.
+    pub fn scan_locked(
+        &mut self,
+        table: &Arc<Table>,
+        range: &KeyRange,
+        direction: Direction,
+        request: LockRequest,
+    ) -> LockingScan {
+        self.fix_moment();
+        let view = match &self.snapshot {
+            Some(snapshot) if self.fails_on_change() => self.view_at(snapshot.clone()),
+            _ => self.view_at(self.store.snapshot()),
+        };
+        LockingScan { cursor: view.scan(table, range, direction), request, pending: None }
+    }
+
+    /// SERIALIZABLE checks everything since one moment, so the moment comes before the first lock.
+    fn fix_moment(&mut self) {
+        if self.own.reads.is_some() {
+            self.snapshot();
+        }
+    }
+
+    /// Whether meeting a row that changed after the snapshot is an error.
+    fn fails_on_change(&self) -> bool {
+        !self.options.autocommit
+            && match self.options.isolation {
+                IsolationLevel::Serializable => true,
+                IsolationLevel::RepeatableRead => self.options.snapshot_isolation,
+                IsolationLevel::ReadCommitted | IsolationLevel::ReadUncommitted => false,
+            }
+    }
+
+    /// The newest version of a key that is locked.
+    fn newest(&mut self, table: &Table, key: &[u8]) -> StoreResult<Option<Slice>> {
+        if let Some(change) = self.own_change(table, key) {
+            return Ok(change);
+        }
+        let entry = table
+            .data
+            .keyspace
+            .tree
+            .get_internal_entry(key, fjall::SeqNo::MAX)
+            .map_err(|error| engine_error(error.into()))?;
+        if let Some(snapshot) = self.snapshot.as_ref().filter(|_| self.fails_on_change()) {
+            let changed = match &entry {
+                Some(entry) => entry.key.seqno >= snapshot.seqno(),
+                None => snapshot.contains_key(&table.data.keyspace, key).map_err(engine_error)?,
+            };
+            if changed {
+                self.abort();
+                return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
+            }
+        }
+        Ok(entry.map(|entry| entry.value))
+    }
+
+    fn newest_row(&mut self, table: &Table, key: &Slice) -> StoreResult<Option<Row>> {
+        match self.newest(table, key)? {
+            Some(value) => Ok(Some(Row::check(table, key.clone(), value)?)),
+            None => Ok(None),
+        }
+    }
+
+    // ---- writes ----
+
+    fn check_alive(&self) -> StoreResult<()> {
+        if self.aborted {
+            return Err(SqlError::internal("the transaction has been rolled back").into());
+        }
+        Ok(())
+    }
+
+    fn check_writable(&mut self, table: &Table) -> StoreResult<()> {
+        self.check_alive()?;
+        if self.options.read_only && !table.def().temporary {
+            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
+        }
+        self.lock_table(table, TableLock::Write, self.lock_wait)?;
+        self.fix_moment();
+        let bytes_max = self.store.options().transaction_bytes_max;
+        if self.own.writes.read().bytes() > bytes_max {
+            return Err(SqlError::new(
+                ErrorCode::CapacityExceeded,
+                &[&bytes_max, &"transaction_bytes_max", &"The statement needs too much memory for its changes."],
+            )
+            .into());
+        }
+        Ok(())
+    }
+
+    fn write_request(&self) -> LockRequest {
+        LockRequest { mode: LockMode::Exclusive, wait: self.lock_wait }
+    }
+
+    /// Inserts a row; `values` are those of all columns in the order of the definition, of the columns' types.
+    pub fn insert(&mut self, table: &Table, values: &[Value]) -> StoreResult<RowKey> {
+        self.check_writable(table)?;
+        let key = Slice::from(table.place_row(values)?);
+        if !table.has_hidden_row_id() {
+            self.lock_row(table, &key, self.write_request())?;
+            if self.newest(table, &key)?.is_some() {
+                return Err(duplicate(table, table.rows_codec(), values, key.to_vec()));
+            }
+        }
+        let row = encode_row(&table.current_projection().layout, &key, values)?;
+        let mut entries = Vec::with_capacity(table.secondary_codecs().len());
+        for codec in table.secondary_codecs() {
+            let entry = codec.entry(values, &key)?;
+            self.check_unique(table, codec, &entry, values)?;
+            entries.push(entry);
+        }
+        let mut writes = self.own.writes.write();
+        writes.put(&table.data, key.clone(), Some(row.into()), 1);
+        for entry in entries {
+            writes.put(&table.data, entry.key.into(), Some(entry.value.into()), 0);
+        }
+        drop(writes);
+        self.own.any.store(true, Ordering::Release);
+        self.observe_auto_increment(table, values);
+        Ok(RowKey(key))
+    }
+
+    fn check_unique(&mut self, table: &Table, codec: &IndexCodec, entry: &Entry, values: &[Value]) -> StoreResult<()> {
+        if !entry.exclusive {
+            return Ok(());
+        }
+        let entry_key = Slice::new(&entry.key);
+        self.lock_row(table, &entry_key, self.write_request())?;
+        match self.newest(table, &entry.key)? {
+            Some(value) => {
+                let existing = row_key_of_entry(&entry.key, &value).ok_or_else(|| corrupted(&table.def().name))?;
+                Err(duplicate(table, codec, values, existing))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn observe_auto_increment(&self, table: &Table, values: &[Value]) {
+        let value = table.auto_increment_ordinal().and_then(|ordinal| values.get(ordinal));
+        match value {
+            Some(Value::Int(number)) if *number > 0 => table.data.observe_auto_increment(number.unsigned_abs()),
+            Some(Value::UInt(number)) => table.data.observe_auto_increment(*number),
+            _ => {}
+        }
+    }
+
+    /// Locks a row for a change and makes sure that it is still what the caller has read. A caller that read it
+    /// under a lock will find it so.
+    fn lock_for_change(&mut self, table: &Table, row: &Row) -> StoreResult<()> {
+        self.check_writable(table)?;
+        if self.lock_row(table, &row.key, self.write_request())?.is_new()
+            && self.newest(table, &row.key)?.as_ref() != Some(&row.value)
+        {
+            return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
+        }
+        Ok(())
+    }
+
+    /// Gives a row new values, all of them; `old` was read under a lock by this transaction. The row's key is
+    /// returned, as it may be another.
+    pub fn update(&mut self, table: &Table, old: &Row, values: &[Value]) -> StoreResult<RowKey> {
+        self.lock_for_change(table, old)?;
+        let old_values = indexed_values(table, old)?;
+        let moved_to = if table.has_hidden_row_id() {
+            None
+        } else {
+            let key = table.rows_codec().primary_key(values)?;
+            (key != old.key[..]).then(|| Slice::from(key))
+        };
+        if let Some(key) = &moved_to {
+            self.lock_row(table, key, self.write_request())?;
+            if self.newest(table, key)?.is_some() {
+                return Err(duplicate(table, table.rows_codec(), values, key.to_vec()));
+            }
+        }
+        let key = moved_to.clone().unwrap_or_else(|| old.key.clone());
+        let mut changes = Vec::new();
+        for codec in table.secondary_codecs() {
+            let before = codec.entry(&old_values, &old.key)?;
+            let after = codec.entry(values, &key)?;
+            if before.key == after.key {
+                if before.value != after.value {
+                    changes.push((after.key, Some(after.value)));
+                }
+                continue;
+            }
+            if before.exclusive {
+                // Whoever inserts the old value waits until it is known to be gone.
+                self.lock_row(table, &Slice::new(&before.key), self.write_request())?;
+            }
+            self.check_unique(table, codec, &after, values)?;
+            changes.push((before.key, None));
+            changes.push((after.key, Some(after.value)));
+        }
+        let row = encode_row(&table.current_projection().layout, &key, values)?;
+        let mut writes = self.own.writes.write();
+        if moved_to.is_some() {
+            writes.put(&table.data, old.key.clone(), None, 0);
+        }
+        writes.put(&table.data, key.clone(), Some(row.into()), 0);
+        for (key, value) in changes {
+            writes.put(&table.data, key.into(), value.map(Slice::from), 0);
+        }
+        drop(writes);
+        self.own.any.store(true, Ordering::Release);
+        Ok(RowKey(key))
+    }
+
+    /// Deletes a row that this transaction has read under a lock.
+    pub fn delete(&mut self, table: &Table, row: &Row) -> StoreResult<()> {
+        self.lock_for_change(table, row)?;
+        let values = indexed_values(table, row)?;
+        let mut entries = Vec::with_capacity(table.secondary_codecs().len());
+        for codec in table.secondary_codecs() {
+            let entry = codec.entry(&values, &row.key)?;
+            if entry.exclusive {
+                self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
+            }
+            entries.push(entry.key);
+        }
+        let mut writes = self.own.writes.write();
+        writes.put(&table.data, row.key.clone(), None, -1);
+        for key in entries {
+            writes.put(&table.data, key.into(), None, 0);
+        }
+        drop(writes);
+        self.own.any.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    // ---- savepoints and the end ----
+
+    /// A place to roll back to: what has been written up to now stays.
+    pub fn savepoint(&mut self) -> Savepoint {
+        Savepoint(self.own.writes.write().next_step())
+    }
+
+    /// Undoes what has been written since. Locks stay.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) {
+        self.own.writes.write().rollback_to(savepoint.0);
+    }
+
+    /// Undoes everything and gives the locks back.
+    fn abort(&mut self) {
+        self.aborted = true;
+        *self.own.writes.write() = Default::default();
+        self.own.any.store(false, Ordering::Release);
+        self.end();
+        self.locks.release();
+    }
+
+    fn end(&mut self) {
+        self.snapshot = None;
+        if let Some(since) = self.validated_since.take() {
+            self.store.committer().log.lock().unregister(since);
+        }
+    }
+
+    /// Rolls back, as dropping does.
+    pub fn rollback(self) {
+        drop(self);
+    }
+
+    /// Commits and waits until that is done.
+    pub fn commit(self) -> SqlResult<()> {
+        self.commit_async().wait()
+    }
+
+    /// Begins to commit; the ticket tells when that is done. Never blocks for a sync.
+    pub fn commit_async(mut self) -> CommitTicket {
+        if let Err(error) = self.check_alive() {
+            return CommitTicket::ready(Err(error.into()));
+        }
+        let writes = std::mem::take(&mut *self.own.writes.write());
+        if writes.is_empty() {
+            return CommitTicket::ready(Ok(()));
+        }
+        let reads = self.own.reads.as_ref().map(ReadSet::take).zip(self.validated_since);
+        let locks = HeldLocks {
+            table: self.locks.table.clone(),
+            owner: self.locks.owner,
+            rows: std::mem::take(&mut self.locks.rows),
+            tables: std::mem::take(&mut self.locks.tables),
+        };
+        let request =
+            CommitRequest { writes, reads, since: self.validated_since.take(), locks, ticket: CommitTicket::new() };
+        self.store.committer().commit(request, self.options.durability)
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Whether a held table lock is as strong as another.
+fn covers(held: TableLock, wanted: TableLock) -> bool {
+    held == wanted || held == TableLock::Exclusive || wanted == TableLock::Read
+}
+
+fn duplicate(table: &Table, codec: &IndexCodec, values: &[Value], existing: Vec<u8>) -> StoreError {
+    StoreError::Duplicate(Box::new(DuplicateKey {
+        table: table.def().name.clone(),
+        index: codec.name.clone(),
+        index_id: codec.id,
+        entry: codec.entry_text(values),
+        existing: RowKey(existing.into()),
+    }))
+}
+
+/// The values of a row that its indexes need; NULL elsewhere.
+fn indexed_values(table: &Table, row: &Row) -> SqlResult<Vec<Value>> {
+    let view = row.view(table);
+    let mut values = vec![Value::Null; table.def().columns.len()];
+    for part in table.secondary_codecs().iter().flat_map(|codec| &codec.parts) {
+        if values[part.ordinal].is_null() {
+            values[part.ordinal] = view.get_value(part.ordinal)?;
+        }
+    }
+    Ok(values)
+}
+
+/// A scan that locks what it yields.
+pub struct LockingScan {
+    cursor: Cursor,
+    request: LockRequest,
+    /// A row that could not be locked at once.
+    pending: Option<Slice>,
+}
+
+impl LockingScan {
+    /// The next row, locked, in its newest version. After [`StoreError::WouldBlock`] the same row is tried again.
+    pub fn next(&mut self, txn: &mut Transaction) -> StoreResult<Option<Row>> {
+        let table = self.cursor.table().clone();
+        loop {
+            let key = match self.pending.take() {
+                Some(key) => key,
+                None => {
+                    let Some((key, value)) = self.cursor.next_pair()? else { return Ok(None) };
+                    if crate::cursor::is_row_key(&key) {
+                        key
+                    } else {
+                        let row_key = row_key_of_entry(&key, &value).ok_or_else(|| corrupted(&table.def().name))?;
+                        row_key.into()
+                    }
+                }
+            };
+            match txn.lock_row(&table, &key, self.request) {
+                Ok(_) => {}
+                Err(StoreError::WouldBlock) => {
+                    self.pending = Some(key);
+                    return Err(StoreError::WouldBlock);
+                }
+                Err(StoreError::Sql(_)) if self.request.wait == LockWait::SkipLocked && !txn.aborted => continue,
+                Err(error) => return Err(error),
+            }
+            if let Some(row) = txn.newest_row(&table, &key)? {
+                return Ok(Some(row));
+            }
+        }
+    }
+
+    /// How the next rows are locked; a blocking thread changes it from `WouldBlock`.
+    pub fn set_wait(&mut self, wait: LockWait) {
+        self.request.wait = wait;
+    }
+}

@@ -1,0 +1,118 @@
+//! SERIALIZABLE: what a transaction read is checked at its commit against what others have committed since its snapshot.
+//!
+//! Transactions that write are then serial in the order of their commits, those that only read at their snapshots.
+
+use crate::index_key::KeyRange;
+use fjall::Slice;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use squall_catalog::TableId;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+
+/// Ranges kept per table before they are taken for the whole table.
+const RANGES_MAX: usize = 4096;
+
+/// What a transaction has read.
+#[derive(Default)]
+pub(crate) struct ReadSet(Mutex<FxHashMap<TableId, Vec<KeyRange>>>);
+
+impl ReadSet {
+    pub fn add(&self, table: TableId, range: KeyRange) {
+        let mut tables = self.0.lock();
+        let ranges = tables.entry(table).or_default();
+        if ranges.len() == RANGES_MAX {
+            ranges.clear();
+            ranges.push(KeyRange { start: Bound::Unbounded, end: Bound::Unbounded });
+        }
+        let everything = ranges.first().is_some_and(|first| first.start == Bound::Unbounded);
+        if !everything && ranges.last() != Some(&range) {
+            ranges.push(range);
+        }
+    }
+
+    /// Hands over what was read.
+    pub fn take(&self) -> ReadSet {
+        ReadSet(Mutex::new(std::mem::take(&mut *self.0.lock())))
+    }
+
+    fn meets(&self, commit: &Logged) -> bool {
+        let tables = self.0.lock();
+        commit.tables.iter().any(|(table, keys)| {
+            tables.get(table).is_some_and(|ranges| match keys {
+                Keys::All => true,
+                Keys::Sorted(keys) => ranges.iter().any(|range| {
+                    let first = keys.partition_point(|key| match &range.start {
+                        Bound::Included(start) => key[..] < start[..],
+                        Bound::Excluded(start) => key[..] <= start[..],
+                        Bound::Unbounded => false,
+                    });
+                    keys.get(first).is_some_and(|key| range.contains(key))
+                }),
+            })
+        })
+    }
+}
+
+/// Keys that a commit has written in one table.
+pub(crate) enum Keys {
+    Sorted(Vec<Slice>),
+    /// A bulk load.
+    All,
+}
+
+struct Logged {
+    /// The first moment that sees the commit; `u64::MAX` while it is being made.
+    visible_from: u64,
+    tables: Vec<(TableId, Keys)>,
+}
+
+/// Recent commits, kept while a SERIALIZABLE transaction is open. All methods are called under the commit lock.
+#[derive(Default)]
+pub(crate) struct CommitLog {
+    log: VecDeque<Logged>,
+    snapshots: BTreeMap<u64, usize>,
+}
+
+impl CommitLog {
+    /// Whether commits have to be logged.
+    pub fn is_active(&self) -> bool {
+        !self.snapshots.is_empty()
+    }
+
+    /// A SERIALIZABLE transaction has taken its snapshot.
+    pub fn register(&mut self, snapshot: u64) {
+        *self.snapshots.entry(snapshot).or_default() += 1;
+    }
+
+    /// It has ended.
+    pub fn unregister(&mut self, snapshot: u64) {
+        if let Some(count) = self.snapshots.get_mut(&snapshot) {
+            *count -= 1;
+            if *count == 0 {
+                self.snapshots.remove(&snapshot);
+            }
+        }
+        let oldest = self.snapshots.first_key_value().map_or(u64::MAX, |(oldest, _)| *oldest);
+        while self.log.front().is_some_and(|commit| commit.visible_from <= oldest && commit.visible_from != u64::MAX) {
+            self.log.pop_front();
+        }
+    }
+
+    /// Whether nothing that was read has been changed by a commit that the snapshot does not see.
+    pub fn is_valid(&self, reads: &ReadSet, snapshot: u64) -> bool {
+        !self.log.iter().rev().take_while(|commit| commit.visible_from > snapshot).any(|commit| reads.meets(commit))
+    }
+
+    /// Notes a commit that is being made.
+    pub fn push(&mut self, tables: Vec<(TableId, Keys)>) {
+        self.log.push_back(Logged { visible_from: u64::MAX, tables });
+    }
+
+    /// The commits being made are visible from here on.
+    pub fn publish(&mut self, visible_from: u64) {
+        for commit in self.log.iter_mut().rev().take_while(|commit| commit.visible_from == u64::MAX) {
+            commit.visible_from = visible_from;
+        }
+    }
+}

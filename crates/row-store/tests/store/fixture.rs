@@ -1,0 +1,176 @@
+//! Tables and stores for tests.
+
+use squall_catalog::{
+    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
+    TableEntry, TableId,
+};
+use squall_row_store::{
+    DdlChanges, Direction, Durability, LockMode, LockRequest, LockWait, Row, RowStore, StoreOptions, Table,
+    Transaction, ValueRange,
+};
+use squall_types::{CollationId, SqlType, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub fn options() -> StoreOptions {
+    StoreOptions { durability: Durability::Os, cache_bytes: 8 << 20, ..StoreOptions::default() }
+}
+
+pub fn column(id: u32, name: &str, sql_type: SqlType, nullable: bool) -> ColumnDef {
+    ColumnDef {
+        id: ColumnId(id),
+        name: name.into(),
+        sql_type,
+        nullable,
+        default: ColumnDefault::None,
+        on_update_now: false,
+        auto_increment: false,
+        generated: None,
+        invisible: false,
+        comment: String::new(),
+        value_for_older_rows: Value::Null,
+    }
+}
+
+pub fn index(id: u32, name: &str, columns: &[u32], unique: bool) -> IndexDef {
+    IndexDef {
+        id: IndexId(id),
+        name: name.into(),
+        parts: columns
+            .iter()
+            .map(|column| IndexPart { column: ColumnId(*column), prefix: None, descending: false })
+            .collect(),
+        unique,
+        primary: name == "PRIMARY",
+        invisible: false,
+        comment: String::new(),
+        kind: "BTREE".into(),
+    }
+}
+
+pub fn table_def(id: u32, name: &str, columns: Vec<ColumnDef>, indexes: Vec<IndexDef>) -> TableDef {
+    TableDef {
+        id: TableId(id),
+        name: name.into(),
+        version: 1,
+        next_column_id: columns.len() as u32 + 1,
+        next_index_id: indexes.len() as u32 + 1,
+        columns,
+        indexes,
+        checks: vec![],
+        foreign_keys: vec![],
+        collation: CollationId::UTF8MB4_0900_AI_CI,
+        comment: String::new(),
+        engine: "InnoDB".into(),
+        auto_increment_start: 1,
+        options: vec![],
+        created_micros: 0,
+        temporary: false,
+    }
+}
+
+/// `t (id INT PRIMARY KEY, k INT, v VARCHAR(100), u INT NULL UNIQUE, KEY k (k))`
+pub fn plain_def(id: u32) -> TableDef {
+    let varchar = SqlType::varchar(100, CollationId::UTF8MB4_BIN);
+    table_def(
+        id,
+        &format!("t{id}"),
+        vec![
+            column(1, "id", SqlType::INT, false),
+            column(2, "k", SqlType::INT, false),
+            column(3, "v", varchar, true),
+            column(4, "u", SqlType::INT, true),
+        ],
+        vec![index(0, "PRIMARY", &[1], false), index(1, "k", &[2], false), index(2, "u", &[4], true)],
+    )
+}
+
+pub fn catalog_of(tables: &[&TableDef]) -> Catalog {
+    let mut entries = BTreeMap::new();
+    for table in tables {
+        entries.insert(table.name.clone(), TableEntry::Table(Arc::new((*table).clone())));
+    }
+    let database =
+        Database { id: DatabaseId(1), name: "d".into(), collation: CollationId::UTF8MB4_0900_AI_CI, tables: entries };
+    Catalog {
+        version: 1,
+        databases: BTreeMap::from([("d".to_string(), Arc::new(database))]),
+        next_database_id: 2,
+        next_table_id: 100,
+    }
+}
+
+pub struct Fixture {
+    pub directory: tempfile::TempDir,
+    pub store: RowStore,
+}
+
+impl Fixture {
+    pub fn new() -> Fixture {
+        let directory = tempfile::tempdir().unwrap();
+        let store = RowStore::open(directory.path(), options()).unwrap();
+        Fixture { directory, store }
+    }
+
+    /// With the table of [`plain_def`].
+    pub fn plain() -> (Fixture, Arc<Table>) {
+        let fixture = Fixture::new();
+        let def = plain_def(1);
+        fixture.store.commit_ddl(&catalog_of(&[&def]), &DdlChanges::default()).unwrap();
+        let table = fixture.table("t1");
+        (fixture, table)
+    }
+
+    pub fn table(&self, name: &str) -> Arc<Table> {
+        let catalog = self.store.load_catalog();
+        self.store.table(catalog.table("d", name).unwrap()).unwrap()
+    }
+
+    pub fn reopen(self) -> Fixture {
+        let Fixture { directory, store } = self;
+        store.close().unwrap();
+        drop(store);
+        let store = RowStore::open(directory.path(), options()).unwrap();
+        Fixture { directory, store }
+    }
+}
+
+pub fn row(id: i64, k: i64, v: &str, u: Option<i64>) -> Vec<Value> {
+    vec![Value::Int(id), Value::Int(k), Value::from(v), u.map_or(Value::Null, Value::Int)]
+}
+
+pub fn key(table: &Table, id: i64) -> Vec<u8> {
+    table.row_key(&[Value::Int(id)]).unwrap()
+}
+
+pub const FOR_UPDATE: LockRequest = LockRequest { mode: LockMode::Exclusive, wait: LockWait::Nowait };
+
+pub fn get(txn: &mut Transaction, table: &Table, id: i64) -> Option<Vec<Value>> {
+    txn.get(table, &key(table, id)).unwrap().map(|row| row.values(table).unwrap())
+}
+
+pub fn lock(txn: &mut Transaction, table: &Table, id: i64) -> Row {
+    txn.get_locked(table, &key(table, id), FOR_UPDATE).unwrap().unwrap()
+}
+
+/// All rows through an index.
+pub fn all(txn: &mut Transaction, table: &Arc<Table>, index: u32, direction: Direction) -> Vec<Vec<Value>> {
+    let range = table.range(IndexId(index), ValueRange::ALL).unwrap();
+    let mut cursor = txn.scan(table, &range, direction);
+    let mut rows = Vec::new();
+    while let Some(row) = cursor.next_row().unwrap() {
+        rows.push(row.values(table).unwrap());
+    }
+    rows
+}
+
+/// The ids of all rows.
+pub fn ids(txn: &mut Transaction, table: &Arc<Table>) -> Vec<i64> {
+    all(txn, table, 0, Direction::Forward)
+        .iter()
+        .map(|row| match row[0] {
+            Value::Int(id) => id,
+            _ => panic!("id is an integer"),
+        })
+        .collect()
+}

@@ -1,0 +1,4 @@
+//! Tests of the store through its public interface.
+
+mod basics;
+mod fixture;
