@@ -3,11 +3,13 @@
 //! Everything above this crate speaks of columns as [`SqlType`] and of single values as [`Value`]. The crate knows
 //! nothing of tables, packets, Arrow arrays or sessions.
 //!
-//! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`].
+//! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`],
+//! [`key_codec`].
 
 pub mod collation;
 pub mod decimal;
 pub mod error;
+pub mod key_codec;
 pub mod row_writer;
 pub mod sql_mode;
 pub mod sql_type;
@@ -17,6 +19,7 @@ pub mod value;
 pub use collation::{Charset, CollationId};
 pub use decimal::Decimal;
 pub use error::{ErrorCode, Level, SqlError, SqlResult, Warning};
+pub use key_codec::KeyPart;
 pub use row_writer::RowWriter;
 pub use sql_mode::SqlMode;
 pub use sql_type::{IntWidth, SqlType, StringKind, TextSize};
