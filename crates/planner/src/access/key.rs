@@ -1,0 +1,99 @@
+//! An index as range analysis sees it.
+
+use super::range::{EncodedRange, KeyParts, after_prefix};
+use squall_catalog::{IndexDef, IndexId, TableDef};
+use squall_row_store::{KeyRange, Table, ValueRange};
+use squall_types::{CollationId, SqlResult, SqlType, Value};
+use std::ops::Bound;
+
+/// One index of a table, with what encoding its keys needs.
+pub struct IndexKey<'a> {
+    table: &'a Table,
+    /// The index.
+    pub index: &'a IndexDef,
+    /// Ordinals of its columns.
+    pub columns: Vec<usize>,
+}
+
+impl<'a> IndexKey<'a> {
+    /// An index of a table.
+    pub fn new(table: &'a Table, index: &'a IndexDef) -> IndexKey<'a> {
+        IndexKey { table, index, columns: table.def().index_ordinals(index) }
+    }
+
+    fn def(&self) -> &TableDef {
+        self.table.def()
+    }
+
+    /// The number that the store knows the index by.
+    pub fn id(&self) -> IndexId {
+        storage_index_id(self.index)
+    }
+
+    /// A range in storage.
+    pub fn storage_range(&self, range: &EncodedRange) -> SqlResult<KeyRange> {
+        storage_range(self.table, self.id(), range)
+    }
+}
+
+/// The number that the store knows an index by.
+pub fn storage_index_id(index: &IndexDef) -> IndexId {
+    if index.primary { IndexId(0) } else { index.id }
+}
+
+/// The bytes that every key of an index begins with.
+pub fn index_prefix(table: &Table, index: IndexId) -> SqlResult<Vec<u8>> {
+    match table.range(index, ValueRange::ALL)?.start {
+        Bound::Included(prefix) | Bound::Excluded(prefix) => Ok(prefix),
+        Bound::Unbounded => Ok(Vec::new()),
+    }
+}
+
+/// A range of an index in storage.
+pub fn storage_range(table: &Table, index: IndexId, range: &EncodedRange) -> SqlResult<KeyRange> {
+    let prefix = index_prefix(table, index)?;
+    let join = |tail: &[u8]| [prefix.as_slice(), tail].concat();
+    let end = match &range.high {
+        Some(high) => Some(join(high)),
+        None => after_prefix(&prefix),
+    };
+    Ok(KeyRange {
+        start: Bound::Included(join(&range.low)),
+        end: end.map_or(Bound::Unbounded, Bound::Excluded),
+    })
+}
+
+impl KeyParts for IndexKey<'_> {
+    fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    fn is_descending(&self, part: usize) -> bool {
+        self.index.parts[part].descending
+    }
+
+    fn is_nullable(&self, part: usize) -> bool {
+        self.def().columns[self.columns[part]].nullable
+    }
+
+    fn is_prefix(&self, part: usize) -> bool {
+        self.index.parts[part].prefix.is_some()
+    }
+
+    fn encode(&self, part: usize, value: &Value) -> Option<Vec<u8>> {
+        self.table.encode_part(self.id(), part, value).ok()
+    }
+
+    fn encode_text_prefix(&self, part: usize, prefix: &str) -> Option<EncodedRange> {
+        let SqlType::String { collation, .. } = &self.def().columns[self.columns[part]].sql_type else { return None };
+        let low = self.encode(part, &Value::String(prefix.to_string()))?;
+        // A key ends in a terminator that sorts below everything that may follow in a longer text.
+        let low_prefix = low[..low.len().checked_sub(1)?].to_vec();
+        if matches!(*collation, CollationId::UTF8MB4_BIN | CollationId::BINARY) {
+            return Some(EncodedRange { high: after_prefix(&low_prefix), low: low_prefix });
+        }
+        // U+FFFF sorts after every other character.
+        let high = self.encode(part, &Value::String(format!("{prefix}\u{FFFF}")))?;
+        Some(EncodedRange { low: low_prefix, high: after_prefix(&high) })
+    }
+}

@@ -1,0 +1,356 @@
+//! Which way to read a table: the deciding, free of any execution.
+
+use super::key::{IndexKey, index_prefix, storage_index_id};
+use super::predicate::Predicate;
+use super::range::{EncodedRange, IndexRanges, index_ranges};
+use squall_catalog::{IndexDef, IndexId, TableDef};
+use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
+use squall_types::{SqlResult, Value};
+use std::sync::Arc;
+
+/// Cost of one row read in the table's own order; the unit of all costs.
+const COST_ROW: f64 = 1.0;
+/// Cost of one entry of an index alone.
+const COST_ENTRY: f64 = 0.6;
+/// Cost of one row fetched through an index.
+const COST_LOOKUP: f64 = 4.0;
+/// Cost of starting on one range.
+const COST_RANGE: f64 = 4.0;
+/// The share of rows that a one-sided comparison is taken to accept when nothing better is known.
+const SHARE_OF_RANGE: f64 = 0.33;
+
+/// Index hints of one table reference, as positions in the table's list of indexes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IndexHints {
+    /// USE INDEX: nothing else may be used.
+    pub only: Option<Vec<usize>>,
+    /// IGNORE INDEX.
+    pub ignored: Vec<usize>,
+    /// FORCE INDEX: a table scan is the last resort.
+    pub forced: bool,
+}
+
+impl IndexHints {
+    fn allows(&self, position: usize) -> bool {
+        !self.ignored.contains(&position) && self.only.as_ref().is_none_or(|only| only.contains(&position))
+    }
+}
+
+/// A way to read a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AccessPath {
+    /// Position in the table's list of indexes; `None` is the hidden order of a table without a primary key.
+    pub index: Option<usize>,
+    /// The number that the store knows the index by.
+    pub index_id: IndexId,
+    /// Ranges of it; `None` is the whole of it.
+    pub ranges: Option<IndexRanges>,
+    /// Whether the index holds every column that is wanted.
+    pub covering: bool,
+    /// Rows that are read, estimated.
+    pub rows: f64,
+    /// Estimated cost.
+    pub cost: f64,
+    /// Whether at most one row can be found.
+    pub unique: bool,
+    /// Positions of the indexes that the condition could have used.
+    pub possible: Vec<usize>,
+}
+
+impl AccessPath {
+    /// The index.
+    pub fn index_def<'a>(&self, def: &'a TableDef) -> Option<&'a IndexDef> {
+        self.index.and_then(|position| def.indexes.get(position))
+    }
+
+    /// The ranges to read, in key order.
+    pub fn encoded_ranges(&self) -> Vec<EncodedRange> {
+        match &self.ranges {
+            Some(ranges) => ranges.ranges.clone(),
+            None => vec![EncodedRange::all()],
+        }
+    }
+
+    /// Whether the whole index or table is read.
+    pub fn is_full(&self) -> bool {
+        self.ranges.is_none()
+    }
+}
+
+/// What is known of a table's size.
+#[derive(Clone, Debug)]
+pub struct TableEstimate {
+    /// Rows.
+    pub rows: f64,
+}
+
+impl TableEstimate {
+    /// What the store knows.
+    pub fn of(store: &RowStore, table: &Table) -> TableEstimate {
+        TableEstimate { rows: store.table_stats(table).row_count as f64 }
+    }
+
+    /// Rows that have one value each in the first `parts` parts of an index.
+    pub fn rows_per_key(&self, store: &RowStore, table: &Table, index: &IndexDef, parts: usize) -> f64 {
+        if parts == 0 {
+            return self.rows;
+        }
+        if (index.unique || index.primary) && parts >= index.parts.len() {
+            return 1.0;
+        }
+        let sampled = store.distinct_prefixes(table, storage_index_id(index));
+        let distinct = sampled.and_then(|counts| counts.get(parts - 1).copied()).map(|distinct| distinct as f64);
+        let distinct = distinct.filter(|distinct| *distinct >= 1.0).unwrap_or_else(|| {
+            if index.unique || index.primary {
+                self.rows.powf(parts as f64 / index.parts.len() as f64)
+            } else {
+                // Ten rows a key, and fewer when more parts are known.
+                self.rows / 10f64.powf(1.0 / parts as f64)
+            }
+        });
+        (self.rows / distinct.max(1.0)).max(1.0)
+    }
+}
+
+/// Chooses the cheapest way to read the rows that satisfy `predicate`, of which `columns` are wanted.
+pub fn choose(
+    store: &RowStore,
+    view: &ReadView,
+    table: &Arc<Table>,
+    predicate: &Predicate,
+    columns: &[usize],
+    hints: &IndexHints,
+) -> SqlResult<AccessPath> {
+    let def = table.def();
+    let estimate = TableEstimate::of(store, table);
+    let mut best = full_scan(store, table, &estimate, columns, hints);
+    let mut possible = Vec::new();
+    for (position, index) in def.indexes.iter().enumerate() {
+        if !is_usable(index) || !hints.allows(position) {
+            continue;
+        }
+        let key = IndexKey::new(table, index);
+        let Some(ranges) = index_ranges(&key, predicate) else { continue };
+        possible.push(position);
+        let rows = estimate_rows(store, view, table, index, &ranges, &estimate)?;
+        let covering = !index.primary && covers(table, index, columns);
+        let per_row = match (index.primary, covering) {
+            (true, _) => COST_ROW,
+            (false, true) => COST_ENTRY,
+            (false, false) => COST_LOOKUP,
+        };
+        let cost = rows * per_row + ranges.ranges.len() as f64 * COST_RANGE;
+        let all_parts = ranges.points && ranges.ranges.len() <= 1 && ranges.parts_used == index.parts.len();
+        let unique = all_parts && index.unique | index.primary && !has_null_point(def, index, predicate);
+        let better = match (best.unique, unique) {
+            (true, false) => false,
+            (false, true) => true,
+            // A forced index beats any table scan.
+            _ if best.is_full() && hints.forced => true,
+            _ => cost < best.cost,
+        };
+        if better {
+            best = AccessPath {
+                index: Some(position),
+                index_id: key.id(),
+                ranges: Some(ranges),
+                covering,
+                rows,
+                cost,
+                unique,
+                possible: Vec::new(),
+            };
+        }
+    }
+    best.possible = possible;
+    Ok(best)
+}
+
+/// A path over the whole of an index, for its order.
+pub fn whole_index(store: &RowStore, table: &Table, position: usize, columns: &[usize]) -> Option<AccessPath> {
+    let index = table.def().indexes.get(position).filter(|index| is_usable(index))?;
+    let rows = TableEstimate::of(store, table).rows;
+    let covering = !index.primary && covers(table, index, columns);
+    let per_row = if index.primary {
+        COST_ROW
+    } else if covering {
+        COST_ENTRY
+    } else {
+        COST_LOOKUP
+    };
+    Some(AccessPath {
+        index: Some(position),
+        index_id: storage_index_id(index),
+        ranges: None,
+        covering,
+        rows,
+        cost: rows * per_row,
+        unique: false,
+        possible: Vec::new(),
+    })
+}
+
+/// Whether the planner may read through an index.
+pub fn is_usable(index: &IndexDef) -> bool {
+    !index.invisible && !matches!(index.kind.as_str(), "FULLTEXT" | "SPATIAL")
+}
+
+/// Whether an index gives back all of `columns` by itself.
+pub fn covers(table: &Table, index: &IndexDef, columns: &[usize]) -> bool {
+    if !table.is_covering(storage_index_id(index)) {
+        return false;
+    }
+    let parts = table.def().index_ordinals(index);
+    columns.iter().all(|column| parts.contains(column))
+}
+
+/// The table in its own order, or the smallest index that holds all that is wanted.
+fn full_scan(store: &RowStore, table: &Table, estimate: &TableEstimate, columns: &[usize], hints: &IndexHints) -> AccessPath {
+    let def = table.def();
+    let table_order = AccessPath {
+        index: def.primary_key().map(|_| 0),
+        index_id: IndexId(0),
+        ranges: None,
+        covering: false,
+        rows: estimate.rows,
+        cost: estimate.rows * COST_ROW,
+        unique: false,
+        possible: Vec::new(),
+    };
+    let narrowest = def
+        .indexes
+        .iter()
+        .enumerate()
+        .filter(|(position, index)| {
+            !index.primary && is_usable(index) && hints.allows(*position) && covers(table, index, columns)
+        })
+        .min_by_key(|(_, index)| index.parts.len());
+    match narrowest.and_then(|(position, _)| whole_index(store, table, position, columns)) {
+        Some(path) if path.cost < table_order.cost => path,
+        _ => table_order,
+    }
+}
+
+/// Whether a unique index was restricted by IS NULL, which many rows may satisfy.
+fn has_null_point(def: &TableDef, index: &IndexDef, predicate: &Predicate) -> bool {
+    let columns = def.index_ordinals(index);
+    let is_null = |predicate: &Predicate| match predicate {
+        Predicate::IsNull(column) => columns.contains(column),
+        Predicate::Compare { column, value: Value::Null, .. } => columns.contains(column),
+        _ => false,
+    };
+    match predicate {
+        Predicate::And(parts) => parts.iter().any(is_null),
+        one => is_null(one),
+    }
+}
+
+fn estimate_rows(
+    store: &RowStore,
+    view: &ReadView,
+    table: &Arc<Table>,
+    index: &IndexDef,
+    ranges: &IndexRanges,
+    estimate: &TableEstimate,
+) -> SqlResult<f64> {
+    let count = ranges.ranges.len() as f64;
+    if ranges.points {
+        return Ok((count * estimate.rows_per_key(store, table, index, index.parts.len())).min(estimate.rows));
+    }
+    if ranges.parts_constant == ranges.parts_used {
+        return Ok((count * estimate.rows_per_key(store, table, index, ranges.parts_used)).min(estimate.rows));
+    }
+    if ranges.parts_constant > 0 {
+        let rows = estimate.rows_per_key(store, table, index, ranges.parts_constant) * SHARE_OF_RANGE;
+        return Ok(rows.max(1.0).min(estimate.rows));
+    }
+    if ranges.parts_used > 1 && count > 1.0 {
+        let rows = count * estimate.rows_per_key(store, table, index, ranges.parts_used - 1);
+        return Ok(rows.min(estimate.rows));
+    }
+    let share = share_of_keys(view, table, storage_index_id(index), &ranges.ranges)?;
+    Ok((estimate.rows * share.unwrap_or(SHARE_OF_RANGE)).max(1.0))
+}
+
+/// The share of an index's keys that lie in the ranges, taking them to be spread evenly between the first and the last.
+fn share_of_keys(
+    view: &ReadView,
+    table: &Arc<Table>,
+    index: IndexId,
+    ranges: &[EncodedRange],
+) -> SqlResult<Option<f64>> {
+    let Some(space) = KeySpace::of(view, table, index)? else { return Ok(None) };
+    let share: f64 = ranges
+        .iter()
+        .map(|range| {
+            let low = space.position(&range.low);
+            let high = range.high.as_ref().map_or(1.0, |high| space.position(high));
+            (high - low).max(0.0)
+        })
+        .sum();
+    Ok(Some(share.clamp(0.0, 1.0)))
+}
+
+/// Where an index's keys begin and end.
+pub struct KeySpace {
+    first: Vec<u8>,
+    last: Vec<u8>,
+}
+
+impl KeySpace {
+    /// Looks at both ends of an index; `None` if it is empty.
+    pub fn of(view: &ReadView, table: &Arc<Table>, index: IndexId) -> SqlResult<Option<KeySpace>> {
+        let prefix = index_prefix(table, index)?.len();
+        let range = table.range(index, ValueRange::ALL)?;
+        let end = |direction| -> SqlResult<Option<Vec<u8>>> {
+            let entry = view.scan(table, &range, direction).next_entry()?;
+            Ok(entry.map(|entry| entry.key().get(prefix..).unwrap_or_default().to_vec()))
+        };
+        let (Some(first), Some(last)) = (end(Direction::Forward)?, end(Direction::Backward)?) else { return Ok(None) };
+        Ok((first < last).then_some(KeySpace { first, last }))
+    }
+
+    /// The part of the space that a range covers.
+    pub fn within(self, range: &EncodedRange) -> KeySpace {
+        let last = range.high.clone().map_or(self.last.clone(), |high| high.min(self.last));
+        KeySpace { first: self.first.max(range.low.clone()), last }
+    }
+
+    /// Where a key lies between the first (0) and the last (1).
+    fn position(&self, key: &[u8]) -> f64 {
+        let common = self.first.iter().zip(&self.last).take_while(|(a, b)| a == b).count();
+        if key < self.first.as_slice() {
+            return 0.0;
+        }
+        if key > self.last.as_slice() {
+            return 1.0;
+        }
+        let number = |key: &[u8]| {
+            let tail = key.get(common..).unwrap_or_default();
+            let bytes: [u8; 8] = std::array::from_fn(|at| tail.get(at).copied().unwrap_or(0));
+            u64::from_be_bytes(bytes) as f64
+        };
+        let (first, last) = (number(&self.first), number(&self.last));
+        if last > first { ((number(key) - first) / (last - first)).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Keys that cut the space into `pieces` of about the same width.
+    pub fn cuts(&self, pieces: usize) -> Vec<Vec<u8>> {
+        let common = self.first.iter().zip(&self.last).take_while(|(a, b)| a == b).count();
+        let number = |key: &[u8]| {
+            let tail = key.get(common..).unwrap_or_default();
+            u64::from_be_bytes(std::array::from_fn(|at| tail.get(at).copied().unwrap_or(0)))
+        };
+        let (first, last) = (u128::from(number(&self.first)), u128::from(number(&self.last)));
+        let mut cuts: Vec<Vec<u8>> = (1..pieces as u128)
+            .map(|piece| {
+                let at = first + (last - first) * piece / pieces as u128;
+                let mut key = self.first[..common].to_vec();
+                key.extend_from_slice(&(at as u64).to_be_bytes());
+                key
+            })
+            .collect();
+        cuts.dedup();
+        cuts
+    }
+}

@@ -1,0 +1,433 @@
+//! The operator that reads a row table.
+
+use super::decode::ColumnDecoder;
+use super::key::storage_range;
+use super::path::{AccessPath, KeySpace};
+use super::range::EncodedRange;
+use super::lock::TableLock;
+use super::table::RowTable;
+use crate::exec::env::StatementEnv;
+use arrow::array::RecordBatchOptions;
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{ColumnStatistics, Result, Statistics, internal_datafusion_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, StatisticsArgs};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use squall_functions::expr::datafusion_error;
+use squall_row_store::{Cursor, Direction, IndexEntry, KeyRange, ReadView, Row, Table, ValueRef};
+use squall_types::SqlResult;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Rows of a full batch.
+pub const BATCH_ROWS: usize = 8192;
+/// Rows of a scan's first batch: a query that wants few rows is not kept waiting for many.
+const FIRST_BATCH_ROWS: usize = 256;
+/// Rows that make a scan worth splitting among threads.
+const PARALLEL_ROWS_MIN: f64 = 50_000.0;
+
+/// Reads rows of a table along an access path.
+#[derive(Clone, Debug)]
+pub struct RowScanExec {
+    /// The table reference.
+    pub source: Arc<RowTable>,
+    /// The way it is read.
+    pub path: AccessPath,
+    /// Ordinals of the columns that come out; the row key stands behind the last column.
+    pub projection: Arc<[usize]>,
+    /// From which end.
+    pub direction: Direction,
+    /// Rows that are enough.
+    pub fetch: Option<usize>,
+    /// The ranges that each partition reads.
+    partitions: Arc<Vec<Vec<EncodedRange>>>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl RowScanExec {
+    /// A scan in one partition.
+    pub fn new(
+        source: Arc<RowTable>,
+        path: AccessPath,
+        projection: Arc<[usize]>,
+        direction: Direction,
+        fetch: Option<usize>,
+    ) -> Self {
+        let partitions = Arc::new(vec![path.encoded_ranges()]);
+        Self::with_partitions(source, path, projection, direction, fetch, partitions)
+    }
+
+    fn with_partitions(
+        source: Arc<RowTable>,
+        path: AccessPath,
+        projection: Arc<[usize]>,
+        direction: Direction,
+        fetch: Option<usize>,
+        partitions: Arc<Vec<Vec<EncodedRange>>>,
+    ) -> Self {
+        let schema = source.projected_schema(&projection);
+        let mut equivalences = EquivalenceProperties::new(schema);
+        let ordering = source.ordering(&path, &projection, direction);
+        if !ordering.is_empty() {
+            equivalences.add_ordering(ordering);
+        }
+        let properties = Arc::new(PlanProperties::new(
+            equivalences,
+            Partitioning::UnknownPartitioning(partitions.len()),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        ));
+        RowScanExec {
+            source,
+            path,
+            projection,
+            direction,
+            fetch,
+            partitions,
+            properties,
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// The same rows from the other end.
+    pub fn reversed(&self) -> Self {
+        let direction = match self.direction {
+            Direction::Forward => Direction::Backward,
+            Direction::Backward => Direction::Forward,
+        };
+        Self::with_partitions(
+            self.source.clone(),
+            self.path.clone(),
+            self.projection.clone(),
+            direction,
+            self.fetch,
+            self.partitions.clone(),
+        )
+    }
+
+    /// The same table along another path.
+    pub fn along(&self, path: AccessPath, direction: Direction) -> Self {
+        Self::new(self.source.clone(), path, self.projection.clone(), direction, self.fetch)
+    }
+
+    /// Splits the scan among up to `count` partitions if it is big, each a run of keys.
+    pub fn split(self, view: &ReadView, table: &Arc<Table>, count: usize) -> SqlResult<Self> {
+        let rows = self.path.rows;
+        if count < 2 || rows < PARALLEL_ROWS_MIN || self.fetch.is_some() || self.source.lock.is_some() {
+            return Ok(self);
+        }
+        let [range] = self.partitions.first().map_or(&[][..], |ranges| ranges) else { return Ok(self) };
+        let Some(space) = KeySpace::of(view, table, self.path.index_id)? else { return Ok(self) };
+        let space = space.within(range);
+        let mut pieces = Vec::with_capacity(count);
+        let mut low = range.low.clone();
+        for cut in space.cuts(count) {
+            if cut > low && range.high.as_ref().is_none_or(|high| cut < *high) {
+                pieces.push(vec![EncodedRange { low: std::mem::replace(&mut low, cut.clone()), high: Some(cut) }]);
+            }
+        }
+        pieces.push(vec![EncodedRange { low, high: range.high.clone() }]);
+        let RowScanExec { source, path, projection, direction, fetch, .. } = self;
+        Ok(Self::with_partitions(source, path, projection, direction, fetch, Arc::new(pieces)))
+    }
+
+    fn open(&self, partition: usize, env: &Arc<StatementEnv>) -> SqlResult<RowReader> {
+        let table = env.store.table(&self.source.def)?;
+        let mut ranges = self.partitions.get(partition).cloned().unwrap_or_default();
+        if self.direction == Direction::Backward {
+            ranges.reverse();
+        }
+        let ranges = ranges
+            .iter()
+            .map(|range| storage_range(&table, self.path.index_id, range))
+            .collect::<SqlResult<VecDeque<_>>>()?;
+        Ok(RowReader {
+            env: env.clone(),
+            ranges,
+            cursor: None,
+            index_id: self.path.index_id,
+            covering: self.covering_parts(&table),
+            direction: self.direction,
+            lock: self.source.lock,
+            remaining: self.fetch.unwrap_or(usize::MAX),
+            batch_rows: FIRST_BATCH_ROWS,
+            projection: self.projection.clone(),
+            schema: self.schema(),
+            rows: Vec::new(),
+            table,
+        })
+    }
+
+    /// For each output column the part of the index that holds it, if the index alone is read.
+    fn covering_parts(&self, table: &Table) -> Option<Vec<usize>> {
+        if !self.path.covering || self.source.lock.is_some() {
+            return None;
+        }
+        let columns = table.def().index_ordinals(self.path.index_def(table.def())?);
+        self.projection.iter().map(|ordinal| columns.iter().position(|column| column == ordinal)).collect()
+    }
+}
+
+impl DisplayAs for RowScanExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RowScanExec: table={}", self.source.def.name)?;
+        if let Some(index) = self.path.index_def(&self.source.def) {
+            write!(f, ", index={}", index.name)?;
+        }
+        if let Some(ranges) = &self.path.ranges {
+            write!(f, ", ranges={}", ranges.ranges.len())?;
+        }
+        if self.direction == Direction::Backward {
+            write!(f, ", backward")?;
+        }
+        match self.fetch {
+            Some(fetch) => write!(f, ", fetch={fetch}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ExecutionPlan for RowScanExec {
+    fn name(&self) -> &str {
+        "RowScanExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(RowScanExec { metrics: ExecutionPlanMetricsSet::new(), ..(*self).clone() }))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let env = context
+            .session_config()
+            .get_extension::<StatementEnv>()
+            .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
+        let reader = self.open(partition, &env).map_err(datafusion_error)?;
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let stream = futures::stream::unfold((reader, metrics), |(mut reader, metrics)| async move {
+            let timer = metrics.elapsed_compute().timer();
+            let batch = reader.next_batch().map_err(datafusion_error).transpose();
+            timer.done();
+            if let Some(Ok(batch)) = &batch {
+                metrics.record_output(batch.num_rows());
+            }
+            batch.map(|batch| (batch, (reader, metrics)))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        let mut rows = self.path.rows.min(self.fetch.map_or(f64::MAX, |fetch| fetch as f64)).max(0.0);
+        if args.partition().is_some() {
+            rows /= self.partitions.len().max(1) as f64;
+        }
+        let columns = self.schema().fields().iter().map(|_| ColumnStatistics::new_unknown()).collect();
+        Ok(Arc::new(Statistics {
+            num_rows: Precision::Inexact(rows.ceil() as usize),
+            total_byte_size: Precision::Inexact((rows * self.source.row_bytes(&self.projection)) as usize),
+            column_statistics: columns,
+        }))
+    }
+
+    fn supports_limit_pushdown(&self) -> bool {
+        false
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        Some(Arc::new(RowScanExec { fetch: limit, metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.fetch
+    }
+
+    fn try_pushdown_sort(
+        &self,
+        order: &[datafusion::physical_expr::PhysicalSortExpr],
+    ) -> Result<datafusion::physical_plan::SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
+        use datafusion::physical_plan::SortOrderPushdownResult;
+        if self.fetch.is_some() || self.source.lock.is_some() {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        }
+        for scan in [self.clone(), self.reversed()] {
+            if scan.properties.equivalence_properties().ordering_satisfy(order.to_vec())? {
+                return Ok(SortOrderPushdownResult::Exact { inner: Arc::new(scan) });
+            }
+        }
+        Ok(SortOrderPushdownResult::Unsupported)
+    }
+}
+
+/// Reads the ranges of one partition, one after the other.
+struct RowReader {
+    env: Arc<StatementEnv>,
+    table: Arc<Table>,
+    ranges: VecDeque<KeyRange>,
+    cursor: Option<Cursor>,
+    index_id: squall_catalog::IndexId,
+    covering: Option<Vec<usize>>,
+    direction: Direction,
+    lock: Option<TableLock>,
+    remaining: usize,
+    batch_rows: usize,
+    projection: Arc<[usize]>,
+    schema: SchemaRef,
+    /// Kept for its memory.
+    rows: Vec<Row>,
+}
+
+impl RowReader {
+    fn next_batch(&mut self) -> SqlResult<Option<RecordBatch>> {
+        self.env.context.kill.check()?;
+        let limit = self.batch_rows.min(self.remaining);
+        self.batch_rows = BATCH_ROWS;
+        let batch = match self.covering.clone() {
+            Some(parts) => self.entries_batch(&parts, limit)?,
+            None => self.rows_batch(limit)?,
+        };
+        if let Some(batch) = &batch {
+            self.remaining -= batch.num_rows();
+        }
+        Ok(batch)
+    }
+
+    /// The cursor on the current range; `None` when all ranges have been read.
+    fn cursor(&mut self) -> Option<&mut Cursor> {
+        if self.cursor.is_none() {
+            let range = self.ranges.pop_front()?;
+            self.cursor = Some(self.env.view.scan(&self.table, &range, self.direction));
+        }
+        self.cursor.as_mut()
+    }
+
+    fn rows_batch(&mut self, limit: usize) -> SqlResult<Option<RecordBatch>> {
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
+        while rows.len() < limit {
+            let missing = limit - rows.len();
+            let Some(cursor) = self.cursor() else { break };
+            if !cursor.next_batch(missing, &mut rows)? {
+                self.cursor = None;
+            }
+        }
+        if let Some(lock) = self.lock {
+            lock.lock_rows(&self.env, &self.table, &mut rows)?;
+        }
+        let batch = (!rows.is_empty()).then(|| self.decode(&rows)).transpose()?;
+        self.rows = rows;
+        match batch {
+            // Every row of this round was skipped because it is locked; others follow.
+            None if self.lock.is_some() && self.cursor().is_some() && limit > 0 => self.rows_batch(limit),
+            batch => Ok(batch),
+        }
+    }
+
+    fn decode(&self, rows: &[Row]) -> SqlResult<RecordBatch> {
+        let arrays = decode_columns(&self.table, rows.iter(), rows.len(), &self.projection, &self.env)?;
+        make_batch(self.schema.clone(), arrays, rows.len())
+    }
+
+    fn entries_batch(&mut self, parts: &[usize], limit: usize) -> SqlResult<Option<RecordBatch>> {
+        let mut decoders = decoders(&self.table, &self.projection, &self.env, limit);
+        let mut count = 0;
+        while count < limit {
+            let Some(cursor) = self.cursor() else { break };
+            let Some(entry) = cursor.next_entry()? else {
+                self.cursor = None;
+                continue;
+            };
+            count += 1;
+            self.append_entry(&entry, parts, &mut decoders)?;
+        }
+        if count == 0 {
+            return Ok(None);
+        }
+        let arrays = decoders.iter_mut().map(ColumnDecoder::finish).collect();
+        make_batch(self.schema.clone(), arrays, count).map(Some)
+    }
+
+    fn append_entry(&self, entry: &IndexEntry, parts: &[usize], decoders: &mut [ColumnDecoder]) -> SqlResult<()> {
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let values = self.table.decode_key(self.index_id, entry.key())?;
+        for (decoder, part) in decoders.iter_mut().zip(parts) {
+            match values.get(*part) {
+                Some(Some(value)) => decoder.append(ValueRef::from(value))?,
+                _ => return Err(squall_types::SqlError::internal("an index entry without a column it covers")),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn decoders(table: &Table, projection: &[usize], env: &StatementEnv, capacity: usize) -> Vec<ColumnDecoder> {
+    let columns = &table.def().columns;
+    projection
+        .iter()
+        .map(|ordinal| match columns.get(*ordinal) {
+            Some(column) => ColumnDecoder::new(&column.sql_type, &env.time_zone, capacity),
+            None => ColumnDecoder::bytes(capacity),
+        })
+        .collect()
+}
+
+/// Decodes the wanted columns of rows; an ordinal beyond the last column is the row's key.
+pub fn decode_columns<'r>(
+    table: &Table,
+    rows: impl Iterator<Item = &'r Row>,
+    capacity: usize,
+    projection: &[usize],
+    env: &StatementEnv,
+) -> SqlResult<Vec<arrow::array::ArrayRef>> {
+    let mut decoders = decoders(table, projection, env, capacity);
+    let column_count = table.def().columns.len();
+    if !projection.is_empty() {
+        for row in rows {
+            let view = row.view(table);
+            for (decoder, ordinal) in decoders.iter_mut().zip(projection) {
+                if *ordinal < column_count {
+                    decoder.append(view.get(*ordinal)?)?;
+                } else {
+                    decoder.append(ValueRef::Bytes(row.key_bytes()))?;
+                }
+            }
+        }
+    }
+    Ok(decoders.iter_mut().map(ColumnDecoder::finish).collect())
+}
+
+/// A batch that knows its number of rows even without columns.
+pub fn make_batch(schema: SchemaRef, arrays: Vec<arrow::array::ArrayRef>, rows: usize) -> SqlResult<RecordBatch> {
+    RecordBatch::try_new_with_options(schema, arrays, &RecordBatchOptions::new().with_row_count(Some(rows)))
+        .map_err(|error| squall_types::SqlError::internal(error))
+}

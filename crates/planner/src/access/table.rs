@@ -1,0 +1,212 @@
+//! A row table as queries refer to it.
+
+use super::filter::predicate_of;
+use super::lock::TableLock;
+use super::path::{AccessPath, IndexHints, choose};
+use super::scan::RowScanExec;
+use crate::exec::env::StatementEnv;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, SortOptions};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{Result, Statistics, internal_datafusion_err, stats::Precision};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::ExecutionPlan;
+use squall_catalog::TableDef;
+use squall_functions::arrow_map::field_for;
+use squall_functions::expr::datafusion_error;
+use squall_parser::ast;
+use squall_registry::{Coercibility, ExprType};
+use squall_row_store::{Direction, RowStore};
+use squall_types::{SqlResult, SqlType};
+use std::sync::Arc;
+
+/// The name of the hidden column that holds a row's key.
+pub const ROW_KEY_COLUMN: &str = "_squall_row_key";
+
+/// One reference to a row table in one statement.
+#[derive(Clone, Debug)]
+pub struct RowTable {
+    /// Its database.
+    pub database: Arc<str>,
+    /// What the statement calls it.
+    pub alias: Arc<str>,
+    /// Its definition.
+    pub def: Arc<TableDef>,
+    /// FOR UPDATE, FOR SHARE.
+    pub lock: Option<TableLock>,
+    /// USE, IGNORE and FORCE INDEX.
+    pub hints: IndexHints,
+    schema: SchemaRef,
+    rows: u64,
+}
+
+impl RowTable {
+    /// A reference to a table of the store.
+    pub fn new(database: &str, alias: &str, def: Arc<TableDef>, store: &RowStore) -> SqlResult<RowTable> {
+        let rows = store.table_stats(store.table(&def)?.as_ref()).row_count;
+        let schema = Arc::new(Schema::new(table_fields(&def)));
+        Ok(RowTable {
+            database: database.into(),
+            alias: alias.into(),
+            def,
+            lock: None,
+            hints: IndexHints::default(),
+            schema,
+            rows,
+        })
+    }
+
+    /// With a row lock.
+    pub fn with_lock(mut self, lock: Option<TableLock>) -> RowTable {
+        self.lock = lock;
+        self
+    }
+
+    /// With index hints; hints that are for ORDER BY or GROUP BY alone restrict nothing here.
+    pub fn with_hints(mut self, hints: &[ast::IndexHint]) -> RowTable {
+        for hint in hints.iter().filter(|hint| hint.scope.is_none_or(|scope| scope == ast::IndexHintScope::Join)) {
+            let positions = hint.indexes.iter().filter_map(|name| {
+                self.def.indexes.iter().position(|index| squall_catalog::name::eq_ignore_case(&index.name, name))
+            });
+            match hint.kind {
+                ast::IndexHintKind::Ignore => self.hints.ignored.extend(positions),
+                kind => {
+                    self.hints.only.get_or_insert_default().extend(positions);
+                    self.hints.forced |= kind == ast::IndexHintKind::Force;
+                }
+            }
+        }
+        self
+    }
+
+    /// With the row's key as a last, hidden column.
+    pub fn with_row_key(mut self) -> RowTable {
+        let mut fields = table_fields(&self.def);
+        fields.push(Field::new(ROW_KEY_COLUMN, DataType::BinaryView, false));
+        self.schema = Arc::new(Schema::new(fields));
+        self
+    }
+
+    /// The schema of some of the columns.
+    pub fn projected_schema(&self, projection: &[usize]) -> SchemaRef {
+        let fields: Vec<_> = projection.iter().filter_map(|ordinal| self.schema.fields().get(*ordinal).cloned()).collect();
+        Arc::new(Schema::new(fields))
+    }
+
+    /// Bytes that a row of these columns takes in memory, roughly.
+    pub fn row_bytes(&self, projection: &[usize]) -> f64 {
+        let width = |ordinal: &usize| match self.def.columns.get(*ordinal).map(|column| &column.sql_type) {
+            Some(SqlType::String { length, .. }) => 16.0 + f64::from((*length).min(64)),
+            Some(SqlType::Json) => 200.0,
+            _ => 8.0,
+        };
+        projection.iter().map(width).sum::<f64>().max(1.0)
+    }
+
+    /// The order that a path gives rows in, as far as DataFusion can use it: columns whose values compare as their
+    /// Arrow values do.
+    pub fn ordering(&self, path: &AccessPath, projection: &[usize], direction: Direction) -> Vec<PhysicalSortExpr> {
+        let Some(index) = path.index_def(&self.def) else { return Vec::new() };
+        let backward = direction == Direction::Backward;
+        let mut ordering = Vec::new();
+        for part in &index.parts {
+            let Some(ordinal) = self.def.ordinal(part.column) else { break };
+            let column = &self.def.columns[ordinal];
+            let Some(at) = projection.iter().position(|wanted| *wanted == ordinal) else { break };
+            if part.prefix.is_some() || !orders_as_arrow(&column.sql_type) {
+                break;
+            }
+            let descending = part.descending != backward;
+            let expr: Arc<dyn PhysicalExpr> = Arc::new(Column::new(&column.name, at));
+            // NULL is the least value in every index.
+            ordering.push(PhysicalSortExpr::new(expr, SortOptions { descending, nulls_first: !descending }));
+        }
+        ordering
+    }
+
+    fn needed_columns(&self, projection: &[usize]) -> Vec<usize> {
+        // An index alone gives neither the row's key nor a lock on the row, so both need what no index has.
+        let mut columns = projection.to_vec();
+        if self.lock.is_some() {
+            columns.push(usize::MAX);
+        }
+        columns
+    }
+}
+
+/// Whether index order and DataFusion's order of a column agree.
+fn orders_as_arrow(sql_type: &SqlType) -> bool {
+    match sql_type {
+        SqlType::String { .. } => sql_type.is_binary_string(),
+        // Local times go back an hour once a year, and ENUM and SET sort by number in both.
+        SqlType::Timestamp { .. } | SqlType::Json => false,
+        _ => true,
+    }
+}
+
+/// The Arrow fields of a table's columns.
+pub fn table_fields(def: &TableDef) -> Vec<Field> {
+    def.columns
+        .iter()
+        .map(|column| {
+            let coercibility = match column.sql_type.collation() {
+                Some(_) => Coercibility::Implicit,
+                None => Coercibility::Numeric,
+            };
+            let expr_type =
+                ExprType { sql_type: column.sql_type.clone(), nullable: column.nullable, coercibility };
+            field_for(&column.name, &expr_type)
+        })
+        .collect()
+}
+
+#[async_trait]
+impl TableProvider for RowTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        // Filters choose what is read; whether a row qualifies is decided by the filter above the scan.
+        Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        let mut statistics = Statistics::new_unknown(&self.schema);
+        statistics.num_rows = Precision::Inexact(usize::try_from(self.rows).unwrap_or(usize::MAX));
+        Some(statistics)
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let env = state
+            .config()
+            .get_extension::<StatementEnv>()
+            .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
+        let projection: Arc<[usize]> = match projection {
+            Some(projection) => projection.as_slice().into(),
+            None => (0..self.schema.fields().len()).collect(),
+        };
+        let table = env.store.table(&self.def).map_err(datafusion_error)?;
+        let predicate = predicate_of(&self.def, filters, &env.time_zone);
+        let columns = self.needed_columns(&projection);
+        let path = choose(&env.store, &env.view, &table, &predicate, &columns, &self.hints).map_err(datafusion_error)?;
+        // A limit is passed down only where no filter stands in between.
+        let fetch = limit.filter(|_| filters.is_empty());
+        let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, Direction::Forward, fetch);
+        let partitions = state.config().target_partitions();
+        let scan = scan.split(&env.view, &table, partitions).map_err(datafusion_error)?;
+        Ok(Arc::new(scan))
+    }
+}

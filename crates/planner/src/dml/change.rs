@@ -1,0 +1,162 @@
+//! UPDATE and DELETE of one table, and the single row changes that every statement is made of.
+
+use super::find::{for_each_selected, push_returned};
+use super::plan::{ColumnAssignment, DeletePlan, NewValue, UpdatePlan};
+use super::target::{RowMaker, Target};
+use super::{DmlContext, DmlResult, foreign_key, ignorable};
+use squall_row_store::{Row, StoreResult};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+
+/// Carries an UPDATE out.
+pub fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreResult<DmlResult> {
+    let strict = context.env.context.sql_mode.is_strict() && !plan.ignore;
+    context.atomically(|context| {
+        let (mut matched, mut changed) = (0u64, 0u64);
+        for_each_selected(context, &plan.target, &plan.selection, &mut |context, row, old| {
+            matched += 1;
+            let updated = assign(
+                &RowMaker {
+                    target: &plan.target,
+                    env: context.env,
+                    parameters: context.parameters,
+                    strict,
+                    null_becomes_zero: !strict,
+                },
+                &plan.assignments,
+                &old,
+                &[],
+                matched,
+            );
+            let done = updated
+                .map_err(Into::into)
+                .and_then(|updated| update_row(context, &plan.target, row, &old, &updated, strict));
+            match done {
+                Ok(true) => changed += 1,
+                Ok(false) => {}
+                Err(error) if plan.ignore && ignorable(&error) => {
+                    context.env.context.diagnostics.warn(error.into());
+                }
+                Err(error) => return Err(error),
+            }
+            Ok(())
+        })?;
+        Ok(update_result(matched, changed, context.options.found_rows))
+    })
+}
+
+/// What an UPDATE reports.
+pub fn update_result(matched: u64, changed: u64, found_rows: bool) -> DmlResult {
+    DmlResult {
+        affected_rows: if found_rows { matched } else { changed },
+        info: format!("Rows matched: {matched}  Changed: {changed}"),
+        ..DmlResult::default()
+    }
+}
+
+/// Carries a DELETE out.
+pub fn execute_delete(context: &mut DmlContext<'_>, plan: &DeletePlan) -> StoreResult<DmlResult> {
+    context.atomically(|context| {
+        let mut result = DmlResult::default();
+        for_each_selected(context, &plan.target, &plan.selection, &mut |context, row, old| {
+            match delete_row(context, &plan.target, row) {
+                Ok(()) => result.affected_rows += 1,
+                Err(error) if plan.ignore && ignorable(&error) => {
+                    context.env.context.diagnostics.warn(error.into());
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+            push_returned(&mut result, context, &plan.target, &plan.returning, &old)?;
+            Ok(())
+        })?;
+        Ok(result)
+    })
+}
+
+/// The row after the assignments, each seeing those before it; `second` is the other row in scope.
+pub fn assign(
+    maker: &RowMaker<'_>,
+    assignments: &[ColumnAssignment],
+    old: &[Value],
+    second: &[Value],
+    row_number: u64,
+) -> SqlResult<Vec<Value>> {
+    let def = maker.target.def();
+    let mut scope = Vec::with_capacity(old.len() + second.len());
+    scope.extend_from_slice(old);
+    scope.extend_from_slice(second);
+    for assignment in assignments {
+        let column = &def.columns[assignment.column];
+        if column.generated.is_some() && !matches!(assignment.value, NewValue::Default) {
+            return Err(SqlError::new(ErrorCode::BadValueForGeneratedColumn, &[&column.name, &def.name]));
+        }
+        scope[assignment.column] = match &assignment.value {
+            NewValue::Default => maker.default_value(assignment.column, &scope)?,
+            NewValue::Expr(expr) => {
+                let value = maker.eval(expr, &scope)?;
+                maker.convert(column, value, &expr.sql_type(), row_number)?
+            }
+        };
+    }
+    scope.truncate(old.len());
+    finish_update(maker, &mut scope, old, row_number, &|column| {
+        assignments.iter().any(|assignment| assignment.column == column)
+    })?;
+    Ok(scope)
+}
+
+/// ON UPDATE CURRENT_TIMESTAMP and generated columns of a row that has its new values.
+pub fn finish_update(
+    maker: &RowMaker<'_>,
+    row: &mut [Value],
+    old: &[Value],
+    row_number: u64,
+    is_assigned: &dyn Fn(usize) -> bool,
+) -> SqlResult<()> {
+    maker.generate(row, row_number)?;
+    if row != old {
+        let mut stamped = false;
+        for ordinal in &maker.target.rules.on_update_now {
+            if !is_assigned(*ordinal) {
+                row[*ordinal] = maker.now_value(&maker.target.def().columns[*ordinal])?;
+                stamped = true;
+            }
+        }
+        if stamped {
+            maker.generate(row, row_number)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a row's new values, with all checks. Tells whether anything changed.
+pub fn update_row(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    row: &Row,
+    old: &[Value],
+    updated: &[Value],
+    strict: bool,
+) -> StoreResult<bool> {
+    if updated == old {
+        return Ok(false);
+    }
+    RowMaker { target, env: context.env, parameters: context.parameters, strict, null_becomes_zero: !strict }
+        .check(updated)?;
+    if context.options.foreign_key_checks {
+        foreign_key::check_parents(context, target, updated, Some(old))?;
+        foreign_key::parent_updated(context, target, old, updated, 0)?;
+    }
+    let stored = target.stored_row(updated, &context.env.time_zone);
+    context.transaction.update(&target.table, row, &stored)?;
+    Ok(true)
+}
+
+/// Deletes a row, with all checks.
+pub fn delete_row(context: &mut DmlContext<'_>, target: &Target, row: &Row) -> StoreResult<()> {
+    if context.options.foreign_key_checks {
+        let old = target.read_row(row, &context.env.time_zone)?;
+        foreign_key::parent_deleted(context, target, &old, 0)?;
+    }
+    context.transaction.delete(&target.table, row)
+}

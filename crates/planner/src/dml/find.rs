@@ -1,0 +1,264 @@
+//! Finding the rows that UPDATE and DELETE change: an access path, locked row by row.
+
+use super::plan::Selection;
+use super::target::{RowMaker, Target};
+use super::{DmlContext, DmlResult};
+use crate::access::filter::predicate_of_bound;
+use crate::access::key::storage_range;
+use crate::access::path::{AccessPath, IndexHints, choose, whole_index};
+use crate::access::predicate::Predicate;
+use crate::exec::env::StatementEnv;
+use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
+use squall_row_store::{Direction, Row, StoreResult};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Memory of one remembered row beyond its key and sort values, roughly.
+const ENTRY_BYTES: usize = 64;
+
+/// Calls `change` for every selected row, locked and in its newest version, in the order and up to the limit that the
+/// statement asks for. The rows that a scan meets are those of its beginning: changes made meanwhile are not seen.
+pub fn for_each_selected(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    selection: &Selection,
+    change: &mut dyn FnMut(&mut DmlContext<'_>, &Row, Vec<Value>) -> StoreResult<()>,
+) -> StoreResult<()> {
+    let limit = limit_of(selection, context)?;
+    if limit == 0 {
+        return Ok(());
+    }
+    let (path, ordered) = choose_path(context, target, selection)?;
+    match ordered {
+        Some(direction) => {
+            let mut left = limit;
+            scan(context, target, selection, &path, direction, &mut |context, row, values| {
+                change(context, row, values)?;
+                left -= 1;
+                Ok(left > 0)
+            })
+        }
+        None => {
+            for key in sorted_keys(context, target, selection, &path, limit)? {
+                let request = context.write_lock();
+                if let Some(row) = context.transaction.get_locked(&target.table, &key, request)? {
+                    let values = target.read_row(&row, &context.env.time_zone)?;
+                    change(context, &row, values)?;
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The path to read along, and the direction if it gives the rows in the statement's order.
+pub fn choose_path(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    selection: &Selection,
+) -> StoreResult<(AccessPath, Option<Direction>)> {
+    let env = context.env;
+    let def = target.def();
+    let predicate = match &selection.condition {
+        Some(condition) => {
+            predicate_of_bound(def, condition, &env.time_zone, context.parameters, &|column| Some(column.ordinal))
+        }
+        None => Predicate::Unknown,
+    };
+    let view = context.transaction.read_view();
+    // Rows are changed, so all of each is needed.
+    let all: Vec<usize> = (0..def.columns.len()).collect();
+    let path = choose(&env.store, &view, &target.table, &predicate, &all, &IndexHints::default())?;
+    if selection.order.is_empty() {
+        return Ok((path, Some(Direction::Forward)));
+    }
+    if let Some(direction) = order_direction(target, &path, &selection.order) {
+        return Ok((path, Some(direction)));
+    }
+    if selection.limit.is_some() && path.is_full() {
+        for position in 0..def.indexes.len() {
+            if let Some(path) = whole_index(&env.store, &target.table, position, &all)
+                && let Some(direction) = order_direction(target, &path, &selection.order)
+            {
+                return Ok((path, Some(direction)));
+            }
+        }
+    }
+    Ok((path, None))
+}
+
+/// The direction in which a path gives rows in an order of plain columns.
+fn order_direction(target: &Target, path: &AccessPath, order: &[(BoundExpr, bool)]) -> Option<Direction> {
+    let index = path.index_def(target.def())?;
+    let columns = target.def().index_ordinals(index);
+    if order.len() > columns.len() {
+        return None;
+    }
+    let mut backward = None;
+    for (((expr, descending), column), part) in order.iter().zip(columns).zip(&index.parts) {
+        let ordinal = match expr {
+            BoundExpr::Column(reference) => reference.ordinal,
+            // The index of a text column orders by the same sort keys.
+            BoundExpr::Call(call) => match call.args.as_slice() {
+                [operand @ BoundExpr::Column(reference)]
+                    if *expr == squall_functions::operators::sort_key::sort_key(operand.clone()) =>
+                {
+                    reference.ordinal
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let reversed = part.descending != *descending;
+        if ordinal != column || part.prefix.is_some() || backward.is_some_and(|backward| backward != reversed) {
+            return None;
+        }
+        backward = Some(reversed);
+    }
+    Some(if backward? { Direction::Backward } else { Direction::Forward })
+}
+
+/// Scans a path; `visit` gets each row that satisfies the condition and says whether to go on.
+fn scan(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    selection: &Selection,
+    path: &AccessPath,
+    direction: Direction,
+    visit: &mut dyn FnMut(&mut DmlContext<'_>, &Row, Vec<Value>) -> StoreResult<bool>,
+) -> StoreResult<()> {
+    let mut ranges = path.encoded_ranges();
+    if direction == Direction::Backward {
+        ranges.reverse();
+    }
+    let request = context.write_lock();
+    for range in ranges {
+        let range = storage_range(&target.table, path.index_id, &range)?;
+        let mut rows = context.transaction.scan_locked(&target.table, &range, direction, request);
+        while let Some(row) = rows.next(context.transaction)? {
+            context.env.context.kill.check()?;
+            let values = target.read_row(&row, &context.env.time_zone)?;
+            if !matches(selection, context, &values)? {
+                // Nobody need wait for a row that is left as it is.
+                context.transaction.unlock_last(&row.key());
+                continue;
+            }
+            if !visit(context, &row, values)? {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a row satisfies the condition.
+fn matches(selection: &Selection, context: &DmlContext<'_>, values: &[Value]) -> SqlResult<bool> {
+    match &selection.condition {
+        None => Ok(true),
+        Some(condition) => {
+            let source = ParameterisedRow { row: values, parameters: context.parameters };
+            Ok(condition.eval_condition(&source, &context.env.context)? == Some(true))
+        }
+    }
+}
+
+/// Keys of the selected rows in the statement's order, up to its limit.
+fn sorted_keys(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    selection: &Selection,
+    path: &AccessPath,
+    limit: u64,
+) -> StoreResult<Vec<Vec<u8>>> {
+    let reservation = context.runtime.reserve("rows to change");
+    let mut found: Vec<(Vec<Value>, Vec<u8>)> = Vec::new();
+    scan(context, target, selection, path, Direction::Forward, &mut |context, row, values| {
+        let maker = RowMaker {
+            target,
+            env: context.env,
+            parameters: context.parameters,
+            strict: true,
+            null_becomes_zero: false,
+        };
+        let keys = selection
+            .order
+            .iter()
+            .map(|(expr, _)| maker.eval(expr, &values))
+            .collect::<SqlResult<Vec<_>>>()?;
+        reservation
+            .try_grow(ENTRY_BYTES + row.key_bytes().len() + keys.len() * 2 * ENTRY_BYTES)
+            .map_err(squall_functions::expr::sql_error_from)?;
+        found.push((keys, row.key_bytes().to_vec()));
+        Ok(true)
+    })?;
+    found.sort_by(|(a, _), (b, _)| {
+        let by_key = a.iter().zip(b).zip(&selection.order).map(|((a, b), (_, descending))| {
+            let ordering = compare_values(a, b);
+            if *descending { ordering.reverse() } else { ordering }
+        });
+        by_key.into_iter().find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
+    });
+    found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(found.into_iter().map(|(_, key)| key).collect())
+}
+
+/// The order of two values of one type; NULL is the least.
+pub fn compare_values(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Null, Value::Null) => Ordering::Equal,
+        (Value::Null, _) => Ordering::Less,
+        (_, Value::Null) => Ordering::Greater,
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::UInt(a), Value::UInt(b)) => a.cmp(b),
+        (Value::Double(a), Value::Double(b)) => a.total_cmp(b),
+        (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
+        (Value::String(a) | Value::Json(a), Value::String(b) | Value::Json(b)) => a.cmp(b),
+        (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
+        (Value::Date(a), Value::Date(b)) => a.cmp(b),
+        (Value::DateTime(a), Value::DateTime(b)) => a.cmp(b),
+        (Value::Time(a), Value::Time(b)) => a.cmp(b),
+        _ => Ordering::Equal,
+    }
+}
+
+/// LIMIT as a number.
+pub fn limit_of(selection: &Selection, context: &DmlContext<'_>) -> SqlResult<u64> {
+    let Some(limit) = &selection.limit else { return Ok(u64::MAX) };
+    let source = ParameterisedRow { row: &EmptyRow, parameters: context.parameters };
+    match limit.eval(&source, &context.env.context)? {
+        Value::UInt(number) => Ok(number),
+        Value::Int(number) => {
+            u64::try_from(number).map_err(|_| SqlError::new(ErrorCode::WrongArguments, &[&"LIMIT"]))
+        }
+        _ => Err(SqlError::new(ErrorCode::WrongArguments, &[&"LIMIT"])),
+    }
+}
+
+/// The statement's surroundings for a query inside of it: it reads what the transaction has written up to now.
+pub fn with_parameters(context: &mut DmlContext<'_>) -> Arc<StatementEnv> {
+    let view = context.transaction.read_view();
+    Arc::new(StatementEnv { view, transaction: None, ..(**context.env).clone() })
+}
+
+/// Adds RETURNING's values to a result.
+pub fn push_returned(
+    result: &mut DmlResult,
+    context: &DmlContext<'_>,
+    target: &Target,
+    returning: &[BoundExpr],
+    row: &[Value],
+) -> SqlResult<()> {
+    if returning.is_empty() {
+        return Ok(());
+    }
+    let maker = RowMaker {
+        target,
+        env: context.env,
+        parameters: context.parameters,
+        strict: true,
+        null_becomes_zero: false,
+    };
+    result.returned.push(returning.iter().map(|expr| maker.eval(expr, row)).collect::<SqlResult<_>>()?);
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! Statements that change rows: INSERT, REPLACE, UPDATE, DELETE, and what LOAD DATA does with each line.
+//!
+//! A statement is bound once into a plan (see [`plan`]) and then carried out row by row in the caller's transaction.
+//! Everything here blocks: where a lock may have to be waited for, the caller stands on a thread that may block, or has
+//! told the transaction to report [`StoreError::WouldBlock`], upon which it starts the statement again elsewhere.
+//!
+//! Reading order: [`plan`], [`target`], [`insert`], [`find`], [`change`], [`foreign_key`], [`query`].
+
+pub mod bind;
+pub mod change;
+pub mod find;
+pub mod foreign_key;
+pub mod insert;
+pub mod plan;
+pub mod query;
+pub mod rules;
+pub mod target;
+
+pub use bind::{bind_delete, bind_insert, bind_update};
+pub use change::{execute_delete, execute_update};
+pub use insert::{Inserter, execute_insert};
+pub use plan::{DeletePlan, DmlPlan, InsertPlan, UpdatePlan};
+pub use rules::TableRules;
+
+use crate::exec::env::StatementEnv;
+use crate::exec::runtime::QueryRuntime;
+use squall_row_store::{LockMode, LockRequest, LockWait, StoreError, StoreResult, Transaction};
+use squall_types::Value;
+use std::sync::Arc;
+
+/// Settings of a session that data changes depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct DmlOptions {
+    /// CLIENT_FOUND_ROWS: rows matched count as affected.
+    pub found_rows: bool,
+    /// `foreign_key_checks`.
+    pub foreign_key_checks: bool,
+    /// `auto_increment_increment`.
+    pub auto_increment_increment: u64,
+    /// `auto_increment_offset`.
+    pub auto_increment_offset: u64,
+    /// What to do about locks that others hold.
+    pub lock_wait: LockWait,
+}
+
+impl Default for DmlOptions {
+    fn default() -> Self {
+        DmlOptions {
+            found_rows: false,
+            foreign_key_checks: true,
+            auto_increment_increment: 1,
+            auto_increment_offset: 1,
+            lock_wait: LockWait::default(),
+        }
+    }
+}
+
+/// What a data change runs in.
+pub struct DmlContext<'a> {
+    /// The statement.
+    pub env: &'a Arc<StatementEnv>,
+    /// Where queries inside the statement run.
+    pub runtime: &'a Arc<QueryRuntime>,
+    /// The transaction.
+    pub transaction: &'a mut Transaction,
+    /// The statement's parameters.
+    pub parameters: &'a [Value],
+    /// The session's settings.
+    pub options: DmlOptions,
+}
+
+impl DmlContext<'_> {
+    /// The lock of rows that are to be changed.
+    pub fn write_lock(&self) -> LockRequest {
+        LockRequest { mode: LockMode::Exclusive, wait: self.options.lock_wait }
+    }
+
+    /// Runs `body` so that either all of its changes stand or none.
+    pub fn atomically<T>(&mut self, body: impl FnOnce(&mut Self) -> StoreResult<T>) -> StoreResult<T> {
+        let savepoint = self.transaction.savepoint();
+        let result = body(self);
+        if result.is_err() && !self.transaction.is_aborted() {
+            self.transaction.rollback_to(savepoint);
+        }
+        result
+    }
+}
+
+/// What a data change did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DmlResult {
+    /// For the OK packet.
+    pub affected_rows: u64,
+    /// The first AUTO_INCREMENT value that was generated: the new LAST_INSERT_ID().
+    pub generated_id: Option<u64>,
+    /// The AUTO_INCREMENT value of the last row, generated or not: the OK packet's when nothing was generated.
+    pub explicit_id: Option<u64>,
+    /// `Records: 3  Duplicates: 0  Warnings: 0` and the like, without the count of warnings, which the caller appends
+    /// when the statement is over; empty for none.
+    pub info: String,
+    /// Rows of RETURNING.
+    pub returned: Vec<Vec<Value>>,
+}
+
+impl DmlResult {
+    /// The finished info text.
+    pub fn info_text(&self, warnings: u64) -> String {
+        if self.info.is_empty() { String::new() } else { format!("{}  Warnings: {warnings}", self.info) }
+    }
+
+    /// The id for the OK packet.
+    pub fn packet_id(&self) -> u64 {
+        self.generated_id.or(self.explicit_id).unwrap_or(0)
+    }
+}
+
+/// Turns a duplicate key into a warning or keeps it an error.
+pub(crate) fn ignorable(error: &StoreError) -> bool {
+    use squall_types::ErrorCode as Code;
+    match error {
+        StoreError::Duplicate(_) => true,
+        StoreError::Sql(error) => [
+            Code::CheckConstraintViolated,
+            Code::NoReferencedRow2,
+            Code::RowIsReferenced2,
+            Code::BadNull,
+            Code::ViewCheckFailed,
+        ]
+        .iter()
+        .any(|code| error.is(*code)),
+        StoreError::WouldBlock => false,
+    }
+}

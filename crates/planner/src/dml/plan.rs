@@ -1,0 +1,137 @@
+//! Bound data changes.
+//!
+//! Expressions read rows by the ordinals of the target's columns; where a statement has two rows in scope, the second
+//! one's columns follow the first one's.
+
+use super::target::Target;
+use crate::bind::BoundQuery;
+use squall_functions::expr::BoundExpr;
+
+/// A data change of any kind.
+#[derive(Clone, Debug)]
+pub enum DmlPlan {
+    /// INSERT and REPLACE.
+    Insert(Box<InsertPlan>),
+    /// UPDATE of one table without subqueries.
+    Update(Box<UpdatePlan>),
+    /// DELETE from one table without subqueries.
+    Delete(Box<DeletePlan>),
+    /// UPDATE or DELETE of several tables, or with subqueries: rows are found by a query.
+    ByQuery(Box<QueryChangePlan>),
+}
+
+/// A value to store.
+#[derive(Clone, Debug)]
+pub enum NewValue {
+    /// The word DEFAULT.
+    Default,
+    /// An expression.
+    Expr(BoundExpr),
+}
+
+/// `column = value`.
+#[derive(Clone, Debug)]
+pub struct ColumnAssignment {
+    /// Ordinal of the column.
+    pub column: usize,
+    /// Its new value.
+    pub value: NewValue,
+}
+
+/// What happens to a row whose key is there already.
+#[derive(Clone, Debug)]
+pub enum OnDuplicate {
+    /// Error 1062, or with IGNORE a warning.
+    Fail,
+    /// REPLACE: the rows in the way are deleted.
+    Replace,
+    /// ON DUPLICATE KEY UPDATE, over the row in the way and then the new row.
+    Update(Vec<ColumnAssignment>),
+}
+
+/// INSERT and REPLACE.
+#[derive(Clone, Debug)]
+pub struct InsertPlan {
+    /// The table.
+    pub target: Target,
+    /// Ordinals of the columns that values are given for, in their order.
+    pub columns: Vec<usize>,
+    /// The values.
+    pub source: InsertRows,
+    /// What happens to duplicates.
+    pub on_duplicate: OnDuplicate,
+    /// IGNORE.
+    pub ignore: bool,
+    /// RETURNING, over the row as it was stored.
+    pub returning: Vec<BoundExpr>,
+}
+
+/// Where the rows of an INSERT come from.
+#[derive(Clone, Debug)]
+pub enum InsertRows {
+    /// VALUES and SET; expressions read the row as far as it has been filled in.
+    Values(Vec<Vec<NewValue>>),
+    /// A query.
+    Query(Box<BoundQuery>),
+}
+
+/// UPDATE of one table.
+#[derive(Clone, Debug)]
+pub struct UpdatePlan {
+    /// The table.
+    pub target: Target,
+    /// The assignments, carried out from left to right.
+    pub assignments: Vec<ColumnAssignment>,
+    /// Which rows.
+    pub selection: Selection,
+    /// IGNORE.
+    pub ignore: bool,
+}
+
+/// DELETE from one table.
+#[derive(Clone, Debug)]
+pub struct DeletePlan {
+    /// The table.
+    pub target: Target,
+    /// Which rows.
+    pub selection: Selection,
+    /// IGNORE.
+    pub ignore: bool,
+    /// RETURNING, over the row as it was.
+    pub returning: Vec<BoundExpr>,
+}
+
+/// WHERE, ORDER BY and LIMIT over one table.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// WHERE.
+    pub condition: Option<BoundExpr>,
+    /// ORDER BY: sort keys and whether they descend.
+    pub order: Vec<(BoundExpr, bool)>,
+    /// LIMIT.
+    pub limit: Option<BoundExpr>,
+}
+
+/// A change of rows that a query finds.
+#[derive(Clone, Debug)]
+pub struct QueryChangePlan {
+    /// The query: for each table of `changes` the key of its row, then that table's new values.
+    pub query: Box<BoundQuery>,
+    /// What happens to each table's rows.
+    pub changes: Vec<TableChange>,
+    /// IGNORE.
+    pub ignore: bool,
+    /// Whether rows are deleted; otherwise they are updated.
+    pub delete: bool,
+}
+
+/// One table of a change by query.
+#[derive(Clone, Debug)]
+pub struct TableChange {
+    /// The table.
+    pub target: Target,
+    /// Which column of the query holds the row's key; NULL where an outer join found none.
+    pub key_column: usize,
+    /// New values: the table's column and the query's column that holds it (`None`: DEFAULT).
+    pub values: Vec<(usize, Option<usize>)>,
+}

@@ -1,0 +1,185 @@
+//! The table that a statement changes, and how values become its rows.
+
+use super::rules::{DefaultRule, TableRules};
+use crate::access::decode::from_utc;
+use crate::exec::env::StatementEnv;
+use squall_catalog::{ColumnDef, TableDef};
+use squall_functions::expr::{BoundExpr, ParameterisedRow};
+use squall_row_store::{Row, Table};
+use squall_types::temporal::TimeZone;
+use squall_types::{Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
+use std::sync::Arc;
+
+/// A table that a statement changes.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Its database.
+    pub database: Arc<str>,
+    /// What the statement calls it.
+    pub alias: Arc<str>,
+    /// The store's table.
+    pub table: Arc<Table>,
+    /// Its bound rules.
+    pub rules: Arc<TableRules>,
+}
+
+/// How the values of one statement are stored.
+#[derive(Clone, Copy)]
+pub struct RowMaker<'a> {
+    /// The table.
+    pub target: &'a Target,
+    /// The statement.
+    pub env: &'a StatementEnv,
+    /// Its parameters.
+    pub parameters: &'a [Value],
+    /// Whether bad values are errors: strict sql_mode without IGNORE.
+    pub strict: bool,
+    /// Whether NULL for a NOT NULL column becomes a warning: IGNORE, or several rows without strict mode.
+    pub null_becomes_zero: bool,
+}
+
+impl Target {
+    /// The definition.
+    pub fn def(&self) -> &Arc<TableDef> {
+        self.table.def()
+    }
+
+    /// A stored row as statements see it: TIMESTAMP in the session's time zone.
+    pub fn read_row(&self, row: &Row, zone: &TimeZone) -> SqlResult<Vec<Value>> {
+        let mut values = row.values(&self.table)?;
+        for ordinal in &self.rules.timestamps {
+            if let Some(Value::DateTime(moment)) = values.get_mut(*ordinal) {
+                *moment = from_utc(zone, *moment);
+            }
+        }
+        Ok(values)
+    }
+
+    /// A row as it is stored.
+    pub fn stored_row(&self, values: &[Value], zone: &TimeZone) -> Vec<Value> {
+        let mut stored = values.to_vec();
+        for ordinal in &self.rules.timestamps {
+            if let Some(Value::DateTime(moment)) = stored.get_mut(*ordinal)
+                && !moment.is_zero()
+            {
+                *moment = zone.to_utc(*moment).unwrap_or(*moment);
+            }
+        }
+        stored
+    }
+}
+
+impl RowMaker<'_> {
+    /// Evaluates an expression over a row.
+    pub fn eval(&self, expr: &BoundExpr, row: &[Value]) -> SqlResult<Value> {
+        let source = ParameterisedRow { row, parameters: self.parameters };
+        expr.eval(&source, &self.env.context)
+    }
+
+    /// A value as the column holds it.
+    pub fn convert(&self, column: &ColumnDef, value: Value, from: &SqlType, row_number: u64) -> SqlResult<Value> {
+        if value.is_null() {
+            return self.null(column);
+        }
+        super::super::dml::convert::to_column(self, column, value, from, row_number)
+    }
+
+    fn null(&self, column: &ColumnDef) -> SqlResult<Value> {
+        if column.nullable {
+            return Ok(Value::Null);
+        }
+        let error = SqlError::new(ErrorCode::BadNull, &[&column.name]);
+        if !self.null_becomes_zero {
+            return Err(error);
+        }
+        self.env.context.diagnostics.warn(error);
+        Ok(zero_value(&column.sql_type))
+    }
+
+    /// What a column gets when the statement says nothing of it.
+    pub fn default_value(&self, ordinal: usize, row: &[Value]) -> SqlResult<Value> {
+        let column = &self.target.def().columns[ordinal];
+        match &self.target.rules.defaults[ordinal] {
+            DefaultRule::Value(value) => Ok(value.clone()),
+            DefaultRule::Now => self.now_value(column),
+            DefaultRule::Expr(expr) => {
+                let value = self.eval(expr, row)?;
+                self.convert(column, value, &expr.sql_type(), 1)
+            }
+            DefaultRule::None if column.nullable => Ok(Value::Null),
+            DefaultRule::None if column.auto_increment || column.generated.is_some() => {
+                Ok(zero_value(&column.sql_type))
+            }
+            DefaultRule::None => {
+                let error = SqlError::new(ErrorCode::NoDefaultForField, &[&column.name]);
+                // An ENUM without a default has its first member.
+                if self.strict && !matches!(column.sql_type, SqlType::Enum { .. }) {
+                    return Err(error);
+                }
+                if !matches!(column.sql_type, SqlType::Enum { .. }) {
+                    self.env.context.diagnostics.warn(error);
+                }
+                Ok(zero_value(&column.sql_type))
+            }
+        }
+    }
+
+    /// CURRENT_TIMESTAMP as the column holds it.
+    pub fn now_value(&self, column: &ColumnDef) -> SqlResult<Value> {
+        let fsp = match column.sql_type {
+            SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => fsp,
+            _ => 0,
+        };
+        let unit = 10i64.pow(u32::from(6 - fsp.min(6)));
+        let micros = self.env.context.now_micros;
+        let now = self
+            .env
+            .time_zone
+            .from_unix_micros(micros - micros.rem_euclid(unit))
+            .ok_or_else(|| SqlError::internal("the time is out of range"))?;
+        Ok(match column.sql_type {
+            SqlType::Date => Value::Date(now.date()),
+            SqlType::Time { .. } => Value::Time(now.time()),
+            _ => Value::DateTime(now),
+        })
+    }
+
+    /// Computes the generated columns.
+    pub fn generate(&self, row: &mut [Value], row_number: u64) -> SqlResult<()> {
+        for (ordinal, expr) in &self.target.rules.generated {
+            let value = self.eval(expr, row)?;
+            let column = &self.target.def().columns[*ordinal];
+            row[*ordinal] = self.convert(column, value, &expr.sql_type(), row_number)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the CHECK constraints. Unknown passes.
+    pub fn check(&self, row: &[Value]) -> SqlResult<()> {
+        for (name, condition) in &self.target.rules.checks {
+            let source = ParameterisedRow { row, parameters: self.parameters };
+            if condition.eval_condition(&source, &self.env.context)? == Some(false) {
+                return Err(SqlError::new(ErrorCode::CheckConstraintViolated, &[name]));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a NOT NULL column holds for want of anything better.
+pub fn zero_value(sql_type: &SqlType) -> Value {
+    match sql_type {
+        SqlType::Null => Value::Null,
+        SqlType::Int { unsigned: false, .. } => Value::Int(0),
+        SqlType::Enum { .. } => Value::UInt(1),
+        SqlType::Int { .. } | SqlType::Bit { .. } | SqlType::Year | SqlType::Set { .. } => Value::UInt(0),
+        SqlType::Decimal { scale, .. } => Value::Decimal(Decimal::new(arrow::datatypes::i256::ZERO, *scale)),
+        SqlType::Float { .. } | SqlType::Double { .. } => Value::Double(0.0),
+        SqlType::Date => Value::Date(Date::ZERO),
+        SqlType::Time { .. } => Value::Time(Time::default()),
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => Value::DateTime(DateTime::ZERO),
+        SqlType::String { .. } if sql_type.is_binary_string() => Value::Bytes(Vec::new()),
+        SqlType::String { .. } => Value::String(String::new()),
+        SqlType::Json => Value::Json("null".to_string()),
+    }
+}

@@ -1,0 +1,223 @@
+//! Where query plans run: one memory pool, one folder for spilled data and one pool of threads for all statements.
+
+use super::env::StatementEnv;
+use super::join_rule::IndexLookupJoinRule;
+use crate::engine::{EngineOptions, physical_plan, session_state};
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use datafusion::execution::SessionState;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryPool, MemoryReservation};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use futures::StreamExt;
+use squall_functions::expr::sql_error_from;
+use squall_types::{SqlError, SqlResult};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// Batches that wait for a slow client before the query is held up.
+const BATCHES_AHEAD: usize = 2;
+/// How often a query that gives no batch is checked for KILL and time-outs.
+const KILL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
+/// Stack of the pool's threads: a plan is as deep as its statement is nested.
+const STACK_BYTES: usize = 8 << 20;
+
+/// How the runtime is set up.
+#[derive(Clone, Debug)]
+pub struct RuntimeOptions {
+    /// Memory of all queries together; operators spill before they go beyond it.
+    pub memory_bytes_max: usize,
+    /// Where operators spill to; emptied when the runtime is made.
+    pub spill_directory: PathBuf,
+    /// Bytes of spilled data at once.
+    pub spill_bytes_max: u64,
+    /// Threads of the query pool, and partitions that a big plan is split into.
+    pub threads: usize,
+}
+
+/// Plans and runs queries. One per database directory.
+pub struct QueryRuntime {
+    state: SessionState,
+    resources: Arc<RuntimeEnv>,
+    handle: tokio::runtime::Handle,
+    /// Taken by drop: a runtime may not be waited for where blocking is forbidden.
+    pool: Option<tokio::runtime::Runtime>,
+}
+
+impl std::fmt::Debug for QueryRuntime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QueryRuntime").finish_non_exhaustive()
+    }
+}
+
+impl Drop for QueryRuntime {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.take() {
+            pool.shutdown_background();
+        }
+    }
+}
+
+impl QueryRuntime {
+    /// Clears what an earlier process spilled and starts the query pool.
+    pub fn open(options: &RuntimeOptions) -> SqlResult<QueryRuntime> {
+        let failed = |error: std::io::Error| SqlError::internal(format_args!("temporary files: {error}"));
+        if options.spill_directory.exists() {
+            std::fs::remove_dir_all(&options.spill_directory).map_err(failed)?;
+        }
+        std::fs::create_dir_all(&options.spill_directory).map_err(failed)?;
+        let memory: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(options.memory_bytes_max));
+        let disk = DiskManagerBuilder::default()
+            .with_mode(DiskManagerMode::Directories(vec![options.spill_directory.clone()]))
+            .with_max_temp_directory_size(options.spill_bytes_max);
+        let resources = RuntimeEnvBuilder::new()
+            .with_memory_pool(memory)
+            .with_disk_manager_builder(disk)
+            .build_arc()
+            .map_err(sql_error_from)?;
+        let pool = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(options.threads.max(1))
+            .thread_name("query")
+            .thread_stack_size(STACK_BYTES)
+            .enable_time()
+            .build()
+            .map_err(failed)?;
+        let mut state = session_state(&EngineOptions {
+            target_partitions: options.threads.max(1),
+            runtime: resources.clone(),
+            physical_rules: vec![Arc::new(IndexLookupJoinRule)],
+        });
+        // One sort may not keep a large part of the pool to itself while many statements run.
+        state.config_mut().options_mut().execution.sort_spill_reservation_bytes =
+            (options.memory_bytes_max / 64).clamp(64 << 10, 10 << 20);
+        Ok(QueryRuntime { state, resources, handle: pool.handle().clone(), pool: Some(pool) })
+    }
+
+    /// The query pool, for whatever may not run on a connection's thread.
+    pub fn pool(&self) -> &tokio::runtime::Handle {
+        &self.handle
+    }
+
+    /// A share of the memory pool for something that cannot spill; growing it beyond the pool is an error.
+    pub fn reserve(&self, what: &str) -> MemoryReservation {
+        MemoryConsumer::new(what).register(&self.resources.memory_pool)
+    }
+
+    /// DataFusion's session with a statement's surroundings, which scans find in it.
+    pub fn state_for(&self, env: &Arc<StatementEnv>) -> SessionState {
+        let mut state = self.state.clone();
+        state.config_mut().set_extension(env.clone());
+        state
+    }
+
+    /// Optimises a logical plan and makes it executable.
+    pub async fn plan(&self, env: &Arc<StatementEnv>, logical: &LogicalPlan) -> SqlResult<Arc<dyn ExecutionPlan>> {
+        physical_plan(logical, &self.state_for(env)).await
+    }
+
+    /// [`QueryRuntime::plan`] on the query pool: planning takes up to milliseconds, and deep plans need its stack.
+    pub async fn plan_on_pool(
+        self: &Arc<Self>,
+        env: &Arc<StatementEnv>,
+        logical: LogicalPlan,
+    ) -> SqlResult<Arc<dyn ExecutionPlan>> {
+        let (runtime, env) = (self.clone(), env.clone());
+        let task = self.pool().spawn(async move { runtime.plan(&env, &logical).await });
+        match task.await {
+            Ok(plan) => plan,
+            Err(error) => Err(SqlError::internal(format_args!("planning failed: {error}"))),
+        }
+    }
+
+    /// Plans and runs a logical plan, all on the query pool.
+    pub async fn query(self: &Arc<Self>, env: &Arc<StatementEnv>, logical: LogicalPlan) -> SqlResult<QueryStream> {
+        let plan = self.plan_on_pool(env, logical).await?;
+        Ok(self.run(env, plan))
+    }
+
+    /// Runs a physical plan on the query pool; batches come back through the stream.
+    pub fn run(&self, env: &Arc<StatementEnv>, plan: Arc<dyn ExecutionPlan>) -> QueryStream {
+        let (sender, receiver) = mpsc::channel(BATCHES_AHEAD);
+        let schema = plan.schema();
+        let task_context = self.state_for(env).task_ctx();
+        let kill = env.context.kill.clone();
+        let task = self.pool().spawn(async move {
+            let mut stream = match execute_stream(plan, task_context) {
+                Ok(stream) => stream,
+                Err(error) => {
+                    // The receiver may be gone: then nobody waits for the error.
+                    let _ = sender.send(Err(sql_error_from(error))).await;
+                    return;
+                }
+            };
+            loop {
+                let next = tokio::time::timeout(KILL_CHECK_INTERVAL, stream.next()).await;
+                let item = match (kill.check(), next) {
+                    (Err(error), _) => Err(error),
+                    (Ok(()), Err(_elapsed)) => continue,
+                    (Ok(()), Ok(None)) => return,
+                    (Ok(()), Ok(Some(batch))) => batch.map_err(sql_error_from),
+                };
+                let failed = item.is_err();
+                if sender.send(item).await.is_err() || failed {
+                    return;
+                }
+            }
+        });
+        QueryStream { schema, receiver, task: Some(task) }
+    }
+}
+
+/// Batches of a running query. Dropping it stops the query.
+#[derive(Debug)]
+pub struct QueryStream {
+    schema: SchemaRef,
+    receiver: mpsc::Receiver<SqlResult<RecordBatch>>,
+    task: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl QueryStream {
+    /// Columns of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The next batch; `None` at the end.
+    pub async fn next(&mut self) -> Option<SqlResult<RecordBatch>> {
+        if let Some(item) = self.receiver.recv().await {
+            return Some(item);
+        }
+        match self.task.take()?.await {
+            Ok(()) => None,
+            // A panic ends the statement and nothing else.
+            Err(error) => Some(Err(SqlError::internal(format_args!("query execution failed: {error}")))),
+        }
+    }
+
+    /// Waits for the next batch on a thread that may block: for callers that are not asynchronous.
+    pub fn next_blocking(&mut self) -> Option<SqlResult<RecordBatch>> {
+        futures::executor::block_on(self.next())
+    }
+
+    /// Stops the query and waits until its task has left its transaction.
+    pub async fn stop(mut self) {
+        self.receiver.close();
+        if let Some(task) = self.task.take() {
+            task.abort();
+            // A cancelled task reports that it was; there is nothing left to do either way.
+            let _ = task.await;
+        }
+    }
+}
+
+impl Drop for QueryStream {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.abort();
+        }
+    }
+}
