@@ -315,6 +315,15 @@ impl Table {
         Ok(KeyRange { start, end })
     }
 
+    /// The encoding of one part of an index's keys, for callers that put ranges together by themselves.
+    pub fn encode_part(&self, index: IndexId, part: usize, value: &Value) -> SqlResult<Vec<u8>> {
+        let codec = self.index_codec(index)?;
+        let part = codec.parts.get(part).ok_or_else(|| SqlError::internal("a key part that the index lacks"))?;
+        let mut bytes = Vec::with_capacity(16);
+        part.encode(value, &mut bytes)?;
+        Ok(bytes)
+    }
+
     /// The key of the row with these values of the primary key's columns, in the key's order.
     pub fn row_key(&self, key_values: &[Value]) -> SqlResult<RowKeyBuf> {
         let codec = self.index_codec(IndexId(0))?;

@@ -6,6 +6,9 @@ use squall_row_store::{KeyRange, Table, ValueRange};
 use squall_types::{CollationId, SqlResult, SqlType, Value};
 use std::ops::Bound;
 
+/// What ends the encoding of a text; it sorts below whatever may follow in a longer text.
+const TERMINATOR_BYTES: usize = 2;
+
 /// One index of a table, with what encoding its keys needs.
 pub struct IndexKey<'a> {
     table: &'a Table,
@@ -87,8 +90,7 @@ impl KeyParts for IndexKey<'_> {
     fn encode_text_prefix(&self, part: usize, prefix: &str) -> Option<EncodedRange> {
         let SqlType::String { collation, .. } = &self.def().columns[self.columns[part]].sql_type else { return None };
         let low = self.encode(part, &Value::String(prefix.to_string()))?;
-        // A key ends in a terminator that sorts below everything that may follow in a longer text.
-        let low_prefix = low[..low.len().checked_sub(1)?].to_vec();
+        let low_prefix = low[..low.len().checked_sub(TERMINATOR_BYTES)?].to_vec();
         if matches!(*collation, CollationId::UTF8MB4_BIN | CollationId::BINARY) {
             return Some(EncodedRange { high: after_prefix(&low_prefix), low: low_prefix });
         }
