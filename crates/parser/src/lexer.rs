@@ -249,10 +249,11 @@ impl<'a> Lexer<'a> {
         self.state = State::AfterName;
         let keyword = Keyword::find(&self.sql[start..self.position]);
         // A dot makes any word a name.
-        if keyword != Keyword::None && self.byte(self.position) == b'.' && keyword.is_reserved() {
-            if NAME_BYTES[self.byte(self.position + 1) as usize] {
-                return self.token(TokenKind::Word, start);
-            }
+        if keyword.is_reserved()
+            && self.byte(self.position) == b'.'
+            && NAME_BYTES[self.byte(self.position + 1) as usize]
+        {
+            return self.token(TokenKind::Word, start);
         }
         if matches!(keyword, Keyword::Select | Keyword::Insert | Keyword::Replace | Keyword::Update | Keyword::Delete) {
             self.state = State::Hints;

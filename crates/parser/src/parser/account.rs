@@ -67,7 +67,7 @@ impl Parser<'_> {
         if self.accept_kind(TokenKind::At) {
             host = Some(match self.kind() {
                 TokenKind::String => self.string()?,
-                TokenKind::AtName if self.current.end > self.current.start => {
+                TokenKind::AtName => {
                     let token = self.advance();
                     super::name::lossy(self.text(token))
                 }

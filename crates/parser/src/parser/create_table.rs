@@ -114,7 +114,7 @@ impl Parser<'_> {
 
     /// `USING BTREE`, `TYPE BTREE`, or nothing.
     fn index_type(&mut self, options: &mut IndexOptions) -> Result<bool> {
-        if !self.accept(K::Using) && !(self.at(K::Type) && self.accept(K::Type)) {
+        if !self.accept(K::Using) && !self.accept(K::Type) {
             return Ok(false);
         }
         options.algorithm = Some(self.ident()?);

@@ -300,14 +300,18 @@ impl Parser<'_> {
         self.advance();
         // `IN ((SELECT …))`: a query in more parentheses than it needs.
         let nested = self.at_kind(TokenKind::LeftParen);
-        let mut list = self.expr_list()?;
-        self.expect_kind(TokenKind::RightParen)?;
-        if nested && list.len() == 1 {
-            match list.pop() {
-                Some(Expr::Subquery(query)) => return Ok(Expr::InSubquery { operand, query, negated }),
-                other => list.extend(other),
+        let mut list = vec![match self.expr()? {
+            Expr::Subquery(query) if nested && !self.at_kind(TokenKind::Comma) => {
+                let query = if self.at_query_tail() { Box::new(self.query_after(*query)?) } else { query };
+                self.expect_kind(TokenKind::RightParen)?;
+                return Ok(Expr::InSubquery { operand, query, negated });
             }
+            first => first,
+        }];
+        while self.accept_kind(TokenKind::Comma) {
+            list.push(self.expr()?);
         }
+        self.expect_kind(TokenKind::RightParen)?;
         Ok(Expr::InList { operand, list, negated })
     }
 }

@@ -29,10 +29,10 @@ impl Parser<'_> {
     fn word_primary(&mut self) -> Result<Expr> {
         let keyword = self.current.keyword;
         if keyword == K::None {
-            if self.text(self.current).first() == Some(&b'_') {
-                if let Some(literal) = self.introduced_literal()? {
-                    return Ok(Expr::Literal(literal));
-                }
+            if self.text(self.current).first() == Some(&b'_')
+                && let Some(literal) = self.introduced_literal()?
+            {
+                return Ok(Expr::Literal(literal));
             }
             return self.name_or_call();
         }

@@ -52,16 +52,9 @@ impl Parser<'_> {
     }
 
     /// Whether a query can begin here.
-    pub(super) fn at_query(&mut self) -> bool {
-        match self.keyword() {
-            K::Select | K::With | K::Table => true,
-            K::Values => self.peek_is(1, K::Row),
-            _ => {
-                // Any number of parentheses may stand in front; the deepest decides, and only queries
-                // begin with one where this is asked.
-                self.at_kind(TokenKind::LeftParen)
-            }
-        }
+    pub(super) fn at_query(&self) -> bool {
+        // Where this is asked, only a query begins with a parenthesis.
+        self.at_any(&[K::Select, K::With, K::Table, K::Values]) || self.at_kind(TokenKind::LeftParen)
     }
 
     /// Whether what may stand behind a query in parentheses is here.
@@ -131,8 +124,9 @@ impl Parser<'_> {
             }
             K::Values => {
                 self.advance();
+                // MariaDB leaves ROW out.
                 let rows = self.comma_list(|parser| {
-                    parser.expect(K::Row)?;
+                    parser.accept(K::Row);
                     parser.row_values()
                 })?;
                 Ok((QueryBody::Values(rows), None))
@@ -323,6 +317,9 @@ impl Parser<'_> {
 
     /// `LIMIT …` or nothing.
     pub(super) fn limit(&mut self) -> Result<Option<Limit>> {
+        if self.at(K::Offset) || self.at(K::Fetch) {
+            return self.fetch_first();
+        }
         if !self.accept(K::Limit) {
             return Ok(None);
         }
@@ -335,6 +332,26 @@ impl Parser<'_> {
             (first, None)
         };
         Ok(Some(Limit { count: Some(count), offset }))
+    }
+
+    /// MariaDB's `[OFFSET n ROWS] [FETCH FIRST n ROWS ONLY]`.
+    fn fetch_first(&mut self) -> Result<Option<Limit>> {
+        let (mut count, mut offset) = (None, None);
+        if self.accept(K::Offset) {
+            offset = Some(self.limit_value()?);
+            self.expect_any(&[K::Row, K::Rows])?;
+        }
+        if self.accept(K::Fetch) {
+            self.expect_any(&[K::First, K::Next])?;
+            count = Some(if self.at_any(&[K::Row, K::Rows]) {
+                Expr::Literal(Literal::Integer("1".into()))
+            } else {
+                self.limit_value()?
+            });
+            self.expect_any(&[K::Row, K::Rows])?;
+            self.expect(K::Only)?;
+        }
+        Ok(Some(Limit { count, offset }))
     }
 
     /// `LIMIT count` of UPDATE and DELETE, which have no offset.

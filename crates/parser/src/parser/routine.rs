@@ -43,12 +43,11 @@ impl Parser<'_> {
         if !self.at_kind(TokenKind::RightParen) {
             parameters = self.comma_list(|parser| {
                 let mode = match parser.current.keyword {
-                    K::In if modes => ParameterMode::In,
                     K::Out if modes => ParameterMode::Out,
                     K::Inout if modes => ParameterMode::InOut,
                     _ => ParameterMode::In,
                 };
-                if modes && parser.at_any(&[K::In, K::Out, K::Inout]) {
+                if parser.at(K::In) || modes && parser.at_any(&[K::Out, K::Inout]) {
                     parser.advance();
                 }
                 let name = parser.ident()?;
@@ -228,11 +227,10 @@ impl Parser<'_> {
             }
             K::Fetch => {
                 self.advance();
-                let from = self.accept(K::Next);
-                if self.accept(K::From) || from {
-                    if from {
-                        self.expect(K::From)?;
-                    }
+                if self.accept(K::Next) {
+                    self.expect(K::From)?;
+                } else {
+                    self.accept(K::From);
                 }
                 let cursor = self.ident()?;
                 self.expect(K::Into)?;

@@ -3,6 +3,9 @@
 use super::variable::scope_of;
 use super::*;
 
+/// A log, a position in it, and how many events.
+type EventsRange = (Option<Box<str>>, Option<u64>, Option<Limit>);
+
 impl Parser<'_> {
     /// SHOW, behind the word.
     pub(super) fn show(&mut self) -> Result<Statement> {
@@ -48,20 +51,20 @@ impl Parser<'_> {
             K::Processlist => Show::ProcessList { full: false },
             K::Table => {
                 self.expect(K::Status)?;
-                let schema = self.from_schema()?;
+                let schema = self.source_schema()?;
                 Show::TableStatus { schema, filter: self.show_filter()? }
             }
             K::Open => {
                 self.expect(K::Tables)?;
-                let schema = self.from_schema()?;
+                let schema = self.source_schema()?;
                 Show::OpenTables { schema, filter: self.show_filter()? }
             }
             K::Triggers => {
-                let schema = self.from_schema()?;
+                let schema = self.source_schema()?;
                 Show::Triggers { schema, filter: self.show_filter()? }
             }
             K::Events => {
-                let schema = self.from_schema()?;
+                let schema = self.source_schema()?;
                 Show::Events { schema, filter: self.show_filter()? }
             }
             K::Character | K::Char => {
@@ -200,33 +203,33 @@ impl Parser<'_> {
     }
 
     fn show_tables(&mut self, extended: bool, full: bool) -> Result<Show> {
-        let schema = self.from_schema()?;
+        let schema = self.source_schema()?;
         Ok(Show::Tables { extended, full, schema, filter: self.show_filter()? })
     }
 
     fn show_columns(&mut self, extended: bool, full: bool) -> Result<Show> {
-        let table = self.from_table()?;
+        let table = self.source_table()?;
         Ok(Show::Columns { extended, full, table, filter: self.show_filter()? })
     }
 
     fn show_indexes(&mut self, extended: bool) -> Result<Show> {
-        let table = self.from_table()?;
+        let table = self.source_table()?;
         let filter = if self.accept(K::Where) { Some(ShowFilter::Where(self.expr()?)) } else { None };
         Ok(Show::Indexes { extended, table, filter })
     }
 
     /// `FROM table [FROM schema]`.
-    fn from_table(&mut self) -> Result<ObjectName> {
+    fn source_table(&mut self) -> Result<ObjectName> {
         self.expect_any(&[K::From, K::In])?;
         let mut table = self.object_name()?;
-        if let Some(schema) = self.from_schema()? {
+        if let Some(schema) = self.source_schema()? {
             table.schema = Some(schema);
         }
         Ok(table)
     }
 
     /// `FROM schema` or nothing.
-    fn from_schema(&mut self) -> Result<Option<Ident>> {
+    fn source_schema(&mut self) -> Result<Option<Ident>> {
         if self.accept(K::From) || self.accept(K::In) { self.ident().map(Some) } else { Ok(None) }
     }
 
@@ -312,7 +315,7 @@ impl Parser<'_> {
     }
 
     /// `[IN 'log'] [FROM position] [LIMIT …]`.
-    fn events_range(&mut self) -> Result<(Option<Box<str>>, Option<u64>, Option<Limit>)> {
+    fn events_range(&mut self) -> Result<EventsRange> {
         let log = if self.accept(K::In) { Some(self.string()?) } else { None };
         let position = if self.accept(K::From) { Some(self.unsigned()?) } else { None };
         Ok((log, position, self.limit()?))

@@ -4,7 +4,7 @@ use super::*;
 
 /// What parentheses in a FROM clause turned out to hold.
 enum Paren {
-    Query(Query),
+    Query(Box<Query>),
     Tables(TableReference),
 }
 
@@ -92,7 +92,7 @@ impl Parser<'_> {
         match self.kind() {
             TokenKind::LeftParen => match self.nested(Self::table_paren)? {
                 Paren::Tables(tables) => Ok(tables),
-                Paren::Query(query) => self.derived(false, query),
+                Paren::Query(query) => self.derived(false, *query),
             },
             TokenKind::LeftBrace => {
                 self.advance();
@@ -120,19 +120,19 @@ impl Parser<'_> {
 
     /// `( … )`: a query or table references.
     fn table_paren(&mut self) -> Result<Paren> {
-        if self.query_follows_paren() {
-            return self.subquery().map(Paren::Query);
+        if self.query_follows_paren() || self.peek_is(1, K::Values) {
+            return Ok(Paren::Query(Box::new(self.subquery()?)));
         }
         self.advance();
         let first = if self.at_kind(TokenKind::LeftParen) {
             match self.nested(Self::table_paren)? {
                 Paren::Query(query) if self.at_query_tail() => {
-                    let query = self.query_after(query)?;
+                    let query = Box::new(self.query_after(*query)?);
                     self.expect_kind(TokenKind::RightParen)?;
                     return Ok(Paren::Query(query));
                 }
                 Paren::Query(query) if self.accept_kind(TokenKind::RightParen) => return Ok(Paren::Query(query)),
-                Paren::Query(query) => self.derived(false, query)?,
+                Paren::Query(query) => self.derived(false, *query)?,
                 Paren::Tables(tables) => tables,
             }
         } else {

@@ -128,14 +128,10 @@ impl Parser<'_> {
             }
         }
         let variable = self.system_variable_name(scope)?;
-        if scope.is_none() {
-            if let Some(table) = &variable.prefix {
-                if table.is("NEW") || table.is("OLD") {
-                    let column = ColumnName { schema: None, table: variable.prefix, column: variable.name };
-                    self.assign()?;
-                    return Ok(SetItem::NewColumn { column, value: self.set_expr()? });
-                }
-            }
+        if scope.is_none() && variable.prefix.as_ref().is_some_and(|table| table.is("NEW") || table.is("OLD")) {
+            let column = ColumnName { schema: None, table: variable.prefix, column: variable.name };
+            self.assign()?;
+            return Ok(SetItem::NewColumn { column, value: self.set_expr()? });
         }
         self.set_value(variable)
     }

@@ -1,0 +1,4 @@
+//! The parser from outside: what it reads, what it refuses, and what it must survive.
+
+mod errors;
+mod limits;
