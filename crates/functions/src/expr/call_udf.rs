@@ -1,0 +1,233 @@
+//! A bound call as a DataFusion scalar function.
+
+use super::{Call, ExecutionSlot, datafusion_error};
+use crate::arrow_map::{ValueArrayBuilder, expr_type_of, field_ref, scalar_to_value, value_at, value_to_scalar};
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::Result;
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, TypeSignature,
+    Volatility as DataFusionVolatility,
+};
+use squall_registry::{StatementContext, Volatility};
+use squall_types::{SqlResult, SqlType, Value};
+use std::fmt::{self, Debug, Formatter};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// Rows between two looks at whether the statement was killed.
+const ROWS_PER_KILL_CHECK: usize = 4096;
+
+/// A call with the slot that its statement comes from.
+pub struct CallUdf {
+    call: Arc<Call>,
+    slot: Arc<ExecutionSlot>,
+    arg_types: Vec<SqlType>,
+    return_field: FieldRef,
+    signature: Signature,
+}
+
+impl CallUdf {
+    /// Wraps a call.
+    pub fn new(call: Arc<Call>, slot: Arc<ExecutionSlot>) -> Self {
+        let volatility = match call.volatility {
+            Volatility::Volatile => DataFusionVolatility::Volatile,
+            // DataFusion folds stable calls when it plans, which is right for one run only.
+            Volatility::Stable if slot.is_reusable() => DataFusionVolatility::Volatile,
+            Volatility::Stable => DataFusionVolatility::Stable,
+            Volatility::Immutable => DataFusionVolatility::Immutable,
+        };
+        let signature = match call.args.len() {
+            0 => Signature::new(TypeSignature::Nullary, volatility),
+            count => Signature::any(count, volatility),
+        };
+        let arg_types = call.args.iter().map(super::BoundExpr::sql_type).collect();
+        let return_field = field_ref(&call.name, &call.ty);
+        Self { call, slot, arg_types, return_field, signature }
+    }
+
+    /// The call.
+    pub fn call(&self) -> &Arc<Call> {
+        &self.call
+    }
+
+    fn run(&self, args: &[ColumnarValue], row_count: usize) -> SqlResult<ColumnarValue> {
+        let context = self.slot.context();
+        let return_type = &self.call.ty.sql_type;
+        let constant = args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        if constant && self.call.volatility != Volatility::Volatile {
+            let values = self.scalar_values(args)?;
+            let value = self.call.kernel.eval(&values, &context)?;
+            return Ok(ColumnarValue::Scalar(value_to_scalar(&value, return_type)?));
+        }
+        if !constant && let Some(array) = self.run_vectorised(args, row_count, &context) {
+            // A vectorised form that fails leaves it to the row-wise one to say which row failed and how.
+            if let Ok(array) = array {
+                return Ok(ColumnarValue::Array(array));
+            }
+        }
+        self.run_row_wise(args, row_count, &context).map(ColumnarValue::Array)
+    }
+
+    fn run_vectorised(
+        &self,
+        args: &[ColumnarValue],
+        row_count: usize,
+        context: &StatementContext,
+    ) -> Option<SqlResult<ArrayRef>> {
+        if !self.call.kernel.has_eval_arrays() {
+            return None;
+        }
+        let arrays = args.iter().map(|arg| arg.to_array(row_count)).collect::<Result<Vec<_>>>().ok()?;
+        self.call.kernel.eval_arrays(&arrays, context)
+    }
+
+    fn run_row_wise(
+        &self,
+        args: &[ColumnarValue],
+        row_count: usize,
+        context: &StatementContext,
+    ) -> SqlResult<ArrayRef> {
+        let mut builder = ValueArrayBuilder::new(&self.call.ty.sql_type, row_count);
+        let mut values = self.scalar_values(args)?;
+        for row in 0..row_count {
+            if row % ROWS_PER_KILL_CHECK == 0 {
+                context.kill.check()?;
+            }
+            for (position, arg) in args.iter().enumerate() {
+                if let ColumnarValue::Array(array) = arg {
+                    values[position] = value_at(array, row, &self.arg_types[position])?;
+                }
+            }
+            builder.append(&self.call.kernel.eval(&values, context)?)?;
+        }
+        Ok(builder.finish())
+    }
+
+    /// The values of scalar arguments, with NULL in the places of arrays.
+    fn scalar_values(&self, args: &[ColumnarValue]) -> SqlResult<Vec<Value>> {
+        args.iter()
+            .zip(&self.arg_types)
+            .map(|(arg, sql_type)| match arg {
+                ColumnarValue::Scalar(scalar) => scalar_to_value(scalar, sql_type),
+                ColumnarValue::Array(_) => Ok(Value::Null),
+            })
+            .collect()
+    }
+}
+
+impl ScalarUDFImpl for CallUdf {
+    fn name(&self) -> &str {
+        &self.call.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        Ok(self.return_field.data_type().clone())
+    }
+
+    fn return_field_from_args(&self, _args: ReturnFieldArgs) -> Result<FieldRef> {
+        Ok(self.return_field.clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if args.args.len() != self.arg_types.len() {
+            return datafusion::common::internal_err!("{} called with {} arguments", self.name(), args.args.len());
+        }
+        self.run(&args.args, args.number_rows).map_err(|error| datafusion_error(self.call.explain(error)))
+    }
+}
+
+impl Debug for CallUdf {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallUdf").field("name", &self.call.name).field("kernel", &self.call.kernel).finish()
+    }
+}
+
+/// Equal when they do the same with equal arguments; the arguments themselves are compared by DataFusion.
+impl PartialEq for CallUdf {
+    fn eq(&self, other: &Self) -> bool {
+        self.call.fingerprint == other.call.fingerprint
+            && self.call.ty == other.call.ty
+            && self.call.volatility == other.call.volatility
+            && self.arg_types == other.arg_types
+    }
+}
+
+impl Eq for CallUdf {}
+
+impl Hash for CallUdf {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.call.fingerprint.hash(state);
+        self.call.ty.hash(state);
+    }
+}
+
+/// A reader of one of the statement's parameters.
+pub struct ParameterUdf {
+    index: u32,
+    name: String,
+    field: FieldRef,
+    sql_type: SqlType,
+    slot: Arc<ExecutionSlot>,
+    signature: Signature,
+}
+
+impl ParameterUdf {
+    /// The parameter with this number, from 0.
+    pub fn new(index: u32, field: FieldRef, slot: Arc<ExecutionSlot>) -> Self {
+        let sql_type = expr_type_of(&field).sql_type;
+        // Volatile, so that nobody folds the value of one run into the plan of all.
+        let signature = Signature::new(TypeSignature::Nullary, DataFusionVolatility::Volatile);
+        Self { index, name: format!("${}", u64::from(index) + 1), field, sql_type, slot, signature }
+    }
+}
+
+impl ScalarUDFImpl for ParameterUdf {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        Ok(self.field.data_type().clone())
+    }
+
+    fn return_field_from_args(&self, _args: ReturnFieldArgs) -> Result<FieldRef> {
+        Ok(self.field.clone())
+    }
+
+    fn invoke_with_args(&self, _args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let parameters = self.slot.parameters();
+        let Some(value) = parameters.get(self.index as usize) else {
+            return datafusion::common::exec_err!("parameter {} was not given", self.name);
+        };
+        Ok(ColumnarValue::Scalar(value_to_scalar(value, &self.sql_type).map_err(datafusion_error)?))
+    }
+}
+
+impl Debug for ParameterUdf {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParameterUdf").field("index", &self.index).field("sql_type", &self.sql_type).finish()
+    }
+}
+
+impl PartialEq for ParameterUdf {
+    fn eq(&self, other: &Self) -> bool {
+        self.index == other.index && self.sql_type == other.sql_type
+    }
+}
+
+impl Eq for ParameterUdf {}
+
+impl Hash for ParameterUdf {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.index.hash(state);
+    }
+}

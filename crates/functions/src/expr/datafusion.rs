@@ -1,0 +1,175 @@
+//! Bound expressions as DataFusion expressions.
+//!
+//! A condition is a Boolean to DataFusion and 0, 1 or NULL to MySQL. [`BoundExpr::to_predicate`] gives the one,
+//! [`BoundExpr::to_value`] the other; a conversion stands only where a condition is used as a number or the reverse.
+
+use super::call_udf::{CallUdf, ParameterUdf};
+use super::{BoundExpr, CompareOp, ExecutionSlot, datafusion_error};
+use crate::arrow_map::{arrow_type, field_ref, value_to_scalar};
+use arrow::datatypes::DataType;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, Result, ScalarValue};
+use datafusion::logical_expr::expr::{Case, InList, Placeholder, ScalarFunction};
+use datafusion::logical_expr::{BinaryExpr, Cast, Expr, Operator, ScalarUDF};
+use squall_registry::Volatility;
+use squall_types::{SqlType, Value};
+use std::sync::Arc;
+
+impl BoundExpr {
+    /// The expression as a value of its type's Arrow type.
+    pub fn to_datafusion(&self, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
+        self.to_value(slot)
+    }
+
+    /// The expression as a value of its type's Arrow type.
+    pub fn to_value(&self, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
+        if self.is_condition() {
+            return Ok(Expr::Cast(Cast::new(Box::new(self.to_predicate(slot)?), DataType::Int64)));
+        }
+        Ok(match self {
+            BoundExpr::Literal(value, ty) => {
+                Expr::Literal(value_to_scalar(value, &ty.sql_type).map_err(datafusion_error)?, None)
+            }
+            BoundExpr::Column(column) => Expr::Column(Column::new(column.relation.clone(), column.name.to_string())),
+            BoundExpr::Parameter { index, ty } => {
+                let id = format!("${}", u64::from(*index) + 1);
+                Expr::Placeholder(Placeholder::new_with_field(id.clone(), Some(field_ref(&id, ty))))
+            }
+            BoundExpr::Call(call) => {
+                let args = call.args.iter().map(|arg| arg.to_value(slot)).collect::<Result<Vec<_>>>()?;
+                let udf = ScalarUDF::new_from_impl(CallUdf::new(call.clone(), slot.clone()));
+                Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(udf), args))
+            }
+            BoundExpr::Case(case) => {
+                let when_then_expr = case
+                    .branches
+                    .iter()
+                    .map(|(when, then)| Ok((Box::new(when.to_predicate(slot)?), Box::new(then.to_value(slot)?))))
+                    .collect::<Result<Vec<_>>>()?;
+                let otherwise = match &case.otherwise {
+                    Some(otherwise) => otherwise.to_value(slot)?,
+                    None => Expr::Literal(ScalarValue::try_from(&arrow_type(&case.ty.sql_type))?, None),
+                };
+                Expr::Case(Case::new(None, when_then_expr, Some(Box::new(otherwise))))
+            }
+            BoundExpr::Coalesce { values, .. } => self.coalesce(values, slot)?,
+            BoundExpr::Opaque { expr, .. } => expr.as_ref().clone(),
+            _ => return datafusion::common::internal_err!("a condition as a value: {self}"),
+        })
+    }
+
+    /// The expression as a DataFusion Boolean.
+    pub fn to_predicate(&self, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
+        Ok(match self {
+            BoundExpr::Literal(Value::Null, _) => Expr::Literal(ScalarValue::Boolean(None), None),
+            BoundExpr::Literal(value @ (Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_)), _) => {
+                Expr::Literal(ScalarValue::Boolean(super::truth_of(value).map_err(datafusion_error)?), None)
+            }
+            BoundExpr::And(list) => balanced(list, Operator::And, slot)?,
+            BoundExpr::Or(list) => balanced(list, Operator::Or, slot)?,
+            BoundExpr::Not(operand) => Expr::Not(Box::new(operand.to_predicate(slot)?)),
+            // `!=` on Booleans is NULL when either is.
+            BoundExpr::Xor(left, right) => {
+                binary(left.to_predicate(slot)?, Operator::NotEq, right.to_predicate(slot)?)
+            }
+            BoundExpr::IsNull { operand, negated } => {
+                let operand = Box::new(operand.to_either(slot)?);
+                if *negated { Expr::IsNotNull(operand) } else { Expr::IsNull(operand) }
+            }
+            BoundExpr::IsTruth { operand, truth, negated } => {
+                let operand = Box::new(operand.to_predicate(slot)?);
+                match (truth, negated) {
+                    (true, false) => Expr::IsTrue(operand),
+                    (true, true) => Expr::IsNotTrue(operand),
+                    (false, false) => Expr::IsFalse(operand),
+                    (false, true) => Expr::IsNotFalse(operand),
+                }
+            }
+            BoundExpr::Compare { op, left, right } => {
+                let op = match op {
+                    CompareOp::Equal => Operator::Eq,
+                    CompareOp::NullSafeEqual => Operator::IsNotDistinctFrom,
+                    CompareOp::NotEqual => Operator::NotEq,
+                    CompareOp::Less => Operator::Lt,
+                    CompareOp::LessOrEqual => Operator::LtEq,
+                    CompareOp::Greater => Operator::Gt,
+                    CompareOp::GreaterOrEqual => Operator::GtEq,
+                };
+                binary(left.to_value(slot)?, op, right.to_value(slot)?)
+            }
+            BoundExpr::InList { operand, list, negated } => {
+                let list = list.iter().map(|item| item.to_value(slot)).collect::<Result<Vec<_>>>()?;
+                Expr::InList(InList::new(Box::new(operand.to_value(slot)?), list, *negated))
+            }
+            BoundExpr::Opaque { expr, predicate: true, .. } => expr.as_ref().clone(),
+            // Everything else is a number or a date: true when it is not zero.
+            _ => {
+                let sql_type = self.sql_type();
+                if sql_type == SqlType::Null {
+                    return Ok(Expr::Literal(ScalarValue::Boolean(None), None));
+                }
+                let zero = ScalarValue::new_zero(&arrow_type(&sql_type))?;
+                binary(self.to_value(slot)?, Operator::NotEq, Expr::Literal(zero, None))
+            }
+        })
+    }
+
+    /// A predicate where the node is a condition, else a value: for IS NULL, which takes either.
+    fn to_either(&self, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
+        if self.is_condition() { self.to_predicate(slot) } else { self.to_value(slot) }
+    }
+
+    /// COALESCE as CASE, which looks at later values only where earlier ones are NULL, and at each value twice: values
+    /// that must be looked at once are given names by the planner's projections beforehand or are last here.
+    fn coalesce(&self, values: &[BoundExpr], slot: &Arc<ExecutionSlot>) -> Result<Expr> {
+        let Some((last, firsts)) = values.split_last() else {
+            return Ok(Expr::Literal(ScalarValue::Null, None));
+        };
+        if firsts.iter().any(|value| value.volatility() == Volatility::Volatile) {
+            let call = super::Call::new(
+                "COALESCE",
+                Arc::new(crate::operators::control::CoalesceKernel),
+                values.to_vec(),
+                self.ty(),
+                Volatility::Volatile,
+            );
+            return BoundExpr::call(call).to_value(slot);
+        }
+        let mut branches = Vec::with_capacity(firsts.len());
+        for value in firsts {
+            let when = Expr::IsNotNull(Box::new(value.to_either(slot)?));
+            branches.push((Box::new(when), Box::new(value.to_value(slot)?)));
+        }
+        Ok(Expr::Case(Case::new(None, branches, Some(Box::new(last.to_value(slot)?)))))
+    }
+}
+
+/// Joins conditions as a balanced tree: a chain of thousands stays shallow.
+fn balanced(list: &[BoundExpr], op: Operator, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
+    match list {
+        [] => Ok(Expr::Literal(ScalarValue::Boolean(Some(op == Operator::And)), None)),
+        [only] => only.to_predicate(slot),
+        _ => {
+            let (left, right) = list.split_at(list.len() / 2);
+            Ok(binary(balanced(left, op, slot)?, op, balanced(right, op, slot)?))
+        }
+    }
+}
+
+fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
+    Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
+}
+
+/// Puts readers of the slot's parameters in place of placeholders: done once, on the optimised plan's expressions,
+/// because DataFusion has no placeholders in physical plans and would fold anything else.
+pub fn bind_parameters(expr: Expr, slot: &Arc<ExecutionSlot>) -> Result<Transformed<Expr>> {
+    expr.transform_up(|expr| {
+        let Expr::Placeholder(placeholder) = &expr else { return Ok(Transformed::no(expr)) };
+        let index = placeholder.id.strip_prefix('$').and_then(|digits| digits.parse::<u32>().ok());
+        let (Some(index), Some(field)) = (index.and_then(|index| index.checked_sub(1)), &placeholder.field) else {
+            return datafusion::common::plan_err!("a placeholder of another kind: {}", placeholder.id);
+        };
+        let udf = ScalarUDF::new_from_impl(ParameterUdf::new(index, field.clone(), slot.clone()));
+        Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(udf), vec![]))))
+    })
+}
