@@ -1,1 +1,13 @@
-//! squall-functions
+//! MySQL's expressions, operators and functions over single values and over Arrow arrays.
+//!
+//! Reading order: [`arrow_map`] (types on Arrow), [`expr`] (bound expressions), [`typing`] (MySQL's rules for the types of
+//! results), [`build`] (what the binder calls to make bound expressions), [`operators`] (the kernels behind them),
+//! [`aggregate`], [`library`] (the functions that are called by name).
+
+pub mod arrow_map;
+pub mod build;
+pub mod expr;
+pub mod operators;
+pub mod typing;
+
+pub use expr::{BoundExpr, ExecutionSlot};

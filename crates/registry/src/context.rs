@@ -143,6 +143,17 @@ impl Diagnostics {
         self.count.load(Ordering::Relaxed)
     }
 
+    /// Forgets what was added since [`Diagnostics::count`] said `count`: for trying an expression out.
+    pub fn truncate(&self, count: u64) {
+        let mut rows = self.rows.lock();
+        let added = self.count.load(Ordering::Relaxed).saturating_sub(count);
+        self.count.store(count, Ordering::Relaxed);
+        if count < self.max_rows as u64 {
+            let kept = rows.len().saturating_sub(usize::try_from(added).unwrap_or(usize::MAX));
+            rows.truncate(kept);
+        }
+    }
+
     /// Takes the rows out.
     pub fn take(&self) -> Vec<Warning> {
         self.count.store(0, Ordering::Relaxed);

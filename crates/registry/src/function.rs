@@ -93,8 +93,14 @@ pub trait ScalarKernel: Debug + Send + Sync {
     /// One row. `arguments` are of the types the call was bound with (or NULL).
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value>;
 
+    /// Whether [`ScalarKernel::eval_arrays`] may give an answer, so that nobody builds arrays for nothing.
+    fn has_eval_arrays(&self) -> bool {
+        false
+    }
+
     /// Many rows at once, where there is a faster way than row by row: arrays of equal length in the Arrow types that
-    /// `squall-functions` maps the argument types to; the result in the Arrow type of the bound result. `None`: none.
+    /// `squall-functions` maps the argument types to; the result in the Arrow type of the bound result. `None` or an
+    /// error leaves the rows to [`ScalarKernel::eval`], which says which of them fails and how.
     fn eval_arrays(&self, _arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
         None
     }

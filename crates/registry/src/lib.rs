@@ -11,7 +11,7 @@ pub mod virtual_table;
 pub use context::{Diagnostics, KillState, StatementContext};
 pub use function::{
     AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, Registry,
-    ScalarFunction, ScalarKernel, Volatility,
+    ScalarFunction, ScalarKernel, ValueAccumulator, Volatility,
 };
 pub use variables::{ReadScope, VariableDef, VariableId, VariableRegistry, VariableValues};
 pub use virtual_table::{VirtualColumn, VirtualScan, VirtualTable};

@@ -12,7 +12,7 @@ use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Case, InList, Placeholder, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, Operator, ScalarUDF};
 use squall_registry::Volatility;
-use squall_types::{SqlType, Value};
+use squall_types::{CollationId, SqlType, Value};
 use std::sync::Arc;
 
 impl BoundExpr {
@@ -85,7 +85,7 @@ impl BoundExpr {
                     (false, true) => Expr::IsNotFalse(operand),
                 }
             }
-            BoundExpr::Compare { op, left, right } => {
+            BoundExpr::Compare { op, left, right, collation } => {
                 let op = match op {
                     CompareOp::Equal => Operator::Eq,
                     CompareOp::NullSafeEqual => Operator::IsNotDistinctFrom,
@@ -95,11 +95,12 @@ impl BoundExpr {
                     CompareOp::Greater => Operator::Gt,
                     CompareOp::GreaterOrEqual => Operator::GtEq,
                 };
-                binary(left.to_value(slot)?, op, right.to_value(slot)?)
+                binary(left.to_comparable(*collation, slot)?, op, right.to_comparable(*collation, slot)?)
             }
-            BoundExpr::InList { operand, list, negated } => {
-                let list = list.iter().map(|item| item.to_value(slot)).collect::<Result<Vec<_>>>()?;
-                Expr::InList(InList::new(Box::new(operand.to_value(slot)?), list, *negated))
+            BoundExpr::InList { operand, list, negated, collation } => {
+                let list =
+                    list.iter().map(|item| item.to_comparable(*collation, slot)).collect::<Result<Vec<_>>>()?;
+                Expr::InList(InList::new(Box::new(operand.to_comparable(*collation, slot)?), list, *negated))
             }
             BoundExpr::Opaque { expr, predicate: true, .. } => expr.as_ref().clone(),
             // Everything else is a number or a date: true when it is not zero.
@@ -112,6 +113,14 @@ impl BoundExpr {
                 binary(self.to_value(slot)?, Operator::NotEq, Expr::Literal(zero, None))
             }
         })
+    }
+
+    /// The value, or for strings of a collation their sort key, which compares as bytes.
+    fn to_comparable(&self, collation: Option<CollationId>, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
+        match collation {
+            None => self.to_value(slot),
+            Some(collation) => crate::operators::sort_key::sort_key_in(self.clone(), collation).to_value(slot),
+        }
     }
 
     /// A predicate where the node is a condition, else a value: for IS NULL, which takes either.

@@ -1,9 +1,10 @@
 //! Evaluation on single rows, in MySQL's order: operands that need not be looked at are not.
 
 use super::{BoundExpr, Call, CompareOp};
+use crate::typing::collation_names::CollationFacts;
 use arrow_buffer::i256;
 use squall_registry::StatementContext;
-use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::cmp::Ordering;
 
 /// Where column values and parameters come from.
@@ -134,22 +135,22 @@ impl BoundExpr {
             BoundExpr::IsTruth { operand, truth, negated } => {
                 Ok(Some((operand.eval_condition(row, context)? == Some(*truth)) != *negated))
             }
-            BoundExpr::Compare { op, left, right } => {
+            BoundExpr::Compare { op, left, right, collation } => {
                 let left = left.eval(row, context)?;
                 if left.is_null() && *op != CompareOp::NullSafeEqual {
                     return Ok(None);
                 }
                 let right = right.eval(row, context)?;
-                compare(*op, &left, &right)
+                compare(*op, &left, &right, *collation)
             }
-            BoundExpr::InList { operand, list, negated } => {
+            BoundExpr::InList { operand, list, negated, collation } => {
                 let operand = operand.eval(row, context)?;
                 if operand.is_null() {
                     return Ok(None);
                 }
                 let mut unknown = false;
                 for item in list {
-                    match compare(CompareOp::Equal, &operand, &item.eval(row, context)?)? {
+                    match compare(CompareOp::Equal, &operand, &item.eval(row, context)?, *collation)? {
                         Some(true) => return Ok(Some(!negated)),
                         Some(false) => {}
                         None => unknown = true,
@@ -208,12 +209,16 @@ pub fn truth_of(value: &Value) -> SqlResult<Option<bool>> {
     }))
 }
 
-/// Compares two values of one physical type as Arrow does.
-fn compare(op: CompareOp, left: &Value, right: &Value) -> SqlResult<Option<bool>> {
+/// Compares two values of one physical type.
+fn compare(op: CompareOp, left: &Value, right: &Value, collation: Option<CollationId>) -> SqlResult<Option<bool>> {
     if op == CompareOp::NullSafeEqual && (left.is_null() || right.is_null()) {
         return Ok(Some(left.is_null() && right.is_null()));
     }
-    Ok(physical_order(left, right)?.map(|ordering| op.accepts(ordering)))
+    let ordering = match (left, right, collation) {
+        (Value::String(left), Value::String(right), Some(collation)) => Some(collation.compare(left, right)),
+        _ => physical_order(left, right)?,
+    };
+    Ok(ordering.map(|ordering| op.accepts(ordering)))
 }
 
 /// The order of two values of one physical type; `None` if either is NULL.

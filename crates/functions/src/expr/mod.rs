@@ -23,7 +23,7 @@ pub use slot::ExecutionSlot;
 use ::datafusion::common::TableReference;
 use ::datafusion::logical_expr::Expr;
 use squall_registry::{Coercibility, ExprType, ScalarKernel, Volatility};
-use squall_types::{SqlType, Value};
+use squall_types::{CollationId, SqlType, Value};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ pub enum BoundExpr {
         /// IS NOT.
         negated: bool,
     },
-    /// A comparison of two values of one physical type that compares as Arrow compares it.
+    /// A comparison of two values of one physical type.
     Compare {
         /// Which comparison.
         op: CompareOp,
@@ -75,8 +75,10 @@ pub enum BoundExpr {
         left: Box<BoundExpr>,
         /// Right side.
         right: Box<BoundExpr>,
+        /// How character strings compare; `None` for what compares as Arrow compares it.
+        collation: Option<CollationId>,
     },
-    /// `operand [NOT] IN (list)`, all of one physical type that compares as Arrow compares it.
+    /// `operand [NOT] IN (list)`, all of one physical type.
     InList {
         /// The value looked for.
         operand: Box<BoundExpr>,
@@ -84,6 +86,8 @@ pub enum BoundExpr {
         list: Vec<BoundExpr>,
         /// NOT IN.
         negated: bool,
+        /// How character strings compare; `None` for what compares as Arrow compares it.
+        collation: Option<CollationId>,
     },
     /// The first branch whose condition is true; branches are of the CASE's type.
     Case(Arc<Case>),
@@ -369,13 +373,14 @@ impl PartialEq for BoundExpr {
                 IsTruth { operand: a, truth: at, negated: an },
                 IsTruth { operand: b, truth: bt, negated: bn },
             ) => at == bt && an == bn && a == b,
-            (Compare { op: a, left: al, right: ar }, Compare { op: b, left: bl, right: br }) => {
-                a == b && al == bl && ar == br
-            }
             (
-                InList { operand: a, list: al, negated: an },
-                InList { operand: b, list: bl, negated: bn },
-            ) => an == bn && a == b && al == bl,
+                Compare { op: a, left: al, right: ar, collation: ac },
+                Compare { op: b, left: bl, right: br, collation: bc },
+            ) => a == b && ac == bc && al == bl && ar == br,
+            (
+                InList { operand: a, list: al, negated: an, collation: ac },
+                InList { operand: b, list: bl, negated: bn, collation: bc },
+            ) => an == bn && ac == bc && a == b && al == bl,
             (Case(a), Case(b)) => {
                 Arc::ptr_eq(a, b) || (a.ty == b.ty && a.branches == b.branches && a.otherwise == b.otherwise)
             }

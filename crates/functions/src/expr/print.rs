@@ -20,8 +20,8 @@ impl Display for BoundExpr {
             BoundExpr::IsTruth { operand, truth, negated } => {
                 write!(f, "({operand} is {}{truth})", if *negated { "not " } else { "" })
             }
-            BoundExpr::Compare { op, left, right } => write!(f, "({left} {} {right})", op.symbol()),
-            BoundExpr::InList { operand, list, negated } => {
+            BoundExpr::Compare { op, left, right, .. } => write!(f, "({left} {} {right})", op.symbol()),
+            BoundExpr::InList { operand, list, negated, .. } => {
                 write!(f, "({operand} {}in ", if *negated { "not " } else { "" })?;
                 write_list(list, ",", f)?;
                 f.write_str(")")

@@ -68,11 +68,13 @@ impl BoundExpr {
             BoundExpr::IsTruth { operand, truth, negated } => {
                 BoundExpr::IsTruth { operand: Box::new(operand.rewrite(f)), truth, negated }
             }
-            BoundExpr::Compare { op, left, right } => {
-                BoundExpr::Compare { op, left: Box::new(left.rewrite(f)), right: Box::new(right.rewrite(f)) }
+            BoundExpr::Compare { op, left, right, collation } => {
+                let (left, right) = (Box::new(left.rewrite(f)), Box::new(right.rewrite(f)));
+                BoundExpr::Compare { op, left, right, collation }
             }
-            BoundExpr::InList { operand, list: items, negated } => {
-                BoundExpr::InList { operand: Box::new(operand.rewrite(f)), list: list(items, f), negated }
+            BoundExpr::InList { operand, list: items, negated, collation } => {
+                let (operand, list) = (Box::new(operand.rewrite(f)), list(items, f));
+                BoundExpr::InList { operand, list, negated, collation }
             }
             BoundExpr::Case(case) => {
                 let case = Arc::unwrap_or_clone(case);

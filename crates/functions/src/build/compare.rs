@@ -1,0 +1,291 @@
+//! Comparisons: which type two values are compared in.
+
+use super::{BuildResult, ExprBuilder};
+use crate::expr::{BoundExpr, CompareOp, boolean_type};
+use crate::operators::json_compare::JsonCompareKernel;
+use crate::typing::collation::{StringOperand, aggregate_collations};
+use crate::typing::numeric::{NumericKind, decimal_digits, decimal_of_digits, numeric_kind};
+use crate::typing::{display_length, string_of_length};
+use squall_registry::{Coercibility, ExprType};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// Two operands brought to one physical type.
+struct Pair {
+    left: BoundExpr,
+    right: BoundExpr,
+    collation: Option<CollationId>,
+}
+
+impl ExprBuilder<'_> {
+    /// `left op right`.
+    pub fn compare(&self, op: CompareOp, left: BoundExpr, right: BoundExpr) -> BuildResult {
+        if left.sql_type() == SqlType::Json || right.sql_type() == SqlType::Json {
+            return self.compare_json(op, left, right);
+        }
+        let Pair { left, right, collation } = self.comparable(left, right, op.symbol())?;
+        let compare = BoundExpr::Compare { op, left: Box::new(left), right: Box::new(right), collation };
+        Ok(self.fold(compare))
+    }
+
+    /// `(a, b) op (c, d)`: row constructors.
+    pub fn compare_rows(&self, op: CompareOp, left: Vec<BoundExpr>, right: Vec<BoundExpr>) -> BuildResult {
+        if left.len() != right.len() || left.is_empty() {
+            return Err(SqlError::new(ErrorCode::OperandColumns, &[&left.len()]));
+        }
+        let mut pairs: Vec<_> = left.into_iter().zip(right).collect();
+        match op {
+            CompareOp::Equal | CompareOp::NullSafeEqual => {
+                let all: SqlResult<Vec<_>> = pairs.into_iter().map(|(l, r)| self.compare(op, l, r)).collect();
+                Ok(self.and(all?))
+            }
+            CompareOp::NotEqual => {
+                let any: SqlResult<Vec<_>> = pairs.into_iter().map(|(l, r)| self.compare(op, l, r)).collect();
+                Ok(self.or(any?))
+            }
+            _ => {
+                // The first pair that differs decides.
+                let strict = match op {
+                    CompareOp::LessOrEqual => CompareOp::Less,
+                    CompareOp::GreaterOrEqual => CompareOp::Greater,
+                    other => other,
+                };
+                let Some((left, right)) = pairs.pop() else { return Ok(BoundExpr::null()) };
+                let mut result = self.compare(op, left, right)?;
+                while let Some((left, right)) = pairs.pop() {
+                    let before = self.compare(strict, left.clone(), right.clone())?;
+                    let equal = self.compare(CompareOp::Equal, left, right)?;
+                    result = self.or(vec![before, self.and(vec![equal, result])]);
+                }
+                Ok(result)
+            }
+        }
+    }
+
+    /// `operand [NOT] BETWEEN low AND high`.
+    pub fn between(&self, operand: BoundExpr, low: BoundExpr, high: BoundExpr, negated: bool) -> BuildResult {
+        let at_least = self.compare(CompareOp::GreaterOrEqual, operand.clone(), low)?;
+        let at_most = self.compare(CompareOp::LessOrEqual, operand, high)?;
+        let within = self.and(vec![at_least, at_most]);
+        Ok(if negated { self.not(within) } else { within })
+    }
+
+    /// `operand [NOT] IN (list)`.
+    pub fn in_list(&self, operand: BoundExpr, list: Vec<BoundExpr>, negated: bool) -> BuildResult {
+        let mut comparisons = Vec::with_capacity(list.len());
+        for item in list {
+            comparisons.push(self.in_item(&operand, item)?);
+        }
+        // Where all comparisons take the operand as the same thing, they are one look into a set.
+        let first = match comparisons.first() {
+            Some(BoundExpr::Compare { left, right, collation, .. }) => {
+                Some((left.clone(), physical_class(&right.sql_type()), *collation))
+            }
+            _ => None,
+        };
+        if let Some((operand, class, collation)) = first {
+            let uniform = comparisons.iter().all(|comparison| {
+                matches!(comparison, BoundExpr::Compare { left, right, collation: other, .. }
+                    if *other == collation && physical_class(&right.sql_type()) == class && *left == operand)
+            });
+            if uniform {
+                let list = comparisons
+                    .into_iter()
+                    .filter_map(|comparison| match comparison {
+                        BoundExpr::Compare { right, .. } => Some(*right),
+                        _ => None,
+                    })
+                    .collect();
+                return Ok(self.fold(BoundExpr::InList { operand, list, negated, collation }));
+            }
+        }
+        let any = self.or(comparisons);
+        Ok(if negated { self.not(any) } else { any })
+    }
+
+    /// `operand = item`, not folded, so that the list can still be made a set.
+    fn in_item(&self, operand: &BoundExpr, item: BoundExpr) -> BuildResult {
+        if operand.sql_type() == SqlType::Json || item.sql_type() == SqlType::Json {
+            return self.compare(CompareOp::Equal, operand.clone(), item);
+        }
+        let Pair { left, right, collation } = self.comparable(operand.clone(), item, "IN")?;
+        Ok(BoundExpr::Compare { op: CompareOp::Equal, left: Box::new(left), right: Box::new(right), collation })
+    }
+
+    /// `(a, b) [NOT] IN ((c, d), …)`.
+    pub fn in_rows(&self, operand: Vec<BoundExpr>, rows: Vec<Vec<BoundExpr>>, negated: bool) -> BuildResult {
+        let any: SqlResult<Vec<_>> =
+            rows.into_iter().map(|row| self.compare_rows(CompareOp::Equal, operand.clone(), row)).collect();
+        let any = self.or(any?);
+        Ok(if negated { self.not(any) } else { any })
+    }
+
+    fn compare_json(&self, op: CompareOp, left: BoundExpr, right: BoundExpr) -> BuildResult {
+        let (left, right) = (self.to_json_value(left)?, self.to_json_value(right)?);
+        let ty = boolean_type(op != CompareOp::NullSafeEqual && (left.nullable() || right.nullable()));
+        Ok(self.immutable(op.symbol(), Arc::new(JsonCompareKernel { op }), vec![left, right], ty))
+    }
+
+    /// Converts two operands to the type that MySQL compares them in.
+    fn comparable(&self, left: BoundExpr, right: BoundExpr, operation: &str) -> SqlResult<Pair> {
+        let (left_type, right_type) = (left.sql_type(), right.sql_type());
+        if left_type == SqlType::Null || right_type == SqlType::Null {
+            let common = if left_type == SqlType::Null { right.ty() } else { left.ty() };
+            return self.compared_with_null(left, right, common);
+        }
+        // ENUM and SET are their text to strings and to each other, their number to numbers.
+        let left_text = is_text(&left_type);
+        let right_text = is_text(&right_type);
+        if left_text && right_text {
+            return self.compared_as_strings(left, right, operation);
+        }
+        if let Some(target) = temporal_target(&left, &right) {
+            if let (Some(left), Some(right)) =
+                (self.to_temporal_operand(&left, &target)?, self.to_temporal_operand(&right, &target)?)
+            {
+                return Ok(Pair { left, right, collation: None });
+            }
+        }
+        self.compared_as_numbers(left, right)
+    }
+
+    fn compared_with_null(&self, left: BoundExpr, right: BoundExpr, common: ExprType) -> SqlResult<Pair> {
+        let typed = |expr: BoundExpr| match expr.sql_type() {
+            SqlType::Null => BoundExpr::Literal(Value::Null, ExprType { nullable: true, ..common.clone() }),
+            _ => expr,
+        };
+        Ok(Pair { left: typed(left), right: typed(right), collation: None })
+    }
+
+    fn compared_as_strings(&self, left: BoundExpr, right: BoundExpr, operation: &str) -> SqlResult<Pair> {
+        let connection = self.context.collation;
+        let operands = [StringOperand::of(&left.ty(), connection), StringOperand::of(&right.ty(), connection)];
+        let (collation, _) = aggregate_collations(&operands, operation)?;
+        let left = self.to_text(left, collation)?;
+        let right = self.to_text(right, collation)?;
+        let collation = (collation != CollationId::BINARY).then_some(collation);
+        Ok(Pair { left, right, collation })
+    }
+
+    /// The text of an expression in a collation's character set: bytes stay bytes only for `binary`.
+    pub(crate) fn to_text(&self, expr: BoundExpr, collation: CollationId) -> BuildResult {
+        let ty = expr.ty();
+        if let SqlType::String { collation: own, .. } = ty.sql_type
+            && (own == CollationId::BINARY) == (collation == CollationId::BINARY)
+        {
+            return Ok(expr);
+        }
+        let sql_type = string_of_length(display_length(&ty.sql_type), collation);
+        self.convert(expr, &ExprType { sql_type, nullable: ty.nullable, coercibility: ty.coercibility })
+    }
+
+    fn compared_as_numbers(&self, left: BoundExpr, right: BoundExpr) -> SqlResult<Pair> {
+        // A constant that the other side's type holds exactly is taken as that: `id = '5'` looks up the key 5.
+        let (left, right) = match (left.as_literal().is_some(), right.as_literal().is_some()) {
+            (false, true) => {
+                let right = self.literal_as(right, &left.sql_type());
+                (left, right)
+            }
+            (true, false) => {
+                let left = self.literal_as(left, &right.sql_type());
+                (left, right)
+            }
+            _ => (left, right),
+        };
+        let (left_type, right_type) = (left.sql_type(), right.sql_type());
+        let target = match (numeric_kind(&left_type), numeric_kind(&right_type)) {
+            (NumericKind::Double, _) | (_, NumericKind::Double) => SqlType::DOUBLE,
+            (NumericKind::Int { unsigned: a }, NumericKind::Int { unsigned: b }) if a == b => {
+                NumericKind::Int { unsigned: a }.sql_type()
+            }
+            _ => {
+                let ((a_integer, a_scale), (b_integer, b_scale)) =
+                    (decimal_digits(&left_type), decimal_digits(&right_type));
+                let (precision, scale) = decimal_of_digits(a_integer.max(b_integer), a_scale.max(b_scale));
+                SqlType::decimal(precision, scale)
+            }
+        };
+        let left = self.to_number_as(left, &target)?;
+        let right = self.to_number_as(right, &target)?;
+        Ok(Pair { left, right, collation: None })
+    }
+
+    /// Converts to a numeric type unless the physical type is that already.
+    pub(crate) fn to_number_as(&self, expr: BoundExpr, target: &SqlType) -> BuildResult {
+        if physical_class(&expr.sql_type()) == physical_class(target) {
+            return Ok(expr);
+        }
+        let ty = ExprType {
+            sql_type: target.clone(),
+            nullable: expr.nullable(),
+            coercibility: Coercibility::Numeric,
+        };
+        self.convert(expr, &ty)
+    }
+}
+
+/// What tells apart types whose values do not compare as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PhysicalClass {
+    Null,
+    Int,
+    UInt,
+    Double,
+    Decimal(u8, u8),
+    DateTime,
+    Time,
+    String,
+    Bytes,
+    Json,
+}
+
+/// The class of a type.
+pub(crate) fn physical_class(sql_type: &SqlType) -> PhysicalClass {
+    match sql_type {
+        SqlType::Null => PhysicalClass::Null,
+        SqlType::Int { unsigned: false, .. } => PhysicalClass::Int,
+        SqlType::Int { .. } | SqlType::Bit { .. } | SqlType::Year | SqlType::Enum { .. } | SqlType::Set { .. } => {
+            PhysicalClass::UInt
+        }
+        SqlType::Float { .. } | SqlType::Double { .. } => PhysicalClass::Double,
+        SqlType::Decimal { precision, scale, .. } => PhysicalClass::Decimal(*precision, *scale),
+        SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } => PhysicalClass::DateTime,
+        SqlType::Time { .. } => PhysicalClass::Time,
+        SqlType::String { collation, .. } if *collation == CollationId::BINARY => PhysicalClass::Bytes,
+        SqlType::String { .. } => PhysicalClass::String,
+        SqlType::Json => PhysicalClass::Json,
+    }
+}
+
+fn is_text(sql_type: &SqlType) -> bool {
+    matches!(sql_type, SqlType::String { .. } | SqlType::Enum { .. } | SqlType::Set { .. })
+}
+
+fn has_date(sql_type: &SqlType) -> bool {
+    matches!(sql_type, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. })
+}
+
+/// The temporal type to compare in, if it is one: a date with a date, a string or a constant number; a TIME with a TIME
+/// or a string; a TIME with a date as dates.
+fn temporal_target(left: &BoundExpr, right: &BoundExpr) -> Option<SqlType> {
+    let (left_type, right_type) = (left.sql_type(), right.sql_type());
+    let (temporal, other, other_type) = if has_date(&left_type) || !right_type.is_temporal() {
+        (&left_type, right, &right_type)
+    } else {
+        (&right_type, left, &left_type)
+    };
+    if !temporal.is_temporal() {
+        return None;
+    }
+    let comparable = other_type.is_temporal()
+        || other_type.is_string()
+        || (other_type.is_numeric() && has_date(temporal) && other.as_literal().is_some());
+    if !comparable {
+        return None;
+    }
+    if has_date(temporal) || has_date(other_type) {
+        Some(SqlType::DateTime { fsp: 6 })
+    } else {
+        Some(SqlType::Time { fsp: 6 })
+    }
+}

@@ -1,0 +1,39 @@
+//! Folding constants.
+
+use super::ExprBuilder;
+use crate::expr::{BoundExpr, EmptyRow};
+use squall_registry::Volatility;
+
+impl ExprBuilder<'_> {
+    /// The node's value in place of the node, if its parts are literals, it always gives the same, and it gives it
+    /// without error and warning: those belong to the run of the statement.
+    pub fn fold(&self, expr: BoundExpr) -> BoundExpr {
+        let mut constant = true;
+        expr.for_each_child(&mut |child| constant &= matches!(child, BoundExpr::Literal(..)));
+        let foldable = match &expr {
+            BoundExpr::Literal(..)
+            | BoundExpr::Column(_)
+            | BoundExpr::Parameter { .. }
+            | BoundExpr::Opaque { .. } => false,
+            BoundExpr::Call(call) => call.volatility == Volatility::Immutable,
+            _ => true,
+        };
+        if !constant || !foldable {
+            return expr;
+        }
+        let warnings = self.context.diagnostics.count();
+        let value = expr.eval(&EmptyRow, self.context);
+        let warned = self.context.diagnostics.count() != warnings;
+        if warned {
+            self.context.diagnostics.truncate(warnings);
+        }
+        match value {
+            Ok(value) if !warned => {
+                let mut ty = expr.ty();
+                ty.nullable = value.is_null();
+                BoundExpr::Literal(value, ty)
+            }
+            _ => expr,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Conditions.
+
+use super::{BuildResult, ExprBuilder};
+use crate::expr::{BoundExpr, boolean_type};
+use crate::operators::truth::TruthKernel;
+use squall_types::{SqlType, Value};
+use std::sync::Arc;
+
+impl ExprBuilder<'_> {
+    /// The expression made fit to be a condition: numbers and dates are true when not zero, strings go through their
+    /// number first.
+    pub fn condition(&self, expr: BoundExpr) -> BoundExpr {
+        if expr.is_condition() {
+            return expr;
+        }
+        match expr.sql_type() {
+            SqlType::String { .. } | SqlType::Json => {
+                let ty = boolean_type(true);
+                self.immutable("TRUTH", Arc::new(TruthKernel), vec![expr], ty)
+            }
+            _ => expr,
+        }
+    }
+
+    /// All of the conditions.
+    pub fn and(&self, conditions: Vec<BoundExpr>) -> BoundExpr {
+        let mut flat = Vec::with_capacity(conditions.len());
+        for condition in conditions {
+            match self.condition(condition) {
+                BoundExpr::And(list) => flat.extend(list),
+                // What is always true adds nothing.
+                BoundExpr::Literal(value, _) if is_true(&value) => {}
+                other => flat.push(other),
+            }
+        }
+        match flat.len() {
+            0 => BoundExpr::boolean(true),
+            // A lone number is not 0 or 1 by itself.
+            1 if flat[0].is_condition() => flat.swap_remove(0),
+            _ => self.fold(BoundExpr::And(flat)),
+        }
+    }
+
+    /// Any of the conditions.
+    pub fn or(&self, conditions: Vec<BoundExpr>) -> BoundExpr {
+        let mut flat = Vec::with_capacity(conditions.len());
+        for condition in conditions {
+            match self.condition(condition) {
+                BoundExpr::Or(list) => flat.extend(list),
+                BoundExpr::Literal(value, _) if is_false(&value) => {}
+                other => flat.push(other),
+            }
+        }
+        match flat.len() {
+            0 => BoundExpr::boolean(false),
+            1 if flat[0].is_condition() => flat.swap_remove(0),
+            _ => self.fold(BoundExpr::Or(flat)),
+        }
+    }
+
+    /// The opposite.
+    pub fn not(&self, operand: BoundExpr) -> BoundExpr {
+        match self.condition(operand) {
+            BoundExpr::IsNull { operand, negated } => BoundExpr::IsNull { operand, negated: !negated },
+            BoundExpr::IsTruth { operand, truth, negated } => {
+                BoundExpr::IsTruth { operand, truth, negated: !negated }
+            }
+            BoundExpr::InList { operand, list, negated, collation } => {
+                BoundExpr::InList { operand, list, negated: !negated, collation }
+            }
+            operand => self.fold(BoundExpr::Not(Box::new(operand))),
+        }
+    }
+
+    /// Exactly one of two.
+    pub fn xor(&self, left: BoundExpr, right: BoundExpr) -> BoundExpr {
+        let (left, right) = (self.condition(left), self.condition(right));
+        self.fold(BoundExpr::Xor(Box::new(left), Box::new(right)))
+    }
+
+    /// `IS [NOT] NULL`, `IS [NOT] UNKNOWN`.
+    pub fn is_null(&self, operand: BoundExpr, negated: bool) -> BoundExpr {
+        self.fold(BoundExpr::IsNull { operand: Box::new(operand), negated })
+    }
+
+    /// `IS [NOT] TRUE`, `IS [NOT] FALSE`.
+    pub fn is_truth(&self, operand: BoundExpr, truth: bool, negated: bool) -> BoundExpr {
+        let operand = Box::new(self.condition(operand));
+        self.fold(BoundExpr::IsTruth { operand, truth, negated })
+    }
+
+    /// Conditions joined for a WHERE, where NULL and false are the same.
+    pub fn filter(&self, conditions: Vec<BoundExpr>) -> BuildResult {
+        Ok(self.and(conditions))
+    }
+}
+
+fn is_true(value: &Value) -> bool {
+    matches!(crate::expr::truth_of(value), Ok(Some(true)))
+}
+
+fn is_false(value: &Value) -> bool {
+    matches!(crate::expr::truth_of(value), Ok(Some(false)))
+}

@@ -1,0 +1,72 @@
+//! Building bound expressions: what the binder calls.
+//!
+//! [`ExprBuilder`] applies MySQL's typing rules: it picks the type an operation is done in, puts the conversions in, and
+//! folds what is constant. Names and scopes are the binder's business.
+
+mod arithmetic;
+mod calls;
+mod cast;
+mod compare;
+mod control;
+mod fold;
+mod literal;
+mod logical;
+
+pub use arithmetic::ArithmeticOp;
+pub use cast::CastTarget;
+
+use crate::expr::{BoundExpr, Call};
+use squall_registry::{Argument, ExprType, Registry, ScalarKernel, StatementContext, Volatility};
+use squall_types::SqlResult;
+use std::sync::Arc;
+
+/// Builds bound expressions for one statement.
+#[derive(Clone, Copy, Debug)]
+pub struct ExprBuilder<'a> {
+    registry: &'a Registry,
+    context: &'a StatementContext,
+}
+
+impl<'a> ExprBuilder<'a> {
+    /// A builder that looks functions up in `registry` and takes settings from `context`.
+    pub fn new(registry: &'a Registry, context: &'a StatementContext) -> Self {
+        Self { registry, context }
+    }
+
+    /// The statement's settings.
+    pub fn context(&self) -> &'a StatementContext {
+        self.context
+    }
+
+    /// The registry.
+    pub fn registry(&self) -> &'a Registry {
+        self.registry
+    }
+
+    /// A call of a kernel that is always the same for equal arguments, folded if they are constant.
+    pub(crate) fn immutable(
+        &self,
+        name: &str,
+        kernel: Arc<dyn ScalarKernel>,
+        args: Vec<BoundExpr>,
+        ty: ExprType,
+    ) -> BoundExpr {
+        self.fold(BoundExpr::call(Call::new(name, kernel, args, ty, Volatility::Immutable)))
+    }
+}
+
+/// What binding may know of the arguments.
+pub(crate) fn arguments_of<'b>(args: &'b [BoundExpr], types: &'b [ExprType]) -> Vec<Argument<'b>> {
+    args.iter().zip(types).map(|(arg, expr_type)| Argument { expr_type, literal: arg.as_literal() }).collect()
+}
+
+/// The types of expressions.
+pub(crate) fn types_of(args: &[BoundExpr]) -> Vec<ExprType> {
+    args.iter().map(BoundExpr::ty).collect()
+}
+
+/// A result that binding a function gave.
+pub type BuildResult = SqlResult<BoundExpr>;
+
+#[cfg(test)]
+mod tests;

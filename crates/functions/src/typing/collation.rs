@@ -1,0 +1,120 @@
+//! Which collation an operation on several strings uses.
+
+use super::collation_names::CollationFacts;
+use squall_registry::{Coercibility, ExprType};
+use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlResult, SqlType};
+
+/// The collation of one operand and how strongly it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StringOperand {
+    /// Its collation.
+    pub collation: CollationId,
+    /// The strength.
+    pub coercibility: Coercibility,
+}
+
+impl StringOperand {
+    /// What a value of the type brings; numbers and dates have the connection's collation.
+    pub fn of(ty: &ExprType, connection: CollationId) -> Self {
+        match ty.sql_type.collation() {
+            Some(collation) => Self { collation, coercibility: ty.coercibility },
+            None => {
+                let coercibility =
+                    if ty.sql_type == SqlType::Null { Coercibility::Ignorable } else { Coercibility::Numeric };
+                Self { collation: connection, coercibility }
+            }
+        }
+    }
+}
+
+/// The collation of an operation on the operands and the result's coercibility; error 1267, 1270 or 1271 if none is.
+pub fn aggregate_collations(operands: &[StringOperand], operation: &str) -> SqlResult<(CollationId, Coercibility)> {
+    let Some((first, rest)) = operands.split_first() else {
+        return Ok((CollationId::UTF8MB4_0900_AI_CI, Coercibility::Literal));
+    };
+    let mut result = *first;
+    for operand in rest {
+        result = match aggregate(result, *operand) {
+            Some(result) => result,
+            None => return Err(illegal_mix(operands, operation)),
+        };
+    }
+    if result.coercibility == Coercibility::None {
+        return Err(illegal_mix(operands, operation));
+    }
+    Ok((result.collation, result.coercibility))
+}
+
+fn aggregate(left: StringOperand, right: StringOperand) -> Option<StringOperand> {
+    if left.collation == right.collation {
+        return Some(if left.coercibility <= right.coercibility { left } else { right });
+    }
+    let (stronger, weaker) = if left.coercibility <= right.coercibility { (left, right) } else { (right, left) };
+    if stronger.coercibility == Coercibility::Explicit && weaker.coercibility == Coercibility::Explicit {
+        return None;
+    }
+    // Bytes win over characters of the same or less strength.
+    if stronger.collation == CollationId::BINARY || weaker.collation == CollationId::BINARY {
+        let binary = if stronger.collation == CollationId::BINARY { stronger } else { weaker };
+        if binary.coercibility <= stronger.coercibility || stronger.coercibility > Coercibility::Implicit {
+            return Some(binary);
+        }
+        return Some(stronger);
+    }
+    if stronger.coercibility < weaker.coercibility {
+        let takes = unicode(stronger.collation)
+            || stronger.collation.charset() == weaker.collation.charset()
+            // A literal or a number is converted to what a column has.
+            || weaker.coercibility >= Coercibility::SystemConstant;
+        return if takes {
+            Some(stronger)
+        } else {
+            unicode(weaker.collation).then_some(StringOperand { collation: weaker.collation, ..stronger })
+        };
+    }
+    // Of equal strength: Unicode takes in other sets; within a set a binary collation wins; else there is none.
+    let (left_unicode, right_unicode) = (unicode(stronger.collation), unicode(weaker.collation));
+    match (left_unicode, right_unicode) {
+        (true, false) => return Some(stronger),
+        (false, true) => return Some(weaker),
+        _ => {}
+    }
+    if stronger.collation.charset() == weaker.collation.charset() || (left_unicode && right_unicode) {
+        if stronger.collation.is_code_point_order() {
+            return Some(stronger);
+        }
+        if weaker.collation.is_code_point_order() {
+            return Some(weaker);
+        }
+    }
+    Some(StringOperand { collation: stronger.collation, coercibility: Coercibility::None })
+        .filter(|_| stronger.coercibility == Coercibility::None)
+}
+
+fn unicode(collation: CollationId) -> bool {
+    matches!(collation.charset(), Charset::Utf8mb4 | Charset::Utf8mb3)
+}
+
+fn illegal_mix(operands: &[StringOperand], operation: &str) -> SqlError {
+    let names: Vec<(&str, &str)> =
+        operands.iter().map(|operand| (operand.collation.name(), coercibility_name(operand.coercibility))).collect();
+    match names.as_slice() {
+        [a, b] => SqlError::new(ErrorCode::CantAggregateCollations, &[&a.0, &a.1, &b.0, &b.1, &operation]),
+        [a, b, c] => {
+            SqlError::new(ErrorCode::CantAggregate3Collations, &[&a.0, &a.1, &b.0, &b.1, &c.0, &c.1, &operation])
+        }
+        _ => SqlError::new(ErrorCode::CantAggregateNCollations, &[&operation]),
+    }
+}
+
+fn coercibility_name(coercibility: Coercibility) -> &'static str {
+    match coercibility {
+        Coercibility::Explicit => "EXPLICIT",
+        Coercibility::None => "NONE",
+        Coercibility::Implicit => "IMPLICIT",
+        Coercibility::SystemConstant => "SYSCONST",
+        Coercibility::Literal => "COERCIBLE",
+        Coercibility::Numeric => "NUMERIC",
+        Coercibility::Ignorable => "IGNORABLE",
+    }
+}
