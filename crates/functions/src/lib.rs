@@ -11,3 +11,6 @@ pub mod operators;
 pub mod typing;
 
 pub use expr::{BoundExpr, ExecutionSlot};
+
+#[cfg(test)]
+mod test_context;

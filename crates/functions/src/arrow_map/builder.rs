@@ -67,12 +67,10 @@ impl ValueArrayBuilder {
             (Column::String(builder), Value::String(value) | Value::Json(value)) => builder.append_value(value),
             (Column::Bytes(builder), Value::Bytes(value)) => builder.append_value(value),
             (Column::Bytes(builder), Value::String(value)) => builder.append_value(value),
-            (Column::Decimal128(builder, scale), value) => {
-                match decimal_of(value, *scale).and_then(i256::to_i128) {
-                    Some(unscaled) => builder.append_value(unscaled),
-                    None => return Err(mismatch(value, &self.sql_type)),
-                }
-            }
+            (Column::Decimal128(builder, scale), value) => match decimal_of(value, *scale).and_then(i256::to_i128) {
+                Some(unscaled) => builder.append_value(unscaled),
+                None => return Err(mismatch(value, &self.sql_type)),
+            },
             (Column::Decimal256(builder, scale), value) => match decimal_of(value, *scale) {
                 Some(unscaled) => builder.append_value(unscaled),
                 None => return Err(mismatch(value, &self.sql_type)),

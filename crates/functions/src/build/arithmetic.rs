@@ -5,9 +5,9 @@ use super::{BuildResult, ExprBuilder};
 use crate::expr::BoundExpr;
 use crate::operators::bits::{BitBytesKernel, BitKernel, BitOp};
 use crate::operators::{decimal, double, integer};
-use crate::typing::numeric::{NumericKind, decimal_digits, decimal_of_digits, integer_digits, numeric_kind};
+use crate::typing::numeric::{NumericKind, decimal_digits, decimal_of_digits, numeric_kind};
 use squall_registry::{Coercibility, ExprType, ScalarKernel};
-use squall_types::{CollationId, ErrorCode, SqlError, SqlMode, SqlType, Value};
+use squall_types::{SqlMode, SqlType, Value};
 use std::sync::Arc;
 
 /// The arithmetic operators of two operands.
@@ -69,8 +69,8 @@ impl ExprBuilder<'_> {
         {
             let left = self.to_number_as(left, &left_kind.sql_type())?;
             let right = self.to_number_as(right, &right_kind.sql_type())?;
-            let signed_result = op == ArithmeticOp::Subtract
-                && self.context.sql_mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION);
+            let signed_result =
+                op == ArithmeticOp::Subtract && self.context.sql_mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION);
             let unsigned = match op {
                 ArithmeticOp::Modulo => a,
                 _ => (a || b) && !signed_result,
@@ -82,13 +82,7 @@ impl ExprBuilder<'_> {
         self.decimal_arithmetic(op, left, right, nullable)
     }
 
-    fn decimal_arithmetic(
-        &self,
-        op: ArithmeticOp,
-        left: BoundExpr,
-        right: BoundExpr,
-        nullable: bool,
-    ) -> BuildResult {
+    fn decimal_arithmetic(&self, op: ArithmeticOp, left: BoundExpr, right: BoundExpr, nullable: bool) -> BuildResult {
         let ((left_integer, left_scale), (right_integer, right_scale)) =
             (self.operand_digits(&left), self.operand_digits(&right));
         let increment = u32::from(self.context.div_precision_increment);
@@ -113,11 +107,8 @@ impl ExprBuilder<'_> {
             return Ok(self.immutable("DIV", Arc::new(decimal::IntegerDivide { unsigned }), args, ty));
         }
         let kernel = decimal::Arithmetic { op, precision, scale };
-        let ty = ExprType {
-            sql_type: SqlType::decimal(precision, scale),
-            nullable,
-            coercibility: Coercibility::Numeric,
-        };
+        let ty =
+            ExprType { sql_type: SqlType::decimal(precision, scale), nullable, coercibility: Coercibility::Numeric };
         Ok(self.immutable(op.symbol(), Arc::new(kernel), args, ty))
     }
 
@@ -229,32 +220,8 @@ impl ExprBuilder<'_> {
             }
         }
     }
-
-    /// `||` and CONCAT's check that a result is no longer than may be sent.
-    pub fn check_length(&self, operation: &str, length: u64) -> Result<(), SqlError> {
-        if length > self.context.max_allowed_packet {
-            return Err(SqlError::new(
-                ErrorCode::WarnAllowedPacketOverflowed,
-                &[&operation, &self.context.max_allowed_packet],
-            ));
-        }
-        Ok(())
-    }
 }
 
 fn count_digits(value: u64) -> u32 {
     value.checked_ilog10().map_or(1, |digits| digits + 1)
 }
-
-/// The type of an integer operand taken as a decimal.
-pub(crate) fn integer_as_decimal(sql_type: &SqlType) -> SqlType {
-    SqlType::Decimal {
-        precision: integer_digits(sql_type),
-        scale: 0,
-        unsigned: sql_type.is_unsigned(),
-        zerofill: false,
-    }
-}
-
-/// The collation of bytes.
-pub(crate) const BYTES: CollationId = CollationId::BINARY;

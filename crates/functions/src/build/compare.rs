@@ -215,11 +215,7 @@ impl ExprBuilder<'_> {
         if physical_class(&expr.sql_type()) == physical_class(target) {
             return Ok(expr);
         }
-        let ty = ExprType {
-            sql_type: target.clone(),
-            nullable: expr.nullable(),
-            coercibility: Coercibility::Numeric,
-        };
+        let ty = ExprType { sql_type: target.clone(), nullable: expr.nullable(), coercibility: Coercibility::Numeric };
         self.convert(expr, &ty)
     }
 }

@@ -11,10 +11,9 @@ impl ExprBuilder<'_> {
         let mut constant = true;
         expr.for_each_child(&mut |child| constant &= matches!(child, BoundExpr::Literal(..)));
         let foldable = match &expr {
-            BoundExpr::Literal(..)
-            | BoundExpr::Column(_)
-            | BoundExpr::Parameter { .. }
-            | BoundExpr::Opaque { .. } => false,
+            BoundExpr::Literal(..) | BoundExpr::Column(_) | BoundExpr::Parameter { .. } | BoundExpr::Opaque { .. } => {
+                false
+            }
             BoundExpr::Call(call) => call.volatility == Volatility::Immutable,
             _ => true,
         };

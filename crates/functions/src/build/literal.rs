@@ -31,9 +31,7 @@ pub fn literal_type(value: &Value, collation: CollationId) -> ExprType {
     let numeric = |sql_type| ExprType { sql_type, nullable: false, coercibility: Coercibility::Numeric };
     let string = |sql_type| ExprType { sql_type, nullable: false, coercibility: Coercibility::Literal };
     match value {
-        Value::Null => {
-            ExprType { sql_type: SqlType::Null, nullable: true, coercibility: Coercibility::Ignorable }
-        }
+        Value::Null => ExprType { sql_type: SqlType::Null, nullable: true, coercibility: Coercibility::Ignorable },
         Value::Int(value) => numeric(integer_type(i32::try_from(*value).is_ok(), false)),
         Value::UInt(value) => numeric(integer_type(u32::try_from(*value).is_ok(), true)),
         Value::Double(_) => numeric(SqlType::DOUBLE),

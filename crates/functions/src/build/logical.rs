@@ -62,9 +62,7 @@ impl ExprBuilder<'_> {
     pub fn not(&self, operand: BoundExpr) -> BoundExpr {
         match self.condition(operand) {
             BoundExpr::IsNull { operand, negated } => BoundExpr::IsNull { operand, negated: !negated },
-            BoundExpr::IsTruth { operand, truth, negated } => {
-                BoundExpr::IsTruth { operand, truth, negated: !negated }
-            }
+            BoundExpr::IsTruth { operand, truth, negated } => BoundExpr::IsTruth { operand, truth, negated: !negated },
             BoundExpr::InList { operand, list, negated, collation } => {
                 BoundExpr::InList { operand, list, negated: !negated, collation }
             }

@@ -69,9 +69,7 @@ impl BoundExpr {
             BoundExpr::Or(list) => balanced(list, Operator::Or, slot)?,
             BoundExpr::Not(operand) => Expr::Not(Box::new(operand.to_predicate(slot)?)),
             // `!=` on Booleans is NULL when either is.
-            BoundExpr::Xor(left, right) => {
-                binary(left.to_predicate(slot)?, Operator::NotEq, right.to_predicate(slot)?)
-            }
+            BoundExpr::Xor(left, right) => binary(left.to_predicate(slot)?, Operator::NotEq, right.to_predicate(slot)?),
             BoundExpr::IsNull { operand, negated } => {
                 let operand = Box::new(operand.to_either(slot)?);
                 if *negated { Expr::IsNotNull(operand) } else { Expr::IsNull(operand) }
@@ -98,8 +96,7 @@ impl BoundExpr {
                 binary(left.to_comparable(*collation, slot)?, op, right.to_comparable(*collation, slot)?)
             }
             BoundExpr::InList { operand, list, negated, collation } => {
-                let list =
-                    list.iter().map(|item| item.to_comparable(*collation, slot)).collect::<Result<Vec<_>>>()?;
+                let list = list.iter().map(|item| item.to_comparable(*collation, slot)).collect::<Result<Vec<_>>>()?;
                 Expr::InList(InList::new(Box::new(operand.to_comparable(*collation, slot)?), list, *negated))
             }
             BoundExpr::Opaque { expr, predicate: true, .. } => expr.as_ref().clone(),

@@ -129,9 +129,7 @@ impl BoundExpr {
                 let Some(left) = left.eval_condition(row, context)? else { return Ok(None) };
                 Ok(right.eval_condition(row, context)?.map(|right| left != right))
             }
-            BoundExpr::IsNull { operand, negated } => {
-                Ok(Some(operand.eval(row, context)?.is_null() != *negated))
-            }
+            BoundExpr::IsNull { operand, negated } => Ok(Some(operand.eval(row, context)?.is_null() != *negated)),
             BoundExpr::IsTruth { operand, truth, negated } => {
                 Ok(Some((operand.eval_condition(row, context)? == Some(*truth)) != *negated))
             }
@@ -235,9 +233,7 @@ pub(crate) fn physical_order(left: &Value, right: &Value) -> SqlResult<Option<Or
         (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
         (Value::Time(a), Value::Time(b)) => a.cmp(b),
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
-        (Value::Date(_) | Value::DateTime(_), Value::Date(_) | Value::DateTime(_)) => {
-            packed(left).cmp(&packed(right))
-        }
+        (Value::Date(_) | Value::DateTime(_), Value::Date(_) | Value::DateTime(_)) => packed(left).cmp(&packed(right)),
         _ => return Err(SqlError::internal(format!("comparison of {left:?} with {right:?}"))),
     }))
 }

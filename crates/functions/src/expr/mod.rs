@@ -369,10 +369,9 @@ impl PartialEq for BoundExpr {
             (Not(a), Not(b)) => a == b,
             (Xor(a, b), Xor(c, d)) => a == c && b == d,
             (IsNull { operand: a, negated: an }, IsNull { operand: b, negated: bn }) => an == bn && a == b,
-            (
-                IsTruth { operand: a, truth: at, negated: an },
-                IsTruth { operand: b, truth: bt, negated: bn },
-            ) => at == bt && an == bn && a == b,
+            (IsTruth { operand: a, truth: at, negated: an }, IsTruth { operand: b, truth: bt, negated: bn }) => {
+                at == bt && an == bn && a == b
+            }
             (
                 Compare { op: a, left: al, right: ar, collation: ac },
                 Compare { op: b, left: bl, right: br, collation: bc },

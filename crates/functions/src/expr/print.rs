@@ -88,8 +88,8 @@ fn write_value(value: &Value, f: &mut Formatter<'_>) -> fmt::Result {
             f.write_str("0x")?;
             bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
         }
-        Value::Date(value) => write!(f, "DATE'{value}'"),
-        Value::DateTime(value) => write!(f, "TIMESTAMP'{value}'"),
-        Value::Time(value) => write!(f, "TIME'{value}'"),
+        Value::Date(value) => write!(f, "DATE'{}'", value.to_text()),
+        Value::DateTime(value) => write!(f, "TIMESTAMP'{}'", value.to_text(6)),
+        Value::Time(value) => write!(f, "TIME'{}'", value.to_text(6)),
     }
 }

@@ -28,11 +28,7 @@ impl ExecutionSlot {
     }
 
     fn new(context: Arc<StatementContext>, reusable: bool) -> Arc<Self> {
-        Arc::new(Self {
-            context: ArcSwap::new(context),
-            parameters: ArcSwap::new(Arc::new(Vec::new())),
-            reusable,
-        })
+        Arc::new(Self { context: ArcSwap::new(context), parameters: ArcSwap::new(Arc::new(Vec::new())), reusable })
     }
 
     /// Readies the plan for a run.

@@ -13,15 +13,12 @@ impl BoundExpr {
     /// Calls `f` on the parts of the node.
     pub fn for_each_child(&self, f: &mut dyn FnMut(&BoundExpr)) {
         match self {
-            BoundExpr::Literal(..)
-            | BoundExpr::Column(_)
-            | BoundExpr::Parameter { .. }
-            | BoundExpr::Opaque { .. } => {}
+            BoundExpr::Literal(..) | BoundExpr::Column(_) | BoundExpr::Parameter { .. } | BoundExpr::Opaque { .. } => {}
             BoundExpr::Call(call) => call.args.iter().for_each(f),
             BoundExpr::And(list) | BoundExpr::Or(list) => list.iter().for_each(f),
-            BoundExpr::Not(operand)
-            | BoundExpr::IsNull { operand, .. }
-            | BoundExpr::IsTruth { operand, .. } => f(operand),
+            BoundExpr::Not(operand) | BoundExpr::IsNull { operand, .. } | BoundExpr::IsTruth { operand, .. } => {
+                f(operand)
+            }
             BoundExpr::Xor(left, right) | BoundExpr::Compare { left, right, .. } => {
                 f(left);
                 f(right);

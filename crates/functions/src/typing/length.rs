@@ -32,9 +32,7 @@ pub fn display_length(sql_type: &SqlType) -> u32 {
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => 19 + fraction_length(*fsp),
         SqlType::String { kind: StringKind::Char | StringKind::Varchar, length, .. } => *length,
         SqlType::String { length, .. } => *length,
-        SqlType::Enum { members, .. } => {
-            members.iter().map(|member| count_chars(member)).max().unwrap_or(0)
-        }
+        SqlType::Enum { members, .. } => members.iter().map(|member| count_chars(member)).max().unwrap_or(0),
         SqlType::Set { members, .. } => {
             let commas = u32::try_from(members.len().saturating_sub(1)).unwrap_or(u32::MAX);
             members.iter().map(|member| count_chars(member)).fold(commas, u32::saturating_add)

@@ -1,9 +1,9 @@
 //! MySQL's rules for the types of results.
 
 pub mod collation;
+pub mod collation_names;
 pub mod length;
 pub mod numeric;
-pub mod collation_names;
 mod unify;
 
 pub use collation::{StringOperand, aggregate_collations};

@@ -85,9 +85,7 @@ pub fn decimal_of_digits(integer_digits: u32, scale: u32) -> (u8, u8) {
 /// (digits before the point, digits after it) of a type taken as a decimal.
 pub fn decimal_digits(sql_type: &SqlType) -> (u32, u32) {
     match numeric_kind(sql_type) {
-        NumericKind::Decimal { precision, scale } => {
-            (u32::from(precision.saturating_sub(scale)), u32::from(scale))
-        }
+        NumericKind::Decimal { precision, scale } => (u32::from(precision.saturating_sub(scale)), u32::from(scale)),
         NumericKind::Int { .. } => (u32::from(integer_digits(sql_type)), 0),
         NumericKind::Double => (u32::from(Decimal::PRECISION_MAX - Decimal::SCALE_MAX), u32::from(Decimal::SCALE_MAX)),
     }

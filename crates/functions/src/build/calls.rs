@@ -1,0 +1,77 @@
+//! Calls of functions by name.
+
+use super::{BuildResult, ExprBuilder, arguments_of, types_of};
+use crate::expr::{BoundExpr, Call};
+use squall_registry::{AggregateFunction, BoundAggregate, ScalarFunction, Volatility};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::sync::Arc;
+
+impl ExprBuilder<'_> {
+    /// Whether [`ExprBuilder::call`] knows the name.
+    pub fn has_function(&self, name: &str) -> bool {
+        is_control_function(name) || self.registry.scalar(name).is_some()
+    }
+
+    /// A call of a function by name; error 1305 if there is none.
+    pub fn call(&self, name: &str, args: Vec<BoundExpr>) -> BuildResult {
+        if is_control_function(name) {
+            return self.control_call(name, args);
+        }
+        match self.registry.scalar(name) {
+            Some(function) => self.call_function(&function.clone(), args),
+            None => Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name])),
+        }
+    }
+
+    /// A call of a declared function.
+    pub fn call_function(&self, function: &Arc<dyn ScalarFunction>, args: Vec<BoundExpr>) -> BuildResult {
+        let types = types_of(&args);
+        let bound = function.bind(&arguments_of(&args, &types))?;
+        let call = Call::new(function.name(), bound.kernel, args, bound.result, function.volatility());
+        let expr = BoundExpr::call(call);
+        Ok(if function.volatility() == Volatility::Immutable { self.fold(expr) } else { expr })
+    }
+
+    /// Types a call of an aggregate function; error 1305 if there is none of the name.
+    pub fn bind_aggregate(
+        &self,
+        name: &str,
+        args: &[BoundExpr],
+        distinct: bool,
+    ) -> SqlResult<(Arc<dyn AggregateFunction>, BoundAggregate)> {
+        let Some(function) = self.registry.aggregate(name) else {
+            return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name]));
+        };
+        let types = types_of(args);
+        let bound = function.bind(&arguments_of(args, &types), distinct)?;
+        Ok((function.clone(), bound))
+    }
+
+    /// Functions that do not look at all of their arguments.
+    fn control_call(&self, name: &str, args: Vec<BoundExpr>) -> BuildResult {
+        let wrong_count = || SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&name]);
+        let mut args = args.into_iter();
+        let mut next = || args.next().ok_or_else(wrong_count);
+        let result = match name.to_ascii_uppercase().as_str() {
+            "IF" => self.if_(next()?, next()?, next()?),
+            "IFNULL" | "NVL" => self.coalesce(vec![next()?, next()?], "ifnull"),
+            "NULLIF" => self.null_if(next()?, next()?),
+            "ISNULL" => Ok(self.is_null(next()?, false)),
+            _ => {
+                let values: Vec<_> = args.by_ref().collect();
+                if values.is_empty() {
+                    return Err(wrong_count());
+                }
+                self.coalesce(values, "coalesce")
+            }
+        };
+        if args.next().is_some() {
+            return Err(wrong_count());
+        }
+        result
+    }
+}
+
+fn is_control_function(name: &str) -> bool {
+    ["IF", "IFNULL", "NVL", "NULLIF", "ISNULL", "COALESCE"].iter().any(|known| known.eq_ignore_ascii_case(name))
+}

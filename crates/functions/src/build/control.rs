@@ -1,0 +1,100 @@
+//! CASE and its relatives, LIKE, REGEXP.
+
+use super::{BuildResult, ExprBuilder};
+use crate::expr::{BoundExpr, Case, CompareOp, boolean_type};
+use crate::operators::like::LikeKernel;
+use crate::operators::regexp::{RegexCache, RegexpKernel};
+use crate::typing::collation::{StringOperand, aggregate_collations};
+use crate::typing::collation_names::CollationFacts;
+use crate::typing::unify_types;
+use squall_registry::ExprType;
+use squall_types::{CollationId, SqlMode, SqlResult, Value};
+use std::sync::Arc;
+
+impl ExprBuilder<'_> {
+    /// The type that all of the expressions are converted to.
+    pub fn unified_type(&self, exprs: &[&BoundExpr], operation: &str) -> SqlResult<ExprType> {
+        let types: Vec<ExprType> = exprs.iter().map(|expr| expr.ty()).collect();
+        let types: Vec<&ExprType> = types.iter().collect();
+        unify_types(&types, operation, self.context.collation)
+    }
+
+    /// `CASE [operand] WHEN … THEN … ELSE … END`.
+    pub fn case(
+        &self,
+        operand: Option<BoundExpr>,
+        branches: Vec<(BoundExpr, BoundExpr)>,
+        otherwise: Option<BoundExpr>,
+    ) -> BuildResult {
+        let mut results: Vec<&BoundExpr> = branches.iter().map(|(_, then)| then).collect();
+        results.extend(&otherwise);
+        let mut ty = self.unified_type(&results, "case")?;
+        ty.nullable |= otherwise.is_none();
+        let mut bound = Vec::with_capacity(branches.len());
+        for (when, then) in branches {
+            let when = match &operand {
+                Some(operand) => self.compare(CompareOp::Equal, operand.clone(), when)?,
+                None => self.condition(when),
+            };
+            bound.push((when, self.convert(then, &ty)?));
+        }
+        let otherwise = otherwise.map(|otherwise| self.convert(otherwise, &ty)).transpose()?;
+        Ok(self.fold(BoundExpr::Case(Arc::new(Case { branches: bound, otherwise, ty }))))
+    }
+
+    /// `IF(condition, then, otherwise)`.
+    pub fn if_(&self, condition: BoundExpr, then: BoundExpr, otherwise: BoundExpr) -> BuildResult {
+        let ty = self.unified_type(&[&then, &otherwise], "if")?;
+        let (then, otherwise) = (self.convert(then, &ty)?, self.convert(otherwise, &ty)?);
+        let branches = vec![(self.condition(condition), then)];
+        Ok(self.fold(BoundExpr::Case(Arc::new(Case { branches, otherwise: Some(otherwise), ty }))))
+    }
+
+    /// `COALESCE(…)`, `IFNULL(a, b)`.
+    pub fn coalesce(&self, values: Vec<BoundExpr>, operation: &str) -> BuildResult {
+        let mut ty = self.unified_type(&values.iter().collect::<Vec<_>>(), operation)?;
+        ty.nullable = values.iter().all(BoundExpr::nullable);
+        let values: SqlResult<Vec<_>> = values.into_iter().map(|value| self.convert(value, &ty)).collect();
+        Ok(self.fold(BoundExpr::Coalesce { values: values?, ty }))
+    }
+
+    /// `NULLIF(a, b)`.
+    pub fn null_if(&self, left: BoundExpr, right: BoundExpr) -> BuildResult {
+        let ty = ExprType { nullable: true, ..left.ty() };
+        let equal = self.compare(CompareOp::Equal, left.clone(), right)?;
+        let branches = vec![(equal, BoundExpr::Literal(Value::Null, ty.clone()))];
+        Ok(self.fold(BoundExpr::Case(Arc::new(Case { branches, otherwise: Some(left), ty }))))
+    }
+
+    /// `text [NOT] LIKE pattern [ESCAPE escape]`.
+    pub fn like(&self, text: BoundExpr, pattern: BoundExpr, escape: Option<BoundExpr>, negated: bool) -> BuildResult {
+        let collation = self.string_collation(&[&text, &pattern], "like")?;
+        let nullable = text.nullable() || pattern.nullable();
+        let escape = escape.unwrap_or_else(|| {
+            let backslash = !self.context.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
+            self.string_literal(if backslash { "\\" } else { "" }, self.context.collation)
+        });
+        let args =
+            vec![self.to_text(text, collation)?, self.to_text(pattern, collation)?, self.to_text(escape, collation)?];
+        let kernel = LikeKernel { collation, negated };
+        Ok(self.immutable("LIKE", Arc::new(kernel), args, boolean_type(nullable)))
+    }
+
+    /// `text [NOT] REGEXP pattern`.
+    pub fn regexp(&self, text: BoundExpr, pattern: BoundExpr, negated: bool) -> BuildResult {
+        let collation = self.string_collation(&[&text, &pattern], "regexp")?;
+        let nullable = text.nullable() || pattern.nullable();
+        let case_sensitive = collation.is_code_point_order();
+        let characters = if collation == CollationId::BINARY { CollationId::UTF8MB4_BIN } else { collation };
+        let args = vec![self.to_text(text, characters)?, self.to_text(pattern, characters)?];
+        let kernel = RegexpKernel { case_sensitive, negated, cache: RegexCache::new() };
+        Ok(self.immutable("REGEXP", Arc::new(kernel), args, boolean_type(nullable)))
+    }
+
+    /// The collation that an operation on strings uses.
+    pub fn string_collation(&self, exprs: &[&BoundExpr], operation: &str) -> SqlResult<CollationId> {
+        let operands: Vec<StringOperand> =
+            exprs.iter().map(|expr| StringOperand::of(&expr.ty(), self.context.collation)).collect();
+        Ok(aggregate_collations(&operands, operation)?.0)
+    }
+}

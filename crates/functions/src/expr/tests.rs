@@ -1,0 +1,152 @@
+use super::*;
+use crate::build::{ArithmeticOp, ExprBuilder};
+use crate::test_context::context;
+use ::datafusion::common::DFSchema;
+use ::datafusion::execution::context::SessionContext;
+use ::datafusion::logical_expr::ColumnarValue;
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::Schema;
+use squall_registry::Registry;
+use squall_types::{CollationId, SqlError, SqlResult};
+
+fn column(ordinal: usize, name: &str, sql_type: SqlType) -> BoundExpr {
+    let ty = ExprType { sql_type, nullable: true, coercibility: Coercibility::Implicit };
+    BoundExpr::Column(Arc::new(ColumnRef { ordinal, relation: None, name: name.into(), display: name.into(), ty }))
+}
+
+/// Runs an expression through DataFusion over rows.
+fn run(expr: &BoundExpr, columns: &[BoundExpr], rows: &[Vec<Value>]) -> SqlResult<Vec<Value>> {
+    let context = Arc::new(context());
+    let slot = ExecutionSlot::once(context);
+    let mut fields = Vec::new();
+    let mut arrays: Vec<ArrayRef> = Vec::new();
+    for column in columns {
+        let BoundExpr::Column(column) = column else { panic!("a column") };
+        fields.push(crate::arrow_map::field_for(&column.name, &column.ty));
+        let mut builder = crate::arrow_map::ValueArrayBuilder::new(&column.ty.sql_type, rows.len());
+        for row in rows {
+            builder.append(&row[column.ordinal])?;
+        }
+        arrays.push(builder.finish());
+    }
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap();
+    let schema = DFSchema::try_from(batch.schema()).unwrap();
+    let session = SessionContext::new();
+    let physical = session
+        .create_physical_expr(expr.to_datafusion(&slot).map_err(sql_error_from)?, &schema)
+        .map_err(sql_error_from)?;
+    let result = match physical.evaluate(&batch).map_err(sql_error_from)? {
+        ColumnarValue::Array(array) => array,
+        ColumnarValue::Scalar(scalar) => scalar.to_array_of_size(rows.len()).unwrap(),
+    };
+    (0..rows.len()).map(|row| crate::arrow_map::value_at(&result, row, &expr.sql_type())).collect()
+}
+
+/// Runs it both ways and expects the same.
+fn check(expr: &BoundExpr, columns: &[BoundExpr], rows: &[Vec<Value>]) {
+    let context = context();
+    let row_wise: Vec<Value> = rows.iter().map(|row| expr.eval(row, &context).unwrap()).collect();
+    assert_eq!(run(expr, columns, rows).unwrap(), row_wise, "{expr}");
+}
+
+#[test]
+fn both_ways_agree() {
+    let (registry, context) = (Registry::default(), context());
+    let build = ExprBuilder::new(&registry, &context);
+    let (a, b) = (column(0, "a", SqlType::INT), column(1, "b", SqlType::BIGINT));
+    let s = column(2, "s", SqlType::varchar(20, CollationId::UTF8MB4_0900_AI_CI));
+    let d = column(3, "d", SqlType::decimal(10, 2));
+    let columns = [a.clone(), b.clone(), s.clone(), d.clone()];
+    let decimal = |cents| Value::Decimal(squall_types::Decimal::from_i128(cents, 2));
+    let rows = vec![
+        vec![Value::Int(1), Value::Int(2), Value::from("1"), decimal(100)],
+        vec![Value::Int(3), Value::Null, Value::from("3"), decimal(-250)],
+        vec![Value::Null, Value::Int(0), Value::Null, Value::Null],
+        vec![Value::Int(0), Value::Int(0), Value::from("0"), decimal(0)],
+    ];
+    let sum = build.arithmetic(ArithmeticOp::Add, a.clone(), b.clone()).unwrap();
+    let less = build.compare(CompareOp::Less, a.clone(), b.clone()).unwrap();
+    let mixed = build.compare(CompareOp::Equal, s.clone(), a.clone()).unwrap();
+    let strings = build.compare(CompareOp::GreaterOrEqual, s.clone(), build.literal(Value::from("1"))).unwrap();
+    let quotient = build.arithmetic(ArithmeticOp::Divide, d.clone(), b.clone()).unwrap();
+    let exprs = vec![
+        sum.clone(),
+        less.clone(),
+        mixed.clone(),
+        strings.clone(),
+        quotient,
+        build.and(vec![less.clone(), a.clone()]),
+        build.or(vec![build.not(less.clone()), d.clone()]),
+        build.xor(less.clone(), strings),
+        build.is_null(b.clone(), true),
+        build.is_truth(d.clone(), true, true),
+        build.if_(less.clone(), a.clone(), d.clone()).unwrap(),
+        build.case(Some(a.clone()), vec![(build.literal(Value::Int(3)), s.clone())], None).unwrap(),
+        build.coalesce(vec![b.clone(), a.clone()], "coalesce").unwrap(),
+        build.in_list(a.clone(), vec![build.literal(Value::Int(1)), build.literal(Value::Int(3))], true).unwrap(),
+        build.arithmetic(ArithmeticOp::Multiply, less, sum).unwrap(),
+        build.like(s, build.literal(Value::from("%3")), None, false).unwrap(),
+        build.between(d, build.literal(Value::Int(0)), b, false).unwrap(),
+    ];
+    for expr in exprs {
+        check(&expr, &columns, &rows);
+    }
+}
+
+#[test]
+fn errors_survive_datafusion() {
+    let (registry, context) = (Registry::default(), context());
+    let build = ExprBuilder::new(&registry, &context);
+    let a = column(0, "a", SqlType::BIGINT);
+    let sum = build.arithmetic(ArithmeticOp::Add, a.clone(), a.clone()).unwrap();
+    let error = run(&sum, &[a], &[vec![Value::Int(1)], vec![Value::Int(i64::MAX)]]).unwrap_err();
+    assert_eq!(error.code, 1690);
+    assert_eq!(error.message, "BIGINT value is out of range in '(a + a)'");
+    let nested = datafusion_error(SqlError::internal("x")).context("while planning").context("again");
+    assert_eq!(sql_error_from(nested).message, "x");
+}
+
+#[test]
+fn calls_are_equal_when_they_mean_the_same() {
+    let (registry, context) = (Registry::default(), context());
+    let build = ExprBuilder::new(&registry, &context);
+    let (a, b) = (column(0, "a", SqlType::INT), column(1, "b", SqlType::INT));
+    let slot = ExecutionSlot::once(Arc::new(crate::test_context::context()));
+    let sum =
+        |left: &BoundExpr, right: &BoundExpr| build.arithmetic(ArithmeticOp::Add, left.clone(), right.clone()).unwrap();
+    assert_eq!(sum(&a, &b), sum(&a, &b));
+    assert_ne!(sum(&a, &b), sum(&b, &a));
+    assert_eq!(sum(&a, &b).to_datafusion(&slot).unwrap(), sum(&a, &b).to_datafusion(&slot).unwrap());
+    let difference = build.arithmetic(ArithmeticOp::Subtract, a.clone(), b.clone()).unwrap();
+    assert_ne!(sum(&a, &b).to_datafusion(&slot).unwrap(), difference.to_datafusion(&slot).unwrap());
+}
+
+#[test]
+fn conditions_convert_only_where_they_must() {
+    let (registry, context) = (Registry::default(), context());
+    let build = ExprBuilder::new(&registry, &context);
+    let slot = ExecutionSlot::once(Arc::new(crate::test_context::context()));
+    let a = column(0, "a", SqlType::BIGINT);
+    let one = build.literal(Value::Int(1));
+    let condition = build
+        .and(vec![build.compare(CompareOp::Equal, a.clone(), one.clone()).unwrap(), build.is_null(a.clone(), true)]);
+    assert_eq!(condition.to_predicate(&slot).unwrap().to_string(), "a = Int64(1) AND a IS NOT NULL");
+    assert_eq!(condition.to_value(&slot).unwrap().to_string(), "CAST(a = Int64(1) AND a IS NOT NULL AS Int64)");
+    assert_eq!(a.to_predicate(&slot).unwrap().to_string(), "a != Int64(0)");
+}
+
+#[test]
+fn parameters_are_read_when_the_plan_runs() {
+    let slot = ExecutionSlot::reusable(Arc::new(context()));
+    let ty = ExprType { sql_type: SqlType::BIGINT, nullable: true, coercibility: Coercibility::Numeric };
+    let parameter = BoundExpr::Parameter { index: 0, ty };
+    let expr = bind_parameters(parameter.to_datafusion(&slot).unwrap(), &slot).unwrap().data;
+    let session = SessionContext::new();
+    let physical = session.create_physical_expr(expr, &DFSchema::empty()).unwrap();
+    let batch = RecordBatch::new_empty(Arc::new(Schema::empty()));
+    for value in [1, 2] {
+        slot.put(Arc::new(context()), Arc::new(vec![Value::Int(value)]));
+        let ColumnarValue::Scalar(scalar) = physical.evaluate(&batch).unwrap() else { panic!("a scalar") };
+        assert_eq!(crate::arrow_map::scalar_to_value(&scalar, &SqlType::BIGINT), Ok(Value::Int(value)));
+    }
+}

@@ -1,0 +1,426 @@
+//! A value taken as another kind of value, as MySQL takes arguments of functions and operators: what cannot be taken
+//! whole gives a warning (an error in a strict write) and the nearest value.
+
+use super::report;
+use squall_registry::StatementContext;
+use squall_types::temporal::parse::{datetime_from_number, parse_datetime, parse_time, time_from_number};
+use squall_types::temporal::{DateRules, TimeZone};
+use squall_types::{Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Time, Value};
+use std::borrow::Cow;
+
+fn truncated(kind: &str, text: &str, context: &StatementContext) -> SqlResult<()> {
+    report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&kind, &text]), context)
+}
+
+/// The text of a string value; byte strings that are not UTF-8 have their bad bytes replaced.
+fn text_of(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::String(text) | Value::Json(text) => Some(Cow::Borrowed(text)),
+        Value::Bytes(bytes) => Some(String::from_utf8_lossy(bytes)),
+        _ => None,
+    }
+}
+
+/// The length of the longest number that a text begins with, after its spaces.
+fn number_prefix(text: &str) -> (usize, usize) {
+    let bytes = text.as_bytes();
+    let start = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let digits = |from: usize| bytes[from.min(bytes.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let mut at = start;
+    if matches!(bytes.get(at), Some(b'+' | b'-')) {
+        at += 1;
+    }
+    let integer = digits(at);
+    at += integer;
+    let mut fraction = 0;
+    if bytes.get(at) == Some(&b'.') {
+        fraction = digits(at + 1);
+        if integer + fraction > 0 {
+            at += 1 + fraction;
+        }
+    }
+    if integer + fraction == 0 {
+        return (start, start);
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        let exponent = digits(at + 1 + sign);
+        if exponent > 0 {
+            at += 1 + sign + exponent;
+        }
+    }
+    (start, at)
+}
+
+/// Reads a double off the start of a text; the flag tells that more than spaces followed or that there was no number.
+pub fn parse_double(text: &str) -> (f64, bool) {
+    let (start, end) = number_prefix(text);
+    let rest_is_space = text.as_bytes()[end..].iter().all(u8::is_ascii_whitespace);
+    if start == end {
+        return (0.0, true);
+    }
+    let number: f64 = text[start..end].parse().unwrap_or(0.0);
+    // Too large a number is the largest, with a warning.
+    let clamped = number.clamp(f64::MIN, f64::MAX);
+    (clamped + 0.0, !rest_is_space || clamped != number)
+}
+
+/// As a double; `None` is NULL.
+pub fn to_double(value: &Value, _ty: &SqlType, context: &StatementContext) -> SqlResult<Option<f64>> {
+    Ok(Some(match value {
+        Value::Null => return Ok(None),
+        Value::Int(value) => *value as f64,
+        Value::UInt(value) => *value as f64,
+        Value::Double(value) => *value,
+        Value::Decimal(value) => value.to_f64(),
+        Value::Date(value) => value.to_number() as f64,
+        Value::DateTime(value) => value.to_number() as f64 + f64::from(value.microsecond()) / 1e6,
+        Value::Time(value) => {
+            let fraction = f64::from(value.microsecond()) / 1e6;
+            let number = value.to_number() as f64;
+            if value.is_negative() { number - fraction } else { number + fraction }
+        }
+        Value::Json(text) => return json_to_double(text, context).map(Some),
+        Value::String(_) | Value::Bytes(_) => {
+            let text = text_of(value).unwrap_or_default();
+            let (number, cut) = parse_double(&text);
+            if cut {
+                truncated("DOUBLE", &text, context)?;
+            }
+            number
+        }
+    }))
+}
+
+fn json_to_double(text: &str, context: &StatementContext) -> SqlResult<f64> {
+    match text {
+        "true" => return Ok(1.0),
+        "false" => return Ok(0.0),
+        _ => {}
+    }
+    let unquoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let (number, cut) = parse_double(unquoted);
+    if cut {
+        report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"DOUBLE", &text]), context)?;
+    }
+    Ok(number)
+}
+
+/// As an integer of either sign, fractions rounded; `None` is NULL.
+pub fn to_integer(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlResult<Option<i128>> {
+    Ok(Some(match value {
+        Value::Null => return Ok(None),
+        Value::Int(value) => i128::from(*value),
+        Value::UInt(value) => i128::from(*value),
+        Value::Double(number) => rounded(*number),
+        Value::Decimal(value) => value.to_i128().unwrap_or(if value.is_negative() { i128::MIN } else { i128::MAX }),
+        Value::Date(value) => i128::from(value.to_number()),
+        Value::DateTime(_) | Value::Time(_) => match to_decimal(value, ty, context)? {
+            Some(number) => number.to_i128().unwrap_or(0),
+            None => return Ok(None),
+        },
+        Value::Json(text) => rounded(json_to_double(text, context)?),
+        Value::String(_) | Value::Bytes(_) => {
+            let text = text_of(value).unwrap_or_default();
+            let bytes = text.as_bytes();
+            let start = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let sign = usize::from(matches!(bytes.get(start), Some(b'+' | b'-')));
+            let length = bytes[start + sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let end = start + sign + length;
+            if length == 0 || !bytes[end..].iter().all(u8::is_ascii_whitespace) {
+                truncated("INTEGER", &text, context)?;
+            }
+            let digits = &bytes[start + sign..end];
+            let magnitude = digits
+                .iter()
+                .fold(0_i128, |number, digit| number.saturating_mul(10).saturating_add(i128::from(digit - b'0')));
+            if bytes.get(start) == Some(&b'-') { -magnitude } else { magnitude }
+        }
+    }))
+}
+
+/// Half away from zero; the cast saturates.
+fn rounded(number: f64) -> i128 {
+    number.round() as i128
+}
+
+/// As a signed 64-bit integer, at most the limits; `None` is NULL.
+pub fn to_i64(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlResult<Option<i64>> {
+    let number = to_integer(value, ty, context)?;
+    Ok(number.map(|number| number.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64))
+}
+
+/// As a decimal; `None` is NULL.
+pub fn to_decimal(value: &Value, _ty: &SqlType, context: &StatementContext) -> SqlResult<Option<Decimal>> {
+    let with_micros = |whole: i64, micros: u32, negative: bool| {
+        let micros = i128::from(micros);
+        let whole = i128::from(whole) * 1_000_000;
+        Decimal::from_i128(if negative { whole - micros } else { whole + micros }, 6)
+    };
+    Ok(Some(match value {
+        Value::Null => return Ok(None),
+        Value::Int(value) => Decimal::from_i128(i128::from(*value), 0),
+        Value::UInt(value) => Decimal::from_i128(i128::from(*value), 0),
+        Value::Double(number) => Decimal::from_f64(*number).unwrap_or_else(|| {
+            let largest = Decimal::largest(Decimal::PRECISION_MAX, 0);
+            if *number < 0.0 { largest.negate() } else { largest }
+        }),
+        Value::Decimal(value) => *value,
+        Value::Date(value) => Decimal::from_i128(i128::from(value.to_number()), 0),
+        Value::DateTime(value) => with_micros(value.to_number(), value.microsecond(), false),
+        Value::Time(value) => with_micros(value.to_number(), value.microsecond(), value.is_negative()),
+        Value::Json(text) => match text.as_str() {
+            "true" => Decimal::from_i128(1, 0),
+            "false" => Decimal::ZERO,
+            _ => Decimal::parse(text.trim_matches('"')).value,
+        },
+        Value::String(_) | Value::Bytes(_) => {
+            let text = text_of(value).unwrap_or_default();
+            let parsed = Decimal::parse(&text);
+            if parsed.no_number || parsed.truncated || parsed.overflow {
+                truncated("DECIMAL", &text, context)?;
+            }
+            parsed.value
+        }
+    }))
+}
+
+/// As characters; `None` is NULL. The type tells digits of fractions, zero fill and the members of ENUM and SET.
+pub fn to_text<'a>(value: &'a Value, ty: &SqlType) -> Option<Cow<'a, str>> {
+    Some(match value {
+        Value::Null => return None,
+        Value::String(text) | Value::Json(text) => Cow::Borrowed(text),
+        Value::Bytes(bytes) => String::from_utf8_lossy(bytes),
+        Value::Int(value) => Cow::Owned(value.to_string()),
+        Value::UInt(value) => unsigned_text(*value, ty),
+        Value::Double(value) => Cow::Owned(double_text(*value, ty)),
+        Value::Decimal(value) => match ty {
+            SqlType::Decimal { precision, scale, zerofill: true, .. } => {
+                let width = usize::from(*precision) + usize::from(*scale > 0);
+                Cow::Owned(format!("{:0>width$}", value.to_string()))
+            }
+            _ => Cow::Owned(value.to_string()),
+        },
+        Value::Date(value) => Cow::Owned(value.to_text()),
+        Value::DateTime(value) => Cow::Owned(value.to_text(fsp_of(ty))),
+        Value::Time(value) => Cow::Owned(value.to_text(fsp_of(ty))),
+    })
+}
+
+fn fsp_of(ty: &SqlType) -> u8 {
+    match ty {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => *fsp,
+        _ => 0,
+    }
+}
+
+fn unsigned_text(value: u64, ty: &SqlType) -> Cow<'static, str> {
+    Cow::Owned(match ty {
+        SqlType::Int { zerofill: true, .. } => {
+            let width = crate::typing::display_length(ty) as usize;
+            format!("{value:0>width$}")
+        }
+        SqlType::Year => format!("{value:04}"),
+        SqlType::Enum { members, .. } => {
+            usize::try_from(value).ok().and_then(|at| members.get(at.checked_sub(1)?)).cloned().unwrap_or_default()
+        }
+        SqlType::Set { members, .. } => {
+            let chosen: Vec<&str> = members
+                .iter()
+                .take(64)
+                .enumerate()
+                .filter(|(bit, _)| value >> bit & 1 == 1)
+                .map(|(_, member)| member.as_str())
+                .collect();
+            chosen.join(",")
+        }
+        SqlType::Bit { width } => {
+            let bytes = value.to_be_bytes();
+            let length = usize::from(width.div_ceil(8)).clamp(1, 8);
+            String::from_utf8_lossy(&bytes[8 - length..]).into_owned()
+        }
+        _ => value.to_string(),
+    })
+}
+
+/// A double as text: shortest digits that read back the same; FLOAT has six.
+fn double_text(value: f64, ty: &SqlType) -> String {
+    match ty {
+        SqlType::Float { digits: Some((_, scale)), .. } | SqlType::Double { digits: Some((_, scale)), .. } => {
+            format!("{value:.*}", usize::from(*scale))
+        }
+        SqlType::Float { .. } => format_digits(&format!("{value:.5e}")),
+        _ => format_digits(&format!("{value:e}")),
+    }
+}
+
+/// Scientific text of Rust's to MySQL's plain or scientific text.
+fn format_digits(scientific: &str) -> String {
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let negative = mantissa.starts_with('-');
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let digits = match digits.trim_end_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    let mut text = String::from(if negative { "-" } else { "" });
+    if (-15..15).contains(&exponent) {
+        let point = exponent + 1;
+        if point <= 0 {
+            text.push_str("0.");
+            text.extend(std::iter::repeat_n('0', point.unsigned_abs() as usize));
+            text.push_str(digits);
+        } else if digits.len() <= point as usize {
+            text.push_str(digits);
+            text.extend(std::iter::repeat_n('0', point as usize - digits.len()));
+        } else {
+            text.push_str(&digits[..point as usize]);
+            text.push('.');
+            text.push_str(&digits[point as usize..]);
+        }
+    } else {
+        text.push_str(&digits[..1]);
+        if digits.len() > 1 {
+            text.push('.');
+            text.push_str(&digits[1..]);
+        }
+        text.push_str(&format!("e{exponent}"));
+    }
+    text
+}
+
+/// As bytes; `None` is NULL.
+pub fn to_bytes<'a>(value: &'a Value, ty: &SqlType) -> Option<Cow<'a, [u8]>> {
+    match (value, ty) {
+        (Value::Bytes(bytes), _) => Some(Cow::Borrowed(bytes)),
+        (Value::UInt(value), SqlType::Bit { width }) => {
+            let length = usize::from(width.div_ceil(8)).clamp(1, 8);
+            Some(Cow::Owned(value.to_be_bytes()[8 - length..].to_vec()))
+        }
+        _ => to_text(value, ty).map(|text| match text {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        }),
+    }
+}
+
+/// The rules for dates in function arguments: zero parts pass, days that do not exist only with the mode that allows
+/// them.
+pub fn argument_rules(context: &StatementContext) -> DateRules {
+    DateRules { no_zero_date: false, no_zero_in_date: false, ..DateRules::from(context.sql_mode) }
+}
+
+/// The current date and time in the session's time zone.
+pub fn now(context: &StatementContext) -> DateTime {
+    let zone = TimeZone::parse(&context.time_zone).unwrap_or_else(TimeZone::utc);
+    zone.from_unix_micros(context.now_micros).unwrap_or_default()
+}
+
+/// As a date and time; `None` is NULL, also for text that is none (with a warning).
+pub fn to_datetime(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlResult<Option<DateTime>> {
+    let rules = argument_rules(context);
+    Ok(match value {
+        Value::Null => None,
+        Value::DateTime(value) => Some(*value),
+        Value::Date(date) => Some(date.at_midnight()),
+        Value::Time(time) => time.on_date(now(context).date()),
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) => {
+            let number = to_decimal(value, ty, context)?.unwrap_or(Decimal::ZERO);
+            let whole = number.truncate(0).and_then(|whole| whole.unscaled().to_i128());
+            let parsed = whole
+                .and_then(|whole| i64::try_from(whole).ok())
+                .and_then(|whole| datetime_from_number(whole, rules).ok());
+            match parsed {
+                Some(parsed) => {
+                    let micros = number.to_i128_at(6).unwrap_or(0).rem_euclid(1_000_000);
+                    let base = parsed.value;
+                    DateTime::from_date_and_micros(base.date(), base.micros_of_day() + micros as i64)
+                }
+                None => {
+                    let text = to_text(value, ty).unwrap_or_default();
+                    incorrect("datetime", &text, context)?;
+                    None
+                }
+            }
+        }
+        Value::String(_) | Value::Bytes(_) | Value::Json(_) => {
+            let text = text_of(value).unwrap_or_default();
+            match parse_datetime(text.trim_matches('"'), rules) {
+                Ok(parsed) => {
+                    if parsed.truncated {
+                        truncated("datetime", &text, context)?;
+                    }
+                    parsed.value.with_fsp(parsed.nanos, 6, rules.fraction)
+                }
+                Err(_) => {
+                    incorrect("datetime", &text, context)?;
+                    None
+                }
+            }
+        }
+    })
+}
+
+/// As a date; `None` is NULL.
+pub fn to_date(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlResult<Option<Date>> {
+    match value {
+        Value::Date(date) => Ok(Some(*date)),
+        _ => Ok(to_datetime(value, ty, context)?.map(DateTime::date)),
+    }
+}
+
+/// As a time; `None` is NULL.
+pub fn to_time(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlResult<Option<Time>> {
+    Ok(match value {
+        Value::Null => None,
+        Value::Time(time) => Some(*time),
+        Value::DateTime(value) => Some(value.time()),
+        Value::Date(_) => Some(Time::default()),
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) => {
+            let number = to_decimal(value, ty, context)?.unwrap_or(Decimal::ZERO);
+            let whole = number.truncate(0).and_then(|whole| whole.unscaled().to_i128());
+            let parsed =
+                whole.and_then(|whole| i64::try_from(whole).ok()).and_then(|whole| time_from_number(whole).ok());
+            match parsed {
+                Some(parsed) => {
+                    if parsed.clamped {
+                        truncated("time", &to_text(value, ty).unwrap_or_default(), context)?;
+                    }
+                    let fraction = number.to_i128_at(6).unwrap_or(0) % 1_000_000;
+                    Some(Time::from_micros_clamped(parsed.value.to_micros() + fraction as i64))
+                }
+                None => {
+                    incorrect("time", &to_text(value, ty).unwrap_or_default(), context)?;
+                    None
+                }
+            }
+        }
+        Value::String(_) | Value::Bytes(_) | Value::Json(_) => {
+            let text = text_of(value).unwrap_or_default();
+            match parse_time(text.trim_matches('"')) {
+                Ok(parsed) => {
+                    if parsed.truncated || parsed.clamped {
+                        truncated("time", &text, context)?;
+                    }
+                    let fraction = DateRules::from(context.sql_mode).fraction;
+                    Some(parsed.value.with_fsp(parsed.nanos, 6, fraction))
+                }
+                Err(_) => {
+                    incorrect("time", &text, context)?;
+                    None
+                }
+            }
+        }
+    })
+}
+
+/// Warning 1292 of a text that is no date.
+pub fn incorrect(kind: &str, text: &str, context: &StatementContext) -> SqlResult<()> {
+    report(SqlError::new(ErrorCode::IncorrectWrongValue, &[&kind, &text]), context)
+}
+
+/// Whether a string type is CHAR(n), whose values have no spaces at their end.
+pub fn is_padded(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::String { kind: StringKind::Char, .. })
+}

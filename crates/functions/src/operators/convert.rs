@@ -1,0 +1,175 @@
+//! Conversions that the binder puts in so that both sides of an operation are of one type.
+
+use super::{coerce, report};
+use crate::arrow_map::arrow_type;
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array};
+use arrow::compute::cast;
+use arrow::compute::kernels::arity::{try_unary, unary};
+use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
+use arrow::error::ArrowError;
+use squall_registry::{ScalarKernel, StatementContext};
+use squall_types::temporal::DateRules;
+use squall_types::{CollationId, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// Turns values of one type into another's.
+#[derive(Debug)]
+pub struct ConvertKernel {
+    /// The type of the values.
+    pub from: SqlType,
+    /// The type of the result.
+    pub to: SqlType,
+}
+
+impl ScalarKernel for ConvertKernel {
+    fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
+        match arguments.first() {
+            Some(value) => convert_value(value, &self.from, &self.to, context),
+            None => Ok(Value::Null),
+        }
+    }
+
+    fn has_eval_arrays(&self) -> bool {
+        self.from.is_numeric() && self.to.is_numeric()
+    }
+
+    fn eval_arrays(&self, arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
+        let array = arguments.first()?;
+        convert_numbers(array, &arrow_type(&self.to)).map(Ok)
+    }
+}
+
+/// Vectorised conversions between numbers that lose nothing; `None` leaves the rest to the row-wise form.
+fn convert_numbers(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
+    match (array.data_type(), to) {
+        (from, to) if from == to => Some(array.clone()),
+        (DataType::Int64 | DataType::UInt64, DataType::Float64) => cast(array, to).ok(),
+        (DataType::Int64 | DataType::UInt64, DataType::Decimal128(precision, scale)) => {
+            let factor = 10_i128.checked_pow(u32::try_from(*scale).ok()?)?;
+            let limit = 10_i128.checked_pow(u32::from(*precision))?;
+            let scaled = |value: i128| {
+                value
+                    .checked_mul(factor)
+                    .filter(|value| value.abs() < limit)
+                    .ok_or_else(|| ArrowError::ArithmeticOverflow(String::new()))
+            };
+            let result = match array.data_type() {
+                DataType::Int64 => try_unary::<Int64Type, _, Decimal128Type>(array.as_primitive_opt()?, |value| {
+                    scaled(i128::from(value))
+                }),
+                _ => try_unary::<UInt64Type, _, Decimal128Type>(array.as_primitive_opt()?, |value| {
+                    scaled(i128::from(value))
+                }),
+            };
+            Some(Arc::new(result.ok()?.with_data_type(to.clone())))
+        }
+        (DataType::Decimal128(_, scale), DataType::Float64) => {
+            let scale = u32::try_from(*scale).ok()?;
+            // Both doubles are exact and their quotient is rounded once.
+            let divisor = if scale <= 22 { 10_f64.powi(scale as i32) } else { return None };
+            let decimals = array.as_primitive_opt::<Decimal128Type>()?;
+            let exact = |value: &i128| value.unsigned_abs() < 1 << 53;
+            if !decimals.values().iter().all(exact) {
+                return None;
+            }
+            let doubles: Float64Array =
+                unary::<Decimal128Type, _, Float64Type>(decimals, |value| value as f64 / divisor);
+            Some(Arc::new(doubles))
+        }
+        (DataType::Decimal128(_, from), DataType::Decimal128(precision, scale)) if scale >= from => {
+            let factor = 10_i128.checked_pow(u32::try_from(scale - from).ok()?)?;
+            let limit = 10_i128.checked_pow(u32::from(*precision))?;
+            let decimals = array.as_primitive_opt::<Decimal128Type>()?;
+            let result = try_unary::<Decimal128Type, _, Decimal128Type>(decimals, |value| {
+                value
+                    .checked_mul(factor)
+                    .filter(|value| value.abs() < limit)
+                    .ok_or_else(|| ArrowError::ArithmeticOverflow(String::new()))
+            });
+            Some(Arc::new(result.ok()?.with_data_type(to.clone())))
+        }
+        _ => None,
+    }
+}
+
+/// A value of one type as a value of another.
+pub fn convert_value(value: &Value, from: &SqlType, to: &SqlType, context: &StatementContext) -> SqlResult<Value> {
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    let value = match to {
+        SqlType::Null => Some(Value::Null),
+        SqlType::Int { unsigned: false, .. } => Some(signed(value, from, context)?),
+        SqlType::Int { .. } | SqlType::Bit { .. } | SqlType::Year | SqlType::Enum { .. } | SqlType::Set { .. } => {
+            Some(unsigned(value, from, context)?)
+        }
+        SqlType::Float { .. } | SqlType::Double { .. } => coerce::to_double(value, from, context)?.map(Value::Double),
+        SqlType::Decimal { precision, scale, .. } => coerce::to_decimal(value, from, context)?
+            .map(|number| fit(number, *precision, *scale, context))
+            .transpose()?,
+        SqlType::Date => coerce::to_date(value, from, context)?.map(Value::Date),
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => {
+            let fraction = DateRules::from(context.sql_mode).fraction;
+            coerce::to_datetime(value, from, context)?
+                .and_then(|value| value.with_fsp(0, *fsp, fraction))
+                .map(Value::DateTime)
+        }
+        SqlType::Time { fsp } => {
+            let fraction = DateRules::from(context.sql_mode).fraction;
+            coerce::to_time(value, from, context)?.map(|value| Value::Time(value.with_fsp(0, *fsp, fraction)))
+        }
+        SqlType::String { collation, .. } if *collation == CollationId::BINARY => {
+            coerce::to_bytes(value, from).map(|bytes| Value::Bytes(bytes.into_owned()))
+        }
+        SqlType::String { .. } => match value {
+            Value::Bytes(bytes) => Some(text_of_bytes(bytes)?),
+            _ => coerce::to_text(value, from).map(|text| Value::String(text.into_owned())),
+        },
+        SqlType::Json => Some(super::json_compare::to_json(value, from)?),
+    };
+    Ok(value.unwrap_or(Value::Null))
+}
+
+/// Bytes as characters; error 1300 if they are none.
+fn text_of_bytes(bytes: &[u8]) -> SqlResult<Value> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(Value::from(text)),
+        Err(error) => {
+            let bad: String =
+                bytes[error.valid_up_to()..].iter().take(6).map(|byte| format!("\\x{byte:02X}")).collect();
+            Err(SqlError::new(ErrorCode::InvalidCharacterString, &[&"utf8mb4", &bad]))
+        }
+    }
+}
+
+fn signed(value: &Value, from: &SqlType, context: &StatementContext) -> SqlResult<Value> {
+    let Some(number) = coerce::to_integer(value, from, context)? else { return Ok(Value::Null) };
+    match i64::try_from(number) {
+        Ok(number) => Ok(Value::Int(number)),
+        Err(_) => {
+            let text = coerce::to_text(value, from).unwrap_or_default();
+            report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"INTEGER", &text]), context)?;
+            Ok(Value::Int(if number < 0 { i64::MIN } else { i64::MAX }))
+        }
+    }
+}
+
+fn unsigned(value: &Value, from: &SqlType, context: &StatementContext) -> SqlResult<Value> {
+    let Some(number) = coerce::to_integer(value, from, context)? else { return Ok(Value::Null) };
+    match u64::try_from(number) {
+        Ok(number) => Ok(Value::UInt(number)),
+        Err(_) => {
+            let text = coerce::to_text(value, from).unwrap_or_default();
+            report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"INTEGER", &text]), context)?;
+            Ok(Value::UInt(if number < 0 { 0 } else { u64::MAX }))
+        }
+    }
+}
+
+fn fit(number: Decimal, precision: u8, scale: u8, context: &StatementContext) -> SqlResult<Value> {
+    let fitted = number.fit(precision, scale);
+    if fitted.clamped {
+        report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"DECIMAL", &number]), context)?;
+    }
+    Ok(Value::Decimal(fitted.value))
+}

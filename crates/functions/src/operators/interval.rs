@@ -1,0 +1,132 @@
+//! Dates and times plus and minus intervals.
+
+use super::coerce;
+use squall_registry::{ScalarKernel, StatementContext};
+use squall_types::temporal::parse::{parse_date, parse_datetime};
+use squall_types::temporal::{Interval, IntervalUnit};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+
+/// `date ± INTERVAL amount unit`: the first argument is the date, the second the amount.
+#[derive(Debug)]
+pub struct AddIntervalKernel {
+    /// The unit.
+    pub unit: IntervalUnit,
+    /// Minus.
+    pub subtract: bool,
+    /// The type of the date.
+    pub from: SqlType,
+    /// The type of the amount.
+    pub amount: SqlType,
+    /// The type of the result: DATE, DATETIME, TIME, or text for text.
+    pub to: SqlType,
+}
+
+impl ScalarKernel for AddIntervalKernel {
+    fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
+        let [base, amount] = arguments else { return Ok(Value::Null) };
+        if base.is_null() || amount.is_null() {
+            return Ok(Value::Null);
+        }
+        let interval = interval_of(amount, &self.amount, self.unit, context)?;
+        let interval = if self.subtract { interval.negate() } else { interval };
+        match &self.to {
+            SqlType::Time { .. } => {
+                let Some(time) = coerce::to_time(base, &self.from, context)? else { return Ok(Value::Null) };
+                Ok(self.in_range(time.add_interval(interval).map(Value::Time), "time", context))
+            }
+            SqlType::Date => {
+                let Some(date) = coerce::to_date(base, &self.from, context)? else { return Ok(Value::Null) };
+                if date.has_zero_part() {
+                    return Ok(Value::Null);
+                }
+                Ok(self.in_range(date.add_interval(interval).map(Value::Date), "datetime", context))
+            }
+            SqlType::String { .. } => self.add_to_text(base, interval, context),
+            _ => {
+                let Some(value) = coerce::to_datetime(base, &self.from, context)? else { return Ok(Value::Null) };
+                if value.date().has_zero_part() {
+                    return Ok(Value::Null);
+                }
+                Ok(self.in_range(value.add_interval(interval).map(Value::DateTime), "datetime", context))
+            }
+        }
+    }
+}
+
+impl AddIntervalKernel {
+    fn in_range(&self, value: Option<Value>, field: &str, context: &StatementContext) -> Value {
+        value.unwrap_or_else(|| {
+            context.diagnostics.warn(SqlError::new(ErrorCode::DatetimeFunctionOverflow, &[&field]));
+            Value::Null
+        })
+    }
+
+    /// Text stays text: of a date if it is one and the unit is one of days or more, else of a date and time.
+    fn add_to_text(&self, base: &Value, interval: Interval, context: &StatementContext) -> SqlResult<Value> {
+        let Some(text) = coerce::to_text(base, &self.from) else { return Ok(Value::Null) };
+        let rules = coerce::argument_rules(context);
+        let is_date = parse_date(&text, rules).is_ok_and(|parsed| !parsed.has_other_part);
+        let Some(value) = coerce::to_datetime(base, &self.from, context)? else { return Ok(Value::Null) };
+        if value.date().has_zero_part() {
+            return Ok(Value::Null);
+        }
+        let Some(result) = value.add_interval(interval) else {
+            return Ok(self.in_range(None, "datetime", context));
+        };
+        if is_date && self.unit.is_date_unit() {
+            return Ok(Value::String(result.date().to_text()));
+        }
+        let has_fraction = result.microsecond() != 0
+            || parse_datetime(&text, rules).is_ok_and(|parsed| parsed.value.microsecond() != 0);
+        Ok(Value::String(result.to_text(if has_fraction { 6 } else { 0 })))
+    }
+}
+
+/// The interval that an amount of a unit is.
+pub fn interval_of(
+    amount: &Value,
+    ty: &SqlType,
+    unit: IntervalUnit,
+    context: &StatementContext,
+) -> SqlResult<Interval> {
+    Ok(match amount {
+        Value::String(_) | Value::Bytes(_) => {
+            let text = coerce::to_text(amount, ty).unwrap_or_default();
+            if unit.is_composite() || unit == IntervalUnit::Second {
+                Interval::parse(&text, unit)
+            } else {
+                Interval::from_integer(coerce::to_i64(amount, ty, context)?.unwrap_or(0), unit)
+            }
+        }
+        Value::Decimal(_) | Value::Double(_) if unit == IntervalUnit::Second => {
+            let number = coerce::to_decimal(amount, ty, context)?;
+            let micros = number.and_then(|number| number.to_i128_at(6)).and_then(|micros| i64::try_from(micros).ok());
+            match micros {
+                Some(micros) => Interval::from_micros(micros),
+                None => Interval::from_integer(i64::MAX, unit),
+            }
+        }
+        Value::Decimal(_) | Value::Double(_) if unit.is_composite() => {
+            Interval::parse(&coerce::to_text(amount, ty).unwrap_or_default(), unit)
+        }
+        _ => Interval::from_integer(coerce::to_i64(amount, ty, context)?.unwrap_or(0), unit),
+    })
+}
+
+/// The type of a date plus an interval.
+pub fn result_type(from: &SqlType, unit: IntervalUnit, amount_scale: u8) -> Option<SqlType> {
+    let unit_fsp = match unit {
+        IntervalUnit::Second => amount_scale.min(6),
+        unit if unit.has_microseconds() => 6,
+        _ => 0,
+    };
+    Some(match from {
+        SqlType::Date if unit.is_date_unit() => SqlType::Date,
+        SqlType::Date => SqlType::DateTime { fsp: unit_fsp },
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => SqlType::DateTime { fsp: unit_fsp.max(*fsp) },
+        // Days or months make a TIME a DATETIME, from today.
+        SqlType::Time { fsp } if unit.is_month_unit() => SqlType::DateTime { fsp: *fsp },
+        SqlType::Time { fsp } => SqlType::Time { fsp: unit_fsp.max(*fsp) },
+        _ => return None,
+    })
+}

@@ -1,0 +1,19 @@
+//! The kernels behind operators, casts and conversions.
+
+pub mod bits;
+pub mod cast;
+pub mod coerce;
+pub mod control;
+pub mod convert;
+pub mod decimal;
+pub mod double;
+pub mod integer;
+pub mod interval;
+pub mod json_compare;
+pub mod like;
+pub mod regexp;
+pub mod sort_key;
+pub mod truth;
+mod wrong_value;
+
+pub use wrong_value::{division_by_zero, out_of_range, report};

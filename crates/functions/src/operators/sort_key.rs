@@ -1,0 +1,75 @@
+//! Sort keys: bytes that compare as strings of a collation do, so that DataFusion can join, group and sort by them.
+
+use crate::expr::{BoundExpr, Call};
+use crate::typing::collation_names::CollationFacts;
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder};
+use squall_registry::{Coercibility, ExprType, ScalarKernel, StatementContext, Volatility};
+use squall_types::{CollationId, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// The sort key of a string in a collation.
+#[derive(Debug)]
+pub struct SortKeyKernel {
+    /// The collation.
+    pub collation: CollationId,
+}
+
+/// What stands for the value of an expression where values are grouped, sorted or joined: a sort key for character
+/// strings, the expression itself for everything else.
+pub fn sort_key(expr: BoundExpr) -> BoundExpr {
+    match expr.sql_type() {
+        SqlType::String { collation, .. } if collation != CollationId::BINARY => sort_key_in(expr, collation),
+        _ => expr,
+    }
+}
+
+/// The sort key in a collation of a string expression.
+pub fn sort_key_in(expr: BoundExpr, collation: CollationId) -> BoundExpr {
+    let ty = ExprType {
+        sql_type: SqlType::longtext(CollationId::BINARY),
+        nullable: expr.nullable(),
+        coercibility: Coercibility::Implicit,
+    };
+    BoundExpr::call(Call::new(
+        "convert to sort key",
+        Arc::new(SortKeyKernel { collation }),
+        vec![expr],
+        ty,
+        Volatility::Immutable,
+    ))
+}
+
+impl ScalarKernel for SortKeyKernel {
+    fn eval(&self, arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {
+        Ok(match arguments.first() {
+            Some(Value::String(text) | Value::Json(text)) => {
+                let mut key = Vec::with_capacity(text.len() * 2);
+                self.collation.sort_key(text, &mut key);
+                Value::Bytes(key)
+            }
+            Some(Value::Bytes(bytes)) => Value::Bytes(bytes.clone()),
+            _ => Value::Null,
+        })
+    }
+
+    fn has_eval_arrays(&self) -> bool {
+        true
+    }
+
+    fn eval_arrays(&self, arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
+        let texts = arguments.first()?.as_string_view_opt()?;
+        let mut keys = BinaryViewBuilder::with_capacity(texts.len());
+        let mut key = Vec::new();
+        for text in texts {
+            match text {
+                Some(text) => {
+                    key.clear();
+                    self.collation.sort_key(text, &mut key);
+                    keys.append_value(&key);
+                }
+                None => keys.append_null(),
+            }
+        }
+        Some(Ok(Arc::new(keys.finish())))
+    }
+}

@@ -1,0 +1,27 @@
+//! What happens when a value does not fit an operation.
+
+use squall_registry::StatementContext;
+use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
+
+/// A warning in a query; in a statement that writes in strict mode an error.
+pub fn report(error: SqlError, context: &StatementContext) -> SqlResult<()> {
+    if context.strict_write {
+        return Err(error);
+    }
+    context.diagnostics.warn(error);
+    Ok(())
+}
+
+/// A division by zero gave NULL: with `ERROR_FOR_DIVISION_BY_ZERO` a warning, or in a strict write an error.
+pub fn division_by_zero(context: &StatementContext) -> SqlResult<()> {
+    if context.sql_mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
+        return report(SqlError::new(ErrorCode::DivisionByZero, &[]), context);
+    }
+    Ok(())
+}
+
+/// A result is outside of its type. The place of the expression's text stays empty: whoever evaluates the call fills
+/// it, since a kernel does not know its own text.
+pub fn out_of_range(type_name: &str) -> SqlError {
+    SqlError::new(ErrorCode::DataOutOfRangeExpr, &[&type_name, &""])
+}
