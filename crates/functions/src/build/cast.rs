@@ -6,7 +6,6 @@ use crate::expr::{BoundExpr, Call};
 use crate::operators::cast::CastKernel;
 use crate::operators::convert::{ConvertKernel, convert_value};
 use crate::operators::interval::{AddIntervalKernel, result_type};
-use crate::typing::collation_names::CollationFacts;
 use crate::typing::numeric::{NumericKind, numeric_kind};
 use crate::typing::{display_length, string_of_length};
 use squall_registry::{Coercibility, ExprType, Volatility};
@@ -145,7 +144,7 @@ impl ExprBuilder<'_> {
         let own = ty.sql_type.collation().unwrap_or(self.context.collation);
         // Bytes have no characters to order; other sets are checked by name since all text is UTF-8 inside.
         if own.charset() != collation.charset() {
-            let charset = charset_name(own);
+            let charset = own.charset().name();
             return Err(SqlError::new(ErrorCode::CollationCharsetMismatch, &[&collation.name(), &charset]));
         }
         let sql_type = match &ty.sql_type {
@@ -282,16 +281,5 @@ fn prints_otherwise(from: &SqlType, to: &SqlType) -> bool {
         (SqlType::Enum { .. } | SqlType::Set { .. }, to) => from != to,
         (_, SqlType::Enum { .. } | SqlType::Set { .. }) => from != to,
         _ => false,
-    }
-}
-
-fn charset_name(collation: CollationId) -> &'static str {
-    use squall_types::Charset;
-    match collation.charset() {
-        Charset::Utf8mb4 => "utf8mb4",
-        Charset::Utf8mb3 => "utf8mb3",
-        Charset::Latin1 => "latin1",
-        Charset::Ascii => "ascii",
-        Charset::Binary => "binary",
     }
 }

@@ -2,10 +2,9 @@
 
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, Case, CompareOp, boolean_type};
-use crate::operators::like::LikeKernel;
+use crate::operators::like::{LikeKernel, PatternCache};
 use crate::operators::regexp::{RegexCache, RegexpKernel};
-use crate::typing::collation::{StringOperand, aggregate_collations};
-use crate::typing::collation_names::CollationFacts;
+use crate::typing::collation::{StringOperand, aggregate_collations, is_case_sensitive};
 use crate::typing::unify_types;
 use squall_registry::ExprType;
 use squall_types::{CollationId, SqlMode, SqlResult, Value};
@@ -76,7 +75,7 @@ impl ExprBuilder<'_> {
         });
         let args =
             vec![self.to_text(text, collation)?, self.to_text(pattern, collation)?, self.to_text(escape, collation)?];
-        let kernel = LikeKernel { collation, negated };
+        let kernel = LikeKernel { collation, negated, cache: PatternCache::default() };
         Ok(self.immutable("LIKE", Arc::new(kernel), args, boolean_type(nullable)))
     }
 
@@ -84,7 +83,7 @@ impl ExprBuilder<'_> {
     pub fn regexp(&self, text: BoundExpr, pattern: BoundExpr, negated: bool) -> BuildResult {
         let collation = self.string_collation(&[&text, &pattern], "regexp")?;
         let nullable = text.nullable() || pattern.nullable();
-        let case_sensitive = collation.is_code_point_order();
+        let case_sensitive = is_case_sensitive(collation);
         let characters = if collation == CollationId::BINARY { CollationId::UTF8MB4_BIN } else { collation };
         let args = vec![self.to_text(text, characters)?, self.to_text(pattern, characters)?];
         let kernel = RegexpKernel { case_sensitive, negated, cache: RegexCache::new() };

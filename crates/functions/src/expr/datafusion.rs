@@ -6,6 +6,7 @@
 use super::call_udf::{CallUdf, ParameterUdf};
 use super::{BoundExpr, CompareOp, ExecutionSlot, datafusion_error};
 use crate::arrow_map::{arrow_type, field_ref, value_to_scalar};
+use crate::typing::collation::is_binary;
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, Result, ScalarValue};
@@ -116,6 +117,8 @@ impl BoundExpr {
     fn to_comparable(&self, collation: Option<CollationId>, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
         match collation {
             None => self.to_value(slot),
+            // Code points in UTF-8 order as bytes do.
+            Some(collation) if is_binary(collation) && !collation.info().pads_space => self.to_value(slot),
             Some(collation) => crate::operators::sort_key::sort_key_in(self.clone(), collation).to_value(slot),
         }
     }

@@ -1,7 +1,6 @@
 //! Evaluation on single rows, in MySQL's order: operands that need not be looked at are not.
 
 use super::{BoundExpr, Call, CompareOp};
-use crate::typing::collation_names::CollationFacts;
 use arrow_buffer::i256;
 use squall_registry::StatementContext;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
@@ -213,7 +212,9 @@ fn compare(op: CompareOp, left: &Value, right: &Value, collation: Option<Collati
         return Ok(Some(left.is_null() && right.is_null()));
     }
     let ordering = match (left, right, collation) {
-        (Value::String(left), Value::String(right), Some(collation)) => Some(collation.compare(left, right)),
+        (Value::String(left), Value::String(right), Some(collation)) => {
+            Some(squall_types::collation::compare(collation, left, right))
+        }
         _ => physical_order(left, right)?,
     };
     Ok(ordering.map(|ordering| op.accepts(ordering)))

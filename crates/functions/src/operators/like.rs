@@ -1,9 +1,11 @@
 //! LIKE.
 
-use crate::typing::collation_names::CollationFacts;
+use parking_lot::Mutex;
 use squall_registry::{ScalarKernel, StatementContext};
+use squall_types::collation::LikePattern;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
-use std::cmp::Ordering;
+use std::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
 
 /// `text LIKE pattern ESCAPE escape`; the third argument is the escape character, NULL or empty for none.
 #[derive(Debug)]
@@ -12,15 +14,42 @@ pub struct LikeKernel {
     pub collation: CollationId,
     /// NOT LIKE.
     pub negated: bool,
+    /// The pattern made ready.
+    pub cache: PatternCache,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token {
-    /// `%`.
-    Any,
-    /// `_`.
-    One,
-    Char(char),
+/// The last pattern made ready, since most statements have one constant one.
+#[derive(Default)]
+pub struct PatternCache {
+    last: Mutex<Option<ReadyPattern>>,
+}
+
+struct ReadyPattern {
+    text: String,
+    escape: Option<char>,
+    pattern: Arc<LikePattern>,
+}
+
+impl PatternCache {
+    fn ready(&self, collation: CollationId, text: &str, escape: Option<char>) -> Arc<LikePattern> {
+        let mut last = self.last.lock();
+        if let Some(ready) = last.as_ref()
+            && ready.text == text
+            && ready.escape == escape
+        {
+            return ready.pattern.clone();
+        }
+        let pattern = Arc::new(LikePattern::new(collation, text, escape));
+        *last = Some(ReadyPattern { text: text.to_string(), escape, pattern: pattern.clone() });
+        pattern
+    }
+}
+
+/// Caches do not tell kernels apart.
+impl Debug for PatternCache {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("PatternCache")
+    }
 }
 
 impl ScalarKernel for LikeKernel {
@@ -33,8 +62,7 @@ impl ScalarKernel for LikeKernel {
                     Some(Value::String(escape)) => single_char(escape)?,
                     _ => None,
                 };
-                let tokens = tokens(pattern, escape);
-                like(text, &tokens, &|a, b| self.equal(a, b))
+                self.cache.ready(self.collation, pattern, escape).matches(text)
             }
             (Value::Bytes(text), Value::Bytes(pattern)) => {
                 let escape = match arguments.get(2) {
@@ -42,27 +70,11 @@ impl ScalarKernel for LikeKernel {
                     Some(Value::String(escape)) => escape.as_bytes().first().copied(),
                     _ => None,
                 };
-                // Every byte as the character of its number: the matcher then works on bytes.
-                let widen = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte)).collect::<String>();
-                like(&widen(text), &tokens(&widen(pattern), escape.map(char::from)), &|a, b| a == b)
+                LikePattern::matches_bytes(pattern, escape, text)
             }
             _ => return Err(SqlError::internal("LIKE of a text and of bytes")),
         };
         Ok(Value::from(matched != self.negated))
-    }
-}
-
-impl LikeKernel {
-    fn equal(&self, left: char, right: char) -> bool {
-        if left == right {
-            return true;
-        }
-        if left.is_ascii() && right.is_ascii() && self.collation.is_code_point_order() {
-            return false;
-        }
-        let (mut left_buffer, mut right_buffer) = ([0; 4], [0; 4]);
-        self.collation.compare(left.encode_utf8(&mut left_buffer), right.encode_utf8(&mut right_buffer))
-            == Ordering::Equal
     }
 }
 
@@ -73,92 +85,4 @@ fn single_char(text: &str) -> SqlResult<Option<char>> {
         return Err(SqlError::new(ErrorCode::WrongArguments, &[&"ESCAPE"]));
     }
     Ok(first)
-}
-
-fn tokens(pattern: &str, escape: Option<char>) -> Vec<Token> {
-    let mut tokens = Vec::with_capacity(pattern.len());
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        let token = if Some(c) == escape {
-            // An escape at the end stands for itself.
-            Token::Char(chars.next().unwrap_or(c))
-        } else {
-            match c {
-                '%' => Token::Any,
-                '_' => Token::One,
-                c => Token::Char(c),
-            }
-        };
-        if token != Token::Any || tokens.last() != Some(&Token::Any) {
-            tokens.push(token);
-        }
-    }
-    tokens
-}
-
-/// Matches with one place to go back to: the last `%`.
-fn like(text: &str, pattern: &[Token], equal: &dyn Fn(char, char) -> bool) -> bool {
-    let mut rest = text.chars();
-    let mut at = 0;
-    let mut back: Option<(usize, std::str::Chars<'_>)> = None;
-    loop {
-        if pattern.get(at) == Some(&Token::Any) {
-            at += 1;
-            back = Some((at, rest.clone()));
-            continue;
-        }
-        let before = rest.clone();
-        let matched = match (pattern.get(at), rest.next()) {
-            (None, None) => return true,
-            (Some(Token::One), Some(_)) => true,
-            (Some(Token::Char(wanted)), Some(c)) => equal(*wanted, c),
-            (Some(_), None) => return false,
-            _ => false,
-        };
-        if matched {
-            at += 1;
-            continue;
-        }
-        drop(before);
-        match &mut back {
-            Some((after, from)) => {
-                if from.next().is_none() {
-                    return false;
-                }
-                at = *after;
-                rest = from.clone();
-            }
-            None => return false,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns() {
-        let cases = [
-            ("abc", "abc", true),
-            ("abc", "a%", true),
-            ("abc", "%c", true),
-            ("abc", "%b%", true),
-            ("abc", "a_c", true),
-            ("abc", "a_", false),
-            ("abc", "", false),
-            ("", "", true),
-            ("", "%", true),
-            ("abcabd", "%ab_", true),
-            ("a%c", "a\\%c", true),
-            ("abc", "a\\%c", false),
-            ("a\\", "a\\", true),
-            ("日本語", "日_語", true),
-            ("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "%a%a%a%a%a%a%a%a%c", false),
-        ];
-        for (text, pattern, expected) in cases {
-            let tokens = tokens(pattern, Some('\\'));
-            assert_eq!(like(text, &tokens, &|a, b| a == b), expected, "{text} LIKE {pattern}");
-        }
-    }
 }

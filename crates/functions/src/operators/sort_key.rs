@@ -1,9 +1,9 @@
 //! Sort keys: bytes that compare as strings of a collation do, so that DataFusion can join, group and sort by them.
 
 use crate::expr::{BoundExpr, Call};
-use crate::typing::collation_names::CollationFacts;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder};
 use squall_registry::{Coercibility, ExprType, ScalarKernel, StatementContext, Volatility};
+use squall_types::collation::sort_key as collation_sort_key;
 use squall_types::{CollationId, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl ScalarKernel for SortKeyKernel {
         Ok(match arguments.first() {
             Some(Value::String(text) | Value::Json(text)) => {
                 let mut key = Vec::with_capacity(text.len() * 2);
-                self.collation.sort_key(text, &mut key);
+                collation_sort_key(self.collation, text, &mut key);
                 Value::Bytes(key)
             }
             Some(Value::Bytes(bytes)) => Value::Bytes(bytes.clone()),
@@ -64,7 +64,7 @@ impl ScalarKernel for SortKeyKernel {
             match text {
                 Some(text) => {
                     key.clear();
-                    self.collation.sort_key(text, &mut key);
+                    collation_sort_key(self.collation, text, &mut key);
                     keys.append_value(&key);
                 }
                 None => keys.append_null(),

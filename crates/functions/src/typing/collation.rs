@@ -1,6 +1,5 @@
 //! Which collation an operation on several strings uses.
 
-use super::collation_names::CollationFacts;
 use squall_registry::{Coercibility, ExprType};
 use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlResult, SqlType};
 
@@ -80,10 +79,10 @@ fn aggregate(left: StringOperand, right: StringOperand) -> Option<StringOperand>
         _ => {}
     }
     if stronger.collation.charset() == weaker.collation.charset() || (left_unicode && right_unicode) {
-        if stronger.collation.is_code_point_order() {
+        if is_binary(stronger.collation) {
             return Some(stronger);
         }
-        if weaker.collation.is_code_point_order() {
+        if is_binary(weaker.collation) {
             return Some(weaker);
         }
     }
@@ -117,4 +116,14 @@ fn coercibility_name(coercibility: Coercibility) -> &'static str {
         Coercibility::Numeric => "NUMERIC",
         Coercibility::Ignorable => "IGNORABLE",
     }
+}
+
+/// Whether a collation orders by code point (or byte).
+pub fn is_binary(collation: CollationId) -> bool {
+    collation == CollationId::BINARY || collation.name().ends_with("_bin")
+}
+
+/// Whether upper and lower case differ in a collation.
+pub fn is_case_sensitive(collation: CollationId) -> bool {
+    is_binary(collation) || collation.name().ends_with("_cs")
 }

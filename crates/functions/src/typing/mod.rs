@@ -1,7 +1,6 @@
 //! MySQL's rules for the types of results.
 
 pub mod collation;
-pub mod collation_names;
 pub mod length;
 pub mod numeric;
 mod unify;
