@@ -1,6 +1,7 @@
 //! MySQL's SQL as text: lexer, syntax tree, grammar, digest and printer. No name is looked up here.
 
 pub mod ast;
+mod digest;
 mod error;
 mod keyword;
 mod lexer;
@@ -8,6 +9,7 @@ mod parser;
 mod token;
 
 use ast::{DataType, Expr, Statement};
+pub use digest::{Digest, digest};
 pub use error::ParseError;
 
 /// The parts of sql_mode that change how text is read.

@@ -1,4 +1,5 @@
 //! The parser from outside: what it reads, what it refuses, and what it must survive.
 
+mod digests;
 mod errors;
 mod limits;
