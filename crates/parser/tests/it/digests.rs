@@ -15,7 +15,7 @@ fn texts() {
         ("insert into t values (1,2),(3,-4),(5,6)", "INSERT INTO `t` VALUES (...) /* , ... */"),
         ("insert into t values (1),(null)", "INSERT INTO `t` VALUES (?) /* , ... */"),
         ("insert into t values (1, now()),(3, now())", "INSERT INTO `t` VALUES ( ? , NOW ( ) ) , ( ? , NOW ( ) )"),
-        ("select a - 1, -1, a from t limit 1, 2", "SELECT `a` - ? , ? , `a` FROM `t` LIMIT ?, ..."),
+        ("select a - 1, -1, a from t limit 1, 2", "SELECT `a` - ?, ... , `a` FROM `t` LIMIT ?, ..."),
         ("select a is null, a is not null, null", "SELECT `a` IS NULL , `a` IS NOT NULL , ?"),
         ("select count(*) from a.b where x'00' = \"x\" 'y'", "SELECT COUNT ( * ) FROM `a` . `b` WHERE ? = ?"),
         ("select @a, @@global.b, ?", "SELECT @ a , @@ GLOBAL . `b` , ?"),
