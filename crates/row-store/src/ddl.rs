@@ -98,6 +98,13 @@ impl RowStore {
             inner.data(*id)?;
             inner.remove_table_records(&mut batch, *id)?;
         }
+        for (id, (_, before)) in &old.tables {
+            let Some((_, after)) = new.tables.get(id) else { continue };
+            for index in before.indexes.iter().filter(|index| after.indexes.iter().all(|kept| kept.id != index.id)) {
+                batch.insert(&inner.meta, meta::dropped_index_key(*id, index.id), []);
+                inner.dropped_indexes.store(true, Ordering::Release);
+            }
+        }
         // Should the batch fail, the engine has stopped; new files are removed at the next start.
         let fresh = inner.fresh_data(&mut batch, &old, &new, &changes.truncated)?;
         batch.commit().map_err(engine_error)?;
@@ -149,8 +156,10 @@ impl StoreInner {
         for kind in [meta::GENERATION, meta::AUTO_INCREMENT, meta::STATISTICS] {
             batch.remove(&self.meta, meta::table_key(kind, id));
         }
-        for guard in self.meta.prefix(meta::table_key(meta::LAYOUT, id)) {
-            batch.remove(&self.meta, guard.key().map_err(engine_error)?);
+        for kind in [meta::LAYOUT, meta::DROPPED_INDEX] {
+            for guard in self.meta.prefix(meta::table_key(kind, id)) {
+                batch.remove(&self.meta, guard.key().map_err(engine_error)?);
+            }
         }
         Ok(())
     }

@@ -33,6 +33,21 @@ pub struct DuplicateKey {
 }
 
 impl StoreError {
+    pub(crate) fn duplicate(
+        table: &crate::Table,
+        codec: &crate::index_key::IndexCodec,
+        values: &[squall_types::Value],
+        existing: Vec<u8>,
+    ) -> StoreError {
+        StoreError::Duplicate(Box::new(DuplicateKey {
+            table: table.def().name.clone(),
+            index: codec.name.clone(),
+            index_id: codec.id,
+            entry: codec.entry_text(values),
+            existing: crate::RowKey(existing.into()),
+        }))
+    }
+
     /// Whether the statement should be tried again where blocking is allowed.
     pub fn is_would_block(&self) -> bool {
         matches!(self, StoreError::WouldBlock)

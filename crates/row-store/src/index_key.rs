@@ -164,10 +164,7 @@ impl IndexCodec {
 
     /// All entries of the index.
     pub fn full_range(&self) -> KeyRange {
-        let mut start = Vec::new();
-        push_index_id(self.id, &mut start);
-        let end = successor(&start);
-        KeyRange { start: Bound::Included(start), end: end.map_or(Bound::Unbounded, Bound::Excluded) }
+        index_range(self.id)
     }
 
     /// The key that entries with these first values begin with.
@@ -186,6 +183,14 @@ impl IndexCodec {
     }
 }
 
+/// All keys of an index.
+pub(crate) fn index_range(id: IndexId) -> KeyRange {
+    let mut start = Vec::new();
+    push_index_id(id, &mut start);
+    let end = successor(&start);
+    KeyRange { start: Bound::Included(start), end: end.map_or(Bound::Unbounded, Bound::Excluded) }
+}
+
 fn check_length(key: &[u8]) -> SqlResult<()> {
     if key.len() > KEY_BYTES_MAX {
         return Err(SqlError::new(ErrorCode::TooLongKey, &[&KEY_BYTES_MAX]));
@@ -199,6 +204,11 @@ pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut next = prefix[..=last].to_vec();
     next[last] += 1;
     Some(next)
+}
+
+/// Whether an entry's key is one that no other row may have.
+pub(crate) fn is_exclusive_entry(value: &[u8]) -> bool {
+    value.first() == Some(&VALUE_IS_ROW_KEY)
 }
 
 /// Where the row of an index entry lies.

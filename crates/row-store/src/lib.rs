@@ -8,9 +8,11 @@
 //!
 //! Reading order: [`store`], [`table`], [`row`], [`index_key`], [`transaction`], [`commit`], [`locks`].
 
+mod bulk;
 mod bytes;
 mod catalog_codec;
 mod commit;
+mod conflicts;
 mod cursor;
 mod ddl;
 mod error;
@@ -25,6 +27,7 @@ mod physical;
 mod read_view;
 mod row;
 mod sort_key;
+mod sorter;
 mod statistics;
 mod store;
 mod table;
@@ -33,6 +36,7 @@ mod validation;
 mod value_text;
 mod write_set;
 
+pub use bulk::{BulkLoad, BulkOutcome, OnDuplicate};
 pub use commit::CommitTicket;
 pub use cursor::{Cursor, Direction, IndexEntry};
 pub use ddl::{DdlChanges, SystemChange};

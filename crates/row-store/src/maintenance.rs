@@ -1,8 +1,11 @@
 //! The background thread: syncs lazy commits, keeps the write buffer within its bound, saves statistics.
 
-use crate::store::StoreInner;
+use crate::error::engine_error;
+use crate::meta;
+use crate::store::{StoreInner, malformed};
 use fjall::{AbstractTree, PersistMode};
 use parking_lot::{Condvar, Mutex};
+use squall_types::SqlResult;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -51,10 +54,28 @@ impl StoreInner {
                 self.committer.unsynced.store(true, Ordering::Release);
             }
         }
+        if self.dropped_indexes.swap(false, Ordering::AcqRel) && self.remove_dropped_entries().is_err() {
+            self.dropped_indexes.store(true, Ordering::Release);
+        }
         if period.is_multiple_of(PERIODS_PER_SAVE) {
             // Statistics are estimates: what could not be saved now is saved later.
             let _ = self.save_statistics();
         }
+    }
+
+    /// Removes the entries of dropped indexes. Who reads at an older snapshot still sees them.
+    fn remove_dropped_entries(&self) -> SqlResult<()> {
+        for guard in self.meta.prefix([meta::DROPPED_INDEX]) {
+            let key = guard.key().map_err(engine_error)?;
+            let (table, index) = meta::split_dropped_index_key(&key).ok_or_else(|| malformed("dropped index"))?;
+            if let Ok(data) = self.data(table) {
+                self.clear_range(&data, &crate::index_key::index_range(index))?;
+            }
+            let mut batch = self.db.batch();
+            batch.remove(&self.meta, key);
+            batch.commit().map_err(engine_error)?;
+        }
+        Ok(())
     }
 
     /// Sends the largest buffers to files while all of them together are too large: each table alone may stay below

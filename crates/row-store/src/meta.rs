@@ -11,11 +11,12 @@
 //! l table number           a row layout
 //! a table                  next AUTO_INCREMENT value
 //! n table                  row count and other statistics
+//! x table index            a dropped index whose entries are still there
 //! ```
 //!
 //! Ids are big-endian so that records lie in their order.
 
-use squall_catalog::{DatabaseId, TableId};
+use squall_catalog::{DatabaseId, IndexId, TableId};
 
 pub(crate) const FORMAT: u8 = b'f';
 pub(crate) const COUNTERS: u8 = b'c';
@@ -27,6 +28,7 @@ pub(crate) const GENERATION: u8 = b'k';
 pub(crate) const LAYOUT: u8 = b'l';
 pub(crate) const AUTO_INCREMENT: u8 = b'a';
 pub(crate) const STATISTICS: u8 = b'n';
+pub(crate) const DROPPED_INDEX: u8 = b'x';
 
 pub(crate) fn table_key(kind: u8, table: TableId) -> Vec<u8> {
     let mut key = vec![kind];
@@ -38,6 +40,19 @@ pub(crate) fn layout_key(table: TableId, number: u16) -> Vec<u8> {
     let mut key = table_key(LAYOUT, table);
     key.extend_from_slice(&number.to_be_bytes());
     key
+}
+
+pub(crate) fn dropped_index_key(table: TableId, index: IndexId) -> Vec<u8> {
+    let mut key = table_key(DROPPED_INDEX, table);
+    key.extend_from_slice(&index.0.to_be_bytes());
+    key
+}
+
+/// The table and index of a [`dropped_index_key`].
+pub(crate) fn split_dropped_index_key(key: &[u8]) -> Option<(TableId, IndexId)> {
+    let table = u32::from_be_bytes(key.get(1..5)?.try_into().ok()?);
+    let index = u32::from_be_bytes(key.get(5..)?.try_into().ok()?);
+    Some((TableId(table), IndexId(index)))
 }
 
 pub(crate) fn database_key(database: DatabaseId) -> Vec<u8> {

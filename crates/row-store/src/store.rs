@@ -18,7 +18,7 @@ use squall_catalog::{Catalog, TableDef, TableId};
 use squall_types::{SqlError, SqlResult};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 /// Version of everything the store writes.
@@ -26,6 +26,15 @@ const STORE_FORMAT: u8 = 1;
 
 /// Smallest size the engine takes for its log.
 const JOURNAL_BYTES_MAX: u64 = 128 << 20;
+
+/// Entries removed at a time.
+const CLEAR_BATCH: usize = 10_000;
+
+/// Where the engine keeps its files.
+const ENGINE_FOLDER: &str = "rows";
+
+/// Files that nobody misses after a restart.
+const TEMPORARY_FOLDER: &str = "temporary";
 
 /// Owners without a session get families of their own, out of the way of session numbers.
 const OWN_FAMILY: u64 = 1 << 63;
@@ -45,6 +54,8 @@ pub(crate) struct StoreInner {
     pub catalog: Mutex<Catalog>,
     pub data: RwLock<FxHashMap<TableId, Arc<TableData>>>,
     tables: RwLock<FxHashMap<TableId, Arc<Table>>>,
+    /// Entries of dropped indexes may be there.
+    pub dropped_indexes: AtomicBool,
     next_owner: AtomicU64,
     next_temporary: AtomicU64,
     maintenance: Maintenance,
@@ -63,7 +74,7 @@ impl RowStore {
     pub fn open(directory: impl AsRef<Path>, options: StoreOptions) -> SqlResult<RowStore> {
         let directory = directory.as_ref().to_path_buf();
         std::fs::create_dir_all(&directory).map_err(|error| io_error(&error))?;
-        let db = Database::builder(&directory)
+        let db = Database::builder(directory.join(ENGINE_FOLDER))
             .cache_size(options.cache_bytes)
             .worker_threads(options.background_threads.max(1))
             .max_journaling_size(JOURNAL_BYTES_MAX)
@@ -76,6 +87,7 @@ impl RowStore {
             })
             .map_err(engine_error)?;
         check_format(&db, &meta)?;
+        remove_folder(&directory.join(TEMPORARY_FOLDER))?;
         let catalog = crate::ddl::load_catalog(&meta)?;
         remove_orphans(&db, &meta)?;
         let committer = Arc::new(Committer::new(db.clone(), meta.clone()));
@@ -84,6 +96,7 @@ impl RowStore {
             catalog: Mutex::new(catalog),
             data: RwLock::default(),
             tables: RwLock::default(),
+            dropped_indexes: AtomicBool::new(true),
             next_owner: AtomicU64::new(1),
             next_temporary: AtomicU64::new(u64::from(u32::MAX)),
             maintenance: Maintenance::default(),
@@ -127,6 +140,10 @@ impl RowStore {
     /// The catalog as the store has it.
     pub fn load_catalog(&self) -> Catalog {
         self.0.catalog.lock().clone()
+    }
+
+    pub(crate) fn temporary_directory(&self) -> PathBuf {
+        self.0.directory.join(TEMPORARY_FOLDER)
     }
 
     pub(crate) fn committer(&self) -> &Committer {
@@ -350,6 +367,20 @@ impl StoreInner {
         self.retire(&data)
     }
 
+    /// Removes whatever a range holds, a batch at a time.
+    pub fn clear_range(&self, data: &TableData, range: &crate::KeyRange) -> SqlResult<()> {
+        loop {
+            let mut batch = self.db.batch();
+            for guard in data.keyspace.range(range.to_slices()).take(CLEAR_BATCH) {
+                batch.remove(&data.keyspace, guard.key().map_err(engine_error)?);
+            }
+            if batch.is_empty() {
+                return Ok(());
+            }
+            batch.commit().map_err(engine_error)?;
+        }
+    }
+
     /// Lets the files of a generation go as soon as nobody reads them.
     pub fn retire(&self, data: &TableData) -> SqlResult<()> {
         data.retired.store(true, Ordering::Release);
@@ -401,6 +432,13 @@ pub(crate) fn read_u64(meta: &Keyspace, key: &[u8]) -> SqlResult<Option<u64>> {
 
 fn keyspace_name(id: TableId, generation: u64) -> String {
     format!("t{}.{generation}", id.0)
+}
+
+fn remove_folder(folder: &Path) -> SqlResult<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_error(&error)),
+        _ => Ok(()),
+    }
 }
 
 fn check_format(db: &Database, meta: &Keyspace) -> SqlResult<()> {

@@ -92,15 +92,6 @@ impl TableData {
         }
         Ok(self.next_row_id.fetch_add(1, Ordering::Relaxed))
     }
-
-    /// Row ids for a load that writes rows by itself.
-    pub fn take_row_ids(&self, count: u64) -> SqlResult<u64> {
-        let first = self.take_row_id()?;
-        if count > 1 {
-            self.next_row_id.fetch_max(first + count, Ordering::AcqRel);
-        }
-        Ok(first)
-    }
 }
 
 /// A table as its readers and writers hold it: a definition together with its data. Plans keep one; it is good for as
@@ -167,10 +158,6 @@ impl Table {
         &self.current
     }
 
-    pub(crate) fn auto_increment_ordinal(&self) -> Option<usize> {
-        self.auto_increment
-    }
-
     /// How to read rows of a layout; `None` for the current one.
     pub(crate) fn projection(&self, layout: u16) -> SqlResult<Option<Arc<Projection>>> {
         if layout == self.current.layout.number {
@@ -201,6 +188,17 @@ impl Table {
             .iter()
             .find(|codec| codec.id == id)
             .ok_or_else(|| SqlError::internal(format_args!("table {} has no index {}", self.def.name, id.0)))
+    }
+
+    /// Makes sure that the row's AUTO_INCREMENT value is not given again.
+    pub(crate) fn observe_auto_increment(&self, values: &[squall_types::Value]) {
+        match self.auto_increment.and_then(|ordinal| values.get(ordinal)) {
+            Some(squall_types::Value::Int(number)) if *number > 0 => {
+                self.data.observe_auto_increment(number.unsigned_abs());
+            }
+            Some(squall_types::Value::UInt(number)) => self.data.observe_auto_increment(*number),
+            _ => {}
+        }
     }
 
     /// Whether rows have hidden numbers instead of a primary key.

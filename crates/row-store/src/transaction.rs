@@ -2,7 +2,7 @@
 
 use crate::commit::{CommitRequest, CommitTicket, HeldLocks};
 use crate::cursor::{Cursor, Direction};
-use crate::error::{DuplicateKey, StoreError, StoreResult, corrupted, engine_error};
+use crate::error::{StoreError, StoreResult, corrupted, engine_error};
 use crate::index_key::{Entry, IndexCodec, KeyRange, row_key_of_entry};
 use crate::locks::{Acquired, LockFailure, LockKey};
 use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait, TableLock, TransactionOptions};
@@ -307,7 +307,7 @@ impl Transaction {
         if !table.has_hidden_row_id() {
             self.lock_row(table, &key, self.write_request())?;
             if self.newest(table, &key)?.is_some() {
-                return Err(duplicate(table, table.rows_codec(), values, key.to_vec()));
+                return Err(StoreError::duplicate(table, table.rows_codec(), values, key.to_vec()));
             }
         }
         let row = encode_row(&table.current_projection().layout, &key, values)?;
@@ -324,7 +324,7 @@ impl Transaction {
         }
         drop(writes);
         self.own.any.store(true, Ordering::Release);
-        self.observe_auto_increment(table, values);
+        table.observe_auto_increment(values);
         Ok(RowKey(key))
     }
 
@@ -337,18 +337,9 @@ impl Transaction {
         match self.newest(table, &entry.key)? {
             Some(value) => {
                 let existing = row_key_of_entry(&entry.key, &value).ok_or_else(|| corrupted(&table.def().name))?;
-                Err(duplicate(table, codec, values, existing))
+                Err(StoreError::duplicate(table, codec, values, existing))
             }
             None => Ok(()),
-        }
-    }
-
-    fn observe_auto_increment(&self, table: &Table, values: &[Value]) {
-        let value = table.auto_increment_ordinal().and_then(|ordinal| values.get(ordinal));
-        match value {
-            Some(Value::Int(number)) if *number > 0 => table.data.observe_auto_increment(number.unsigned_abs()),
-            Some(Value::UInt(number)) => table.data.observe_auto_increment(*number),
-            _ => {}
         }
     }
 
@@ -378,7 +369,7 @@ impl Transaction {
         if let Some(key) = &moved_to {
             self.lock_row(table, key, self.write_request())?;
             if self.newest(table, key)?.is_some() {
-                return Err(duplicate(table, table.rows_codec(), values, key.to_vec()));
+                return Err(StoreError::duplicate(table, table.rows_codec(), values, key.to_vec()));
             }
         }
         let key = moved_to.clone().unwrap_or_else(|| old.key.clone());
@@ -505,16 +496,6 @@ impl Drop for Transaction {
 /// Whether a held table lock is as strong as another.
 fn covers(held: TableLock, wanted: TableLock) -> bool {
     held == wanted || held == TableLock::Exclusive || wanted == TableLock::Read
-}
-
-fn duplicate(table: &Table, codec: &IndexCodec, values: &[Value], existing: Vec<u8>) -> StoreError {
-    StoreError::Duplicate(Box::new(DuplicateKey {
-        table: table.def().name.clone(),
-        index: codec.name.clone(),
-        index_id: codec.id,
-        entry: codec.entry_text(values),
-        existing: RowKey(existing.into()),
-    }))
 }
 
 /// The values of a row that its indexes need; NULL elsewhere.

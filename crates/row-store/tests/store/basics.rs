@@ -310,7 +310,7 @@ fn dropping_and_truncating_let_data_go() {
     fixture.store.commit_ddl(&catalog_of(&[]), &DdlChanges::default()).unwrap();
     let fixture = fixture.reopen();
     assert!(fixture.store.load_catalog().table("d", "t1").is_none());
-    let keyspaces = std::fs::read_dir(fixture.directory.path().join("keyspaces")).unwrap().count();
+    let keyspaces = std::fs::read_dir(fixture.directory.path().join("rows/keyspaces")).unwrap().count();
     assert_eq!(keyspaces, 2, "the engine's own and the catalog's");
 }
 
@@ -334,7 +334,7 @@ fn data_made_outside_of_the_catalog() {
     let fixture = fixture.reopen();
     let mut txn = fixture.store.begin(RR, false);
     assert_eq!(ids(&mut txn, &fixture.table("t2")), [1]);
-    assert_eq!(std::fs::read_dir(fixture.directory.path().join("keyspaces")).unwrap().count(), 3);
+    assert_eq!(std::fs::read_dir(fixture.directory.path().join("rows/keyspaces")).unwrap().count(), 3);
 }
 
 #[test]
@@ -403,7 +403,7 @@ fn a_damaged_row_is_an_error_and_never_data() {
     let Fixture { directory, store } = fixture;
     drop(store);
     {
-        let db = fjall::Database::builder(&store_path).open().unwrap();
+        let db = fjall::Database::builder(store_path.join("rows")).open().unwrap();
         let keyspace = db.keyspace("t1.1", Default::default).unwrap();
         let mut value = keyspace.get(&row_key).unwrap().unwrap().to_vec();
         *value.last_mut().unwrap() ^= 1;

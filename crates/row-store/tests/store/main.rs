@@ -1,4 +1,5 @@
 //! Tests of the store through its public interface.
 
 mod basics;
+mod bulk;
 mod fixture;

@@ -1,0 +1,203 @@
+//! Loading many rows at once, and building an index over rows that are there.
+//!
+//! Rows and entries are sorted outside of any transaction and become files of the table in one atomic step, beside the
+//! log. Memory is bounded by the sort buffer, however many rows there are.
+
+use crate::conflicts::Conflicts;
+use crate::cursor::is_row_key;
+use crate::error::{StoreError, StoreResult, corrupted, engine_error};
+use crate::index_key::row_key_of_entry;
+use crate::meta;
+use crate::options::{LockWait, TableLock};
+use crate::row::{Row, encode_row};
+use crate::sorter::{Record, Sorted, Sorter};
+use crate::store::{RowStore, SessionLocks};
+use crate::table::Table;
+use crate::validation::Keys;
+use crate::{Direction, ValueRange};
+use fjall::{PersistMode, Slice};
+use rustc_hash::FxHashSet;
+use squall_catalog::IndexId;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What happens to a row whose unique key is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// Nothing is loaded; the first such row's error is returned.
+    Fail,
+    /// The row is left out (IGNORE): rows that are there, and those that came earlier, stay.
+    Skip,
+}
+
+/// What a bulk load has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BulkOutcome {
+    /// Rows loaded.
+    pub loaded: u64,
+    /// Numbers of the rows left out, counted from 0 in the order in which they were pushed.
+    pub skipped: Vec<u64>,
+}
+
+/// A load of many rows that become visible, and durable, all at once.
+pub struct BulkLoad {
+    store: RowStore,
+    table: Arc<Table>,
+    sorter: Sorter,
+    pushed: u64,
+    /// Rows have come in the order of their keys so far, each key once.
+    last_key: Vec<u8>,
+    ascending: bool,
+}
+
+impl RowStore {
+    /// Begins a bulk load. It is a statement of its own: it sees no transaction's writes and is in none.
+    pub fn bulk_load(&self, table: &Arc<Table>) -> BulkLoad {
+        BulkLoad {
+            sorter: self.sorter(),
+            store: self.clone(),
+            table: table.clone(),
+            pushed: 0,
+            last_key: Vec::new(),
+            ascending: true,
+        }
+    }
+
+    fn sorter(&self) -> Sorter {
+        Sorter::new(&self.temporary_directory(), self.options().sort_buffer_bytes)
+    }
+
+    /// Fills an index of `table`'s definition from the rows that are there. The caller holds the table's exclusive lock
+    /// and makes the definition the catalog's afterwards.
+    pub fn build_index(&self, table: &Arc<Table>, index: IndexId) -> StoreResult<()> {
+        let codec = table.index_codec(index)?;
+        if codec.id == IndexId(0) {
+            return Err(SqlError::internal("a primary key is built by copying the table").into());
+        }
+        // An earlier attempt that was cut short may have left entries.
+        self.0.clear_range(&table.data, &codec.full_range())?;
+        let mut sorter = self.sorter();
+        let mut cursor = self.read_view().scan(table, &table.range(IndexId(0), ValueRange::ALL)?, Direction::Forward);
+        let mut values = vec![Value::Null; table.def().columns.len()];
+        let mut number = 0;
+        while let Some(row) = cursor.next_row()? {
+            let view = row.view(table);
+            for part in &codec.parts {
+                values[part.ordinal] = view.get_value(part.ordinal)?;
+            }
+            let entry = codec.entry(&values, &row.key)?;
+            sorter.push(&entry.key, &entry.value, number)?;
+            number += 1;
+        }
+        let sorted = sorter.finish();
+        if codec.unique
+            && let Some(loser) = Conflicts::find(table, &sorted, false)?.first_loser()
+        {
+            let row_key = row_key_of_entry(loser.key, loser.value).ok_or_else(|| corrupted(&table.def().name))?;
+            let row = self.get(table, &row_key)?.ok_or_else(|| corrupted(&table.def().name))?;
+            return Err(StoreError::duplicate(table, codec, &row.values(table)?, row_key));
+        }
+        self.ingest(table, &sorted, &FxHashSet::default())?;
+        Ok(())
+    }
+
+    /// Makes sorted records files of the table, all at once, without those of some rows.
+    fn ingest(&self, table: &Table, sorted: &Sorted, left_out: &FxHashSet<u64>) -> SqlResult<()> {
+        let mut ingestion = table.data.keyspace.start_ingestion().map_err(engine_error)?;
+        let mut merge = sorted.iter()?;
+        let mut record = Record::default();
+        let mut any = false;
+        while merge.next_into(&mut record)? {
+            if left_out.is_empty() || !left_out.contains(&record.number) {
+                ingestion.write(Slice::new(&record.key), Slice::new(&record.value)).map_err(engine_error)?;
+                any = true;
+            }
+        }
+        if !any {
+            return Ok(());
+        }
+        let mut log = self.committer().log.lock();
+        ingestion.finish().map_err(engine_error)?;
+        if log.is_active() {
+            log.push(vec![(table.id(), Keys::All)]);
+            log.publish(self.0.db.visible_seqno());
+        }
+        Ok(())
+    }
+}
+
+impl BulkLoad {
+    /// Adds a row: values of all columns in the order of the definition, of the columns' types.
+    pub fn push(&mut self, values: &[Value]) -> SqlResult<()> {
+        let table = &self.table;
+        let key = table.place_row(values)?;
+        let row = encode_row(&table.current_projection().layout, &key, values)?;
+        self.sorter.push(&key, &row, self.pushed)?;
+        for codec in table.secondary_codecs() {
+            let entry = codec.entry(values, &key)?;
+            self.sorter.push(&entry.key, &entry.value, self.pushed)?;
+        }
+        self.ascending &= self.last_key < key;
+        self.last_key = key;
+        self.pushed += 1;
+        table.observe_auto_increment(values);
+        Ok(())
+    }
+
+    /// Rows pushed so far.
+    pub fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    /// Makes the rows the table's. Takes the table's exclusive lock for `session` for the time of the last step.
+    pub fn finish(self, session: u64, wait: LockWait, on_duplicate: OnDuplicate) -> StoreResult<BulkOutcome> {
+        let BulkLoad { store, table, sorter, pushed, ascending, .. } = self;
+        let sorted = sorter.finish();
+        let mut locks: SessionLocks = store.session_locks(session);
+        locks.lock(table.id(), TableLock::Exclusive, wait)?;
+        if table.is_retired() {
+            return Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]).into());
+        }
+        let was_empty = table.data.keyspace.is_empty().map_err(engine_error)?;
+        let unique_entries = table.secondary_codecs().iter().any(|codec| codec.unique);
+        let mut outcome = BulkOutcome::default();
+        let mut left_out = FxHashSet::default();
+        if !(was_empty && ascending && !unique_entries) {
+            let conflicts = Conflicts::find(&table, &sorted, !was_empty)?;
+            if on_duplicate == OnDuplicate::Fail
+                && let Some(loser) = conflicts.first_loser()
+            {
+                let row = row_of_number(&table, &sorted, loser.number)?;
+                let codec = table.index_codec(loser.index)?;
+                return Err(StoreError::duplicate(&table, codec, &row.values(&table)?, row.key.to_vec()));
+            }
+            left_out = conflicts.losers();
+        }
+        store.ingest(&table, &sorted, &left_out)?;
+        outcome.loaded = pushed - left_out.len() as u64;
+        outcome.skipped = left_out.into_iter().collect();
+        outcome.skipped.sort_unstable();
+        table.data.row_count.fetch_add(outcome.loaded as i64, Ordering::Relaxed);
+        table.data.changes.fetch_add(outcome.loaded, Ordering::Relaxed);
+        let next = table.data.auto_increment.load(Ordering::Relaxed);
+        if table.data.auto_increment_saved.fetch_max(next, Ordering::Relaxed) < next {
+            let mut batch = store.0.db.batch().durability(Some(PersistMode::SyncData));
+            batch.insert(&store.0.meta, meta::table_key(meta::AUTO_INCREMENT, table.id()), next.to_le_bytes());
+            batch.commit().map_err(engine_error)?;
+        }
+        Ok(outcome)
+    }
+}
+
+/// The row that was pushed with a number.
+fn row_of_number(table: &Table, sorted: &Sorted, number: u64) -> SqlResult<Row> {
+    let mut merge = sorted.iter()?;
+    let mut record = Record::default();
+    while merge.next_into(&mut record)? {
+        if record.number == number && is_row_key(&record.key) {
+            return Row::check(table, Slice::new(&record.key), Slice::new(&record.value));
+        }
+    }
+    Err(corrupted(&table.def().name))
+}

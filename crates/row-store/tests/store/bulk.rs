@@ -1,0 +1,142 @@
+//! Bulk loads and index builds.
+
+use crate::fixture::*;
+use squall_catalog::IndexId;
+use squall_row_store::{
+    DdlChanges, Direction, IsolationLevel, LockWait, OnDuplicate, RowStore, StoreError, StoreOptions, ValueRange,
+};
+use squall_types::{SqlError, Value};
+
+const RR: IsolationLevel = IsolationLevel::RepeatableRead;
+
+fn small_buffers() -> StoreOptions {
+    StoreOptions { sort_buffer_bytes: 4096, ..options() }
+}
+
+#[test]
+fn a_load_becomes_visible_all_at_once() {
+    let (fixture, table) = Fixture::plain();
+    let Fixture { directory, store } = fixture;
+    drop(table);
+    store.close().unwrap();
+    drop(store);
+    let store = RowStore::open(directory.path(), small_buffers()).unwrap();
+    let fixture = Fixture { directory, store };
+    let table = fixture.table("t1");
+    let mut txn = fixture.store.begin(RR, false);
+    txn.insert(&table, &row(-1, 0, "before", None)).unwrap();
+    txn.commit().unwrap();
+    let mut load = fixture.store.bulk_load(&table);
+    for id in 0..2000 {
+        let id = id * 7919 % 2000;
+        load.push(&row(id, id % 10, "loaded", Some(id))).unwrap();
+    }
+    let mut reader = fixture.store.begin(RR, true);
+    assert_eq!(ids(&mut reader, &table), [-1]);
+    let outcome = load.finish(1, LockWait::Nowait, OnDuplicate::Fail).unwrap();
+    assert_eq!((outcome.loaded, outcome.skipped.len()), (2000, 0));
+    assert_eq!(ids(&mut reader, &table), [-1]);
+    drop((reader, table));
+    let fixture = fixture.reopen();
+    let table = fixture.table("t1");
+    let mut txn = fixture.store.begin(RR, false);
+    assert_eq!(ids(&mut txn, &table), (-1..2000).collect::<Vec<_>>());
+    assert_eq!(all(&mut txn, &table, 2, Direction::Forward).len(), 2001);
+    assert_eq!(fixture.store.table_stats(&table).row_count, 2001);
+    // Rows of a load are rows like others.
+    let loaded = lock(&mut txn, &table, 7);
+    txn.update(&table, &loaded, &row(7, 7, "updated", None)).unwrap();
+    assert!(txn.insert(&table, &row(8, 0, "", None)).is_err());
+    txn.commit().unwrap();
+}
+
+#[test]
+fn a_load_treats_duplicates_as_single_inserts_would() {
+    let (fixture, table) = Fixture::plain();
+    let mut txn = fixture.store.begin(RR, false);
+    txn.insert(&table, &row(100, 0, "there", Some(100))).unwrap();
+    txn.commit().unwrap();
+    let rows = [
+        row(1, 0, "in", Some(1)),
+        row(2, 0, "out by u", Some(1)),
+        row(2, 0, "in, as the other is out", Some(3)),
+        row(3, 0, "out by u", Some(3)),
+        row(100, 0, "out by a row that is there", None),
+        row(4, 0, "out by a row that is there", Some(100)),
+        row(5, 0, "in", None),
+        row(5, 0, "out", None),
+    ];
+    let load = || {
+        let mut load = fixture.store.bulk_load(&table);
+        rows.iter().for_each(|row| load.push(row).unwrap());
+        load
+    };
+    let error = load().finish(1, LockWait::Nowait, OnDuplicate::Fail).unwrap_err();
+    assert_eq!(SqlError::from(error).message, "Duplicate entry '1' for key 't1.u'");
+    let outcome = load().finish(1, LockWait::Nowait, OnDuplicate::Skip).unwrap();
+    assert_eq!((outcome.loaded, outcome.skipped), (3, vec![1, 3, 4, 5, 7]));
+    let mut txn = fixture.store.begin(RR, true);
+    assert_eq!(ids(&mut txn, &table), [1, 2, 5, 100]);
+    let by_k = all(&mut txn, &table, 1, Direction::Forward);
+    assert_eq!(by_k[1], row(2, 0, "in, as the other is out", Some(3)));
+    assert_eq!(by_k.len(), 4);
+}
+
+#[test]
+fn a_load_waits_for_writers() {
+    let (fixture, table) = Fixture::plain();
+    let mut writer = fixture.store.begin(RR, false);
+    writer.insert(&table, &row(1, 1, "", None)).unwrap();
+    let mut load = fixture.store.bulk_load(&table);
+    load.push(&row(2, 2, "", None)).unwrap();
+    let error = load.finish(1, LockWait::Nowait, OnDuplicate::Fail).unwrap_err();
+    assert!(matches!(error, StoreError::Sql(_)));
+}
+
+#[test]
+fn an_index_is_built_over_rows_and_dropped_with_its_entries() {
+    let (fixture, table) = Fixture::plain();
+    let mut txn = fixture.store.begin(RR, false);
+    for id in 0..500 {
+        txn.insert(&table, &row(id, 7, &format!("v{:03}", 499 - id), None)).unwrap();
+    }
+    txn.commit().unwrap();
+    let mut def = plain_def(1);
+    def.version = 2;
+    def.indexes.push(index(3, "v", &[3], true));
+    let next = catalog_of(&[&def]);
+    let new_table = fixture.store.table(next.table("d", "t1").unwrap()).unwrap();
+    fixture.store.build_index(&new_table, IndexId(3)).unwrap();
+    fixture.store.commit_ddl(&next, &DdlChanges::default()).unwrap();
+    drop(table);
+    let table = fixture.table("t1");
+    let mut txn = fixture.store.begin(RR, false);
+    let by_v = all(&mut txn, &table, 3, Direction::Forward);
+    assert_eq!((by_v.len(), &by_v[0][0]), (500, &Value::Int(499)));
+    assert!(txn.insert(&table, &row(1000, 7, "v003", None)).is_err());
+    drop(txn);
+
+    let mut def = plain_def(1);
+    def.version = 3;
+    def.indexes.push(index(4, "k_unique", &[2], true));
+    let next = catalog_of(&[&def]);
+    let broken = fixture.store.table(next.table("d", "t1").unwrap()).unwrap();
+    let error = fixture.store.build_index(&broken, IndexId(4)).unwrap_err();
+    assert_eq!(SqlError::from(error).message, "Duplicate entry '7' for key 't1.k_unique'");
+    drop(broken);
+
+    def.indexes.pop();
+    fixture.store.commit_ddl(&catalog_of(&[&def]), &DdlChanges::default()).unwrap();
+    drop((new_table, table));
+    let fixture = fixture.reopen();
+    let mut with_index = plain_def(1);
+    with_index.version = 4;
+    with_index.indexes.push(index(3, "v", &[3], true));
+    let old_eyes = fixture.store.table(&std::sync::Arc::new(with_index)).unwrap();
+    let range = old_eyes.range(IndexId(3), ValueRange::ALL).unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while fixture.store.read_view().scan(&old_eyes, &range, Direction::Forward).next_entry().unwrap().is_some() {
+        assert!(std::time::Instant::now() < deadline, "entries of a dropped index stay");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
