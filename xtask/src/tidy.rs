@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 const CRATE_ORDER: &[&str] = &[
     "types",
     "wire",
+    "client",
     "parser",
     "catalog",
     "registry",

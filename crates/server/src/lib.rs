@@ -1,1 +1,29 @@
-//! squall-server
+//! The socket server: listeners, TLS, authentication, event loops, shutdown.
+//!
+//! A connection's life is once down this list:
+//! - `listener`: accepts sockets on one thread and hands them to event loops, which they never leave;
+//! - `event_loop`: one thread with one single-threaded runtime per core;
+//! - `handshake` and `authentication`: greeting, TLS, password, session;
+//! - `command_loop`: reads a command, has the session answer it, and so on until someone ends it;
+//! - `result_writer`: what a session calls to answer, written as packets;
+//! - `packet_stream`: packets on a socket, with timeouts and back-pressure.
+//!
+//! The crate knows the protocol and the traits of [`squall_session::api`], and must not know what a statement is.
+
+mod authentication;
+mod certificates;
+mod charset;
+mod column_metadata;
+mod command_loop;
+mod event_loop;
+mod handshake;
+mod listener;
+mod number_text;
+mod packet_stream;
+mod prepared;
+mod result_writer;
+mod rsa_key;
+mod server;
+mod transport;
+
+pub use server::{Server, ServerOptions, StartError};

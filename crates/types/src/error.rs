@@ -198,6 +198,7 @@ error_codes! {
     SyntaxError = 1149, b"42000", "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use";
     PacketTooLarge = 1153, b"08S01", "Got a packet bigger than 'max_allowed_packet' bytes";
     PacketsOutOfOrder = 1156, b"08S01", "Got packets out of order";
+    NetReadInterrupted = 1159, b"08S01", "Got timeout reading communication packets";
     ResultTooLong = 1162, b"42000", "Result string is longer than 'max_allowed_packet' bytes";
     WrongColumnName = 1166, b"42000", "Incorrect column name '%s'";
     WrongKeyColumn = 1167, b"42000", "The used storage engine can't index column '%s'";
@@ -255,6 +256,7 @@ error_codes! {
     WarnFieldResolved = 1276, b"HY000", "Field or reference '%s%s%s%s%s' of SELECT #%s was resolved in SELECT #%s";
     WrongNameForIndex = 1280, b"42000", "Incorrect index name '%s'";
     WrongNameForCatalog = 1281, b"42000", "Incorrect catalog name '%s'";
+    NotSupportedAuthMode = 1251, b"08004", "Client does not support authentication protocol requested by server; consider upgrading MySQL client";
     BadFulltextColumn = 1283, b"HY000", "Column '%s' cannot be part of FULLTEXT index";
     UnknownStorageEngine = 1286, b"42000", "Unknown storage engine '%s'";
     WarnDeprecatedSyntax = 1287, b"HY000", "'%s' is deprecated and will be removed in a future release. Please use %s instead";
@@ -324,9 +326,12 @@ error_codes! {
     DataOutOfRangeExpr = 1690, b"22003", "%s value is out of range in '%s'";
     SavepointDoesNotExist = 1305, b"42000", "SAVEPOINT %s does not exist";
     CantExecuteInReadOnly = 1836, b"HY000", "Running in read-only mode";
+    MalformedPacket = 1835, b"HY000", "Malformed communication packet.";
     AlterOperationNotSupported = 1845, b"0A000", "%s is not supported for this operation. Try %s.";
     AlterOperationNotSupportedReason = 1846, b"0A000", "%s is not supported. Reason: %s. Try %s.";
     DupUnknownInIndex = 1859, b"23000", "Duplicate entry for key '%s'";
+    MustChangePasswordLogin = 1862, b"HY000", "Your password has expired. To log in you must change it using a client that supports expired passwords.";
+    AccessDeniedChangeUser = 1873, b"28000", "Access denied trying to change to user '%s'@'%s' (using password: %s). Disconnecting.";
     InvalidUserName = 3162, b"HY000", "Authorization ID %s does not exist.";
     UserDoesNotExist = 3162, b"HY000", "Authorization ID '%s'@'%s' does not exist.";
     InvalidJsonText = 3140, b"22032", "Invalid JSON text: \"%s\" at position %s in value for column '%s'.";
@@ -380,4 +385,5 @@ error_codes! {
     UnknownPreparedStatement = 1243, b"HY000", "Unknown prepared statement handler (%s) given to EXECUTE";
     WrongPsArguments = 1210, b"HY000", "Incorrect arguments to EXECUTE";
     MaxPreparedStatements = 1461, b"42000", "Can't create more than max_prepared_stmt_count statements (current value: %s)";
+    ClientInteractionTimeout = 4031, b"HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
 }

@@ -13,13 +13,19 @@ use crate::parameters::BinaryValue;
 /// The bitmap of a row begins two bits late; that of parameters does not.
 const NULL_BITMAP_OFFSET: usize = 2;
 
+/// How far a row is, for encoders that cannot keep the buffer between two values.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BinaryRowPosition {
+    /// Where the NULL bitmap begins.
+    bitmap: usize,
+    column_ordinal: usize,
+}
+
 /// Appends the values of one binary row to a packet, in column order.
 #[derive(Debug)]
 pub struct BinaryRowEncoder<'b> {
     buf: &'b mut Vec<u8>,
-    /// Where the NULL bitmap begins.
-    bitmap: usize,
-    column_ordinal: usize,
+    position: BinaryRowPosition,
 }
 
 impl<'b> BinaryRowEncoder<'b> {
@@ -28,15 +34,27 @@ impl<'b> BinaryRowEncoder<'b> {
         buf.push(0);
         let bitmap = buf.len();
         buf.resize(bitmap + (column_count + NULL_BITMAP_OFFSET).div_ceil(8), 0);
-        Self { buf, bitmap, column_ordinal: 0 }
+        Self { buf, position: BinaryRowPosition { bitmap, column_ordinal: 0 } }
+    }
+
+    /// Goes on with a row that [`BinaryRowEncoder::position`] left.
+    #[inline]
+    pub fn resume(buf: &'b mut Vec<u8>, position: BinaryRowPosition) -> Self {
+        Self { buf, position }
+    }
+
+    /// Where the row is now.
+    #[inline]
+    pub fn position(&self) -> BinaryRowPosition {
+        self.position
     }
 
     /// NULL.
     #[inline]
     pub fn null(&mut self) {
-        let bit = self.column_ordinal + NULL_BITMAP_OFFSET;
-        self.buf[self.bitmap + bit / 8] |= 1 << (bit % 8);
-        self.column_ordinal += 1;
+        let bit = self.position.column_ordinal + NULL_BITMAP_OFFSET;
+        self.buf[self.position.bitmap + bit / 8] |= 1 << (bit % 8);
+        self.position.column_ordinal += 1;
     }
 
     /// An integer of a column of this type, signed or not: two's complement of the type's width.
@@ -66,7 +84,7 @@ impl<'b> BinaryRowEncoder<'b> {
     #[inline]
     pub fn bytes(&mut self, value: &[u8]) {
         put_lenenc_bytes(self.buf, value);
-        self.column_ordinal += 1;
+        self.position.column_ordinal += 1;
     }
 
     /// A date.
@@ -124,7 +142,7 @@ impl<'b> BinaryRowEncoder<'b> {
     #[inline]
     fn put(&mut self, bytes: &[u8]) {
         self.buf.extend_from_slice(bytes);
-        self.column_ordinal += 1;
+        self.position.column_ordinal += 1;
     }
 
     /// Puts a length byte and that many of the parts behind it.

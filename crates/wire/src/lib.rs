@@ -10,7 +10,7 @@
 //! - [`framing`]: packets with sequence ids, split and joined at 16 MB;
 //! - [`handshake`] and [`auth`]: the connection phase and the password scrambles;
 //! - [`command`] and [`parameters`]: what a client asks;
-//! - [`column`], [`text_row`], [`binary_row`], [`response`] and [`session_track`]: what a server answers.
+//! - [`mod@column`], [`text_row`], [`binary_row`], [`response`] and [`session_track`]: what a server answers.
 
 pub mod auth;
 pub mod binary_row;

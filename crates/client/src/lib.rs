@@ -1,0 +1,15 @@
+//! A blocking MySQL client: what the shell and the server's tests talk to a server with.
+//!
+//! It works on one thread and keeps nothing it was not asked to keep: rows are read one by one. [`Client::connect`],
+//! then [`Client::query`] and [`Client::next_result`], or [`Client::prepare`] and [`Client::execute`].
+
+mod connect;
+mod error;
+mod results;
+mod statement;
+mod tls;
+
+pub use connect::{Client, ConnectOptions, Target, TlsMode};
+pub use error::{ClientError, ServerError};
+pub use results::{Column, OkResult, QueryResult, Row};
+pub use statement::{BinaryRow, OwnedValue, PreparedStatement};

@@ -1,0 +1,301 @@
+//! Reads commands and has the session answer them.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use squall_session::api::{Connection, OkInfo, ResultWriter as _};
+use squall_types::{ErrorCode, SqlError};
+use squall_wire::command::{CURSOR_TYPE_READ_ONLY, Command, StmtExecute};
+use squall_wire::framing::FrameError;
+use squall_wire::handshake::ChangeUser;
+use squall_wire::response::PrepareOk;
+use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
+
+use crate::column_metadata::parameter_definition;
+use crate::handshake::{Established, HandshakeError, change_user, kill_callback};
+use crate::packet_stream::ReadError;
+use crate::prepared::PreparedStatements;
+use crate::result_writer::{ClientWriter, RowFormat};
+use crate::server::Shared;
+
+/// Why a connection ends.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// The client said goodbye, or was killed.
+    Quit,
+    /// The client is gone.
+    Gone(ReadError),
+    /// The client should read why.
+    Because(SqlError),
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        Self::Gone(ReadError::Io(error))
+    }
+}
+
+/// A connection after its handshake.
+pub(crate) struct CommandLoop<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) established: Established,
+    pub(crate) session: Box<dyn Connection>,
+    pub(crate) client: ClientWriter,
+    pub(crate) statements: PreparedStatements,
+    pub(crate) killed: Arc<Notify>,
+    pub(crate) shutdown: watch::Receiver<bool>,
+}
+
+impl CommandLoop<'_> {
+    /// Answers commands until the connection ends.
+    pub(crate) async fn run(mut self) {
+        let end = loop {
+            let packet = match self.next_command().await {
+                Ok(packet) => packet,
+                Err(end) => break end,
+            };
+            if let Err(end) = self.answer(&packet).await {
+                break end;
+            }
+            if self.session.is_killed() {
+                break match self.client.io.flush().await {
+                    Ok(()) => End::Quit,
+                    Err(error) => error.into(),
+                };
+            }
+        };
+        let id = self.established.connection_id;
+        match end {
+            End::Quit => self.client.io.close().await,
+            End::Gone(reason) => tracing::debug!("connection {id} ended: {reason}"),
+            End::Because(error) => {
+                tracing::debug!("connection {id} closed: {error}");
+                self.client.io.say_goodbye(&error).await;
+            }
+        }
+    }
+
+    /// The next command. Answers are sent only when there is none yet, so that those to pipelined commands go together.
+    async fn next_command(&mut self) -> Result<Bytes, End> {
+        let io = &mut self.client.io;
+        io.reader.set_payload_bytes_max(self.session.max_allowed_packet());
+        io.reader.set_sequence(0);
+        loop {
+            match io.reader.next_packet() {
+                Ok(Some(packet)) => {
+                    io.writer.set_sequence(io.reader.sequence());
+                    if io.needs_flush() {
+                        io.flush().await?;
+                    }
+                    return Ok(packet);
+                }
+                Ok(None) => {}
+                Err(FrameError::TooLarge { next_sequence }) => {
+                    io.writer.set_sequence(next_sequence);
+                    return Err(End::Because(SqlError::new(ErrorCode::PacketTooLarge, &[])));
+                }
+                Err(FrameError::OutOfOrder { found, .. }) => {
+                    io.writer.set_sequence(found.wrapping_add(1));
+                    return Err(End::Because(SqlError::new(ErrorCode::PacketsOutOfOrder, &[])));
+                }
+            }
+            io.flush().await?;
+            let patience = Duration::from_secs(self.session.idle_timeout_seconds());
+            tokio::select! {
+                biased;
+                read = timeout(patience, io.fill()) => match read {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => return Err(End::Gone(error)),
+                    Err(_) => {
+                        io.writer.set_sequence(0);
+                        return Err(End::Because(SqlError::new(ErrorCode::ClientInteractionTimeout, &[])));
+                    }
+                },
+                () = self.killed.notified() => {
+                    if self.session.is_killed() {
+                        return Err(End::Quit);
+                    }
+                }
+                _ = self.shutdown.wait_for(|down| *down) => {
+                    io.writer.set_sequence(0);
+                    return Err(End::Because(SqlError::new(ErrorCode::ServerShutdown, &[])));
+                }
+            }
+        }
+    }
+
+    /// Answers one command.
+    async fn answer(&mut self, packet: &Bytes) -> Result<(), End> {
+        self.client.format = RowFormat::Text;
+        self.client.set_results_collation(self.session.results_collation());
+        let Ok(command) = Command::decode(packet, self.established.capabilities) else {
+            self.client.error(&SqlError::new(ErrorCode::MalformedPacket, &[]));
+            return Ok(());
+        };
+        match command {
+            Command::Query { sql, .. } => self.session.query(sql, &mut self.client).await?,
+            Command::StmtExecute(execute) => self.execute(&execute).await?,
+            Command::StmtFetch { statement_id, row_count } => self.fetch(statement_id, row_count).await?,
+            Command::StmtPrepare(sql) => self.prepare(sql).await,
+            Command::StmtClose(id) => {
+                self.statements.remove(id);
+                self.session.close_statement(id);
+            }
+            Command::StmtSendLongData { statement_id, parameter_ordinal, data } => {
+                let bytes_max = self.session.max_allowed_packet();
+                self.statements.append_long_data(statement_id, parameter_ordinal, data, bytes_max);
+            }
+            Command::StmtReset(id) => {
+                self.statements.reset(id);
+                let result = self.session.reset_statement(id);
+                self.ok_or_error(result);
+            }
+            Command::Ping => self.ok(),
+            Command::InitDb(name) => {
+                let result = self.session.use_database(&String::from_utf8_lossy(name));
+                self.ok_or_error(result);
+            }
+            Command::FieldList { table, wildcard } => {
+                self.field_list(&String::from_utf8_lossy(table), &String::from_utf8_lossy(wildcard));
+            }
+            Command::Statistics => {
+                let line = self.session.statistics();
+                self.client.io.writer.packet(|buf| buf.extend_from_slice(line.as_bytes()));
+            }
+            Command::Debug => {
+                tracing::info!("{}", self.session.statistics());
+                self.eof();
+            }
+            Command::SetOption(option @ (0 | 1)) => {
+                self.session.set_multi_statements(option == 0);
+                self.eof();
+            }
+            Command::ProcessKill(id) => {
+                let result = self.session.kill(u64::from(id));
+                self.ok_or_error(result);
+            }
+            Command::ResetConnection => {
+                self.statements.clear();
+                self.session.reset();
+                self.ok();
+            }
+            Command::ChangeUser(change) => self.change_user(&change).await?,
+            Command::Quit => return Err(End::Quit),
+            Command::SetOption(_) | Command::Unknown(_) => {
+                self.client.error(&SqlError::new(ErrorCode::UnknownCommand, &[]));
+            }
+        }
+        Ok(())
+    }
+
+    fn ok(&mut self) {
+        let status = self.session.status();
+        self.client.ok(&OkInfo::default(), &status);
+    }
+
+    fn eof(&mut self) {
+        let status = self.session.status();
+        self.client.write_eof(&status);
+    }
+
+    fn ok_or_error(&mut self, result: Result<(), SqlError>) {
+        match result {
+            Ok(()) => self.ok(),
+            Err(error) => self.client.error(&error),
+        }
+    }
+
+    async fn prepare(&mut self, sql: &[u8]) {
+        let info = match self.session.prepare(sql).await {
+            Ok(info) => info,
+            Err(error) => return self.client.error(&error),
+        };
+        self.statements.insert(&info);
+        let Ok(column_count) = u16::try_from(info.columns.len()) else {
+            return self.client.error(&SqlError::unsupported("more than 65535 columns"));
+        };
+        let head = PrepareOk {
+            statement_id: info.id,
+            column_count,
+            parameter_count: info.parameters,
+            warning_count: info.warnings,
+        };
+        self.client.io.writer.packet(|buf| head.encode(buf));
+        if info.parameters > 0 {
+            let definition = parameter_definition();
+            for _ in 0..info.parameters {
+                self.client.write_raw_definition(&definition);
+            }
+            self.client.end_definitions();
+        }
+        if !info.columns.is_empty() {
+            for column in &info.columns {
+                self.client.write_definition(column);
+            }
+            self.client.end_definitions();
+        }
+    }
+
+    async fn execute(&mut self, execute: &StmtExecute<'_>) -> io::Result<()> {
+        self.client.format = RowFormat::Binary;
+        let parameters = match self.statements.values(execute, self.session.client_collation()) {
+            Ok(parameters) => parameters,
+            Err(error) => {
+                self.client.error(&error);
+                return Ok(());
+            }
+        };
+        let cursor = execute.flags & CURSOR_TYPE_READ_ONLY != 0;
+        self.session.execute(execute.statement_id, parameters, cursor, &mut self.client).await
+    }
+
+    async fn fetch(&mut self, statement_id: u32, row_count: u32) -> io::Result<()> {
+        self.client.format = RowFormat::Binary;
+        match self.session.prepared_columns(statement_id) {
+            Some(columns) => {
+                self.client.resume_result_set(&columns);
+                self.session.fetch(statement_id, row_count, &mut self.client).await
+            }
+            None => {
+                let message = format!("Unknown prepared statement handler ({statement_id}) given to mysqld_stmt_fetch");
+                self.client.error(&SqlError::with_message(ErrorCode::UnknownPreparedStatement, message));
+                Ok(())
+            }
+        }
+    }
+
+    fn field_list(&mut self, table: &str, wildcard: &str) {
+        match self.session.field_list(table, wildcard) {
+            Ok(columns) => {
+                for column in &columns {
+                    self.client.write_definition_with_default(column);
+                }
+                self.eof();
+            }
+            Err(error) => self.client.error(&error),
+        }
+    }
+
+    /// Replaces the session by another user's. Failing that, the connection has none and ends.
+    async fn change_user(&mut self, change: &ChangeUser<'_>) -> Result<(), End> {
+        self.statements.clear();
+        // Roll back and give up locks before the new session begins.
+        self.session.reset();
+        let settings = self.shared.backend.front_end_settings();
+        let on_kill = kill_callback(&self.killed);
+        let io = &mut self.client.io;
+        let result = change_user(io, self.shared, &settings, &self.established, change, on_kill).await;
+        match result {
+            Ok(session) => {
+                self.session = session;
+                self.ok();
+                Ok(())
+            }
+            Err(HandshakeError::Refused(error)) => Err(End::Because(error)),
+            Err(HandshakeError::Gone(error)) => Err(End::Gone(error)),
+        }
+    }
+}

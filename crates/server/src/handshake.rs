@@ -1,0 +1,295 @@
+//! The connection phase: greeting, TLS, password, session.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use squall_session::api::{Account, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
+use squall_types::{ErrorCode, SqlError};
+use squall_wire::auth::CACHING_SHA2_PASSWORD;
+use squall_wire::constants::{Capabilities, StatusFlags};
+use squall_wire::framing::FrameError;
+use squall_wire::handshake::{Attributes, ChangeUser, ClientHello, Greeting, HandshakeResponse, NONCE_BYTES, Nonce};
+
+use crate::authentication::{AuthError, Authenticator, FirstResponse};
+use crate::packet_stream::{PacketStream, ReadError};
+use crate::server::Shared;
+
+/// The longest packet accepted from somebody who has not authenticated.
+pub(crate) const HANDSHAKE_PACKET_BYTES_MAX: usize = 128 << 10;
+
+/// What the server can do.
+const OFFERED: Capabilities = Capabilities(
+    Capabilities::LONG_PASSWORD.0
+        | Capabilities::FOUND_ROWS.0
+        | Capabilities::LONG_FLAG.0
+        | Capabilities::CONNECT_WITH_DB.0
+        | Capabilities::ODBC.0
+        | Capabilities::LOCAL_FILES.0
+        | Capabilities::IGNORE_SPACE.0
+        | Capabilities::PROTOCOL_41.0
+        | Capabilities::INTERACTIVE.0
+        | Capabilities::SSL.0
+        | Capabilities::TRANSACTIONS.0
+        | Capabilities::SECURE_CONNECTION.0
+        | Capabilities::MULTI_STATEMENTS.0
+        | Capabilities::MULTI_RESULTS.0
+        | Capabilities::PS_MULTI_RESULTS.0
+        | Capabilities::PLUGIN_AUTH.0
+        | Capabilities::CONNECT_ATTRS.0
+        | Capabilities::PLUGIN_AUTH_LENENC_CLIENT_DATA.0
+        | Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS.0
+        | Capabilities::SESSION_TRACK.0
+        | Capabilities::DEPRECATE_EOF.0
+        | Capabilities::QUERY_ATTRIBUTES.0
+        | Capabilities::REMEMBER_OPTIONS.0,
+);
+
+/// Who is at the other end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer {
+    /// `None` for a Unix socket.
+    pub(crate) address: Option<SocketAddr>,
+}
+
+impl Peer {
+    /// The host as accounts and messages name it.
+    pub(crate) fn host(&self) -> String {
+        match self.address {
+            None => "localhost".to_owned(),
+            Some(address) if address.ip().to_canonical().is_loopback() => "localhost".to_owned(),
+            Some(address) => address.ip().to_canonical().to_string(),
+        }
+    }
+}
+
+/// What stays the same for the whole connection.
+#[derive(Debug)]
+pub(crate) struct Established {
+    pub(crate) connection_id: u64,
+    pub(crate) nonce: Nonce,
+    pub(crate) peer: Peer,
+    /// What client and server can both do.
+    pub(crate) capabilities: Capabilities,
+}
+
+/// Why there is no session.
+#[derive(Debug)]
+pub(crate) enum HandshakeError {
+    /// The client should read this.
+    Refused(SqlError),
+    /// The client is gone.
+    Gone(ReadError),
+}
+
+impl From<ReadError> for HandshakeError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Frame(FrameError::OutOfOrder { .. }) => {
+                Self::Refused(SqlError::new(ErrorCode::PacketsOutOfOrder, &[]))
+            }
+            ReadError::Frame(FrameError::TooLarge { .. }) => Self::Refused(bad_handshake()),
+            gone => Self::Gone(gone),
+        }
+    }
+}
+
+fn bad_handshake() -> SqlError {
+    SqlError::new(ErrorCode::HandshakeError, &[])
+}
+
+/// Greets a new client and makes its session.
+pub(crate) async fn establish(
+    io: &mut PacketStream,
+    shared: &Shared,
+    settings: &FrontEndSettings,
+    peer: Peer,
+    on_kill: KillCallback,
+) -> Result<(Established, Box<dyn Connection>), HandshakeError> {
+    let connection_id = shared.backend.next_connection_id();
+    let nonce = random_nonce().map_err(|error| HandshakeError::Refused(SqlError::internal(error)))?;
+    let greeting = Greeting {
+        server_version: settings.version.as_bytes(),
+        // Ids that the packet is too short for are cut, as MySQL does.
+        connection_id: connection_id as u32,
+        nonce,
+        capabilities: OFFERED,
+        collation: settings.collation as u8,
+        status: StatusFlags::AUTOCOMMIT,
+        auth_plugin: CACHING_SHA2_PASSWORD.as_bytes(),
+    };
+    io.writer.packet(|buf| greeting.encode(buf));
+
+    let mut packet = io.read_reply_exactly().await?;
+    let malformed = |_| HandshakeError::Refused(bad_handshake());
+    let mut hello = ClientHello::decode(&packet, OFFERED).map_err(malformed)?;
+    if let ClientHello::TlsRequest(_) = hello {
+        io.transport.accept_tls(&shared.tls).await.map_err(|error| HandshakeError::Gone(ReadError::Io(error)))?;
+        let patience = Duration::from_secs(settings.connect_timeout_seconds);
+        packet = io.read_reply(patience).await?;
+        hello = ClientHello::decode(&packet, OFFERED).map_err(malformed)?;
+    }
+    let ClientHello::Response(response) = hello else {
+        return Err(HandshakeError::Refused(bad_handshake()));
+    };
+    let established = Established { connection_id, nonce, peer, capabilities: response.capabilities & OFFERED };
+    let first = FirstResponse {
+        plugin: response.auth_plugin.to_vec(),
+        response: response.auth_response.to_vec(),
+        can_switch: established.capabilities.contains(Capabilities::PLUGIN_AUTH),
+    };
+    let info = info_of_response(&response, &established);
+    let session = log_in(io, shared, settings, &established, info, first, on_kill, Purpose::Connect).await?;
+    Ok((established, session))
+}
+
+/// Makes another session for a client that has one (`COM_CHANGE_USER`); the old one is gone already.
+pub(crate) async fn change_user(
+    io: &mut PacketStream,
+    shared: &Shared,
+    settings: &FrontEndSettings,
+    established: &Established,
+    change: &ChangeUser<'_>,
+    on_kill: KillCallback,
+) -> Result<Box<dyn Connection>, HandshakeError> {
+    let first = FirstResponse {
+        plugin: change.auth_plugin.to_vec(),
+        response: change.auth_response.to_vec(),
+        can_switch: established.capabilities.contains(Capabilities::PLUGIN_AUTH),
+    };
+    let info = info(
+        established,
+        change.user,
+        change.database,
+        change.collation.unwrap_or(settings.collation),
+        change.attributes,
+    );
+    log_in(io, shared, settings, established, info, first, on_kill, Purpose::ChangeUser).await
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Connect,
+    ChangeUser,
+}
+
+#[expect(clippy::too_many_arguments, reason = "everything that is known of a client")]
+async fn log_in(
+    io: &mut PacketStream,
+    shared: &Shared,
+    settings: &FrontEndSettings,
+    established: &Established,
+    mut info: ConnectionInfo,
+    first: FirstResponse,
+    on_kill: KillCallback,
+    purpose: Purpose,
+) -> Result<Box<dyn Connection>, HandshakeError> {
+    let refused = |error| Err(HandshakeError::Refused(error));
+    if let Some((version, cipher)) = io.transport.tls_description() {
+        (info.tls_version, info.tls_cipher) = (Some(version), Some(cipher));
+    }
+    if settings.require_secure_transport && !io.transport.is_secure() {
+        return refused(SqlError::new(ErrorCode::SecureTransportRequired, &[]));
+    }
+    let host = established.peer.host();
+    let account = shared.backend.account(&info.user, info.address);
+    let denied = |using_password: bool| {
+        let code = match purpose {
+            Purpose::Connect => ErrorCode::AccessDenied,
+            Purpose::ChangeUser => ErrorCode::AccessDeniedChangeUser,
+        };
+        let using_password = if using_password { "YES" } else { "NO" };
+        SqlError::new(code, &[&info.user, &host, &using_password])
+    };
+    let using_password = !matches!(first.response.as_slice(), [] | [0]);
+    let mut authenticator = Authenticator {
+        io,
+        nonce: &established.nonce,
+        cache: &shared.passwords,
+        rsa_key: &shared.rsa_key,
+        patience: Duration::from_secs(settings.connect_timeout_seconds),
+    };
+    match authenticator.authenticate(account.as_ref(), first).await {
+        Ok(()) => {}
+        Err(AuthError::Denied { using_password }) => return refused(denied(using_password)),
+        Err(AuthError::Refused(error)) => return refused(error),
+        Err(AuthError::Read(error)) => return Err(error.into()),
+    }
+    let Some(account) = account else {
+        return refused(denied(using_password));
+    };
+    if let Err(error) = check_account(&account, io, established, &info, &host) {
+        return refused(error.unwrap_or_else(|| denied(using_password)));
+    }
+    shared.backend.connect(established.connection_id, &account, info, on_kill).map_err(HandshakeError::Refused)
+}
+
+/// What an account demands besides its password; `Err(None)` is a plain refusal.
+fn check_account(
+    account: &Account,
+    io: &PacketStream,
+    established: &Established,
+    info: &ConnectionInfo,
+    host: &str,
+) -> Result<(), Option<SqlError>> {
+    if account.locked {
+        return Err(Some(SqlError::new(ErrorCode::AccountLocked, &[&info.user, &host])));
+    }
+    if account.require_tls && info.tls_version.is_none() {
+        return Err(None);
+    }
+    // Over a socket nobody else listens, but `REQUIRE SSL` means TLS all the same.
+    debug_assert!(info.tls_version.is_none() || io.transport.is_secure());
+    let can_change = established.capabilities.contains(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS);
+    if account.password_expired && !can_change {
+        return Err(Some(SqlError::new(ErrorCode::MustChangePasswordLogin, &[])));
+    }
+    Ok(())
+}
+
+fn info_of_response(response: &HandshakeResponse<'_>, established: &Established) -> ConnectionInfo {
+    info(established, response.user, response.database, u16::from(response.collation), response.attributes)
+}
+
+fn info(
+    established: &Established,
+    user: &[u8],
+    database: &[u8],
+    collation: u16,
+    attributes: Attributes<'_>,
+) -> ConnectionInfo {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let has = |capability| established.capabilities.contains(capability);
+    let address = established.peer.address;
+    ConnectionInfo {
+        user: text(user),
+        address: address.map(|address| address.ip().to_canonical()),
+        port: address.map_or(0, |address| address.port()),
+        database: text(database),
+        collation,
+        found_rows: has(Capabilities::FOUND_ROWS),
+        interactive: has(Capabilities::INTERACTIVE),
+        multi_statements: has(Capabilities::MULTI_STATEMENTS),
+        local_files: has(Capabilities::LOCAL_FILES),
+        ignore_space: has(Capabilities::IGNORE_SPACE),
+        tls_version: None,
+        tls_cipher: None,
+        attributes: attributes.iter().map(|(name, value)| (text(name), text(value))).collect(),
+    }
+}
+
+/// Random bytes without NUL and `$`, which end a nonce early in some clients.
+fn random_nonce() -> Result<Nonce, getrandom::Error> {
+    let mut nonce = [0; NONCE_BYTES];
+    getrandom::fill(&mut nonce)?;
+    Ok(nonce.map(|byte| match byte & 0x7f {
+        0 | b'$' => byte & 0x7f | 1,
+        byte => byte,
+    }))
+}
+
+/// Wakes a connection from any thread.
+pub(crate) fn kill_callback(notify: &Arc<tokio::sync::Notify>) -> KillCallback {
+    let notify = Arc::clone(notify);
+    Arc::new(move || notify.notify_one())
+}

@@ -1,0 +1,191 @@
+//! Accepts sockets and hands them to the event loops in turn.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener as StdTcpListener, ToSocketAddrs as _};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::event_loop::{Accepted, ConnectionPermit, Inbox};
+
+/// How long to wait when the process has no file descriptor left.
+const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
+
+/// Opened listeners.
+#[derive(Debug)]
+pub(crate) struct Listeners {
+    tcp: Vec<StdTcpListener>,
+    unix: Option<(StdUnixListener, PathBuf)>,
+}
+
+impl Listeners {
+    /// Listens on every address that `bind_address` (a comma-separated list of names and addresses, `*` for all) means,
+    /// and on a Unix socket.
+    pub(crate) fn open(bind_address: &str, port: u16, socket: Option<&Path>) -> io::Result<Self> {
+        let mut tcp = Vec::new();
+        for address in resolve(bind_address, port)? {
+            let listener = StdTcpListener::bind(address)
+                .map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")))?;
+            listener.set_nonblocking(true)?;
+            tcp.push(listener);
+        }
+        let unix = match socket {
+            Some(path) => {
+                let listener = bind_unix(path).map_err(|error| {
+                    io::Error::new(error.kind(), format!("cannot listen on {}: {error}", path.display()))
+                })?;
+                listener.set_nonblocking(true)?;
+                // Accounts decide who gets in, not the file system.
+                fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
+                Some((listener, path.to_owned()))
+            }
+            None => None,
+        };
+        Ok(Self { tcp, unix })
+    }
+
+    /// The addresses listened on.
+    pub(crate) fn tcp_addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        self.tcp.iter().map(StdTcpListener::local_addr).collect()
+    }
+
+    /// Accepts until shutdown, then removes the socket file.
+    pub(crate) async fn accept(
+        self,
+        event_loops: Arc<[Inbox]>,
+        count: Arc<AtomicUsize>,
+        mut shutdown: watch::Receiver<bool>,
+    ) -> io::Result<()> {
+        let turn = Arc::new(AtomicUsize::new(0));
+        let mut acceptors = JoinSet::new();
+        for listener in self.tcp {
+            let listener = TcpListener::from_std(listener)?;
+            let dispatch = Dispatch::new(&event_loops, &count, &turn);
+            acceptors.spawn(async move {
+                loop {
+                    match listener.accept().await {
+                        Ok((stream, address)) => dispatch.hand_over(|| {
+                            stream.set_nodelay(true)?;
+                            Ok(Accepted::Tcp(stream.into_std()?, address))
+                        }),
+                        Err(error) => pause_after(&error).await,
+                    }
+                }
+            });
+        }
+        let mut socket_path = None;
+        if let Some((listener, path)) = self.unix {
+            let listener = UnixListener::from_std(listener)?;
+            let dispatch = Dispatch::new(&event_loops, &count, &turn);
+            acceptors.spawn(async move {
+                loop {
+                    match listener.accept().await {
+                        Ok((stream, _)) => dispatch.hand_over(|| Ok(Accepted::Unix(stream.into_std()?))),
+                        Err(error) => pause_after(&error).await,
+                    }
+                }
+            });
+            socket_path = Some(path);
+        }
+        // An error means that the server is gone, which is also a reason to stop.
+        let _stopped = shutdown.wait_for(|down| *down).await;
+        acceptors.shutdown().await;
+        if let Some(path) = socket_path {
+            fs::remove_file(path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives each socket to the next event loop.
+struct Dispatch {
+    event_loops: Arc<[Inbox]>,
+    count: Arc<AtomicUsize>,
+    turn: Arc<AtomicUsize>,
+}
+
+impl Dispatch {
+    fn new(event_loops: &Arc<[Inbox]>, count: &Arc<AtomicUsize>, turn: &Arc<AtomicUsize>) -> Self {
+        Self { event_loops: Arc::clone(event_loops), count: Arc::clone(count), turn: Arc::clone(turn) }
+    }
+
+    fn hand_over(&self, accepted: impl FnOnce() -> io::Result<Accepted>) {
+        let permit = ConnectionPermit::new(&self.count);
+        let turn = self.turn.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let event_loop = &self.event_loops[turn % self.event_loops.len()];
+        match accepted() {
+            Ok(accepted) => {
+                if event_loop.send((accepted, permit)).is_err() {
+                    tracing::error!("an event loop has ended");
+                }
+            }
+            Err(error) => tracing::debug!("a client left at once: {error}"),
+        }
+    }
+}
+
+async fn pause_after(error: &io::Error) {
+    // A client that left again is no reason to wait; anything else is likely to come again at once.
+    if error.kind() != io::ErrorKind::ConnectionAborted {
+        tracing::warn!("cannot accept a connection: {error}");
+        tokio::time::sleep(EXHAUSTED_PAUSE).await;
+    }
+}
+
+/// The addresses that a `bind_address` means.
+pub(crate) fn resolve(bind_address: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let mut addresses = Vec::new();
+    for name in bind_address.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let name = if name == "*" { "0.0.0.0" } else { name };
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        let found = (bare, port)
+            .to_socket_addrs()
+            .map_err(|error| io::Error::new(error.kind(), format!("bind address `{name}`: {error}")))?;
+        for address in found {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+    }
+    Ok(addresses)
+}
+
+/// Listens on a path, where a server that was killed may have left its socket.
+fn bind_unix(path: &Path) -> io::Result<StdUnixListener> {
+    let is_socket = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
+    if is_socket && StdUnixStream::connect(path).is_err() {
+        fs::remove_file(path)?;
+    }
+    StdUnixListener::bind(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bind_addresses_resolve() {
+        assert_eq!(resolve("127.0.0.1", 1).expect("an address"), ["127.0.0.1:1".parse().expect("an address")]);
+        assert_eq!(resolve("*", 1).expect("an address"), ["0.0.0.0:1".parse().expect("an address")]);
+        assert_eq!(resolve("127.0.0.1, [::1]", 1).expect("addresses").len(), 2);
+        assert!(resolve("no such host.", 1).is_err());
+    }
+
+    #[test]
+    fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("sock");
+        let live = bind_unix(&path).expect("a socket");
+        assert!(bind_unix(&path).is_err());
+        drop(live);
+        bind_unix(&path).expect("a socket in place of the stale one");
+    }
+}

@@ -1,0 +1,167 @@
+//! Packets on a socket.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use squall_types::SqlError;
+use squall_wire::framing::{FrameError, PacketReader, PacketWriter};
+use squall_wire::response::ErrPacket;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::timeout;
+
+use crate::transport::Transport;
+
+/// Past this many bytes a result is sent on before more of it is made.
+const FLUSH_BYTES: usize = 64 << 10;
+/// What an idle connection's write buffer may keep.
+const WRITE_BUFFER_KEPT_BYTES: usize = 128 << 10;
+/// Room for a read when nothing says how much will come.
+const READ_BYTES_MIN: usize = 4 << 10;
+/// Room for one read of a long packet. A header alone cannot make the server reserve what it announces.
+const READ_BYTES_MAX: usize = 1 << 20;
+
+/// Why nothing more can be read.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    /// The client closed the connection.
+    Closed,
+    /// The socket failed.
+    Io(io::Error),
+    /// The bytes are no packets.
+    Frame(FrameError),
+    /// Nothing came in time.
+    TimedOut,
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("closed by the client"),
+            Self::Io(error) => error.fmt(f),
+            Self::Frame(error) => error.fmt(f),
+            Self::TimedOut => f.write_str("timed out"),
+        }
+    }
+}
+
+impl From<FrameError> for ReadError {
+    fn from(error: FrameError) -> Self {
+        Self::Frame(error)
+    }
+}
+
+/// A socket with the packets read from it and written to it.
+///
+/// Written packets collect in memory until [`PacketStream::flush`].
+#[derive(Debug)]
+pub(crate) struct PacketStream {
+    pub(crate) transport: Transport,
+    pub(crate) reader: PacketReader,
+    pub(crate) writer: PacketWriter,
+    pub(crate) write_timeout: Duration,
+}
+
+impl PacketStream {
+    pub(crate) fn new(transport: Transport, payload_bytes_max: usize, write_timeout: Duration) -> Self {
+        Self { transport, reader: PacketReader::new(payload_bytes_max), writer: PacketWriter::default(), write_timeout }
+    }
+
+    /// Reads more bytes into the reader. Nothing is lost when the future is dropped.
+    pub(crate) async fn fill(&mut self) -> Result<(), ReadError> {
+        let room = self.reader.missing_bytes().clamp(READ_BYTES_MIN, READ_BYTES_MAX);
+        let buffer = self.reader.buffer();
+        buffer.reserve(room);
+        match self.transport.read_buf(buffer).await {
+            Ok(0) => Err(ReadError::Closed),
+            Ok(_) => Ok(()),
+            Err(error) => Err(ReadError::Io(error)),
+        }
+    }
+
+    /// Reads the next packet of the exchange that is going on (not a new command), after sending what is written.
+    pub(crate) async fn read_reply(&mut self, patience: Duration) -> Result<Bytes, ReadError> {
+        self.flush().await.map_err(ReadError::Io)?;
+        self.reader.set_sequence(self.writer.sequence());
+        let packet = loop {
+            if let Some(packet) = self.reader.next_packet()? {
+                break packet;
+            }
+            timeout(patience, self.fill()).await.map_err(|_| ReadError::TimedOut)??;
+        };
+        self.writer.set_sequence(self.reader.sequence());
+        Ok(packet)
+    }
+
+    /// As [`PacketStream::read_reply`], but takes no byte behind the packet off the socket: those may be TLS.
+    pub(crate) async fn read_reply_exactly(&mut self) -> Result<Bytes, ReadError> {
+        self.flush().await.map_err(ReadError::Io)?;
+        self.reader.set_sequence(self.writer.sequence());
+        let packet = loop {
+            if let Some(packet) = self.reader.next_packet()? {
+                break packet;
+            }
+            let missing = self.reader.missing_bytes().min(READ_BYTES_MAX) as u64;
+            let buffer = self.reader.buffer();
+            match (&mut self.transport).take(missing).read_buf(buffer).await {
+                Ok(0) => return Err(ReadError::Closed),
+                Ok(_) => {}
+                Err(error) => return Err(ReadError::Io(error)),
+            }
+        };
+        self.writer.set_sequence(self.reader.sequence());
+        Ok(packet)
+    }
+
+    /// Whether enough is written that it should be sent before more is.
+    pub(crate) fn needs_flush(&self) -> bool {
+        self.writer.len() >= FLUSH_BYTES
+    }
+
+    /// Sends everything written. A client that takes nothing for the write timeout is given up.
+    pub(crate) async fn flush(&mut self) -> io::Result<()> {
+        if self.writer.is_empty() {
+            return Ok(());
+        }
+        let mut rest = self.writer.bytes();
+        while !rest.is_empty() {
+            let written = timeout(self.write_timeout, self.transport.write(rest))
+                .await
+                .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+            if written == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            rest = &rest[written..];
+        }
+        self.writer.clear(WRITE_BUFFER_KEPT_BYTES);
+        // Only TLS keeps bytes back.
+        if let Transport::Tls(stream) = &mut self.transport {
+            timeout(self.write_timeout, stream.flush())
+                .await
+                .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        }
+        Ok(())
+    }
+
+    /// Writes an ERR packet.
+    pub(crate) fn write_error(&mut self, error: &SqlError) {
+        let packet = ErrPacket { code: error.code, sqlstate: error.sqlstate, message: error.message.as_bytes() };
+        self.writer.packet(|buf| packet.encode(buf));
+    }
+
+    /// Sends an error to a client that will be disconnected. It may be gone already, which changes nothing.
+    pub(crate) async fn say_goodbye(&mut self, error: &SqlError) {
+        self.write_error(error);
+        if self.flush().await.is_ok() {
+            self.close().await;
+        }
+    }
+
+    /// Ends the connection in order, so that a client reads what was sent and then the end.
+    pub(crate) async fn close(&mut self) {
+        if let Err(error) = self.transport.shutdown().await {
+            tracing::trace!("closing a connection: {error}");
+        }
+    }
+}

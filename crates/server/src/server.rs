@@ -1,0 +1,138 @@
+//! Starting and stopping.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use squall_session::api::Backend;
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+
+use crate::authentication::PasswordCache;
+use crate::certificates::tls_config;
+use crate::event_loop;
+use crate::listener::{Listeners, resolve};
+use crate::rsa_key::LazyRsaKeyPair;
+use crate::transport::acceptor;
+
+/// Where to listen, and with how many threads.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// Holds the certificate and the keys.
+    pub data_directory: PathBuf,
+    /// Names and addresses, separated by commas; `*` for all. Empty for no TCP at all.
+    pub bind_address: String,
+    /// TCP port; 0 for any that is free.
+    pub port: u16,
+    /// Path of the Unix socket.
+    pub socket: Option<PathBuf>,
+    /// How many event loops.
+    pub event_loops: NonZeroUsize,
+    /// How long running statements may take after [`Server::shut_down`].
+    pub drain_timeout: Duration,
+}
+
+impl ServerOptions {
+    /// Whether every address to listen on is of this machine only.
+    pub fn is_loopback_only(&self) -> io::Result<bool> {
+        Ok(resolve(&self.bind_address, self.port)?.iter().all(|address| address.ip().is_loopback()))
+    }
+}
+
+/// Why a server did not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The certificate or its key cannot be read or made.
+    Certificate(io::Error),
+    /// An address or the Unix socket cannot be listened on.
+    Listen(io::Error),
+    /// A thread or its runtime cannot be made.
+    Thread(io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Certificate(error) | Self::Listen(error) => error.fmt(f),
+            Self::Thread(error) => write!(f, "cannot start a thread: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// What every connection may look at.
+pub(crate) struct Shared {
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) tls: TlsAcceptor,
+    pub(crate) passwords: PasswordCache,
+    pub(crate) rsa_key: LazyRsaKeyPair,
+    pub(crate) drain_timeout: Duration,
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Server {
+    tcp_addresses: Vec<SocketAddr>,
+    shutdown: watch::Sender<bool>,
+    acceptor: JoinHandle<io::Result<()>>,
+    event_loops: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Listens, and serves clients from then on.
+    pub fn start(options: &ServerOptions, backend: Arc<dyn Backend>) -> Result<Self, StartError> {
+        let tls = acceptor(tls_config(&options.data_directory).map_err(StartError::Certificate)?);
+        let listeners = Listeners::open(&options.bind_address, options.port, options.socket.as_deref())
+            .map_err(StartError::Listen)?;
+        let tcp_addresses = listeners.tcp_addresses().map_err(StartError::Listen)?;
+        let shared = Arc::new(Shared {
+            backend,
+            tls,
+            passwords: PasswordCache::default(),
+            rsa_key: LazyRsaKeyPair::new(options.data_directory.clone()),
+            drain_timeout: options.drain_timeout,
+        });
+        let (shutdown, stopped) = watch::channel(false);
+        let (inboxes, event_loops): (Vec<_>, Vec<_>) = (0..options.event_loops.get())
+            .map(|number| event_loop::start(number, Arc::clone(&shared), stopped.clone()))
+            .collect::<io::Result<Vec<_>>>()
+            .map_err(StartError::Thread)?
+            .into_iter()
+            .unzip();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Thread)?;
+        let acceptor = std::thread::Builder::new()
+            .name("squall-acceptor".to_owned())
+            .spawn(move || {
+                let count = Arc::new(AtomicUsize::new(0));
+                runtime.block_on(listeners.accept(inboxes.into(), count, stopped))
+            })
+            .map_err(StartError::Thread)?;
+        Ok(Self { tcp_addresses, shutdown, acceptor, event_loops })
+    }
+
+    /// The TCP addresses listened on, with their ports.
+    pub fn tcp_addresses(&self) -> &[SocketAddr] {
+        &self.tcp_addresses
+    }
+
+    /// Accepts no more, tells idle clients goodbye, lets running statements end, and returns when all is quiet.
+    pub fn shut_down(self) -> io::Result<()> {
+        self.shutdown.send_replace(true);
+        let accepted = join(self.acceptor);
+        for event_loop in self.event_loops {
+            join(event_loop)?;
+        }
+        accepted?
+    }
+}
+
+fn join<T>(thread: JoinHandle<T>) -> io::Result<T> {
+    thread.join().map_err(|_| io::Error::other("a server thread panicked"))
+}

@@ -1,0 +1,139 @@
+//! A client's socket, plain or encrypted.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// A TCP or Unix socket.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// A socket, perhaps with TLS on it.
+#[derive(Debug)]
+pub(crate) enum Transport {
+    Plain(Socket),
+    Tls(Box<TlsStream<Socket>>),
+    /// The socket was given away to a TLS handshake that failed.
+    Closed,
+}
+
+impl Transport {
+    /// Whether nobody on the way can read the bytes.
+    pub(crate) fn is_secure(&self) -> bool {
+        matches!(self, Self::Tls(_) | Self::Plain(Socket::Unix(_)))
+    }
+
+    /// The name of the TLS version and of the cipher.
+    pub(crate) fn tls_description(&self) -> Option<(String, String)> {
+        let Self::Tls(stream) = self else {
+            return None;
+        };
+        let connection = stream.get_ref().1;
+        let version = match connection.protocol_version() {
+            Some(tokio_rustls::rustls::ProtocolVersion::TLSv1_3) => "TLSv1.3",
+            _ => "TLSv1.2",
+        };
+        let cipher = connection
+            .negotiated_cipher_suite()
+            .and_then(|suite| suite.suite().as_str())
+            .unwrap_or_default()
+            .replacen("TLS13_", "TLS_", 1);
+        Some((version.to_owned(), cipher))
+    }
+
+    /// Answers the client's TLS handshake.
+    pub(crate) async fn accept_tls(&mut self, acceptor: &TlsAcceptor) -> io::Result<()> {
+        match std::mem::replace(self, Self::Closed) {
+            Self::Plain(socket) => {
+                *self = Self::Tls(Box::new(acceptor.accept(socket).await?));
+                Ok(())
+            }
+            other => {
+                *self = other;
+                Err(io::Error::other("TLS inside TLS"))
+            }
+        }
+    }
+}
+
+/// Makes the acceptor for a TLS configuration.
+pub(crate) fn acceptor(config: Arc<tokio_rustls::rustls::ServerConfig>) -> TlsAcceptor {
+    TlsAcceptor::from(config)
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
+
+impl AsyncRead for Transport {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket).poll_read(cx, buf),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_read(cx, buf),
+            Self::Closed => Poll::Ready(Ok(())),
+        }
+    }
+}
+
+impl AsyncWrite for Transport {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket).poll_write(cx, buf),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_write(cx, buf),
+            Self::Closed => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_flush(cx),
+            Self::Closed => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_shutdown(cx),
+            Self::Closed => Poll::Ready(Ok(())),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! How connections end, and how the server does.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use squall_client::Client;
+use squall_wire::constants::command_code;
+
+use crate::backend::{TestServer, code};
+
+#[test]
+fn too_many_connections_are_refused() {
+    let server = TestServer::start();
+    server.script.max_connections.store(2, Ordering::Relaxed);
+    let _first = server.connect();
+    let second = server.connect();
+    assert_eq!(code(Client::connect(&server.options()).map(drop)), 1040);
+    assert_eq!(server.script.failed_connects.load(Ordering::Relaxed), 1);
+    second.quit().expect("a goodbye");
+    let started = Instant::now();
+    while Client::connect(&server.options()).is_err() {
+        assert!(started.elapsed() < Duration::from_secs(5), "the place was not freed");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn kill_wakes_an_idle_connection() {
+    let server = TestServer::start();
+    let mut victim = server.connect();
+    let mut killer = server.connect();
+    let id = victim.connection_id().to_le_bytes();
+    killer.simple_command(command_code::PROCESS_KILL, &id).expect("a kill");
+    let started = Instant::now();
+    while victim.ping().is_ok() {
+        assert!(started.elapsed() < Duration::from_secs(5), "still alive");
+    }
+    assert_eq!(code(killer.simple_command(command_code::PROCESS_KILL, &[0xff, 0xff, 0, 0])), 1094);
+}
+
+#[test]
+fn idle_connections_are_told_and_closed() {
+    let server = TestServer::start();
+    server.script.idle_timeout_seconds.store(1, Ordering::Relaxed);
+    let mut client = server.connect();
+    std::thread::sleep(Duration::from_millis(1300));
+    // The goodbye is in the socket already; whether the ping still gets through does not matter.
+    match client.ping() {
+        Err(squall_client::ClientError::Server(error)) => assert_eq!(error.code, 4031),
+        Err(_) => {}
+        Ok(_) => panic!("still alive"),
+    }
+}
+
+#[test]
+fn a_silent_client_is_given_up() {
+    let server = TestServer::start();
+    let address = server.server.as_ref().expect("a server").tcp_addresses()[0];
+    let stream = std::net::TcpStream::connect(address).expect("a connection");
+    let started = Instant::now();
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut &stream, &mut bytes).expect("the end");
+    assert!((1..8).contains(&started.elapsed().as_secs()));
+    assert_eq!(bytes[4], 10, "the greeting came first");
+}
+
+#[test]
+fn a_slow_reader_is_given_up_and_holds_nobody_up() {
+    let server = TestServer::start();
+    let mut slow = server.connect();
+    slow.query("count 2000000").expect("sent");
+    let mut other = server.connect();
+    for _ in 0..20 {
+        other.run("one").expect("an answer");
+    }
+    std::thread::sleep(Duration::from_millis(3500));
+    // What lies in the buffers of the sockets can still be read, but not all rows.
+    let mut rows = 0;
+    let result = loop {
+        match slow.next_result().map(drop).and_then(|()| slow.next_row()) {
+            Ok(Some(_)) => rows += 1,
+            other => break other,
+        }
+    };
+    assert!(result.is_err(), "{rows} rows came");
+    other.ping().expect("still there");
+}
+
+#[test]
+fn running_statements_end_before_the_server_does() {
+    let mut server = TestServer::start();
+    let mut idle = server.connect();
+    let mut busy = server.connect();
+    busy.query("sleep").expect("sent");
+    std::thread::sleep(Duration::from_millis(50));
+    let running = server.server.take().expect("a server");
+    let stopping = std::thread::spawn(move || running.shut_down());
+    let result = busy.next_result().expect("an answer");
+    assert!(result.is_some());
+    stopping.join().expect("no panic").expect("an orderly end");
+    match idle.ping() {
+        Err(squall_client::ClientError::Server(error)) => assert_eq!(error.code, 1053),
+        Err(_) => {}
+        Ok(_) => panic!("still alive"),
+    }
+    assert!(!server.directory.path().join("sock").exists());
+}
