@@ -4,11 +4,13 @@
 //! nothing of tables, packets, Arrow arrays or sessions.
 //!
 //! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`],
-//! [`key_codec`].
+//! [`convert`], [`json`], [`key_codec`].
 
 pub mod collation;
+pub mod convert;
 pub mod decimal;
 pub mod error;
+pub mod json;
 pub mod key_codec;
 pub mod row_writer;
 pub mod sql_mode;
@@ -19,6 +21,7 @@ pub mod value;
 pub use collation::{Charset, CollationId};
 pub use decimal::Decimal;
 pub use error::{ErrorCode, Level, SqlError, SqlResult, Warning};
+pub use json::Json;
 pub use key_codec::KeyPart;
 pub use row_writer::RowWriter;
 pub use sql_mode::SqlMode;

@@ -1,0 +1,130 @@
+//! The order of JSON values.
+
+use super::{Json, Object};
+use crate::Decimal;
+use std::cmp::Ordering;
+
+/// Values of different kinds order by kind.
+fn rank(json: &Json) -> u8 {
+    match json {
+        Json::Null => 0,
+        Json::Int(_) | Json::UInt(_) | Json::Double(_) | Json::Decimal(_) => 1,
+        Json::String(_) => 2,
+        Json::Object(_) => 3,
+        Json::Array(_) => 4,
+        Json::Bool(_) => 5,
+    }
+}
+
+impl Json {
+    /// Compares as MySQL orders JSON: null, numbers, strings, objects, arrays, booleans.
+    pub fn compare(&self, other: &Json) -> Ordering {
+        match (self, other) {
+            (Json::Bool(left), Json::Bool(right)) => left.cmp(right),
+            (Json::String(left), Json::String(right)) => left.as_bytes().cmp(right.as_bytes()),
+            (Json::Array(left), Json::Array(right)) => {
+                let pairs = left.iter().zip(right).map(|(left, right)| left.compare(right));
+                pairs.into_iter().find(|order| order.is_ne()).unwrap_or_else(|| left.len().cmp(&right.len()))
+            }
+            (Json::Object(left), Json::Object(right)) => compare_objects(left, right),
+            _ if rank(self) == 1 && rank(other) == 1 => compare_numbers(self, other),
+            _ => rank(self).cmp(&rank(other)),
+        }
+    }
+}
+
+/// Objects with fewer members come first; then the first name or value that differs decides.
+fn compare_objects(left: &Object, right: &Object) -> Ordering {
+    left.len().cmp(&right.len()).then_with(|| {
+        let pairs = left.iter().zip(right.iter()).map(|((left_name, left), (right_name, right))| {
+            super::compare_names(left_name, right_name).then_with(|| left.compare(right))
+        });
+        pairs.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    })
+}
+
+fn integer(json: &Json) -> Option<i128> {
+    match json {
+        Json::Int(number) => Some(i128::from(*number)),
+        Json::UInt(number) => Some(i128::from(*number)),
+        _ => None,
+    }
+}
+
+fn compare_numbers(left: &Json, right: &Json) -> Ordering {
+    if let (Some(left), Some(right)) = (integer(left), integer(right)) {
+        return left.cmp(&right);
+    }
+    if let (Json::Double(left), Json::Double(right)) = (left, right) {
+        return left.partial_cmp(right).unwrap_or(Ordering::Equal);
+    }
+    // A double may be too large for a decimal, or lie between two of them: then it decides as a double.
+    match (decimal(left), decimal(right)) {
+        (Some(left), Some(right)) => left.cmp(&right),
+        _ => double(left).partial_cmp(&double(right)).unwrap_or(Ordering::Equal),
+    }
+}
+
+fn decimal(json: &Json) -> Option<Decimal> {
+    match json {
+        Json::Int(number) => Some(Decimal::from(*number)),
+        Json::UInt(number) => Some(Decimal::from(*number)),
+        Json::Decimal(number) => Some(*number),
+        Json::Double(number) => Decimal::from_f64(*number),
+        _ => None,
+    }
+}
+
+fn double(json: &Json) -> f64 {
+    match json {
+        Json::Int(number) => *number as f64,
+        Json::UInt(number) => *number as f64,
+        Json::Double(number) => *number,
+        Json::Decimal(number) => number.to_f64(),
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_values_order() {
+        let ordered = [
+            "null",
+            "-1e300",
+            "-1",
+            "0",
+            "0.5",
+            "1",
+            "9007199254740993",
+            "18446744073709551615",
+            "1e300",
+            "\"\"",
+            "\"a\"",
+            "\"aa\"",
+            "\"b\"",
+            "{}",
+            "{\"a\": 1}",
+            "{\"a\": 2}",
+            "{\"b\": 1}",
+            "{\"a\": 1, \"b\": 1}",
+            "[]",
+            "[1]",
+            "[1, 2]",
+            "[2]",
+            "[true]",
+            "false",
+            "true",
+        ];
+        let values: Vec<Json> = ordered.iter().map(|text| Json::parse(text).unwrap()).collect();
+        for (at, left) in values.iter().enumerate() {
+            for (other_at, right) in values.iter().enumerate() {
+                assert_eq!(left.compare(right), at.cmp(&other_at), "{left} {right}");
+            }
+        }
+        assert_eq!(Json::Int(1).compare(&Json::Double(1.0)), Ordering::Equal);
+        assert_eq!(Json::Decimal(Decimal::parse("0.10").value).compare(&Json::Double(0.1)), Ordering::Equal);
+    }
+}

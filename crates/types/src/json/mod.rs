@@ -1,0 +1,277 @@
+//! JSON as MySQL has it: a document tree with MySQL's order, text form and paths.
+//!
+//! Reading order: [`parse`], [`print`](mod@print), [`path`], [`compare`](mod@compare), [`edit`] (set, remove, merge), [`search`]
+//! (contains, overlaps, search).
+
+pub mod compare;
+pub mod edit;
+pub mod parse;
+pub mod path;
+pub mod print;
+pub mod search;
+
+pub use edit::{EditMode, merge_patch, merge_preserve};
+pub use parse::JsonError;
+pub use path::{JsonPath, PathError};
+pub use search::{contains, overlaps};
+
+use crate::{Decimal, Value};
+use std::cmp::Ordering;
+
+/// Levels that a document may have.
+pub const DEPTH_MAX: usize = 100;
+
+/// A JSON value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    /// `null`.
+    Null,
+    /// `true`, `false`.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// An integer over `i64::MAX`.
+    UInt(u64),
+    /// Any other number.
+    Double(f64),
+    /// A DECIMAL that came from SQL.
+    Decimal(Decimal),
+    /// A string.
+    String(String),
+    /// An array.
+    Array(Vec<Json>),
+    /// An object.
+    Object(Object),
+}
+
+/// The members of an object: ordered by the length of their names and then by bytes, each name once.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Object {
+    members: Vec<(String, Json)>,
+}
+
+/// The order of names in an object.
+fn compare_names(left: &str, right: &str) -> Ordering {
+    left.len().cmp(&right.len()).then_with(|| left.cmp(right))
+}
+
+impl Object {
+    /// The members in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
+        self.members.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// How many members.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    fn position(&self, name: &str) -> Result<usize, usize> {
+        self.members.binary_search_by(|(known, _)| compare_names(known, name))
+    }
+
+    /// The value of a name.
+    pub fn get(&self, name: &str) -> Option<&Json> {
+        self.position(name).ok().map(|at| &self.members[at].1)
+    }
+
+    /// The value of a name, to change it.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
+        self.position(name).ok().map(|at| &mut self.members[at].1)
+    }
+
+    /// Sets the value of a name.
+    pub fn insert(&mut self, name: String, value: Json) {
+        match self.position(&name) {
+            Ok(at) => self.members[at].1 = value,
+            Err(at) => self.members.insert(at, (name, value)),
+        }
+    }
+
+    /// Removes a name.
+    pub fn remove(&mut self, name: &str) -> Option<Json> {
+        self.position(name).ok().map(|at| self.members.remove(at).1)
+    }
+
+    /// From members in any order; of a name that occurs more than once the last value stays.
+    pub fn from_members(mut members: Vec<(String, Json)>) -> Object {
+        // The sort is stable: of equal names the last one written is the last one here.
+        members.sort_by(|(left, _), (right, _)| compare_names(left, right));
+        let mut unique: Vec<(String, Json)> = Vec::with_capacity(members.len());
+        for member in members {
+            match unique.last_mut() {
+                Some(last) if last.0 == member.0 => *last = member,
+                _ => unique.push(member),
+            }
+        }
+        Object { members: unique }
+    }
+
+    fn into_members(self) -> impl Iterator<Item = (String, Json)> {
+        self.members.into_iter()
+    }
+}
+
+impl FromIterator<(String, Json)> for Object {
+    fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {
+        Object::from_members(members.into_iter().collect())
+    }
+}
+
+impl Json {
+    /// The JSON form of an SQL value, as `JSON_ARRAY()` takes its arguments: text becomes a string, JSON stays JSON.
+    pub fn from_value(value: &Value) -> Json {
+        match value {
+            Value::Null => Json::Null,
+            Value::Int(number) => Json::Int(*number),
+            Value::UInt(number) => i64::try_from(*number).map_or(Json::UInt(*number), Json::Int),
+            Value::Double(number) => Json::Double(*number),
+            Value::Decimal(number) => Json::Decimal(*number),
+            Value::String(text) => Json::String(text.clone()),
+            // Byte strings keep their bytes in base64 and the number of the type VARBINARY, as MySQL prints them.
+            Value::Bytes(bytes) => Json::String(format!("base64:type15:{}", base64(bytes))),
+            Value::Date(date) => Json::String(date.to_text()),
+            Value::DateTime(moment) => Json::String(moment.to_text(6)),
+            Value::Time(time) => Json::String(time.to_text(6)),
+            Value::Json(text) => Json::parse(text).unwrap_or_else(|_| Json::String(text.clone())),
+        }
+    }
+
+    /// As an SQL value of type JSON.
+    pub fn to_value(&self) -> Value {
+        Value::Json(self.to_text())
+    }
+
+    /// `JSON_TYPE()`.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Json::Null => "NULL",
+            Json::Bool(_) => "BOOLEAN",
+            Json::Int(_) => "INTEGER",
+            Json::UInt(_) => "UNSIGNED INTEGER",
+            Json::Double(_) => "DOUBLE",
+            Json::Decimal(_) => "DECIMAL",
+            Json::String(_) => "STRING",
+            Json::Array(_) => "ARRAY",
+            Json::Object(_) => "OBJECT",
+        }
+    }
+
+    /// `JSON_LENGTH()`: members, elements, or 1.
+    pub fn length(&self) -> usize {
+        match self {
+            Json::Array(elements) => elements.len(),
+            Json::Object(object) => object.len(),
+            _ => 1,
+        }
+    }
+
+    /// `JSON_DEPTH()`.
+    pub fn depth(&self) -> usize {
+        match self {
+            Json::Array(elements) => 1 + elements.iter().map(Json::depth).max().unwrap_or(0),
+            Json::Object(object) => 1 + object.iter().map(|(_, value)| value.depth()).max().unwrap_or(0),
+            _ => 1,
+        }
+    }
+
+    /// `JSON_KEYS()`: the names, for objects.
+    pub fn keys(&self) -> Option<Json> {
+        match self {
+            Json::Object(object) => {
+                Some(Json::Array(object.iter().map(|(name, _)| Json::String(name.to_string())).collect()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the value is neither array nor object.
+    pub fn is_scalar(&self) -> bool {
+        !matches!(self, Json::Array(_) | Json::Object(_))
+    }
+
+    /// The SQL value of a scalar, as `CAST` goes on with it: numbers as numbers, strings as text, booleans as 1 and 0.
+    /// `None` for arrays, objects and `null`.
+    pub fn to_scalar_value(&self) -> Option<Value> {
+        Some(match self {
+            Json::Bool(truth) => Value::Int(i64::from(*truth)),
+            Json::Int(number) => Value::Int(*number),
+            Json::UInt(number) => Value::UInt(*number),
+            Json::Double(number) => Value::Double(*number),
+            Json::Decimal(number) => Value::Decimal(*number),
+            Json::String(text) => Value::String(text.clone()),
+            Json::Null | Json::Array(_) | Json::Object(_) => return None,
+        })
+    }
+
+    /// `JSON_UNQUOTE()` of a value: a string's characters, anything else's text.
+    pub fn unquoted(&self) -> String {
+        match self {
+            Json::String(text) => text.clone(),
+            other => other.to_text(),
+        }
+    }
+}
+
+/// `JSON_UNQUOTE()` of text: without quotes it stays as it is.
+pub fn unquote(text: &str) -> Result<String, JsonError> {
+    if text.len() < 2 || !text.starts_with('"') || !text.ends_with('"') {
+        return Ok(text.to_string());
+    }
+    match Json::parse(text)? {
+        Json::String(text) => Ok(text),
+        _ => Ok(text.to_string()),
+    }
+}
+
+/// `JSON_QUOTE()`.
+pub fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    print::write_string(text, &mut out);
+    out
+}
+
+/// Base 64 with padding.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let bits = chunk.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for at in 0..4 {
+            let digit = ALPHABET[(bits >> (18 - 6 * at) & 63) as usize];
+            out.push(if at <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_about_values() {
+        let json = |text| Json::parse(text).unwrap();
+        assert_eq!(json(r#"{"a": [1, [2]], "b": {}}"#).depth(), 4);
+        assert_eq!(json("[]").depth(), 1);
+        assert_eq!(json(r#"{"a": 1, "b": 2}"#).length(), 2);
+        assert_eq!(json(r#"{"bb": 1, "a": 2}"#).keys().unwrap().to_text(), r#"["a", "bb"]"#);
+        assert_eq!(json("18446744073709551615").type_name(), "UNSIGNED INTEGER");
+        assert_eq!(json("1.0").type_name(), "DOUBLE");
+        assert_eq!(Json::from_value(&Value::Bytes(b"abcd".to_vec())).unquoted(), "base64:type15:YWJjZA==");
+    }
+
+    #[test]
+    fn quotes() {
+        assert_eq!(quote("a\"b\n"), r#""a\"b\n""#);
+        assert_eq!(unquote(r#""a\tb\u00e9""#).unwrap(), "a\tbé");
+        assert_eq!(unquote("abc").unwrap(), "abc");
+        assert_eq!(unquote("\"").unwrap(), "\"");
+        assert!(unquote(r#""a\q""#).is_err());
+    }
+}

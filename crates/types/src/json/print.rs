@@ -1,0 +1,150 @@
+//! JSON values as text.
+
+use super::Json;
+use crate::convert::number::write_double;
+use std::fmt::{self, Write};
+
+impl Json {
+    /// MySQL's normal form: `{"a": [1, 2]}`.
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+
+    fn write(&self, out: &mut String) {
+        match self {
+            Json::Array(elements) => {
+                out.push('[');
+                for (at, element) in elements.iter().enumerate() {
+                    if at > 0 {
+                        out.push_str(", ");
+                    }
+                    element.write(out);
+                }
+                out.push(']');
+            }
+            Json::Object(object) => {
+                out.push('{');
+                for (at, (name, value)) in object.iter().enumerate() {
+                    if at > 0 {
+                        out.push_str(", ");
+                    }
+                    write_string(name, out);
+                    out.push_str(": ");
+                    value.write(out);
+                }
+                out.push('}');
+            }
+            scalar => scalar.write_scalar(out),
+        }
+    }
+
+    fn write_scalar(&self, out: &mut String) {
+        // Writing to a String cannot fail.
+        let _ = match self {
+            Json::Null => out.write_str("null"),
+            Json::Bool(truth) => write!(out, "{truth}"),
+            Json::Int(number) => write!(out, "{number}"),
+            Json::UInt(number) => write!(out, "{number}"),
+            Json::Decimal(number) => write!(out, "{number}"),
+            Json::Double(number) => {
+                let mut digits = Vec::with_capacity(24);
+                write_double(*number, &mut digits);
+                // A number that came as a floating point number stays recognisable as one.
+                if !digits.iter().any(|byte| matches!(byte, b'.' | b'e')) {
+                    digits.extend_from_slice(b".0");
+                }
+                out.write_str(&String::from_utf8_lossy(&digits))
+            }
+            Json::String(text) => {
+                write_string(text, out);
+                Ok(())
+            }
+            Json::Array(_) | Json::Object(_) => Ok(()),
+        };
+    }
+
+    /// `JSON_PRETTY()`.
+    pub fn to_pretty_text(&self) -> String {
+        let mut out = String::new();
+        self.write_pretty(0, &mut out);
+        out
+    }
+
+    fn write_pretty(&self, level: usize, out: &mut String) {
+        let line = |level: usize, out: &mut String| {
+            out.push('\n');
+            out.extend(std::iter::repeat_n("  ", level));
+        };
+        match self {
+            Json::Array(elements) if !elements.is_empty() => {
+                out.push('[');
+                for (at, element) in elements.iter().enumerate() {
+                    if at > 0 {
+                        out.push(',');
+                    }
+                    line(level + 1, out);
+                    element.write_pretty(level + 1, out);
+                }
+                line(level, out);
+                out.push(']');
+            }
+            Json::Object(object) if !object.is_empty() => {
+                out.push('{');
+                for (at, (name, value)) in object.iter().enumerate() {
+                    if at > 0 {
+                        out.push(',');
+                    }
+                    line(level + 1, out);
+                    write_string(name, out);
+                    out.push_str(": ");
+                    value.write_pretty(level + 1, out);
+                }
+                line(level, out);
+                out.push('}');
+            }
+            other => other.write(out),
+        }
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_text())
+    }
+}
+
+/// Appends a string in quotation marks.
+pub(super) fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            control if control < ' ' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(control));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pretty() {
+        let json = Json::parse(r#"{"a": [1, {"b": []}], "c": {}}"#).unwrap();
+        let expected = "{\n  \"a\": [\n    1,\n    {\n      \"b\": []\n    }\n  ],\n  \"c\": {}\n}";
+        assert_eq!(json.to_pretty_text(), expected);
+        assert_eq!(Json::String("\u{1}/".into()).to_text(), "\"\\u0001/\"");
+    }
+}
