@@ -1,0 +1,96 @@
+//! Every column that a statement's plan has, by number.
+//!
+//! A number stands in [`ColumnRef::ordinal`]. The block that owns a column tells a reference inside the block from one
+//! out of a subquery, which sees the value as a placeholder.
+
+use super::output::ColumnOrigin;
+use datafusion::common::{Column, TableReference};
+use squall_functions::expr::{BoundExpr, ColumnRef};
+use squall_registry::ExprType;
+use std::sync::Arc;
+
+/// Number of a column within a statement.
+pub(crate) type ColumnId = usize;
+
+/// Number of a query block within a statement. 0 is no block.
+pub(crate) type BlockId = u32;
+
+/// What is known of a column.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnInfo {
+    /// How expressions refer to it.
+    pub reference: Arc<ColumnRef>,
+    /// The block whose rows have it.
+    pub block: BlockId,
+    /// The table's column behind it.
+    pub origin: Option<Arc<ColumnOrigin>>,
+}
+
+/// All columns of a statement.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Columns {
+    infos: Vec<ColumnInfo>,
+}
+
+impl Columns {
+    /// Adds a column that the plan knows by `relation.name`.
+    pub fn add(
+        &mut self,
+        block: BlockId,
+        relation: Option<TableReference>,
+        name: &str,
+        display: &str,
+        ty: ExprType,
+        origin: Option<Arc<ColumnOrigin>>,
+    ) -> ColumnId {
+        let ordinal = self.infos.len();
+        let reference = ColumnRef { ordinal, relation, name: name.into(), display: display.into(), ty };
+        self.infos.push(ColumnInfo { reference: Arc::new(reference), block, origin });
+        ordinal
+    }
+
+    /// Adds a column that an operator of the plan makes; it gets a name of its own.
+    pub fn add_computed(&mut self, block: BlockId, display: &str, ty: ExprType) -> ColumnId {
+        let name = format!("c{}", self.infos.len());
+        self.add(block, None, &name, display, ty, None)
+    }
+
+    /// What is known of a column.
+    pub fn get(&self, id: ColumnId) -> &ColumnInfo {
+        &self.infos[id]
+    }
+
+    /// Sets where a column comes from.
+    pub fn set_origin(&mut self, id: ColumnId, origin: Option<Arc<ColumnOrigin>>) {
+        self.infos[id].origin = origin;
+    }
+
+    /// Sets how error messages show it.
+    pub fn set_display(&mut self, id: ColumnId, display: &Arc<str>) {
+        Arc::make_mut(&mut self.infos[id].reference).display = Arc::clone(display);
+    }
+
+    /// A reference to it.
+    pub fn expr(&self, id: ColumnId) -> BoundExpr {
+        BoundExpr::Column(Arc::clone(&self.get(id).reference))
+    }
+
+    /// How DataFusion refers to it.
+    pub fn datafusion(&self, id: ColumnId) -> Column {
+        let reference = &self.get(id).reference;
+        Column::new(reference.relation.clone(), reference.name.to_string())
+    }
+
+    /// The name DataFusion knows it by.
+    pub fn name(&self, id: ColumnId) -> &str {
+        &self.get(id).reference.name
+    }
+
+    /// An outer join may put NULL in its place.
+    pub fn make_nullable(&mut self, id: ColumnId) {
+        let info = &mut self.infos[id];
+        if !info.reference.ty.nullable {
+            Arc::make_mut(&mut info.reference).ty.nullable = true;
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The state of binding one statement: blocks that are open, columns that exist, tables that were used.
+
+use super::Binder;
+use super::aggregate::Aggregate;
+use super::column::{BlockId, ColumnId, Columns};
+use super::cte::CommonTableScope;
+use super::output::TableUse;
+use super::scope::{Clause, Found, Scope};
+use super::subquery::PendingSubquery;
+use super::window::Window;
+use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::expr::Placeholder;
+use squall_functions::arrow_map::field_ref;
+use squall_functions::expr::{BoundExpr, ExecutionSlot};
+use squall_parser::ast;
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+/// How deep query blocks may nest.
+const DEPTH_MAX: usize = 63;
+
+/// A query block whose names are visible to what is being bound.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    /// Its FROM.
+    pub scope: Scope,
+    /// What is being bound.
+    pub clause: Clause,
+    /// Whether an aggregate may stand here.
+    pub aggregates_allowed: bool,
+    /// Whether an aggregate's arguments are being bound.
+    pub in_aggregate: bool,
+    /// Whether a window function may stand here.
+    pub windows_allowed: bool,
+    /// Aggregates found so far.
+    pub aggregates: Vec<Aggregate>,
+    /// Window functions found so far.
+    pub windows: Vec<Window>,
+    /// WINDOW clause.
+    pub named_windows: Vec<ast::NamedWindow>,
+    /// Subqueries that stand in the expressions bound so far and are not yet part of the plan.
+    pub subqueries: Vec<PendingSubquery>,
+    /// The select list by name, for HAVING and ORDER BY.
+    pub aliases: Vec<(Arc<str>, BoundExpr)>,
+    /// GROUP BY, for HAVING.
+    pub group: Vec<BoundExpr>,
+    /// Calls of GROUPING: the column that stands for each, and its arguments.
+    pub groupings: Vec<(ColumnId, Vec<BoundExpr>)>,
+}
+
+impl Frame {
+    /// A frame for a FROM whose names are `scope`.
+    pub fn new(scope: Scope, clause: Clause) -> Self {
+        Self {
+            scope,
+            clause,
+            aggregates_allowed: false,
+            in_aggregate: false,
+            windows_allowed: false,
+            aggregates: Vec::new(),
+            windows: Vec::new(),
+            named_windows: Vec::new(),
+            subqueries: Vec::new(),
+            aliases: Vec::new(),
+            group: Vec::new(),
+            groupings: Vec::new(),
+        }
+    }
+}
+
+/// The state.
+pub(crate) struct Context<'a> {
+    /// What the caller gave.
+    pub binder: &'a Binder<'a>,
+    /// The text that spans point into: the statement's, or a view's.
+    pub text: Cow<'a, [u8]>,
+    /// All columns.
+    pub columns: Columns,
+    /// Open blocks, the innermost last.
+    pub frames: Vec<Frame>,
+    /// Tables used.
+    pub tables: Vec<TableUse>,
+    /// WITH clauses in force, the innermost last.
+    pub common_tables: Vec<CommonTableScope>,
+    /// Views being bound, the outermost first.
+    pub views: Vec<(Arc<str>, Arc<str>)>,
+    /// Where functions find the statement.
+    pub slot: Arc<ExecutionSlot>,
+    /// Locking clause in force.
+    pub locking: Vec<ast::Locking>,
+    /// Whether user variables are assigned.
+    pub row_order_matters: bool,
+    /// Whether nothing but tables and text decides the result.
+    pub cacheable: bool,
+    /// User variables assigned by the statement so far, with their types.
+    pub assigned_variables: BTreeMap<String, squall_types::SqlType>,
+    /// Columns that conditions make equal to others, or (`None`) to constants.
+    pub equalities: Vec<(ColumnId, Option<ColumnId>)>,
+    /// The outermost LIMIT, with SQL_CALC_FOUND_ROWS.
+    pub found_rows_limit: Option<super::output::RowLimit>,
+    scan_names: HashSet<String>,
+    next_block: BlockId,
+    next_work_table: u32,
+    depth: usize,
+}
+
+impl<'a> Context<'a> {
+    /// Starts.
+    pub fn new(binder: &'a Binder<'a>) -> Self {
+        Self {
+            binder,
+            text: Cow::Borrowed(binder.text),
+            columns: Columns::default(),
+            frames: Vec::new(),
+            tables: Vec::new(),
+            common_tables: Vec::new(),
+            views: Vec::new(),
+            slot: ExecutionSlot::once(Arc::clone(binder.context)),
+            locking: Vec::new(),
+            row_order_matters: false,
+            cacheable: true,
+            assigned_variables: BTreeMap::new(),
+            equalities: Vec::new(),
+            found_rows_limit: None,
+            scan_names: HashSet::new(),
+            next_block: 0,
+            next_work_table: 0,
+            depth: 0,
+        }
+    }
+
+    /// A number for a new block.
+    pub fn new_block(&mut self) -> BlockId {
+        self.next_block += 1;
+        self.next_block
+    }
+
+    /// A number for a new work table.
+    pub fn new_work_table(&mut self) -> u32 {
+        self.next_work_table += 1;
+        self.next_work_table
+    }
+
+    /// A name for a scan, unlike those of other scans of the statement.
+    pub fn scan_name(&mut self, alias: &str) -> String {
+        let mut name = alias.to_string();
+        let mut number = 1;
+        while !self.scan_names.insert(name.clone()) {
+            number += 1;
+            name = format!("{alias}#{number}");
+        }
+        name
+    }
+
+    /// Runs `f` one level deeper.
+    pub fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> SqlResult<T>) -> SqlResult<T> {
+        if self.depth >= DEPTH_MAX {
+            return Err(SqlError::new(ErrorCode::TooHighLevelOfNesting, &[&DEPTH_MAX]));
+        }
+        self.depth += 1;
+        let result = f(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// How deep queries are nested here; the outermost is at 1.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The innermost block. There is always one while expressions are bound.
+    pub fn frame(&mut self) -> SqlResult<&mut Frame> {
+        self.frames.last_mut().ok_or_else(|| SqlError::internal("no query block"))
+    }
+
+    /// Runs `f` with a frame on top; gives the frame back.
+    pub fn with_frame<T>(
+        &mut self,
+        frame: Frame,
+        f: impl FnOnce(&mut Self) -> SqlResult<T>,
+    ) -> SqlResult<(T, Frame)> {
+        self.frames.push(frame);
+        let result = f(self);
+        let frame = self.frames.pop().ok_or_else(|| SqlError::internal("no query block"))?;
+        Ok((result?, frame))
+    }
+
+    /// Looks a column up in the open blocks, the innermost first.
+    pub fn resolve(&mut self, name: &ast::ColumnName) -> SqlResult<Option<BoundExpr>> {
+        let database = name.schema.as_deref();
+        let table = name.table.as_deref();
+        for depth in (0..self.frames.len()).rev() {
+            let frame = &self.frames[depth];
+            match frame.scope.find(database, table, &name.column) {
+                Found::One(id) => {
+                    self.mark_used(id);
+                    return Ok(Some(self.columns.expr(id)));
+                }
+                Found::Ambiguous => {
+                    return Err(SqlError::new(ErrorCode::NonUniqueColumn, &[&display_name(name), &frame.clause]));
+                }
+                Found::None => {}
+            }
+            // An inner block may refer to an outer select list's names where the outer clause may.
+            let inner = depth + 1 < self.frames.len();
+            if inner && table.is_none() && matches!(frame.clause, Clause::Having | Clause::Order) {
+                let named = frame.aliases.iter().find(|(alias, _)| {
+                    squall_catalog::name::eq_ignore_case(alias, &name.column)
+                });
+                if let Some((_, expr)) = named {
+                    return Ok(Some(expr.clone()));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Remembers that a table's column is read.
+    pub fn mark_used(&mut self, id: ColumnId) {
+        let info = self.columns.get(id);
+        let (Some(relation), Some(origin)) = (&info.reference.relation, &info.origin) else { return };
+        let Some((_, ordinal)) = origin.base else { return };
+        let scan = relation.table();
+        if let Some(used) = self.tables.iter_mut().find(|used| &*used.scan_name == scan)
+            && !used.columns.contains(&ordinal)
+        {
+            used.columns.push(ordinal);
+        }
+    }
+
+    /// The clause that the innermost block is at.
+    pub fn clause(&self) -> Clause {
+        self.frames.last().map_or(Clause::FieldList, |frame| frame.clause)
+    }
+
+    /// The expression as DataFusion has it in `block`: a value.
+    pub fn value(&self, expr: &BoundExpr, block: BlockId) -> SqlResult<Expr> {
+        plan_result(self.with_placeholders(expr, &[block]).to_value(&self.slot))
+    }
+
+    /// The expression as DataFusion has it in `block`: a condition.
+    pub fn predicate(&self, expr: &BoundExpr, block: BlockId) -> SqlResult<Expr> {
+        self.predicate_of(expr, &[block])
+    }
+
+    /// The same where the rows of several blocks are joined.
+    pub fn predicate_of(&self, expr: &BoundExpr, blocks: &[BlockId]) -> SqlResult<Expr> {
+        plan_result(self.with_placeholders(expr, blocks).to_predicate(&self.slot))
+    }
+
+    /// Puts placeholders in place of other blocks' columns.
+    fn with_placeholders(&self, expr: &BoundExpr, blocks: &[BlockId]) -> BoundExpr {
+        expr.clone().rewrite(&mut |node| match &node {
+            BoundExpr::Column(column) if !blocks.contains(&self.columns.get(column.ordinal).block) => {
+                let id = placeholder_id(column.ordinal);
+                let field = field_ref(&id, &column.ty);
+                let expr = Box::new(Expr::Placeholder(Placeholder::new_with_field(id, Some(field))));
+                BoundExpr::Opaque { expr, ty: column.ty.clone(), predicate: false }
+            }
+            _ => node,
+        })
+    }
+
+    /// Whether a column is not one of `block`'s rows.
+    pub fn is_outer(&self, id: ColumnId, block: BlockId) -> bool {
+        self.columns.get(id).block != block
+    }
+
+    /// Whether an expression reads a value of another block.
+    pub fn has_outer(&self, expr: &BoundExpr, block: BlockId) -> bool {
+        let mut outer = false;
+        expr.visit(&mut |node| {
+            if let BoundExpr::Column(column) = node {
+                outer |= self.is_outer(column.ordinal, block);
+            }
+        });
+        outer
+    }
+}
+
+/// A column's name as error messages show it: as it was written.
+pub(crate) fn display_name(name: &ast::ColumnName) -> String {
+    let mut text = String::new();
+    for part in [&name.schema, &name.table].into_iter().flatten() {
+        text.push_str(part);
+        text.push('.');
+    }
+    text.push_str(&name.column);
+    text
+}
+
+/// The id of the placeholder for an outer column.
+pub(crate) fn placeholder_id(id: ColumnId) -> String {
+    format!("$outer{id}")
+}
+
+/// The outer column that a placeholder stands for.
+pub(crate) fn placeholder_column(id: &str) -> Option<ColumnId> {
+    id.strip_prefix("$outer")?.parse().ok()
+}
+
+/// DataFusion's errors while plans are built, as MySQL errors.
+pub(crate) fn plan_result<T>(result: datafusion::common::Result<T>) -> SqlResult<T> {
+    result.map_err(squall_functions::expr::sql_error_from)
+}

@@ -1,0 +1,421 @@
+//! WHERE, and subqueries that become joins.
+//!
+//! `EXISTS` and `IN` as whole conditions of WHERE become semi and anti joins, and a scalar aggregate that is correlated
+//! by equalities becomes a left join with a grouping. Everything else stays an Apply.
+
+use super::aggregate::Aggregate;
+use super::column::{BlockId, ColumnId};
+use super::context::{Context, plan_result};
+use super::join::{conjuncts_of, join_with};
+use super::query::BoundBlock;
+use super::scope::Clause;
+use super::subquery::{PendingSubquery, check_columns, outer_columns};
+use datafusion::common::JoinType;
+use datafusion::logical_expr::{Aggregate as AggregatePlan, Expr, LogicalPlan};
+use squall_functions::expr::{BoundExpr, CompareOp};
+use squall_parser::ast;
+use squall_registry::{ExprType, Volatility};
+use squall_types::{SqlResult, Value};
+use std::sync::Arc;
+
+/// The parts of a block that has nothing but FROM, WHERE and a select list, perhaps of aggregates without GROUP BY.
+#[derive(Clone, Debug)]
+pub(crate) struct SimpleBlock {
+    block: BlockId,
+    /// FROM and the conditions that read nothing of outer blocks.
+    source: LogicalPlan,
+    /// The conditions that do.
+    correlated: Vec<BoundExpr>,
+    /// The select list.
+    outputs: Vec<BoundExpr>,
+    /// Aggregates in the select list; `None` for a block that does not group.
+    aggregates: Option<Vec<Aggregate>>,
+}
+
+impl SimpleBlock {
+    /// A block that gives the rows of FROM.
+    pub fn rows(
+        block: BlockId,
+        source: LogicalPlan,
+        correlated: Vec<BoundExpr>,
+        outputs: Vec<BoundExpr>,
+    ) -> Self {
+        Self { block, source, correlated, outputs, aggregates: None }
+    }
+
+    /// A block that gives one row of aggregates.
+    pub fn aggregated(
+        block: BlockId,
+        source: LogicalPlan,
+        correlated: Vec<BoundExpr>,
+        outputs: Vec<BoundExpr>,
+        aggregates: Vec<Aggregate>,
+    ) -> Self {
+        Self { block, source, correlated, outputs, aggregates: Some(aggregates) }
+    }
+}
+
+/// FROM after WHERE.
+#[derive(Clone, Debug)]
+pub(crate) struct Filtered {
+    /// The rows that meet the conditions that read nothing of outer blocks.
+    pub source: LogicalPlan,
+    /// The conditions that do.
+    pub correlated: Vec<BoundExpr>,
+}
+
+/// A condition of WHERE that is a semi or anti join.
+struct SemiJoin {
+    plan: LogicalPlan,
+    conditions: Vec<BoundExpr>,
+    blocks: Vec<BlockId>,
+    join_type: JoinType,
+    null_aware: bool,
+}
+
+impl Context<'_> {
+    /// Binds WHERE.
+    pub fn bind_where(
+        &mut self,
+        plan: LogicalPlan,
+        selection: Option<&ast::Expr>,
+        block: BlockId,
+    ) -> SqlResult<Filtered> {
+        let Some(selection) = selection else { return Ok(Filtered { source: plan, correlated: Vec::new() }) };
+        self.frame()?.clause = Clause::Where;
+        let mut conditions = Vec::new();
+        let mut semi_joins = Vec::new();
+        for conjunct in conjuncts_of(selection) {
+            if let Some(semi_join) = self.bind_semi_join(conjunct, block, &mut conditions)? {
+                semi_joins.push(semi_join);
+            }
+        }
+        let pending: Vec<ColumnId> =
+            self.frame()?.subqueries.iter().flat_map(|subquery| subquery.outputs.clone()).collect();
+        let (mut local, mut correlated, mut with_subqueries) = (Vec::new(), Vec::new(), Vec::new());
+        for condition in conditions {
+            self.note_equality(&condition, block);
+            if reads_any(&condition, &pending) {
+                with_subqueries.push(condition);
+            } else if self.has_outer(&condition, block) {
+                correlated.push(condition);
+            } else {
+                local.push(condition);
+            }
+        }
+        let mut plan = self.filter(plan, local, block)?;
+        for semi_join in semi_joins {
+            let condition = self.binder.builder().filter(semi_join.conditions)?;
+            let mut blocks = semi_join.blocks;
+            blocks.push(block);
+            let condition = self.predicate_of(&condition, &blocks)?;
+            plan = join_with(plan, semi_join.plan, Some(condition), semi_join.join_type, semi_join.null_aware)?;
+        }
+        let subqueries = std::mem::take(&mut self.frame()?.subqueries);
+        plan = self.attach_subqueries(plan, subqueries, block)?;
+        plan = self.filter(plan, with_subqueries, block)?;
+        Ok(Filtered { source: plan, correlated })
+    }
+
+    /// Binds a condition: as a semi join if it is one, otherwise into `conditions`.
+    fn bind_semi_join(
+        &mut self,
+        condition: &ast::Expr,
+        block: BlockId,
+        conditions: &mut Vec<BoundExpr>,
+    ) -> SqlResult<Option<SemiJoin>> {
+        match condition {
+            ast::Expr::Unary { op: ast::UnaryOp::Not, operand } => match operand.as_ref() {
+                ast::Expr::Exists(query) => self.exists_join(query, true, block, conditions),
+                ast::Expr::InSubquery { operand, query, negated } => {
+                    self.in_join(operand, query, !negated, block, conditions)
+                }
+                _ => {
+                    conditions.push(self.bind_condition(condition)?);
+                    Ok(None)
+                }
+            },
+            ast::Expr::Exists(query) => self.exists_join(query, false, block, conditions),
+            ast::Expr::InSubquery { operand, query, negated } => {
+                self.in_join(operand, query, *negated, block, conditions)
+            }
+            _ => {
+                conditions.push(self.bind_condition(condition)?);
+                Ok(None)
+            }
+        }
+    }
+
+    fn exists_join(
+        &mut self,
+        query: &ast::Query,
+        negated: bool,
+        block: BlockId,
+        conditions: &mut Vec<BoundExpr>,
+    ) -> SqlResult<Option<SemiJoin>> {
+        let bound = self.nested(|context| context.bind_query_block(query))?;
+        if let Some(simple) = &bound.simple
+            && simple.aggregates.is_none()
+            && !simple.correlated.is_empty()
+            && self.is_joinable(simple, block)?
+        {
+            let join_type = if negated { JoinType::LeftAnti } else { JoinType::LeftSemi };
+            return Ok(Some(SemiJoin {
+                plan: simple.source.clone(),
+                conditions: simple.correlated.clone(),
+                blocks: vec![simple.block],
+                join_type,
+                null_aware: false,
+            }));
+        }
+        let exists = self.exists(bound)?;
+        conditions.push(if negated { self.binder.builder().not(exists) } else { exists });
+        Ok(None)
+    }
+
+    fn in_join(
+        &mut self,
+        operand: &ast::Expr,
+        query: &ast::Query,
+        negated: bool,
+        block: BlockId,
+        conditions: &mut Vec<BoundExpr>,
+    ) -> SqlResult<Option<SemiJoin>> {
+        let operands = self.bind_row(operand)?;
+        let bound = self.nested(|context| context.bind_query_block(query))?;
+        check_columns(bound.outputs.len(), operands.len())?;
+        let volatile = operands.iter().any(|operand| operand.volatility() == Volatility::Volatile);
+        let pending: Vec<ColumnId> =
+            self.frame()?.subqueries.iter().flat_map(|subquery| subquery.outputs.clone()).collect();
+        let over_subquery = operands.iter().any(|operand| reads_any(operand, &pending));
+        if !volatile
+            && !over_subquery
+            && let Some(semi_join) = self.in_semi_join(&operands, &bound, negated, block)?
+        {
+            return Ok(Some(semi_join));
+        }
+        let (op, all) = if negated { (CompareOp::NotEqual, true) } else { (CompareOp::Equal, false) };
+        conditions.push(self.quantified(operands, op, all, bound)?);
+        Ok(None)
+    }
+
+    fn in_semi_join(
+        &self,
+        operands: &[BoundExpr],
+        bound: &BoundBlock,
+        negated: bool,
+        block: BlockId,
+    ) -> SqlResult<Option<SemiJoin>> {
+        let simple = match &bound.simple {
+            Some(simple) if simple.aggregates.is_none() && self.is_joinable(simple, block)? => Some(simple),
+            _ => None,
+        };
+        let (plan, values, mut conditions, blocks) = match simple {
+            Some(simple) => {
+                (simple.source.clone(), simple.outputs.clone(), simple.correlated.clone(), vec![simple.block])
+            }
+            None => {
+                if outer_columns(&bound.plan)?.iter().any(|id| !self.is_outer(*id, block)) {
+                    return Ok(None);
+                }
+                let values: Vec<BoundExpr> =
+                    bound.outputs.iter().map(|output| self.columns.expr(output.id)).collect();
+                let blocks = bound.outputs.iter().map(|output| self.columns.get(output.id).block).collect();
+                (bound.plan.clone(), values, Vec::new(), blocks)
+            }
+        };
+        let never_null = operands.iter().chain(&values).all(|expr| !expr.nullable());
+        let mut null_aware = false;
+        if negated && !never_null {
+            // One pair of keys without further conditions is what DataFusion's NOT IN join takes.
+            if operands.len() != 1 || !conditions.is_empty() {
+                return Ok(None);
+            }
+            null_aware = true;
+        }
+        let mut left_is_here = true;
+        for (operand, value) in operands.iter().zip(values) {
+            let equal = self.binder.builder().compare(CompareOp::Equal, operand.clone(), value)?;
+            left_is_here &= matches!(&equal, BoundExpr::Compare { op: CompareOp::Equal, .. });
+            conditions.push(equal);
+        }
+        if null_aware && !left_is_here {
+            return Ok(None);
+        }
+        let join_type = if negated { JoinType::LeftAnti } else { JoinType::LeftSemi };
+        Ok(Some(SemiJoin { plan, conditions, blocks, join_type, null_aware }))
+    }
+
+    /// Whether a block can be joined with the one around it: FROM reads nothing of that.
+    fn is_joinable(&self, simple: &SimpleBlock, block: BlockId) -> SqlResult<bool> {
+        let volatile = |expr: &BoundExpr| expr.volatility() == Volatility::Volatile;
+        if simple.correlated.iter().chain(&simple.outputs).any(volatile) {
+            return Ok(false);
+        }
+        Ok(outer_columns(&simple.source)?.iter().all(|id| self.is_outer(*id, block)))
+    }
+
+    /// A correlated scalar aggregate as a left join with its groups: the select list's values over the joined rows.
+    pub fn scalar_aggregate_join(&mut self, bound: &BoundBlock, block: BlockId) -> SqlResult<Option<Vec<BoundExpr>>> {
+        let Some(simple) = &bound.simple else { return Ok(None) };
+        let Some(aggregates) = &simple.aggregates else { return Ok(None) };
+        if simple.correlated.is_empty() || aggregates.is_empty() || !self.is_joinable(simple, block)? {
+            return Ok(None);
+        }
+        let inside = |expr: &BoundExpr| self.blocks_of(expr).iter().all(|found| *found == simple.block);
+        let mut pairs: Vec<(BoundExpr, BoundExpr)> = Vec::with_capacity(simple.correlated.len());
+        for condition in &simple.correlated {
+            let BoundExpr::Compare { op: CompareOp::Equal, left, right, .. } = condition else { return Ok(None) };
+            let here = |expr: &BoundExpr| self.blocks_of(expr) == [block];
+            // The two sides may be compared through keys of a collation, which the comparison itself knows how to make.
+            let (left, right) = self.comparison_keys(condition, left, right);
+            if inside(&left) && here(&right) {
+                pairs.push((right, left));
+            } else if inside(&right) && here(&left) {
+                pairs.push((left, right));
+            } else {
+                return Ok(None);
+            }
+        }
+        let only_aggregates = |expr: &BoundExpr| {
+            let mut only = true;
+            expr.visit(&mut |node| {
+                if let BoundExpr::Column(column) = node {
+                    only &= aggregates.iter().any(|aggregate| aggregate.id == column.ordinal);
+                }
+            });
+            only
+        };
+        let reads_outside = aggregates.iter().flat_map(|aggregate| &aggregate.args).any(|arg| !inside(arg));
+        if reads_outside || !simple.outputs.iter().all(only_aggregates) {
+            return Ok(None);
+        }
+        self.group_join(simple.clone(), aggregates.clone(), pairs, block).map(Some)
+    }
+
+    fn group_join(
+        &mut self,
+        simple: Box<SimpleBlock>,
+        aggregates: Vec<Aggregate>,
+        pairs: Vec<(BoundExpr, BoundExpr)>,
+        block: BlockId,
+    ) -> SqlResult<Vec<BoundExpr>> {
+        let mut keys = Vec::with_capacity(pairs.len());
+        let mut joined_on = Vec::with_capacity(pairs.len());
+        for (here, inside) in pairs {
+            let id = self.columns.add_computed(block, "(key)", inside.ty());
+            keys.push(self.value(&inside, simple.block)?.alias(self.columns.name(id)));
+            joined_on.push((here, id));
+        }
+        let mut results: Vec<(ColumnId, BoundExpr)> = Vec::with_capacity(aggregates.len());
+        let mut exprs: Vec<Expr> = Vec::with_capacity(aggregates.len());
+        for aggregate in &aggregates {
+            let ty = aggregate.bound.result.clone();
+            let nullable = ExprType { nullable: true, ..ty.clone() };
+            let id = self.columns.add_computed(block, "(aggregate)", nullable);
+            exprs.push(self.aggregate_expr(aggregate, simple.block)?.alias(self.columns.name(id)));
+            let column = self.columns.expr(id);
+            // A row without a group has what the aggregate of no rows is.
+            let result = match value_of_no_rows(&aggregate.name) {
+                Some(value) => {
+                    let empty = self.binder.builder().convert(self.binder.builder().literal(value), &ty)?;
+                    self.binder.builder().coalesce(vec![column, empty], "coalesce")?
+                }
+                None => column,
+            };
+            results.push((aggregate.id, result));
+        }
+        let plan = plan_result(AggregatePlan::try_new(Arc::new(simple.source.clone()), keys, exprs))?;
+        let values = simple
+            .outputs
+            .iter()
+            .map(|output| {
+                output.clone().rewrite(&mut |node| match &node {
+                    BoundExpr::Column(column) => results
+                        .iter()
+                        .find(|(id, _)| *id == column.ordinal)
+                        .map_or_else(|| node.clone(), |(_, result)| result.clone()),
+                    _ => node,
+                })
+            })
+            .collect();
+        let outputs = results
+            .iter()
+            .flat_map(|(_, result)| {
+                let mut ids = Vec::new();
+                result.visit(&mut |node| {
+                    if let BoundExpr::Column(column) = node {
+                        ids.push(column.ordinal);
+                    }
+                });
+                ids
+            })
+            .collect();
+        let pending = PendingSubquery::joined(LogicalPlan::Aggregate(plan), joined_on, outputs);
+        self.frame()?.subqueries.push(pending);
+        Ok(values)
+    }
+
+    /// Both sides of an equality as values that are equal as bytes exactly when the sides are equal.
+    fn comparison_keys(&self, condition: &BoundExpr, left: &BoundExpr, right: &BoundExpr) -> (BoundExpr, BoundExpr) {
+        match condition {
+            BoundExpr::Compare { collation: Some(collation), .. } => (
+                squall_functions::operators::sort_key::sort_key_in(left.clone(), *collation),
+                squall_functions::operators::sort_key::sort_key_in(right.clone(), *collation),
+            ),
+            _ => (left.clone(), right.clone()),
+        }
+    }
+
+    fn blocks_of(&self, expr: &BoundExpr) -> Vec<BlockId> {
+        let mut blocks = Vec::new();
+        expr.visit(&mut |node| {
+            if let BoundExpr::Column(column) = node {
+                let block = self.columns.get(column.ordinal).block;
+                if !blocks.contains(&block) {
+                    blocks.push(block);
+                }
+            }
+        });
+        blocks
+    }
+
+    /// Remembers `column = column` and `column = constant`: GROUP BY of the one determines the other.
+    pub fn note_equality(&mut self, condition: &BoundExpr, block: BlockId) {
+        let BoundExpr::Compare { op: CompareOp::Equal, left, right, .. } = condition else { return };
+        let column = |expr: &BoundExpr| match expr {
+            BoundExpr::Column(column) if !self.is_outer(column.ordinal, block) => Some(column.ordinal),
+            _ => None,
+        };
+        let constant = |expr: &BoundExpr| expr.is_constant() || self.blocks_of(expr).iter().all(|id| *id != block);
+        match (column(left), column(right)) {
+            (Some(left), Some(right)) => {
+                self.equalities.push((left, Some(right)));
+                self.equalities.push((right, Some(left)));
+            }
+            (Some(left), None) if constant(right) => self.equalities.push((left, None)),
+            (None, Some(right)) if constant(left) => self.equalities.push((right, None)),
+            _ => {}
+        }
+    }
+}
+
+/// What an aggregate over no rows is, where that is not NULL.
+fn value_of_no_rows(name: &str) -> Option<Value> {
+    match name {
+        "COUNT" => Some(Value::Int(0)),
+        "BIT_AND" => Some(Value::UInt(u64::MAX)),
+        "BIT_OR" | "BIT_XOR" => Some(Value::UInt(0)),
+        _ => None,
+    }
+}
+
+fn reads_any(expr: &BoundExpr, ids: &[ColumnId]) -> bool {
+    let mut reads = false;
+    expr.visit(&mut |node| {
+        if let BoundExpr::Column(column) = node {
+            reads |= ids.contains(&column.ordinal);
+        }
+    });
+    reads
+}

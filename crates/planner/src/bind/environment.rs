@@ -1,0 +1,58 @@
+//! What the binder asks of the world around it.
+
+use datafusion::catalog::TableProvider;
+use squall_catalog::TableDef;
+use squall_parser::ast::{IndexHint, LockStrength, LockWait, SystemVariable};
+use squall_registry::ExprType;
+use squall_types::{SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// A table as a statement refers to it.
+#[derive(Clone, Copy, Debug)]
+pub struct TableRequest<'a> {
+    /// Its database.
+    pub database: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// What the statement calls it.
+    pub alias: &'a str,
+    /// FOR UPDATE, FOR SHARE.
+    pub lock: Option<(LockStrength, LockWait)>,
+    /// USE, IGNORE, FORCE INDEX.
+    pub hints: &'a [IndexHint],
+    /// PARTITION (…).
+    pub partitions: &'a [squall_parser::ast::Ident],
+}
+
+/// Gives tables and variables. The session implements it; so do tests.
+pub trait TableResolver {
+    /// The rows of a base or temporary table. Its schema has a field per column of the definition, in order and named
+    /// as there; further fields can be selected by name but are not part of `*`.
+    fn base_table(&self, request: &TableRequest<'_>, definition: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>>;
+
+    /// The session's temporary table of that name, which hides others.
+    fn temporary_table(&self, _database: &str, _name: &str) -> Option<Arc<TableDef>> {
+        None
+    }
+
+    /// A table without storage, such as those of information_schema. Its fields carry MySQL types as metadata.
+    fn virtual_table(&self, _database: &str, _name: &str) -> SqlResult<Option<Arc<dyn TableProvider>>> {
+        Ok(None)
+    }
+
+    /// Whether a database exists that is not in the catalog.
+    fn virtual_database(&self, _database: &str) -> bool {
+        false
+    }
+
+    /// `@@name`.
+    fn system_variable(&self, variable: &SystemVariable) -> SqlResult<(Value, SqlType)>;
+
+    /// A local variable or parameter of the stored program that runs.
+    fn local_variable(&self, _name: &str) -> Option<(Value, ExprType)> {
+        None
+    }
+
+    /// Whether the user variable has been assigned; its value is read when the statement runs.
+    fn user_variable_type(&self, name: &str) -> Option<SqlType>;
+}

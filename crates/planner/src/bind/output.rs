@@ -1,0 +1,88 @@
+//! What binding gives.
+
+use datafusion::common::Column;
+use datafusion::logical_expr::LogicalPlan;
+use squall_catalog::TableDef;
+use squall_parser::ast::{Locking, SelectInto};
+use squall_registry::ExprType;
+use std::sync::Arc;
+
+/// A query bound to the catalog.
+#[derive(Clone, Debug)]
+pub struct BoundQuery {
+    /// The plan; its columns are `columns` in order.
+    pub plan: LogicalPlan,
+    /// The result's columns.
+    pub columns: Vec<OutputColumn>,
+    /// Tables and views that are read, also inside views and subqueries.
+    pub tables: Vec<TableUse>,
+    /// FOR UPDATE, FOR SHARE of the outermost query.
+    pub locking: Vec<Locking>,
+    /// INTO of the outermost query.
+    pub into: Option<SelectInto>,
+    /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is not in the plan: whoever runs it counts all rows for FOUND_ROWS()
+    /// and sends these.
+    pub calc_found_rows: Option<RowLimit>,
+    /// Whether the statement assigns user variables, so that rows must be made one after another on one thread.
+    pub row_order_matters: bool,
+    /// Whether the result depends on anything but tables and the statement's text.
+    pub cacheable: bool,
+}
+
+/// LIMIT.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowLimit {
+    /// Rows left out first.
+    pub offset: u64,
+    /// Rows sent at most.
+    pub count: Option<u64>,
+}
+
+/// A column of a result.
+#[derive(Clone, Debug)]
+pub struct OutputColumn {
+    /// Name or alias.
+    pub name: Arc<str>,
+    /// Type.
+    pub expr_type: ExprType,
+    /// Where its values come from, if it is a plain column.
+    pub origin: Option<Arc<ColumnOrigin>>,
+    /// How the plan knows it.
+    pub column: Column,
+}
+
+/// The column of a table that a result column shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnOrigin {
+    /// Database.
+    pub database: Arc<str>,
+    /// What the statement calls the table.
+    pub table: Arc<str>,
+    /// Name of the table; for a view the view's.
+    pub org_table: Arc<str>,
+    /// Name of the column in its table.
+    pub org_name: Arc<str>,
+    /// The base table and the ordinal in it.
+    pub base: Option<(Arc<TableDef>, usize)>,
+}
+
+/// A table or view that a statement reads.
+#[derive(Clone, Debug)]
+pub struct TableUse {
+    /// Database.
+    pub database: Arc<str>,
+    /// Name.
+    pub name: Arc<str>,
+    /// What the statement calls it.
+    pub alias: Arc<str>,
+    /// The name of its scan in the plan; empty for a view.
+    pub scan_name: Arc<str>,
+    /// The definition of a base table.
+    pub definition: Option<Arc<TableDef>>,
+    /// Ordinals of the columns that the statement names, for column privileges.
+    pub columns: Vec<usize>,
+    /// The view that the reference stands in, as `(database, name)`: privileges are then its definer's.
+    pub inside_view: Option<(Arc<str>, Arc<str>)>,
+    /// Whether this is a view itself.
+    pub is_view: bool,
+}

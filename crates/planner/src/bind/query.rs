@@ -1,0 +1,238 @@
+//! Query expressions: WITH, set operations, VALUES, ORDER BY and LIMIT around them.
+
+use super::column::{BlockId, ColumnId};
+use super::context::{Context, Frame, plan_result};
+use super::decorrelate::SimpleBlock;
+use super::output::RowLimit;
+use super::scope::{Clause, Relation, RelationColumn, Scope};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection, Sort, SortExpr};
+use squall_functions::expr::BoundExpr;
+use squall_parser::ast;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::Arc;
+
+/// A bound query block or set operation.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundBlock {
+    /// Its rows; the columns are `outputs` in order.
+    pub plan: LogicalPlan,
+    /// Its columns.
+    pub outputs: Vec<BlockOutput>,
+    /// The parts of a block plain enough to become a join.
+    pub simple: Option<Box<SimpleBlock>>,
+}
+
+/// A column of a query's result.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockOutput {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its number.
+    pub id: ColumnId,
+}
+
+/// A key of ORDER BY.
+#[derive(Clone, Debug)]
+pub(crate) struct OrderKey {
+    /// What to order by.
+    pub expr: BoundExpr,
+    /// DESC.
+    pub descending: bool,
+}
+
+impl Context<'_> {
+    /// Binds a query with everything around its body.
+    pub fn bind_query_block(&mut self, query: &ast::Query) -> SqlResult<BoundBlock> {
+        let with = query.with.as_ref();
+        if let Some(with) = with {
+            self.push_common_tables(with)?;
+        }
+        let locking = if query.locking.is_empty() { None } else { Some(query.locking.clone()) };
+        let outer_locking = locking.map(|locking| std::mem::replace(&mut self.locking, locking));
+        let bound = self.bind_body(query);
+        if let Some(outer_locking) = outer_locking {
+            self.locking = outer_locking;
+        }
+        if with.is_some() {
+            self.common_tables.pop();
+        }
+        bound
+    }
+
+    fn bind_body(&mut self, query: &ast::Query) -> SqlResult<BoundBlock> {
+        match &query.body {
+            ast::QueryBody::Select(select) => self.bind_select(select, &query.order_by, query.limit.as_ref()),
+            ast::QueryBody::Table(name) => {
+                let factor = ast::TableFactor {
+                    name: name.clone(),
+                    partitions: Vec::new(),
+                    alias: None,
+                    hints: Vec::new(),
+                };
+                let select = ast::Select {
+                    items: vec![ast::SelectItem::Wildcard],
+                    from: vec![ast::TableReference::Table(Box::new(factor))],
+                    ..ast::Select::default()
+                };
+                self.bind_select(&select, &query.order_by, query.limit.as_ref())
+            }
+            body => {
+                let bound = self.bind_operand(body)?;
+                self.order_and_limit(bound, &query.order_by, query.limit.as_ref())
+            }
+        }
+    }
+
+    /// Binds an operand of a set operation, or a whole body without what stands behind it.
+    pub fn bind_operand(&mut self, body: &ast::QueryBody) -> SqlResult<BoundBlock> {
+        match body {
+            ast::QueryBody::Nested(query) => self.nested(|context| context.bind_query_block(query)),
+            ast::QueryBody::SetOperation(operation) => self.bind_set_operation(operation),
+            ast::QueryBody::Values(rows) => self.bind_values(rows),
+            ast::QueryBody::Select(_) | ast::QueryBody::Table(_) => {
+                // Not a clone of the whole query: a block without ORDER BY and LIMIT of its own.
+                match body {
+                    ast::QueryBody::Select(select) => self.bind_select(select, &[], None),
+                    _ => self.bind_query_block(&ast::Query::new(body.clone())),
+                }
+            }
+        }
+    }
+
+    /// ORDER BY and LIMIT over the columns of a result, as for UNION and VALUES.
+    fn order_and_limit(
+        &mut self,
+        bound: BoundBlock,
+        order_by: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
+    ) -> SqlResult<BoundBlock> {
+        let mut plan = bound.plan;
+        if !order_by.is_empty() {
+            let keys = self.bind_result_order(&bound.outputs, order_by)?;
+            let block = bound.outputs.first().map_or(0, |output| self.columns.get(output.id).block);
+            plan = self.sort(plan, &keys, block)?;
+        }
+        if let Some(limit) = limit {
+            let limit = self.bind_limit(limit)?;
+            plan = self.limit(plan, limit)?;
+        }
+        Ok(BoundBlock { plan, outputs: bound.outputs, simple: None })
+    }
+
+    fn bind_result_order(
+        &mut self,
+        outputs: &[BlockOutput],
+        order_by: &[ast::OrderItem],
+    ) -> SqlResult<Vec<OrderKey>> {
+        let block = outputs.first().map_or(0, |output| self.columns.get(output.id).block);
+        let columns = outputs
+            .iter()
+            .map(|output| RelationColumn { name: Arc::clone(&output.name), id: output.id, invisible: false })
+            .collect();
+        let relation = Relation { alias: "".into(), database: None, columns, definition: None };
+        let visible = relation.visible();
+        let scope = Scope { block, relations: vec![relation], visible };
+        let (keys, frame) = self.with_frame(Frame::new(scope, Clause::Order), |context| {
+            order_by
+                .iter()
+                .map(|item| {
+                    if let ast::Expr::Column(name) = &item.expr
+                        && let Some(table) = &name.table
+                    {
+                        let what = "global ORDER clause";
+                        return Err(SqlError::new(ErrorCode::TableNotAllowedHere, &[&table.as_str(), &what]));
+                    }
+                    let expr = match position_of(&item.expr) {
+                        Some(position) => {
+                            let output = outputs.get(position.wrapping_sub(1)).ok_or_else(|| {
+                                SqlError::new(ErrorCode::BadField, &[&position, &Clause::Order])
+                            })?;
+                            context.columns.expr(output.id)
+                        }
+                        None => context.bind_expr(&item.expr)?,
+                    };
+                    Ok(OrderKey { expr, descending: item.descending })
+                })
+                .collect::<SqlResult<Vec<_>>>()
+        })?;
+        match frame.subqueries.is_empty() {
+            true => Ok(keys),
+            false => Err(SqlError::unsupported("a subquery in the ORDER BY of a UNION")),
+        }
+    }
+
+    /// Sorts rows: strings by their collation, NULL before everything else.
+    pub fn sort(&self, plan: LogicalPlan, keys: &[OrderKey], block: BlockId) -> SqlResult<LogicalPlan> {
+        let expr = self.sort_exprs(keys, block)?;
+        if expr.is_empty() {
+            return Ok(plan);
+        }
+        Ok(LogicalPlan::Sort(Sort { expr, input: Arc::new(plan), fetch: None }))
+    }
+
+    /// Keys as DataFusion has them.
+    pub fn sort_exprs(&self, keys: &[OrderKey], block: BlockId) -> SqlResult<Vec<SortExpr>> {
+        keys.iter()
+            // A constant orders nothing.
+            .filter(|key| key.expr.as_literal().is_none())
+            .map(|key| {
+                let expr = self.value(&self.binder.builder().sort_key(key.expr.clone())?, block)?;
+                Ok(SortExpr { expr, asc: !key.descending, nulls_first: !key.descending })
+            })
+            .collect()
+    }
+
+    /// Binds LIMIT: numbers and parameters.
+    pub fn bind_limit(&mut self, limit: &ast::Limit) -> SqlResult<RowLimit> {
+        let number = |expr: &ast::Expr| -> SqlResult<u64> {
+            let value = match expr {
+                ast::Expr::Literal(ast::Literal::Integer(digits)) => {
+                    // Digits that do not fit are a limit beyond every table.
+                    return Ok(digits.parse().unwrap_or(u64::MAX));
+                }
+                ast::Expr::Placeholder(number) => self.parameter(*number),
+                ast::Expr::Column(name) => self.binder.tables.local_variable(&name.column).map(|(value, _)| value),
+                _ => None,
+            };
+            match value {
+                Some(Value::UInt(number)) => Ok(number),
+                Some(Value::Int(number)) if number >= 0 => Ok(number.unsigned_abs()),
+                Some(Value::String(text)) => text.trim().parse().map_err(|_| wrong_limit()),
+                Some(Value::Null) | None if self.binder.params.is_empty() => Ok(u64::MAX),
+                _ => Err(wrong_limit()),
+            }
+        };
+        let offset = limit.offset.as_ref().map(number).transpose()?.unwrap_or(0);
+        let count = limit.count.as_ref().map(number).transpose()?;
+        Ok(RowLimit { offset, count })
+    }
+
+    /// Keeps some rows.
+    pub fn limit(&self, plan: LogicalPlan, limit: RowLimit) -> SqlResult<LogicalPlan> {
+        let most = i64::MAX as u64;
+        let skip = limit.offset.min(most) as usize;
+        let fetch = limit.count.filter(|count| *count <= most).map(|count| count as usize);
+        if skip == 0 && fetch.is_none() {
+            return Ok(plan);
+        }
+        plan_result(LogicalPlanBuilder::from(plan).limit(skip, fetch).and_then(|plan| plan.build()))
+    }
+
+    /// A projection that gives each expression the name of its column.
+    pub fn project(&self, plan: LogicalPlan, exprs: Vec<(Expr, ColumnId)>) -> SqlResult<LogicalPlan> {
+        let exprs = exprs.into_iter().map(|(expr, id)| expr.alias(self.columns.name(id))).collect();
+        Ok(LogicalPlan::Projection(plan_result(Projection::try_new(exprs, Arc::new(plan)))?))
+    }
+}
+
+/// The position that an ORDER BY or GROUP BY item names.
+pub(crate) fn position_of(expr: &ast::Expr) -> Option<usize> {
+    match expr {
+        ast::Expr::Literal(ast::Literal::Integer(digits)) => Some(digits.parse().unwrap_or(usize::MAX)),
+        _ => None,
+    }
+}
+
+fn wrong_limit() -> SqlError {
+    SqlError::new(ErrorCode::WrongArguments, &[&"LIMIT"])
+}

@@ -1,0 +1,357 @@
+//! A query block: FROM, WHERE, the select list, GROUP BY, HAVING, windows, DISTINCT, ORDER BY, LIMIT, in that order.
+
+use super::column::{BlockId, ColumnId};
+use super::context::{Context, Frame, display_name};
+use super::decorrelate::SimpleBlock;
+use super::from::FromItem;
+use super::query::{BlockOutput, BoundBlock, OrderKey, position_of};
+use super::scope::Clause;
+use squall_catalog::name::eq_ignore_case;
+use squall_functions::expr::BoundExpr;
+use squall_parser::ast;
+use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
+use std::sync::Arc;
+
+/// An expression of the select list.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    /// The result column's name.
+    pub name: Arc<str>,
+    /// Its value.
+    pub expr: BoundExpr,
+    /// Whether an alias was written.
+    pub aliased: bool,
+}
+
+/// The expressions of a block while operators are put under them.
+#[derive(Debug, Default)]
+pub(crate) struct BlockExprs {
+    /// The select list.
+    pub items: Vec<Item>,
+    /// HAVING.
+    pub having: Option<BoundExpr>,
+    /// ORDER BY.
+    pub order: Vec<OrderKey>,
+}
+
+impl Context<'_> {
+    /// Binds a query block.
+    pub fn bind_select(
+        &mut self,
+        select: &ast::Select,
+        order_by: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
+    ) -> SqlResult<BoundBlock> {
+        let block = self.new_block();
+        let from = self.bind_from(&select.from, block)?;
+        let mut frame = Frame::new(from.scope(block), Clause::FieldList);
+        frame.named_windows.clone_from(&select.windows);
+        let (bound, _) = self.with_frame(frame, |context| context.bind_block(select, from, order_by, limit, block))?;
+        Ok(bound)
+    }
+
+    fn bind_block(
+        &mut self,
+        select: &ast::Select,
+        from: FromItem,
+        order_by: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
+        block: BlockId,
+    ) -> SqlResult<BoundBlock> {
+        let limit = limit.map(|limit| self.bind_limit(limit)).transpose()?;
+        let filtered = self.bind_where(from.plan, select.selection.as_ref(), block)?;
+        let mut exprs = BlockExprs { items: self.bind_items(&select.items)?, ..BlockExprs::default() };
+        let group = self.bind_group_by(select.group_by.as_ref(), &exprs.items)?;
+        self.frame()?.group.clone_from(&group);
+        self.frame()?.aliases =
+            exprs.items.iter().map(|item| (Arc::clone(&item.name), item.expr.clone())).collect();
+        exprs.having = self.bind_having(select.having.as_ref())?;
+        exprs.order = self.bind_order_by(order_by, &exprs.items)?;
+
+        let grouped = select.group_by.is_some() || !self.frame()?.aggregates.is_empty();
+        let rollup = select.group_by.as_ref().is_some_and(|group_by| group_by.rollup);
+        let windowed = !self.frame()?.windows.is_empty();
+        let plain = !windowed && select.having.is_none() && self.frame()?.subqueries.is_empty();
+        let unlimited = limit.is_none_or(|limit| limit.offset == 0 && limit.count.is_some_and(|count| count > 0));
+        let mut simple = None;
+        if plain && limit.is_none() && !grouped {
+            let outputs = exprs.items.iter().map(|item| item.expr.clone()).collect();
+            simple = Some(SimpleBlock::rows(block, filtered.source.clone(), filtered.correlated.clone(), outputs));
+        } else if plain && unlimited && grouped && select.group_by.is_none() && !select.options.distinct {
+            let outputs = exprs.items.iter().map(|item| item.expr.clone()).collect();
+            let aggregates = self.frame()?.aggregates.clone();
+            simple = Some(SimpleBlock::aggregated(
+                block,
+                filtered.source.clone(),
+                filtered.correlated.clone(),
+                outputs,
+                aggregates,
+            ));
+        }
+        let mut plan = self.filter(filtered.source, filtered.correlated, block)?;
+        if grouped {
+            plan = self.aggregate(plan, group, rollup, &mut exprs, block)?;
+        }
+        let subqueries = std::mem::take(&mut self.frame()?.subqueries);
+        plan = self.attach_subqueries(plan, subqueries, block)?;
+        if let Some(having) = exprs.having.take() {
+            plan = self.filter(plan, vec![having], block)?;
+        }
+        if windowed {
+            plan = self.window(plan, block)?;
+        }
+        self.finish_block(plan, exprs, select, limit, block, simple.map(Box::new))
+    }
+
+    /// Projection, DISTINCT, ORDER BY and LIMIT.
+    fn finish_block(
+        &mut self,
+        plan: datafusion::logical_expr::LogicalPlan,
+        exprs: BlockExprs,
+        select: &ast::Select,
+        limit: Option<super::output::RowLimit>,
+        block: BlockId,
+        simple: Option<Box<SimpleBlock>>,
+    ) -> SqlResult<BoundBlock> {
+        let mut projected = Vec::with_capacity(exprs.items.len());
+        let mut outputs = Vec::with_capacity(exprs.items.len());
+        for item in &exprs.items {
+            let id = self.columns.add_computed(block, &item.name, item.expr.ty());
+            if let BoundExpr::Column(column) = &item.expr {
+                let info = self.columns.get(column.ordinal).clone();
+                self.columns.set_display(id, &info.reference.display);
+                self.columns.set_origin(id, info.origin);
+            }
+            projected.push((self.value(&item.expr, block)?, id));
+            outputs.push(BlockOutput { name: Arc::clone(&item.name), id });
+        }
+        // What ORDER BY needs beyond the select list rides along as hidden columns.
+        let mut keys = Vec::with_capacity(exprs.order.len());
+        let mut hidden: Vec<ColumnId> = Vec::new();
+        for (number, key) in exprs.order.into_iter().enumerate() {
+            let id = match exprs.items.iter().position(|item| item.expr == key.expr) {
+                Some(position) => outputs[position].id,
+                None if key.expr.as_literal().is_some() => continue,
+                None => {
+                    if select.options.distinct && self.binder.context.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
+                        return Err(self.not_in_distinct(number + 1, &key.expr, &exprs.items, block));
+                    }
+                    let id = self.columns.add_computed(block, "(order)", key.expr.ty());
+                    projected.push((self.value(&key.expr, block)?, id));
+                    hidden.push(id);
+                    id
+                }
+            };
+            keys.push(OrderKey { expr: self.columns.expr(id), descending: key.descending });
+        }
+        let mut plan = self.project(plan, projected)?;
+        if select.options.distinct {
+            let ids: Vec<ColumnId> = outputs.iter().map(|output| output.id).collect();
+            plan = self.distinct(plan, &ids, &hidden, block)?;
+        }
+        plan = self.sort(plan, &keys, block)?;
+        if let Some(limit) = limit {
+            if select.options.calc_found_rows && self.is_outermost_block() {
+                self.found_rows_limit = Some(limit);
+            } else {
+                plan = self.limit(plan, limit)?;
+            }
+        }
+        if !hidden.is_empty() {
+            let exprs = outputs
+                .iter()
+                .map(|output| Ok((self.value(&self.columns.expr(output.id), block)?, output.id)))
+                .collect::<SqlResult<Vec<_>>>()?;
+            plan = self.project(plan, exprs)?;
+        }
+        Ok(BoundBlock { plan, outputs, simple })
+    }
+
+    fn not_in_distinct(&self, number: usize, expr: &BoundExpr, items: &[Item], block: BlockId) -> SqlError {
+        let mut missing = String::new();
+        expr.visit(&mut |node| {
+            if let BoundExpr::Column(column) = node
+                && missing.is_empty()
+                && !self.is_outer(column.ordinal, block)
+                && !items.iter().any(|item| item.expr == *node)
+            {
+                missing = self.plain_display(column.ordinal);
+            }
+        });
+        SqlError::new(ErrorCode::FieldInOrderNotSelect, &[&number, &missing])
+    }
+
+    /// Binds the select list.
+    fn bind_items(&mut self, items: &[ast::SelectItem]) -> SqlResult<Vec<Item>> {
+        let frame = self.frame()?;
+        frame.clause = Clause::FieldList;
+        frame.aggregates_allowed = true;
+        frame.windows_allowed = true;
+        let mut bound = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                ast::SelectItem::Wildcard => self.expand_all(&mut bound)?,
+                ast::SelectItem::QualifiedWildcard(name) => self.expand_table(name, &mut bound)?,
+                ast::SelectItem::Expr(item) => {
+                    let expr = self.bind_expr(&item.expr)?;
+                    let name: Arc<str> = item.column_name(&self.text).into();
+                    bound.push(Item { name, expr, aliased: item.alias.is_some() });
+                }
+            }
+        }
+        Ok(bound)
+    }
+
+    fn expand_all(&mut self, items: &mut Vec<Item>) -> SqlResult<()> {
+        let scope = &self.frame()?.scope;
+        if scope.relations.is_empty() {
+            return Err(SqlError::new(ErrorCode::NoTablesUsed, &[]));
+        }
+        let visible = scope.visible.clone();
+        for column in visible.iter().filter(|column| !column.invisible) {
+            self.mark_used(column.id);
+            let expr = self.columns.expr(column.id);
+            items.push(Item { name: Arc::clone(&column.name), expr, aliased: false });
+        }
+        Ok(())
+    }
+
+    fn expand_table(&mut self, name: &ast::ObjectName, items: &mut Vec<Item>) -> SqlResult<()> {
+        let scope = &self.frame()?.scope;
+        let Some(relation) = scope.relation(name.schema.as_deref(), &name.name) else {
+            let shown = match &name.schema {
+                Some(schema) => format!("{}.{}", schema.as_str(), name.name.as_str()),
+                None => name.name.value.to_string(),
+            };
+            return Err(SqlError::new(ErrorCode::BadTable, &[&shown]));
+        };
+        let columns = relation.columns.clone();
+        for column in columns.iter().filter(|column| !column.invisible) {
+            self.mark_used(column.id);
+            let expr = self.columns.expr(column.id);
+            items.push(Item { name: Arc::clone(&column.name), expr, aliased: false });
+        }
+        Ok(())
+    }
+
+    fn bind_group_by(&mut self, group_by: Option<&ast::GroupBy>, items: &[Item]) -> SqlResult<Vec<BoundExpr>> {
+        let Some(group_by) = group_by else { return Ok(Vec::new()) };
+        let mut group = Vec::with_capacity(group_by.items.len());
+        for item in &group_by.items {
+            let expr = self.bind_group_item(&item.expr, items)?;
+            group.push(expr);
+        }
+        Ok(group)
+    }
+
+    fn bind_group_item(&mut self, expr: &ast::Expr, items: &[Item]) -> SqlResult<BoundExpr> {
+        let frame = self.frame()?;
+        frame.clause = Clause::Group;
+        frame.aggregates_allowed = false;
+        frame.windows_allowed = false;
+        if let Some(position) = position_of(expr) {
+            let Some(item) = items.get(position.wrapping_sub(1)) else {
+                return Err(SqlError::new(ErrorCode::BadField, &[&position, &Clause::Group]));
+            };
+            return self.groupable(item);
+        }
+        if let ast::Expr::Column(name) = expr
+            && name.table.is_none()
+        {
+            // A column of FROM comes before an alias of the select list.
+            let block_scope = &self.frame()?.scope;
+            if block_scope.find(None, None, &name.column) == super::scope::Found::None
+                && let Some(item) = items.iter().find(|item| eq_ignore_case(&item.name, &name.column))
+            {
+                return self.groupable(item);
+            }
+        }
+        self.bind_expr(expr)
+    }
+
+    fn groupable(&mut self, item: &Item) -> SqlResult<BoundExpr> {
+        let frame = self.frame()?;
+        let mut computed = false;
+        let outputs: Vec<ColumnId> =
+            frame.aggregates.iter().map(|aggregate| aggregate.id).chain(frame.windows.iter().map(|window| window.id)).collect();
+        item.expr.visit(&mut |node| {
+            if let BoundExpr::Column(column) = node {
+                computed |= outputs.contains(&column.ordinal);
+            }
+        });
+        match computed {
+            true => Err(SqlError::new(ErrorCode::WrongGroupField, &[&item.name])),
+            false => Ok(item.expr.clone()),
+        }
+    }
+
+    fn bind_having(&mut self, having: Option<&ast::Expr>) -> SqlResult<Option<BoundExpr>> {
+        let Some(having) = having else { return Ok(None) };
+        let frame = self.frame()?;
+        frame.clause = Clause::Having;
+        frame.aggregates_allowed = true;
+        frame.windows_allowed = false;
+        self.bind_condition(having).map(Some)
+    }
+
+    fn bind_order_by(&mut self, order_by: &[ast::OrderItem], items: &[Item]) -> SqlResult<Vec<OrderKey>> {
+        let frame = self.frame()?;
+        frame.clause = Clause::Order;
+        frame.aggregates_allowed = true;
+        frame.windows_allowed = true;
+        order_by
+            .iter()
+            .map(|item| {
+                let expr = self.bind_order_item(&item.expr, items)?;
+                Ok(OrderKey { expr, descending: item.descending })
+            })
+            .collect()
+    }
+
+    fn bind_order_item(&mut self, expr: &ast::Expr, items: &[Item]) -> SqlResult<BoundExpr> {
+        if let Some(position) = position_of(expr) {
+            return match items.get(position.wrapping_sub(1)) {
+                Some(item) => Ok(item.expr.clone()),
+                None => Err(SqlError::new(ErrorCode::BadField, &[&position, &Clause::Order])),
+            };
+        }
+        if let ast::Expr::Column(name) = expr
+            && name.table.is_none()
+            && let Some(found) = self.item_named(name, items)?
+        {
+            return Ok(found);
+        }
+        self.bind_expr(expr)
+    }
+
+    /// The select list's expression of that name: an alias before a column.
+    fn item_named(&self, name: &ast::ColumnName, items: &[Item]) -> SqlResult<Option<BoundExpr>> {
+        let mut matching = items.iter().filter(|item| eq_ignore_case(&item.name, &name.column) && is_named(item));
+        let Some(first) = matching.next() else { return Ok(None) };
+        if matching.any(|item| item.expr != first.expr && item.aliased == first.aliased) {
+            return Err(SqlError::new(ErrorCode::NonUniqueColumn, &[&display_name(name), &Clause::Order]));
+        }
+        let aliased = items.iter().find(|item| item.aliased && eq_ignore_case(&item.name, &name.column));
+        Ok(Some(aliased.unwrap_or(first).expr.clone()))
+    }
+
+    /// A column as error messages of grouping show it: `database.table.column` without quotes.
+    pub fn plain_display(&self, id: ColumnId) -> String {
+        let info = self.columns.get(id);
+        match &info.origin {
+            Some(origin) if origin.database.is_empty() => format!("{}.{}", origin.table, info.reference.name),
+            Some(origin) => format!("{}.{}.{}", origin.database, origin.table, origin.org_name),
+            None => info.reference.display.to_string(),
+        }
+    }
+
+    /// Whether the block being bound is the statement's own and not inside of anything.
+    fn is_outermost_block(&self) -> bool {
+        self.frames.len() == 1 && self.views.is_empty() && self.depth() == 1
+    }
+}
+
+/// Whether a name can refer to the item: it has an alias or is a plain column.
+fn is_named(item: &Item) -> bool {
+    item.aliased || matches!(item.expr, BoundExpr::Column(_))
+}

@@ -1,0 +1,245 @@
+//! UNION, INTERSECT, EXCEPT and VALUES.
+
+use super::column::{BlockId, ColumnId};
+use super::context::{Context, plan_result};
+use super::query::{BlockOutput, BoundBlock};
+use datafusion::common::{Column, JoinType, NullEquality};
+use datafusion::logical_expr::{Expr, Join, JoinConstraint, LogicalPlan, LogicalPlanBuilder, Union};
+use squall_functions::expr::BoundExpr;
+use squall_functions::typing::unify_types;
+use squall_parser::ast;
+use squall_registry::ExprType;
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::sync::Arc;
+
+impl Context<'_> {
+    /// Binds a chain of set operations.
+    pub fn bind_set_operation(&mut self, operation: &ast::SetOperation) -> SqlResult<BoundBlock> {
+        // A chain of UNIONs associates to the left and may be long: it is walked, not recursed into.
+        let mut chain = Vec::new();
+        let mut first = &operation.left;
+        chain.push((operation.kind, operation.all, &operation.right));
+        while let ast::QueryBody::SetOperation(inner) = first {
+            chain.push((inner.kind, inner.all, &inner.right));
+            first = &inner.left;
+        }
+        let mut operands = vec![self.nested(|context| context.bind_operand(first))?];
+        for (_, _, operand) in chain.iter().rev() {
+            let bound = self.nested(|context| context.bind_operand(operand))?;
+            if bound.outputs.len() != operands[0].outputs.len() {
+                return Err(SqlError::new(ErrorCode::WrongNumberOfColumnsInSelect, &[]));
+            }
+            operands.push(bound);
+        }
+        let block = self.new_block();
+        let types = self.unify_outputs(&operands)?;
+        let names: Vec<Arc<str>> = operands[0].outputs.iter().map(|output| Arc::clone(&output.name)).collect();
+        // Every operand gets the same column names, as DataFusion's union joins them by name and place.
+        let outputs: Vec<BlockOutput> = names
+            .into_iter()
+            .zip(types)
+            .map(|(name, ty)| BlockOutput { id: self.columns.add_computed(block, &name, ty), name })
+            .collect();
+        let mut plans = operands.into_iter();
+        let mut plan = match plans.next() {
+            Some(operand) => self.converted(operand, &outputs)?,
+            None => return Err(SqlError::internal("a set operation without operands")),
+        };
+        let mut pending: Vec<LogicalPlan> = Vec::new();
+        let mut steps = chain.iter().rev().zip(plans).peekable();
+        while let Some(((kind, all, _), operand)) = steps.next() {
+            let right = self.converted(operand, &outputs)?;
+            match kind {
+                ast::SetOperationKind::Union => {
+                    if pending.is_empty() {
+                        pending.push(plan.clone());
+                    }
+                    pending.push(right);
+                    // UNION ALLs gather into one operator; a distinct one makes all before it distinct too.
+                    let more = matches!(steps.peek(), Some(((ast::SetOperationKind::Union, next_all, _), _)) if next_all == all || !*next_all);
+                    if more {
+                        continue;
+                    }
+                    plan = union(std::mem::take(&mut pending))?;
+                    if !all {
+                        plan = self.distinct_rows(plan, &outputs, block)?;
+                    }
+                }
+                ast::SetOperationKind::Intersect => plan = self.matched(plan, right, &outputs, *all, true)?,
+                ast::SetOperationKind::Except => plan = self.matched(plan, right, &outputs, *all, false)?,
+            }
+        }
+        Ok(BoundBlock { plan, outputs, simple: None })
+    }
+
+    /// The types of the columns of a set operation.
+    pub fn unify_outputs(&self, operands: &[BoundBlock]) -> SqlResult<Vec<ExprType>> {
+        let count = operands.first().map_or(0, |operand| operand.outputs.len());
+        (0..count)
+            .map(|ordinal| {
+                let types: Vec<&ExprType> = operands
+                    .iter()
+                    .map(|operand| &self.columns.get(operand.outputs[ordinal].id).reference.ty)
+                    .collect();
+                unify_types(&types, "UNION", self.binder.context.collation)
+            })
+            .collect()
+    }
+
+    /// The operand's rows in the types and under the names of the whole.
+    pub fn converted(&self, operand: BoundBlock, outputs: &[BlockOutput]) -> SqlResult<LogicalPlan> {
+        let exprs = operand
+            .outputs
+            .iter()
+            .zip(outputs)
+            .map(|(from, to)| {
+                let target = &self.columns.get(to.id).reference.ty;
+                let expr = self.binder.builder().convert(self.local(from.id), &target.sql_type)?;
+                Ok((plan_result(expr.to_value(&self.slot))?, to.id))
+            })
+            .collect::<SqlResult<Vec<(Expr, ColumnId)>>>()?;
+        self.project(operand.plan, exprs)
+    }
+
+    /// Rows without duplicates. Of strings that are equal in their collation the first stays.
+    pub fn distinct_rows(
+        &self,
+        plan: LogicalPlan,
+        outputs: &[BlockOutput],
+        block: BlockId,
+    ) -> SqlResult<LogicalPlan> {
+        let ids: Vec<ColumnId> = outputs.iter().map(|output| output.id).collect();
+        self.distinct(plan, &ids, &[], block)
+    }
+
+    /// INTERSECT and EXCEPT: rows that have, or have not, an equal one on the right.
+    fn matched(
+        &mut self,
+        left: LogicalPlan,
+        right: LogicalPlan,
+        outputs: &[BlockOutput],
+        all: bool,
+        keep: bool,
+    ) -> SqlResult<LogicalPlan> {
+        if all {
+            return Err(SqlError::unsupported(if keep { "INTERSECT ALL" } else { "EXCEPT ALL" }));
+        }
+        let block = outputs.first().map_or(0, |output| self.columns.get(output.id).block);
+        let left = self.distinct_rows(left, outputs, block)?;
+        // The right side gets names of its own: a join's columns have to differ.
+        let renamed: Vec<BlockOutput> = outputs
+            .iter()
+            .map(|output| {
+                let ty = self.columns.get(output.id).reference.ty.clone();
+                BlockOutput { name: Arc::clone(&output.name), id: self.columns.add_computed(block, &output.name, ty) }
+            })
+            .collect();
+        let exprs = outputs
+            .iter()
+            .zip(&renamed)
+            .map(|(from, to)| (Expr::Column(Column::new_unqualified(self.columns.name(from.id))), to.id))
+            .collect();
+        let right = self.project(right, exprs)?;
+        let on = outputs
+            .iter()
+            .zip(&renamed)
+            .map(|(left, right)| {
+                let key = |id| {
+                    let expr = self.binder.builder().sort_key(self.local(id))?;
+                    plan_result(expr.to_value(&self.slot))
+                };
+                Ok((key(left.id)?, key(right.id)?))
+            })
+            .collect::<SqlResult<Vec<_>>>()?;
+        let join_type = if keep { JoinType::LeftSemi } else { JoinType::LeftAnti };
+        let joined = Join::try_new(
+            Arc::new(left),
+            Arc::new(right),
+            on,
+            None,
+            join_type,
+            JoinConstraint::On,
+            NullEquality::NullEqualsNull,
+            false,
+        );
+        Ok(LogicalPlan::Join(plan_result(joined)?))
+    }
+
+    /// Binds `VALUES ROW(…), …`.
+    pub fn bind_values(&mut self, rows: &[Vec<ast::Expr>]) -> SqlResult<BoundBlock> {
+        let width = rows.first().map_or(0, Vec::len);
+        let mut bound: Vec<Vec<BoundExpr>> = Vec::with_capacity(rows.len());
+        let block = self.new_block();
+        let scope = super::scope::Scope { block, ..super::scope::Scope::default() };
+        let frame = super::context::Frame::new(scope, super::scope::Clause::Values);
+        let ((), frame) = self.with_frame(frame, |context| {
+            for (number, row) in rows.iter().enumerate() {
+                if row.len() != width {
+                    return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, &[&(number + 1)]));
+                }
+                bound.push(row.iter().map(|expr| context.bind_expr(expr)).collect::<SqlResult<_>>()?);
+            }
+            Ok(())
+        })?;
+        let types = (0..width)
+            .map(|ordinal| {
+                let types: Vec<ExprType> = bound.iter().map(|row| row[ordinal].ty()).collect();
+                unify_types(&types.iter().collect::<Vec<_>>(), "VALUES", self.binder.context.collation)
+            })
+            .collect::<SqlResult<Vec<_>>>()?;
+        let outputs: Vec<BlockOutput> = types
+            .into_iter()
+            .enumerate()
+            .map(|(ordinal, ty)| {
+                let name: Arc<str> = format!("column_{ordinal}").into();
+                BlockOutput { id: self.columns.add_computed(block, &name, ty), name }
+            })
+            .collect();
+        let empty = plan_result(LogicalPlanBuilder::empty(true).build())?;
+        let mut source = self.attach_subqueries(empty, frame.subqueries, block)?;
+        let mut plans = Vec::with_capacity(bound.len());
+        if source.schema().fields().is_empty() && bound.len() > 1 {
+            // Rows without subqueries are one operator.
+            let values = bound
+                .iter()
+                .map(|row| {
+                    row.iter()
+                        .zip(&outputs)
+                        .map(|(expr, output)| self.converted_value(expr, output, block))
+                        .collect::<SqlResult<Vec<_>>>()
+                })
+                .collect::<SqlResult<Vec<_>>>()?;
+            let plan = plan_result(LogicalPlanBuilder::values(values).and_then(|plan| plan.build()))?;
+            let exprs = plan.schema().columns().into_iter().map(Expr::Column).zip(outputs.iter().map(|output| output.id)).collect();
+            let plan = self.project(plan, exprs)?;
+            return Ok(BoundBlock { plan, outputs, simple: None });
+        }
+        for row in &bound {
+            let exprs = row
+                .iter()
+                .zip(&outputs)
+                .map(|(expr, output)| Ok((self.converted_value(expr, output, block)?, output.id)))
+                .collect::<SqlResult<Vec<_>>>()?;
+            plans.push(self.project(source.clone(), exprs)?);
+        }
+        source = union(plans)?;
+        Ok(BoundBlock { plan: source, outputs, simple: None })
+    }
+
+    fn converted_value(&self, expr: &BoundExpr, output: &BlockOutput, block: BlockId) -> SqlResult<Expr> {
+        let target = &self.columns.get(output.id).reference.ty;
+        let expr = self.binder.builder().convert(expr.clone(), &target.sql_type)?;
+        self.value(&expr, block)
+    }
+}
+
+/// UNION ALL of plans with the same columns.
+pub(crate) fn union(mut plans: Vec<LogicalPlan>) -> SqlResult<LogicalPlan> {
+    if plans.len() == 1
+        && let Some(plan) = plans.pop()
+    {
+        return Ok(plan);
+    }
+    let inputs = plans.into_iter().map(Arc::new).collect();
+    Ok(LogicalPlan::Union(plan_result(Union::try_new(inputs))?))
+}

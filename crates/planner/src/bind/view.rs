@@ -1,0 +1,38 @@
+//! The stored text of views.
+
+use squall_catalog::ViewDef;
+use squall_parser::ast::{Query, Statement};
+use squall_parser::ParseOptions;
+use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
+
+/// Parses a view's query as the sql_mode of its creation says.
+pub(crate) fn parse(view: &ViewDef, database: &str) -> SqlResult<Query> {
+    let options = parse_options(SqlMode(view.sql_mode));
+    match parse_text(&view.query, &options) {
+        Some(query) => Ok(query),
+        None => Err(SqlError::new(ErrorCode::ViewInvalid, &[&database, &view.name])),
+    }
+}
+
+fn parse_text(text: &str, options: &ParseOptions) -> Option<Query> {
+    match self::parse_statement(text, options)? {
+        Statement::Query(query) => Some(*query),
+        _ => None,
+    }
+}
+
+fn parse_statement(text: &str, options: &ParseOptions) -> Option<Statement> {
+    squall_parser::parse(text, options).ok().map(|parsed| parsed.statement)
+}
+
+/// What sql_mode means to the parser.
+pub fn parse_options(mode: SqlMode) -> ParseOptions {
+    ParseOptions {
+        ansi_quotes: mode.contains(SqlMode::ANSI_QUOTES),
+        pipes_as_concat: mode.contains(SqlMode::PIPES_AS_CONCAT),
+        no_backslash_escapes: mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
+        ignore_space: mode.contains(SqlMode::IGNORE_SPACE),
+        high_not_precedence: mode.contains(SqlMode::HIGH_NOT_PRECEDENCE),
+        real_as_float: mode.contains(SqlMode::REAL_AS_FLOAT),
+    }
+}

@@ -1,0 +1,109 @@
+//! DataFusion set up for MySQL's rules: which of its optimizer rules run, and how plans become physical.
+//!
+//! The binder has settled every type, so nothing here may change one: DataFusion's analyzer with its coercion is off,
+//! and so are the rules that fold or rewrite expressions by DataFusion's own idea of their meaning.
+
+use crate::operators::optimize_subqueries::OptimizeSubqueries;
+use crate::operators::planner::SquallQueryPlanner;
+use datafusion::execution::context::SessionState;
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::{SessionStateBuilder, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::OptimizerRule;
+use datafusion::optimizer::common_subexpr_eliminate::CommonSubexprEliminate;
+use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
+use datafusion::optimizer::eliminate_duplicated_expr::EliminateDuplicatedExpr;
+use datafusion::optimizer::eliminate_filter::EliminateFilter;
+use datafusion::optimizer::eliminate_group_by_constant::EliminateGroupByConstant;
+use datafusion::optimizer::eliminate_limit::EliminateLimit;
+use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
+use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
+use datafusion::optimizer::optimize_projections::OptimizeProjections;
+use datafusion::optimizer::optimize_unions::OptimizeUnions;
+use datafusion::optimizer::propagate_empty_relation::PropagateEmptyRelation;
+use datafusion::optimizer::push_down_filter::PushDownFilter;
+use datafusion::optimizer::push_down_limit::PushDownLimit;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::SessionConfig;
+use squall_functions::expr::sql_error_from;
+use squall_types::SqlResult;
+use std::sync::Arc;
+
+/// What the caller chooses of execution.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// How many partitions, and so threads, an operator may use: the number of cores for big scans, 1 for small ones.
+    pub target_partitions: usize,
+    /// Memory pool, disk manager and caches.
+    pub runtime: Arc<RuntimeEnv>,
+    /// Rules to run after DataFusion's physical ones, such as index nested-loop joins.
+    pub physical_rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self { target_partitions: 1, runtime: Arc::default(), physical_rules: Vec::new() }
+    }
+}
+
+/// The optimizer's rules in order.
+pub fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let mut rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![
+        Arc::new(OptimizeUnions::new()),
+        Arc::new(ExtractEquijoinPredicate::new()),
+        Arc::new(EliminateDuplicatedExpr::new()),
+        Arc::new(EliminateFilter::new()),
+        Arc::new(EliminateCrossJoin::new()),
+        Arc::new(EliminateLimit::new()),
+        Arc::new(PropagateEmptyRelation::new()),
+        Arc::new(EliminateOuterJoin::new()),
+        Arc::new(PushDownLimit::new()),
+        Arc::new(PushDownFilter::new()),
+        Arc::new(EliminateGroupByConstant::new()),
+        Arc::new(CommonSubexprEliminate::new()),
+        Arc::new(OptimizeProjections::new()),
+    ];
+    rules.push(Arc::new(OptimizeSubqueries::new(rules.clone())));
+    rules
+}
+
+/// A DataFusion session for one statement.
+pub fn session_state(options: &EngineOptions) -> SessionState {
+    let mut config = SessionConfig::new()
+        .with_target_partitions(options.target_partitions.max(1))
+        .with_information_schema(false)
+        .with_create_default_catalog_and_schema(false);
+    let settings = config.options_mut();
+    // MySQL's NULLs come first in ascending order and the binder says so in every sort.
+    settings.sql_parser.default_null_ordering = "nulls_min".to_string();
+    settings.optimizer.max_passes = 3;
+    // Fields carry MySQL types as metadata, which expressions of DataFusion's own do not repeat.
+    settings.execution.skip_physical_aggregate_schema_check = true;
+    let mut builder = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(Arc::clone(&options.runtime))
+        .with_analyzer_rules(Vec::new())
+        .with_optimizer_rules(optimizer_rules())
+        .with_query_planner(Arc::new(SquallQueryPlanner));
+    for rule in &options.physical_rules {
+        builder = builder.with_physical_optimizer_rule(Arc::clone(rule));
+    }
+    builder.build()
+}
+
+/// Optimizes a bound plan.
+pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> SqlResult<LogicalPlan> {
+    state.optimize(plan).map_err(sql_error_from)
+}
+
+/// Optimizes a bound plan and makes it physical.
+pub async fn physical_plan(plan: &LogicalPlan, state: &SessionState) -> SqlResult<Arc<dyn ExecutionPlan>> {
+    let plan = optimize(plan, state)?;
+    state.query_planner().create_physical_plan(&plan, state).await.map_err(sql_error_from)
+}
+
+/// The task context to execute a physical plan with.
+pub fn task_context(state: &SessionState) -> Arc<TaskContext> {
+    state.task_ctx()
+}

@@ -1,0 +1,17 @@
+//! Operators that DataFusion does not have: subqueries run per row and recursive table expressions.
+//!
+//! Reading order: [`apply`] and [`recursive`] (logical), [`apply_exec`] and [`recursive_exec`] (physical), [`planner`]
+//! (from one to the other), [`optimize_subqueries`].
+
+pub mod apply;
+pub mod apply_exec;
+pub mod optimize_subqueries;
+pub mod planner;
+pub mod recursive;
+pub mod recursive_exec;
+mod subquery_result;
+
+pub use apply::{Apply, ApplyKind, OuterValue};
+pub use apply_exec::ApplyExec;
+pub use recursive::RecursiveUnion;
+pub use recursive_exec::{RecursiveUnionExec, WorkTable, WorkTableExec};

@@ -1,0 +1,45 @@
+//! Optimizes the subqueries inside [`Apply`] once, where the optimizer's own walk does not reach.
+
+use super::apply::Apply;
+use datafusion::common::Result;
+use datafusion::common::tree_node::Transformed;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::optimizer::ApplyOrder;
+use datafusion::optimizer::{Optimizer, OptimizerConfig, OptimizerRule};
+use std::sync::Arc;
+
+/// The rule. It holds the rules that subqueries are optimized with, except itself.
+#[derive(Debug)]
+pub struct OptimizeSubqueries {
+    rules: Vec<Arc<dyn OptimizerRule + Send + Sync>>,
+}
+
+impl OptimizeSubqueries {
+    /// Optimizes subqueries, and theirs, with `rules`.
+    pub fn new(rules: Vec<Arc<dyn OptimizerRule + Send + Sync>>) -> Self {
+        Self { rules }
+    }
+}
+
+impl OptimizerRule for OptimizeSubqueries {
+    fn name(&self) -> &str {
+        "optimize_subqueries"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Extension(extension) = &plan else { return Ok(Transformed::no(plan)) };
+        let Some(apply) = extension.node.as_any().downcast_ref::<Apply>() else { return Ok(Transformed::no(plan)) };
+        if apply.optimized {
+            return Ok(Transformed::no(plan));
+        }
+        let mut rules = self.rules.clone();
+        rules.push(Arc::new(OptimizeSubqueries::new(self.rules.clone())));
+        let subquery = Optimizer::with_rules(rules).optimize(apply.subquery.as_ref().clone(), config, |_, _| {})?;
+        let apply = Apply { subquery: Arc::new(subquery), optimized: true, ..apply.clone() };
+        Ok(Transformed::yes(apply.into_plan()))
+    }
+}

@@ -1,0 +1,138 @@
+//! From this crate's logical operators to physical ones.
+
+use super::apply::Apply;
+use super::apply_exec::{ApplyExec, ApplySpec, nullable_schema};
+use super::recursive::RecursiveUnion;
+use super::recursive_exec::RecursiveUnionExec;
+use arrow::datatypes::DataType;
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::common::{DFSchema, Result, internal_err};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::context::{QueryPlanner, SessionState};
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::{ExprSchemable, LogicalPlan, UserDefinedLogicalNode};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
+use std::sync::Arc;
+
+/// DataFusion's planner, knowing this crate's operators too.
+#[derive(Debug)]
+pub struct SquallQueryPlanner;
+
+#[async_trait]
+impl QueryPlanner for SquallQueryPlanner {
+    async fn create_physical_plan(
+        &self,
+        logical_plan: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(OperatorPlanner)])
+            .create_physical_plan(logical_plan, session)
+            .await
+    }
+}
+
+/// Plans [`Apply`] and [`RecursiveUnion`].
+#[derive(Debug)]
+pub struct OperatorPlanner;
+
+#[async_trait]
+impl ExtensionPlanner for OperatorPlanner {
+    async fn plan_extension(
+        &self,
+        planner: &dyn PhysicalPlanner,
+        node: &dyn UserDefinedLogicalNode,
+        _logical_inputs: &[&LogicalPlan],
+        physical_inputs: &[Arc<dyn ExecutionPlan>],
+        session: &dyn Session,
+        context: &PhysicalPlanningContext,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        if let Some(apply) = node.as_any().downcast_ref::<Apply>() {
+            let [input] = physical_inputs else { return internal_err!("Apply has one input") };
+            return plan_apply(planner, apply, input, session, context).map(Some);
+        }
+        if let Some(recursive) = node.as_any().downcast_ref::<RecursiveUnion>() {
+            return plan_recursive(planner, recursive, physical_inputs, session, context).map(Some);
+        }
+        Ok(None)
+    }
+}
+
+fn plan_apply(
+    planner: &dyn PhysicalPlanner,
+    apply: &Apply,
+    input: &Arc<dyn ExecutionPlan>,
+    session: &dyn Session,
+    context: &PhysicalPlanningContext,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let input_schema = apply.input.schema();
+    let session = inner_session(session)?;
+    let subquery = match apply.optimized {
+        true => Arc::clone(&apply.subquery),
+        false => Arc::new(session.optimize(&apply.subquery)?),
+    };
+    let create = |expr, schema: &DFSchema| planner.create_physical_expr(expr, schema, session.as_ref(), context);
+    let outer_values = apply
+        .outer_values
+        .iter()
+        .map(|outer| Ok((outer.placeholder.clone(), create(&outer.value, input_schema)?)))
+        .collect::<Result<Vec<_>>>()?;
+    let operands: Vec<Arc<dyn PhysicalExpr>> =
+        apply.operands.iter().map(|operand| create(operand, input_schema)).collect::<Result<_>>()?;
+    let types: Vec<DataType> =
+        apply.operands.iter().map(|operand| operand.get_type(input_schema.as_ref())).collect::<Result<_>>()?;
+    let comparison_schema = Apply::comparison_schema(&types, apply.subquery.schema())?;
+    let comparison =
+        apply.comparison.as_ref().map(|comparison| create(comparison, &comparison_schema)).transpose()?;
+    let spec = ApplySpec {
+        subquery_schema: nullable_schema(subquery.schema().as_arrow()),
+        subquery,
+        kind: apply.kind.clone(),
+        outer_values,
+        operands,
+        comparison,
+        comparison_schema: nullable_schema(comparison_schema.as_arrow()),
+        session,
+        context: Arc::clone(&apply.context),
+    };
+    let schema = datafusion::logical_expr::UserDefinedLogicalNodeCore::schema(apply);
+    Ok(Arc::new(ApplyExec::new(Arc::clone(input), Arc::new(spec), Arc::clone(schema.inner()))))
+}
+
+fn plan_recursive(
+    planner: &dyn PhysicalPlanner,
+    recursive: &RecursiveUnion,
+    physical_inputs: &[Arc<dyn ExecutionPlan>],
+    session: &dyn Session,
+    context: &PhysicalPlanningContext,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let [seed, part] = physical_inputs else { return internal_err!("RecursiveUnion has two inputs") };
+    let keys = match &recursive.distinct_keys {
+        None => None,
+        Some(keys) => Some(
+            keys.iter()
+                .map(|key| planner.create_physical_expr(key, &recursive.schema, session, context))
+                .collect::<Result<Vec<_>>>()?,
+        ),
+    };
+    Ok(Arc::new(RecursiveUnionExec::new(
+        recursive.name.clone(),
+        recursive.work_table,
+        Arc::clone(seed),
+        Arc::clone(part),
+        keys,
+        Arc::clone(&recursive.context),
+        Arc::clone(recursive.schema.inner()),
+    )))
+}
+
+/// The session that plans a subquery: it is mostly small and run often, so it gets one partition.
+fn inner_session(session: &dyn Session) -> Result<Arc<SessionState>> {
+    let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
+        return internal_err!("the session is not DataFusion's");
+    };
+    let config = state.config().clone().with_target_partitions(1);
+    Ok(Arc::new(SessionStateBuilder::new_from_existing(state.clone()).with_config(config).build()))
+}
