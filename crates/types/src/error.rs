@@ -351,6 +351,12 @@ error_codes! {
     CheckConstraintNotFound = 3821, b"HY000", "Check constraint '%s' is not found in the table.";
     CheckConstraintDuplicateName = 3822, b"HY000", "Duplicate check constraint name '%s'.";
     ConstraintNotFound = 3940, b"HY000", "Constraint '%s' does not exist.";
+    WrongValue = 1525, b"HY000", "Incorrect %s value: '%s'";
+    TooHighLevelOfNesting = 1473, b"HY000", "Too high level of nesting for select";
+    FieldInOrderNotSelect = 3065, b"HY000", "Expression #%s of ORDER BY clause is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with DISTINCT";
+    WindowCircularity = 3580, b"HY000", "There is a circularity in the window dependency graph.";
+    WindowFrameIllegal = 3586, b"HY000", "Window '%s': frame start or end is negative, NULL or of non-integral type";
+    WindowRangeNeedsOrder = 3587, b"HY000", "Window '%s' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of numeric or temporal type";
     WindowNoSuchName = 3579, b"HY000", "Window name '%s' is not defined.";
     WindowInvalidUse = 3593, b"HY000", "You cannot use the window function '%s' in this context.'";
     CteRecursionLimit = 3636, b"HY000", "Recursive query aborted after %s iterations. Try increasing @@cte_max_recursion_depth to a larger value.";

@@ -10,10 +10,10 @@ use arrow::datatypes::DataType;
 use datafusion::common::Column;
 use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::AggregateFunction as AggregateExpr;
-use datafusion::logical_expr::{Aggregate as AggregatePlan, Cast, Expr, GroupingSet, LogicalPlan, SortExpr};
+use datafusion::logical_expr::{Aggregate as AggregatePlan, AggregateUDF, Cast, Expr, GroupingSet, LogicalPlan, SortExpr};
 use squall_functions::build::{ArithmeticOp, BitOp};
 use squall_functions::expr::BoundExpr;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::{BoundAggregate, Coercibility, ExprType};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) struct Aggregate {
     /// ORDER BY inside of it.
     pub order_by: Vec<OrderKey>,
     /// The function with its types.
-    pub bound: squall_registry::BoundAggregate,
+    pub bound: BoundAggregate,
 }
 
 /// Where an expression stands, for errors of grouping.
@@ -101,7 +101,7 @@ impl Context<'_> {
         let mut aggregate_exprs: Vec<Expr> = Vec::new();
         let mut representatives: Vec<(BoundExpr, ColumnId)> = Vec::new();
         for expr in &group {
-            let key = self.binder.builder().sort_key(expr.clone())?;
+            let key = self.sort_key(expr.clone());
             let display = self.display_of(expr);
             let mut ty = expr.ty();
             ty.nullable |= rollup;
@@ -168,7 +168,7 @@ impl Context<'_> {
         let mut values = Vec::new();
         for (number, id) in ids.iter().enumerate() {
             let column = self.local(*id);
-            let key = self.binder.builder().sort_key(column.clone())?;
+            let key = self.sort_key(column.clone());
             let name = self.columns.name(*id);
             if key == column {
                 keys.push(Expr::Column(Column::new_unqualified(name)));
@@ -194,15 +194,21 @@ impl Context<'_> {
     pub fn aggregate_expr(&self, aggregate: &Aggregate, block: BlockId) -> SqlResult<Expr> {
         let args = aggregate.args.iter().map(|arg| self.value(arg, block)).collect::<SqlResult<Vec<_>>>()?;
         let order_by: Vec<SortExpr> = self.sort_exprs(&aggregate.order_by, block)?;
-        let function = squall_functions::aggregate::datafusion_aggregate(
-            &aggregate.name,
-            &aggregate.bound,
-            &aggregate.args,
-            aggregate.distinct,
-            &self.slot,
-        )?;
+        let function =
+            self.aggregate_function(&aggregate.name, &aggregate.bound, &aggregate.args, aggregate.distinct)?;
         let expr = AggregateExpr::new_udf(function, args, false, None, order_by, None);
         Ok(Expr::AggregateFunction(expr))
+    }
+
+    /// An aggregate function as DataFusion runs it.
+    pub fn aggregate_function(
+        &self,
+        name: &str,
+        bound: &BoundAggregate,
+        args: &[BoundExpr],
+        distinct: bool,
+    ) -> SqlResult<Arc<AggregateUDF>> {
+        squall_functions::aggregate::datafusion_aggregate(name, bound, args, distinct, &self.slot)
     }
 
     fn rewrite_above(
@@ -250,6 +256,15 @@ impl Context<'_> {
         let rewritten = rewrite_down(expr, &mut |node| {
             if let Some((_, column)) = grouped.group.iter().find(|(group, _)| group == node) {
                 return Some(column.clone());
+            }
+            if let BoundExpr::Call(call) = node
+                && &*call.name == super::special_call::ANY_VALUE
+            {
+                let checked = std::mem::replace(&mut grouped.full_group_by, false);
+                let [arg] = call.args.as_slice() else { return None };
+                let any = self.above(arg.clone(), place, grouped);
+                grouped.full_group_by = checked;
+                return any.map_err(|failed| error.get_or_insert(failed)).ok();
             }
             let BoundExpr::Column(column) = node else { return None };
             let id = column.ordinal;

@@ -98,6 +98,8 @@ pub(crate) struct Context<'a> {
     pub assigned_variables: BTreeMap<String, squall_types::SqlType>,
     /// Columns that conditions make equal to others, or (`None`) to constants.
     pub equalities: Vec<(ColumnId, Option<ColumnId>)>,
+    /// Whether the statement may assign user variables anywhere.
+    pub assigns_variables: bool,
     /// The outermost LIMIT, with SQL_CALC_FOUND_ROWS.
     pub found_rows_limit: Option<super::output::RowLimit>,
     scan_names: HashSet<String>,
@@ -123,6 +125,7 @@ impl<'a> Context<'a> {
             cacheable: true,
             assigned_variables: BTreeMap::new(),
             equalities: Vec::new(),
+            assigns_variables: false,
             found_rows_limit: None,
             scan_names: HashSet::new(),
             next_block: 0,
@@ -157,7 +160,7 @@ impl<'a> Context<'a> {
     /// Runs `f` one level deeper.
     pub fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> SqlResult<T>) -> SqlResult<T> {
         if self.depth >= DEPTH_MAX {
-            return Err(SqlError::new(ErrorCode::TooHighLevelOfNesting, &[&DEPTH_MAX]));
+            return Err(SqlError::new(ErrorCode::TooHighLevelOfNesting, &[]));
         }
         self.depth += 1;
         let result = f(self);
@@ -248,6 +251,11 @@ impl<'a> Context<'a> {
     /// The same where the rows of several blocks are joined.
     pub fn predicate_of(&self, expr: &BoundExpr, blocks: &[BlockId]) -> SqlResult<Expr> {
         plan_result(self.with_placeholders(expr, blocks).to_predicate(&self.slot))
+    }
+
+    /// What stands for a value where rows are grouped, sorted and joined: its collation's key for a string.
+    pub fn sort_key(&self, expr: BoundExpr) -> BoundExpr {
+        squall_functions::operators::sort_key::sort_key(expr)
     }
 
     /// Puts placeholders in place of other blocks' columns.

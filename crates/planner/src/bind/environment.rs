@@ -52,7 +52,4 @@ pub trait TableResolver {
     fn local_variable(&self, _name: &str) -> Option<(Value, ExprType)> {
         None
     }
-
-    /// Whether the user variable has been assigned; its value is read when the statement runs.
-    fn user_variable_type(&self, name: &str) -> Option<SqlType>;
 }

@@ -3,6 +3,7 @@
 use datafusion::common::Column;
 use datafusion::logical_expr::LogicalPlan;
 use squall_catalog::TableDef;
+use squall_functions::expr::ExecutionSlot;
 use squall_parser::ast::{Locking, SelectInto};
 use squall_registry::ExprType;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub struct BoundQuery {
     pub row_order_matters: bool,
     /// Whether the result depends on anything but tables and the statement's text.
     pub cacheable: bool,
+    /// Where the plan's expressions find the statement.
+    pub slot: Arc<ExecutionSlot>,
 }
 
 /// LIMIT.

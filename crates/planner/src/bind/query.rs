@@ -100,7 +100,7 @@ impl Context<'_> {
     }
 
     /// ORDER BY and LIMIT over the columns of a result, as for UNION and VALUES.
-    fn order_and_limit(
+    pub fn order_and_limit(
         &mut self,
         bound: BoundBlock,
         order_by: &[ast::OrderItem],
@@ -176,7 +176,7 @@ impl Context<'_> {
             // A constant orders nothing.
             .filter(|key| key.expr.as_literal().is_none())
             .map(|key| {
-                let expr = self.value(&self.binder.builder().sort_key(key.expr.clone())?, block)?;
+                let expr = self.value(&self.sort_key(key.expr.clone()), block)?;
                 Ok(SortExpr { expr, asc: !key.descending, nulls_first: !key.descending })
             })
             .collect()

@@ -94,7 +94,7 @@ impl Context<'_> {
             .zip(outputs)
             .map(|(from, to)| {
                 let target = &self.columns.get(to.id).reference.ty;
-                let expr = self.binder.builder().convert(self.local(from.id), &target.sql_type)?;
+                let expr = self.binder.builder().convert(self.local(from.id), target)?;
                 Ok((plan_result(expr.to_value(&self.slot))?, to.id))
             })
             .collect::<SqlResult<Vec<(Expr, ColumnId)>>>()?;
@@ -145,7 +145,7 @@ impl Context<'_> {
             .zip(&renamed)
             .map(|(left, right)| {
                 let key = |id| {
-                    let expr = self.binder.builder().sort_key(self.local(id))?;
+                    let expr = self.sort_key(self.local(id));
                     plan_result(expr.to_value(&self.slot))
                 };
                 Ok((key(left.id)?, key(right.id)?))
@@ -228,7 +228,7 @@ impl Context<'_> {
 
     fn converted_value(&self, expr: &BoundExpr, output: &BlockOutput, block: BlockId) -> SqlResult<Expr> {
         let target = &self.columns.get(output.id).reference.ty;
-        let expr = self.binder.builder().convert(expr.clone(), &target.sql_type)?;
+        let expr = self.binder.builder().convert(expr.clone(), target)?;
         self.value(&expr, block)
     }
 }

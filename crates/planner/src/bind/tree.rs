@@ -27,11 +27,11 @@ pub(crate) fn rewrite_down(expr: BoundExpr, f: &mut dyn FnMut(&BoundExpr) -> Opt
         BoundExpr::IsTruth { operand, truth, negated } => {
             BoundExpr::IsTruth { operand: boxed(*operand, f), truth, negated }
         }
-        BoundExpr::Compare { op, left, right } => {
-            BoundExpr::Compare { op, left: boxed(*left, f), right: boxed(*right, f) }
+        BoundExpr::Compare { op, left, right, collation } => {
+            BoundExpr::Compare { op, left: boxed(*left, f), right: boxed(*right, f), collation }
         }
-        BoundExpr::InList { operand, list: items, negated } => {
-            BoundExpr::InList { operand: boxed(*operand, f), list: list(items, f), negated }
+        BoundExpr::InList { operand, list: items, negated, collation } => {
+            BoundExpr::InList { operand: boxed(*operand, f), list: list(items, f), negated, collation }
         }
         BoundExpr::Case(case) => {
             let case = Arc::unwrap_or_clone(case);

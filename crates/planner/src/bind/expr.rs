@@ -1,0 +1,608 @@
+//! Expressions.
+
+use super::aggregate::Aggregate;
+use super::context::{Context, display_name};
+use super::query::OrderKey;
+use super::scope::{Clause, Found};
+use squall_catalog::name::eq_ignore_case;
+use squall_functions::build::{ArithmeticOp, BitOp, CastTarget};
+use squall_functions::expr::{BoundExpr, CompareOp};
+use squall_parser::ast;
+use squall_registry::{Coercibility, ExprType};
+use squall_types::temporal::IntervalUnit;
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+
+impl Context<'_> {
+    /// Binds an expression that gives one value.
+    pub fn bind_expr(&mut self, expr: &ast::Expr) -> SqlResult<BoundExpr> {
+        match expr {
+            ast::Expr::Literal(literal) => self.bind_literal(literal),
+            ast::Expr::Column(name) => self.bind_column(name),
+            ast::Expr::Placeholder(number) => Ok(self.bind_parameter(*number)),
+            ast::Expr::UserVariable(name) => self.bind_user_variable(name),
+            ast::Expr::Assign { variable, value } => self.bind_assignment(variable, value),
+            ast::Expr::SystemVariable(variable) => {
+                let (value, sql_type) = self.binder.tables.system_variable(variable)?;
+                self.cacheable = false;
+                Ok(literal_of(value, sql_type))
+            }
+            ast::Expr::Unary { op, operand } => self.bind_unary(*op, operand),
+            ast::Expr::Binary { op, left, right } => self.bind_binary(*op, left, right),
+            ast::Expr::And(parts) => {
+                let parts = self.bind_conditions(parts)?;
+                Ok(self.binder.builder().and(parts))
+            }
+            ast::Expr::Or(parts) => {
+                let parts = self.bind_conditions(parts)?;
+                Ok(self.binder.builder().or(parts))
+            }
+            ast::Expr::Is { operand, test, negated } => {
+                let operand = self.bind_expr(operand)?;
+                let builder = self.binder.builder();
+                Ok(match test {
+                    ast::IsTest::Null | ast::IsTest::Unknown => builder.is_null(operand, *negated),
+                    ast::IsTest::True => builder.is_truth(operand, true, *negated),
+                    ast::IsTest::False => builder.is_truth(operand, false, *negated),
+                })
+            }
+            ast::Expr::Between { operand, low, high, negated } => {
+                let (operand, low, high) = (self.bind_expr(operand)?, self.bind_expr(low)?, self.bind_expr(high)?);
+                self.binder.builder().between(operand, low, high, *negated)
+            }
+            ast::Expr::InList { operand, list, negated } => self.bind_in_list(operand, list, *negated),
+            ast::Expr::InSubquery { operand, query, negated } => {
+                let operands = self.bind_row(operand)?;
+                let (op, all) = if *negated { (CompareOp::NotEqual, true) } else { (CompareOp::Equal, false) };
+                self.bind_quantified(operands, op, all, query)
+            }
+            ast::Expr::Quantified { op, quantifier, left, query } => {
+                let operands = self.bind_row(left)?;
+                let op = comparison(*op).ok_or_else(|| SqlError::internal("ANY and ALL take a comparison"))?;
+                self.bind_quantified(operands, op, *quantifier == ast::Quantifier::All, query)
+            }
+            ast::Expr::Exists(query) => self.bind_exists(query),
+            ast::Expr::Subquery(query) => self.one_column(query),
+            ast::Expr::Row(values) if values.len() > 1 => Err(SqlError::new(ErrorCode::OperandColumns, &[&1])),
+            ast::Expr::Row(values) => match values.first() {
+                Some(value) => self.bind_expr(value),
+                None => Err(SqlError::new(ErrorCode::OperandColumns, &[&1])),
+            },
+            ast::Expr::Like { operand, pattern, escape, negated } => {
+                let (operand, pattern) = (self.bind_expr(operand)?, self.bind_expr(pattern)?);
+                let escape = escape.as_ref().map(|escape| self.bind_expr(escape)).transpose()?;
+                self.binder.builder().like(operand, pattern, escape, *negated)
+            }
+            ast::Expr::Regexp { operand, pattern, negated } => {
+                let (operand, pattern) = (self.bind_expr(operand)?, self.bind_expr(pattern)?);
+                self.binder.builder().regexp(operand, pattern, *negated)
+            }
+            ast::Expr::Case { operand, branches, otherwise } => {
+                self.bind_case(operand.as_deref(), branches, otherwise.as_deref())
+            }
+            ast::Expr::Cast(cast) => self.bind_cast(cast),
+            ast::Expr::ConvertUsing { operand, charset } => {
+                let operand = self.bind_expr(operand)?;
+                let target = match super::types::charset_collation(charset)? {
+                    collation if collation == squall_types::CollationId::BINARY => CastTarget::Binary { length: None },
+                    collation => CastTarget::Char { length: None, collation },
+                };
+                self.binder.builder().cast(operand, &target)
+            }
+            ast::Expr::Collate { operand, collation } => {
+                let operand = self.bind_expr(operand)?;
+                self.binder.builder().collate(operand, super::types::collation_id(collation)?)
+            }
+            ast::Expr::Interval { .. } => {
+                Err(SqlError::new(ErrorCode::WrongUsage, &[&"INTERVAL", &"this expression"]))
+            }
+            ast::Expr::Aggregate(call) => self.bind_aggregate(call),
+            ast::Expr::Window(call) => self.bind_window_call(call),
+            ast::Expr::Grouping(args) => self.bind_grouping(args),
+            ast::Expr::Match { .. } => Err(SqlError::unsupported("MATCH")),
+            ast::Expr::Default => Err(SqlError::new(ErrorCode::WrongUsage, &[&"DEFAULT", &"this expression"])),
+            ast::Expr::DefaultOf(name) => self.bind_default_of(name),
+            ast::Expr::InsertValue(name) => self.bind_insert_value(name),
+            ast::Expr::Sequence { .. } => Err(SqlError::unsupported("sequences")),
+            other => self.bind_special_call(other),
+        }
+    }
+
+    /// Binds an expression that is asked for its truth.
+    pub fn bind_condition(&mut self, expr: &ast::Expr) -> SqlResult<BoundExpr> {
+        let bound = self.bind_expr(expr)?;
+        Ok(self.binder.builder().condition(bound))
+    }
+
+    fn bind_conditions(&mut self, parts: &[ast::Expr]) -> SqlResult<Vec<BoundExpr>> {
+        parts.iter().map(|part| self.bind_condition(part)).collect()
+    }
+
+    /// Binds the values of a row: of `(a, b)`, of a subquery, or of one value.
+    pub fn bind_row(&mut self, expr: &ast::Expr) -> SqlResult<Vec<BoundExpr>> {
+        match expr {
+            ast::Expr::Row(values) => values.iter().map(|value| self.bind_expr(value)).collect(),
+            ast::Expr::Subquery(query) => self.bind_scalar_subquery(query),
+            other => Ok(vec![self.bind_expr(other)?]),
+        }
+    }
+
+    fn one_column(&mut self, query: &ast::Query) -> SqlResult<BoundExpr> {
+        let mut values = self.bind_scalar_subquery(query)?;
+        match (values.pop(), values.is_empty()) {
+            (Some(value), true) => Ok(value),
+            _ => Err(SqlError::new(ErrorCode::OperandColumns, &[&1])),
+        }
+    }
+
+    fn bind_column(&mut self, name: &ast::ColumnName) -> SqlResult<BoundExpr> {
+        if name.table.is_none()
+            && let Some((value, ty)) = self.binder.tables.local_variable(&name.column)
+        {
+            self.cacheable = false;
+            return Ok(BoundExpr::Literal(value, ty));
+        }
+        let (clause, in_aggregate) = match self.frames.last() {
+            Some(frame) => (frame.clause, frame.in_aggregate),
+            None => (Clause::FieldList, false),
+        };
+        if clause == Clause::Having
+            && !in_aggregate
+            && let Some(found) = self.having_column(name)?
+        {
+            return Ok(found);
+        }
+        if let Some(found) = self.resolve(name)? {
+            if clause == Clause::Having && !in_aggregate && self.is_own_ungrouped(&found) {
+                return Err(SqlError::new(ErrorCode::BadField, &[&display_name(name), &clause]));
+            }
+            return Ok(found);
+        }
+        // Inside an expression of ORDER BY an alias comes after the columns of FROM.
+        if matches!(clause, Clause::Order)
+            && name.table.is_none()
+            && let Some(frame) = self.frames.last()
+            && let Some((_, expr)) = frame.aliases.iter().find(|(alias, _)| eq_ignore_case(alias, &name.column))
+        {
+            return Ok(expr.clone());
+        }
+        Err(self.unknown_column(name, clause))
+    }
+
+    fn unknown_column(&self, name: &ast::ColumnName, clause: Clause) -> SqlError {
+        if let Some(table) = &name.table {
+            let known = self.frames.iter().any(|frame| frame.scope.relation(name.schema.as_deref(), table).is_some());
+            if !known && clause != Clause::Column {
+                // MySQL names the table only where it stands in `t.*`; a column of an unknown table is an unknown column.
+                return SqlError::new(ErrorCode::BadField, &[&display_name(name), &clause]);
+            }
+        }
+        SqlError::new(ErrorCode::BadField, &[&display_name(name), &clause])
+    }
+
+    /// HAVING sees GROUP BY's columns, then the select list's names.
+    fn having_column(&self, name: &ast::ColumnName) -> SqlResult<Option<BoundExpr>> {
+        let Some(frame) = self.frames.last() else { return Ok(None) };
+        let (database, table) = (name.schema.as_deref(), name.table.as_deref());
+        if let Found::One(id) = frame.scope.find(database, table, &name.column) {
+            let column = self.columns.expr(id);
+            if frame.group.contains(&column) {
+                return Ok(Some(column));
+            }
+            if table.is_some() {
+                let selected = frame.aliases.iter().any(|(_, expr)| *expr == column);
+                return Ok(selected.then_some(column));
+            }
+        }
+        if table.is_some() {
+            return Ok(None);
+        }
+        let mut named = frame.aliases.iter().filter(|(alias, _)| eq_ignore_case(alias, &name.column));
+        let Some((_, first)) = named.next() else { return Ok(None) };
+        if named.any(|(_, other)| other != first) {
+            return Err(SqlError::new(ErrorCode::NonUniqueColumn, &[&display_name(name), &Clause::Having]));
+        }
+        Ok(Some(first.clone()))
+    }
+
+    /// Whether an expression is a column of the block itself that HAVING may not name.
+    fn is_own_ungrouped(&self, expr: &BoundExpr) -> bool {
+        let Some(frame) = self.frames.last() else { return false };
+        matches!(expr, BoundExpr::Column(column) if !self.is_outer(column.ordinal, frame.scope.block))
+    }
+
+    fn bind_unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr) -> SqlResult<BoundExpr> {
+        if op == ast::UnaryOp::Minus
+            && let ast::Expr::Literal(ast::Literal::Integer(digits)) = operand
+            && &**digits == "9223372036854775808"
+        {
+            // The least BIGINT, whose digits alone are beyond BIGINT.
+            return Ok(self.binder.builder().literal(Value::Int(i64::MIN)));
+        }
+        let bound = self.bind_expr(operand)?;
+        let builder = self.binder.builder();
+        match op {
+            ast::UnaryOp::Minus => builder.negate(bound),
+            ast::UnaryOp::Plus => Ok(bound),
+            ast::UnaryOp::Not => Ok(builder.not(builder.condition(bound))),
+            ast::UnaryOp::BitNot => builder.bit_not(bound),
+            ast::UnaryOp::Binary => builder.cast(bound, &CastTarget::Binary { length: None }),
+        }
+    }
+
+    fn bind_binary(&mut self, op: ast::BinaryOp, left: &ast::Expr, right: &ast::Expr) -> SqlResult<BoundExpr> {
+        use ast::BinaryOp as Op;
+        if let Some(compare) = comparison(op) {
+            return self.bind_comparison(compare, left, right);
+        }
+        if let (Op::Add | Op::Subtract, ast::Expr::Interval { value, unit }) = (op, right) {
+            return self.bind_interval(left, value, *unit, op == Op::Subtract);
+        }
+        if let (Op::Add, ast::Expr::Interval { value, unit }) = (op, left) {
+            return self.bind_interval(right, value, *unit, false);
+        }
+        let (left, right) = (self.bind_expr(left)?, self.bind_expr(right)?);
+        let builder = self.binder.builder();
+        match op {
+            Op::Add => builder.arithmetic(ArithmeticOp::Add, left, right),
+            Op::Subtract => builder.arithmetic(ArithmeticOp::Subtract, left, right),
+            Op::Multiply => builder.arithmetic(ArithmeticOp::Multiply, left, right),
+            Op::Divide => builder.arithmetic(ArithmeticOp::Divide, left, right),
+            Op::IntegerDivide => builder.arithmetic(ArithmeticOp::IntegerDivide, left, right),
+            Op::Modulo => builder.arithmetic(ArithmeticOp::Modulo, left, right),
+            Op::BitAnd => builder.bit_operation(BitOp::And, left, right),
+            Op::BitOr => builder.bit_operation(BitOp::Or, left, right),
+            Op::BitXor => builder.bit_operation(BitOp::Xor, left, right),
+            Op::ShiftLeft => builder.bit_operation(BitOp::ShiftLeft, left, right),
+            Op::ShiftRight => builder.bit_operation(BitOp::ShiftRight, left, right),
+            Op::Xor => Ok(builder.xor(builder.condition(left), builder.condition(right))),
+            Op::Concat => builder.call("CONCAT", vec![left, right]),
+            Op::SoundsLike => {
+                let (left, right) = (builder.call("SOUNDEX", vec![left])?, builder.call("SOUNDEX", vec![right])?);
+                builder.compare(CompareOp::Equal, left, right)
+            }
+            _ => Err(SqlError::internal("a comparison was bound before")),
+        }
+    }
+
+    fn bind_comparison(&mut self, op: CompareOp, left: &ast::Expr, right: &ast::Expr) -> SqlResult<BoundExpr> {
+        let is_row = |expr: &ast::Expr| matches!(expr, ast::Expr::Row(values) if values.len() > 1);
+        if is_row(left) || is_row(right) {
+            let (left, right) = (self.bind_row(left)?, self.bind_row(right)?);
+            super::subquery::check_columns(right.len(), left.len())?;
+            return self.compare_rows(op, left, right);
+        }
+        if let (ast::Expr::Subquery(_), ast::Expr::Subquery(_)) = (left, right) {
+            let (left, right) = (self.bind_row(left)?, self.bind_row(right)?);
+            super::subquery::check_columns(right.len(), left.len())?;
+            return self.compare_rows(op, left, right);
+        }
+        let (left, right) = (self.bind_expr(left)?, self.bind_expr(right)?);
+        self.binder.builder().compare(op, left, right)
+    }
+
+    /// Binds `base ± INTERVAL value unit`.
+    pub fn bind_interval(
+        &mut self,
+        base: &ast::Expr,
+        value: &ast::Expr,
+        unit: ast::IntervalUnit,
+        subtract: bool,
+    ) -> SqlResult<BoundExpr> {
+        let (base, value) = (self.bind_expr(base)?, self.bind_expr(value)?);
+        self.binder.builder().add_interval(base, value, interval_unit(unit), subtract)
+    }
+
+    fn bind_in_list(&mut self, operand: &ast::Expr, list: &[ast::Expr], negated: bool) -> SqlResult<BoundExpr> {
+        let operands = self.bind_row(operand)?;
+        if let [single] = operands.as_slice() {
+            let list = list.iter().map(|item| self.bind_expr(item)).collect::<SqlResult<Vec<_>>>()?;
+            return self.binder.builder().in_list(single.clone(), list, negated);
+        }
+        let rows = list
+            .iter()
+            .map(|item| {
+                let row = self.bind_row(item)?;
+                super::subquery::check_columns(row.len(), operands.len())?;
+                Ok(row)
+            })
+            .collect::<SqlResult<Vec<_>>>()?;
+        self.binder.builder().in_rows(operands, rows, negated)
+    }
+
+    fn bind_case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        branches: &[ast::CaseBranch],
+        otherwise: Option<&ast::Expr>,
+    ) -> SqlResult<BoundExpr> {
+        let operand = operand.map(|operand| self.bind_expr(operand)).transpose()?;
+        let branches = branches
+            .iter()
+            .map(|branch| Ok((self.bind_expr(&branch.when)?, self.bind_expr(&branch.then)?)))
+            .collect::<SqlResult<Vec<_>>>()?;
+        let otherwise = otherwise.map(|otherwise| self.bind_expr(otherwise)).transpose()?;
+        self.binder.builder().case(operand, branches, otherwise)
+    }
+
+    fn bind_cast(&mut self, cast: &ast::Cast) -> SqlResult<BoundExpr> {
+        if cast.array {
+            return Err(SqlError::unsupported("CAST(… AS … ARRAY)"));
+        }
+        let operand = self.bind_expr(&cast.operand)?;
+        let target = super::types::cast_target(&cast.target, self.binder.context.collation)?;
+        match &cast.time_zone {
+            None => self.binder.builder().cast(operand, &target),
+            Some(_) => Err(SqlError::unsupported("AT TIME ZONE")),
+        }
+    }
+
+    /// Binds a call of an aggregate. Where its arguments read only an outer block's columns it is that block's.
+    fn bind_aggregate(&mut self, call: &ast::AggregateCall) -> SqlResult<BoundExpr> {
+        let name = aggregate_name(call.function);
+        if let Some(over) = &call.over {
+            return self.bind_window_aggregate(name, call, over);
+        }
+        let depth = self.frames.len();
+        let Some(frame) = self.frames.last_mut() else {
+            return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
+        };
+        if frame.in_aggregate {
+            return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
+        }
+        let allowed_here = frame.aggregates_allowed;
+        let windows_allowed = std::mem::replace(&mut frame.windows_allowed, false);
+        frame.in_aggregate = true;
+        let bound = self.bind_aggregate_parts(name, call);
+        let frame = self.frame()?;
+        frame.in_aggregate = false;
+        frame.windows_allowed = windows_allowed;
+        let (args, order_by) = bound?;
+        let owner = self.aggregate_owner(&args, depth - 1);
+        let allowed = if owner == depth - 1 { allowed_here } else { self.frames[owner].aggregates_allowed };
+        if !allowed {
+            return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
+        }
+        let (_, bound) = self.binder.builder().bind_aggregate(name, &args, call.distinct)?;
+        let known = self.frames[owner].aggregates.iter().find(|known| {
+            *known.name == *name
+                && known.args == args
+                && known.distinct == call.distinct
+                && known.order_by.is_empty()
+                && order_by.is_empty()
+                && call.separator.is_none()
+        });
+        if let Some(known) = known {
+            return Ok(self.columns.expr(known.id));
+        }
+        let block = self.frames[owner].scope.block;
+        let id = self.columns.add_computed(block, &name.to_ascii_lowercase(), bound.result.clone());
+        let aggregate = Aggregate { id, name: name.into(), args, distinct: call.distinct, order_by, bound };
+        self.frames[owner].aggregates.push(aggregate);
+        Ok(self.columns.expr(id))
+    }
+
+    fn bind_aggregate_parts(
+        &mut self,
+        name: &str,
+        call: &ast::AggregateCall,
+    ) -> SqlResult<(Vec<BoundExpr>, Vec<OrderKey>)> {
+        if call.limit.is_some() {
+            return Err(SqlError::unsupported("LIMIT in GROUP_CONCAT"));
+        }
+        let mut args = self.bind_aggregate_arguments(name, &call.arguments)?;
+        let order_by = call
+            .order_by
+            .iter()
+            .map(|item| {
+                let expr = match super::query::position_of(&item.expr) {
+                    Some(position) => args.get(position.wrapping_sub(1)).cloned().ok_or_else(|| {
+                        SqlError::new(ErrorCode::BadField, &[&position, &Clause::Order])
+                    })?,
+                    None => self.bind_expr(&item.expr)?,
+                };
+                Ok(OrderKey { expr, descending: item.descending })
+            })
+            .collect::<SqlResult<Vec<_>>>()?;
+        if call.function == ast::AggregateFunction::GroupConcat {
+            let builder = self.binder.builder();
+            if args.len() > 1 {
+                args = vec![builder.call("CONCAT", args)?];
+            }
+            let separator = match &call.separator {
+                Some(separator) => separator.to_str_lossy().into_owned(),
+                None => ",".to_string(),
+            };
+            args.push(builder.literal(Value::String(separator)));
+        }
+        Ok((args, order_by))
+    }
+
+    /// Arguments of an aggregate; `COUNT(*)` counts a constant.
+    pub fn bind_aggregate_arguments(&mut self, _name: &str, arguments: &[ast::Expr]) -> SqlResult<Vec<BoundExpr>> {
+        if arguments.is_empty() {
+            return Ok(vec![self.binder.builder().literal(Value::Int(1))]);
+        }
+        arguments.iter().map(|arg| self.bind_expr(arg)).collect()
+    }
+
+    /// Binds a call of an aggregate that a module declares, which the grammar does not know.
+    pub fn bind_module_aggregate(&mut self, name: &str, arguments: &[ast::Expr]) -> SqlResult<BoundExpr> {
+        let depth = self.frames.len();
+        let frame = self.frame()?;
+        if frame.in_aggregate || !frame.aggregates_allowed {
+            return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
+        }
+        frame.in_aggregate = true;
+        let args = arguments.iter().map(|arg| self.bind_expr(arg)).collect::<SqlResult<Vec<_>>>();
+        self.frame()?.in_aggregate = false;
+        let args = args?;
+        let owner = self.aggregate_owner(&args, depth - 1);
+        let (_, bound) = self.binder.builder().bind_aggregate(name, &args, false)?;
+        let block = self.frames[owner].scope.block;
+        let id = self.columns.add_computed(block, &name.to_ascii_lowercase(), bound.result.clone());
+        let aggregate = Aggregate { id, name: name.into(), args, distinct: false, order_by: Vec::new(), bound };
+        self.frames[owner].aggregates.push(aggregate);
+        Ok(self.columns.expr(id))
+    }
+
+    /// The block that an aggregate belongs to: the innermost one whose columns it reads.
+    fn aggregate_owner(&self, args: &[BoundExpr], innermost: usize) -> usize {
+        let mut blocks = Vec::new();
+        for arg in args {
+            arg.visit(&mut |node| {
+                if let BoundExpr::Column(column) = node {
+                    blocks.push(self.columns.get(column.ordinal).block);
+                }
+            });
+        }
+        if blocks.is_empty() {
+            return innermost;
+        }
+        (0..=innermost)
+            .rev()
+            .find(|depth| blocks.contains(&self.frames[*depth].scope.block))
+            .unwrap_or(innermost)
+    }
+
+    fn bind_grouping(&mut self, args: &[ast::Expr]) -> SqlResult<BoundExpr> {
+        let bound = args.iter().map(|arg| self.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
+        let block = self.frame()?.scope.block;
+        let ty = ExprType { sql_type: SqlType::BIGINT, nullable: false, coercibility: Coercibility::Numeric };
+        let id = self.columns.add_computed(block, "grouping", ty);
+        self.frame()?.groupings.push((id, bound));
+        Ok(self.columns.expr(id))
+    }
+
+    fn bind_default_of(&mut self, name: &ast::ColumnName) -> SqlResult<BoundExpr> {
+        let bound = self.bind_column(name)?;
+        let BoundExpr::Column(column) = &bound else {
+            return Err(self.unknown_column(name, self.clause()));
+        };
+        let origin = self.columns.get(column.ordinal).origin.clone();
+        let Some((table, ordinal)) = origin.and_then(|origin| origin.base.clone()) else {
+            return Err(SqlError::new(ErrorCode::NoDefaultForField, &[&name.column.as_str()]));
+        };
+        let definition = &table.columns[ordinal];
+        match &definition.default {
+            squall_catalog::ColumnDefault::Literal(value) => {
+                Ok(BoundExpr::Literal(value.clone(), column.ty.clone()))
+            }
+            squall_catalog::ColumnDefault::None if definition.nullable => {
+                Ok(BoundExpr::Literal(Value::Null, ExprType { nullable: true, ..column.ty.clone() }))
+            }
+            squall_catalog::ColumnDefault::Now => self.binder.builder().call("NOW", Vec::new()),
+            _ => Err(SqlError::new(ErrorCode::NoDefaultForField, &[&definition.name])),
+        }
+    }
+
+    fn bind_insert_value(&mut self, name: &ast::ColumnName) -> SqlResult<BoundExpr> {
+        // Outside of ON DUPLICATE KEY UPDATE there is no row to insert, and VALUES() is NULL.
+        let bound = self.bind_column(name)?;
+        match self.binder.insert_values {
+            None => Ok(BoundExpr::Literal(Value::Null, ExprType { nullable: true, ..bound.ty() })),
+            Some(table) => {
+                let name = ast::ColumnName {
+                    schema: None,
+                    table: Some(ast::Ident::new(table)),
+                    column: name.column.clone(),
+                };
+                self.bind_column(&name)
+            }
+        }
+    }
+}
+
+/// Microseconds from one moment to another.
+pub(crate) fn micros_between(
+    context: &Context<'_>,
+    unit: BoundExpr,
+    from: BoundExpr,
+    to: BoundExpr,
+) -> SqlResult<BoundExpr> {
+    context.binder.builder().call("TIMESTAMPDIFF", vec![unit, from, to])
+}
+
+/// A number or text as the text of an interval.
+pub(crate) fn value_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Int(number) => Some(number.to_string()),
+        Value::UInt(number) => Some(number.to_string()),
+        Value::Double(number) => Some(number.to_string()),
+        Value::Decimal(number) => Some(number.to_string()),
+        Value::String(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// The comparison that an operator is.
+fn comparison(op: ast::BinaryOp) -> Option<CompareOp> {
+    Some(match op {
+        ast::BinaryOp::Equal => CompareOp::Equal,
+        ast::BinaryOp::NullSafeEqual => CompareOp::NullSafeEqual,
+        ast::BinaryOp::NotEqual => CompareOp::NotEqual,
+        ast::BinaryOp::Less => CompareOp::Less,
+        ast::BinaryOp::LessOrEqual => CompareOp::LessOrEqual,
+        ast::BinaryOp::Greater => CompareOp::Greater,
+        ast::BinaryOp::GreaterOrEqual => CompareOp::GreaterOrEqual,
+        _ => return None,
+    })
+}
+
+/// A constant of a known type.
+pub(crate) fn literal_of(value: Value, sql_type: SqlType) -> BoundExpr {
+    let coercibility = match sql_type.collation() {
+        Some(_) => Coercibility::SystemConstant,
+        None => Coercibility::Numeric,
+    };
+    let nullable = value.is_null();
+    BoundExpr::Literal(value, ExprType { sql_type, nullable, coercibility })
+}
+
+/// The unit of an interval.
+pub(crate) fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {
+    use ast::IntervalUnit as U;
+    match unit {
+        U::Microsecond => IntervalUnit::Microsecond,
+        U::Second => IntervalUnit::Second,
+        U::Minute => IntervalUnit::Minute,
+        U::Hour => IntervalUnit::Hour,
+        U::Day => IntervalUnit::Day,
+        U::Week => IntervalUnit::Week,
+        U::Month => IntervalUnit::Month,
+        U::Quarter => IntervalUnit::Quarter,
+        U::Year => IntervalUnit::Year,
+        U::SecondMicrosecond => IntervalUnit::SecondMicrosecond,
+        U::MinuteMicrosecond => IntervalUnit::MinuteMicrosecond,
+        U::MinuteSecond => IntervalUnit::MinuteSecond,
+        U::HourMicrosecond => IntervalUnit::HourMicrosecond,
+        U::HourSecond => IntervalUnit::HourSecond,
+        U::HourMinute => IntervalUnit::HourMinute,
+        U::DayMicrosecond => IntervalUnit::DayMicrosecond,
+        U::DaySecond => IntervalUnit::DaySecond,
+        U::DayMinute => IntervalUnit::DayMinute,
+        U::DayHour => IntervalUnit::DayHour,
+        U::YearMonth => IntervalUnit::YearMonth,
+    }
+}
+
+fn aggregate_name(function: ast::AggregateFunction) -> &'static str {
+    use ast::AggregateFunction as F;
+    match function {
+        F::Count => "COUNT",
+        F::Sum => "SUM",
+        F::Avg => "AVG",
+        F::Min => "MIN",
+        F::Max => "MAX",
+        F::BitAnd => "BIT_AND",
+        F::BitOr => "BIT_OR",
+        F::BitXor => "BIT_XOR",
+        F::GroupConcat => "GROUP_CONCAT",
+        F::JsonArrayAgg => "JSON_ARRAYAGG",
+        F::JsonObjectAgg => "JSON_OBJECTAGG",
+        F::StddevPop => "STDDEV_POP",
+        F::StddevSamp => "STDDEV_SAMP",
+        F::VarPop => "VAR_POP",
+        F::VarSamp => "VAR_SAMP",
+        F::StCollect => "ST_COLLECT",
+    }
+}

@@ -1,0 +1,114 @@
+//! The binder: from a syntax tree to a DataFusion plan whose expressions are MySQL's.
+//!
+//! Reading order: [`Binder`]; `context` (the state), `scope` and `column` (names), `from`, `join`, `cte`, `view`;
+//! `query`, `set_operation`, `select`, `aggregate`, `window`; `expr`, `literal`, `special_call`, `user_variable`;
+//! `subquery` and `decorrelate`.
+//!
+//! The binder knows the catalog, the registry and whatever [`TableResolver`] gives. It must not read rows, look at the
+//! clock or know how a table is stored.
+
+mod aggregate;
+mod column;
+mod context;
+mod cte;
+mod decorrelate;
+pub mod environment;
+mod expr;
+mod from;
+mod join;
+mod literal;
+pub mod output;
+mod query;
+mod row_expr;
+mod scope;
+mod select;
+mod set_operation;
+mod special_call;
+mod subquery;
+mod tree;
+mod types;
+mod user_variable;
+mod view;
+mod window;
+
+pub use environment::{TableRequest, TableResolver};
+pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
+pub use row_expr::{RowColumn, RowTable};
+pub use view::parse_options;
+
+use context::Context;
+use squall_catalog::Catalog;
+use squall_functions::build::ExprBuilder;
+use squall_functions::expr::ExecutionSlot;
+use squall_parser::ast;
+use squall_registry::{Registry, StatementContext};
+use squall_types::{SqlResult, Value};
+use std::sync::Arc;
+
+/// Binds one statement.
+pub struct Binder<'a> {
+    /// The catalog's snapshot.
+    pub catalog: &'a Catalog,
+    /// `USE`.
+    pub default_database: Option<&'a str>,
+    /// Functions.
+    pub registry: &'a Registry,
+    /// Settings of the statement.
+    pub context: &'a Arc<StatementContext>,
+    /// Tables and variables.
+    pub tables: &'a dyn TableResolver,
+    /// Values of `?`; empty when a statement is only prepared.
+    pub params: &'a [Value],
+    /// The statement's text, which names result columns.
+    pub text: &'a [u8],
+    /// In ON DUPLICATE KEY UPDATE: the alias of the row to be inserted, which VALUES(column) reads.
+    pub insert_values: Option<&'a str>,
+}
+
+impl<'a> Binder<'a> {
+    /// The builder of expressions.
+    pub(crate) fn builder(&self) -> ExprBuilder<'a> {
+        ExprBuilder::new(self.registry, self.context)
+    }
+
+    /// Binds a query.
+    pub fn bind_query(&self, query: &ast::Query) -> SqlResult<BoundQuery> {
+        let mut context = Context::new(self);
+        context.assigns_variables = assigns_variables(self.text);
+        let bound = context.nested(|context| context.bind_query_block(query))?;
+        let columns = bound
+            .outputs
+            .iter()
+            .map(|output| {
+                let info = context.columns.get(output.id);
+                OutputColumn {
+                    name: Arc::clone(&output.name),
+                    expr_type: info.reference.ty.clone(),
+                    origin: info.origin.clone(),
+                    column: context.columns.datafusion(output.id),
+                }
+            })
+            .collect();
+        Ok(BoundQuery {
+            plan: bound.plan,
+            columns,
+            tables: context.tables,
+            locking: query.locking.clone(),
+            into: query.into.clone(),
+            calc_found_rows: context.found_rows_limit,
+            row_order_matters: context.row_order_matters,
+            cacheable: context.cacheable,
+            slot: context.slot,
+        })
+    }
+
+    /// The slot that plans and row expressions of this statement read it from.
+    pub fn slot(&self) -> Arc<ExecutionSlot> {
+        ExecutionSlot::once(Arc::clone(self.context))
+    }
+}
+
+/// Whether a statement may assign user variables: a variable that it only reads is a constant.
+fn assigns_variables(text: &[u8]) -> bool {
+    text.windows(2).any(|pair| pair == b":=")
+}

@@ -1,0 +1,171 @@
+//! Expressions over the rows of given tables, without a query around them: for changes of rows, CHECK constraints,
+//! defaults and generated columns.
+
+use super::Binder;
+use super::column::ColumnId;
+use super::context::{Context, Frame};
+use super::output::ColumnOrigin;
+use super::scope::{Clause, Relation, RelationColumn, Scope};
+use datafusion::common::TableReference;
+use squall_catalog::TableDef;
+use squall_functions::expr::{BoundExpr, ColumnRef};
+use squall_parser::ast;
+use squall_registry::{Coercibility, ExprType};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::sync::Arc;
+
+/// A table whose row an expression reads.
+#[derive(Clone, Debug)]
+pub struct RowTable<'a> {
+    /// Its database, if names may be qualified with it.
+    pub database: Option<&'a str>,
+    /// What the statement calls it.
+    pub alias: &'a str,
+    /// Its columns in order.
+    pub columns: Vec<RowColumn<'a>>,
+    /// Its definition, for DEFAULT(column).
+    pub definition: Option<&'a Arc<TableDef>>,
+}
+
+/// A column of a row.
+#[derive(Clone, Debug)]
+pub struct RowColumn<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its type.
+    pub expr_type: ExprType,
+}
+
+impl<'a> RowTable<'a> {
+    /// All columns of a table.
+    pub fn of(database: &'a str, alias: &'a str, definition: &'a Arc<TableDef>) -> Self {
+        let columns = definition
+            .columns
+            .iter()
+            .map(|column| RowColumn {
+                name: &column.name,
+                expr_type: ExprType {
+                    sql_type: column.sql_type.clone(),
+                    nullable: column.nullable,
+                    coercibility: match column.sql_type.collation() {
+                        Some(_) => Coercibility::Implicit,
+                        None => Coercibility::Numeric,
+                    },
+                },
+            })
+            .collect();
+        Self { database: Some(database), alias, columns, definition: Some(definition) }
+    }
+}
+
+impl Binder<'_> {
+    /// Binds an expression over rows. A column's ordinal in the result counts through the tables in order: those of the
+    /// first, then those of the second. Subqueries, aggregates and windows are errors: such expressions need a query.
+    pub fn bind_expr(&self, expr: &ast::Expr, tables: &[RowTable<'_>]) -> SqlResult<BoundExpr> {
+        self.bind_exprs(std::slice::from_ref(expr), tables)?
+            .pop()
+            .ok_or_else(|| SqlError::internal("one expression gives one"))
+    }
+
+    /// Binds several.
+    pub fn bind_exprs(&self, exprs: &[ast::Expr], tables: &[RowTable<'_>]) -> SqlResult<Vec<BoundExpr>> {
+        self.bind_row_exprs(exprs, tables, Clause::FieldList, false)
+    }
+
+    /// Binds a condition over rows, as in WHERE.
+    pub fn bind_condition(&self, expr: &ast::Expr, tables: &[RowTable<'_>]) -> SqlResult<BoundExpr> {
+        self.bind_row_exprs(std::slice::from_ref(expr), tables, Clause::Where, true)?
+            .pop()
+            .ok_or_else(|| SqlError::internal("one expression gives one"))
+    }
+
+    fn bind_row_exprs(
+        &self,
+        exprs: &[ast::Expr],
+        tables: &[RowTable<'_>],
+        clause: Clause,
+        conditions: bool,
+    ) -> SqlResult<Vec<BoundExpr>> {
+        let mut context = Context::new(self);
+        context.assigns_variables = super::assigns_variables(self.text);
+        let block = context.new_block();
+        let mut scope = Scope { block, ..Scope::default() };
+        for table in tables {
+            let relation = row_relation(&mut context, table, block);
+            let visible = relation.visible();
+            scope.extend(vec![relation], visible);
+        }
+        let (bound, frame) = context.with_frame(Frame::new(scope, clause), |context| {
+            exprs
+                .iter()
+                .map(|expr| if conditions { context.bind_condition(expr) } else { context.bind_expr(expr) })
+                .collect::<SqlResult<Vec<_>>>()
+        })?;
+        match frame.subqueries.is_empty() {
+            true => Ok(bound),
+            false => Err(SqlError::unsupported("a subquery in an expression of one row")),
+        }
+    }
+
+    /// Whether an expression can be bound by [`Binder::bind_expr`]: nothing in it needs a query.
+    pub fn is_row_expr(&self, expr: &ast::Expr, tables: &[RowTable<'_>]) -> SqlResult<bool> {
+        match self.bind_expr(expr, tables) {
+            Ok(_) => Ok(true),
+            Err(error) if error.is(ErrorCode::NotSupportedYet) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn row_relation(context: &mut Context<'_>, table: &RowTable<'_>, block: u32) -> Relation {
+    let alias: Arc<str> = table.alias.into();
+    let database: Option<Arc<str>> = table.database.map(Into::into);
+    let reference = TableReference::bare(table.alias);
+    let columns = table
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(ordinal, column)| {
+            let display = match &database {
+                Some(database) => format!("`{database}`.`{alias}`.`{}`", column.name),
+                None => format!("`{alias}`.`{}`", column.name),
+            };
+            let name: Arc<str> = column.name.into();
+            let origin = ColumnOrigin {
+                database: database.clone().unwrap_or_else(|| "".into()),
+                table: Arc::clone(&alias),
+                org_table: table.definition.map_or_else(|| Arc::clone(&alias), |table| table.name.as_str().into()),
+                org_name: Arc::clone(&name),
+                base: table.definition.map(|definition| (Arc::clone(definition), ordinal)),
+            };
+            let id: ColumnId = context.columns.add(
+                block,
+                Some(reference.clone()),
+                column.name,
+                &display,
+                column.expr_type.clone(),
+                Some(Arc::new(origin)),
+            );
+            let invisible = table
+                .definition
+                .and_then(|definition| definition.columns.get(ordinal))
+                .is_some_and(|column| column.invisible);
+            RelationColumn { name, id, invisible }
+        })
+        .collect();
+    Relation { alias, database, columns, definition: table.definition.cloned() }
+}
+
+/// The ordinals of the columns that an expression reads.
+pub fn columns_read(expr: &BoundExpr) -> Vec<usize> {
+    let mut ordinals = Vec::new();
+    expr.visit(&mut |node| {
+        if let BoundExpr::Column(column) = node {
+            let column: &ColumnRef = column;
+            if !ordinals.contains(&column.ordinal) {
+                ordinals.push(column.ordinal);
+            }
+        }
+    });
+    ordinals
+}

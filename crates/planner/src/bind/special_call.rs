@@ -1,0 +1,190 @@
+//! Calls: by name, and those with a syntax of their own.
+
+use super::context::Context;
+use super::expr::interval_unit;
+use squall_functions::build::CastTarget;
+use squall_functions::expr::{BoundExpr, Call};
+use squall_parser::ast;
+use squall_registry::{ScalarKernel, StatementContext, Volatility};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
+use std::sync::Arc;
+
+/// Gives its argument: ANY_VALUE, which matters to the checks of grouping only.
+#[derive(Debug)]
+struct Identity;
+
+impl ScalarKernel for Identity {
+    fn eval(&self, arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {
+        Ok(arguments.first().cloned().unwrap_or_default())
+    }
+
+    fn has_eval_arrays(&self) -> bool {
+        true
+    }
+
+    fn eval_arrays(
+        &self,
+        arguments: &[arrow::array::ArrayRef],
+        _context: &StatementContext,
+    ) -> Option<SqlResult<arrow::array::ArrayRef>> {
+        arguments.first().cloned().map(Ok)
+    }
+}
+
+/// The name that ANY_VALUE's calls have in bound trees.
+pub(crate) const ANY_VALUE: &str = "ANY_VALUE";
+
+impl Context<'_> {
+    /// Binds a call that the grammar knows by its own form.
+    pub fn bind_special_call(&mut self, expr: &ast::Expr) -> SqlResult<BoundExpr> {
+        match expr {
+            ast::Expr::Function(call) => self.bind_function(call),
+            ast::Expr::Extract { unit, operand } => {
+                let args = vec![self.unit_text(*unit), self.bind_expr(operand)?];
+                self.call("EXTRACT", args)
+            }
+            ast::Expr::Trim { side, remove, operand } => {
+                let name = match side {
+                    ast::TrimSide::Both => "TRIM",
+                    ast::TrimSide::Leading => "LTRIM",
+                    ast::TrimSide::Trailing => "RTRIM",
+                };
+                let mut args = vec![self.bind_expr(operand)?];
+                if let Some(remove) = remove {
+                    args.push(self.bind_expr(remove)?);
+                }
+                self.call(name, args)
+            }
+            ast::Expr::TimestampAdd { unit, amount, operand } => {
+                let (operand, amount) = (self.bind_expr(operand)?, self.bind_expr(amount)?);
+                self.binder.builder().add_interval(operand, amount, interval_unit(*unit), false)
+            }
+            ast::Expr::TimestampDiff { unit, from, to } => {
+                let args = vec![self.unit_text(*unit), self.bind_expr(from)?, self.bind_expr(to)?];
+                self.call("TIMESTAMPDIFF", args)
+            }
+            ast::Expr::GetFormat { kind, format } => {
+                let kind = match kind {
+                    ast::GetFormatKind::Date => "DATE",
+                    ast::GetFormatKind::Time => "TIME",
+                    ast::GetFormatKind::DateTime => "DATETIME",
+                };
+                let args = vec![self.text(kind), self.bind_expr(format)?];
+                self.call("GET_FORMAT", args)
+            }
+            ast::Expr::Char { arguments, charset } => {
+                let args = self.bind_list(arguments)?;
+                let bytes = self.call("CHAR", args)?;
+                match charset {
+                    None => Ok(bytes),
+                    Some(charset) => {
+                        let collation = super::types::charset_collation(charset)?;
+                        if collation == CollationId::BINARY {
+                            return Ok(bytes);
+                        }
+                        self.binder.builder().cast(bytes, &CastTarget::Char { length: None, collation })
+                    }
+                }
+            }
+            ast::Expr::WeightString { operand, conversion } => {
+                let operand = self.bind_expr(operand)?;
+                let length = |length: u64| Some(u32::try_from(length).unwrap_or(u32::MAX));
+                let operand = match conversion {
+                    None => operand,
+                    Some(ast::WeightStringType::Char(chars)) => {
+                        let collation =
+                            operand.sql_type().collation().unwrap_or(self.binder.context.collation);
+                        let target = CastTarget::Char { length: length(*chars), collation };
+                        self.binder.builder().cast(operand, &target)?
+                    }
+                    Some(ast::WeightStringType::Binary(bytes)) => {
+                        let target = CastTarget::Binary { length: length(*bytes) };
+                        self.binder.builder().cast(operand, &target)?
+                    }
+                };
+                self.call("WEIGHT_STRING", vec![operand])
+            }
+            ast::Expr::JsonArrow { operand, path, unquote } => {
+                let path = self.text(&path.to_str_lossy());
+                let args = vec![self.bind_expr(operand)?, path];
+                let found = self.call("JSON_EXTRACT", args)?;
+                if *unquote { self.call("JSON_UNQUOTE", vec![found]) } else { Ok(found) }
+            }
+            ast::Expr::MemberOf { value, array } => {
+                let args = vec![self.bind_expr(value)?, self.bind_expr(array)?];
+                self.call("MEMBER OF", args)
+            }
+            ast::Expr::JsonValue(_) => Err(SqlError::unsupported("JSON_VALUE")),
+            _ => Err(SqlError::internal("an expression of an unknown form")),
+        }
+    }
+
+    fn bind_function(&mut self, call: &ast::FunctionCall) -> SqlResult<BoundExpr> {
+        let name = call.name.as_str();
+        if let Some(schema) = &call.schema {
+            let shown = format!("{}.{name}", schema.as_str());
+            return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &shown]));
+        }
+        let upper = name.to_ascii_uppercase();
+        if let Some((subtract, days)) = date_arithmetic(&upper)
+            && let [base, amount] = call.arguments.as_slice()
+        {
+            return match amount {
+                ast::Expr::Interval { value, unit } => self.bind_interval(base, value, *unit, subtract),
+                amount if days => self.bind_interval(base, amount, ast::IntervalUnit::Day, subtract),
+                _ => Err(SqlError::new(ErrorCode::WrongArguments, &[&name])),
+            };
+        }
+        if upper == ANY_VALUE
+            && let [arg] = call.arguments.as_slice()
+        {
+            let arg = self.bind_expr(arg)?;
+            let ty = arg.ty();
+            return Ok(BoundExpr::call(Call::new(ANY_VALUE, Arc::new(Identity), vec![arg], ty, Volatility::Immutable)));
+        }
+        if self.binder.registry.aggregate(&upper).is_some() && !self.binder.builder().has_function(&upper) {
+            return self.bind_module_aggregate(&upper, &call.arguments);
+        }
+        if !self.binder.builder().has_function(&upper) {
+            // MySQL takes any other name for a stored function of the default database.
+            let shown = match self.binder.default_database {
+                Some(database) => format!("{database}.{name}"),
+                None => name.to_string(),
+            };
+            return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &shown]));
+        }
+        let args = self.bind_list(&call.arguments)?;
+        self.call(&upper, args)
+    }
+
+    fn bind_list(&mut self, exprs: &[ast::Expr]) -> SqlResult<Vec<BoundExpr>> {
+        exprs.iter().map(|expr| self.bind_expr(expr)).collect()
+    }
+
+    fn call(&mut self, name: &str, args: Vec<BoundExpr>) -> SqlResult<BoundExpr> {
+        let call = self.binder.builder().call(name, args)?;
+        if call.volatility() != Volatility::Immutable {
+            self.cacheable = false;
+        }
+        Ok(call)
+    }
+
+    fn text(&self, text: &str) -> BoundExpr {
+        self.binder.builder().string_literal(text, self.binder.context.collation)
+    }
+
+    fn unit_text(&self, unit: ast::IntervalUnit) -> BoundExpr {
+        self.text(interval_unit(unit).name())
+    }
+}
+
+/// For DATE_ADD and its like: whether they subtract, and whether a bare number is taken as days.
+fn date_arithmetic(name: &str) -> Option<(bool, bool)> {
+    match name {
+        "DATE_ADD" => Some((false, false)),
+        "DATE_SUB" => Some((true, false)),
+        "ADDDATE" => Some((false, true)),
+        "SUBDATE" => Some((true, true)),
+        _ => None,
+    }
+}

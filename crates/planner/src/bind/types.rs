@@ -1,0 +1,92 @@
+//! Types, character sets and collations as written.
+
+use squall_functions::build::CastTarget;
+use squall_parser::ast;
+use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlResult};
+
+/// The collation of that name.
+pub(crate) fn collation_id(name: &str) -> SqlResult<CollationId> {
+    CollationId::from_name(name).ok_or_else(|| SqlError::new(ErrorCode::UnknownCollation, &[&name]))
+}
+
+/// The default collation of a character set.
+pub(crate) fn charset_collation(name: &str) -> SqlResult<CollationId> {
+    match Charset::from_name(name) {
+        Some(charset) => Ok(charset.default_collation()),
+        None => Err(SqlError::new(ErrorCode::UnknownCharacterSet, &[&name])),
+    }
+}
+
+/// What a CAST asks for.
+pub(crate) fn cast_target(target: &ast::CastType, connection: CollationId) -> SqlResult<CastTarget> {
+    let fsp = |fraction: &Option<u32>, name: &str| match fraction {
+        None => Ok(0),
+        Some(digits @ 0..=6) => Ok(*digits as u8),
+        Some(digits) => Err(SqlError::new(ErrorCode::TooBigPrecision, &[digits, &name, &6])),
+    };
+    let length = |length: &Option<u64>| length.map(|length| u32::try_from(length).unwrap_or(u32::MAX));
+    Ok(match target {
+        ast::CastType::Signed => CastTarget::Integer { unsigned: false },
+        ast::CastType::Unsigned => CastTarget::Integer { unsigned: true },
+        ast::CastType::Char { length: chars, characters } => {
+            let collation = character_collation(characters, connection)?;
+            if collation == CollationId::BINARY {
+                CastTarget::Binary { length: length(chars) }
+            } else {
+                CastTarget::Char { length: length(chars), collation }
+            }
+        }
+        ast::CastType::Binary { length: bytes } => CastTarget::Binary { length: length(bytes) },
+        ast::CastType::Decimal { precision, scale } => {
+            let scale = scale.unwrap_or(0);
+            let precision = match precision {
+                Some(0) | None => 10,
+                Some(precision) => *precision,
+            };
+            if scale > 30 {
+                return Err(SqlError::new(ErrorCode::TooBigScale, &[&scale, &"CAST", &30]));
+            }
+            if precision > 65 {
+                return Err(SqlError::new(ErrorCode::TooBigPrecision, &[&precision, &"CAST", &65]));
+            }
+            if scale > precision {
+                return Err(SqlError::new(ErrorCode::MBiggerThanD, &[&""]));
+            }
+            CastTarget::Decimal { precision: precision as u8, scale: scale as u8 }
+        }
+        ast::CastType::Float { precision } => match precision {
+            Some(54..) => return Err(SqlError::new(ErrorCode::TooBigPrecision, &[&precision.unwrap_or(0), &"CAST", &53])),
+            Some(25..) => CastTarget::Double,
+            _ => CastTarget::Float,
+        },
+        ast::CastType::Double | ast::CastType::Real => CastTarget::Double,
+        ast::CastType::Date => CastTarget::Date,
+        ast::CastType::Time { fraction } => CastTarget::Time { fsp: fsp(fraction, "CAST")? },
+        ast::CastType::DateTime { fraction } => CastTarget::DateTime { fsp: fsp(fraction, "CAST")? },
+        ast::CastType::Year => CastTarget::Year,
+        ast::CastType::Json => CastTarget::Json,
+        ast::CastType::Geometry(_) => return Err(SqlError::unsupported("CAST to a geometry")),
+        ast::CastType::Named { name, .. } => {
+            return Err(SqlError::unsupported(format_args!("CAST to {}", name.as_str())));
+        }
+    })
+}
+
+/// The collation that CHARACTER SET, COLLATE and BINARY name together.
+fn character_collation(characters: &ast::CharacterAttributes, default: CollationId) -> SqlResult<CollationId> {
+    if let Some(collation) = &characters.collation {
+        return collation_id(collation);
+    }
+    let charset = match &characters.charset {
+        Some(name) => {
+            Some(Charset::from_name(name).ok_or_else(|| SqlError::new(ErrorCode::UnknownCharacterSet, &[name]))?)
+        }
+        None => None,
+    };
+    Ok(match (charset, characters.binary) {
+        (None, false) => default,
+        (None, true) => CollationId::UTF8MB4_BIN,
+        (Some(charset), false) => charset.default_collation(),
+        (Some(charset), true) => charset.binary_collation(),
+    })
+}

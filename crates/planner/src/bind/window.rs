@@ -1,0 +1,475 @@
+//! Window functions.
+
+use super::column::{BlockId, ColumnId};
+use super::context::{Context, plan_result};
+use super::query::OrderKey;
+use super::scope::Clause;
+use datafusion::common::ScalarValue;
+use datafusion::functions_window::cume_dist::cume_dist_udwf;
+use datafusion::functions_window::lead_lag::{lag_udwf, lead_udwf};
+use datafusion::functions_window::nth_value::{first_value_udwf, last_value_udwf, nth_value_udwf};
+use datafusion::functions_window::ntile::ntile_udwf;
+use datafusion::functions_window::rank::{dense_rank_udwf, percent_rank_udwf, rank_udwf};
+use datafusion::functions_window::row_number::row_number_udwf;
+use datafusion::logical_expr::expr::{WindowFunction, WindowFunctionParams};
+use datafusion::logical_expr::{
+    Expr, LogicalPlan, SortExpr, Window as WindowPlan, WindowFrame, WindowFrameBound, WindowFrameUnits,
+    WindowFunctionDefinition,
+};
+use squall_functions::arrow_map::value_to_scalar;
+use squall_functions::expr::BoundExpr;
+use squall_parser::ast;
+use squall_registry::{BoundAggregate, Coercibility, ExprType};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// What a window function is.
+#[derive(Clone, Debug)]
+pub(crate) enum WindowKind {
+    /// ROW_NUMBER and its like.
+    Ranking(ast::WindowFunction),
+    /// An aggregate over the frame.
+    Aggregate { name: Arc<str>, bound: BoundAggregate },
+}
+
+/// A bound of a frame.
+#[derive(Clone, Debug)]
+enum Bound {
+    UnboundedPreceding,
+    Preceding(Value, SqlType),
+    CurrentRow,
+    Following(Value, SqlType),
+    UnboundedFollowing,
+}
+
+/// A call of a window function.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    /// The column that stands for its result.
+    pub id: ColumnId,
+    kind: WindowKind,
+    args: Vec<BoundExpr>,
+    partition: Vec<BoundExpr>,
+    order: Vec<OrderKey>,
+    units: WindowFrameUnits,
+    start: Bound,
+    end: Bound,
+}
+
+impl Window {
+    /// Its expressions, for rewriting.
+    pub fn exprs_mut(&mut self) -> impl Iterator<Item = &mut BoundExpr> {
+        self.args.iter_mut().chain(&mut self.partition).chain(self.order.iter_mut().map(|key| &mut key.expr))
+    }
+}
+
+impl Context<'_> {
+    /// Binds a ranking function or its like.
+    pub fn bind_window_call(&mut self, call: &ast::WindowCall) -> SqlResult<BoundExpr> {
+        let name = function_name(call.function);
+        self.check_window_allowed(name)?;
+        if call.from_last {
+            return Err(SqlError::unsupported("FROM LAST"));
+        }
+        if call.ignore_nulls {
+            return Err(SqlError::unsupported("IGNORE NULLS"));
+        }
+        let mut args = self.inside_window(|context| {
+            call.arguments.iter().map(|arg| context.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()
+        })?;
+        let ty = self.window_type(call.function, name, &mut args)?;
+        self.add_window(WindowKind::Ranking(call.function), args, &call.over, ty, name)
+    }
+
+    /// Binds an aggregate with OVER.
+    pub fn bind_window_aggregate(
+        &mut self,
+        name: &str,
+        call: &ast::AggregateCall,
+        over: &ast::WindowReference,
+    ) -> SqlResult<BoundExpr> {
+        self.check_window_allowed(name)?;
+        if call.distinct {
+            return Err(SqlError::unsupported("<window function>(DISTINCT ..)"));
+        }
+        let args = self.inside_window(|context| context.bind_aggregate_arguments(name, &call.arguments))?;
+        let (_, bound) = self.binder.builder().bind_aggregate(name, &args, false)?;
+        let ty = bound.result.clone();
+        self.add_window(WindowKind::Aggregate { name: name.into(), bound }, args, over, ty, name)
+    }
+
+    fn check_window_allowed(&mut self, name: &str) -> SqlResult<()> {
+        let frame = self.frame()?;
+        match frame.windows_allowed && !frame.in_aggregate {
+            true => Ok(()),
+            false => Err(SqlError::new(ErrorCode::WindowInvalidUse, &[&name.to_ascii_lowercase()])),
+        }
+    }
+
+    /// Binds what stands inside of a window function, where no other may.
+    fn inside_window<T>(&mut self, f: impl FnOnce(&mut Self) -> SqlResult<T>) -> SqlResult<T> {
+        self.frame()?.windows_allowed = false;
+        let result = f(self);
+        self.frame()?.windows_allowed = true;
+        result
+    }
+
+    fn add_window(
+        &mut self,
+        kind: WindowKind,
+        args: Vec<BoundExpr>,
+        over: &ast::WindowReference,
+        ty: ExprType,
+        name: &str,
+    ) -> SqlResult<BoundExpr> {
+        let specification = match over {
+            ast::WindowReference::Name(name) => self.named_window(name)?,
+            ast::WindowReference::Specification(specification) => self.expanded(specification, 0)?,
+        };
+        let (partition, order) = self.inside_window(|context| {
+            let clause = context.clause();
+            context.frame()?.clause = Clause::WindowPartition;
+            let partition =
+                specification.partition_by.iter().map(|expr| context.bind_expr(expr)).collect::<SqlResult<Vec<_>>>()?;
+            context.frame()?.clause = Clause::WindowOrder;
+            let order = specification
+                .order_by
+                .iter()
+                .map(|item| Ok(OrderKey { expr: context.bind_expr(&item.expr)?, descending: item.descending }))
+                .collect::<SqlResult<Vec<_>>>()?;
+            context.frame()?.clause = clause;
+            Ok((partition, order))
+        })?;
+        let frame = specification.frame.as_ref();
+        let (units, start, end, order) = self.bind_frame(frame, order)?;
+        let block = self.frame()?.scope.block;
+        let id = self.columns.add_computed(block, name, ty);
+        self.frame()?.windows.push(Window { id, kind, args, partition, order, units, start, end });
+        Ok(self.columns.expr(id))
+    }
+
+    fn named_window(&mut self, name: &ast::Ident) -> SqlResult<ast::WindowSpecification> {
+        let windows = &self.frame()?.named_windows;
+        match windows.iter().find(|window| window.name.is(name)) {
+            Some(window) => {
+                let specification = window.window.clone();
+                self.expanded(&specification, 0)
+            }
+            None => Err(SqlError::new(ErrorCode::WindowNoSuchName, &[&name.as_str()])),
+        }
+    }
+
+    /// A window with what it takes from the window it names.
+    fn expanded(
+        &mut self,
+        specification: &ast::WindowSpecification,
+        depth: usize,
+    ) -> SqlResult<ast::WindowSpecification> {
+        let Some(base) = &specification.base else { return Ok(specification.clone()) };
+        let windows = &self.frame()?.named_windows;
+        let Some(found) = windows.iter().find(|window| window.name.is(base)) else {
+            return Err(SqlError::new(ErrorCode::WindowNoSuchName, &[&base.as_str()]));
+        };
+        if depth > windows.len() {
+            return Err(SqlError::new(ErrorCode::WindowCircularity, &[]));
+        }
+        let found = found.window.clone();
+        let base = self.expanded(&found, depth + 1)?;
+        let mut whole = specification.clone();
+        whole.base = None;
+        whole.partition_by = base.partition_by;
+        if whole.order_by.is_empty() {
+            whole.order_by = base.order_by;
+        }
+        Ok(whole)
+    }
+
+    fn bind_frame(
+        &mut self,
+        frame: Option<&ast::WindowFrame>,
+        order: Vec<OrderKey>,
+    ) -> SqlResult<(WindowFrameUnits, Bound, Bound, Vec<OrderKey>)> {
+        let Some(frame) = frame else {
+            return Ok(match order.is_empty() {
+                true => (WindowFrameUnits::Rows, Bound::UnboundedPreceding, Bound::UnboundedFollowing, order),
+                false => (WindowFrameUnits::Range, Bound::UnboundedPreceding, Bound::CurrentRow, order),
+            });
+        };
+        if frame.exclusion.as_ref().is_some_and(|exclusion| *exclusion != ast::FrameExclusion::NoOthers) {
+            return Err(SqlError::unsupported("EXCLUDE"));
+        }
+        let end = frame.end.as_ref().unwrap_or(&ast::FrameBound::CurrentRow);
+        match frame.unit {
+            ast::FrameUnit::Groups => Err(SqlError::unsupported("GROUPS")),
+            ast::FrameUnit::Rows => {
+                let bigint = SqlType::BIGINT_UNSIGNED;
+                let start = self.bind_bound(&frame.start, &bigint)?;
+                let end = self.bind_bound(end, &bigint)?;
+                Ok((WindowFrameUnits::Rows, start, end, order))
+            }
+            ast::FrameUnit::Range => self.bind_range(&frame.start, end, order),
+        }
+    }
+
+    fn bind_range(
+        &mut self,
+        start: &ast::FrameBound,
+        end: &ast::FrameBound,
+        mut order: Vec<OrderKey>,
+    ) -> SqlResult<(WindowFrameUnits, Bound, Bound, Vec<OrderKey>)> {
+        let offset = |bound: &ast::FrameBound| matches!(bound, ast::FrameBound::Preceding(_) | ast::FrameBound::Following(_));
+        if !offset(start) && !offset(end) {
+            if order.is_empty() {
+                // All rows are peers.
+                return Ok((WindowFrameUnits::Rows, Bound::UnboundedPreceding, Bound::UnboundedFollowing, order));
+            }
+            let start = self.bind_bound(start, &SqlType::BIGINT)?;
+            let end = self.bind_bound(end, &SqlType::BIGINT)?;
+            return Ok((WindowFrameUnits::Range, start, end, order));
+        }
+        let [key] = order.as_mut_slice() else {
+            return Err(SqlError::with_message(
+                ErrorCode::WindowRangeNeedsOrder,
+                "Window with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of numeric or temporal type",
+            ));
+        };
+        let ty = key.expr.ty();
+        if ty.sql_type.is_temporal() {
+            // Distances between moments are counted in microseconds.
+            let unit = self.binder.builder().literal(Value::String("MICROSECOND".to_string()));
+            let origin = self.binder.builder().literal(Value::DateTime(squall_types::DateTime::ZERO));
+            key.expr = super::expr::micros_between(self, unit, origin, key.expr.clone())?;
+            let start = self.bind_bound(start, &SqlType::Time { fsp: 6 })?;
+            let end = self.bind_bound(end, &SqlType::Time { fsp: 6 })?;
+            return Ok((WindowFrameUnits::Range, start, end, order));
+        }
+        if !ty.sql_type.is_numeric() {
+            return Err(SqlError::unsupported("RANGE over a column that is neither a number nor a date"));
+        }
+        if ty.sql_type.is_integer() {
+            // Differences of unsigned numbers may be negative on the way.
+            let signed = ExprType { sql_type: SqlType::BIGINT, ..ty };
+            key.expr = self.binder.builder().convert(key.expr.clone(), &signed)?;
+        }
+        let sql_type = key.expr.sql_type();
+        let start = self.bind_bound(start, &sql_type)?;
+        let end = self.bind_bound(end, &sql_type)?;
+        Ok((WindowFrameUnits::Range, start, end, order))
+    }
+
+    fn bind_bound(&mut self, bound: &ast::FrameBound, sql_type: &SqlType) -> SqlResult<Bound> {
+        Ok(match bound {
+            ast::FrameBound::CurrentRow => Bound::CurrentRow,
+            ast::FrameBound::UnboundedPreceding => Bound::UnboundedPreceding,
+            ast::FrameBound::UnboundedFollowing => Bound::UnboundedFollowing,
+            ast::FrameBound::Preceding(expr) => {
+                let (value, ty) = self.frame_offset(expr, sql_type)?;
+                Bound::Preceding(value, ty)
+            }
+            ast::FrameBound::Following(expr) => {
+                let (value, ty) = self.frame_offset(expr, sql_type)?;
+                Bound::Following(value, ty)
+            }
+        })
+    }
+
+    fn frame_offset(&mut self, expr: &ast::Expr, sql_type: &SqlType) -> SqlResult<(Value, SqlType)> {
+        let wrong = || {
+            SqlError::with_message(ErrorCode::WindowFrameIllegal, "Window: frame start or end is negative, NULL or of non-integral type")
+        };
+        if let ast::Expr::Interval { value, unit } = expr {
+            let unit = super::expr::interval_unit(*unit);
+            let value = self.bind_expr(value)?;
+            let Some(value) = value.as_literal() else { return Err(wrong()) };
+            let text = super::expr::value_text(value).ok_or_else(wrong)?;
+            if unit.is_month_unit() {
+                return Err(SqlError::unsupported("RANGE INTERVAL of months or years"));
+            }
+            let interval = squall_types::temporal::Interval::parse(&text, unit);
+            let origin = squall_types::DateTime::from_micros(0).unwrap_or_default();
+            let start = squall_types::Date::from_day_number(1_000).map(squall_types::Date::at_midnight).unwrap_or(origin);
+            let end = start.add_interval(interval).ok_or_else(wrong)?;
+            return Ok((Value::Int(end.to_micros() - start.to_micros()), SqlType::BIGINT));
+        }
+        if matches!(sql_type, SqlType::Time { .. }) {
+            return Err(SqlError::with_message(
+                ErrorCode::WindowFrameIllegal,
+                "Window with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound value allowed.",
+            ));
+        }
+        let bound = self.bind_expr(expr)?;
+        let ty = ExprType { sql_type: sql_type.clone(), nullable: false, coercibility: Coercibility::Numeric };
+        let converted = self.binder.builder().convert(bound, &ty)?;
+        match converted.as_literal() {
+            Some(Value::Int(number)) if *number < 0 => Err(wrong()),
+            Some(Value::Null) | None => Err(wrong()),
+            Some(value) => Ok((value.clone(), sql_type.clone())),
+        }
+    }
+
+    /// Types a window function and checks its arguments.
+    fn window_type(
+        &mut self,
+        function: ast::WindowFunction,
+        name: &str,
+        args: &mut Vec<BoundExpr>,
+    ) -> SqlResult<ExprType> {
+        use ast::WindowFunction as F;
+        let count = match function {
+            F::RowNumber | F::Rank | F::DenseRank | F::PercentRank | F::CumeDist => 0..=0,
+            F::Ntile | F::FirstValue | F::LastValue => 1..=1,
+            F::NthValue => 2..=2,
+            F::Lead | F::Lag => 1..=3,
+        };
+        if !count.contains(&args.len()) {
+            return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&name.to_ascii_lowercase()]));
+        }
+        let number = |sql_type| ExprType { sql_type, nullable: false, coercibility: Coercibility::Numeric };
+        let wrong = || SqlError::new(ErrorCode::WrongArguments, &[&name.to_ascii_lowercase()]);
+        Ok(match function {
+            F::RowNumber | F::Rank | F::DenseRank => number(SqlType::BIGINT_UNSIGNED),
+            F::PercentRank | F::CumeDist => number(SqlType::DOUBLE),
+            F::Ntile => {
+                positive(&mut args[0], 1).ok_or_else(wrong)?;
+                ExprType { nullable: true, ..number(SqlType::BIGINT_UNSIGNED) }
+            }
+            F::FirstValue | F::LastValue => ExprType { nullable: true, ..args[0].ty() },
+            F::NthValue => {
+                positive(&mut args[1], 1).ok_or_else(wrong)?;
+                ExprType { nullable: true, ..args[0].ty() }
+            }
+            F::Lead | F::Lag => {
+                if args.len() > 1 {
+                    positive(&mut args[1], 0).ok_or_else(wrong)?;
+                }
+                let mut ty = ExprType { nullable: true, ..args[0].ty() };
+                if args.len() == 3 {
+                    ty = self.binder.builder().unified_type(&[&args[0], &args[2]], name)?;
+                    ty.nullable = true;
+                    for position in [0, 2] {
+                        let arg = std::mem::replace(&mut args[position], BoundExpr::null());
+                        args[position] = self.binder.builder().convert(arg, &ty)?;
+                    }
+                    if args[2].as_literal().is_none() {
+                        return Err(SqlError::unsupported("a default of LEAD or LAG that is not a constant"));
+                    }
+                }
+                ty
+            }
+        })
+    }
+
+    /// Puts the block's window functions into its plan, those over one order together.
+    pub fn window(&mut self, mut plan: LogicalPlan, block: BlockId) -> SqlResult<LogicalPlan> {
+        let windows = std::mem::take(&mut self.frame()?.windows);
+        let mut groups: Vec<(Vec<Expr>, Vec<SortExpr>, Vec<Expr>)> = Vec::new();
+        for window in &windows {
+            let partition = window
+                .partition
+                .iter()
+                .map(|expr| self.value(&self.sort_key(expr.clone()), block))
+                .collect::<SqlResult<Vec<_>>>()?;
+            let order = self.sort_exprs(&window.order, block)?;
+            let expr = self.window_expr(window, &partition, &order, block)?.alias(self.columns.name(window.id));
+            match groups.iter_mut().find(|(known, sort, _)| *known == partition && *sort == order) {
+                Some((_, _, exprs)) => exprs.push(expr),
+                None => groups.push((partition, order, vec![expr])),
+            }
+        }
+        for (_, _, exprs) in groups {
+            plan = LogicalPlan::Window(plan_result(WindowPlan::try_new(exprs, Arc::new(plan)))?);
+        }
+        Ok(plan)
+    }
+
+    fn window_expr(
+        &self,
+        window: &Window,
+        partition: &[Expr],
+        order: &[SortExpr],
+        block: BlockId,
+    ) -> SqlResult<Expr> {
+        use ast::WindowFunction as F;
+        let fun = match &window.kind {
+            WindowKind::Aggregate { name, bound } => {
+                let function = self.aggregate_function(name, bound, &window.args, false)?;
+                WindowFunctionDefinition::AggregateUDF(function)
+            }
+            WindowKind::Ranking(function) => WindowFunctionDefinition::WindowUDF(match function {
+                F::RowNumber => row_number_udwf(),
+                F::Rank => rank_udwf(),
+                F::DenseRank => dense_rank_udwf(),
+                F::PercentRank => percent_rank_udwf(),
+                F::CumeDist => cume_dist_udwf(),
+                F::Ntile => ntile_udwf(),
+                F::Lead => lead_udwf(),
+                F::Lag => lag_udwf(),
+                F::FirstValue => first_value_udwf(),
+                F::LastValue => last_value_udwf(),
+                F::NthValue => nth_value_udwf(),
+            }),
+        };
+        let args = window.args.iter().map(|arg| self.value(arg, block)).collect::<SqlResult<Vec<_>>>()?;
+        let (start, end) = (bound(&window.start)?, bound(&window.end)?);
+        let mut units = window.units;
+        // A constant orders nothing: every row is a peer of every other.
+        let (start, end) = if order.is_empty() && units == WindowFrameUnits::Range {
+            units = WindowFrameUnits::Rows;
+            (WindowFrameBound::Preceding(ScalarValue::UInt64(None)), WindowFrameBound::Following(ScalarValue::UInt64(None)))
+        } else {
+            (start, end)
+        };
+        let params = WindowFunctionParams {
+            args,
+            partition_by: partition.to_vec(),
+            order_by: order.to_vec(),
+            window_frame: WindowFrame::new_bounds(units, start, end),
+            filter: None,
+            null_treatment: None,
+            distinct: false,
+        };
+        Ok(Expr::WindowFunction(Box::new(WindowFunction { fun, params })))
+    }
+}
+
+fn bound(bound: &Bound) -> SqlResult<WindowFrameBound> {
+    Ok(match bound {
+        Bound::UnboundedPreceding => WindowFrameBound::Preceding(ScalarValue::UInt64(None)),
+        Bound::UnboundedFollowing => WindowFrameBound::Following(ScalarValue::UInt64(None)),
+        Bound::CurrentRow => WindowFrameBound::CurrentRow,
+        Bound::Preceding(value, ty) => WindowFrameBound::Preceding(value_to_scalar(value, ty)?),
+        Bound::Following(value, ty) => WindowFrameBound::Following(value_to_scalar(value, ty)?),
+    })
+}
+
+/// Checks that an argument is a whole number of at least `least`; DataFusion takes it as BIGINT.
+fn positive(arg: &mut BoundExpr, least: u64) -> Option<()> {
+    let number = match arg.as_literal()? {
+        Value::Int(number) => u64::try_from(*number).ok()?,
+        Value::UInt(number) => *number,
+        _ => return None,
+    };
+    if number < least {
+        return None;
+    }
+    let ty = ExprType { sql_type: SqlType::BIGINT, nullable: false, coercibility: Coercibility::Numeric };
+    *arg = BoundExpr::Literal(Value::Int(i64::try_from(number).ok()?), ty);
+    Some(())
+}
+
+fn function_name(function: ast::WindowFunction) -> &'static str {
+    use ast::WindowFunction as F;
+    match function {
+        F::RowNumber => "ROW_NUMBER",
+        F::Rank => "RANK",
+        F::DenseRank => "DENSE_RANK",
+        F::PercentRank => "PERCENT_RANK",
+        F::CumeDist => "CUME_DIST",
+        F::Ntile => "NTILE",
+        F::Lead => "LEAD",
+        F::Lag => "LAG",
+        F::FirstValue => "FIRST_VALUE",
+        F::LastValue => "LAST_VALUE",
+        F::NthValue => "NTH_VALUE",
+    }
+}
