@@ -10,9 +10,12 @@ use arrow::datatypes::DataType;
 use datafusion::common::Column;
 use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::AggregateFunction as AggregateExpr;
-use datafusion::logical_expr::{Aggregate as AggregatePlan, AggregateUDF, Cast, Expr, GroupingSet, LogicalPlan, SortExpr};
-use squall_functions::build::{ArithmeticOp, BitOp};
+use datafusion::logical_expr::{
+    Aggregate as AggregatePlan, AggregateUDF, Cast, Expr, GroupingSet, LogicalPlan, SortExpr,
+};
+use squall_functions::build::ArithmeticOp;
 use squall_functions::expr::BoundExpr;
+use squall_functions::operators::bits::BitOp;
 use squall_registry::{BoundAggregate, Coercibility, ExprType};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::collections::HashMap;
@@ -128,7 +131,8 @@ impl Context<'_> {
                 // In a row that sums over the column, whichever string came first means nothing.
                 let position = group.iter().position(|other| other == expr).unwrap_or(0);
                 let rolled_up = self.grouping_bit(grouping_id, position, group.len())?;
-                let shown = self.binder.builder().if_(rolled_up, null_of(&self.columns, *id), self.columns.expr(*id))?;
+                let shown =
+                    self.binder.builder().if_(rolled_up, null_of(&self.columns, *id), self.columns.expr(*id))?;
                 if let Some(entry) = grouped.group.iter_mut().find(|(other, _)| other == expr) {
                     entry.1 = shown;
                 }
@@ -208,7 +212,8 @@ impl Context<'_> {
         args: &[BoundExpr],
         distinct: bool,
     ) -> SqlResult<Arc<AggregateUDF>> {
-        squall_functions::aggregate::datafusion_aggregate(name, bound, args, distinct, &self.slot)
+        let _ = (bound, args, distinct);
+        Err(SqlError::unsupported(name))
     }
 
     fn rewrite_above(
@@ -350,11 +355,7 @@ impl Context<'_> {
     }
 
     fn grouping_id(&mut self, block: BlockId) -> ColumnId {
-        let ty = ExprType {
-            sql_type: SqlType::BIGINT_UNSIGNED,
-            nullable: false,
-            coercibility: Coercibility::Numeric,
-        };
+        let ty = ExprType { sql_type: SqlType::BIGINT_UNSIGNED, nullable: false, coercibility: Coercibility::Numeric };
         self.columns.add_computed(block, "(grouping)", ty)
     }
 
@@ -380,7 +381,8 @@ impl Context<'_> {
                 value = Some(match value {
                     None => bit,
                     Some(value) => {
-                        let shifted = builder.arithmetic(ArithmeticOp::Multiply, value, builder.literal(Value::Int(2)))?;
+                        let shifted =
+                            builder.arithmetic(ArithmeticOp::Multiply, value, builder.literal(Value::Int(2)))?;
                         builder.arithmetic(ArithmeticOp::Add, shifted, bit)?
                     }
                 });

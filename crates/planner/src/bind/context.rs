@@ -179,11 +179,7 @@ impl<'a> Context<'a> {
     }
 
     /// Runs `f` with a frame on top; gives the frame back.
-    pub fn with_frame<T>(
-        &mut self,
-        frame: Frame,
-        f: impl FnOnce(&mut Self) -> SqlResult<T>,
-    ) -> SqlResult<(T, Frame)> {
+    pub fn with_frame<T>(&mut self, frame: Frame, f: impl FnOnce(&mut Self) -> SqlResult<T>) -> SqlResult<(T, Frame)> {
         self.frames.push(frame);
         let result = f(self);
         let frame = self.frames.pop().ok_or_else(|| SqlError::internal("no query block"))?;
@@ -209,9 +205,8 @@ impl<'a> Context<'a> {
             // An inner block may refer to an outer select list's names where the outer clause may.
             let inner = depth + 1 < self.frames.len();
             if inner && table.is_none() && matches!(frame.clause, Clause::Having | Clause::Order) {
-                let named = frame.aliases.iter().find(|(alias, _)| {
-                    squall_catalog::name::eq_ignore_case(alias, &name.column)
-                });
+                let named =
+                    frame.aliases.iter().find(|(alias, _)| squall_catalog::name::eq_ignore_case(alias, &name.column));
                 if let Some((_, expr)) = named {
                     return Ok(Some(expr.clone()));
                 }

@@ -10,7 +10,7 @@ use crate::operators::{RecursiveUnion, WorkTable};
 use arrow::datatypes::{Field, Schema};
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::TableReference;
-use datafusion::logical_expr::{LogicalPlan, TableScan};
+use datafusion::logical_expr::{LogicalPlan, TableScanBuilder};
 use squall_catalog::name::eq_ignore_case;
 use squall_functions::arrow_map::field_for;
 use squall_parser::ast;
@@ -57,12 +57,7 @@ impl Context<'_> {
     }
 
     /// Binds a reference to a common table, if the name is one's.
-    pub fn bind_common_table(
-        &mut self,
-        name: &str,
-        alias: &Arc<str>,
-        block: BlockId,
-    ) -> SqlResult<Option<FromItem>> {
+    pub fn bind_common_table(&mut self, name: &str, alias: &Arc<str>, block: BlockId) -> SqlResult<Option<FromItem>> {
         let mut found = None;
         for (depth, scope) in self.common_tables.iter().enumerate().rev() {
             if let Some((number, work)) = &scope.work
@@ -125,7 +120,8 @@ impl Context<'_> {
         }
         let block = self.new_block();
         let outputs = self.recursive_outputs(table, &bound_seeds, block)?;
-        let plans = bound_seeds.into_iter().map(|seed| self.converted(seed, &outputs)).collect::<SqlResult<Vec<_>>>()?;
+        let plans =
+            bound_seeds.into_iter().map(|seed| self.converted(seed, &outputs)).collect::<SqlResult<Vec<_>>>()?;
         let seed = union(plans)?;
 
         let work_table = self.new_work_table();
@@ -219,7 +215,7 @@ impl Context<'_> {
             columns.push(RelationColumn { name: Arc::clone(name), id, invisible: false });
         }
         let source = provider_as_source(Arc::clone(&work.table) as _);
-        let scan = super::context::plan_result(TableScan::try_new(reference, source, None, Vec::new(), None))?;
+        let scan = super::context::plan_result(TableScanBuilder::new(reference, source).build())?;
         let relation = Relation { alias: Arc::clone(alias), database: None, columns, definition: None };
         let visible = relation.visible();
         Ok(FromItem { plan: LogicalPlan::TableScan(scan), relations: vec![relation], visible })
@@ -227,11 +223,7 @@ impl Context<'_> {
 }
 
 /// The operands of a chain of UNIONs with whether each follows ALL; `None` if the body is no such chain.
-fn flatten<'b>(
-    body: &'b ast::QueryBody,
-    all: bool,
-    operands: &mut Vec<(bool, &'b ast::QueryBody)>,
-) -> Option<()> {
+fn flatten<'b>(body: &'b ast::QueryBody, all: bool, operands: &mut Vec<(bool, &'b ast::QueryBody)>) -> Option<()> {
     match body {
         ast::QueryBody::SetOperation(operation) if operation.kind == ast::SetOperationKind::Union => {
             flatten(&operation.left, all, operands)?;
@@ -251,9 +243,7 @@ fn mentions(body: &ast::QueryBody, name: &str) -> bool {
     match body {
         ast::QueryBody::Select(select) => select.from.iter().any(|reference| reference_mentions(reference, name)),
         ast::QueryBody::Table(table) => table.schema.is_none() && *table.name.value == *name,
-        ast::QueryBody::SetOperation(operation) => {
-            mentions(&operation.left, name) || mentions(&operation.right, name)
-        }
+        ast::QueryBody::SetOperation(operation) => mentions(&operation.left, name) || mentions(&operation.right, name),
         ast::QueryBody::Nested(query) => mentions(&query.body, name),
         ast::QueryBody::Values(_) => false,
     }

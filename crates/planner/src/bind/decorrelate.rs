@@ -34,12 +34,7 @@ pub(crate) struct SimpleBlock {
 
 impl SimpleBlock {
     /// A block that gives the rows of FROM.
-    pub fn rows(
-        block: BlockId,
-        source: LogicalPlan,
-        correlated: Vec<BoundExpr>,
-        outputs: Vec<BoundExpr>,
-    ) -> Self {
+    pub fn rows(block: BlockId, source: LogicalPlan, correlated: Vec<BoundExpr>, outputs: Vec<BoundExpr>) -> Self {
         Self { block, source, correlated, outputs, aggregates: None }
     }
 
@@ -218,8 +213,7 @@ impl Context<'_> {
                 if outer_columns(&bound.plan)?.iter().any(|id| !self.is_outer(*id, block)) {
                     return Ok(None);
                 }
-                let values: Vec<BoundExpr> =
-                    bound.outputs.iter().map(|output| self.columns.expr(output.id)).collect();
+                let values: Vec<BoundExpr> = bound.outputs.iter().map(|output| self.columns.expr(output.id)).collect();
                 let blocks = bound.outputs.iter().map(|output| self.columns.get(output.id).block).collect();
                 (bound.plan.clone(), values, Vec::new(), blocks)
             }

@@ -5,8 +5,9 @@ use super::context::{Context, display_name};
 use super::query::OrderKey;
 use super::scope::{Clause, Found};
 use squall_catalog::name::eq_ignore_case;
-use squall_functions::build::{ArithmeticOp, BitOp, CastTarget};
+use squall_functions::build::{ArithmeticOp, CastTarget};
 use squall_functions::expr::{BoundExpr, CompareOp};
+use squall_functions::operators::bits::BitOp;
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType};
 use squall_types::temporal::IntervalUnit;
@@ -92,9 +93,7 @@ impl Context<'_> {
                 let operand = self.bind_expr(operand)?;
                 self.binder.builder().collate(operand, super::types::collation_id(collation)?)
             }
-            ast::Expr::Interval { .. } => {
-                Err(SqlError::new(ErrorCode::WrongUsage, &[&"INTERVAL", &"this expression"]))
-            }
+            ast::Expr::Interval { .. } => Err(SqlError::new(ErrorCode::WrongUsage, &[&"INTERVAL", &"this expression"])),
             ast::Expr::Aggregate(call) => self.bind_aggregate(call),
             ast::Expr::Window(call) => self.bind_window_call(call),
             ast::Expr::Grouping(args) => self.bind_grouping(args),
@@ -395,9 +394,10 @@ impl Context<'_> {
             .iter()
             .map(|item| {
                 let expr = match super::query::position_of(&item.expr) {
-                    Some(position) => args.get(position.wrapping_sub(1)).cloned().ok_or_else(|| {
-                        SqlError::new(ErrorCode::BadField, &[&position, &Clause::Order])
-                    })?,
+                    Some(position) => args
+                        .get(position.wrapping_sub(1))
+                        .cloned()
+                        .ok_or_else(|| SqlError::new(ErrorCode::BadField, &[&position, &Clause::Order]))?,
                     None => self.bind_expr(&item.expr)?,
                 };
                 Ok(OrderKey { expr, descending: item.descending })
@@ -458,10 +458,7 @@ impl Context<'_> {
         if blocks.is_empty() {
             return innermost;
         }
-        (0..=innermost)
-            .rev()
-            .find(|depth| blocks.contains(&self.frames[*depth].scope.block))
-            .unwrap_or(innermost)
+        (0..=innermost).rev().find(|depth| blocks.contains(&self.frames[*depth].scope.block)).unwrap_or(innermost)
     }
 
     fn bind_grouping(&mut self, args: &[ast::Expr]) -> SqlResult<BoundExpr> {
@@ -484,9 +481,7 @@ impl Context<'_> {
         };
         let definition = &table.columns[ordinal];
         match &definition.default {
-            squall_catalog::ColumnDefault::Literal(value) => {
-                Ok(BoundExpr::Literal(value.clone(), column.ty.clone()))
-            }
+            squall_catalog::ColumnDefault::Literal(value) => Ok(BoundExpr::Literal(value.clone(), column.ty.clone())),
             squall_catalog::ColumnDefault::None if definition.nullable => {
                 Ok(BoundExpr::Literal(Value::Null, ExprType { nullable: true, ..column.ty.clone() }))
             }
@@ -501,11 +496,8 @@ impl Context<'_> {
         match self.binder.insert_values {
             None => Ok(BoundExpr::Literal(Value::Null, ExprType { nullable: true, ..bound.ty() })),
             Some(table) => {
-                let name = ast::ColumnName {
-                    schema: None,
-                    table: Some(ast::Ident::new(table)),
-                    column: name.column.clone(),
-                };
+                let name =
+                    ast::ColumnName { schema: None, table: Some(ast::Ident::new(table)), column: name.column.clone() };
                 self.bind_column(&name)
             }
         }

@@ -9,7 +9,7 @@ use super::scope::{Clause, Relation, RelationColumn, Scope, VisibleColumn};
 use datafusion::catalog::TableProvider;
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::TableReference;
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, TableScan};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, TableScanBuilder};
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{TableDef, TableEntry, ViewDef};
 use squall_functions::arrow_map::expr_type_of;
@@ -228,7 +228,8 @@ impl Context<'_> {
         let mut columns = Vec::with_capacity(schema.fields().len());
         for (ordinal, field) in schema.fields().iter().enumerate() {
             let defined = definition.and_then(|definition| definition.columns.get(ordinal));
-            let column_name: Arc<str> = defined.map_or_else(|| field.name().as_str().into(), |column| column.name.as_str().into());
+            let column_name: Arc<str> =
+                defined.map_or_else(|| field.name().as_str().into(), |column| column.name.as_str().into());
             let ty = types.get(ordinal).cloned().unwrap_or_else(|| expr_type_of(field));
             let origin = ColumnOrigin {
                 database: Arc::clone(database),
@@ -238,14 +239,8 @@ impl Context<'_> {
                 base: definition.map(|definition| (Arc::clone(definition), ordinal)),
             };
             let display = format!("`{database}`.`{alias}`.`{column_name}`");
-            let id = self.columns.add(
-                block,
-                Some(reference.clone()),
-                field.name(),
-                &display,
-                ty,
-                Some(Arc::new(origin)),
-            );
+            let id =
+                self.columns.add(block, Some(reference.clone()), field.name(), &display, ty, Some(Arc::new(origin)));
             let hidden = definition.is_some() && defined.is_none();
             let invisible = hidden || defined.is_some_and(|column| column.invisible);
             columns.push(RelationColumn { name: column_name, id, invisible });
@@ -260,7 +255,7 @@ impl Context<'_> {
             inside_view: self.views.last().cloned(),
             is_view: false,
         });
-        let scan = plan_result(TableScan::try_new(reference, provider_as_source(provider), None, Vec::new(), None))?;
+        let scan = plan_result(TableScanBuilder::new(reference, provider_as_source(provider)).build())?;
         let relation = Relation {
             alias: Arc::clone(alias),
             database: Some(Arc::clone(database)),

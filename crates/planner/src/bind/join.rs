@@ -137,7 +137,8 @@ impl Context<'_> {
         self.supply_nulls(kind, &left.relations, &right.relations);
         // The side that always has a row gives the common columns, in its own order, then its others, then the rest.
         let from_right = kind == ast::JoinKind::Right;
-        let (first, second) = if from_right { (&right.visible, &left.visible) } else { (&left.visible, &right.visible) };
+        let (first, second) =
+            if from_right { (&right.visible, &left.visible) } else { (&left.visible, &right.visible) };
         let first_id = |pair: &(usize, usize)| if from_right { pair.1 } else { pair.0 };
         let second_id = |pair: &(usize, usize)| if from_right { pair.0 } else { pair.1 };
         let is_first = |column: &VisibleColumn| pairs.iter().any(|pair| first_id(pair) == column.id);
@@ -229,7 +230,14 @@ impl Context<'_> {
             return join(left, inner, None, JoinType::Inner);
         }
         let outputs = inner.schema().as_ref().clone();
-        self.apply(left, inner, outer.into_iter().map(|id| (id, self.columns.expr(id))).collect(), kind, &outputs, block)
+        self.apply(
+            left,
+            inner,
+            outer.into_iter().map(|id| (id, self.columns.expr(id))).collect(),
+            kind,
+            &outputs,
+            block,
+        )
     }
 
     /// Keeps the rows that meet all conditions.

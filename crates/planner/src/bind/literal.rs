@@ -4,7 +4,8 @@ use super::context::Context;
 use super::types::charset_collation;
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
-use squall_types::temporal::{DateRules, parse_date, parse_datetime, parse_time};
+use squall_types::temporal::DateRules;
+use squall_types::temporal::parse::{parse_date, parse_datetime, parse_time};
 use squall_types::{CollationId, Decimal, ErrorCode, SqlError, SqlResult, Value};
 
 impl Context<'_> {
@@ -70,11 +71,16 @@ impl Context<'_> {
     fn bind_temporal(&self, kind: ast::TemporalKind, text: &str) -> SqlResult<BoundExpr> {
         let rules = DateRules::from(self.binder.context.sql_mode);
         let (name, value) = match kind {
-            ast::TemporalKind::Date => ("DATE", parse_date(text, rules).ok().filter(|p| !p.truncated).map(|p| Value::Date(p.value))),
-            ast::TemporalKind::Time => ("TIME", parse_time(text).ok().filter(|p| !p.truncated).map(|p| Value::Time(p.value))),
-            ast::TemporalKind::Timestamp => {
-                ("DATETIME", parse_datetime(text, rules).ok().filter(|p| !p.truncated).map(|p| Value::DateTime(p.value)))
+            ast::TemporalKind::Date => {
+                ("DATE", parse_date(text, rules).ok().filter(|p| !p.truncated).map(|p| Value::Date(p.value)))
             }
+            ast::TemporalKind::Time => {
+                ("TIME", parse_time(text).ok().filter(|p| !p.truncated).map(|p| Value::Time(p.value)))
+            }
+            ast::TemporalKind::Timestamp => (
+                "DATETIME",
+                parse_datetime(text, rules).ok().filter(|p| !p.truncated).map(|p| Value::DateTime(p.value)),
+            ),
         };
         match value {
             Some(value) => Ok(self.binder.builder().literal(value)),
@@ -90,9 +96,7 @@ impl Context<'_> {
     /// Binds `?`.
     pub fn bind_parameter(&self, number: u32) -> BoundExpr {
         match self.parameter(number) {
-            Some(Value::String(text)) => {
-                self.binder.builder().string_literal(text, self.binder.context.collation)
-            }
+            Some(Value::String(text)) => self.binder.builder().string_literal(text, self.binder.context.collation),
             Some(value) => self.binder.builder().literal(value),
             None => BoundExpr::null(),
         }

@@ -33,7 +33,7 @@ mod window;
 
 pub use environment::{TableRequest, TableResolver};
 pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
-pub use row_expr::{RowColumn, RowTable};
+pub use row_expr::{RowColumn, RowTable, columns_read};
 pub use view::parse_options;
 
 use context::Context;

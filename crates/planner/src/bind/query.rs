@@ -63,12 +63,8 @@ impl Context<'_> {
         match &query.body {
             ast::QueryBody::Select(select) => self.bind_select(select, &query.order_by, query.limit.as_ref()),
             ast::QueryBody::Table(name) => {
-                let factor = ast::TableFactor {
-                    name: name.clone(),
-                    partitions: Vec::new(),
-                    alias: None,
-                    hints: Vec::new(),
-                };
+                let factor =
+                    ast::TableFactor { name: name.clone(), partitions: Vec::new(), alias: None, hints: Vec::new() };
                 let select = ast::Select {
                     items: vec![ast::SelectItem::Wildcard],
                     from: vec![ast::TableReference::Table(Box::new(factor))],
@@ -119,11 +115,7 @@ impl Context<'_> {
         Ok(BoundBlock { plan, outputs: bound.outputs, simple: None })
     }
 
-    fn bind_result_order(
-        &mut self,
-        outputs: &[BlockOutput],
-        order_by: &[ast::OrderItem],
-    ) -> SqlResult<Vec<OrderKey>> {
+    fn bind_result_order(&mut self, outputs: &[BlockOutput], order_by: &[ast::OrderItem]) -> SqlResult<Vec<OrderKey>> {
         let block = outputs.first().map_or(0, |output| self.columns.get(output.id).block);
         let columns = outputs
             .iter()
@@ -144,9 +136,9 @@ impl Context<'_> {
                     }
                     let expr = match position_of(&item.expr) {
                         Some(position) => {
-                            let output = outputs.get(position.wrapping_sub(1)).ok_or_else(|| {
-                                SqlError::new(ErrorCode::BadField, &[&position, &Clause::Order])
-                            })?;
+                            let output = outputs
+                                .get(position.wrapping_sub(1))
+                                .ok_or_else(|| SqlError::new(ErrorCode::BadField, &[&position, &Clause::Order]))?;
                             context.columns.expr(output.id)
                         }
                         None => context.bind_expr(&item.expr)?,

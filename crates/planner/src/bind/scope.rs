@@ -27,8 +27,6 @@ pub(crate) enum Clause {
     WindowPartition,
     /// WINDOW and OVER: order.
     WindowOrder,
-    /// LIMIT.
-    Limit,
     /// VALUES.
     Values,
     /// The expression of a CHECK, a generated column or a default.
@@ -38,7 +36,7 @@ pub(crate) enum Clause {
 impl fmt::Display for Clause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Clause::FieldList | Clause::Limit | Clause::Values | Clause::Column => "field list",
+            Clause::FieldList | Clause::Values | Clause::Column => "field list",
             Clause::From => "from clause",
             Clause::On => "on clause",
             Clause::Where => "where clause",
@@ -112,7 +110,11 @@ impl Scope {
     /// Looks `column`, `table.column` or `database.table.column` up.
     pub fn find(&self, database: Option<&str>, table: Option<&str>, column: &str) -> Found {
         let Some(table) = table else {
-            return one(self.visible.iter().filter(|visible| eq_ignore_case(&visible.name, column)).map(|found| found.id));
+            return one(self
+                .visible
+                .iter()
+                .filter(|visible| eq_ignore_case(&visible.name, column))
+                .map(|found| found.id));
         };
         let relations = self.relations.iter().filter(|relation| relation.matches(database, table));
         one(relations.flat_map(|relation| {

@@ -63,8 +63,7 @@ impl Context<'_> {
         let mut exprs = BlockExprs { items: self.bind_items(&select.items)?, ..BlockExprs::default() };
         let group = self.bind_group_by(select.group_by.as_ref(), &exprs.items)?;
         self.frame()?.group.clone_from(&group);
-        self.frame()?.aliases =
-            exprs.items.iter().map(|item| (Arc::clone(&item.name), item.expr.clone())).collect();
+        self.frame()?.aliases = exprs.items.iter().map(|item| (Arc::clone(&item.name), item.expr.clone())).collect();
         exprs.having = self.bind_having(select.having.as_ref())?;
         exprs.order = self.bind_order_by(order_by, &exprs.items)?;
 
@@ -272,8 +271,12 @@ impl Context<'_> {
     fn groupable(&mut self, item: &Item) -> SqlResult<BoundExpr> {
         let frame = self.frame()?;
         let mut computed = false;
-        let outputs: Vec<ColumnId> =
-            frame.aggregates.iter().map(|aggregate| aggregate.id).chain(frame.windows.iter().map(|window| window.id)).collect();
+        let outputs: Vec<ColumnId> = frame
+            .aggregates
+            .iter()
+            .map(|aggregate| aggregate.id)
+            .chain(frame.windows.iter().map(|window| window.id))
+            .collect();
         item.expr.visit(&mut |node| {
             if let BoundExpr::Column(column) = node {
                 computed |= outputs.contains(&column.ordinal);

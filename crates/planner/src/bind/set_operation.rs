@@ -102,12 +102,7 @@ impl Context<'_> {
     }
 
     /// Rows without duplicates. Of strings that are equal in their collation the first stays.
-    pub fn distinct_rows(
-        &self,
-        plan: LogicalPlan,
-        outputs: &[BlockOutput],
-        block: BlockId,
-    ) -> SqlResult<LogicalPlan> {
+    pub fn distinct_rows(&self, plan: LogicalPlan, outputs: &[BlockOutput], block: BlockId) -> SqlResult<LogicalPlan> {
         let ids: Vec<ColumnId> = outputs.iter().map(|output| output.id).collect();
         self.distinct(plan, &ids, &[], block)
     }
@@ -210,7 +205,13 @@ impl Context<'_> {
                 })
                 .collect::<SqlResult<Vec<_>>>()?;
             let plan = plan_result(LogicalPlanBuilder::values(values).and_then(|plan| plan.build()))?;
-            let exprs = plan.schema().columns().into_iter().map(Expr::Column).zip(outputs.iter().map(|output| output.id)).collect();
+            let exprs = plan
+                .schema()
+                .columns()
+                .into_iter()
+                .map(Expr::Column)
+                .zip(outputs.iter().map(|output| output.id))
+                .collect();
             let plan = self.project(plan, exprs)?;
             return Ok(BoundBlock { plan, outputs, simple: None });
         }

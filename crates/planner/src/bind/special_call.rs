@@ -92,8 +92,7 @@ impl Context<'_> {
                 let operand = match conversion {
                     None => operand,
                     Some(ast::WeightStringType::Char(chars)) => {
-                        let collation =
-                            operand.sql_type().collation().unwrap_or(self.binder.context.collation);
+                        let collation = operand.sql_type().collation().unwrap_or(self.binder.context.collation);
                         let target = CastTarget::Char { length: length(*chars), collation };
                         self.binder.builder().cast(operand, &target)?
                     }

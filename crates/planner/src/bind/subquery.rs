@@ -172,11 +172,8 @@ impl Context<'_> {
     ) -> SqlResult<Vec<BoundExpr>> {
         let block = self.frame()?.scope.block;
         let outer = outer_columns(&plan)?;
-        let outer = outer
-            .into_iter()
-            .filter(|id| !self.is_outer(*id, block))
-            .map(|id| (id, self.columns.expr(id)))
-            .collect();
+        let outer =
+            outer.into_iter().filter(|id| !self.is_outer(*id, block)).map(|id| (id, self.columns.expr(id))).collect();
         let outputs: Vec<ColumnId> =
             types.into_iter().map(|ty| self.columns.add_computed(block, "(subquery)", ty)).collect();
         let exprs = outputs.iter().map(|id| self.columns.expr(*id)).collect();
@@ -270,9 +267,7 @@ impl Context<'_> {
     fn outer_values(&self, outer: Vec<(ColumnId, BoundExpr)>, block: BlockId) -> SqlResult<Vec<OuterValue>> {
         outer
             .into_iter()
-            .map(|(id, value)| {
-                Ok(OuterValue { placeholder: placeholder_id(id), value: self.value(&value, block)? })
-            })
+            .map(|(id, value)| Ok(OuterValue { placeholder: placeholder_id(id), value: self.value(&value, block)? }))
             .collect()
     }
 }

@@ -35,11 +35,8 @@ pub(crate) fn rewrite_down(expr: BoundExpr, f: &mut dyn FnMut(&BoundExpr) -> Opt
         }
         BoundExpr::Case(case) => {
             let case = Arc::unwrap_or_clone(case);
-            let branches = case
-                .branches
-                .into_iter()
-                .map(|(when, then)| (rewrite_down(when, f), rewrite_down(then, f)))
-                .collect();
+            let branches =
+                case.branches.into_iter().map(|(when, then)| (rewrite_down(when, f), rewrite_down(then, f))).collect();
             let otherwise = case.otherwise.map(|otherwise| rewrite_down(otherwise, f));
             BoundExpr::Case(Arc::new(Case { branches, otherwise, ty: case.ty }))
         }

@@ -55,7 +55,9 @@ pub(crate) fn cast_target(target: &ast::CastType, connection: CollationId) -> Sq
             CastTarget::Decimal { precision: precision as u8, scale: scale as u8 }
         }
         ast::CastType::Float { precision } => match precision {
-            Some(54..) => return Err(SqlError::new(ErrorCode::TooBigPrecision, &[&precision.unwrap_or(0), &"CAST", &53])),
+            Some(54..) => {
+                return Err(SqlError::new(ErrorCode::TooBigPrecision, &[&precision.unwrap_or(0), &"CAST", &53]));
+            }
             Some(25..) => CastTarget::Double,
             _ => CastTarget::Float,
         },

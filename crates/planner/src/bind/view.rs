@@ -1,8 +1,8 @@
 //! The stored text of views.
 
 use squall_catalog::ViewDef;
-use squall_parser::ast::{Query, Statement};
 use squall_parser::ParseOptions;
+use squall_parser::ast::{Query, Statement};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 
 /// Parses a view's query as the sql_mode of its creation says.

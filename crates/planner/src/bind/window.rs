@@ -217,7 +217,8 @@ impl Context<'_> {
         end: &ast::FrameBound,
         mut order: Vec<OrderKey>,
     ) -> SqlResult<(WindowFrameUnits, Bound, Bound, Vec<OrderKey>)> {
-        let offset = |bound: &ast::FrameBound| matches!(bound, ast::FrameBound::Preceding(_) | ast::FrameBound::Following(_));
+        let offset =
+            |bound: &ast::FrameBound| matches!(bound, ast::FrameBound::Preceding(_) | ast::FrameBound::Following(_));
         if !offset(start) && !offset(end) {
             if order.is_empty() {
                 // All rows are peers.
@@ -275,7 +276,10 @@ impl Context<'_> {
 
     fn frame_offset(&mut self, expr: &ast::Expr, sql_type: &SqlType) -> SqlResult<(Value, SqlType)> {
         let wrong = || {
-            SqlError::with_message(ErrorCode::WindowFrameIllegal, "Window: frame start or end is negative, NULL or of non-integral type")
+            SqlError::with_message(
+                ErrorCode::WindowFrameIllegal,
+                "Window: frame start or end is negative, NULL or of non-integral type",
+            )
         };
         if let ast::Expr::Interval { value, unit } = expr {
             let unit = super::expr::interval_unit(*unit);
@@ -287,7 +291,8 @@ impl Context<'_> {
             }
             let interval = squall_types::temporal::Interval::parse(&text, unit);
             let origin = squall_types::DateTime::from_micros(0).unwrap_or_default();
-            let start = squall_types::Date::from_day_number(1_000).map(squall_types::Date::at_midnight).unwrap_or(origin);
+            let start =
+                squall_types::Date::from_day_number(1_000).map(squall_types::Date::at_midnight).unwrap_or(origin);
             let end = start.add_interval(interval).ok_or_else(wrong)?;
             return Ok((Value::Int(end.to_micros() - start.to_micros()), SqlType::BIGINT));
         }
@@ -382,13 +387,7 @@ impl Context<'_> {
         Ok(plan)
     }
 
-    fn window_expr(
-        &self,
-        window: &Window,
-        partition: &[Expr],
-        order: &[SortExpr],
-        block: BlockId,
-    ) -> SqlResult<Expr> {
+    fn window_expr(&self, window: &Window, partition: &[Expr], order: &[SortExpr], block: BlockId) -> SqlResult<Expr> {
         use ast::WindowFunction as F;
         let fun = match &window.kind {
             WindowKind::Aggregate { name, bound } => {
@@ -415,7 +414,10 @@ impl Context<'_> {
         // A constant orders nothing: every row is a peer of every other.
         let (start, end) = if order.is_empty() && units == WindowFrameUnits::Range {
             units = WindowFrameUnits::Rows;
-            (WindowFrameBound::Preceding(ScalarValue::UInt64(None)), WindowFrameBound::Following(ScalarValue::UInt64(None)))
+            (
+                WindowFrameBound::Preceding(ScalarValue::UInt64(None)),
+                WindowFrameBound::Following(ScalarValue::UInt64(None)),
+            )
         } else {
             (start, end)
         };

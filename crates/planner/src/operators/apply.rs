@@ -95,7 +95,9 @@ impl Apply {
         let fields = operands
             .iter()
             .enumerate()
-            .map(|(ordinal, data_type)| (None, Arc::new(arrow::datatypes::Field::new(operand_name(ordinal), data_type.clone(), true))))
+            .map(|(ordinal, data_type)| {
+                (None, Arc::new(arrow::datatypes::Field::new(operand_name(ordinal), data_type.clone(), true)))
+            })
             .collect();
         DFSchema::new_with_metadata(fields, HashMap::new())?.join(subquery)
     }

@@ -138,10 +138,7 @@ impl ExecutionPlan for ApplyExec {
         }
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
         self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
     }
@@ -149,12 +146,7 @@ impl ExecutionPlan for ApplyExec {
     fn execute(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, Arc::clone(&task))?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let runner = Runner::new(
-            Arc::clone(&self.spec),
-            Arc::clone(&self.constant),
-            self.schema(),
-            task,
-        )?;
+        let runner = Runner::new(Arc::clone(&self.spec), Arc::clone(&self.constant), self.schema(), task)?;
         let stream = futures::stream::try_unfold((input, runner), |(mut input, mut runner)| async move {
             match input.next().await {
                 None => Ok(None),
@@ -201,7 +193,8 @@ impl Runner {
         let operands = evaluate(&self.spec.operands, batch)?;
         let mut results = Vec::with_capacity(batch.num_rows());
         if self.spec.outer_values.is_empty() {
-            let result = if batch.num_rows() == 0 { SubqueryResult::empty(&self.spec)? } else { self.constant().await? };
+            let result =
+                if batch.num_rows() == 0 { SubqueryResult::empty(&self.spec)? } else { self.constant().await? };
             results.resize(batch.num_rows(), result);
         } else {
             self.correlated(&outer, batch.num_rows(), &mut results).await?;
@@ -209,8 +202,7 @@ impl Runner {
         match self.spec.kind {
             ApplyKind::Scalar => self.append_scalars(batch, &results),
             ApplyKind::Exists => {
-                let column: Int64Array =
-                    results.iter().map(|result| Some(i64::from(result.row_count() > 0))).collect();
+                let column: Int64Array = results.iter().map(|result| Some(i64::from(result.row_count() > 0))).collect();
                 self.append(batch, vec![Arc::new(column)])
             }
             ApplyKind::Any | ApplyKind::All => {
@@ -246,9 +238,7 @@ impl Runner {
                 .outer_values
                 .iter()
                 .zip(outer)
-                .map(|((placeholder, _), array)| {
-                    Ok((placeholder.clone(), ScalarValue::try_from_array(array, row)?))
-                })
+                .map(|((placeholder, _), array)| Ok((placeholder.clone(), ScalarValue::try_from_array(array, row)?)))
                 .collect::<Result<HashMap<_, _>>>()?;
             let result = self.run(&values).await?;
             self.cache.insert(key, result.clone());
@@ -260,7 +250,8 @@ impl Runner {
     /// Runs the subquery with literals in place of its placeholders.
     async fn run(&self, values: &HashMap<String, ScalarValue>) -> Result<SubqueryResult> {
         let plan = substitute(self.spec.subquery.as_ref().clone(), values)?;
-        let physical = self.spec.session.query_planner().create_physical_plan(&plan, self.spec.session.as_ref()).await?;
+        let physical =
+            self.spec.session.query_planner().create_physical_plan(&plan, self.spec.session.as_ref()).await?;
         let batches = collect(physical, Arc::clone(&self.task)).await?;
         let rows = concat_batches(&self.spec.subquery_schema, &conform(batches, &self.spec.subquery_schema)?)?;
         if self.spec.kind == ApplyKind::Scalar && rows.num_rows() > 1 {
@@ -296,7 +287,8 @@ impl Runner {
             })
             .collect();
         let rows = concat_batches(&self.spec.subquery_schema, distinct.iter().map(|result| result.rows()))?;
-        let added = rows.columns().iter().map(|column| Ok(take(column, &indices, None)?)).collect::<Result<Vec<_>>>()?;
+        let added =
+            rows.columns().iter().map(|column| Ok(take(column, &indices, None)?)).collect::<Result<Vec<_>>>()?;
         self.append(batch, added)
     }
 
@@ -313,8 +305,11 @@ impl Runner {
             let truth = match known.get(&key) {
                 Some(truth) => *truth,
                 None => {
-                    let mut arrays =
-                        key.1.iter().map(|value| value.to_array_of_size(result.row_count())).collect::<Result<Vec<_>>>()?;
+                    let mut arrays = key
+                        .1
+                        .iter()
+                        .map(|value| value.to_array_of_size(result.row_count()))
+                        .collect::<Result<Vec<_>>>()?;
                     arrays.extend(result.rows().columns().iter().cloned());
                     let options = RecordBatchOptions::new().with_row_count(Some(result.row_count()));
                     let pairs =

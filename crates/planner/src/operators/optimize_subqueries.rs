@@ -39,7 +39,9 @@ impl OptimizerRule for OptimizeSubqueries {
         let mut rules = self.rules.clone();
         rules.push(Arc::new(OptimizeSubqueries::new(self.rules.clone())));
         let subquery = Optimizer::with_rules(rules).optimize(apply.subquery.as_ref().clone(), config, |_, _| {})?;
-        let apply = Apply { subquery: Arc::new(subquery), optimized: true, ..apply.clone() };
+        let mut apply = apply.clone();
+        apply.subquery = Arc::new(subquery);
+        apply.optimized = true;
         Ok(Transformed::yes(apply.into_plan()))
     }
 }

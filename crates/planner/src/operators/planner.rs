@@ -84,8 +84,7 @@ fn plan_apply(
     let types: Vec<DataType> =
         apply.operands.iter().map(|operand| operand.get_type(input_schema.as_ref())).collect::<Result<_>>()?;
     let comparison_schema = Apply::comparison_schema(&types, apply.subquery.schema())?;
-    let comparison =
-        apply.comparison.as_ref().map(|comparison| create(comparison, &comparison_schema)).transpose()?;
+    let comparison = apply.comparison.as_ref().map(|comparison| create(comparison, &comparison_schema)).transpose()?;
     let spec = ApplySpec {
         subquery_schema: nullable_schema(subquery.schema().as_arrow()),
         subquery,
