@@ -3,7 +3,7 @@
 //! Strings are UTF-8 inside. A [`Charset`] decides which characters a column takes and how bytes look at the rim; a
 //! [`Collation`] decides order and equality.
 //!
-//! Reading order: [`charset`], [`registry`] (which collations there are), [`sort_key`] (keys, comparison, hashes),
+//! Reading order: [`charset`], [`registry`] (which collations there are), [`mod@sort_key`] (keys, comparison, hashes),
 //! [`like`] (patterns and searching), [`case`] (letters' cases).
 
 pub mod case;

@@ -3,10 +3,19 @@
 //! [`number`] reads and prints numbers, [`text`] prints any value, [`compare`](mod@compare) orders values of any two types,
 //! [`store`] converts into a column as INSERT does, [`cast`] as `CAST` does.
 
+pub mod cast;
 pub mod compare;
+pub mod context;
 pub mod number;
+pub mod store;
+mod store_numeric;
+mod store_temporal;
+mod store_text;
 pub mod text;
 
+pub use cast::{CastTarget, Casted, cast_value};
 pub use compare::compare_values;
+pub use context::{Condition, ConversionContext, Severity, Stored};
 pub use number::{ParsedNumber, parse_f64, parse_integer, parse_integer_rounded, write_double, write_float};
+pub use store::store_value;
 pub use text::{to_text, write_text};
