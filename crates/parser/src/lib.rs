@@ -6,6 +6,7 @@ mod error;
 mod keyword;
 mod lexer;
 mod parser;
+mod printer;
 mod token;
 
 use ast::{DataType, Expr, Statement};

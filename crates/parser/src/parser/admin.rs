@@ -176,6 +176,7 @@ impl Parser<'_> {
 
     /// MariaDB's `PERSISTENT FOR ALL` or `PERSISTENT FOR COLUMNS (…) INDEXES (…)`.
     fn persistent_for(&mut self, options: &mut Vec<Box<str>>) -> Result<()> {
+        let start = self.current.start as usize;
         self.expect(K::For)?;
         if self.accept(K::All) {
             options.push("PERSISTENT FOR ALL".into());
@@ -195,7 +196,8 @@ impl Parser<'_> {
             }
             self.expect_kind(TokenKind::RightParen)?;
         }
-        options.push("PERSISTENT FOR COLUMNS".into());
+        let text = String::from_utf8_lossy(&self.sql[start..self.previous_end as usize]);
+        options.push(format!("PERSISTENT {text}").into());
         Ok(())
     }
 

@@ -116,6 +116,9 @@ impl Parser<'_> {
         };
         self.advance();
         let operand = self.boxed_at(level::UNARY)?;
+        if matches!(*operand, Expr::Interval { .. }) {
+            return Err(self.unexpected());
+        }
         Ok(Expr::Unary { op, operand })
     }
 

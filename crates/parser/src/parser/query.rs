@@ -23,7 +23,11 @@ impl Parser<'_> {
     }
 
     fn query_rest(&mut self, with: Option<With>, first: QueryBody, into: Option<SelectInto>) -> Result<Query> {
+        if into.is_some() {
+            self.no_set_operator()?;
+        }
         let body = self.set_operations(first)?;
+        let into = into.or(self.last_into.take());
         let order_by = self.order_by()?;
         let limit = self.limit()?;
         let mut query = Query { with, body, order_by, limit, locking: Vec::new(), into };
@@ -76,6 +80,10 @@ impl Parser<'_> {
         Ok(Some(With { recursive, tables }))
     }
 
+    fn no_set_operator(&self) -> Result<()> {
+        if self.at_any(&[K::Union, K::Except, K::Intersect]) { Err(self.unexpected()) } else { Ok(()) }
+    }
+
     fn set_operations(&mut self, first: QueryBody) -> Result<QueryBody> {
         let mut left = self.intersections(first)?;
         loop {
@@ -107,13 +115,13 @@ impl Parser<'_> {
         if !all {
             self.accept(K::Distinct);
         }
-        let offset = self.current.start;
         let (body, into) = self.query_primary()?;
-        match into {
-            None => Ok((all, body)),
-            // INTO belongs to the whole and stands at its end.
-            Some(_) => Err(self.syntax_error(offset)),
+        // INTO in the last part belongs to the whole.
+        if into.is_some() {
+            self.no_set_operator()?;
+            self.last_into = into;
         }
+        Ok((all, body))
     }
 
     fn query_primary(&mut self) -> Result<(QueryBody, Option<SelectInto>)> {

@@ -60,7 +60,7 @@ impl Parser<'_> {
                 }
                 Set::ResourceGroup { name, threads }
             }
-            K::Statement if self.peek_ident(1) => {
+            K::Statement if self.peek_ident(1) || self.peek_kind(1, TokenKind::AtAt) => {
                 self.advance();
                 let items = self.comma_list(Self::set_item)?;
                 self.expect(K::For)?;
