@@ -17,8 +17,11 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
+
+/// What a change takes in the log and in memory beside its key and value, roughly.
+const CHANGE_OVERHEAD_BYTES: usize = 32;
 
 /// The locks of one owner; given back when dropped.
 pub(crate) struct HeldLocks {
@@ -139,6 +142,8 @@ pub(crate) struct Committer {
     /// Something is written that no sync has covered yet.
     pub unsynced: AtomicBool,
     closing: AtomicBool,
+    /// Bytes of changes applied since buffers were last sent to files.
+    pub written_bytes: AtomicU64,
 }
 
 impl Committer {
@@ -151,6 +156,7 @@ impl Committer {
             queued: Condvar::new(),
             unsynced: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            written_bytes: AtomicU64::new(0),
         }
     }
 
@@ -216,6 +222,7 @@ impl Committer {
         let mut results = Vec::with_capacity(group.len());
         let mut locks = Vec::with_capacity(group.len());
         let mut ended = Vec::new();
+        let mut bytes = 0;
         let mut deltas: Vec<(Arc<TableData>, i64, u64)> = Vec::new();
         let mut log = self.log.lock();
         let mut batch = self.db.batch().durability(persist);
@@ -237,6 +244,7 @@ impl Committer {
                     if log.is_active() {
                         keys.push(key.clone());
                     }
+                    bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
                     match change {
                         Some(value) => batch.insert(&data.keyspace, key, value),
                         None => batch.remove(&data.keyspace, key),
@@ -256,6 +264,7 @@ impl Committer {
                 batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, data.id), next.to_le_bytes());
             }
         }
+        self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         let committed = batch.commit().map_err(engine_error);
         log.publish(self.db.visible_seqno());
         ended.into_iter().for_each(|since| log.unregister(since));

@@ -16,6 +16,9 @@ const PERIOD: Duration = Duration::from_millis(250);
 const PERIODS_PER_SYNC: u32 = 4;
 const PERIODS_PER_SAVE: u32 = 120;
 
+/// Log files, the current one included, that small buffers may keep alive.
+const JOURNALS_KEPT: usize = 2;
+
 /// Tells the background thread to end.
 #[derive(Default)]
 pub(crate) struct Maintenance(Arc<(Mutex<bool>, Condvar)>);
@@ -78,27 +81,33 @@ impl StoreInner {
         Ok(())
     }
 
-    /// Sends the largest buffers to files while all of them together are too large: each table alone may stay below
-    /// its own bound for ever.
+    /// Sends buffers to files so that the log stays short: what is in files is not replayed after a crash, and the
+    /// engine lets go of log files that no buffer needs. Left to itself it looks at each table alone.
     fn bound_write_buffer(&self) {
-        if self.db.write_buffer_size() <= self.options.write_buffer_bytes_max {
+        let written = self.committer.written_bytes.load(Ordering::Relaxed);
+        if written < self.options.write_buffer_bytes_max {
             return;
         }
-        let mut sizes: Vec<_> = self
+        self.committer.written_bytes.fetch_sub(written, Ordering::Relaxed);
+        let mut buffers: Vec<_> = self
             .data
             .read()
             .values()
             .map(|data| (data.keyspace.tree.active_memtable().size(), data.clone()))
             .filter(|(size, _)| *size > 0)
             .collect();
-        sizes.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
-        let total: u64 = sizes.iter().map(|(size, _)| size).sum();
-        let mut excess = total.saturating_sub(self.options.write_buffer_bytes_max / 2);
-        for (size, data) in sizes {
-            if excess == 0 || data.keyspace.rotate_memtable().is_err() {
+        buffers.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+        // Many small buffers are many small files: they go only when they keep log files alive.
+        let everything = self.db.journal_count() > JOURNALS_KEPT;
+        let total: u64 = buffers.iter().map(|(size, _)| size).sum();
+        let mut sent = 0;
+        for (size, data) in buffers {
+            // An error here has stopped the engine, and the next commit reports it to a client.
+            if (!everything && sent > total / 4 * 3) || data.keyspace.rotate_memtable().is_err() {
                 return;
             }
-            excess = excess.saturating_sub(size);
+            sent += size;
         }
+        let _ = self.meta.rotate_memtable();
     }
 }

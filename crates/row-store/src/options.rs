@@ -19,7 +19,8 @@ pub enum Durability {
 pub struct StoreOptions {
     /// Decoded blocks kept in memory.
     pub cache_bytes: u64,
-    /// Committed changes kept in memory, over all tables, before the largest are written to files.
+    /// Committed changes kept in memory, over all tables, before they are written to files. It bounds what a restart
+    /// after a crash has to read again.
     pub write_buffer_bytes_max: u64,
     /// Changes of one table kept in memory before they are written to a file.
     pub table_buffer_bytes_max: u64,
@@ -37,7 +38,7 @@ impl Default for StoreOptions {
     fn default() -> Self {
         Self {
             cache_bytes: 128 << 20,
-            write_buffer_bytes_max: 96 << 20,
+            write_buffer_bytes_max: 24 << 20,
             table_buffer_bytes_max: 32 << 20,
             transaction_bytes_max: 1 << 30,
             sort_buffer_bytes: 64 << 20,

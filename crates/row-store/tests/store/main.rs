@@ -3,3 +3,4 @@
 mod basics;
 mod bulk;
 mod fixture;
+mod isolation;
