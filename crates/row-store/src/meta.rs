@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! f                        format version of the store
+//! e                        where the engine's sequence numbers of this run began
 //! c                        catalog version and next ids
 //! d database               a database
 //! t table                  a table: its database and definition
@@ -19,6 +20,7 @@
 use squall_catalog::{DatabaseId, IndexId, TableId};
 
 pub(crate) const FORMAT: u8 = b'f';
+pub(crate) const EPOCH: u8 = b'e';
 pub(crate) const COUNTERS: u8 = b'c';
 pub(crate) const DATABASE: u8 = b'd';
 pub(crate) const TABLE: u8 = b't';

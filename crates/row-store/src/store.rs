@@ -27,11 +27,20 @@ const STORE_FORMAT: u8 = 1;
 /// Smallest size the engine takes for its log.
 const JOURNAL_BYTES_MAX: u64 = 128 << 20;
 
+/// More sequence numbers than all keyspaces that are made and deleted between two writes can take.
+const SEQNO_GAP: u64 = 1 << 24;
+
 /// Entries removed at a time.
 const CLEAR_BATCH: usize = 10_000;
 
 /// Where the engine keeps its files.
 const ENGINE_FOLDER: &str = "rows";
+
+/// Locked while the store is open.
+const LOCK_FILE: &str = "lock";
+
+/// Where they are until they are complete.
+const UNFINISHED_FOLDER: &str = "rows.unfinished";
 
 /// Files that nobody misses after a restart.
 const TEMPORARY_FOLDER: &str = "temporary";
@@ -60,6 +69,8 @@ pub(crate) struct StoreInner {
     next_temporary: AtomicU64,
     maintenance: Maintenance,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Keeps other processes out.
+    _lock: std::fs::File,
 }
 
 impl std::fmt::Debug for RowStore {
@@ -74,19 +85,14 @@ impl RowStore {
     pub fn open(directory: impl AsRef<Path>, options: StoreOptions) -> SqlResult<RowStore> {
         let directory = directory.as_ref().to_path_buf();
         std::fs::create_dir_all(&directory).map_err(|error| io_error(&error))?;
-        let db = Database::builder(directory.join(ENGINE_FOLDER))
-            .cache_size(options.cache_bytes)
-            .worker_threads(options.background_threads.max(1))
-            .max_journaling_size(JOURNAL_BYTES_MAX)
-            .manual_journal_persist(true)
-            .open()
-            .map_err(engine_error)?;
-        let meta = db
-            .keyspace("meta", || {
-                KeyspaceCreateOptions::default().manual_journal_persist(true).max_memtable_size(4 << 20)
-            })
-            .map_err(engine_error)?;
-        check_format(&db, &meta)?;
+        let lock = lock_directory(&directory)?;
+        let folder = directory.join(ENGINE_FOLDER);
+        if !folder.try_exists().map_err(|error| io_error(&error))? {
+            create(&directory, &folder, &options)?;
+        }
+        let (db, meta) = open_engine(&folder, &options)?;
+        check_format(&meta)?;
+        begin_epoch(&db, &meta)?;
         remove_folder(&directory.join(TEMPORARY_FOLDER))?;
         let catalog = crate::ddl::load_catalog(&meta)?;
         remove_orphans(&db, &meta)?;
@@ -101,6 +107,7 @@ impl RowStore {
             next_temporary: AtomicU64::new(u64::from(u32::MAX)),
             maintenance: Maintenance::default(),
             threads: Mutex::default(),
+            _lock: lock,
             committer,
             db,
             meta,
@@ -125,6 +132,15 @@ impl RowStore {
     /// Closes the store: commits under way are finished, everything is synced. Later commits fail with 1053.
     pub fn close(&self) -> SqlResult<()> {
         self.0.shut_down()
+    }
+
+    /// Sends everything in memory to files and waits for it, so that a restart has little to read again.
+    pub fn flush(&self) -> SqlResult<()> {
+        let tables: Vec<_> = self.0.data.read().values().cloned().collect();
+        for data in tables.iter().filter(|data| !data.is_retired()) {
+            data.keyspace.rotate_memtable_and_wait().map_err(engine_error)?;
+        }
+        self.0.meta.rotate_memtable_and_wait().map_err(engine_error)
     }
 
     /// How it was opened.
@@ -314,11 +330,11 @@ impl StoreInner {
     }
 
     fn open_data(&self, id: TableId) -> SqlResult<TableData> {
-        let missing = || SqlError::internal(format_args!("table {} has no data", id.0));
-        let generation = read_u64(&self.meta, &meta::table_key(meta::GENERATION, id))?.ok_or_else(missing)?;
+        let generation = read_u64(&self.meta, &meta::table_key(meta::GENERATION, id))?
+            .ok_or_else(|| SqlError::internal(format_args!("table {} has no data", id.0)))?;
         let name = keyspace_name(id, generation);
         if !self.db.keyspace_exists(&name) {
-            return Err(missing());
+            return Err(SqlError::internal(format_args!("the files of table {} are missing", id.0)));
         }
         let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(engine_error)?;
         let mut layouts = Vec::new();
@@ -434,6 +450,19 @@ fn keyspace_name(id: TableId, generation: u64) -> String {
     format!("t{}.{generation}", id.0)
 }
 
+/// Puts a wide gap between the engine's sequence numbers of the last run and those of this one.
+///
+/// The engine recovers its counter from the tables' contents and forgets numbers that it gave to its own records of
+/// keyspaces made and deleted. As it also gives the identifiers of deleted keyspaces again, the deletion of an old
+/// keyspace would hide the making of a new one, and the new one's files would be removed at the next start. The record
+/// written here makes sure that the next run begins above this one.
+fn begin_epoch(db: &Database, meta: &Keyspace) -> SqlResult<()> {
+    db.supervisor.seqno.fetch_max(db.supervisor.seqno.get() + SEQNO_GAP);
+    let mut batch = db.batch().durability(Some(PersistMode::SyncData));
+    batch.insert(meta, [meta::EPOCH], db.supervisor.seqno.get().to_le_bytes());
+    batch.commit().map_err(engine_error)
+}
+
 fn remove_folder(folder: &Path) -> SqlResult<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_error(&error)),
@@ -441,18 +470,51 @@ fn remove_folder(folder: &Path) -> SqlResult<()> {
     }
 }
 
-fn check_format(db: &Database, meta: &Keyspace) -> SqlResult<()> {
+/// Keeps other processes out for as long as the file is open.
+fn lock_directory(directory: &Path) -> SqlResult<std::fs::File> {
+    let file = std::fs::File::create(directory.join(LOCK_FILE)).map_err(|error| io_error(&error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(engine_error(fjall::Error::Locked)),
+        Err(std::fs::TryLockError::Error(error)) => Err(io_error(&error)),
+    }
+}
+
+/// Makes the engine's files aside and moves them into place when they are complete: the engine cannot open what a crash
+/// leaves of making them.
+fn create(directory: &Path, folder: &Path, options: &StoreOptions) -> SqlResult<()> {
+    let unfinished = directory.join(UNFINISHED_FOLDER);
+    remove_folder(&unfinished)?;
+    let (db, meta) = open_engine(&unfinished, options)?;
+    let mut batch = db.batch().durability(Some(PersistMode::SyncAll));
+    batch.insert(&meta, [meta::FORMAT], [STORE_FORMAT]);
+    batch.commit().map_err(engine_error)?;
+    drop((db, meta));
+    std::fs::rename(&unfinished, folder)
+        .and_then(|()| std::fs::File::open(directory)?.sync_all())
+        .map_err(|error| io_error(&error))
+}
+
+fn open_engine(folder: &Path, options: &StoreOptions) -> SqlResult<(Database, Keyspace)> {
+    let db = Database::builder(folder)
+        .cache_size(options.cache_bytes)
+        .worker_threads(options.background_threads.max(1))
+        .max_journaling_size(JOURNAL_BYTES_MAX)
+        .manual_journal_persist(true)
+        .open()
+        .map_err(engine_error)?;
+    let meta_options = || KeyspaceCreateOptions::default().manual_journal_persist(true).max_memtable_size(4 << 20);
+    let meta = db.keyspace("meta", meta_options).map_err(engine_error)?;
+    Ok((db, meta))
+}
+
+fn check_format(meta: &Keyspace) -> SqlResult<()> {
     match meta.get([meta::FORMAT]).map_err(engine_error)? {
         Some(format) if format[..] == [STORE_FORMAT] => Ok(()),
-        Some(format) => Err(SqlError::internal(format_args!(
+        format => Err(SqlError::internal(format_args!(
             "the data directory has format {:?}; this server reads format {STORE_FORMAT}",
-            &format[..]
+            format.as_deref().unwrap_or_default()
         ))),
-        None => {
-            let mut batch = db.batch().durability(Some(PersistMode::SyncData));
-            batch.insert(meta, [meta::FORMAT], [STORE_FORMAT]);
-            batch.commit().map_err(engine_error)
-        }
     }
 }
 

@@ -417,3 +417,10 @@ fn a_damaged_row_is_an_error_and_never_data() {
         fixture.store.read_view().scan(&table, &table.range(IndexId(0), ValueRange::ALL).unwrap(), Direction::Forward);
     assert!(cursor.next_row().unwrap_err().is(ErrorCode::CorruptedRow));
 }
+
+#[test]
+fn a_directory_is_opened_once() {
+    let fixture = Fixture::new();
+    let error = squall_row_store::RowStore::open(fixture.directory.path(), options()).unwrap_err();
+    assert_eq!(error.message, "The data directory is in use by another process");
+}

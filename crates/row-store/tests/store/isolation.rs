@@ -162,7 +162,7 @@ fn a_first_write_takes_no_snapshot() {
 #[test]
 fn deletes_and_inserts_after_the_snapshot_are_changes_too() {
     let (fixture, table) = two_rows();
-    let mut reader = || {
+    let reader = || {
         let mut txn = fixture.store.begin(RR, false);
         txn.take_snapshot();
         txn

@@ -2,5 +2,7 @@
 
 mod basics;
 mod bulk;
+mod crash;
 mod fixture;
 mod isolation;
+mod model;
