@@ -73,6 +73,11 @@ impl UnicodeCollator {
         }
     }
 
+    /// Appends the key of a text with a space behind it.
+    pub(super) fn write_key_and_space(&self, text: &str, out: &mut Vec<u8>) {
+        self.write_key(&format!("{text} "), out);
+    }
+
     /// Compares two texts.
     pub(super) fn compare(&self, left: &str, right: &str) -> Ordering {
         match &self.ascii {

@@ -268,7 +268,10 @@ static REGISTRY: LazyLock<Vec<Option<Collation>>> = LazyLock::new(|| {
     ]) {
         let charset_name = name.split('_').next().unwrap_or(name);
         let Some(charset) = Charset::from_name(charset_name) else { continue };
-        let rule = if name == "binary" || name.ends_with("_bin") {
+        let rule = if let Some(weights) = EightBitWeights::bytes(charset).filter(|_| name.ends_with("_bin")) {
+            // Bytes of these sets order otherwise than the characters they stand for.
+            Rule::EightBit(Box::new(weights))
+        } else if name == "binary" || name.ends_with("_bin") {
             Rule::Binary
         } else if let Some(weights) = EightBitWeights::of(name, charset) {
             Rule::EightBit(Box::new(weights))

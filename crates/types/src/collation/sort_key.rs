@@ -73,7 +73,13 @@ fn push_weight(out: &mut Vec<u8>, weight: u32) {
 impl Collation {
     fn sort_key(&self, text: &str, out: &mut Vec<u8>) {
         if let Some(collator) = self.unicode_collator() {
-            collator.write_key(&self.unicode_text(text), out);
+            let text = self.unicode_text(text);
+            if self.pads_space {
+                // The first of the spaces without end that the text is padded with.
+                collator.write_key_and_space(&text, out);
+            } else {
+                collator.write_key(&text, out);
+            }
         } else if self.pads_space {
             self.padded_key(text, true, out);
         } else {
@@ -108,7 +114,7 @@ impl Collation {
     /// The start that the keys of all texts beginning with `text` share, if the collation has such a thing.
     pub(super) fn key_of_beginning(&self, text: &str, out: &mut Vec<u8>) -> bool {
         // Spaces at the end of the beginning weigh by what follows them.
-        let text = text.trim_end_matches(' ');
+        let text = text.trim_end_matches(is_padding);
         match self.unicode_collator() {
             Some(collator) if !collator.keys_extend() => return false,
             Some(collator) => collator.write_key(&self.unicode_text(text), out),
@@ -123,7 +129,7 @@ impl Collation {
         if !self.pads_space {
             return Cow::Borrowed(text);
         }
-        let text = text.trim_end_matches(' ');
+        let text = text.trim_end_matches(is_padding);
         // The families before 5.2.0 know the basic plane only: all other characters are one.
         let old = self.sort_length == 8 && !self.name.contains("_520_");
         if old && text.bytes().any(|byte| byte >= 0xF0) {
@@ -149,12 +155,31 @@ impl Collation {
         if left == right {
             return Ordering::Equal;
         }
-        collator.compare(&self.unicode_text(left), &self.unicode_text(right))
+        let (left, right) = (self.unicode_text(left), self.unicode_text(right));
+        if self.pads_space && (has_less_than_space(&left) || has_less_than_space(&right)) {
+            return collator.compare(&format!("{left} "), &format!("{right} "));
+        }
+        collator.compare(&left, &right)
     }
 
     fn compare_padded(&self, left: &str, right: &str) -> Ordering {
         let space = self.weights_of(' ').0;
-        let (mut left, mut right) = (self.weights(left), self.weights(right));
+        // Most texts differ, if at all, in ASCII, where a weight is one look away.
+        let (left_bytes, right_bytes) = (left.as_bytes(), right.as_bytes());
+        let mut at = 0;
+        while let (Some(left), Some(right)) = (left_bytes.get(at), right_bytes.get(at))
+            && left.is_ascii()
+            && right.is_ascii()
+        {
+            if left != right {
+                let order = self.ascii_weight(*left).cmp(&self.ascii_weight(*right));
+                if order.is_ne() {
+                    return order;
+                }
+            }
+            at += 1;
+        }
+        let (mut left, mut right) = (self.weights(&left[at..]), self.weights(&right[at..]));
         loop {
             match (left.next(), right.next()) {
                 (Some(left), Some(right)) if left == right => {}
@@ -165,6 +190,16 @@ impl Collation {
             }
         }
     }
+}
+
+/// Whether a character weighs as much as a space in Unicode collations of one level.
+fn is_padding(character: char) -> bool {
+    matches!(character, ' ' | '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
+}
+
+/// Whether a text has a character that weighs less than a space in Unicode collations: tabs and ends of lines.
+fn has_less_than_space(text: &str) -> bool {
+    text.chars().any(|character| matches!(character, '\t'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}'))
 }
 
 /// The order of two texts if it shows before one of them ends.

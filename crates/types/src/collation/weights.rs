@@ -64,6 +64,16 @@ impl EightBitWeights {
         Some(EightBitWeights { table: charset.eight_bit_table(), weights, second: second.collect() })
     }
 
+    /// The weights of an eight-bit collation that orders by bytes.
+    pub(super) fn bytes(charset: Charset) -> Option<EightBitWeights> {
+        let table = charset.eight_bit_table()?;
+        Some(EightBitWeights {
+            table: Some(table),
+            weights: std::array::from_fn(|byte| byte as u8),
+            second: Vec::new(),
+        })
+    }
+
     fn of_character(&self, character: char) -> (u32, Option<u32>) {
         let byte = match self.table {
             Some(table) => table.byte_of(character),
@@ -100,6 +110,15 @@ impl Collation {
             bytes.iter().take(4).fold(0, |weight, byte| weight << 8 | u32::from(*byte))
         } else {
             u32::MAX
+        }
+    }
+
+    /// The weight of an ASCII character.
+    pub(super) fn ascii_weight(&self, byte: u8) -> u32 {
+        match &self.rule {
+            Rule::General | Rule::Encoded => u32::from(byte.to_ascii_uppercase()),
+            Rule::EightBit(weights) => u32::from(weights.weights[usize::from(byte)]),
+            Rule::Binary | Rule::Icu(_) => u32::from(byte),
         }
     }
 

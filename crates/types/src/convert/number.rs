@@ -153,14 +153,28 @@ impl Write for Buffer {
 const POINT_MAX: i32 = 15;
 
 /// Appends a DOUBLE with the fewest digits that read back as the same number, as MySQL prints it: with an exponent when
-/// the point would stand more than fifteen places to the right or fourteen to the left.
+/// the point would stand more than fourteen places to the left, or more than fifteen to the right with no digit behind it.
 pub fn write_double(number: f64, out: &mut Vec<u8>) {
-    let mut buffer = Buffer { bytes: [0; 40], length: 0 };
-    if !number.is_finite() || write!(buffer, "{number:e}").is_err() {
-        out.extend_from_slice(b"0");
-        return;
+    if !number.is_finite() {
+        return out.push(b'0');
     }
-    write_scientific(&buffer.bytes[..buffer.length], out);
+    let mut buffer = Buffer { bytes: [0; 40], length: 0 };
+    if write!(buffer, "{number:e}").is_err() {
+        return out.push(b'0');
+    }
+    let shortest = &buffer.bytes[..buffer.length];
+    // Of two numbers of sixteen digits that are as near, MySQL takes the even one.
+    let digits = shortest.iter().take_while(|byte| **byte != b'e').filter(|byte| byte.is_ascii_digit()).count();
+    if digits == 16 {
+        let mut even = Buffer { bytes: [0; 40], length: 0 };
+        let exact = write!(even, "{number:.15e}").is_ok();
+        let even = &even.bytes[..even.length];
+        let same = std::str::from_utf8(even).is_ok_and(|text| text.parse() == Ok(number));
+        if exact && same {
+            return write_scientific(even, out);
+        }
+    }
+    write_scientific(shortest, out);
 }
 
 /// Appends a FLOAT with six significant digits, as MySQL prints it.
@@ -204,7 +218,7 @@ fn write_scientific(text: &[u8], out: &mut Vec<u8>) {
     let point = exponent + 1;
     if digits == b"0" {
         out.push(b'0');
-    } else if !(1 - POINT_MAX..=POINT_MAX).contains(&point) {
+    } else if point < 1 - POINT_MAX || (point > POINT_MAX && count as i32 <= point) {
         out.push(digits[0]);
         if count > 1 {
             out.push(b'.');
@@ -312,6 +326,8 @@ mod tests {
             (1.234_567_890_123_456_8e17, "1.2345678901234568e17"),
             (123_456_789_012_345e0, "123456789012345"),
             (1_234_567_890_123_456e0, "1.234567890123456e15"),
+            (-1_746_777_483_412_119.5, "-1746777483412119.5"),
+            (7.651472487569613e13, "76514724875696.12"),
             (1e-5, "0.00001"),
             (1e-15, "0.000000000000001"),
             (1e-16, "1e-16"),

@@ -375,21 +375,22 @@ pub fn parse_time(text: &str) -> Result<Parsed<Time>, ParseProblem> {
 /// Days, hours, minutes and seconds of a time that begins with a digit, and what follows.
 fn read_clock(mut cursor: Cursor<'_>) -> ([u64; 4], Cursor<'_>) {
     let (first, _) = cursor.digits(usize::MAX);
-    let after_number = cursor.rest;
+    let after_number = cursor.rest.len();
     cursor.skip_spaces();
-    let spaces = cursor.rest.len() < after_number.len();
+    let spaces = cursor.rest.len() < after_number;
     let mut parts = [0u64; 4];
     let mut filled;
-    if spaces && cursor.digit_at(0) {
+    // A single digit after a space is not enough to make the first number one of days.
+    if spaces && cursor.digit_at(0) && cursor.rest.len() > 1 {
         parts[0] = first;
         filled = 1;
-    } else if cursor.peek() == Some(b':') && cursor.digit_at(1) && !spaces {
+    } else if cursor.peek() == Some(b':') && cursor.digit_at(1) {
         parts[1] = first;
         filled = 2;
         cursor.advance(1);
     } else {
         // One number: HHMMSS.
-        return ([0, first / 10_000, first / 100 % 100, first % 100], Cursor { rest: after_number });
+        return ([0, first / 10_000, first / 100 % 100, first % 100], cursor);
     }
     loop {
         (parts[filled], _) = cursor.digits(usize::MAX);

@@ -133,16 +133,21 @@ fn number(rest: &mut &[u8], limit: usize) -> Result<(u64, usize), ParseProblem> 
     Ok((digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')), length))
 }
 
-/// Reads one of the names, the longest letters first; gives its 1-based place.
+/// Reads a word and gives its 1-based place among the names: it is one of them, or the beginning of only one.
 fn name(rest: &mut &[u8], names: &[&str], letters: Option<usize>) -> Result<u64, ParseProblem> {
-    for (at, name) in names.iter().enumerate() {
-        let length = letters.unwrap_or(name.len());
-        if rest.get(..length).is_some_and(|start| start.eq_ignore_ascii_case(&name.as_bytes()[..length])) {
-            *rest = &rest[length..];
-            return Ok(at as u64 + 1);
-        }
-    }
-    Err(ParseProblem::Malformed)
+    let (word, after) = rest.split_at(rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count());
+    let mut beginnings = names.iter().zip(1..).filter_map(|(name, place)| {
+        let name = &name.as_bytes()[..letters.unwrap_or(name.len())];
+        let begins = name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+        begins.then_some((place, name.len() == word.len()))
+    });
+    let (first, second) = (beginnings.next(), beginnings.next());
+    let place = match (first, second) {
+        (Some((place, _)), None) | (Some((place, true)), _) | (_, Some((place, true))) => place,
+        _ => return Err(ParseProblem::Malformed),
+    };
+    *rest = after;
+    Ok(place)
 }
 
 fn two_digit_year(year: u64) -> u64 {
@@ -184,7 +189,13 @@ fn read_field(rest: &mut &[u8], specifier: u8, fields: &mut Fields) -> Result<()
             if rest.len() < 2 || !fields.twelve_hours {
                 return Err(ParseProblem::Malformed);
             }
-            fields.half_of_day = (name(rest, &["AM", "PM"], None)? - 1) * 12;
+            let (half, after) = rest.split_at(2);
+            fields.half_of_day = match half.to_ascii_uppercase().as_slice() {
+                b"AM" => 0,
+                b"PM" => 12,
+                _ => return Err(ParseProblem::Malformed),
+            };
+            *rest = after;
         }
         b'W' => fields.weekday = Some(name(rest, &DAY_NAMES, None)?),
         b'a' => fields.weekday = Some(name(rest, &DAY_NAMES, Some(3))?),
@@ -206,7 +217,14 @@ fn read_field(rest: &mut &[u8], specifier: u8, fields: &mut Fields) -> Result<()
             fields.week = Some((week, sunday, own_year));
         }
         b'X' | b'x' => fields.week_year = Some((number(rest, 4)?.0, specifier == b'X')),
-        b'r' => read(rest, b"%I:%i:%S %p", fields)?,
+        b'r' => {
+            // Its twelve hours are its own: fields after it may have twenty-four.
+            let outer = (fields.twelve_hours, fields.half_of_day);
+            (fields.twelve_hours, fields.half_of_day) = (false, 0);
+            read(rest, b"%I:%i:%S %p", fields)?;
+            fields.settle_twelve_hours()?;
+            (fields.twelve_hours, fields.half_of_day) = outer;
+        }
         b'T' => read(rest, b"%H:%i:%S", fields)?,
         b'.' => skip_while(rest, u8::is_ascii_punctuation),
         b'@' => skip_while(rest, u8::is_ascii_alphabetic),
@@ -217,13 +235,18 @@ fn read_field(rest: &mut &[u8], specifier: u8, fields: &mut Fields) -> Result<()
 }
 
 impl Fields {
-    fn finish(mut self) -> Result<StrToDate, ParseProblem> {
+    fn settle_twelve_hours(&mut self) -> Result<(), ParseProblem> {
         if self.twelve_hours {
             if self.hour > 12 || self.hour < 1 {
                 return Err(ParseProblem::Malformed);
             }
             self.hour = self.hour % 12 + self.half_of_day;
         }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<StrToDate, ParseProblem> {
+        self.settle_twelve_hours()?;
         if let Some(day) = self.day_of_year.filter(|day| *day > 0) {
             let january = Date::from_parts(self.year as u16, 1, 1).ok_or(ParseProblem::Malformed)?;
             self.set_date(january.day_number() + day as i64 - 1)?;
@@ -297,6 +320,11 @@ mod tests {
             ("10:11:12 pm", "%r", "0000-00-00 22:11:12.000000"),
             ("12:11:12 AM", "%r", "0000-00-00 00:11:12.000000"),
             ("2020 060", "%Y %j", "2020-02-29 00:00:00.000000"),
+            ("Janu 5 2020", "%M %d %Y", "2020-01-05 00:00:00.000000"),
+            ("Ju 5 2020", "%M %d %Y", "NULL"),
+            ("January", "%b", "NULL"),
+            ("JanJanuary", "%b%M", "NULL"),
+            ("05:48:01 PM17", "%r%H", "0000-00-00 17:48:01.000000"),
             ("31st Dec 99", "%D %b %y", "1999-12-31 00:00:00.000000"),
             ("13:00:00 PM", "%r", "NULL"),
             ("2020-02-30", "%Y-%m-%d", "NULL"),
