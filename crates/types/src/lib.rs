@@ -28,4 +28,3 @@ pub use sql_mode::SqlMode;
 pub use sql_type::{IntWidth, SqlType, StringKind, TextSize};
 pub use temporal::{Date, DateTime, Time};
 pub use value::Value;
-#[cfg(test)]
