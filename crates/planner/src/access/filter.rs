@@ -3,11 +3,19 @@
 use super::predicate::{CompareOp, Predicate};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use squall_catalog::TableDef;
 use squall_functions::arrow_map::scalar_to_value;
 use squall_functions::expr::{self, BoundExpr, CallUdf};
+use squall_functions::operators::convert::ConvertKernel;
+use squall_functions::operators::like::LikeKernel;
+use squall_functions::operators::sort_key::SortKeyKernel;
+use squall_registry::ScalarKernel;
+use std::sync::Arc;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, DateTime, SqlType, Value};
+
+const SECONDS_PER_DAY: i64 = 86_400;
 
 /// What a table's filters say of its columns.
 pub fn predicate_of(def: &TableDef, filters: &[Expr], zone: &TimeZone) -> Predicate {
@@ -76,17 +84,53 @@ impl Reader<'_> {
                 self.in_list(column, collation, &values)
             }
             Expr::Literal(ScalarValue::Boolean(Some(false) | None), _) => Predicate::Never,
-            // A call as a condition stands as `call <> 0`; that of a bare call too.
-            Expr::ScalarFunction(_) => self.call_condition(filter),
             _ => Predicate::Unknown,
         }
     }
 
+    /// A call as a condition: LIKE.
     fn call_condition(&self, expr: &Expr) -> Predicate {
-        let Some(call) = call_of(expr) else { return Predicate::Unknown };
-        let ordinal_of = |column: &expr::ColumnRef| self.ordinal(&column.name);
-        BoundReader { reader: Reader { def: self.def, zone: self.zone }, parameters: &[], ordinal_of: &ordinal_of }
-            .condition(&BoundExpr::Call(call))
+        let Some((call, args)) = call_of(expr) else { return Predicate::Unknown };
+        let [operand, pattern, rest @ ..] = args else { return Predicate::Unknown };
+        let Some(column) = self.plain_column(operand) else { return Predicate::Unknown };
+        let text = |expr: &Expr| match self.side(expr, Some(column)) {
+            Side::Constant(value) => Some(value),
+            _ => None,
+        };
+        self.like(call, column, text(pattern), rest.first().map(text))
+    }
+
+    /// `column LIKE 'prefix%'`.
+    fn like(
+        &self,
+        call: &expr::Call,
+        column: usize,
+        pattern: Option<Value>,
+        escape: Option<Option<Value>>,
+    ) -> Predicate {
+        let SqlType::String { collation, .. } = self.column_type(column) else { return Predicate::Unknown };
+        if !is_kernel(call, &LikeKernel { collation: *collation, negated: false }) {
+            return Predicate::Unknown;
+        }
+        let Some(Value::String(pattern)) = pattern else { return Predicate::Unknown };
+        let escape = match escape {
+            None | Some(Some(Value::Null)) => None,
+            Some(Some(Value::String(escape))) => escape.chars().next(),
+            Some(_) => return Predicate::Unknown,
+        };
+        let mut prefix = String::new();
+        let mut chars = pattern.chars();
+        while let Some(next) = chars.next() {
+            match next {
+                next if Some(next) == escape => match chars.next() {
+                    Some(escaped) => prefix.push(escaped),
+                    None => break,
+                },
+                '%' | '_' => break,
+                next => prefix.push(next),
+            }
+        }
+        if prefix.is_empty() { Predicate::Unknown } else { Predicate::Prefix { column, prefix } }
     }
 
     fn comparison(&self, op: CompareOrNot, left: &Expr, right: &Expr) -> Predicate {
@@ -119,16 +163,21 @@ impl Reader<'_> {
         if !self.collates(column, collation) {
             return Predicate::Unknown;
         }
-        let value = self.stored(column, value);
-        Predicate::compare(column, self.column_type(column), op, &value)
+        match self.stored(column, value) {
+            Some(value) => Predicate::compare(column, self.column_type(column), op, &value),
+            None => Predicate::Unknown,
+        }
     }
 
     fn in_list(&self, column: usize, collation: Option<CollationId>, values: &[Value]) -> Predicate {
         if !self.collates(column, collation) {
             return Predicate::Unknown;
         }
-        let values: Vec<_> = values.iter().map(|value| self.stored(column, value.clone())).collect();
-        Predicate::in_list(column, self.column_type(column), &values)
+        let values: Option<Vec<_>> = values.iter().map(|value| self.stored(column, value.clone())).collect();
+        match values {
+            Some(values) => Predicate::in_list(column, self.column_type(column), &values),
+            None => Predicate::Unknown,
+        }
     }
 
     /// Whether a comparison by `collation` is one by the order of the column's keys.
@@ -141,13 +190,16 @@ impl Reader<'_> {
         }
     }
 
-    /// A constant as the store has it: a TIMESTAMP in UTC.
-    fn stored(&self, column: usize, value: Value) -> Value {
+    /// A constant as the store has it: a TIMESTAMP in UTC, unless clocks change near it, when local times do not order
+    /// as moments do.
+    fn stored(&self, column: usize, value: Value) -> Option<Value> {
         match (self.column_type(column), value) {
             (SqlType::Timestamp { .. }, Value::DateTime(moment)) if !moment.is_zero() => {
-                self.zone.to_utc(moment).map_or(Value::DateTime(moment), Value::DateTime)
+                let seconds = self.zone.to_unix_micros(moment).unix_micros.div_euclid(1_000_000);
+                let steady = self.zone.offset_at(seconds - SECONDS_PER_DAY) == self.zone.offset_at(seconds + SECONDS_PER_DAY);
+                self.zone.to_utc(moment).filter(|_| steady).map(Value::DateTime)
             }
-            (_, value) => value,
+            (_, value) => Some(value),
         }
     }
 
@@ -167,30 +219,36 @@ impl Reader<'_> {
                 scalar_value(scalar, self.column_type(column)).map_or(Side::Other, Side::Constant)
             }
             Expr::ScalarFunction(_) => match call_of(expr) {
-                Some(call) => self.call_side(&call),
-                None => Side::Other,
+                Some((call, [operand])) => self.call_side(call, operand, column),
+                _ => Side::Other,
             },
             _ => Side::Other,
         }
     }
 
-    fn call_side(&self, call: &expr::Call) -> Side {
-        let [operand, ..] = call.args.as_slice() else { return Side::Other };
-        if let Some(collation) = sort_key_collation(call) {
-            return match operand {
-                BoundExpr::Column(column) => {
-                    self.ordinal(&column.name).map_or(Side::Other, |ordinal| Side::Column(ordinal, Some(collation)))
+    /// A sort key or a conversion of a column or a constant.
+    fn call_side(&self, call: &expr::Call, operand: &Expr, column: Option<usize>) -> Side {
+        match operand {
+            Expr::Column(_) => match self.plain_column(operand) {
+                Some(ordinal) => match self.column_type(ordinal) {
+                    SqlType::String { collation, .. } if is_kernel(call, &SortKeyKernel { collation: *collation }) => {
+                        Side::Column(ordinal, Some(*collation))
+                    }
+                    own if keeps_order(call, own) => Side::Column(ordinal, None),
+                    _ => Side::Other,
+                },
+                None => Side::Other,
+            },
+            Expr::Literal(scalar, _) => match column.map(|column| self.column_type(column)) {
+                Some(own @ SqlType::String { collation, .. })
+                    if is_kernel(call, &SortKeyKernel { collation: *collation }) =>
+                {
+                    scalar_value(scalar, own).map_or(Side::Other, Side::Constant)
                 }
-                BoundExpr::Literal(value, _) => Side::Constant(value.clone()),
                 _ => Side::Other,
-            };
+            },
+            _ => Side::Other,
         }
-        if let Some(BoundExpr::Column(column)) = widened(call)
-            && let Some(ordinal) = self.ordinal(&column.name)
-        {
-            return Side::Column(ordinal, None);
-        }
-        Side::Other
     }
 }
 
@@ -231,56 +289,21 @@ impl BoundReader<'_> {
                 let values: Option<Vec<_>> = list.iter().map(|item| self.constant(item)).collect();
                 values.map_or(Predicate::Unknown, |values| self.reader.in_list(column, *collation, &values))
             }
-            BoundExpr::Call(call) => self.like(call),
+            BoundExpr::Call(call) => {
+                let [operand, pattern, rest @ ..] = call.args.as_slice() else { return Predicate::Unknown };
+                let Some(column) = self.column(operand) else { return Predicate::Unknown };
+                let escape = rest.first().map(|escape| self.constant(escape));
+                self.reader.like(call, column, self.constant(pattern), escape)
+            }
             _ => Predicate::Unknown,
         }
-    }
-
-    /// `column LIKE 'prefix%'`.
-    fn like(&self, call: &expr::Call) -> Predicate {
-        if &*call.name != "LIKE" {
-            return Predicate::Unknown;
-        }
-        let [operand, pattern, rest @ ..] = call.args.as_slice() else { return Predicate::Unknown };
-        let (Some(column), Some(Value::String(pattern))) = (self.column(operand), self.constant(pattern)) else {
-            return Predicate::Unknown;
-        };
-        let escape = match rest.first().map(|escape| self.constant(escape)) {
-            None => Some('\\'),
-            Some(Some(Value::String(escape))) => escape.chars().next(),
-            Some(_) => return Predicate::Unknown,
-        };
-        let own = match self.reader.column_type(column) {
-            SqlType::String { collation, .. } if *collation != CollationId::BINARY => *collation,
-            _ => return Predicate::Unknown,
-        };
-        // The pattern's collation can only be the column's or one that was written out.
-        let pattern_type = call.args[1].ty();
-        if pattern_type.coercibility == squall_registry::Coercibility::Explicit
-            && pattern_type.sql_type.collation() != Some(own)
-        {
-            return Predicate::Unknown;
-        }
-        let mut prefix = String::new();
-        let mut chars = pattern.chars();
-        while let Some(next) = chars.next() {
-            match next {
-                '%' | '_' => break,
-                next if Some(next) == escape => match chars.next() {
-                    Some(escaped) => prefix.push(escaped),
-                    None => break,
-                },
-                next => prefix.push(next),
-            }
-        }
-        if prefix.is_empty() { Predicate::Unknown } else { Predicate::Prefix { column, prefix } }
     }
 
     fn column(&self, expr: &BoundExpr) -> Option<usize> {
         match expr {
             BoundExpr::Column(column) => (self.ordinal_of)(column),
-            BoundExpr::Call(call) => match widened(call) {
-                Some(BoundExpr::Column(column)) => (self.ordinal_of)(column),
+            BoundExpr::Call(call) => match call.args.as_slice() {
+                [BoundExpr::Column(column)] if keeps_order(call, &column.ty.sql_type) => (self.ordinal_of)(column),
                 _ => None,
             },
             _ => None,
@@ -326,24 +349,22 @@ fn bound_op(op: expr::CompareOp) -> Option<CompareOp> {
     })
 }
 
-fn call_of(expr: &Expr) -> Option<std::sync::Arc<expr::Call>> {
+/// A call and its arguments as DataFusion has them now: its optimizer may have put other columns in their places.
+fn call_of(expr: &Expr) -> Option<(&expr::Call, &[Expr])> {
     let Expr::ScalarFunction(function) = expr else { return None };
     let inner: &dyn std::any::Any = function.func.inner().as_ref();
-    inner.downcast_ref::<CallUdf>().map(|udf| udf.call().clone())
+    inner.downcast_ref::<CallUdf>().map(|udf| (udf.call().as_ref(), function.args.as_slice()))
 }
 
-/// The collation of a call that makes sort keys.
-fn sort_key_collation(call: &expr::Call) -> Option<CollationId> {
-    squall_functions::expr::sort_key_collation(call)
+/// Whether a call runs this kernel. Kernels are told apart by what they print, as DataFusion's copies of calls are.
+fn is_kernel(call: &expr::Call, kernel: &dyn ScalarKernel) -> bool {
+    format!("{:?}", call.kernel) == format!("{kernel:?}")
 }
 
-/// The operand of a conversion between numbers that changes no value's place in the order.
-fn widened(call: &expr::Call) -> Option<&BoundExpr> {
-    let [operand] = call.args.as_slice() else { return None };
-    let exact = |sql_type: &SqlType| matches!(sql_type, SqlType::Int { .. } | SqlType::Decimal { .. });
-    let from = operand.sql_type();
+/// Whether a call is a conversion from one type of number to another that keeps all values apart and in order.
+fn keeps_order(call: &expr::Call, from: &SqlType) -> bool {
     let to = &call.ty.sql_type;
-    let keeps_order = match (&from, to) {
+    let keeps = match (from, to) {
         (SqlType::Int { .. }, SqlType::Double { .. }) => true,
         (SqlType::Int { .. }, SqlType::Decimal { precision, scale, .. }) => precision - scale >= 20,
         (
@@ -352,7 +373,7 @@ fn widened(call: &expr::Call) -> Option<&BoundExpr> {
         ) => scale >= from_scale && precision - scale >= from_digits - from_scale,
         _ => false,
     };
-    (squall_functions::expr::is_conversion(call) && exact(&from) && keeps_order).then_some(operand)
+    keeps && is_kernel(call, &ConvertKernel { from: from.clone(), to: to.clone() })
 }
 
 fn is_zero(scalar: &ScalarValue) -> bool {
@@ -360,7 +381,7 @@ fn is_zero(scalar: &ScalarValue) -> bool {
 }
 
 /// The value of a scalar that a column of `column_type` is compared with.
-fn scalar_value(scalar: &ScalarValue, column_type: &SqlType) -> Option<Value> {
+pub fn scalar_value(scalar: &ScalarValue, column_type: &SqlType) -> Option<Value> {
     if scalar.is_null() {
         return Some(Value::Null);
     }
@@ -383,4 +404,65 @@ fn scalar_value(scalar: &ScalarValue, column_type: &SqlType) -> Option<Value> {
         (_, SqlType::String { .. }) => scalar_to_value(scalar, column_type).ok(),
         _ => None,
     }
+}
+
+/// Conditions `column = 'text'` among filters, by ordinal of the column in `schema`.
+pub fn equal_texts(schema: &arrow::datatypes::Schema, filters: &[Expr]) -> Vec<(usize, Value)> {
+    let mut found = Vec::new();
+    for filter in filters {
+        collect_equal_texts(schema, filter, &mut found);
+    }
+    found
+}
+
+fn collect_equal_texts(schema: &arrow::datatypes::Schema, filter: &Expr, found: &mut Vec<(usize, Value)>) {
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = filter else { return };
+    match op {
+        Operator::And => {
+            collect_equal_texts(schema, left, found);
+            collect_equal_texts(schema, right, found);
+        }
+        Operator::Eq => {
+            let column = |expr: &Expr| match unwrap_call(expr) {
+                Expr::Column(column) => schema.index_of(&column.name).ok(),
+                _ => None,
+            };
+            let text = |expr: &Expr| match unwrap_call(expr) {
+                Expr::Literal(ScalarValue::Utf8View(Some(text)) | ScalarValue::Utf8(Some(text)), _) => {
+                    Some(Value::String(text.clone()))
+                }
+                _ => None,
+            };
+            if let (Some(column), Some(text)) = (column(left), text(right)) {
+                found.push((column, text));
+            } else if let (Some(column), Some(text)) = (column(right), text(left)) {
+                found.push((column, text));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The operand of a sort key, or the expression itself.
+fn unwrap_call(expr: &Expr) -> &Expr {
+    match call_of(expr) {
+        Some((call, [operand])) if &*call.name == "convert to sort key" => operand,
+        _ => expr,
+    }
+}
+
+/// The operand of a physical sort key.
+pub fn sort_key_operand(expr: &Arc<dyn PhysicalExpr>) -> Option<&Arc<dyn PhysicalExpr>> {
+    let function = expr.downcast_ref::<ScalarFunctionExpr>()?;
+    match function.args() {
+        [operand] => Some(operand),
+        _ => None,
+    }
+}
+
+/// Whether a physical expression is a sort key in a collation.
+pub fn is_sort_key_of(expr: &Arc<dyn PhysicalExpr>, collation: CollationId) -> bool {
+    let Some(function) = expr.downcast_ref::<ScalarFunctionExpr>() else { return false };
+    let inner: &dyn std::any::Any = function.fun().inner().as_ref();
+    inner.downcast_ref::<CallUdf>().is_some_and(|udf| is_kernel(udf.call(), &SortKeyKernel { collation }))
 }

@@ -3,6 +3,7 @@
 use super::key::{IndexKey, index_prefix, storage_index_id};
 use super::predicate::Predicate;
 use super::range::{EncodedRange, IndexRanges, index_ranges};
+use super::table::RowTable;
 use squall_catalog::{IndexDef, IndexId, TableDef};
 use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
 use squall_types::{SqlResult, Value};
@@ -31,7 +32,8 @@ pub struct IndexHints {
 }
 
 impl IndexHints {
-    fn allows(&self, position: usize) -> bool {
+    /// Whether an index may be used.
+    pub fn allows(&self, position: usize) -> bool {
         !self.ignored.contains(&position) && self.only.as_ref().is_none_or(|only| only.contains(&position))
     }
 }
@@ -110,6 +112,11 @@ impl TableEstimate {
         });
         (self.rows / distinct.max(1.0)).max(1.0)
     }
+}
+
+/// Rows of a table that have one value each in the first `parts` parts of an index.
+pub fn rows_per_key_of(source: &RowTable, index: &IndexDef, parts: usize) -> f64 {
+    TableEstimate::of(&source.store, &source.table).rows_per_key(&source.store, &source.table, index, parts)
 }
 
 /// Chooses the cheapest way to read the rows that satisfy `predicate`, of which `columns` are wanted.

@@ -200,7 +200,7 @@ fn fit(column_type: &SqlType, value: &Value) -> Fit {
             }
             _ => Fit::Unusable,
         },
-        SqlType::DateTime { .. } => match value {
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => match value {
             Value::DateTime(_) => Fit::Exact(value.clone()),
             Value::Date(date) => match squall_types::DateTime::from_parts(*date, 0, 0, 0, 0) {
                 Some(moment) => Fit::Exact(Value::DateTime(moment)),
@@ -221,10 +221,8 @@ fn fit(column_type: &SqlType, value: &Value) -> Fit {
             Value::String(_) => Fit::Exact(value.clone()),
             _ => Fit::Unusable,
         },
-        // FLOAT compares as DOUBLE with digits that no FLOAT has; TIMESTAMP is stored in UTC, and local times may repeat;
-        // ENUM and SET compare as strings.
+        // FLOAT compares as DOUBLE with digits that no FLOAT has; ENUM and SET compare as strings.
         SqlType::Float { .. }
-        | SqlType::Timestamp { .. }
         | SqlType::Enum { .. }
         | SqlType::Set { .. }
         | SqlType::Json

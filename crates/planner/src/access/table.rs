@@ -18,7 +18,7 @@ use squall_functions::arrow_map::field_for;
 use squall_functions::expr::datafusion_error;
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType};
-use squall_row_store::{Direction, RowStore};
+use squall_row_store::{Direction, RowStore, Table};
 use squall_types::{SqlResult, SqlType};
 use std::sync::Arc;
 
@@ -39,13 +39,16 @@ pub struct RowTable {
     /// USE, IGNORE and FORCE INDEX.
     pub hints: IndexHints,
     schema: SchemaRef,
-    rows: u64,
+    /// The store's table.
+    pub table: Arc<Table>,
+    /// Where it is.
+    pub store: RowStore,
 }
 
 impl RowTable {
     /// A reference to a table of the store.
     pub fn new(database: &str, alias: &str, def: Arc<TableDef>, store: &RowStore) -> SqlResult<RowTable> {
-        let rows = store.table_stats(store.table(&def)?.as_ref()).row_count;
+        let table = store.table(&def)?;
         let schema = Arc::new(Schema::new(table_fields(&def)));
         Ok(RowTable {
             database: database.into(),
@@ -54,7 +57,8 @@ impl RowTable {
             lock: None,
             hints: IndexHints::default(),
             schema,
-            rows,
+            table,
+            store: store.clone(),
         })
     }
 
@@ -178,8 +182,9 @@ impl TableProvider for RowTable {
     }
 
     fn statistics(&self) -> Option<Statistics> {
+        let rows = self.store.table_stats(&self.table).row_count;
         let mut statistics = Statistics::new_unknown(&self.schema);
-        statistics.num_rows = Precision::Inexact(usize::try_from(self.rows).unwrap_or(usize::MAX));
+        statistics.num_rows = Precision::Inexact(usize::try_from(rows).unwrap_or(usize::MAX));
         Some(statistics)
     }
 
@@ -198,15 +203,15 @@ impl TableProvider for RowTable {
             Some(projection) => projection.as_slice().into(),
             None => (0..self.schema.fields().len()).collect(),
         };
-        let table = env.store.table(&self.def).map_err(datafusion_error)?;
+        let table = &self.table;
         let predicate = predicate_of(&self.def, filters, &env.time_zone);
         let columns = self.needed_columns(&projection);
-        let path = choose(&env.store, &env.view, &table, &predicate, &columns, &self.hints).map_err(datafusion_error)?;
+        let path = choose(&env.store, &env.view, table, &predicate, &columns, &self.hints).map_err(datafusion_error)?;
         // A limit is passed down only where no filter stands in between.
         let fetch = limit.filter(|_| filters.is_empty());
         let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, Direction::Forward, fetch);
         let partitions = state.config().target_partitions();
-        let scan = scan.split(&env.view, &table, partitions).map_err(datafusion_error)?;
+        let scan = scan.split(&env.view, table, partitions).map_err(datafusion_error)?;
         Ok(Arc::new(scan))
     }
 }

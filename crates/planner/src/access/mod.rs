@@ -1,0 +1,21 @@
+//! Reading row tables: which way, and the operator that does it.
+//!
+//! Reading order: [`predicate`] and [`range`] (what a condition means for an index), [`filter`] (where conditions come
+//! from), [`path`] (the choice), [`table`] and [`scan`] (what DataFusion sees).
+
+pub mod decode;
+pub mod filter;
+pub mod key;
+pub mod lock;
+pub mod path;
+pub mod predicate;
+pub mod range;
+pub mod scan;
+pub mod table;
+pub mod virtual_table;
+
+pub use lock::TableLock;
+pub use path::{AccessPath, IndexHints};
+pub use scan::RowScanExec;
+pub use table::{ROW_KEY_COLUMN, RowTable};
+pub use virtual_table::VirtualTableProvider;

@@ -1,0 +1,14 @@
+//! Running query plans.
+//!
+//! Reading order: [`env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), [`lookup_join`] and
+//! [`join_rule`] (index nested-loop joins), [`output`] (from batches to rows on the wire).
+
+pub mod env;
+pub mod join_rule;
+pub mod lookup_join;
+pub mod output;
+pub mod runtime;
+
+pub use env::{SharedTransaction, StatementEnv};
+pub use output::write_batch;
+pub use runtime::{QueryRuntime, QueryStream, RuntimeOptions};
