@@ -8,7 +8,7 @@ use squall_catalog::TableDef;
 use squall_functions::arrow_map::scalar_to_value;
 use squall_functions::expr::{self, BoundExpr, CallUdf};
 use squall_functions::operators::convert::ConvertKernel;
-use squall_functions::operators::like::LikeKernel;
+use squall_functions::operators::like::{LikeKernel, PatternCache};
 use squall_functions::operators::sort_key::SortKeyKernel;
 use squall_registry::ScalarKernel;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl Reader<'_> {
         escape: Option<Option<Value>>,
     ) -> Predicate {
         let SqlType::String { collation, .. } = self.column_type(column) else { return Predicate::Unknown };
-        if !is_kernel(call, &LikeKernel { collation: *collation, negated: false }) {
+        if !is_kernel(call, &LikeKernel { collation: *collation, negated: false, cache: PatternCache::default() }) {
             return Predicate::Unknown;
         }
         let Some(Value::String(pattern)) = pattern else { return Predicate::Unknown };

@@ -5,7 +5,8 @@ use super::lock::TableLock;
 use super::path::{AccessPath, IndexHints, choose};
 use super::scan::RowScanExec;
 use crate::exec::env::StatementEnv;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef, SortOptions};
+use arrow::compute::SortOptions;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Result, Statistics, internal_datafusion_err, stats::Precision};
@@ -13,7 +14,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
-use squall_catalog::TableDef;
+use squall_catalog::{ColumnDef, TableDef};
 use squall_functions::arrow_map::field_for;
 use squall_functions::expr::datafusion_error;
 use squall_parser::ast;
@@ -49,7 +50,9 @@ impl RowTable {
     /// A reference to a table of the store.
     pub fn new(database: &str, alias: &str, def: Arc<TableDef>, store: &RowStore) -> SqlResult<RowTable> {
         let table = store.table(&def)?;
-        let schema = Arc::new(Schema::new(table_fields(&def)));
+        let mut fields = table_fields(&def);
+        fields.push(Field::new(ROW_KEY_COLUMN, DataType::BinaryView, false));
+        let schema = Arc::new(Schema::new(fields));
         Ok(RowTable {
             database: database.into(),
             alias: alias.into(),
@@ -82,14 +85,6 @@ impl RowTable {
                 }
             }
         }
-        self
-    }
-
-    /// With the row's key as a last, hidden column.
-    pub fn with_row_key(mut self) -> RowTable {
-        let mut fields = table_fields(&self.def);
-        fields.push(Field::new(ROW_KEY_COLUMN, DataType::BinaryView, false));
-        self.schema = Arc::new(Schema::new(fields));
         self
     }
 
@@ -152,18 +147,17 @@ fn orders_as_arrow(sql_type: &SqlType) -> bool {
 
 /// The Arrow fields of a table's columns.
 pub fn table_fields(def: &TableDef) -> Vec<Field> {
-    def.columns
-        .iter()
-        .map(|column| {
-            let coercibility = match column.sql_type.collation() {
-                Some(_) => Coercibility::Implicit,
-                None => Coercibility::Numeric,
-            };
-            let expr_type =
-                ExprType { sql_type: column.sql_type.clone(), nullable: column.nullable, coercibility };
-            field_for(&column.name, &expr_type)
-        })
-        .collect()
+    def.columns.iter().map(field_of).collect()
+}
+
+/// The Arrow field of a column.
+pub fn field_of(column: &ColumnDef) -> Field {
+    let coercibility = match column.sql_type.collation() {
+        Some(_) => Coercibility::Implicit,
+        None => Coercibility::Numeric,
+    };
+    let expr_type = ExprType { sql_type: column.sql_type.clone(), nullable: column.nullable, coercibility };
+    field_for(&column.name, &expr_type)
 }
 
 #[async_trait]

@@ -1,6 +1,6 @@
 //! Finding the rows that UPDATE and DELETE change: an access path, locked row by row.
 
-use super::plan::Selection;
+use super::plan::{Returned, Selection};
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult};
 use crate::access::filter::predicate_of_bound;
@@ -246,7 +246,7 @@ pub fn push_returned(
     result: &mut DmlResult,
     context: &DmlContext<'_>,
     target: &Target,
-    returning: &[BoundExpr],
+    returning: &[Returned],
     row: &[Value],
 ) -> SqlResult<()> {
     if returning.is_empty() {
@@ -259,6 +259,6 @@ pub fn push_returned(
         strict: true,
         null_becomes_zero: false,
     };
-    result.returned.push(returning.iter().map(|expr| maker.eval(expr, row)).collect::<SqlResult<_>>()?);
+    result.returned.push(returning.iter().map(|returned| maker.eval(&returned.expr, row)).collect::<SqlResult<_>>()?);
     Ok(())
 }

@@ -225,7 +225,7 @@ impl Child {
     }
 
     fn rules(&self, context: &DmlContext<'_>) -> SqlResult<Arc<TableRules>> {
-        (context.rules)(&self.database, &self.def)
+        context.rules.get(context.registry, &self.database, &self.def)
     }
 }
 

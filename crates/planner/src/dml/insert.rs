@@ -1,11 +1,10 @@
 //! INSERT and REPLACE.
 
 use super::find::with_parameters;
-use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate};
+use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, column_types};
 use super::query::for_each_row;
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
-use squall_functions::expr::BoundExpr;
 use squall_row_store::{DuplicateKey, Row, StoreError, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
@@ -22,7 +21,7 @@ pub fn execute_insert(context: &mut DmlContext<'_>, plan: &InsertPlan) -> StoreR
             }
             InsertRows::Query(query) => {
                 let env = with_parameters(inserter.context);
-                let (runtime, types) = (inserter.context.runtime.clone(), query.types());
+                let (runtime, types) = (inserter.context.runtime.clone(), column_types(query));
                 for_each_row(&runtime, &env, query.plan.clone(), &types, |values| {
                     inserter.insert_values(values.into_iter().zip(&types).map(|(value, ty)| Some((value, ty))))
                 })?;
@@ -329,7 +328,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
 
     fn returned(&self, row: &[Value]) -> SqlResult<Vec<Value>> {
         let maker = self.maker();
-        self.plan.returning.iter().map(|expr: &BoundExpr| maker.eval(expr, row)).collect()
+        self.plan.returning.iter().map(|returned| maker.eval(&returned.expr, row)).collect()
     }
 }
 

@@ -8,6 +8,7 @@
 
 pub mod bind;
 pub mod change;
+pub mod convert;
 pub mod find;
 pub mod foreign_key;
 pub mod insert;
@@ -16,14 +17,16 @@ pub mod query;
 pub mod rules;
 pub mod target;
 
-pub use bind::{bind_delete, bind_insert, bind_update};
+pub use bind::DmlBinder;
 pub use change::{execute_delete, execute_update};
 pub use insert::{Inserter, execute_insert};
-pub use plan::{DeletePlan, DmlPlan, InsertPlan, UpdatePlan};
-pub use rules::TableRules;
+pub use plan::{DeletePlan, DmlPlan, InsertPlan, QueryChangePlan, Returned, UpdatePlan};
+pub use query::execute_by_query;
+pub use rules::{RulesCache, TableRules};
 
 use crate::exec::env::StatementEnv;
 use crate::exec::runtime::QueryRuntime;
+use squall_registry::Registry;
 use squall_row_store::{LockMode, LockRequest, LockWait, StoreError, StoreResult, Transaction};
 use squall_types::Value;
 use std::sync::Arc;
@@ -67,6 +70,20 @@ pub struct DmlContext<'a> {
     pub parameters: &'a [Value],
     /// The session's settings.
     pub options: DmlOptions,
+    /// Rules of other tables that foreign keys lead to.
+    pub rules: &'a RulesCache,
+    /// Functions that those rules use.
+    pub registry: &'a Registry,
+}
+
+/// Carries a data change out.
+pub fn execute(context: &mut DmlContext<'_>, plan: &DmlPlan) -> StoreResult<DmlResult> {
+    match plan {
+        DmlPlan::Insert(plan) => execute_insert(context, plan),
+        DmlPlan::Update(plan) => execute_update(context, plan),
+        DmlPlan::Delete(plan) => execute_delete(context, plan),
+        DmlPlan::ByQuery(plan) => execute_by_query(context, plan),
+    }
 }
 
 impl DmlContext<'_> {

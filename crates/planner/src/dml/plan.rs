@@ -6,6 +6,8 @@
 use super::target::Target;
 use crate::bind::BoundQuery;
 use squall_functions::expr::BoundExpr;
+use squall_types::SqlType;
+use std::sync::Arc;
 
 /// A data change of any kind.
 #[derive(Clone, Debug)]
@@ -63,7 +65,16 @@ pub struct InsertPlan {
     /// IGNORE.
     pub ignore: bool,
     /// RETURNING, over the row as it was stored.
-    pub returning: Vec<BoundExpr>,
+    pub returning: Vec<Returned>,
+}
+
+/// A column of RETURNING.
+#[derive(Clone, Debug)]
+pub struct Returned {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its value.
+    pub expr: BoundExpr,
 }
 
 /// Where the rows of an INSERT come from.
@@ -98,7 +109,7 @@ pub struct DeletePlan {
     /// IGNORE.
     pub ignore: bool,
     /// RETURNING, over the row as it was.
-    pub returning: Vec<BoundExpr>,
+    pub returning: Vec<Returned>,
 }
 
 /// WHERE, ORDER BY and LIMIT over one table.
@@ -134,4 +145,20 @@ pub struct TableChange {
     pub key_column: usize,
     /// New values: the table's column and the query's column that holds it (`None`: DEFAULT).
     pub values: Vec<(usize, Option<usize>)>,
+}
+
+/// The MySQL types of a query's columns.
+pub fn column_types(query: &BoundQuery) -> Vec<SqlType> {
+    query.columns.iter().map(|column| column.expr_type.sql_type.clone()).collect()
+}
+
+impl DmlPlan {
+    /// The columns of RETURNING.
+    pub fn returning(&self) -> &[Returned] {
+        match self {
+            DmlPlan::Insert(plan) => &plan.returning,
+            DmlPlan::Delete(plan) => &plan.returning,
+            DmlPlan::Update(_) | DmlPlan::ByQuery(_) => &[],
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::change::{delete_row, finish_update, update_result, update_row};
 use super::find::with_parameters;
-use super::plan::{QueryChangePlan, TableChange};
+use super::plan::{QueryChangePlan, TableChange, column_types};
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult, ignorable};
 use crate::exec::env::StatementEnv;
@@ -59,7 +59,7 @@ pub fn execute_by_query(context: &mut DmlContext<'_>, plan: &QueryChangePlan) ->
 fn attempt(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<DmlResult> {
     let env = with_parameters(context);
     let runtime = context.runtime.clone();
-    let types = plan.query.types();
+    let types = column_types(&plan.query);
     let mut seen: Vec<HashSet<Vec<u8>>> = plan.changes.iter().map(|_| HashSet::new()).collect();
     let reservation = runtime.reserve("rows to change");
     let (mut matched, mut changed) = (0u64, 0u64);
@@ -127,7 +127,7 @@ fn change_row(
             strict,
             null_becomes_zero: !strict,
         };
-        let types = plan.query.types();
+        let types = column_types(&plan.query);
         for (column, source) in &change.values {
             let definition = &target.def().columns[*column];
             if definition.generated.is_some() && source.is_some() {

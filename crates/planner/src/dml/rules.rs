@@ -1,8 +1,14 @@
 //! What a table's definition demands of every row, with its SQL texts bound: defaults, generated columns, checks.
 
-use squall_catalog::{ColumnDefault, TableDef};
+use crate::bind::{Binder, RowTable, TableRequest, TableResolver, parse_options};
+use datafusion::catalog::TableProvider;
+use parking_lot::Mutex;
+use squall_catalog::{Catalog, ColumnDefault, TableDef, TableId};
 use squall_functions::expr::BoundExpr;
-use squall_types::{SqlResult, Value};
+use squall_parser::ast::SystemVariable;
+use squall_registry::{Registry, StatementContext};
+use squall_types::{SqlError, SqlMode, SqlResult, SqlType, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a column gets when no value is given.
@@ -69,5 +75,69 @@ impl TableRules {
             auto_increment: def.auto_increment_ordinal(),
             timestamps: ordinals(&|column| matches!(column.sql_type, squall_types::SqlType::Timestamp { .. })),
         })
+    }
+}
+
+/// Rules of the tables that have been written to, by version.
+#[derive(Debug, Default)]
+pub struct RulesCache {
+    rules: Mutex<HashMap<TableId, (Arc<TableDef>, Arc<TableRules>)>>,
+}
+
+impl RulesCache {
+    /// The rules of a table.
+    pub fn get(&self, registry: &Registry, database: &str, def: &Arc<TableDef>) -> SqlResult<Arc<TableRules>> {
+        if let Some((known, rules)) = self.rules.lock().get(&def.id)
+            && (Arc::ptr_eq(known, def) || known == def)
+        {
+            return Ok(rules.clone());
+        }
+        let rules = Arc::new(bind_rules(registry, database, def)?);
+        self.rules.lock().insert(def.id, (def.clone(), rules.clone()));
+        Ok(rules)
+    }
+
+    /// Forgets a table that was dropped.
+    pub fn forget(&self, table: TableId) {
+        self.rules.lock().remove(&table);
+    }
+}
+
+/// Binds a table's texts under the default settings: what they mean may not depend on who writes.
+fn bind_rules(registry: &Registry, database: &str, def: &Arc<TableDef>) -> SqlResult<TableRules> {
+    let context = Arc::new(StatementContext::default());
+    let catalog = Catalog::default();
+    let scope = [RowTable::of(database, &def.name, def)];
+    TableRules::bind(def, &mut |text| {
+        let binder = Binder {
+            catalog: &catalog,
+            default_database: Some(database),
+            registry,
+            context: &context,
+            tables: &NoTables,
+            params: &[],
+            text: text.as_bytes(),
+            insert_values: None,
+        };
+        let expr = squall_parser::parse_expr(text, &parse_options(SqlMode::default()))
+            .map_err(|_| SqlError::internal(format_args!("expression of table {}: {text}", def.name)))?;
+        binder.bind_expr(&expr, &scope)
+    })
+}
+
+/// The tables and variables that a row's own expressions may use: none.
+struct NoTables;
+
+impl TableResolver for NoTables {
+    fn base_table(&self, _: &TableRequest<'_>, _: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>> {
+        Err(SqlError::unsupported("a table in an expression of a row"))
+    }
+
+    fn system_variable(&self, _: &SystemVariable) -> SqlResult<(Value, SqlType)> {
+        Err(SqlError::unsupported("a variable in an expression of a row"))
+    }
+
+    fn user_variable_type(&self, _: &str) -> Option<SqlType> {
+        None
     }
 }

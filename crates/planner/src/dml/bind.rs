@@ -1,0 +1,543 @@
+//! Binding data changes.
+
+use super::plan::{
+    ColumnAssignment, DeletePlan, DmlPlan, InsertPlan, InsertRows, NewValue, OnDuplicate, QueryChangePlan, Selection,
+    TableChange, UpdatePlan,
+};
+use super::rules::RulesCache;
+use super::target::Target;
+use crate::access::ROW_KEY_COLUMN;
+use crate::bind::{Binder, RowColumn, RowTable};
+use squall_catalog::{TableDef, TableEntry};
+use squall_functions::expr::BoundExpr;
+use squall_functions::operators::sort_key::sort_key;
+use squall_parser::ast;
+use squall_row_store::RowStore;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::Arc;
+
+/// What binding a data change needs beside the binder.
+pub struct DmlBinder<'a> {
+    /// Names and expressions.
+    pub binder: &'a Binder<'a>,
+    /// Tables.
+    pub store: &'a RowStore,
+    /// Bound rules of tables.
+    pub rules: &'a RulesCache,
+}
+
+/// The name by which VALUES(column) finds the new row; no identifier can be this.
+const NEW_ROW: &str = "\u{0}new";
+
+impl DmlBinder<'_> {
+    /// Binds INSERT, REPLACE, UPDATE or DELETE.
+    pub fn bind(&self, statement: &ast::Statement) -> SqlResult<DmlPlan> {
+        match statement {
+            ast::Statement::Insert(insert) => Ok(DmlPlan::Insert(Box::new(self.bind_insert(insert)?))),
+            ast::Statement::Update(update) => self.bind_update(update),
+            ast::Statement::Delete(delete) => self.bind_delete(delete),
+            _ => Err(SqlError::internal("not a data change")),
+        }
+    }
+
+    /// The table of that name as something to be changed.
+    pub fn target(&self, name: &ast::ObjectName, alias: Option<&ast::Ident>, statement: &str) -> SqlResult<Target> {
+        let database = match (&name.schema, self.binder.default_database) {
+            (Some(schema), _) => schema.as_str(),
+            (None, Some(database)) => database,
+            (None, None) => return Err(SqlError::new(ErrorCode::NoDatabase, &[])),
+        };
+        let def = self.definition(database, name, statement)?;
+        let alias = alias.unwrap_or(&name.name).as_str();
+        self.target_of(database, alias, &def)
+    }
+
+    fn definition(&self, database: &str, name: &ast::ObjectName, statement: &str) -> SqlResult<Arc<TableDef>> {
+        if let Some(def) = self.binder.tables.temporary_table(database, &name.name) {
+            return Ok(def);
+        }
+        match self.binder.catalog.entry(database, &name.name) {
+            Some(TableEntry::Table(def)) => Ok(def.clone()),
+            Some(TableEntry::View(_)) => {
+                Err(SqlError::new(ErrorCode::NonUpdatableTable, &[&name.name.as_str(), &statement]))
+            }
+            None if self.binder.catalog.database(database).is_none()
+                && !self.binder.tables.virtual_database(database) =>
+            {
+                Err(SqlError::new(ErrorCode::BadDatabase, &[&database]))
+            }
+            None => Err(SqlError::new(ErrorCode::NoSuchTable, &[&database, &name.name.as_str()])),
+        }
+    }
+
+    fn target_of(&self, database: &str, alias: &str, def: &Arc<TableDef>) -> SqlResult<Target> {
+        Ok(Target {
+            database: database.into(),
+            alias: alias.into(),
+            table: self.store.table(def)?,
+            rules: self.rules.get(self.binder.registry, database, def)?,
+        })
+    }
+
+    // ---- INSERT and REPLACE ----
+
+    /// Binds INSERT and REPLACE.
+    pub fn bind_insert(&self, insert: &ast::Insert) -> SqlResult<InsertPlan> {
+        let statement = if insert.replace { "REPLACE" } else { "INSERT" };
+        refuse_partitions(&insert.partitions)?;
+        let target = self.target(&insert.table, None, statement)?;
+        let def = target.def().clone();
+        let columns = self.insert_columns(&def, insert)?;
+        let source = match &insert.source {
+            ast::InsertSource::Values(rows) => self.bind_rows(&target, &columns, rows)?,
+            ast::InsertSource::Query(query) => {
+                let bound = self.binder.bind_query(query)?;
+                if bound.columns.len() != columns.len() {
+                    return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, &[&1]));
+                }
+                InsertRows::Query(Box::new(bound))
+            }
+        };
+        let on_duplicate = if insert.replace {
+            OnDuplicate::Replace
+        } else if insert.on_duplicate.is_empty() {
+            OnDuplicate::Fail
+        } else {
+            OnDuplicate::Update(self.bind_on_duplicate(&target, &columns, insert)?)
+        };
+        let returning = self.bind_returning(&target, &insert.returning)?;
+        Ok(InsertPlan { target, columns, source, on_duplicate, ignore: insert.ignore, returning })
+    }
+
+    fn insert_columns(&self, def: &TableDef, insert: &ast::Insert) -> SqlResult<Vec<usize>> {
+        // `t () VALUES ()` and `t VALUES ()`: nothing is given.
+        let empty_rows = matches!(&insert.source, ast::InsertSource::Values(rows)
+            if !rows.is_empty() && rows.iter().all(Vec::is_empty));
+        if insert.columns.is_empty() {
+            if empty_rows {
+                return Ok(Vec::new());
+            }
+            let visible = def.columns.iter().enumerate().filter(|(_, column)| !column.invisible);
+            return Ok(visible.map(|(ordinal, _)| ordinal).collect());
+        }
+        let mut columns = Vec::with_capacity(insert.columns.len());
+        for name in &insert.columns {
+            let (ordinal, column) = def
+                .column(name)
+                .ok_or_else(|| SqlError::new(ErrorCode::BadField, &[&name.as_str(), &"field list"]))?;
+            if columns.contains(&ordinal) {
+                return Err(SqlError::new(ErrorCode::FieldSpecifiedTwice, &[&column.name]));
+            }
+            columns.push(ordinal);
+        }
+        Ok(columns)
+    }
+
+    fn bind_rows(&self, target: &Target, columns: &[usize], rows: &[Vec<ast::Expr>]) -> SqlResult<InsertRows> {
+        let def = target.def();
+        let scope = [RowTable::of(&target.database, &target.alias, def)];
+        let mut bound = Vec::with_capacity(rows.len());
+        for (number, row) in rows.iter().enumerate() {
+            if row.len() != columns.len() {
+                return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, &[&(number + 1)]));
+            }
+            let mut values = Vec::with_capacity(row.len());
+            for expr in row {
+                let value = match expr {
+                    ast::Expr::Default => NewValue::Default,
+                    expr => match self.plain_literal(expr) {
+                        Some(literal) => NewValue::Expr(literal),
+                        None => match self.binder.bind_expr(expr, &scope) {
+                            Ok(expr) => NewValue::Expr(expr),
+                            Err(error) if error.is(ErrorCode::NotSupportedYet) => {
+                                return self.bind_rows_as_query(columns, rows, error);
+                            }
+                            Err(error) => return Err(error),
+                        },
+                    },
+                };
+                values.push(value);
+            }
+            bound.push(values);
+        }
+        Ok(InsertRows::Values(bound))
+    }
+
+    /// Rows with subqueries in them are rows of a VALUES query.
+    fn bind_rows_as_query(
+        &self,
+        columns: &[usize],
+        rows: &[Vec<ast::Expr>],
+        error: SqlError,
+    ) -> SqlResult<InsertRows> {
+        if columns.is_empty() || rows.iter().flatten().any(|expr| matches!(expr, ast::Expr::Default)) {
+            return Err(error);
+        }
+        let query = ast::Query::new(ast::QueryBody::Values(rows.to_vec()));
+        Ok(InsertRows::Query(Box::new(self.binder.bind_query(&query)?)))
+    }
+
+    /// The literals that most rows of an INSERT are made of, without a scope being set up for each.
+    fn plain_literal(&self, expr: &ast::Expr) -> Option<BoundExpr> {
+        let literal = |value| {
+            let builder = squall_functions::build::ExprBuilder::new(self.binder.registry, self.binder.context);
+            Some(builder.literal(value))
+        };
+        match expr {
+            ast::Expr::Literal(ast::Literal::Integer(digits)) => literal(Value::Int(digits.parse().ok()?)),
+            ast::Expr::Literal(ast::Literal::String(text)) if text.introducer.is_none() => {
+                literal(Value::String(text.value.as_str()?.to_string()))
+            }
+            ast::Expr::Literal(ast::Literal::Null) => Some(BoundExpr::null()),
+            ast::Expr::Placeholder(number) => match self.binder.params.get(*number as usize)? {
+                Value::Null => Some(BoundExpr::null()),
+                value => literal(value.clone()),
+            },
+            _ => None,
+        }
+    }
+
+    fn bind_on_duplicate(
+        &self,
+        target: &Target,
+        columns: &[usize],
+        insert: &ast::Insert,
+    ) -> SqlResult<Vec<ColumnAssignment>> {
+        let def = target.def();
+        let mut new_row = RowTable::of(&target.database, NEW_ROW, def);
+        new_row.database = None;
+        new_row.qualified_only = insert.row_alias.is_none();
+        if let Some(alias) = &insert.row_alias {
+            new_row.alias = &alias.name;
+            if !alias.columns.is_empty() {
+                if alias.columns.len() != columns.len() {
+                    return Err(SqlError::new(ErrorCode::ViewWrongList, &[]));
+                }
+                for (name, ordinal) in alias.columns.iter().zip(columns) {
+                    let expr_type = new_row.columns[*ordinal].expr_type.clone();
+                    new_row.columns[*ordinal] = RowColumn { name, expr_type };
+                }
+            }
+        }
+        // The new row may hold NULL where its column allows none: the statement failed before it was stored.
+        let new_alias = new_row.alias;
+        let scope = [RowTable::of(&target.database, &target.alias, def), new_row];
+        let binder = Binder { insert_values: Some(new_alias), ..self.binder.clone() };
+        insert
+            .on_duplicate
+            .iter()
+            .map(|assignment| {
+                let column = self.assigned_column(target, &assignment.column)?;
+                let value = match &assignment.value {
+                    ast::Expr::Default => NewValue::Default,
+                    expr => NewValue::Expr(binder.bind_expr(expr, &scope)?),
+                };
+                Ok(ColumnAssignment { column, value })
+            })
+            .collect()
+    }
+
+    fn assigned_column(&self, target: &Target, name: &ast::ColumnName) -> SqlResult<usize> {
+        let qualified = name.table.as_ref().is_none_or(|table| **table == *target.alias);
+        match target.def().column(&name.column).filter(|_| qualified) {
+            Some((ordinal, _)) => Ok(ordinal),
+            None => Err(SqlError::new(ErrorCode::BadField, &[&display_name(name), &"field list"])),
+        }
+    }
+
+    fn bind_returning(&self, target: &Target, items: &[ast::SelectItem]) -> SqlResult<Vec<super::plan::Returned>> {
+        let def = target.def();
+        let scope = [RowTable::of(&target.database, &target.alias, def)];
+        let mut returned = Vec::new();
+        for item in items {
+            match item {
+                ast::SelectItem::Expr(item) => {
+                    let expr = self.binder.bind_expr(&item.expr, &scope)?;
+                    returned.push(super::plan::Returned { name: item.column_name(self.binder.text).into(), expr });
+                }
+                _ => {
+                    for column in def.columns.iter().filter(|column| !column.invisible) {
+                        let name = ast::Expr::Column(Box::new(ast::ColumnName::new(column.name.as_str())));
+                        let expr = self.binder.bind_expr(&name, &scope)?;
+                        returned.push(super::plan::Returned { name: column.name.as_str().into(), expr });
+                    }
+                }
+            }
+        }
+        Ok(returned)
+    }
+
+    // ---- UPDATE ----
+
+    /// Binds UPDATE.
+    pub fn bind_update(&self, update: &ast::Update) -> SqlResult<DmlPlan> {
+        if let ([ast::TableReference::Table(factor)], None) = (update.tables.as_slice(), &update.with) {
+            refuse_partitions(&factor.partitions)?;
+            let target = self.target(&factor.name, factor.alias.as_ref(), "UPDATE")?;
+            match self.bind_single_update(&target, update) {
+                Ok(plan) => return Ok(DmlPlan::Update(Box::new(plan))),
+                Err(error) if !error.is(ErrorCode::NotSupportedYet) => return Err(error),
+                Err(_) => {}
+            }
+        } else if !update.order_by.is_empty() || update.limit.is_some() {
+            let clause = if update.limit.is_some() { "LIMIT" } else { "ORDER BY" };
+            return Err(SqlError::new(ErrorCode::WrongUsage, &[&"UPDATE", &clause]));
+        }
+        self.bind_update_by_query(update)
+    }
+
+    fn bind_single_update(&self, target: &Target, update: &ast::Update) -> SqlResult<UpdatePlan> {
+        let scope = [RowTable::of(&target.database, &target.alias, target.def())];
+        let assignments = update
+            .assignments
+            .iter()
+            .map(|assignment| {
+                let column = self.assigned_column(target, &assignment.column)?;
+                let value = match &assignment.value {
+                    ast::Expr::Default => NewValue::Default,
+                    expr => NewValue::Expr(self.binder.bind_expr(expr, &scope)?),
+                };
+                Ok(ColumnAssignment { column, value })
+            })
+            .collect::<SqlResult<_>>()?;
+        let selection =
+            self.bind_selection(&scope, update.selection.as_ref(), &update.order_by, update.limit.as_ref())?;
+        Ok(UpdatePlan { target: target.clone(), assignments, selection, ignore: update.ignore })
+    }
+
+    fn bind_selection(
+        &self,
+        scope: &[RowTable<'_>],
+        condition: Option<&ast::Expr>,
+        order_by: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
+    ) -> SqlResult<Selection> {
+        let condition = condition.map(|condition| self.binder.bind_condition(condition, scope)).transpose()?;
+        let order = order_by
+            .iter()
+            .map(|item| Ok((sort_key(self.binder.bind_expr(&item.expr, scope)?), item.descending)))
+            .collect::<SqlResult<_>>()?;
+        let limit = match limit.and_then(|limit| limit.count.as_ref()) {
+            Some(count) => Some(self.binder.bind_expr(count, &[])?),
+            None => None,
+        };
+        Ok(Selection { condition, order, limit })
+    }
+
+    fn bind_update_by_query(&self, update: &ast::Update) -> SqlResult<DmlPlan> {
+        let tables = self.base_tables(&update.tables)?;
+        let mut items: Vec<ast::SelectItem> = Vec::new();
+        let mut changes: Vec<TableChange> = Vec::new();
+        for assignment in &update.assignments {
+            let (alias, target) = self.assigned_table(&tables, &assignment.column, "UPDATE")?;
+            let at = match changes.iter().position(|change| change.target.alias == target.alias) {
+                Some(at) => at,
+                None => {
+                    changes.push(TableChange {
+                        target: target.clone(),
+                        key_column: items.len(),
+                        values: Vec::new(),
+                    });
+                    items.push(row_key_item(alias));
+                    changes.len() - 1
+                }
+            };
+            let (column, _) = target.def().column(&assignment.column.column).ok_or_else(|| {
+                SqlError::new(ErrorCode::BadField, &[&display_name(&assignment.column), &"field list"])
+            })?;
+            let source = match &assignment.value {
+                ast::Expr::Default => None,
+                value => {
+                    items.push(item(value.clone()));
+                    Some(items.len() - 1)
+                }
+            };
+            changes[at].values.push((column, source));
+        }
+        let query = self.find_query(
+            items,
+            &update.tables,
+            update.with.as_ref(),
+            update.selection.as_ref(),
+            &update.order_by,
+            update.limit.as_ref(),
+        )?;
+        Ok(DmlPlan::ByQuery(Box::new(QueryChangePlan { query, changes, ignore: update.ignore, delete: false })))
+    }
+
+    // ---- DELETE ----
+
+    /// Binds DELETE.
+    pub fn bind_delete(&self, delete: &ast::Delete) -> SqlResult<DmlPlan> {
+        let (targets, from) = match &delete.target {
+            ast::DeleteTarget::Single { table, alias, partitions } => {
+                refuse_partitions(partitions)?;
+                if delete.with.is_none() {
+                    let target = self.target(table, alias.as_ref(), "DELETE")?;
+                    match self.bind_single_delete(&target, delete) {
+                        Ok(plan) => return Ok(DmlPlan::Delete(Box::new(plan))),
+                        Err(error) if !error.is(ErrorCode::NotSupportedYet) => return Err(error),
+                        Err(_) => {}
+                    }
+                }
+                let factor = ast::TableFactor {
+                    name: table.clone(),
+                    partitions: Vec::new(),
+                    alias: alias.clone(),
+                    hints: Vec::new(),
+                };
+                let named = ast::ObjectName { schema: None, name: alias.clone().unwrap_or(table.name.clone()) };
+                (vec![named], vec![ast::TableReference::Table(Box::new(factor))])
+            }
+            ast::DeleteTarget::Multiple { tables, from } => (tables.clone(), from.clone()),
+        };
+        if !delete.returning.is_empty() {
+            return Err(SqlError::unsupported("RETURNING of a DELETE with several tables or subqueries"));
+        }
+        self.bind_delete_by_query(delete, &targets, &from)
+    }
+
+    fn bind_single_delete(&self, target: &Target, delete: &ast::Delete) -> SqlResult<DeletePlan> {
+        let scope = [RowTable::of(&target.database, &target.alias, target.def())];
+        let selection =
+            self.bind_selection(&scope, delete.selection.as_ref(), &delete.order_by, delete.limit.as_ref())?;
+        let returning = self.bind_returning(target, &delete.returning)?;
+        Ok(DeletePlan { target: target.clone(), selection, ignore: delete.ignore, returning })
+    }
+
+    fn bind_delete_by_query(
+        &self,
+        delete: &ast::Delete,
+        targets: &[ast::ObjectName],
+        from: &[ast::TableReference],
+    ) -> SqlResult<DmlPlan> {
+        let tables = self.base_tables(from)?;
+        let mut items = Vec::new();
+        let mut changes = Vec::new();
+        for name in targets {
+            let matches = |(alias, target): &&(ast::ObjectName, Target)| {
+                *alias.name == *name.name
+                    && name.schema.as_ref().is_none_or(|schema| **schema == *target.database)
+            };
+            let Some((alias, target)) = tables.iter().find(matches) else {
+                return Err(SqlError::new(ErrorCode::UnknownTable, &[&name.name.as_str(), &"MULTI DELETE"]));
+            };
+            changes.push(TableChange { target: target.clone(), key_column: items.len(), values: Vec::new() });
+            items.push(row_key_item(alias));
+        }
+        let query = self.find_query(
+            items,
+            from,
+            delete.with.as_ref(),
+            delete.selection.as_ref(),
+            &delete.order_by,
+            delete.limit.as_ref(),
+        )?;
+        Ok(DmlPlan::ByQuery(Box::new(QueryChangePlan { query, changes, ignore: delete.ignore, delete: true })))
+    }
+
+    // ---- changes by query ----
+
+    fn find_query(
+        &self,
+        items: Vec<ast::SelectItem>,
+        from: &[ast::TableReference],
+        with: Option<&ast::With>,
+        selection: Option<&ast::Expr>,
+        order_by: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
+    ) -> SqlResult<Box<crate::bind::BoundQuery>> {
+        let select =
+            ast::Select { items, from: from.to_vec(), selection: selection.cloned(), ..ast::Select::default() };
+        let mut query = ast::Query::new(ast::QueryBody::Select(Box::new(select)));
+        query.with = with.cloned();
+        query.order_by = order_by.to_vec();
+        query.limit = limit.cloned();
+        Ok(Box::new(self.binder.bind_query(&query)?))
+    }
+
+    /// The base tables of a FROM by what the statement calls them.
+    fn base_tables(&self, from: &[ast::TableReference]) -> SqlResult<Vec<(ast::ObjectName, Target)>> {
+        let mut tables = Vec::new();
+        for reference in from {
+            self.collect_base_tables(reference, &mut tables)?;
+        }
+        Ok(tables)
+    }
+
+    fn collect_base_tables(
+        &self,
+        reference: &ast::TableReference,
+        tables: &mut Vec<(ast::ObjectName, Target)>,
+    ) -> SqlResult<()> {
+        match reference {
+            ast::TableReference::Table(factor) => {
+                // Views and table expressions may be read, not changed.
+                if let Ok(target) = self.target(&factor.name, factor.alias.as_ref(), "UPDATE") {
+                    let schema = if factor.alias.is_some() { None } else { factor.name.schema.clone() };
+                    let name = factor.alias.clone().unwrap_or_else(|| factor.name.name.clone());
+                    tables.push((ast::ObjectName { schema, name }, target));
+                }
+                Ok(())
+            }
+            ast::TableReference::Join(join) => {
+                self.collect_base_tables(&join.left, tables)?;
+                self.collect_base_tables(&join.right, tables)
+            }
+            ast::TableReference::Derived(_) | ast::TableReference::JsonTable(_) => Ok(()),
+        }
+    }
+
+    fn assigned_table<'t>(
+        &self,
+        tables: &'t [(ast::ObjectName, Target)],
+        name: &ast::ColumnName,
+        statement: &str,
+    ) -> SqlResult<(&'t ast::ObjectName, &'t Target)> {
+        let mut found = tables.iter().filter(|(alias, target)| match &name.table {
+            Some(table) => {
+                *alias.name == **table && name.schema.as_ref().is_none_or(|schema| **schema == *target.database)
+            }
+            None => target.def().column(&name.column).is_some(),
+        });
+        let Some((alias, target)) = found.next() else {
+            return match &name.table {
+                Some(table) if !tables.iter().any(|(alias, _)| *alias.name == **table) => {
+                    Err(SqlError::new(ErrorCode::NonUpdatableTable, &[&table.as_str(), &statement]))
+                }
+                _ => Err(SqlError::new(ErrorCode::BadField, &[&display_name(name), &"field list"])),
+            };
+        };
+        if found.next().is_some() {
+            return Err(SqlError::new(ErrorCode::NonUniqueColumn, &[&display_name(name), &"field list"]));
+        }
+        Ok((alias, target))
+    }
+}
+
+fn refuse_partitions(partitions: &[ast::Ident]) -> SqlResult<()> {
+    if partitions.is_empty() {
+        return Ok(());
+    }
+    Err(SqlError::with_message(ErrorCode::UnknownError, "PARTITION () clause on non partitioned table"))
+}
+
+fn item(expr: ast::Expr) -> ast::SelectItem {
+    ast::SelectItem::Expr(Box::new(ast::SelectExpr { expr, alias: None, span: ast::Span::default() }))
+}
+
+fn row_key_item(table: &ast::ObjectName) -> ast::SelectItem {
+    item(ast::Expr::Column(Box::new(ast::ColumnName {
+        schema: table.schema.clone(),
+        table: Some(table.name.clone()),
+        column: ast::Ident::new(ROW_KEY_COLUMN),
+    })))
+}
+
+fn display_name(name: &ast::ColumnName) -> String {
+    match &name.table {
+        Some(table) => format!("{}.{}", table.as_str(), name.column.as_str()),
+        None => name.column.as_str().to_string(),
+    }
+}
+

@@ -1,0 +1,314 @@
+//! Running point plans.
+
+use crate::access::decode::from_utc;
+use crate::access::predicate::{CompareOp, Predicate};
+use crate::bind::output::OutputColumn;
+use crate::dml::find::compare_values;
+use crate::exec::output::member_text;
+use squall_registry::{AggregateKernel, StatementContext};
+use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRange, ValueRef};
+use squall_types::temporal::TimeZone;
+use squall_types::{RowWriter, SqlResult, SqlType, Value};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Widest range of integer keys that runs as a point plan.
+const RANGE_MAX: i128 = 1000;
+
+/// A constant of a point plan.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    /// A literal.
+    Value(Value),
+    /// A parameter of the statement.
+    Parameter(u32),
+}
+
+/// Which rows are read.
+#[derive(Clone, Debug)]
+pub enum PointAccess {
+    /// The row with this primary key.
+    Row(Vec<Operand>),
+    /// The rows from one integer key to another.
+    Range {
+        /// From.
+        low: Operand,
+        /// To.
+        high: Operand,
+    },
+}
+
+/// What is made of the rows.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// They come out.
+    Rows {
+        /// These columns of them.
+        ordinals: Vec<usize>,
+        /// ORDER BY, and whether it descends.
+        order: Option<(usize, bool)>,
+        /// DISTINCT, of the one column.
+        distinct: bool,
+    },
+    /// One aggregate of one column.
+    Aggregate {
+        /// The column.
+        ordinal: usize,
+        /// The aggregate.
+        kernel: Arc<dyn AggregateKernel>,
+    },
+}
+
+/// A query of one table by its primary key.
+#[derive(Clone, Debug)]
+pub struct PointSelect {
+    table: Arc<Table>,
+    access: PointAccess,
+    outputs: Arc<[OutputColumn]>,
+    shape: Shape,
+}
+
+/// What a point plan reads with its parameters in place.
+#[derive(Clone, Debug)]
+pub enum Lookup {
+    /// Nothing: no row can have the key.
+    Nothing,
+    /// The row at a storage key.
+    Row(Vec<u8>),
+    /// A range of storage keys.
+    Range(KeyRange),
+}
+
+/// What a point plan reads from.
+pub enum PointSource<'a> {
+    /// What is committed: a statement of its own.
+    Committed(&'a RowStore),
+    /// A transaction.
+    Transaction(&'a mut Transaction),
+}
+
+impl PointSource<'_> {
+    fn get(&mut self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
+        match self {
+            PointSource::Committed(store) => store.get(table, key),
+            PointSource::Transaction(transaction) => transaction.get(table, key),
+        }
+    }
+
+    fn scan(&mut self, table: &Arc<Table>, range: &KeyRange) -> Cursor {
+        let view: ReadView = match self {
+            PointSource::Committed(store) => store.read_view(),
+            PointSource::Transaction(transaction) => transaction.read_view(),
+        };
+        view.scan(table, range, Direction::Forward)
+    }
+}
+
+impl PointSelect {
+    pub(super) fn new(table: Arc<Table>, access: PointAccess, outputs: Vec<OutputColumn>, shape: Shape) -> Self {
+        PointSelect { table, access, outputs: outputs.into(), shape }
+    }
+
+    /// The result's columns.
+    pub fn columns(&self) -> &Arc<[OutputColumn]> {
+        &self.outputs
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    /// Ordinals of the columns that are read, for privileges: those shown and the key's.
+    pub fn columns_read(&self) -> Vec<usize> {
+        let def = self.table.def();
+        let mut columns = match &self.shape {
+            Shape::Rows { ordinals, .. } => ordinals.clone(),
+            Shape::Aggregate { ordinal, .. } => vec![*ordinal],
+        };
+        columns.extend(def.primary_key().map(|key| def.index_ordinals(key)).unwrap_or_default());
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// Puts the parameters in; `None` if they are of types that need the general way.
+    pub fn prepare(&self, parameters: &[Value]) -> SqlResult<Option<Lookup>> {
+        let def = self.table.def();
+        let Some(key) = def.primary_key() else { return Ok(None) };
+        let columns = key.parts.iter().filter_map(|part| def.ordinal(part.column));
+        match &self.access {
+            PointAccess::Row(operands) => {
+                let mut values = Vec::with_capacity(operands.len());
+                for (operand, column) in operands.iter().zip(columns) {
+                    let Some(value) = operand.value(parameters) else { return Ok(None) };
+                    let sql_type = &def.columns[column].sql_type;
+                    match Predicate::compare(column, sql_type, CompareOp::Equal, value) {
+                        Predicate::Compare { value, .. } => values.push(value),
+                        Predicate::Never => return Ok(Some(Lookup::Nothing)),
+                        _ => return Ok(None),
+                    }
+                }
+                match self.table.row_key(&values) {
+                    Ok(key) => Ok(Some(Lookup::Row(key))),
+                    // A value that no key can hold, such as 300 for a TINYINT.
+                    Err(_) => Ok(None),
+                }
+            }
+            PointAccess::Range { low, high } => {
+                let (Some(low), Some(high)) = (low.integer(parameters), high.integer(parameters)) else {
+                    return Ok(None);
+                };
+                if high < low {
+                    return Ok(Some(Lookup::Nothing));
+                }
+                if high - low > RANGE_MAX {
+                    return Ok(None);
+                }
+                let bound = |number: i128| {
+                    i64::try_from(number).map(Value::Int).or_else(|_| u64::try_from(number).map(Value::UInt))
+                };
+                let (Ok(low), Ok(high)) = (bound(low), bound(high)) else { return Ok(None) };
+                let bounds = ValueRange {
+                    start: Bound::Included(std::slice::from_ref(&low)),
+                    end: Bound::Included(std::slice::from_ref(&high)),
+                };
+                Ok(self.table.range(squall_catalog::IndexId(0), bounds).ok().map(Lookup::Range))
+            }
+        }
+    }
+
+    /// Reads and writes the rows; says how many.
+    pub fn run(
+        &self,
+        lookup: &Lookup,
+        mut source: PointSource<'_>,
+        context: &Arc<StatementContext>,
+        zone: &TimeZone,
+        writer: &mut dyn RowWriter,
+    ) -> SqlResult<u64> {
+        let mut rows = Vec::new();
+        match lookup {
+            Lookup::Nothing => {}
+            Lookup::Row(key) => rows.extend(source.get(&self.table, key)?),
+            Lookup::Range(range) => {
+                let mut cursor = source.scan(&self.table, range);
+                while cursor.next_batch(256, &mut rows)? {}
+            }
+        }
+        match &self.shape {
+            Shape::Rows { ordinals, order, distinct } => {
+                if order.is_some() || *distinct {
+                    self.sort(&mut rows, ordinals, *order, *distinct)?;
+                }
+                for row in &rows {
+                    self.write_row(row, ordinals, zone, writer)?;
+                }
+                Ok(rows.len() as u64)
+            }
+            Shape::Aggregate { ordinal, kernel } => {
+                let mut state = kernel.accumulator(context.clone());
+                for row in &rows {
+                    let value = row.view(&self.table).get_value(*ordinal)?;
+                    state.update(std::slice::from_ref(&value))?;
+                }
+                let value = state.evaluate()?;
+                writer.begin_row();
+                let sql_type = self.outputs.first().map_or(SqlType::Null, |output| output.expr_type.sql_type.clone());
+                crate::exec::output::write_value(&value, &sql_type, writer);
+                writer.end_row();
+                Ok(1)
+            }
+        }
+    }
+
+    /// Puts rows in order by one column, equal ones as they were, and drops repeated values.
+    fn sort(
+        &self,
+        rows: &mut Vec<Row>,
+        ordinals: &[usize],
+        order: Option<(usize, bool)>,
+        distinct: bool,
+    ) -> SqlResult<()> {
+        let Some(ordinal) = order.map(|(ordinal, _)| ordinal).or(ordinals.first().copied()) else { return Ok(()) };
+        let mut keyed = rows
+            .drain(..)
+            .map(|row| Ok((self.key_of(&row, ordinal)?, row)))
+            .collect::<SqlResult<Vec<_>>>()?;
+        let descending = order.is_some_and(|(_, descending)| descending);
+        keyed.sort_by(|(a, _), (b, _)| {
+            let ordering = compare_values(a, b);
+            if descending { ordering.reverse() } else { ordering }
+        });
+        if distinct {
+            keyed.dedup_by(|(a, _), (b, _)| compare_values(a, b).is_eq());
+        }
+        rows.extend(keyed.into_iter().map(|(_, row)| row));
+        Ok(())
+    }
+
+    /// A column's value, or for texts its sort key.
+    fn key_of(&self, row: &Row, ordinal: usize) -> SqlResult<Value> {
+        let value = row.view(&self.table).get(ordinal)?;
+        Ok(match (value, self.table.def().columns[ordinal].sql_type.collation()) {
+            (ValueRef::String(text), Some(collation)) => {
+                let mut key = Vec::with_capacity(text.len() * 2);
+                collation.sort_key(text, &mut key);
+                Value::Bytes(key)
+            }
+            (value, _) => value.to_value(),
+        })
+    }
+
+    fn write_row(
+        &self,
+        row: &Row,
+        ordinals: &[usize],
+        zone: &TimeZone,
+        writer: &mut dyn RowWriter,
+    ) -> SqlResult<()> {
+        let view = row.view(&self.table);
+        writer.begin_row();
+        for ordinal in ordinals {
+            let sql_type = &self.table.def().columns[*ordinal].sql_type;
+            match view.get(*ordinal)? {
+                ValueRef::Null => writer.put_null(),
+                ValueRef::Int(number) => writer.put_int(number),
+                ValueRef::UInt(code) if matches!(sql_type, SqlType::Enum { .. } | SqlType::Set { .. }) => {
+                    writer.put_bytes(member_text(sql_type, code).as_bytes());
+                }
+                ValueRef::UInt(number) => writer.put_uint(number),
+                ValueRef::Float(number) => writer.put_double(f64::from(number)),
+                ValueRef::Double(number) => writer.put_double(number),
+                ValueRef::Decimal(number) => writer.put_decimal(number),
+                ValueRef::String(text) | ValueRef::Json(text) => writer.put_bytes(text.as_bytes()),
+                ValueRef::Bytes(bytes) => writer.put_bytes(bytes),
+                ValueRef::Date(date) => writer.put_date(date),
+                ValueRef::DateTime(moment) if matches!(sql_type, SqlType::Timestamp { .. }) => {
+                    writer.put_datetime(from_utc(zone, moment));
+                }
+                ValueRef::DateTime(moment) => writer.put_datetime(moment),
+                ValueRef::Time(time) => writer.put_time(time),
+            }
+        }
+        writer.end_row();
+        Ok(())
+    }
+}
+
+impl Operand {
+    fn value<'a>(&'a self, parameters: &'a [Value]) -> Option<&'a Value> {
+        match self {
+            Operand::Value(value) => Some(value),
+            Operand::Parameter(number) => parameters.get(*number as usize),
+        }
+    }
+
+    fn integer(&self, parameters: &[Value]) -> Option<i128> {
+        match self.value(parameters)? {
+            Value::Int(number) => Some(i128::from(*number)),
+            Value::UInt(number) => Some(i128::from(*number)),
+            _ => None,
+        }
+    }
+}
