@@ -114,6 +114,11 @@ impl KeyPart {
                 crate::sort_key::append(self.collation, text, out, push_escaped);
                 Some(())
             }
+            // A sort key that was made elsewhere, as for a join.
+            (Physical::String, Value::Bytes(sort_key)) => {
+                push_escaped(sort_key, out);
+                Some(())
+            }
             _ => None,
         }
     }

@@ -38,14 +38,12 @@ impl ColumnDecoder {
             DataType::Int64 => Column::Int(Int64Builder::with_capacity(capacity)),
             DataType::UInt64 => Column::UInt(UInt64Builder::with_capacity(capacity)),
             DataType::Float64 => Column::Double(Float64Builder::with_capacity(capacity)),
-            DataType::Decimal128(_, digits) => Column::Decimal128(
-                Decimal128Builder::with_capacity(capacity).with_data_type(data_type),
-                scale(digits),
-            ),
-            DataType::Decimal256(_, digits) => Column::Decimal256(
-                Decimal256Builder::with_capacity(capacity).with_data_type(data_type),
-                scale(digits),
-            ),
+            DataType::Decimal128(_, digits) => {
+                Column::Decimal128(Decimal128Builder::with_capacity(capacity).with_data_type(data_type), scale(digits))
+            }
+            DataType::Decimal256(_, digits) => {
+                Column::Decimal256(Decimal256Builder::with_capacity(capacity).with_data_type(data_type), scale(digits))
+            }
             DataType::Utf8View => Column::String(StringViewBuilder::with_capacity(capacity)),
             DataType::BinaryView => Column::Bytes(BinaryViewBuilder::with_capacity(capacity)),
             _ => Column::Null(0),

@@ -11,9 +11,10 @@ use squall_functions::operators::convert::ConvertKernel;
 use squall_functions::operators::like::{LikeKernel, PatternCache};
 use squall_functions::operators::sort_key::SortKeyKernel;
 use squall_registry::ScalarKernel;
-use std::sync::Arc;
+use squall_types::collation::LikePattern;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, DateTime, SqlType, Value};
+use std::sync::Arc;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -118,19 +119,10 @@ impl Reader<'_> {
             Some(Some(Value::String(escape))) => escape.chars().next(),
             Some(_) => return Predicate::Unknown,
         };
-        let mut prefix = String::new();
-        let mut chars = pattern.chars();
-        while let Some(next) = chars.next() {
-            match next {
-                next if Some(next) == escape => match chars.next() {
-                    Some(escaped) => prefix.push(escaped),
-                    None => break,
-                },
-                '%' | '_' => break,
-                next => prefix.push(next),
-            }
+        match LikePattern::new(*collation, &pattern, escape).key_range() {
+            Some((from, to)) => Predicate::SortKeys { column, from, to },
+            None => Predicate::Unknown,
         }
-        if prefix.is_empty() { Predicate::Unknown } else { Predicate::Prefix { column, prefix } }
     }
 
     fn comparison(&self, op: CompareOrNot, left: &Expr, right: &Expr) -> Predicate {
@@ -196,7 +188,8 @@ impl Reader<'_> {
         match (self.column_type(column), value) {
             (SqlType::Timestamp { .. }, Value::DateTime(moment)) if !moment.is_zero() => {
                 let seconds = self.zone.to_unix_micros(moment).unix_micros.div_euclid(1_000_000);
-                let steady = self.zone.offset_at(seconds - SECONDS_PER_DAY) == self.zone.offset_at(seconds + SECONDS_PER_DAY);
+                let steady =
+                    self.zone.offset_at(seconds - SECONDS_PER_DAY) == self.zone.offset_at(seconds + SECONDS_PER_DAY);
                 self.zone.to_utc(moment).filter(|_| steady).map(Value::DateTime)
             }
             (_, value) => Some(value),
@@ -213,7 +206,9 @@ impl Reader<'_> {
     /// What an operand is; `column` is the one it is compared with, whose type tells what an Arrow value means.
     fn side(&self, expr: &Expr, column: Option<usize>) -> Side {
         match expr {
-            Expr::Column(column) => self.ordinal(&column.name).map_or(Side::Other, |ordinal| Side::Column(ordinal, None)),
+            Expr::Column(column) => {
+                self.ordinal(&column.name).map_or(Side::Other, |ordinal| Side::Column(ordinal, None))
+            }
             Expr::Literal(scalar, _) => {
                 let Some(column) = column else { return Side::Other };
                 scalar_value(scalar, self.column_type(column)).map_or(Side::Other, Side::Constant)
@@ -387,12 +382,13 @@ pub fn scalar_value(scalar: &ScalarValue, column_type: &SqlType) -> Option<Value
     }
     match (scalar, column_type) {
         // Dates and moments compare as packed moments; a date's midnight is told apart from the rest of its day.
-        (
-            ScalarValue::Int64(Some(packed)),
-            SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. },
-        ) => Some(Value::DateTime(DateTime::from_packed(*packed))),
+        (ScalarValue::Int64(Some(packed)), SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => {
+            Some(Value::DateTime(DateTime::from_packed(*packed)))
+        }
         (ScalarValue::Int64(Some(number)), SqlType::Decimal { .. } | SqlType::Int { .. }) => Some(Value::Int(*number)),
-        (ScalarValue::UInt64(Some(number)), SqlType::Decimal { .. } | SqlType::Int { .. }) => Some(Value::UInt(*number)),
+        (ScalarValue::UInt64(Some(number)), SqlType::Decimal { .. } | SqlType::Int { .. }) => {
+            Some(Value::UInt(*number))
+        }
         (ScalarValue::Float64(Some(number)), _) => Some(Value::Double(*number)),
         (ScalarValue::Decimal128(_, precision, scale), _) | (ScalarValue::Decimal256(_, precision, scale), _) => {
             scalar_to_value(scalar, &SqlType::decimal(*precision, u8::try_from(*scale).ok()?)).ok()

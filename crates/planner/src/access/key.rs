@@ -3,7 +3,7 @@
 use super::range::{EncodedRange, KeyParts, after_prefix};
 use squall_catalog::{IndexDef, IndexId, TableDef};
 use squall_row_store::{KeyRange, Table, ValueRange};
-use squall_types::{CollationId, SqlResult, SqlType, Value};
+use squall_types::{SqlResult, Value};
 use std::ops::Bound;
 
 /// What ends the encoding of a text; it sorts below whatever may follow in a longer text.
@@ -60,10 +60,7 @@ pub fn storage_range(table: &Table, index: IndexId, range: &EncodedRange) -> Sql
         Some(high) => Some(join(high)),
         None => after_prefix(&prefix),
     };
-    Ok(KeyRange {
-        start: Bound::Included(join(&range.low)),
-        end: end.map_or(Bound::Unbounded, Bound::Excluded),
-    })
+    Ok(KeyRange { start: Bound::Included(join(&range.low)), end: end.map_or(Bound::Unbounded, Bound::Excluded) })
 }
 
 impl KeyParts for IndexKey<'_> {
@@ -87,15 +84,18 @@ impl KeyParts for IndexKey<'_> {
         self.table.encode_part(self.id(), part, value).ok()
     }
 
-    fn encode_text_prefix(&self, part: usize, prefix: &str) -> Option<EncodedRange> {
-        let SqlType::String { collation, .. } = &self.def().columns[self.columns[part]].sql_type else { return None };
-        let low = self.encode(part, &Value::String(prefix.to_string()))?;
-        let low_prefix = low[..low.len().checked_sub(TERMINATOR_BYTES)?].to_vec();
-        if matches!(*collation, CollationId::UTF8MB4_BIN | CollationId::BINARY) {
-            return Some(EncodedRange { high: after_prefix(&low_prefix), low: low_prefix });
-        }
-        // U+FFFF sorts after every other character.
-        let high = self.encode(part, &Value::String(format!("{prefix}\u{FFFF}")))?;
-        Some(EncodedRange { low: low_prefix, high: after_prefix(&high) })
+    fn encode_sort_keys(&self, part: usize, from: &[u8], to: Option<&[u8]>) -> Option<EncodedRange> {
+        // Without its terminator a key is a bound for all that begin with it.
+        let bound = |sort_key: &[u8]| {
+            let mut bytes = self.encode(part, &Value::Bytes(sort_key.to_vec()))?;
+            bytes.truncate(bytes.len().checked_sub(TERMINATOR_BYTES)?);
+            Some(bytes)
+        };
+        let high = match to {
+            Some(to) => Some(bound(to)?),
+            // The end of the texts, of which a nullable column's are those that are marked as present.
+            None => None,
+        };
+        Some(EncodedRange { low: bound(from)?, high })
     }
 }

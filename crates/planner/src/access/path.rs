@@ -212,7 +212,13 @@ pub fn covers(table: &Table, index: &IndexDef, columns: &[usize]) -> bool {
 }
 
 /// The table in its own order, or the smallest index that holds all that is wanted.
-fn full_scan(store: &RowStore, table: &Table, estimate: &TableEstimate, columns: &[usize], hints: &IndexHints) -> AccessPath {
+fn full_scan(
+    store: &RowStore,
+    table: &Table,
+    estimate: &TableEstimate,
+    columns: &[usize],
+    hints: &IndexHints,
+) -> AccessPath {
     let def = table.def();
     let table_order = AccessPath {
         index: def.primary_key().map(|_| 0),

@@ -62,12 +62,14 @@ pub enum Predicate {
     IsNull(usize),
     /// `IS NOT NULL`.
     IsNotNull(usize),
-    /// `LIKE 'prefix%…'` by the column's collation.
-    Prefix {
+    /// `LIKE 'prefix%…'`: a text whose sort key lies in a range.
+    SortKeys {
         /// The column.
         column: usize,
-        /// The constant text before the first wildcard.
-        prefix: String,
+        /// First sort key.
+        from: Vec<u8>,
+        /// First sort key after the range.
+        to: Option<Vec<u8>>,
     },
     /// No row satisfies it.
     Never,
@@ -222,11 +224,9 @@ fn fit(column_type: &SqlType, value: &Value) -> Fit {
             _ => Fit::Unusable,
         },
         // FLOAT compares as DOUBLE with digits that no FLOAT has; ENUM and SET compare as strings.
-        SqlType::Float { .. }
-        | SqlType::Enum { .. }
-        | SqlType::Set { .. }
-        | SqlType::Json
-        | SqlType::Null => Fit::Unusable,
+        SqlType::Float { .. } | SqlType::Enum { .. } | SqlType::Set { .. } | SqlType::Json | SqlType::Null => {
+            Fit::Unusable
+        }
     }
 }
 
@@ -255,8 +255,7 @@ fn fit_integer(unsigned: bool, value: &Value) -> Fit {
 }
 
 fn fit_i128(unsigned: bool, floor: i128, exact: bool) -> Fit {
-    let (low, high) =
-        if unsigned { (0, i128::from(u64::MAX)) } else { (i128::from(i64::MIN), i128::from(i64::MAX)) };
+    let (low, high) = if unsigned { (0, i128::from(u64::MAX)) } else { (i128::from(i64::MIN), i128::from(i64::MAX)) };
     if floor > high {
         return Fit::AboveAll;
     }
@@ -278,7 +277,8 @@ fn decimal_floor(decimal: Decimal) -> (Option<i128>, bool) {
     let quotient = decimal.unscaled().wrapping_div(divisor);
     let exact = quotient.wrapping_mul(divisor) == decimal.unscaled();
     let negative = decimal.unscaled() < arrow::datatypes::i256::ZERO;
-    let floor = quotient.to_i128().and_then(|number| if negative && !exact { number.checked_sub(1) } else { Some(number) });
+    let floor =
+        quotient.to_i128().and_then(|number| if negative && !exact { number.checked_sub(1) } else { Some(number) });
     (floor, exact)
 }
 

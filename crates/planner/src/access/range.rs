@@ -71,8 +71,8 @@ pub trait KeyParts {
     fn is_prefix(&self, part: usize) -> bool;
     /// The encoding of one part; `None` if the value cannot be one of the column's.
     fn encode(&self, part: usize, value: &Value) -> Option<Vec<u8>>;
-    /// Bounds of the encodings of strings that begin with `prefix`: from, and first after (ascending order).
-    fn encode_text_prefix(&self, part: usize, prefix: &str) -> Option<EncodedRange>;
+    /// The encodings of texts whose sort keys lie in a range (ascending order).
+    fn encode_sort_keys(&self, part: usize, from: &[u8], to: Option<&[u8]>) -> Option<EncodedRange>;
 }
 
 /// Ranges of an index that hold every row a predicate accepts.
@@ -214,12 +214,7 @@ fn normalize(ranges: &mut Vec<EncodedRange>) {
     *ranges = joined;
 }
 
-fn column_ranges(
-    index: &dyn KeyParts,
-    part: usize,
-    column: usize,
-    conjuncts: &[Predicate],
-) -> Option<ColumnRanges> {
+fn column_ranges(index: &dyn KeyParts, part: usize, column: usize, conjuncts: &[Predicate]) -> Option<ColumnRanges> {
     let mut found: Option<ColumnRanges> = None;
     for conjunct in conjuncts {
         if single_column(conjunct) != Some(column) {
@@ -250,7 +245,7 @@ fn single_column(predicate: &Predicate) -> Option<usize> {
         | Predicate::In { column, .. }
         | Predicate::IsNull(column)
         | Predicate::IsNotNull(column)
-        | Predicate::Prefix { column, .. } => Some(*column),
+        | Predicate::SortKeys { column, .. } => Some(*column),
         Predicate::And(parts) | Predicate::Or(parts) => {
             let column = single_column(parts.first()?)?;
             parts[1..].iter().all(|part| single_column(part) == Some(column)).then_some(column)
@@ -286,9 +281,8 @@ fn restriction(index: &dyn KeyParts, part: usize, predicate: &Predicate) -> Opti
             normalize(&mut ranges);
             Some(ColumnRanges { ranges, points: true })
         }
-        Predicate::Prefix { prefix, .. } => {
-            let range = index.encode_text_prefix(part, prefix)?;
-            (!descending).then(|| one(range, false))
+        Predicate::SortKeys { from, to, .. } if !descending && !index.is_prefix(part) => {
+            Some(one(index.encode_sort_keys(part, from, to.as_deref())?, false))
         }
         Predicate::Compare { op, value, .. } => {
             let key = index.encode(part, value)?;
@@ -337,7 +331,7 @@ fn restriction(index: &dyn KeyParts, part: usize, predicate: &Predicate) -> Opti
             let column = single_column(predicate)?;
             column_ranges(index, part, column, parts)
         }
-        Predicate::Never | Predicate::Unknown => None,
+        Predicate::SortKeys { .. } | Predicate::Never | Predicate::Unknown => None,
     }
 }
 
@@ -371,7 +365,7 @@ mod tests {
             };
             Some(if self.descending { key.into_iter().map(|byte| !byte).collect() } else { key })
         }
-        fn encode_text_prefix(&self, _: usize, _: &str) -> Option<EncodedRange> {
+        fn encode_sort_keys(&self, _: usize, _: &[u8], _: Option<&[u8]>) -> Option<EncodedRange> {
             None
         }
     }
@@ -426,7 +420,11 @@ mod tests {
             Predicate::and([compare(3, Equal, 2), compare(5, Equal, 1)]),
         ]);
         check(&pairs, |a, b| matches!((a, b), (Some(1), Some(2)) | (Some(2), Some(1))), true);
-        check(&Predicate::and([compare(3, Less, 5), compare(5, Equal, 1)]), |a, b| a < Some(5) && a.is_some() && b == Some(1), false);
+        check(
+            &Predicate::and([compare(3, Less, 5), compare(5, Equal, 1)]),
+            |a, b| a < Some(5) && a.is_some() && b == Some(1),
+            false,
+        );
     }
 
     #[test]

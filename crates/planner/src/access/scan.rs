@@ -2,9 +2,9 @@
 
 use super::decode::ColumnDecoder;
 use super::key::storage_range;
+use super::lock::TableLock;
 use super::path::{AccessPath, KeySpace};
 use super::range::EncodedRange;
-use super::lock::TableLock;
 use super::table::RowTable;
 use crate::exec::env::StatementEnv;
 use arrow::array::RecordBatchOptions;

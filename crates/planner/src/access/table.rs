@@ -90,7 +90,8 @@ impl RowTable {
 
     /// The schema of some of the columns.
     pub fn projected_schema(&self, projection: &[usize]) -> SchemaRef {
-        let fields: Vec<_> = projection.iter().filter_map(|ordinal| self.schema.fields().get(*ordinal).cloned()).collect();
+        let fields: Vec<_> =
+            projection.iter().filter_map(|ordinal| self.schema.fields().get(*ordinal).cloned()).collect();
         Arc::new(Schema::new(fields))
     }
 

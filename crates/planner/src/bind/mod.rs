@@ -46,6 +46,7 @@ use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 
 /// Binds one statement.
+#[derive(Clone)]
 pub struct Binder<'a> {
     /// The catalog's snapshot.
     pub catalog: &'a Catalog,

@@ -25,6 +25,8 @@ pub struct RowTable<'a> {
     pub columns: Vec<RowColumn<'a>>,
     /// Its definition, for DEFAULT(column).
     pub definition: Option<&'a Arc<TableDef>>,
+    /// Whether only names that say the table find its columns.
+    pub qualified_only: bool,
 }
 
 /// A column of a row.
@@ -54,7 +56,7 @@ impl<'a> RowTable<'a> {
                 },
             })
             .collect();
-        Self { database: Some(database), alias, columns, definition: Some(definition) }
+        Self { database: Some(database), alias, columns, definition: Some(definition), qualified_only: false }
     }
 }
 
@@ -92,7 +94,7 @@ impl Binder<'_> {
         let mut scope = Scope { block, ..Scope::default() };
         for table in tables {
             let relation = row_relation(&mut context, table, block);
-            let visible = relation.visible();
+            let visible = if table.qualified_only { Vec::new() } else { relation.visible() };
             scope.extend(vec![relation], visible);
         }
         let (bound, frame) = context.with_frame(Frame::new(scope, clause), |context| {

@@ -122,9 +122,8 @@ impl DmlBinder<'_> {
         }
         let mut columns = Vec::with_capacity(insert.columns.len());
         for name in &insert.columns {
-            let (ordinal, column) = def
-                .column(name)
-                .ok_or_else(|| SqlError::new(ErrorCode::BadField, &[&name.as_str(), &"field list"]))?;
+            let (ordinal, column) =
+                def.column(name).ok_or_else(|| SqlError::new(ErrorCode::BadField, &[&name.as_str(), &"field list"]))?;
             if columns.contains(&ordinal) {
                 return Err(SqlError::new(ErrorCode::FieldSpecifiedTwice, &[&column.name]));
             }
@@ -164,12 +163,7 @@ impl DmlBinder<'_> {
     }
 
     /// Rows with subqueries in them are rows of a VALUES query.
-    fn bind_rows_as_query(
-        &self,
-        columns: &[usize],
-        rows: &[Vec<ast::Expr>],
-        error: SqlError,
-    ) -> SqlResult<InsertRows> {
+    fn bind_rows_as_query(&self, columns: &[usize], rows: &[Vec<ast::Expr>], error: SqlError) -> SqlResult<InsertRows> {
         if columns.is_empty() || rows.iter().flatten().any(|expr| matches!(expr, ast::Expr::Default)) {
             return Err(error);
         }
@@ -333,11 +327,7 @@ impl DmlBinder<'_> {
             let at = match changes.iter().position(|change| change.target.alias == target.alias) {
                 Some(at) => at,
                 None => {
-                    changes.push(TableChange {
-                        target: target.clone(),
-                        key_column: items.len(),
-                        values: Vec::new(),
-                    });
+                    changes.push(TableChange { target: target.clone(), key_column: items.len(), values: Vec::new() });
                     items.push(row_key_item(alias));
                     changes.len() - 1
                 }
@@ -416,8 +406,7 @@ impl DmlBinder<'_> {
         let mut changes = Vec::new();
         for name in targets {
             let matches = |(alias, target): &&(ast::ObjectName, Target)| {
-                *alias.name == *name.name
-                    && name.schema.as_ref().is_none_or(|schema| **schema == *target.database)
+                *alias.name == *name.name && name.schema.as_ref().is_none_or(|schema| **schema == *target.database)
             };
             let Some((alias, target)) = tables.iter().find(matches) else {
                 return Err(SqlError::new(ErrorCode::UnknownTable, &[&name.name.as_str(), &"MULTI DELETE"]));
@@ -540,4 +529,3 @@ fn display_name(name: &ast::ColumnName) -> String {
         None => name.column.as_str().to_string(),
     }
 }
-

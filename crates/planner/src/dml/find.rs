@@ -181,11 +181,7 @@ fn sorted_keys(
             strict: true,
             null_becomes_zero: false,
         };
-        let keys = selection
-            .order
-            .iter()
-            .map(|(expr, _)| maker.eval(expr, &values))
-            .collect::<SqlResult<Vec<_>>>()?;
+        let keys = selection.order.iter().map(|(expr, _)| maker.eval(expr, &values)).collect::<SqlResult<Vec<_>>>()?;
         reservation
             .try_grow(ENTRY_BYTES + row.key_bytes().len() + keys.len() * 2 * ENTRY_BYTES)
             .map_err(squall_functions::expr::sql_error_from)?;
@@ -228,9 +224,7 @@ pub fn limit_of(selection: &Selection, context: &DmlContext<'_>) -> SqlResult<u6
     let source = ParameterisedRow { row: &EmptyRow, parameters: context.parameters };
     match limit.eval(&source, &context.env.context)? {
         Value::UInt(number) => Ok(number),
-        Value::Int(number) => {
-            u64::try_from(number).map_err(|_| SqlError::new(ErrorCode::WrongArguments, &[&"LIMIT"]))
-        }
+        Value::Int(number) => u64::try_from(number).map_err(|_| SqlError::new(ErrorCode::WrongArguments, &[&"LIMIT"])),
         _ => Err(SqlError::new(ErrorCode::WrongArguments, &[&"LIMIT"])),
     }
 }
@@ -252,13 +246,8 @@ pub fn push_returned(
     if returning.is_empty() {
         return Ok(());
     }
-    let maker = RowMaker {
-        target,
-        env: context.env,
-        parameters: context.parameters,
-        strict: true,
-        null_becomes_zero: false,
-    };
+    let maker =
+        RowMaker { target, env: context.env, parameters: context.parameters, strict: true, null_becomes_zero: false };
     result.returned.push(returning.iter().map(|returned| maker.eval(&returned.expr, row)).collect::<SqlResult<_>>()?);
     Ok(())
 }

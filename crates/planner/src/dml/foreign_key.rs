@@ -1,12 +1,12 @@
 //! FOREIGN KEY constraints: checked row by row, as each row is written.
 
+use super::DmlContext;
 use super::change::{delete_row, update_row};
 use super::rules::TableRules;
 use super::target::Target;
-use super::DmlContext;
-use crate::access::predicate::{CompareOp, Predicate};
-use crate::access::path::{IndexHints, choose};
 use crate::access::key::storage_range;
+use crate::access::path::{IndexHints, choose};
+use crate::access::predicate::{CompareOp, Predicate};
 use squall_catalog::{Catalog, Database, ForeignKey, ReferentialAction, TableDef, TableEntry};
 use squall_row_store::{Direction, LockMode, LockRequest, Row, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -56,12 +56,7 @@ pub fn check_parents(
 }
 
 /// Does what the children of a row that is deleted demand.
-pub fn parent_deleted(
-    context: &mut DmlContext<'_>,
-    target: &Target,
-    old: &[Value],
-    depth: usize,
-) -> StoreResult<()> {
+pub fn parent_deleted(context: &mut DmlContext<'_>, target: &Target, old: &[Value], depth: usize) -> StoreResult<()> {
     for child in children(&context.env.catalog.clone(), &target.database, target.def()) {
         let Some((columns, values)) = child.key_of(target.def(), old) else { continue };
         match child.key.on_delete {
@@ -189,8 +184,7 @@ impl Child {
 
     /// The child's columns and the values that refer to a parent row; `None` if none can.
     fn key_of(&self, parent: &TableDef, row: &[Value]) -> Option<(Vec<usize>, Vec<Value>)> {
-        let values: Vec<Value> =
-            self.parent_columns(parent)?.into_iter().map(|column| row[column].clone()).collect();
+        let values: Vec<Value> = self.parent_columns(parent)?.into_iter().map(|column| row[column].clone()).collect();
         if values.iter().any(Value::is_null) {
             return None;
         }
@@ -312,7 +306,7 @@ fn rows_with(
 /// Whether two values of a key column are equal by the column's collation.
 fn same_key(sql_type: &squall_types::SqlType, a: &Value, b: &Value) -> bool {
     match (sql_type.collation(), a, b) {
-        (Some(collation), Value::String(a), Value::String(b)) => collation.compare(a, b).is_eq(),
+        (Some(collation), Value::String(a), Value::String(b)) => squall_types::collation::eq(collation, a, b),
         _ => a == b,
     }
 }

@@ -101,10 +101,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     }
 
     /// Inserts a row of values with their types; `None` is DEFAULT.
-    pub fn insert_values<'t>(
-        &mut self,
-        values: impl Iterator<Item = Option<(Value, &'t SqlType)>>,
-    ) -> StoreResult<()> {
+    pub fn insert_values<'t>(&mut self, values: impl Iterator<Item = Option<(Value, &'t SqlType)>>) -> StoreResult<()> {
         self.row_number += 1;
         let (mut row, given) = {
             let maker = self.maker();
@@ -137,13 +134,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             .collect()
     }
 
-    fn column_value(
-        &self,
-        maker: &RowMaker<'_>,
-        ordinal: usize,
-        value: Value,
-        from: &SqlType,
-    ) -> SqlResult<Value> {
+    fn column_value(&self, maker: &RowMaker<'_>, ordinal: usize, value: Value, from: &SqlType) -> SqlResult<Value> {
         let column = &self.plan.target.def().columns[ordinal];
         if column.generated.is_some() {
             let table = &self.plan.target.def().name;
@@ -353,4 +344,3 @@ fn fits_width(sql_type: &SqlType, value: u64) -> bool {
     } - u32::from(!unsigned);
     bits >= 64 || value < 1 << bits
 }
-

@@ -120,21 +120,14 @@ fn change_row(
     let mut updated = old.clone();
     let strict = context.env.context.sql_mode.is_strict() && !plan.ignore;
     {
-        let maker = RowMaker {
-            target,
-            env: context.env,
-            parameters: context.parameters,
-            strict,
-            null_becomes_zero: !strict,
-        };
+        let maker =
+            RowMaker { target, env: context.env, parameters: context.parameters, strict, null_becomes_zero: !strict };
         let types = column_types(&plan.query);
         for (column, source) in &change.values {
             let definition = &target.def().columns[*column];
             if definition.generated.is_some() && source.is_some() {
-                let error = SqlError::new(
-                    ErrorCode::BadValueForGeneratedColumn,
-                    &[&definition.name, &target.def().name],
-                );
+                let error =
+                    SqlError::new(ErrorCode::BadValueForGeneratedColumn, &[&definition.name, &target.def().name]);
                 return Err(error.into());
             }
             updated[*column] = match source {

@@ -136,8 +136,4 @@ impl TableResolver for NoTables {
     fn system_variable(&self, _: &SystemVariable) -> SqlResult<(Value, SqlType)> {
         Err(SqlError::unsupported("a variable in an expression of a row"))
     }
-
-    fn user_variable_type(&self, _: &str) -> Option<SqlType> {
-        None
-    }
 }

@@ -81,7 +81,7 @@ impl RowMaker<'_> {
         if value.is_null() {
             return self.null(column);
         }
-        super::super::dml::convert::to_column(self, column, value, from, row_number)
+        super::convert::to_column(self, column, value, from, row_number)
     }
 
     fn null(&self, column: &ColumnDef) -> SqlResult<Value> {

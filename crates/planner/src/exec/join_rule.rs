@@ -116,7 +116,8 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
     let Some((cost, index, keys)) = best else { return Ok(None) };
     // Pairs that the index does not decide are compared by a condition of their own.
     let used: Vec<usize> = keys.iter().map(|key| key.pair).collect();
-    let rest: Vec<_> = pairs.into_iter().enumerate().filter(|(at, _)| !used.contains(at)).map(|(_, pair)| pair).collect();
+    let rest: Vec<_> =
+        pairs.into_iter().enumerate().filter(|(at, _)| !used.contains(at)).map(|(_, pair)| pair).collect();
     let table = InnerTable { scan: scan.clone(), index, keys, filter, output };
     let plan = IndexLookupJoinExec::try_new(
         outer_plan.clone(),

@@ -187,10 +187,7 @@ impl ExecutionPlan for IndexLookupJoinExec {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+    fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         let outer = children.pop().ok_or_else(|| internal_datafusion_err!("a look-up join has one child"))?;
         Ok(Arc::new(IndexLookupJoinExec::try_new(
             outer,
@@ -356,8 +353,7 @@ impl Joiner {
         drop(by_key);
         let last = current.next;
         let inner = self.inner_batch(&found)?;
-        let (outer_indices, inner_indices) =
-            self.matching(&current.batch, &inner, outer_indices, inner_indices)?;
+        let (outer_indices, inner_indices) = self.matching(&current.batch, &inner, outer_indices, inner_indices)?;
         let joined = self.output(&current.batch, &inner, first..last, &outer_indices, &inner_indices)?;
         self.current = Some(current);
         Ok(Some(joined))
@@ -437,8 +433,7 @@ impl Joiner {
                     }
                 })
                 .collect::<std::result::Result<Vec<_>, _>>()?;
-            let batch =
-                make_batch(condition.schema().clone(), columns, inner_at.len()).map_err(datafusion_error)?;
+            let batch = make_batch(condition.schema().clone(), columns, inner_at.len()).map_err(datafusion_error)?;
             add(boolean(condition.expression().evaluate(&batch)?.into_array(batch.num_rows())?)?)?;
         }
         let Some(mask) = mask else { return Ok((outer_indices, inner_indices)) };

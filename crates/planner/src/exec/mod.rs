@@ -7,8 +7,8 @@ pub mod env;
 pub mod join_rule;
 pub mod lookup_join;
 pub mod output;
-//pub mod runtime;
+pub mod runtime;
 
 pub use env::{SharedTransaction, StatementEnv};
 pub use output::write_batch;
-//pub use runtime::{QueryRuntime, QueryStream, RuntimeOptions};
+pub use runtime::{QueryRuntime, QueryStream, RuntimeOptions};

@@ -155,7 +155,8 @@ impl Reader<'_> {
                 // An alias hides a column of the same name.
                 let plain = ordinals.contains(&ordinal)
                     && outputs.iter().zip(&ordinals).all(|(output, at)| {
-                        *at == ordinal || !squall_catalog::name::eq_ignore_case(&output.name, &self.def.columns[ordinal].name)
+                        *at == ordinal
+                            || !squall_catalog::name::eq_ignore_case(&output.name, &self.def.columns[ordinal].name)
                     });
                 if !plain {
                     return None;

@@ -6,7 +6,9 @@ use crate::bind::output::OutputColumn;
 use crate::dml::find::compare_values;
 use crate::exec::output::member_text;
 use squall_registry::{AggregateKernel, StatementContext};
-use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRange, ValueRef};
+use squall_row_store::{
+    Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRange, ValueRef,
+};
 use squall_types::temporal::TimeZone;
 use squall_types::{RowWriter, SqlResult, SqlType, Value};
 use std::ops::Bound;
@@ -231,10 +233,8 @@ impl PointSelect {
         distinct: bool,
     ) -> SqlResult<()> {
         let Some(ordinal) = order.map(|(ordinal, _)| ordinal).or(ordinals.first().copied()) else { return Ok(()) };
-        let mut keyed = rows
-            .drain(..)
-            .map(|row| Ok((self.key_of(&row, ordinal)?, row)))
-            .collect::<SqlResult<Vec<_>>>()?;
+        let mut keyed =
+            rows.drain(..).map(|row| Ok((self.key_of(&row, ordinal)?, row))).collect::<SqlResult<Vec<_>>>()?;
         let descending = order.is_some_and(|(_, descending)| descending);
         keyed.sort_by(|(a, _), (b, _)| {
             let ordering = compare_values(a, b);
@@ -253,20 +253,14 @@ impl PointSelect {
         Ok(match (value, self.table.def().columns[ordinal].sql_type.collation()) {
             (ValueRef::String(text), Some(collation)) => {
                 let mut key = Vec::with_capacity(text.len() * 2);
-                collation.sort_key(text, &mut key);
+                squall_types::collation::sort_key(collation, text, &mut key);
                 Value::Bytes(key)
             }
             (value, _) => value.to_value(),
         })
     }
 
-    fn write_row(
-        &self,
-        row: &Row,
-        ordinals: &[usize],
-        zone: &TimeZone,
-        writer: &mut dyn RowWriter,
-    ) -> SqlResult<()> {
+    fn write_row(&self, row: &Row, ordinals: &[usize], zone: &TimeZone, writer: &mut dyn RowWriter) -> SqlResult<()> {
         let view = row.view(&self.table);
         writer.begin_row();
         for ordinal in ordinals {
