@@ -5,7 +5,7 @@ use super::key::storage_range;
 use super::lock::TableLock;
 use super::path::{AccessPath, KeySpace};
 use super::range::EncodedRange;
-use super::table::RowTable;
+use super::table::{RowTable, SortExprs};
 use crate::exec::env::StatementEnv;
 use arrow::array::RecordBatchOptions;
 use arrow::datatypes::SchemaRef;
@@ -42,6 +42,8 @@ pub struct RowScanExec {
     pub path: AccessPath,
     /// Ordinals of the columns that come out; the row key stands behind the last column.
     pub projection: Arc<[usize]>,
+    /// What orders as the indexed columns do.
+    sort_exprs: Arc<SortExprs>,
     /// From which end.
     pub direction: Direction,
     /// Rows that are enough.
@@ -58,24 +60,26 @@ impl RowScanExec {
         source: Arc<RowTable>,
         path: AccessPath,
         projection: Arc<[usize]>,
+        sort_exprs: Arc<SortExprs>,
         direction: Direction,
         fetch: Option<usize>,
     ) -> Self {
         let partitions = Arc::new(vec![path.encoded_ranges()]);
-        Self::with_partitions(source, path, projection, direction, fetch, partitions)
+        Self::with_partitions(source, path, projection, sort_exprs, direction, fetch, partitions)
     }
 
     fn with_partitions(
         source: Arc<RowTable>,
         path: AccessPath,
         projection: Arc<[usize]>,
+        sort_exprs: Arc<SortExprs>,
         direction: Direction,
         fetch: Option<usize>,
         partitions: Arc<Vec<Vec<EncodedRange>>>,
     ) -> Self {
         let schema = source.projected_schema(&projection);
         let mut equivalences = EquivalenceProperties::new(schema);
-        let ordering = source.ordering(&path, &projection, direction);
+        let ordering = source.ordering(&path, &sort_exprs, direction);
         if !ordering.is_empty() {
             equivalences.add_ordering(ordering);
         }
@@ -89,6 +93,7 @@ impl RowScanExec {
             source,
             path,
             projection,
+            sort_exprs,
             direction,
             fetch,
             partitions,
@@ -107,6 +112,7 @@ impl RowScanExec {
             self.source.clone(),
             self.path.clone(),
             self.projection.clone(),
+            self.sort_exprs.clone(),
             direction,
             self.fetch,
             self.partitions.clone(),
@@ -115,7 +121,14 @@ impl RowScanExec {
 
     /// The same table along another path.
     pub fn along(&self, path: AccessPath, direction: Direction) -> Self {
-        Self::new(self.source.clone(), path, self.projection.clone(), direction, self.fetch)
+        Self::new(
+            self.source.clone(),
+            path,
+            self.projection.clone(),
+            self.sort_exprs.clone(),
+            direction,
+            self.fetch,
+        )
     }
 
     /// Splits the scan among up to `count` partitions if it is big, each a run of keys.
@@ -135,8 +148,8 @@ impl RowScanExec {
             }
         }
         pieces.push(vec![EncodedRange { low, high: range.high.clone() }]);
-        let RowScanExec { source, path, projection, direction, fetch, .. } = self;
-        Ok(Self::with_partitions(source, path, projection, direction, fetch, Arc::new(pieces)))
+        let RowScanExec { source, path, projection, sort_exprs, direction, fetch, .. } = self;
+        Ok(Self::with_partitions(source, path, projection, sort_exprs, direction, fetch, Arc::new(pieces)))
     }
 
     fn open(&self, partition: usize, env: &Arc<StatementEnv>) -> SqlResult<RowReader> {

@@ -9,18 +9,20 @@ use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{Result, Statistics, internal_datafusion_err, stats::Precision};
+use datafusion::common::{DFSchema, Result, Statistics, internal_datafusion_err, stats::Precision};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use squall_catalog::{ColumnDef, TableDef};
-use squall_functions::arrow_map::field_for;
-use squall_functions::expr::datafusion_error;
+use squall_functions::arrow_map::{expr_type_of, field_for};
+use squall_functions::expr::{BoundExpr, ColumnRef, ExecutionSlot, datafusion_error};
+use squall_functions::operators::sort_key::sort_key;
 use squall_parser::ast;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::{Coercibility, ExprType, StatementContext};
 use squall_row_store::{Direction, RowStore, Table};
 use squall_types::{SqlResult, SqlType};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The name of the hidden column that holds a row's key.
@@ -105,25 +107,68 @@ impl RowTable {
         projection.iter().map(width).sum::<f64>().max(1.0)
     }
 
-    /// The order that a path gives rows in, as far as DataFusion can use it: columns whose values compare as their
-    /// Arrow values do.
-    pub fn ordering(&self, path: &AccessPath, projection: &[usize], direction: Direction) -> Vec<PhysicalSortExpr> {
+    /// The order that a path gives rows in, as far as DataFusion can use it; `sort_exprs` are those of
+    /// [`RowTable::sort_exprs`].
+    pub fn ordering(&self, path: &AccessPath, sort_exprs: &SortExprs, direction: Direction) -> Vec<PhysicalSortExpr> {
         let Some(index) = path.index_def(&self.def) else { return Vec::new() };
         let backward = direction == Direction::Backward;
         let mut ordering = Vec::new();
         for part in &index.parts {
             let Some(ordinal) = self.def.ordinal(part.column) else { break };
-            let column = &self.def.columns[ordinal];
-            let Some(at) = projection.iter().position(|wanted| *wanted == ordinal) else { break };
-            if part.prefix.is_some() || !orders_as_arrow(&column.sql_type) {
-                break;
-            }
+            let Some(expr) = sort_exprs.get(&ordinal).filter(|_| part.prefix.is_none()) else { break };
             let descending = part.descending != backward;
-            let expr: Arc<dyn PhysicalExpr> = Arc::new(Column::new(&column.name, at));
             // NULL is the least value in every index.
-            ordering.push(PhysicalSortExpr::new(expr, SortOptions { descending, nulls_first: !descending }));
+            let options = SortOptions { descending, nulls_first: !descending };
+            ordering.push(PhysicalSortExpr::new(expr.clone(), options));
         }
         ordering
+    }
+
+    /// For each indexed column that comes out, the expression that orders as the column's keys do: the column itself,
+    /// or a text's sort key.
+    pub fn sort_exprs(&self, projection: &[usize], session: &dyn Session) -> Result<SortExprs> {
+        let mut exprs = SortExprs::new();
+        for index in &self.def.indexes {
+            for ordinal in self.def.index_ordinals(index) {
+                let Some(at) = projection.iter().position(|wanted| *wanted == ordinal) else { continue };
+                if exprs.contains_key(&ordinal) {
+                    continue;
+                }
+                let column = &self.def.columns[ordinal];
+                let plain: Arc<dyn PhysicalExpr> = Arc::new(Column::new(&column.name, at));
+                let expr = match &column.sql_type {
+                    SqlType::String { .. } if !column.sql_type.is_binary_string() => {
+                        self.sort_key(ordinal, projection, session)?
+                    }
+                    // Local times go back an hour once a year.
+                    SqlType::Timestamp { .. } | SqlType::Json => continue,
+                    _ => plain,
+                };
+                exprs.insert(ordinal, expr);
+            }
+        }
+        Ok(exprs)
+    }
+
+    /// The sort key of a text column as the binder makes it.
+    fn sort_key(
+        &self,
+        ordinal: usize,
+        projection: &[usize],
+        session: &dyn Session,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        let column = &self.def.columns[ordinal];
+        let reference = ColumnRef {
+            ordinal,
+            relation: None,
+            name: column.name.as_str().into(),
+            display: column.name.as_str().into(),
+            ty: expr_type_of(&field_of(column)),
+        };
+        let slot = ExecutionSlot::once(Arc::new(StatementContext::default()));
+        let expr = sort_key(BoundExpr::Column(Arc::new(reference))).to_datafusion(&slot)?;
+        let schema = DFSchema::try_from(self.projected_schema(projection).as_ref().clone())?;
+        session.create_physical_expr(expr, &schema)
     }
 
     fn needed_columns(&self, projection: &[usize]) -> Vec<usize> {
@@ -136,15 +181,8 @@ impl RowTable {
     }
 }
 
-/// Whether index order and DataFusion's order of a column agree.
-fn orders_as_arrow(sql_type: &SqlType) -> bool {
-    match sql_type {
-        SqlType::String { .. } => sql_type.is_binary_string(),
-        // Local times go back an hour once a year, and ENUM and SET sort by number in both.
-        SqlType::Timestamp { .. } | SqlType::Json => false,
-        _ => true,
-    }
-}
+/// Expressions that order as the keys of columns do, by the column's ordinal.
+pub type SortExprs = HashMap<usize, Arc<dyn PhysicalExpr>>;
 
 /// The Arrow fields of a table's columns.
 pub fn table_fields(def: &TableDef) -> Vec<Field> {
@@ -204,7 +242,8 @@ impl TableProvider for RowTable {
         let path = choose(&env.store, &env.view, table, &predicate, &columns, &self.hints).map_err(datafusion_error)?;
         // A limit is passed down only where no filter stands in between.
         let fetch = limit.filter(|_| filters.is_empty());
-        let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, Direction::Forward, fetch);
+        let sort_exprs = Arc::new(self.sort_exprs(&projection, state)?);
+        let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, sort_exprs, Direction::Forward, fetch);
         let partitions = state.config().target_partitions();
         let scan = scan.split(&env.view, table, partitions).map_err(datafusion_error)?;
         Ok(Arc::new(scan))

@@ -1,10 +1,12 @@
 //! Values on their way into a column.
 
 use super::target::RowMaker;
+use crate::access::decode::from_utc;
 use squall_catalog::ColumnDef;
-use squall_types::{SqlResult, SqlType, Value};
+use squall_types::convert::{ConversionContext, store_value};
+use squall_types::{IntWidth, SqlResult, SqlType, Value};
 
-/// A value that is not NULL as the column holds it.
+/// A value that is not NULL as the column holds it; a TIMESTAMP in the session's time zone.
 pub(crate) fn to_column(
     maker: &RowMaker<'_>,
     column: &ColumnDef,
@@ -12,6 +14,42 @@ pub(crate) fn to_column(
     from: &SqlType,
     row_number: u64,
 ) -> SqlResult<Value> {
-    let _ = (maker, column, from, row_number);
-    Ok(value)
+    if fits(&value, &column.sql_type) {
+        return Ok(value);
+    }
+    let env = maker.env;
+    let context = ConversionContext {
+        mode: env.context.sql_mode,
+        time_zone: &env.time_zone,
+        current_date: env.current_date,
+        column: &column.name,
+        row: row_number,
+    };
+    let mut warnings = Vec::new();
+    let resolved = store_value(value, from, &column.sql_type, &context).resolve(maker.strict, &mut warnings);
+    for warning in warnings {
+        env.context.diagnostics.push(warning.level, warning.error);
+    }
+    Ok(match (resolved?, &column.sql_type) {
+        (Value::DateTime(moment), SqlType::Timestamp { .. }) => Value::DateTime(from_utc(&env.time_zone, moment)),
+        (value, _) => value,
+    })
+}
+
+/// Whether a value is one of the type's as it is, for the types that most rows are made of.
+fn fits(value: &Value, sql_type: &SqlType) -> bool {
+    match (sql_type, value) {
+        (SqlType::Int { width, unsigned, .. }, Value::Int(number)) => {
+            let bits = match width {
+                IntWidth::Tiny => 8,
+                IntWidth::Small => 16,
+                IntWidth::Medium => 24,
+                IntWidth::Int => 32,
+                IntWidth::Big => 64,
+            };
+            // Unsigned columns hold another kind of value.
+            !*unsigned && (bits == 64 || (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(number))
+        }
+        _ => false,
+    }
 }

@@ -5,7 +5,7 @@ use squall_catalog::Catalog;
 use squall_registry::StatementContext;
 use squall_row_store::{ReadView, RowStore, Transaction};
 use squall_types::temporal::TimeZone;
-use squall_types::{ErrorCode, SqlError, SqlResult};
+use squall_types::{Date, DateTime, ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
 /// A transaction that operators on other threads may lock rows in.
@@ -26,6 +26,8 @@ pub struct StatementEnv {
     pub transaction: Option<SharedTransaction>,
     /// The session's time zone, which TIMESTAMP columns are shown in.
     pub time_zone: TimeZone,
+    /// Today, there.
+    pub current_date: Date,
 }
 
 impl std::fmt::Debug for StatementEnv {
@@ -44,6 +46,7 @@ impl StatementEnv {
     ) -> SqlResult<StatementEnv> {
         let time_zone = TimeZone::parse(&context.time_zone)
             .ok_or_else(|| SqlError::new(ErrorCode::UnknownTimeZone, &[&context.time_zone]))?;
-        Ok(StatementEnv { context, catalog, store, view, transaction: None, time_zone })
+        let current_date = time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, DateTime::date);
+        Ok(StatementEnv { current_date, context, catalog, store, view, transaction: None, time_zone })
     }
 }

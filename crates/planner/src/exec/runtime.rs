@@ -5,7 +5,7 @@ use super::join_rule::IndexLookupJoinRule;
 use crate::engine::{EngineOptions, physical_plan, session_state};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use datafusion::execution::SessionState;
+use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryPool, MemoryReservation};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -89,8 +89,9 @@ impl QueryRuntime {
         let mut state = session_state(&EngineOptions {
             target_partitions: options.threads.max(1),
             runtime: resources.clone(),
-            physical_rules: vec![Arc::new(IndexLookupJoinRule)],
+            physical_rules: Vec::new(),
         });
+        state = with_lookup_joins(state);
         // One sort may not keep a large part of the pool to itself while many statements run.
         state.config_mut().options_mut().execution.sort_spill_reservation_bytes =
             (options.memory_bytes_max / 64).clamp(64 << 10, 10 << 20);
@@ -170,6 +171,15 @@ impl QueryRuntime {
         });
         QueryStream { schema, receiver, task: Some(task) }
     }
+}
+
+/// Adds the rule for look-up joins where DataFusion has chosen its joins and not yet seen to the order and distribution
+/// of their inputs.
+fn with_lookup_joins(state: SessionState) -> SessionState {
+    let mut rules = state.physical_optimizers().to_vec();
+    let after = rules.iter().position(|rule| rule.name() == "join_selection").map_or(0, |at| at + 1);
+    rules.insert(after, Arc::new(IndexLookupJoinRule));
+    SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(rules).build()
 }
 
 /// Batches of a running query. Dropping it stops the query.
