@@ -4,6 +4,7 @@
 //! results), [`build`] (what the binder calls to make bound expressions), [`operators`] (the kernels behind them),
 //! [`aggregate`], [`library`] (the functions that are called by name).
 
+pub mod aggregate;
 pub mod arrow_map;
 pub mod build;
 pub mod expr;
@@ -11,6 +12,13 @@ pub mod operators;
 pub mod typing;
 
 pub use expr::{BoundExpr, ExecutionSlot};
+
+use squall_registry::Registry;
+
+/// Declares everything that this crate has.
+pub fn register_all(registry: &mut Registry) {
+    aggregate::register(registry);
+}
 
 #[cfg(test)]
 mod test_context;

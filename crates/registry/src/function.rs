@@ -9,6 +9,7 @@ use crate::variables::VariableRegistry;
 use crate::virtual_table::VirtualTable;
 use arrow::array::ArrayRef;
 use squall_types::{SqlResult, SqlType, Value};
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ pub trait ScalarFunction: Debug + Send + Sync {
         &[]
     }
     /// Types a call and picks its kernel. Wrong arity is error 1582 (`WrongParamCountToNativeFct`).
-    fn bind(&self, arguments: &[Argument<'_>]) -> SqlResult<BoundCall>;
+    fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall>;
     /// See [`Volatility`].
     fn volatility(&self) -> Volatility {
         Volatility::Immutable
@@ -115,7 +116,8 @@ pub trait AggregateFunction: Debug + Send + Sync {
         &[]
     }
     /// Types a call and picks its kernel.
-    fn bind(&self, arguments: &[Argument<'_>], distinct: bool) -> SqlResult<BoundAggregate>;
+    fn bind(&self, arguments: &[Argument<'_>], distinct: bool, context: &StatementContext)
+    -> SqlResult<BoundAggregate>;
 }
 
 /// A typed aggregate call.
@@ -129,7 +131,7 @@ pub struct BoundAggregate {
 
 /// The code of an aggregate over values. `squall-functions` adapts it to DataFusion; the common ones (COUNT, SUM, MIN,
 /// MAX, AVG) have vectorised forms there.
-pub trait AggregateKernel: Debug + Send + Sync {
+pub trait AggregateKernel: Any + Debug + Send + Sync {
     /// A state to start a group with.
     fn accumulator(&self, context: Arc<StatementContext>) -> Box<dyn ValueAccumulator>;
 }
@@ -140,6 +142,10 @@ pub trait ValueAccumulator: Debug + Send + Sync {
     fn update(&mut self, arguments: &[Value]) -> SqlResult<()>;
     /// The result so far.
     fn evaluate(&mut self) -> SqlResult<Value>;
+    /// What the group knows so far, for another state of the same kernel to take in.
+    fn state(&mut self) -> SqlResult<Vec<u8>>;
+    /// Takes in what another state of the same kernel gave, as if its rows had come after those of this one.
+    fn merge(&mut self, state: &[u8]) -> SqlResult<()>;
     /// Bytes held, for the memory pool.
     fn size(&self) -> usize;
 }

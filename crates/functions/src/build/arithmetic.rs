@@ -201,7 +201,7 @@ impl ExprBuilder<'_> {
     }
 
     /// The 64 bits of a number: those of a negative number are its two's complement.
-    fn to_bits(&self, operand: BoundExpr) -> BuildResult {
+    pub(crate) fn to_bits(&self, operand: BoundExpr) -> BuildResult {
         let sql_type = operand.sql_type();
         match physical_class(&sql_type) {
             super::compare::PhysicalClass::Int | super::compare::PhysicalClass::UInt => Ok(operand),

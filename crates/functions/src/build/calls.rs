@@ -2,8 +2,8 @@
 
 use super::{BuildResult, ExprBuilder, arguments_of, types_of};
 use crate::expr::{BoundExpr, Call};
-use squall_registry::{AggregateFunction, BoundAggregate, ScalarFunction, Volatility};
-use squall_types::{ErrorCode, SqlError, SqlResult};
+use squall_registry::{ScalarFunction, Volatility};
+use squall_types::{ErrorCode, SqlError};
 use std::sync::Arc;
 
 impl ExprBuilder<'_> {
@@ -26,25 +26,10 @@ impl ExprBuilder<'_> {
     /// A call of a declared function.
     pub fn call_function(&self, function: &Arc<dyn ScalarFunction>, args: Vec<BoundExpr>) -> BuildResult {
         let types = types_of(&args);
-        let bound = function.bind(&arguments_of(&args, &types))?;
+        let bound = function.bind(&arguments_of(&args, &types), self.context)?;
         let call = Call::new(function.name(), bound.kernel, args, bound.result, function.volatility());
         let expr = BoundExpr::call(call);
         Ok(if function.volatility() == Volatility::Immutable { self.fold(expr) } else { expr })
-    }
-
-    /// Types a call of an aggregate function; error 1305 if there is none of the name.
-    pub fn bind_aggregate(
-        &self,
-        name: &str,
-        args: &[BoundExpr],
-        distinct: bool,
-    ) -> SqlResult<(Arc<dyn AggregateFunction>, BoundAggregate)> {
-        let Some(function) = self.registry.aggregate(name) else {
-            return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name]));
-        };
-        let types = types_of(args);
-        let bound = function.bind(&arguments_of(args, &types), distinct)?;
-        Ok((function.clone(), bound))
     }
 
     /// Functions that do not look at all of their arguments.

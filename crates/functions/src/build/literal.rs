@@ -35,7 +35,10 @@ pub fn literal_type(value: &Value, collation: CollationId) -> ExprType {
         Value::Int(value) => numeric(integer_type(i32::try_from(*value).is_ok(), false)),
         Value::UInt(value) => numeric(integer_type(u32::try_from(*value).is_ok(), true)),
         Value::Double(_) => numeric(SqlType::DOUBLE),
-        Value::Decimal(value) => numeric(SqlType::decimal(value.precision(), value.scale())),
+        Value::Decimal(value) => {
+            // A zero before the point is a digit of a literal.
+            numeric(SqlType::decimal(value.precision().max(value.scale() + 1), value.scale()))
+        }
         Value::String(text) => string(SqlType::varchar(count_chars(text), collation)),
         Value::Bytes(bytes) => {
             string(SqlType::varchar(u32::try_from(bytes.len()).unwrap_or(u32::MAX), CollationId::BINARY))

@@ -17,6 +17,7 @@ mod walk;
 pub use call_udf::{CallUdf, ParameterUdf};
 pub use datafusion::bind_parameters;
 pub use error::{datafusion_error, sql_error_from};
+pub(crate) use eval::physical_order;
 pub use eval::{EmptyRow, ParameterisedRow, RowSource, truth_of};
 pub use slot::ExecutionSlot;
 

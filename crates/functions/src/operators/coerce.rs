@@ -3,9 +3,12 @@
 
 use super::report;
 use squall_registry::StatementContext;
+use squall_types::convert::number::round_f64;
+use squall_types::convert::{self, parse_f64, parse_integer};
+use squall_types::json::Json;
 use squall_types::temporal::parse::{datetime_from_number, parse_datetime, parse_time, time_from_number};
 use squall_types::temporal::{DateRules, TimeZone};
-use squall_types::{Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Time, Value};
+use squall_types::{Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
 use std::borrow::Cow;
 
 fn truncated(kind: &str, text: &str, context: &StatementContext) -> SqlResult<()> {
@@ -19,50 +22,6 @@ fn text_of(value: &Value) -> Option<Cow<'_, str>> {
         Value::Bytes(bytes) => Some(String::from_utf8_lossy(bytes)),
         _ => None,
     }
-}
-
-/// The length of the longest number that a text begins with, after its spaces.
-fn number_prefix(text: &str) -> (usize, usize) {
-    let bytes = text.as_bytes();
-    let start = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    let digits = |from: usize| bytes[from.min(bytes.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let mut at = start;
-    if matches!(bytes.get(at), Some(b'+' | b'-')) {
-        at += 1;
-    }
-    let integer = digits(at);
-    at += integer;
-    let mut fraction = 0;
-    if bytes.get(at) == Some(&b'.') {
-        fraction = digits(at + 1);
-        if integer + fraction > 0 {
-            at += 1 + fraction;
-        }
-    }
-    if integer + fraction == 0 {
-        return (start, start);
-    }
-    if matches!(bytes.get(at), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
-        let exponent = digits(at + 1 + sign);
-        if exponent > 0 {
-            at += 1 + sign + exponent;
-        }
-    }
-    (start, at)
-}
-
-/// Reads a double off the start of a text; the flag tells that more than spaces followed or that there was no number.
-pub fn parse_double(text: &str) -> (f64, bool) {
-    let (start, end) = number_prefix(text);
-    let rest_is_space = text.as_bytes()[end..].iter().all(u8::is_ascii_whitespace);
-    if start == end {
-        return (0.0, true);
-    }
-    let number: f64 = text[start..end].parse().unwrap_or(0.0);
-    // Too large a number is the largest, with a warning.
-    let clamped = number.clamp(f64::MIN, f64::MAX);
-    (clamped + 0.0, !rest_is_space || clamped != number)
 }
 
 /// As a double; `None` is NULL.
@@ -83,27 +42,26 @@ pub fn to_double(value: &Value, _ty: &SqlType, context: &StatementContext) -> Sq
         Value::Json(text) => return json_to_double(text, context).map(Some),
         Value::String(_) | Value::Bytes(_) => {
             let text = text_of(value).unwrap_or_default();
-            let (number, cut) = parse_double(&text);
-            if cut {
+            let parsed = parse_f64(&text);
+            if parsed.no_number || parsed.truncated || parsed.overflow {
                 truncated("DOUBLE", &text, context)?;
             }
-            number
+            parsed.value + 0.0
         }
     }))
 }
 
 fn json_to_double(text: &str, context: &StatementContext) -> SqlResult<f64> {
-    match text {
-        "true" => return Ok(1.0),
-        "false" => return Ok(0.0),
-        _ => {}
+    let scalar = Json::parse(text).ok().and_then(|json| json.to_scalar_value());
+    match scalar {
+        Some(value) if !matches!(value, Value::Json(_)) => {
+            Ok(to_double(&value, &SqlType::Null, context)?.unwrap_or(0.0))
+        }
+        _ => {
+            report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"DOUBLE", &text]), context)?;
+            Ok(0.0)
+        }
     }
-    let unquoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-    let (number, cut) = parse_double(unquoted);
-    if cut {
-        report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"DOUBLE", &text]), context)?;
-    }
-    Ok(number)
 }
 
 /// As an integer of either sign, fractions rounded; `None` is NULL.
@@ -122,26 +80,18 @@ pub fn to_integer(value: &Value, ty: &SqlType, context: &StatementContext) -> Sq
         Value::Json(text) => rounded(json_to_double(text, context)?),
         Value::String(_) | Value::Bytes(_) => {
             let text = text_of(value).unwrap_or_default();
-            let bytes = text.as_bytes();
-            let start = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-            let sign = usize::from(matches!(bytes.get(start), Some(b'+' | b'-')));
-            let length = bytes[start + sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let end = start + sign + length;
-            if length == 0 || !bytes[end..].iter().all(u8::is_ascii_whitespace) {
+            let parsed = parse_integer(&text);
+            if parsed.no_number || parsed.truncated || parsed.overflow {
                 truncated("INTEGER", &text, context)?;
             }
-            let digits = &bytes[start + sign..end];
-            let magnitude = digits
-                .iter()
-                .fold(0_i128, |number, digit| number.saturating_mul(10).saturating_add(i128::from(digit - b'0')));
-            if bytes.get(start) == Some(&b'-') { -magnitude } else { magnitude }
+            parsed.value
         }
     }))
 }
 
-/// Half away from zero; the cast saturates.
+/// Half to even; at most the limits.
 fn rounded(number: f64) -> i128 {
-    number.round() as i128
+    round_f64(number).unwrap_or(if number < 0.0 { i128::MIN } else { i128::MAX })
 }
 
 /// As a signed 64-bit integer, at most the limits; `None` is NULL.
@@ -191,112 +141,18 @@ pub fn to_text<'a>(value: &'a Value, ty: &SqlType) -> Option<Cow<'a, str>> {
         Value::Null => return None,
         Value::String(text) | Value::Json(text) => Cow::Borrowed(text),
         Value::Bytes(bytes) => String::from_utf8_lossy(bytes),
-        Value::Int(value) => Cow::Owned(value.to_string()),
-        Value::UInt(value) => unsigned_text(*value, ty),
-        Value::Double(value) => Cow::Owned(double_text(*value, ty)),
-        Value::Decimal(value) => match ty {
-            SqlType::Decimal { precision, scale, zerofill: true, .. } => {
-                let width = usize::from(*precision) + usize::from(*scale > 0);
-                Cow::Owned(format!("{:0>width$}", value.to_string()))
-            }
-            _ => Cow::Owned(value.to_string()),
-        },
-        Value::Date(value) => Cow::Owned(value.to_text()),
-        Value::DateTime(value) => Cow::Owned(value.to_text(fsp_of(ty))),
-        Value::Time(value) => Cow::Owned(value.to_text(fsp_of(ty))),
+        _ => Cow::Owned(convert::to_text(value, ty)),
     })
-}
-
-fn fsp_of(ty: &SqlType) -> u8 {
-    match ty {
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => *fsp,
-        _ => 0,
-    }
-}
-
-fn unsigned_text(value: u64, ty: &SqlType) -> Cow<'static, str> {
-    Cow::Owned(match ty {
-        SqlType::Int { zerofill: true, .. } => {
-            let width = crate::typing::display_length(ty) as usize;
-            format!("{value:0>width$}")
-        }
-        SqlType::Year => format!("{value:04}"),
-        SqlType::Enum { members, .. } => {
-            usize::try_from(value).ok().and_then(|at| members.get(at.checked_sub(1)?)).cloned().unwrap_or_default()
-        }
-        SqlType::Set { members, .. } => {
-            let chosen: Vec<&str> = members
-                .iter()
-                .take(64)
-                .enumerate()
-                .filter(|(bit, _)| value >> bit & 1 == 1)
-                .map(|(_, member)| member.as_str())
-                .collect();
-            chosen.join(",")
-        }
-        SqlType::Bit { width } => {
-            let bytes = value.to_be_bytes();
-            let length = usize::from(width.div_ceil(8)).clamp(1, 8);
-            String::from_utf8_lossy(&bytes[8 - length..]).into_owned()
-        }
-        _ => value.to_string(),
-    })
-}
-
-/// A double as text: shortest digits that read back the same; FLOAT has six.
-fn double_text(value: f64, ty: &SqlType) -> String {
-    match ty {
-        SqlType::Float { digits: Some((_, scale)), .. } | SqlType::Double { digits: Some((_, scale)), .. } => {
-            format!("{value:.*}", usize::from(*scale))
-        }
-        SqlType::Float { .. } => format_digits(&format!("{value:.5e}")),
-        _ => format_digits(&format!("{value:e}")),
-    }
-}
-
-/// Scientific text of Rust's to MySQL's plain or scientific text.
-fn format_digits(scientific: &str) -> String {
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let negative = mantissa.starts_with('-');
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    let digits = match digits.trim_end_matches('0') {
-        "" => "0",
-        digits => digits,
-    };
-    let mut text = String::from(if negative { "-" } else { "" });
-    if (-15..15).contains(&exponent) {
-        let point = exponent + 1;
-        if point <= 0 {
-            text.push_str("0.");
-            text.extend(std::iter::repeat_n('0', point.unsigned_abs() as usize));
-            text.push_str(digits);
-        } else if digits.len() <= point as usize {
-            text.push_str(digits);
-            text.extend(std::iter::repeat_n('0', point as usize - digits.len()));
-        } else {
-            text.push_str(&digits[..point as usize]);
-            text.push('.');
-            text.push_str(&digits[point as usize..]);
-        }
-    } else {
-        text.push_str(&digits[..1]);
-        if digits.len() > 1 {
-            text.push('.');
-            text.push_str(&digits[1..]);
-        }
-        text.push_str(&format!("e{exponent}"));
-    }
-    text
 }
 
 /// As bytes; `None` is NULL.
 pub fn to_bytes<'a>(value: &'a Value, ty: &SqlType) -> Option<Cow<'a, [u8]>> {
     match (value, ty) {
         (Value::Bytes(bytes), _) => Some(Cow::Borrowed(bytes)),
-        (Value::UInt(value), SqlType::Bit { width }) => {
-            let length = usize::from(width.div_ceil(8)).clamp(1, 8);
-            Some(Cow::Owned(value.to_be_bytes()[8 - length..].to_vec()))
+        (Value::UInt(_), SqlType::Bit { .. }) => {
+            let mut bytes = Vec::new();
+            convert::write_text(value, ty, &mut bytes);
+            Some(Cow::Owned(bytes))
         }
         _ => to_text(value, ty).map(|text| match text {
             Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
@@ -418,9 +274,4 @@ pub fn to_time(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlRe
 /// Warning 1292 of a text that is no date.
 pub fn incorrect(kind: &str, text: &str, context: &StatementContext) -> SqlResult<()> {
     report(SqlError::new(ErrorCode::IncorrectWrongValue, &[&kind, &text]), context)
-}
-
-/// Whether a string type is CHAR(n), whose values have no spaces at their end.
-pub fn is_padded(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::String { kind: StringKind::Char, .. })
 }

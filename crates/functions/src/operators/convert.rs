@@ -125,7 +125,7 @@ pub fn convert_value(value: &Value, from: &SqlType, to: &SqlType, context: &Stat
             Value::Bytes(bytes) => Some(text_of_bytes(bytes)?),
             _ => coerce::to_text(value, from).map(|text| Value::String(text.into_owned())),
         },
-        SqlType::Json => Some(super::json_compare::to_json(value, from)?),
+        SqlType::Json => Some(super::json_compare::to_json(value, from).to_value()),
     };
     Ok(value.unwrap_or(Value::Null))
 }

@@ -1,0 +1,297 @@
+//! Aggregates that take rows, as DataFusion accumulators.
+
+use super::call::AggregateCall;
+use crate::arrow_map::{value_at, value_to_scalar};
+use crate::expr::{BoundExpr, ExecutionSlot, datafusion_error};
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::utils::format_state_name;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDFImpl, GroupsAccumulator, Signature, TypeSignature, Volatility,
+};
+use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
+use squall_types::{SqlResult, SqlType, Value};
+use std::any::Any;
+use std::collections::VecDeque;
+use std::fmt::{self, Debug, Formatter};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// A bound aggregate as a DataFusion aggregate function.
+pub struct KernelUdaf {
+    call: Arc<AggregateCall>,
+    slot: Arc<ExecutionSlot>,
+    arg_types: Arc<[SqlType]>,
+    return_field: FieldRef,
+    signature: Signature,
+}
+
+impl KernelUdaf {
+    /// Wraps a call.
+    pub fn new(call: Arc<AggregateCall>, slot: Arc<ExecutionSlot>) -> Self {
+        let signature = match call.args.len() {
+            0 => Signature::new(TypeSignature::Nullary, Volatility::Immutable),
+            count => Signature::any(count, Volatility::Immutable),
+        };
+        let arg_types = call.args.iter().map(BoundExpr::sql_type).collect();
+        let return_field = crate::arrow_map::field_ref(&call.name, &call.ty);
+        Self { call, slot, arg_types, return_field, signature }
+    }
+
+    fn kernel(&self) -> &dyn AggregateKernel {
+        self.call.kernel.as_ref()
+    }
+
+    fn native<K: 'static>(&self) -> Option<&K> {
+        (self.kernel() as &dyn Any).downcast_ref()
+    }
+}
+
+impl AggregateUDFImpl for KernelUdaf {
+    fn name(&self) -> &str {
+        &self.call.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        Ok(self.return_field.data_type().clone())
+    }
+
+    fn return_field(&self, _arg_fields: &[FieldRef]) -> Result<FieldRef> {
+        Ok(self.return_field.clone())
+    }
+
+    fn is_nullable(&self) -> bool {
+        self.call.ty.nullable
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        // What orders its rows does so itself.
+        AggregateOrderSensitivity::Insensitive
+    }
+
+    fn accumulator(&self, _args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if let Some(kernel) = self.native::<super::sum::SumKernel>() {
+            return Ok(Box::new(kernel.datafusion_accumulator(&self.slot.context())));
+        }
+        if let Some(kernel) = self.native::<super::min_max::StringExtremeKernel>() {
+            return Ok(Box::new(kernel.datafusion_accumulator()));
+        }
+        if let Some(kernel) = self.native::<super::group_concat::GroupConcatKernel>()
+            && kernel.is_plain()
+        {
+            return Ok(Box::new(kernel.plain_accumulator(self.slot.context())));
+        }
+        Ok(Box::new(RowAccumulator {
+            inner: self.kernel().accumulator(self.slot.context()),
+            context: self.slot.context(),
+            arg_types: self.arg_types.clone(),
+            return_type: self.call.ty.sql_type.clone(),
+        }))
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        if let Some(kernel) = self.native::<super::sum::SumKernel>() {
+            return Ok(vec![
+                Arc::new(Field::new(format_state_name(args.name, "sum"), kernel.state_type(), true)),
+                Arc::new(Field::new(format_state_name(args.name, "count"), DataType::Int64, true)),
+            ]);
+        }
+        if self.native::<super::min_max::StringExtremeKernel>().is_some() {
+            return Ok(vec![Arc::new(Field::new(format_state_name(args.name, "value"), DataType::Utf8View, true))]);
+        }
+        Ok(vec![Arc::new(Field::new(format_state_name(args.name, "state"), DataType::Binary, true))])
+    }
+
+    fn groups_accumulator_supported(&self, _args: AccumulatorArgs) -> bool {
+        self.native::<super::sum::SumKernel>().is_some()
+    }
+
+    fn create_groups_accumulator(&self, _args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
+        match self.native::<super::sum::SumKernel>() {
+            Some(kernel) => Ok(Box::new(kernel.groups_accumulator(&self.slot.context()))),
+            None => datafusion::common::internal_err!("{} has no accumulator of groups", self.name()),
+        }
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if let Some(kernel) = self.native::<super::sum::SumKernel>()
+            && kernel.is_exact()
+        {
+            return self.accumulator(args);
+        }
+        Ok(Box::new(SlidingAccumulator {
+            kernel: self.call.kernel.clone(),
+            context: self.slot.context(),
+            arg_types: self.arg_types.clone(),
+            return_type: self.call.ty.sql_type.clone(),
+            rows: VecDeque::new(),
+        }))
+    }
+
+    fn default_value(&self, _data_type: &DataType) -> Result<ScalarValue> {
+        let mut none = self.kernel().accumulator(self.slot.context());
+        none.evaluate().and_then(|value| value_to_scalar(&value, &self.call.ty.sql_type)).map_err(datafusion_error)
+    }
+}
+
+impl Debug for KernelUdaf {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KernelUdaf").field("name", &self.call.name).field("kernel", &self.call.kernel).finish()
+    }
+}
+
+impl PartialEq for KernelUdaf {
+    fn eq(&self, other: &Self) -> bool {
+        self.call.fingerprint() == other.call.fingerprint()
+            && self.call.ty == other.call.ty
+            && self.arg_types == other.arg_types
+    }
+}
+
+impl Eq for KernelUdaf {}
+
+impl Hash for KernelUdaf {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.call.fingerprint().hash(state);
+    }
+}
+
+/// Rows between two looks at whether the statement was killed.
+const ROWS_PER_KILL_CHECK: usize = 4096;
+
+fn row_of(values: &[ArrayRef], row: usize, types: &[SqlType], buffer: &mut Vec<Value>) -> SqlResult<()> {
+    buffer.clear();
+    for (array, sql_type) in values.iter().zip(types) {
+        buffer.push(value_at(array, row, sql_type)?);
+    }
+    Ok(())
+}
+
+struct RowAccumulator {
+    inner: Box<dyn ValueAccumulator>,
+    context: Arc<StatementContext>,
+    arg_types: Arc<[SqlType]>,
+    return_type: SqlType,
+}
+
+impl RowAccumulator {
+    fn update_rows(&mut self, values: &[ArrayRef]) -> SqlResult<()> {
+        let count = values.first().map_or(0, |array| array.len());
+        let mut row_values = Vec::with_capacity(values.len());
+        for row in 0..count {
+            if row % ROWS_PER_KILL_CHECK == 0 {
+                self.context.kill.check()?;
+            }
+            row_of(values, row, &self.arg_types, &mut row_values)?;
+            self.inner.update(&row_values)?;
+        }
+        Ok(())
+    }
+}
+
+impl Debug for RowAccumulator {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowAccumulator").field("inner", &self.inner).finish()
+    }
+}
+
+impl Accumulator for RowAccumulator {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.update_rows(values).map_err(datafusion_error)
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        let value = self.inner.evaluate().map_err(datafusion_error)?;
+        value_to_scalar(&value, &self.return_type).map_err(datafusion_error)
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.inner.size()
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Ok(vec![ScalarValue::Binary(Some(self.inner.state().map_err(datafusion_error)?))])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        let Some(states) = states.first().and_then(|states| states.as_binary_opt::<i32>()) else {
+            return datafusion::common::internal_err!("a state of another aggregate");
+        };
+        for state in states.iter().flatten() {
+            self.inner.merge(state).map_err(datafusion_error)?;
+        }
+        Ok(())
+    }
+}
+
+/// The aggregate of a moving window frame: keeps the frame's rows and goes through them for each result.
+struct SlidingAccumulator {
+    kernel: Arc<dyn AggregateKernel>,
+    context: Arc<StatementContext>,
+    arg_types: Arc<[SqlType]>,
+    return_type: SqlType,
+    rows: VecDeque<Vec<Value>>,
+}
+
+impl SlidingAccumulator {
+    fn result(&self) -> SqlResult<Value> {
+        self.context.kill.check()?;
+        let mut accumulator = self.kernel.accumulator(self.context.clone());
+        for row in &self.rows {
+            accumulator.update(row)?;
+        }
+        accumulator.evaluate()
+    }
+}
+
+impl Debug for SlidingAccumulator {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SlidingAccumulator").field("kernel", &self.kernel).field("rows", &self.rows.len()).finish()
+    }
+}
+
+impl Accumulator for SlidingAccumulator {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let count = values.first().map_or(0, |array| array.len());
+        for row in 0..count {
+            let mut row_values = Vec::with_capacity(values.len());
+            row_of(values, row, &self.arg_types, &mut row_values).map_err(datafusion_error)?;
+            self.rows.push_back(row_values);
+        }
+        Ok(())
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let count = values.first().map_or(0, |array| array.len());
+        self.rows.drain(..count.min(self.rows.len()));
+        Ok(())
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        true
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        let value = self.result().map_err(datafusion_error)?;
+        value_to_scalar(&value, &self.return_type).map_err(datafusion_error)
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.rows.len() * (size_of::<Vec<Value>>() + 2 * size_of::<Value>())
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        datafusion::common::internal_err!("a window frame has no partial state")
+    }
+
+    fn merge_batch(&mut self, _states: &[ArrayRef]) -> Result<()> {
+        datafusion::common::internal_err!("a window frame has no partial state")
+    }
+}

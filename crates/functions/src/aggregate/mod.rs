@@ -1,0 +1,25 @@
+//! Aggregate functions: their kernels and how DataFusion runs them.
+//!
+//! COUNT, MIN and MAX of what orders as Arrow does are DataFusion's own; SUM and AVG have vectorised states
+//! ([`sum`]); MIN and MAX of strings ([`min_max`]) and GROUP_CONCAT ([`group_concat`]) read arrays directly; everything
+//! else takes rows ([`adapter`]).
+
+pub mod adapter;
+mod any_value;
+mod bits;
+pub mod call;
+mod codec;
+mod count;
+mod distinct;
+pub mod group_concat;
+mod json;
+mod min_max;
+mod native;
+mod sum;
+mod variance;
+
+pub use call::{AggregateCall, AggregateParts, GroupConcatOptions, empty_result};
+pub use native::register;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! The aggregates that every query knows: their names and types.
+
+use super::any_value::AnyValueKernel;
+use super::bits::BitsKernel;
+use super::count::CountKernel;
+use super::group_concat::GroupConcatKernel;
+use super::json::{JsonArrayKernel, JsonObjectKernel};
+use super::min_max::{ExtremeKernel, StringExtremeKernel};
+use super::sum::{SumInput, SumKernel};
+use super::variance::VarianceKernel;
+use crate::operators::bits::BitOp;
+use crate::typing::numeric::{NumericKind, integer_digits, numeric_kind};
+use squall_registry::{
+    AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, Registry, StatementContext,
+};
+use squall_types::{CollationId, Decimal, ErrorCode, SqlError, SqlResult, SqlType};
+use std::sync::Arc;
+
+/// Aggregates that take their arguments alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    Count,
+    Sum,
+    Extreme,
+    Bits,
+    Variance,
+    AnyValue,
+    JsonArray,
+    JsonObject,
+    GroupConcat,
+}
+
+/// Name, aliases, family.
+const NATIVE: &[(&str, &[&str], Family)] = &[
+    ("COUNT", &[], Family::Count),
+    ("SUM", &[], Family::Sum),
+    ("AVG", &[], Family::Sum),
+    ("MIN", &[], Family::Extreme),
+    ("MAX", &[], Family::Extreme),
+    ("BIT_AND", &[], Family::Bits),
+    ("BIT_OR", &[], Family::Bits),
+    ("BIT_XOR", &[], Family::Bits),
+    ("STDDEV_POP", &["STD", "STDDEV"], Family::Variance),
+    ("STDDEV_SAMP", &[], Family::Variance),
+    ("VAR_POP", &["VARIANCE"], Family::Variance),
+    ("VAR_SAMP", &[], Family::Variance),
+    ("ANY_VALUE", &[], Family::AnyValue),
+    ("JSON_ARRAYAGG", &[], Family::JsonArray),
+    ("JSON_OBJECTAGG", &[], Family::JsonObject),
+    ("GROUP_CONCAT", &[], Family::GroupConcat),
+];
+
+/// The family of a name.
+pub(super) fn family(name: &str) -> Option<Family> {
+    NATIVE.iter().find(|(known, _, _)| *known == name).map(|(_, _, family)| *family)
+}
+
+/// Declares them all.
+pub fn register(registry: &mut Registry) {
+    for (name, aliases, family) in NATIVE {
+        registry.register_aggregate(Arc::new(NativeAggregate { name, aliases, family: *family }));
+    }
+}
+
+#[derive(Debug)]
+struct NativeAggregate {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    family: Family,
+}
+
+impl AggregateFunction for NativeAggregate {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn aliases(&self) -> &[&str] {
+        self.aliases
+    }
+
+    fn bind(
+        &self,
+        arguments: &[Argument<'_>],
+        _distinct: bool,
+        context: &StatementContext,
+    ) -> SqlResult<BoundAggregate> {
+        bind(self.name, self.family, arguments, context.div_precision_increment)
+    }
+}
+
+/// Types a call. `increment` is `div_precision_increment`.
+pub(super) fn bind(name: &str, family: Family, arguments: &[Argument<'_>], increment: u8) -> SqlResult<BoundAggregate> {
+    let expected = match family {
+        Family::Count => arguments.len(),
+        Family::JsonObject => 2,
+        Family::GroupConcat => arguments.len().max(1),
+        _ => 1,
+    };
+    let Some(first) = arguments.first().filter(|_| arguments.len() == expected) else {
+        if family == Family::Count {
+            return Ok(BoundAggregate { result: numeric(SqlType::BIGINT, false), kernel: Arc::new(CountKernel) });
+        }
+        return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&name]));
+    };
+    let argument = &first.expr_type.sql_type;
+    let (result, kernel): (ExprType, Arc<dyn AggregateKernel>) = match family {
+        Family::Count => (numeric(SqlType::BIGINT, false), Arc::new(CountKernel)),
+        Family::Sum => {
+            let kernel = sum_kernel(argument, name == "AVG", increment);
+            (numeric(kernel.result.clone(), true), Arc::new(kernel))
+        }
+        Family::Extreme => {
+            let max = name == "MAX";
+            let result = ExprType { nullable: true, ..first.expr_type.clone() };
+            match argument {
+                SqlType::String { collation, .. } if *collation != CollationId::BINARY => {
+                    (result, Arc::new(StringExtremeKernel { max, collation: *collation }))
+                }
+                _ => (result, Arc::new(ExtremeKernel { max })),
+            }
+        }
+        Family::Bits => {
+            let op = match name {
+                "BIT_AND" => BitOp::And,
+                "BIT_OR" => BitOp::Or,
+                _ => BitOp::Xor,
+            };
+            if let SqlType::String { length, .. } = argument
+                && argument.is_binary_string()
+            {
+                /// Longest byte string that bits are aggregated of.
+                const BYTES_MAX: u32 = 511;
+                let byte_length = Some((*length).min(BYTES_MAX) as usize);
+                (first.expr_type.clone(), Arc::new(BitsKernel { op, byte_length }))
+            } else {
+                (numeric(SqlType::BIGINT_UNSIGNED, false), Arc::new(BitsKernel { op, byte_length: None }))
+            }
+        }
+        Family::Variance => {
+            let kernel = VarianceKernel { sample: name.ends_with("_SAMP"), deviation: name.starts_with("STDDEV") };
+            (numeric(SqlType::DOUBLE, true), Arc::new(kernel))
+        }
+        Family::AnyValue => (ExprType { nullable: true, ..first.expr_type.clone() }, Arc::new(AnyValueKernel)),
+        Family::JsonArray => (document(), Arc::new(JsonArrayKernel { value_type: argument.clone() })),
+        Family::JsonObject => {
+            let value_type = arguments.get(1).map_or(SqlType::Null, |argument| argument.expr_type.sql_type.clone());
+            (document(), Arc::new(JsonObjectKernel { key_type: argument.clone(), value_type }))
+        }
+        Family::GroupConcat => {
+            let collation = argument.collation().unwrap_or(CollationId::UTF8MB4_0900_AI_CI);
+            let ty = ExprType {
+                sql_type: SqlType::longtext(collation),
+                nullable: true,
+                coercibility: Coercibility::Implicit,
+            };
+            (ty, Arc::new(GroupConcatKernel::plain()))
+        }
+    };
+    Ok(BoundAggregate { result, kernel })
+}
+
+fn numeric(sql_type: SqlType, nullable: bool) -> ExprType {
+    ExprType { sql_type, nullable, coercibility: Coercibility::Numeric }
+}
+
+fn document() -> ExprType {
+    ExprType { sql_type: SqlType::Json, nullable: true, coercibility: Coercibility::Implicit }
+}
+
+/// Digits that a sum may have before the point beyond its values'.
+const SUM_EXTRA_DIGITS: u8 = 22;
+
+fn sum_kernel(argument: &SqlType, average: bool, increment: u8) -> SumKernel {
+    let (input, precision, scale) = match numeric_kind(argument) {
+        NumericKind::Double => {
+            return SumKernel { input: SumInput::Double, average, result: SqlType::DOUBLE };
+        }
+        NumericKind::Int { .. } => (SumInput::Integer, integer_digits(argument), 0),
+        NumericKind::Decimal { precision, scale } => (SumInput::Decimal { precision, scale }, precision, scale),
+    };
+    let result = if average {
+        let result_scale = (scale + increment).min(Decimal::SCALE_MAX);
+        SqlType::decimal((precision + result_scale - scale).min(Decimal::PRECISION_MAX), result_scale)
+    } else {
+        SqlType::decimal(precision.saturating_add(SUM_EXTRA_DIGITS).min(Decimal::PRECISION_MAX), scale)
+    };
+    SumKernel { input, average, result }
+}
