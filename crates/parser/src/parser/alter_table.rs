@@ -66,6 +66,14 @@ impl Parser<'_> {
             }
             _ => {
                 let action = self.alter_action()?;
+                // EXCHANGE PARTITION has its own place for it.
+                if matches!(action, AlterAction::ExchangePartition { .. })
+                    && self.at_any(&[K::With, K::Without])
+                    && self.peek_is(1, K::Validation)
+                {
+                    alter.validation = Some(self.advance().keyword == K::With);
+                    self.advance();
+                }
                 alter.actions.push(action);
             }
         }

@@ -346,6 +346,8 @@ impl Parser<'_> {
         self.advance();
         self.accept_equal();
         Ok(Some(match keyword {
+            // COLUMN is a reserved word and the name of an engine.
+            K::Engine if self.at(K::Column) => TableOption::Engine(self.any_word()?.value),
             K::Engine => TableOption::Engine(self.ident_or_string()?.value),
             K::SecondaryEngine => {
                 if self.accept(K::Null) {

@@ -27,12 +27,12 @@ impl Parser<'_> {
         let unnamed = prefix.definer.is_none() && prefix.algorithm.is_none() && prefix.security.is_none();
         let keyword = self.current.keyword;
         match keyword {
-            K::View => {
+            K::View if !prefix.temporary => {
                 self.advance();
                 return self.create_view(prefix, false);
             }
             K::Procedure | K::Function | K::Aggregate | K::Trigger | K::Event
-                if prefix.algorithm.is_none() && prefix.security.is_none() =>
+                if prefix.algorithm.is_none() && prefix.security.is_none() && !prefix.temporary =>
             {
                 prefix.aggregate = self.accept(K::Aggregate);
                 return match self.expect_any(&[K::Procedure, K::Function, K::Trigger, K::Event])? {

@@ -177,6 +177,8 @@ impl Printer {
             }
             Expr::Interval { value, unit } => {
                 self.put("interval ");
+                // A list in parentheses would make it the function of that name.
+                self.put_if(matches!(&**value, Expr::Row(values) if values.len() > 1), "row");
                 self.expr(value);
                 self.put(" ");
                 self.put(interval_unit(*unit));

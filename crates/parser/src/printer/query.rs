@@ -376,12 +376,13 @@ impl Printer {
 
     pub(super) fn window(&mut self, window: &WindowSpecification) {
         self.put("(");
+        let start = self.text.len();
         if let Some(base) = &window.base {
-            self.ident(base);
             self.put(" ");
+            self.ident(base);
         }
         if !window.partition_by.is_empty() {
-            self.put("partition by ");
+            self.put(" partition by ");
             self.exprs(&window.partition_by);
         }
         self.order_by(&window.order_by);
@@ -407,6 +408,10 @@ impl Printer {
                 Some(FrameExclusion::Ties) => " exclude ties",
                 Some(FrameExclusion::NoOthers) => " exclude no others",
             });
+        }
+        // Each clause brings a space; the first needs none.
+        if self.text.len() > start {
+            self.text.remove(start);
         }
         self.put(")");
     }

@@ -98,9 +98,15 @@ impl Printer {
         }
     }
 
-    /// A value behind DEFAULT: literals and calls as they are, the rest in parentheses.
+    /// A value behind DEFAULT: literals and the time as they are, the rest in parentheses.
     fn default_value(&mut self, value: &Expr) {
-        let bare = matches!(value, Expr::Literal(_) | Expr::Function(_) | Expr::Unary { op: UnaryOp::Minus, .. });
+        let bare = match value {
+            Expr::Literal(_) | Expr::Unary { op: UnaryOp::Minus, .. } => true,
+            Expr::Function(call) => ["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"]
+                .iter()
+                .any(|name| call.schema.is_none() && call.name.is(name)),
+            _ => false,
+        };
         self.put_if(!bare, "(");
         self.expr(value);
         self.put_if(!bare, ")");

@@ -2,4 +2,7 @@
 
 mod digests;
 mod errors;
+mod golden;
 mod limits;
+mod multi;
+mod soup;
