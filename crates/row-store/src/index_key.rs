@@ -9,12 +9,10 @@
 //!
 //! A unique index with a NULL among its parts files the entry the second way, as NULLs are never equal.
 
-use crate::key_part::KeyPart;
-use crate::physical::Physical;
 use crate::table::Table;
 use fjall::Slice;
 use squall_catalog::{IndexDef, IndexId, TableDef};
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, KeyPart, SqlError, SqlResult, Value};
 use std::ops::Bound;
 
 /// The engine takes keys of up to 65,535 bytes.
@@ -29,7 +27,15 @@ pub(crate) struct IndexCodec {
     pub id: IndexId,
     pub name: String,
     pub unique: bool,
-    pub parts: Vec<KeyPart>,
+    pub parts: Vec<IndexedColumn>,
+}
+
+/// A column with the way it is encoded as a part of a key.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexedColumn {
+    /// Ordinal of the column in the table definition.
+    pub ordinal: usize,
+    pub part: KeyPart,
 }
 
 /// An index entry as it is stored.
@@ -72,13 +78,14 @@ impl IndexCodec {
                     SqlError::internal(format_args!("index {} of {} has an unknown column", index.name, def.name))
                 })?;
                 let column = &def.columns[ordinal];
-                Ok(KeyPart {
+                Ok(IndexedColumn {
                     ordinal,
-                    physical: Physical::of(&column.sql_type),
-                    nullable: column.nullable,
-                    descending: part.descending,
-                    prefix: part.prefix,
-                    collation: column.sql_type.collation().unwrap_or(CollationId::BINARY),
+                    part: KeyPart {
+                        sql_type: column.sql_type.clone(),
+                        prefix_length: part.prefix,
+                        descending: part.descending,
+                        nullable: column.nullable,
+                    },
                 })
             })
             .collect::<SqlResult<Vec<_>>>()?;
@@ -100,10 +107,10 @@ impl IndexCodec {
     fn push_parts(&self, values: &[Value], key: &mut Vec<u8>) -> SqlResult<bool> {
         push_index_id(self.id, key);
         let mut has_null = false;
-        for part in &self.parts {
-            let value = values.get(part.ordinal).ok_or_else(|| SqlError::internal("a row without a key column"))?;
+        for column in &self.parts {
+            let value = values.get(column.ordinal).ok_or_else(|| SqlError::internal("a row without a key column"))?;
             has_null |= value.is_null();
-            part.encode(value, key)?;
+            column.part.encode(value, key)?;
         }
         check_length(key)?;
         Ok(has_null)
@@ -135,12 +142,11 @@ impl IndexCodec {
     /// The values of the key's parts as MySQL prints a duplicate entry.
     pub fn entry_text(&self, values: &[Value]) -> String {
         let mut text = String::new();
-        for (at, part) in self.parts.iter().enumerate() {
+        for (at, column) in self.parts.iter().enumerate() {
             if at > 0 {
                 text.push('-');
             }
-            let value = values.get(part.ordinal).unwrap_or(&Value::Null);
-            crate::value_text::push(value, &mut text);
+            crate::value_text::push(values.get(column.ordinal).unwrap_or(&Value::Null), &column.part, &mut text);
         }
         text
     }
@@ -149,17 +155,15 @@ impl IndexCodec {
     pub fn decode(&self, key: &[u8]) -> Option<Vec<Option<Value>>> {
         let (_, mut rest) = split_index_id(key)?;
         let mut values = Vec::with_capacity(self.parts.len());
-        for part in &self.parts {
-            let (value, tail) = part.decode(rest)?;
-            values.push(value);
-            rest = tail;
+        for column in &self.parts {
+            values.push(column.part.decode(&mut rest).ok()?);
         }
         Some(values)
     }
 
     /// Whether every part can be had back from a key.
     pub fn is_covering(&self) -> bool {
-        self.parts.iter().all(KeyPart::is_reversible)
+        self.parts.iter().all(|column| column.part.is_reversible())
     }
 
     /// All entries of the index.
@@ -171,12 +175,12 @@ impl IndexCodec {
     pub fn prefix(&self, values: &[Value]) -> SqlResult<Vec<u8>> {
         let mut key = Vec::with_capacity(16);
         push_index_id(self.id, &mut key);
-        for (part, value) in self.parts.iter().zip(values) {
+        for (column, value) in self.parts.iter().zip(values) {
             // A NULL bound in a column that has none: nothing orders before it.
-            if value.is_null() && !part.nullable {
+            if value.is_null() && !column.part.nullable {
                 break;
             }
-            part.encode(value, &mut key)?;
+            column.part.encode(value, &mut key)?;
         }
         check_length(&key)?;
         Ok(key)
@@ -328,9 +332,9 @@ impl Table {
     /// The encoding of one part of an index's keys, for callers that put ranges together by themselves.
     pub fn encode_part(&self, index: IndexId, part: usize, value: &Value) -> SqlResult<Vec<u8>> {
         let codec = self.index_codec(index)?;
-        let part = codec.parts.get(part).ok_or_else(|| SqlError::internal("a key part that the index lacks"))?;
+        let column = codec.parts.get(part).ok_or_else(|| SqlError::internal("a key part that the index lacks"))?;
         let mut bytes = Vec::with_capacity(16);
-        part.encode(value, &mut bytes)?;
+        column.part.encode(value, &mut bytes)?;
         Ok(bytes)
     }
 

@@ -425,7 +425,7 @@ fn encode_fixed(physical: Physical, value: &Value, out: &mut [u8]) -> Option<()>
 }
 
 /// The unscaled number at a column's scale, if it is exact there.
-pub(crate) fn unscaled_at(number: Decimal, scale: u8) -> Option<i256> {
+fn unscaled_at(number: Decimal, scale: u8) -> Option<i256> {
     if number.scale() == scale {
         return Some(number.unscaled());
     }

@@ -67,14 +67,15 @@ impl RowStore {
                 && let Some((key, _)) = cursor.next_pair()?
             {
                 let mut rest = split_index_id(&key).map_or(&key[..], |(_, rest)| rest);
-                for (at, part) in codec.parts.iter().enumerate() {
-                    let Some((_, tail)) = part.decode(rest) else { break };
-                    let end = key.len() - tail.len();
+                for (at, column) in codec.parts.iter().enumerate() {
+                    if column.part.decode(&mut rest).is_err() {
+                        break;
+                    }
+                    let end = key.len() - rest.len();
                     if previous.get(..end) != Some(&key[..end]) {
                         distinct[at..].iter_mut().for_each(|count| *count += 1);
                         break;
                     }
-                    rest = tail;
                 }
                 previous.clear();
                 previous.extend_from_slice(&key);

@@ -173,6 +173,9 @@ fn every_type_comes_back_from_rows_and_keys() {
     for (at, (sql_type, _)) in types.iter().enumerate() {
         let id = at as u32 + 2;
         columns.push(column(id, &format!("c{id}"), sql_type.clone(), true));
+        if *sql_type == SqlType::Json {
+            continue;
+        }
         let mut by_column = index(id, &format!("i{id}"), &[id], false);
         by_column.parts[0].descending = at % 2 == 1;
         indexes.push(by_column);
@@ -196,7 +199,7 @@ fn every_type_comes_back_from_rows_and_keys() {
     let table = fixture.table("t1");
     let mut txn = fixture.store.begin(RR, true);
     assert_eq!(all(&mut txn, &table, 0, Direction::Forward), rows);
-    for (at, (sql_type, values)) in types.iter().enumerate() {
+    for (at, (sql_type, values)) in types.iter().enumerate().filter(|(_, (sql_type, _))| *sql_type != SqlType::Json) {
         let id = IndexId(at as u32 + 2);
         let range = table.range(id, ValueRange::ALL).unwrap();
         let mut cursor = txn.scan(&table, &range, Direction::Forward);
