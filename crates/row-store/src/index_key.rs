@@ -329,12 +329,18 @@ impl Table {
         Ok(KeyRange { start, end })
     }
 
-    /// The encoding of one part of an index's keys, for callers that put ranges together by themselves.
+    /// The encoding of one part of an index's keys, for callers that put ranges together by themselves. Bytes for a
+    /// character string are its sort key.
     pub fn encode_part(&self, index: IndexId, part: usize, value: &Value) -> SqlResult<Vec<u8>> {
         let codec = self.index_codec(index)?;
         let column = codec.parts.get(part).ok_or_else(|| SqlError::internal("a key part that the index lacks"))?;
         let mut bytes = Vec::with_capacity(16);
-        column.part.encode(value, &mut bytes)?;
+        match value {
+            Value::Bytes(sort_key) if !column.part.sql_type.is_binary_string() => {
+                column.part.encode_sort_key(sort_key, &mut bytes);
+            }
+            value => column.part.encode(value, &mut bytes)?,
+        }
         Ok(bytes)
     }
 

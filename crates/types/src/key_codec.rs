@@ -29,6 +29,9 @@ pub struct KeyPart {
     pub nullable: bool,
 }
 
+/// Bytes after a string that end it: without them its encoding begins those of all strings whose keys begin so.
+pub const STRING_END_BYTES: usize = 1;
+
 /// Ends a string.
 const END: u8 = 0;
 /// Begins the two bytes that stand for a 0 or 1 in a string.
@@ -58,6 +61,18 @@ impl KeyPart {
             out[start..].iter_mut().for_each(|byte| *byte = !*byte);
         }
         Ok(())
+    }
+
+    /// Appends a text by its sort key, made by the column's collation before.
+    pub fn encode_sort_key(&self, sort_key: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        if self.nullable {
+            out.push(1);
+        }
+        push_escaped(sort_key, out);
+        if self.descending {
+            out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+        }
     }
 
     fn encode_value(&self, value: &Value, out: &mut Vec<u8>) -> SqlResult<()> {
