@@ -2,8 +2,8 @@
 
 use super::{BuildResult, ExprBuilder, arguments_of, types_of};
 use crate::expr::{BoundExpr, Call};
-use squall_registry::{ScalarFunction, Volatility};
-use squall_types::{ErrorCode, SqlError};
+use squall_registry::{AggregateFunction, BoundAggregate, ScalarFunction, Volatility};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
 impl ExprBuilder<'_> {
@@ -30,6 +30,22 @@ impl ExprBuilder<'_> {
         let call = Call::new(function.name(), bound.kernel, args, bound.result, function.volatility());
         let expr = BoundExpr::call(call);
         Ok(if function.volatility() == Volatility::Immutable { self.fold(expr) } else { expr })
+    }
+
+    /// Types a call of an aggregate function as it is declared; [`ExprBuilder::aggregate`] also converts its arguments.
+    /// Error 1305 if there is none of the name.
+    pub fn bind_aggregate(
+        &self,
+        name: &str,
+        args: &[BoundExpr],
+        distinct: bool,
+    ) -> SqlResult<(Arc<dyn AggregateFunction>, BoundAggregate)> {
+        let Some(function) = self.registry.aggregate(name) else {
+            return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name]));
+        };
+        let types = types_of(args);
+        let bound = function.bind(&arguments_of(args, &types), distinct, self.context)?;
+        Ok((function.clone(), bound))
     }
 
     /// Functions that do not look at all of their arguments.

@@ -6,7 +6,7 @@ use datafusion::common::Column;
 use squall_catalog::TableDef;
 use squall_functions::arrow_map::expr_type_of;
 use squall_parser::ast;
-use squall_registry::{Argument, Registry};
+use squall_registry::{Argument, Registry, StatementContext};
 use squall_row_store::RowStore;
 use squall_types::{SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -197,7 +197,7 @@ impl Reader<'_> {
             return None;
         }
         let function = registry.aggregate(name)?;
-        let bound = function.bind(&[Argument { expr_type: &expr_type, literal: None }], false).ok()?;
+        let bound = function.bind(&[Argument { expr_type: &expr_type, literal: None }], false, &StatementContext::default()).ok()?;
         let name: Arc<str> = item.column_name(text).into();
         let output = OutputColumn {
             column: Column::from_name(name.to_string()),
