@@ -43,7 +43,7 @@ impl Piece {
     fn takes_sign(self) -> bool {
         match self {
             Piece::Other(token) => match token.kind {
-                TokenKind::Word => token.keyword.is_reserved(),
+                TokenKind::Word | TokenKind::FunctionName => token.keyword.is_reserved(),
                 TokenKind::QuotedIdent | TokenKind::AtName | TokenKind::RightParen => false,
                 _ => true,
             },
@@ -228,7 +228,7 @@ fn render_token(sql: &[u8], token: Token, text: &mut String) {
             text.push_str(&source);
             text.push('`');
         }
-        TokenKind::Word => text.push_str(&source.to_ascii_uppercase()),
+        TokenKind::Word | TokenKind::FunctionName => text.push_str(&source.to_ascii_uppercase()),
         // Under ANSI_QUOTES too a name is shown in backticks.
         TokenKind::QuotedIdent if source.starts_with('"') => {
             text.push('`');

@@ -292,6 +292,7 @@ keywords! {
     others {
         Account = "account",
         Action = "action",
+        Adddate = "adddate",
         Admin = "admin",
         After = "after",
         Against = "against",
@@ -353,11 +354,15 @@ keywords! {
         Contributors = "contributors",
         Count = "count",
         Cpu = "cpu",
+        Curdate = "curdate",
         Current = "current",
         CurrentRole = "current_role",
+        Curtime = "curtime",
         Cycle = "cycle",
         Data = "data",
         Date = "date",
+        DateAdd = "date_add",
+        DateSub = "date_sub",
         Datetime = "datetime",
         Day = "day",
         Deallocate = "deallocate",
@@ -584,6 +589,7 @@ keywords! {
         Serializable = "serializable",
         Server = "server",
         Session = "session",
+        SessionUser = "session_user",
         Setval = "setval",
         Share = "share",
         Shutdown = "shutdown",
@@ -626,6 +632,7 @@ keywords! {
         StddevSamp = "stddev_samp",
         Stop = "stop",
         Storage = "storage",
+        Subdate = "subdate",
         Subject = "subject",
         Subpartition = "subpartition",
         Subpartitions = "subpartitions",
@@ -635,6 +642,8 @@ keywords! {
         Suspend = "suspend",
         Swaps = "swaps",
         Switches = "switches",
+        Sysdate = "sysdate",
+        SystemUser = "system_user",
         TableChecksum = "table_checksum",
         Tables = "tables",
         Tablespace = "tablespace",
@@ -748,6 +757,48 @@ impl Keyword {
             }
             slot = (slot + 1) % SLOTS;
         }
+    }
+
+    /// Whether the word is a built-in function's name that must have its `(` at once.
+    pub(crate) fn is_function(self) -> bool {
+        matches!(
+            self,
+            Keyword::Adddate
+                | Keyword::BitAnd
+                | Keyword::BitOr
+                | Keyword::BitXor
+                | Keyword::Cast
+                | Keyword::Count
+                | Keyword::Curdate
+                | Keyword::Curtime
+                | Keyword::DateAdd
+                | Keyword::DateSub
+                | Keyword::Extract
+                | Keyword::GroupConcat
+                | Keyword::JsonArrayagg
+                | Keyword::JsonObjectagg
+                | Keyword::Max
+                | Keyword::Mid
+                | Keyword::Min
+                | Keyword::Now
+                | Keyword::Position
+                | Keyword::SessionUser
+                | Keyword::StCollect
+                | Keyword::Std
+                | Keyword::Stddev
+                | Keyword::StddevPop
+                | Keyword::StddevSamp
+                | Keyword::Subdate
+                | Keyword::Substr
+                | Keyword::Substring
+                | Keyword::Sum
+                | Keyword::Sysdate
+                | Keyword::SystemUser
+                | Keyword::Trim
+                | Keyword::VarPop
+                | Keyword::VarSamp
+                | Keyword::Variance
+        )
     }
 
     /// Whether the word is an identifier only in quotes.

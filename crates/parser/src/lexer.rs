@@ -34,6 +34,7 @@ pub(crate) struct Lexer<'a> {
     in_comment: bool,
     ansi_quotes: bool,
     backslash_escapes: bool,
+    ignore_space: bool,
 }
 
 /// Letters, digits, `_`, `$` and everything outside ASCII.
@@ -60,6 +61,7 @@ impl<'a> Lexer<'a> {
             in_comment: false,
             ansi_quotes: options.ansi_quotes,
             backslash_escapes: !options.no_backslash_escapes,
+            ignore_space: options.ignore_space,
         }
     }
 
@@ -258,7 +260,18 @@ impl<'a> Lexer<'a> {
         if matches!(keyword, Keyword::Select | Keyword::Insert | Keyword::Replace | Keyword::Update | Keyword::Delete) {
             self.state = State::Hints;
         }
-        Token { kind: TokenKind::Word, keyword, start: start as u32, end: self.position as u32 }
+        let kind =
+            if keyword.is_function() && self.paren_follows() { TokenKind::FunctionName } else { TokenKind::Word };
+        Token { kind, keyword, start: start as u32, end: self.position as u32 }
+    }
+
+    /// Whether `(` is next, with nothing between unless IGNORE_SPACE.
+    fn paren_follows(&self) -> bool {
+        let mut at = self.position;
+        while self.ignore_space && self.byte(at).is_ascii_whitespace() {
+            at += 1;
+        }
+        self.byte(at) == b'('
     }
 
     /// A number, or a name that begins with a digit.

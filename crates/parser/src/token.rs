@@ -20,6 +20,8 @@ pub(crate) enum TokenKind {
     Invalid,
     /// An unquoted word: a keyword or an identifier.
     Word,
+    /// The name of one of the built-in functions that must have their `(` at once, with it: no identifier.
+    FunctionName,
     QuotedIdent,
     String,
     /// `N'…'`.

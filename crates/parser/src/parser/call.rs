@@ -74,7 +74,7 @@ impl Parser<'_> {
             K::NthValue => return self.window_call(WindowFunction::NthValue, 2..=2).map(Some),
             _ => return Ok(None),
         };
-        if checks_space && !self.call_follows() {
+        if checks_space && !self.at_kind(TokenKind::FunctionName) {
             return Ok(None);
         }
         self.aggregate(function).map(Some)

@@ -48,7 +48,7 @@ impl Parser<'_> {
             table.duplicates = LoadDuplicates::Ignore;
         }
         if self.accept(K::As) || self.at_query() || table.duplicates != LoadDuplicates::Default {
-            table.query = Some(Box::new(self.query()?));
+            table.query = Some(Box::new(self.inner_query()?));
         }
         Ok(Statement::CreateTable(Box::new(table)))
     }

@@ -70,7 +70,7 @@ impl Parser<'_> {
             if !self.at_query() {
                 return Err(self.unexpected());
             }
-            return Ok(InsertSource::Query(Box::new(self.query()?)));
+            return Ok(InsertSource::Query(Box::new(self.inner_query()?)));
         }
         self.advance();
         let mut rows: Vec<Vec<Expr>> = Vec::new();

@@ -69,6 +69,8 @@ pub(crate) struct Parser<'a> {
     /// How tall the tree is that has been read on this level.
     height: u32,
     placeholders: u32,
+    /// How many queries deep INTO may no longer stand.
+    subqueries: u32,
     /// The INTO clause of the last part of a set operation, on its way to the whole.
     last_into: Option<SelectInto>,
     /// Inside the body of a stored program, where `;` parts statements.
@@ -138,6 +140,7 @@ impl<'a> Parser<'a> {
             depth: 0,
             height: 0,
             placeholders: 0,
+            subqueries: 0,
             last_into: None,
             in_program: false,
         }

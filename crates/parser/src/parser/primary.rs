@@ -7,6 +7,7 @@ impl Parser<'_> {
     pub(super) fn primary(&mut self) -> Result<Expr> {
         match self.kind() {
             TokenKind::Word => self.word_primary(),
+            TokenKind::FunctionName => self.built_in_call(),
             TokenKind::QuotedIdent => self.name_or_call(),
             TokenKind::LeftParen => self.paren(),
             TokenKind::Placeholder => {
@@ -46,6 +47,16 @@ impl Parser<'_> {
             Some(literal) => Ok(Expr::Literal(literal)),
             None => Err(self.unexpected()),
         }
+    }
+
+    /// A call of a built-in function, some of which have a syntax of their own.
+    fn built_in_call(&mut self) -> Result<Expr> {
+        if let Some(expr) = self.special(self.current.keyword)? {
+            return Ok(expr);
+        }
+        let token = self.advance();
+        let name = self.ident_of(token)?;
+        self.call(None, name, token.start)
     }
 
     /// A column, or a call of a function with a plain name.

@@ -52,7 +52,15 @@ impl Parser<'_> {
 
     /// `(query)`.
     pub(super) fn subquery(&mut self) -> Result<Query> {
-        self.parenthesized(Self::query)
+        self.parenthesized(Self::inner_query)
+    }
+
+    /// A query that is part of a statement, and so without INTO.
+    pub(super) fn inner_query(&mut self) -> Result<Query> {
+        self.subqueries += 1;
+        let query = self.query();
+        self.subqueries -= 1;
+        query
     }
 
     /// Whether a query can begin here.
@@ -143,7 +151,7 @@ impl Parser<'_> {
                 self.advance();
                 Ok((QueryBody::Table(self.object_name()?), None))
             }
-            _ if self.at_kind(TokenKind::LeftParen) => Ok((nest(self.subquery()?), None)),
+            _ if self.at_kind(TokenKind::LeftParen) => Ok((nest(self.parenthesized(Self::query)?), None)),
             _ => Err(self.unexpected()),
         }
     }
@@ -423,6 +431,9 @@ impl Parser<'_> {
 
     /// `INTO OUTFILE …`, `INTO DUMPFILE …`, `INTO variable, …`.
     fn into(&mut self) -> Result<Option<SelectInto>> {
+        if self.subqueries > 0 {
+            return Err(self.unexpected());
+        }
         self.expect(K::Into)?;
         if self.accept(K::Outfile) {
             let path = self.string()?;

@@ -15,7 +15,7 @@ impl Parser<'_> {
     pub(super) fn create_function(&mut self, prefix: CreatePrefix) -> Result<Statement> {
         let if_not_exists = self.if_not_exists()?;
         let name = self.object_name()?;
-        if self.accept(K::Returns) {
+        if prefix.definer.is_none() && self.accept(K::Returns) {
             let returns = self.any_word()?;
             self.expect(K::Soname)?;
             let library = self.string()?;
@@ -364,7 +364,7 @@ impl Parser<'_> {
         }
         if self.accept(K::Cursor) {
             self.expect(K::For)?;
-            return Ok(Declaration::Cursor { name, query: Box::new(self.query()?) });
+            return Ok(Declaration::Cursor { name, query: Box::new(self.inner_query()?) });
         }
         let mut names = vec![name];
         while self.accept_kind(TokenKind::Comma) {
@@ -479,6 +479,11 @@ impl Parser<'_> {
         }
         self.expect(K::Diagnostics)?;
         let what = if self.accept(K::Condition) {
+            let simple =
+                matches!(self.current.kind, TokenKind::Integer | TokenKind::At | TokenKind::AtAt) || self.at_ident();
+            if !simple {
+                return Err(self.unexpected());
+            }
             let number = self.primary()?;
             DiagnosticsItems::Condition { number, items: self.diagnostics_items(CONDITION_ITEMS)? }
         } else {

@@ -15,7 +15,7 @@ impl Parser<'_> {
     fn show_kind(&mut self) -> Result<Show> {
         let keyword = self.current.keyword;
         let start = self.current.start;
-        if self.current.kind != TokenKind::Word {
+        if !matches!(self.current.kind, TokenKind::Word | TokenKind::FunctionName) {
             return Err(self.unexpected());
         }
         if matches!(keyword, K::Extended | K::Full) {

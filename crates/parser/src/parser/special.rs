@@ -25,7 +25,7 @@ impl Parser<'_> {
                 }
                 expr
             }
-            K::Cast if self.call_follows() => self.cast()?,
+            K::Cast if self.at_kind(TokenKind::FunctionName) => self.cast()?,
             K::Convert if paren => self.convert()?,
             K::Default => {
                 self.advance();
@@ -66,7 +66,7 @@ impl Parser<'_> {
                 let name = self.ident_of(token)?;
                 self.call(None, name, start)?
             }
-            K::Extract if self.call_follows() => {
+            K::Extract if self.at_kind(TokenKind::FunctionName) => {
                 self.advance();
                 self.parenthesized(|parser| {
                     let unit = parser.interval_unit()?;
@@ -74,8 +74,8 @@ impl Parser<'_> {
                     Ok(Expr::Extract { unit, operand: parser.boxed_expr()? })
                 })?
             }
-            K::Trim if self.call_follows() => self.trim()?,
-            K::Position if self.call_follows() => {
+            K::Trim if self.at_kind(TokenKind::FunctionName) => self.trim()?,
+            K::Position if self.at_kind(TokenKind::FunctionName) => {
                 let start = self.advance().start;
                 self.expect_kind(TokenKind::LeftParen)?;
                 let needle = self.bit_expr()?;
@@ -84,7 +84,7 @@ impl Parser<'_> {
                 self.expect_kind(TokenKind::RightParen)?;
                 self.plain_call("LOCATE", vec![needle, hay], start)
             }
-            K::Substring | K::Substr | K::Mid if self.call_follows() => self.substring()?,
+            K::Substring | K::Substr | K::Mid if self.at_kind(TokenKind::FunctionName) => self.substring()?,
             K::Timestampadd if paren => {
                 self.advance();
                 self.parenthesized(|parser| {
@@ -150,13 +150,6 @@ impl Parser<'_> {
             _ => return self.aggregate_or_window(keyword, paren),
         };
         Ok(Some(expr))
-    }
-
-    /// Whether `(` follows as a call of a built-in function wants it: at once, unless IGNORE_SPACE.
-    pub(super) fn call_follows(&mut self) -> bool {
-        let end = self.current.end;
-        let next = self.peek(1);
-        next.kind == TokenKind::LeftParen && (next.start == end || self.options.ignore_space)
     }
 
     pub(super) fn plain_call(&self, name: &str, arguments: Vec<Expr>, start: u32) -> Expr {

@@ -11,7 +11,7 @@ impl Parser<'_> {
         let columns = self.optional_idents()?;
         self.expect(K::As)?;
         let start = self.current.start;
-        let query = Box::new(self.query()?);
+        let query = Box::new(self.inner_query()?);
         let query_span = self.span_from(start);
         let mut check_option = None;
         if self.accept(K::With) {

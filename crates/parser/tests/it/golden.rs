@@ -45,7 +45,10 @@ fn run(name: &str, options: &ParseOptions) {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, actual).unwrap();
     } else {
-        assert_eq!(actual, expected, "{name}");
+        for (actual, expected) in actual.lines().zip(expected.lines()) {
+            assert_eq!(actual, expected, "{name}");
+        }
+        assert_eq!(actual.len(), expected.len(), "{name}");
     }
 }
 
