@@ -10,13 +10,12 @@ use arrow::datatypes::DataType;
 use datafusion::common::Column;
 use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::AggregateFunction as AggregateExpr;
-use datafusion::logical_expr::{
-    Aggregate as AggregatePlan, AggregateUDF, Cast, Expr, GroupingSet, LogicalPlan, SortExpr,
-};
+use datafusion::logical_expr::{Aggregate as AggregatePlan, Cast, Expr, GroupingSet, LogicalPlan};
+use squall_functions::aggregate::AggregateCall;
 use squall_functions::build::ArithmeticOp;
 use squall_functions::expr::BoundExpr;
 use squall_functions::operators::bits::BitOp;
-use squall_registry::{BoundAggregate, Coercibility, ExprType};
+use squall_registry::{Coercibility, ExprType};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,16 +25,8 @@ use std::sync::Arc;
 pub(crate) struct Aggregate {
     /// The column that stands for its result.
     pub id: ColumnId,
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its arguments.
-    pub args: Vec<BoundExpr>,
-    /// DISTINCT.
-    pub distinct: bool,
-    /// ORDER BY inside of it.
-    pub order_by: Vec<OrderKey>,
-    /// The function with its types.
-    pub bound: BoundAggregate,
+    /// The call.
+    pub call: Arc<AggregateCall>,
 }
 
 /// Where an expression stands, for errors of grouping.
@@ -196,24 +187,14 @@ impl Context<'_> {
 
     /// An aggregate as DataFusion has it.
     pub fn aggregate_expr(&self, aggregate: &Aggregate, block: BlockId) -> SqlResult<Expr> {
-        let args = aggregate.args.iter().map(|arg| self.value(arg, block)).collect::<SqlResult<Vec<_>>>()?;
-        let order_by: Vec<SortExpr> = self.sort_exprs(&aggregate.order_by, block)?;
-        let function =
-            self.aggregate_function(&aggregate.name, &aggregate.bound, &aggregate.args, aggregate.distinct)?;
-        let expr = AggregateExpr::new_udf(function, args, false, None, order_by, None);
-        Ok(Expr::AggregateFunction(expr))
+        plan_result(self.placed_call(&aggregate.call, block).to_datafusion(&self.slot))
     }
 
-    /// An aggregate function as DataFusion runs it.
-    pub fn aggregate_function(
-        &self,
-        name: &str,
-        bound: &BoundAggregate,
-        args: &[BoundExpr],
-        distinct: bool,
-    ) -> SqlResult<Arc<AggregateUDF>> {
-        let _ = (bound, args, distinct);
-        Err(SqlError::unsupported(name))
+    /// An aggregate call whose arguments are over the rows of `block`.
+    pub fn placed_call(&self, call: &Arc<AggregateCall>, block: BlockId) -> Arc<AggregateCall> {
+        let mut placed = call.as_ref().clone();
+        placed.args = placed.args.iter().map(|arg| self.with_placeholders(arg, &[block])).collect();
+        Arc::new(placed)
     }
 
     fn rewrite_above(
@@ -476,8 +457,7 @@ fn split_subqueries(
     };
     group.iter().for_each(&mut note);
     for aggregate in aggregates {
-        aggregate.args.iter().for_each(&mut note);
-        aggregate.order_by.iter().map(|key| &key.expr).for_each(&mut note);
+        aggregate.call.args.iter().for_each(&mut note);
     }
     let (mut below, mut above) = (Vec::new(), Vec::new());
     // A subquery's operand may be another, earlier one.

@@ -238,6 +238,11 @@ impl<'a> Context<'a> {
         plan_result(self.with_placeholders(expr, &[block]).to_value(&self.slot))
     }
 
+    /// The same where the rows of several blocks are joined.
+    pub fn value_of(&self, expr: &BoundExpr, blocks: &[BlockId]) -> SqlResult<Expr> {
+        plan_result(self.with_placeholders(expr, blocks).to_value(&self.slot))
+    }
+
     /// The expression as DataFusion has it in `block`: a condition.
     pub fn predicate(&self, expr: &BoundExpr, block: BlockId) -> SqlResult<Expr> {
         self.predicate_of(expr, &[block])
@@ -254,7 +259,7 @@ impl<'a> Context<'a> {
     }
 
     /// Puts placeholders in place of other blocks' columns.
-    fn with_placeholders(&self, expr: &BoundExpr, blocks: &[BlockId]) -> BoundExpr {
+    pub fn with_placeholders(&self, expr: &BoundExpr, blocks: &[BlockId]) -> BoundExpr {
         expr.clone().rewrite(&mut |node| match &node {
             BoundExpr::Column(column) if !blocks.contains(&self.columns.get(column.ordinal).block) => {
                 let id = placeholder_id(column.ordinal);

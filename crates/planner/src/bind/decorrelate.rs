@@ -6,7 +6,7 @@
 use super::aggregate::Aggregate;
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, plan_result};
-use super::join::{conjuncts_of, join_with};
+use super::join::{conjuncts_of, join, join_on};
 use super::query::BoundBlock;
 use super::scope::Clause;
 use super::subquery::{PendingSubquery, check_columns, outer_columns};
@@ -100,16 +100,28 @@ impl Context<'_> {
         }
         let mut plan = self.filter(plan, local, block)?;
         for semi_join in semi_joins {
-            let condition = self.binder.builder().filter(semi_join.conditions)?;
-            let mut blocks = semi_join.blocks;
-            blocks.push(block);
-            let condition = self.predicate_of(&condition, &blocks)?;
-            plan = join_with(plan, semi_join.plan, Some(condition), semi_join.join_type, semi_join.null_aware)?;
+            plan = self.semi_join(plan, semi_join, block)?;
         }
         let subqueries = std::mem::take(&mut self.frame()?.subqueries);
         plan = self.attach_subqueries(plan, subqueries, block)?;
         plan = self.filter(plan, with_subqueries, block)?;
         Ok(Filtered { source: plan, correlated })
+    }
+
+    fn semi_join(&self, left: LogicalPlan, semi_join: SemiJoin, block: BlockId) -> SqlResult<LogicalPlan> {
+        let mut blocks = semi_join.blocks;
+        blocks.push(block);
+        if let ([condition @ BoundExpr::Compare { left: here, right: there, .. }], true) =
+            (semi_join.conditions.as_slice(), semi_join.null_aware)
+        {
+            // The keys of a NOT IN join have to be its keys from the start: as a condition they would be an anti join's.
+            let (here, there) = self.comparison_keys(condition, here, there);
+            let on = (self.value_of(&here, &blocks)?, self.value_of(&there, &blocks)?);
+            return join_on(left, semi_join.plan, vec![on], None, semi_join.join_type, true);
+        }
+        let condition = self.binder.builder().filter(semi_join.conditions)?;
+        let condition = self.predicate_of(&condition, &blocks)?;
+        join(left, semi_join.plan, Some(condition), semi_join.join_type)
     }
 
     /// Binds a condition: as a semi join if it is one, otherwise into `conditions`.
@@ -280,7 +292,7 @@ impl Context<'_> {
             });
             only
         };
-        let reads_outside = aggregates.iter().flat_map(|aggregate| &aggregate.args).any(|arg| !inside(arg));
+        let reads_outside = aggregates.iter().flat_map(|aggregate| &aggregate.call.args).any(|arg| !inside(arg));
         if reads_outside || !simple.outputs.iter().all(only_aggregates) {
             return Ok(None);
         }
@@ -304,13 +316,13 @@ impl Context<'_> {
         let mut results: Vec<(ColumnId, BoundExpr)> = Vec::with_capacity(aggregates.len());
         let mut exprs: Vec<Expr> = Vec::with_capacity(aggregates.len());
         for aggregate in &aggregates {
-            let ty = aggregate.bound.result.clone();
+            let ty = aggregate.call.ty.clone();
             let nullable = ExprType { nullable: true, ..ty.clone() };
             let id = self.columns.add_computed(block, "(aggregate)", nullable);
             exprs.push(self.aggregate_expr(aggregate, simple.block)?.alias(self.columns.name(id)));
             let column = self.columns.expr(id);
             // A row without a group has what the aggregate of no rows is.
-            let result = match value_of_no_rows(&aggregate.name) {
+            let result = match value_of_no_rows(&aggregate.call.name) {
                 Some(value) => {
                     let empty = self.binder.builder().convert(self.binder.builder().literal(value), &ty)?;
                     self.binder.builder().coalesce(vec![column, empty], "coalesce")?

@@ -2,9 +2,9 @@
 
 use super::aggregate::Aggregate;
 use super::context::{Context, display_name};
-use super::query::OrderKey;
 use super::scope::{Clause, Found};
 use squall_catalog::name::eq_ignore_case;
+use squall_functions::aggregate::{AggregateCall, GroupConcatOptions};
 use squall_functions::build::{ArithmeticOp, CastTarget};
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_functions::operators::bits::BitOp;
@@ -12,6 +12,7 @@ use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType};
 use squall_types::temporal::IntervalUnit;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
 
 impl Context<'_> {
     /// Binds an expression that gives one value.
@@ -341,54 +342,55 @@ impl Context<'_> {
         if let Some(over) = &call.over {
             return self.bind_window_aggregate(name, call, over);
         }
-        let depth = self.frames.len();
-        let Some(frame) = self.frames.last_mut() else {
+        let bound = self.inside_aggregate(|context| context.aggregate_call(name, call))?;
+        self.add_aggregate(bound)
+    }
+
+    /// Binds a call of an aggregate that a module declares, which the grammar does not know.
+    pub fn bind_module_aggregate(&mut self, name: &str, arguments: &[ast::Expr]) -> SqlResult<BoundExpr> {
+        let bound = self.inside_aggregate(|context| {
+            let args = arguments.iter().map(|arg| context.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
+            context.binder.builder().aggregate(name, args, false)
+        })?;
+        self.add_aggregate(bound)
+    }
+
+    /// Binds what stands inside of an aggregate, where no other may.
+    fn inside_aggregate<T>(&mut self, f: impl FnOnce(&mut Self) -> SqlResult<T>) -> SqlResult<T> {
+        let Some(frame) = self.frames.last_mut().filter(|frame| !frame.in_aggregate) else {
             return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
         };
-        if frame.in_aggregate {
-            return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
-        }
-        let allowed_here = frame.aggregates_allowed;
         let windows_allowed = std::mem::replace(&mut frame.windows_allowed, false);
         frame.in_aggregate = true;
-        let bound = self.bind_aggregate_parts(name, call);
+        let bound = f(self);
         let frame = self.frame()?;
         frame.in_aggregate = false;
         frame.windows_allowed = windows_allowed;
-        let (args, order_by) = bound?;
-        let owner = self.aggregate_owner(&args, depth - 1);
-        let allowed = if owner == depth - 1 { allowed_here } else { self.frames[owner].aggregates_allowed };
-        if !allowed {
+        bound
+    }
+
+    /// Gives an aggregate to the block that it belongs to; the result is the column that stands for it.
+    fn add_aggregate(&mut self, call: Arc<AggregateCall>) -> SqlResult<BoundExpr> {
+        let innermost = self.frames.len() - 1;
+        let owner = &self.frames[self.aggregate_owner(&call.args, innermost)];
+        if !owner.aggregates_allowed {
             return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
         }
-        let (_, bound) = self.binder.builder().bind_aggregate(name, &args, call.distinct)?;
-        let known = self.frames[owner].aggregates.iter().find(|known| {
-            *known.name == *name
-                && known.args == args
-                && known.distinct == call.distinct
-                && known.order_by.is_empty()
-                && order_by.is_empty()
-                && call.separator.is_none()
-        });
-        if let Some(known) = known {
+        if let Some(known) = owner.aggregates.iter().find(|known| known.call == call) {
             return Ok(self.columns.expr(known.id));
         }
-        let block = self.frames[owner].scope.block;
-        let id = self.columns.add_computed(block, &name.to_ascii_lowercase(), bound.result.clone());
-        let aggregate = Aggregate { id, name: name.into(), args, distinct: call.distinct, order_by, bound };
-        self.frames[owner].aggregates.push(aggregate);
+        let id = self.columns.add_computed(owner.scope.block, &call.name.to_ascii_lowercase(), call.ty.clone());
+        let owner = self.aggregate_owner(&call.args, innermost);
+        self.frames[owner].aggregates.push(Aggregate { id, call });
         Ok(self.columns.expr(id))
     }
 
-    fn bind_aggregate_parts(
-        &mut self,
-        name: &str,
-        call: &ast::AggregateCall,
-    ) -> SqlResult<(Vec<BoundExpr>, Vec<OrderKey>)> {
-        if call.limit.is_some() {
-            return Err(SqlError::unsupported("LIMIT in GROUP_CONCAT"));
+    /// Binds an aggregate call's arguments and types it.
+    pub fn aggregate_call(&mut self, name: &str, call: &ast::AggregateCall) -> SqlResult<Arc<AggregateCall>> {
+        let args = call.arguments.iter().map(|arg| self.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
+        if call.function != ast::AggregateFunction::GroupConcat {
+            return self.binder.builder().aggregate(name, args, call.distinct);
         }
-        let mut args = self.bind_aggregate_arguments(name, &call.arguments)?;
         let order_by = call
             .order_by
             .iter()
@@ -400,49 +402,19 @@ impl Context<'_> {
                         .ok_or_else(|| SqlError::new(ErrorCode::BadField, &[&position, &Clause::Order]))?,
                     None => self.bind_expr(&item.expr)?,
                 };
-                Ok(OrderKey { expr, descending: item.descending })
+                Ok((expr, item.descending))
             })
             .collect::<SqlResult<Vec<_>>>()?;
-        if call.function == ast::AggregateFunction::GroupConcat {
-            let builder = self.binder.builder();
-            if args.len() > 1 {
-                args = vec![builder.call("CONCAT", args)?];
+        let limit = match &call.limit {
+            None => None,
+            Some(limit) => {
+                let limit = self.bind_limit(limit)?;
+                Some((limit.offset, limit.count.unwrap_or(u64::MAX)))
             }
-            let separator = match &call.separator {
-                Some(separator) => separator.to_str_lossy().into_owned(),
-                None => ",".to_string(),
-            };
-            args.push(builder.literal(Value::String(separator)));
-        }
-        Ok((args, order_by))
-    }
-
-    /// Arguments of an aggregate; `COUNT(*)` counts a constant.
-    pub fn bind_aggregate_arguments(&mut self, _name: &str, arguments: &[ast::Expr]) -> SqlResult<Vec<BoundExpr>> {
-        if arguments.is_empty() {
-            return Ok(vec![self.binder.builder().literal(Value::Int(1))]);
-        }
-        arguments.iter().map(|arg| self.bind_expr(arg)).collect()
-    }
-
-    /// Binds a call of an aggregate that a module declares, which the grammar does not know.
-    pub fn bind_module_aggregate(&mut self, name: &str, arguments: &[ast::Expr]) -> SqlResult<BoundExpr> {
-        let depth = self.frames.len();
-        let frame = self.frame()?;
-        if frame.in_aggregate || !frame.aggregates_allowed {
-            return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
-        }
-        frame.in_aggregate = true;
-        let args = arguments.iter().map(|arg| self.bind_expr(arg)).collect::<SqlResult<Vec<_>>>();
-        self.frame()?.in_aggregate = false;
-        let args = args?;
-        let owner = self.aggregate_owner(&args, depth - 1);
-        let (_, bound) = self.binder.builder().bind_aggregate(name, &args, false)?;
-        let block = self.frames[owner].scope.block;
-        let id = self.columns.add_computed(block, &name.to_ascii_lowercase(), bound.result.clone());
-        let aggregate = Aggregate { id, name: name.into(), args, distinct: false, order_by: Vec::new(), bound };
-        self.frames[owner].aggregates.push(aggregate);
-        Ok(self.columns.expr(id))
+        };
+        let separator = call.separator.as_ref().map(|separator| separator.to_str_lossy().into_owned());
+        let options = GroupConcatOptions { distinct: call.distinct, order_by, separator, limit };
+        self.binder.builder().group_concat(args, options)
     }
 
     /// The block that an aggregate belongs to: the innermost one whose columns it reads.

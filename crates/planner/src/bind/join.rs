@@ -77,6 +77,9 @@ impl Context<'_> {
         let (bound, frame) = self.with_frame(Frame::new(scope, Clause::On), |context| {
             conditions.iter().map(|condition| context.bind_condition(condition)).collect::<SqlResult<Vec<_>>>()
         })?;
+        for condition in &bound {
+            self.note_equality(condition, block);
+        }
         let FromItem { plan: mut left_plan, relations: left_relations, visible: left_visible } = left;
         let FromItem { plan: mut right_plan, relations: right_relations, visible: right_visible } = right;
         let join_type = join_type(kind);
@@ -267,13 +270,14 @@ pub(crate) fn join(
     filter: Option<Expr>,
     join_type: JoinType,
 ) -> SqlResult<LogicalPlan> {
-    join_with(left, right, filter, join_type, false)
+    join_on(left, right, Vec::new(), filter, join_type, false)
 }
 
-/// A join of two plans; `null_aware` gives LeftAnti the meaning of NOT IN.
-pub(crate) fn join_with(
+/// A join of two plans on pairs of keys; `null_aware` gives LeftAnti the meaning of NOT IN.
+pub(crate) fn join_on(
     left: LogicalPlan,
     right: LogicalPlan,
+    on: Vec<(Expr, Expr)>,
     filter: Option<Expr>,
     join_type: JoinType,
     null_aware: bool,
@@ -281,7 +285,7 @@ pub(crate) fn join_with(
     let join = Join::try_new(
         Arc::new(left),
         Arc::new(right),
-        Vec::new(),
+        on,
         filter,
         join_type,
         JoinConstraint::On,

@@ -4,13 +4,22 @@ use super::column::{BlockId, ColumnId};
 use super::context::{Context, plan_result};
 use super::query::{BlockOutput, BoundBlock};
 use datafusion::common::{Column, JoinType, NullEquality};
-use datafusion::logical_expr::{Expr, Join, JoinConstraint, LogicalPlan, LogicalPlanBuilder, Union};
+use datafusion::functions_window::row_number::row_number_udwf;
+use datafusion::logical_expr::expr::{WindowFunction, WindowFunctionParams};
+use datafusion::logical_expr::{
+    Expr, Join, JoinConstraint, LogicalPlan, LogicalPlanBuilder, Projection, Union, Window, WindowFrame,
+    WindowFunctionDefinition,
+};
 use squall_functions::expr::BoundExpr;
 use squall_functions::typing::unify_types;
 use squall_parser::ast;
 use squall_registry::ExprType;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
+
+/// Names of the columns that number equal rows, left and right.
+const ROW_NUMBER: &str = "row_number";
+const OTHER_ROW_NUMBER: &str = "other_row_number";
 
 impl Context<'_> {
     /// Binds a chain of set operations.
@@ -116,11 +125,10 @@ impl Context<'_> {
         all: bool,
         keep: bool,
     ) -> SqlResult<LogicalPlan> {
-        if all {
-            return Err(SqlError::unsupported(if keep { "INTERSECT ALL" } else { "EXCEPT ALL" }));
-        }
         let block = outputs.first().map_or(0, |output| self.columns.get(output.id).block);
-        let left = self.distinct_rows(left, outputs, block)?;
+        // With ALL the rows that are equal are numbered, and the first of the one matches the first of the other.
+        let left = if all { self.numbered(left, outputs)? } else { self.distinct_rows(left, outputs, block)? };
+        let right = if all { self.numbered(right, outputs)? } else { right };
         // The right side gets names of its own: a join's columns have to differ.
         let renamed: Vec<BlockOutput> = outputs
             .iter()
@@ -129,13 +137,16 @@ impl Context<'_> {
                 BlockOutput { name: Arc::clone(&output.name), id: self.columns.add_computed(block, &output.name, ty) }
             })
             .collect();
-        let exprs = outputs
+        let mut exprs: Vec<Expr> = outputs
             .iter()
             .zip(&renamed)
-            .map(|(from, to)| (Expr::Column(Column::new_unqualified(self.columns.name(from.id))), to.id))
+            .map(|(from, to)| unqualified(self.columns.name(from.id)).alias(self.columns.name(to.id)))
             .collect();
-        let right = self.project(right, exprs)?;
-        let on = outputs
+        if all {
+            exprs.push(unqualified(ROW_NUMBER).alias(OTHER_ROW_NUMBER));
+        }
+        let right = LogicalPlan::Projection(plan_result(Projection::try_new(exprs, Arc::new(right)))?);
+        let mut on = outputs
             .iter()
             .zip(&renamed)
             .map(|(left, right)| {
@@ -146,6 +157,9 @@ impl Context<'_> {
                 Ok((key(left.id)?, key(right.id)?))
             })
             .collect::<SqlResult<Vec<_>>>()?;
+        if all {
+            on.push((unqualified(ROW_NUMBER), unqualified(OTHER_ROW_NUMBER)));
+        }
         let join_type = if keep { JoinType::LeftSemi } else { JoinType::LeftAnti };
         let joined = Join::try_new(
             Arc::new(left),
@@ -157,7 +171,32 @@ impl Context<'_> {
             NullEquality::NullEqualsNull,
             false,
         );
-        Ok(LogicalPlan::Join(plan_result(joined)?))
+        let joined = LogicalPlan::Join(plan_result(joined)?);
+        if !all {
+            return Ok(joined);
+        }
+        let exprs = outputs.iter().map(|output| (unqualified(self.columns.name(output.id)), output.id)).collect();
+        self.project(joined, exprs)
+    }
+
+    /// Rows with the number that each has among those equal to it.
+    fn numbered(&self, plan: LogicalPlan, outputs: &[BlockOutput]) -> SqlResult<LogicalPlan> {
+        let partition_by = outputs
+            .iter()
+            .map(|output| plan_result(self.sort_key(self.local(output.id)).to_value(&self.slot)))
+            .collect::<SqlResult<Vec<_>>>()?;
+        let params = WindowFunctionParams {
+            args: Vec::new(),
+            partition_by,
+            order_by: Vec::new(),
+            window_frame: WindowFrame::new(None),
+            filter: None,
+            null_treatment: None,
+            distinct: false,
+        };
+        let fun = WindowFunctionDefinition::WindowUDF(row_number_udwf());
+        let number = Expr::WindowFunction(Box::new(WindowFunction { fun, params })).alias(ROW_NUMBER);
+        Ok(LogicalPlan::Window(plan_result(Window::try_new(vec![number], Arc::new(plan)))?))
     }
 
     /// Binds `VALUES ROW(…), …`.
@@ -232,6 +271,10 @@ impl Context<'_> {
         let expr = self.binder.builder().convert(expr.clone(), target)?;
         self.value(&expr, block)
     }
+}
+
+fn unqualified(name: &str) -> Expr {
+    Expr::Column(Column::new_unqualified(name))
 }
 
 /// UNION ALL of plans with the same columns.

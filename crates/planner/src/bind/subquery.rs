@@ -2,13 +2,14 @@
 
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, placeholder_column, placeholder_id, plan_result};
+use super::join::join_on;
 use super::query::BoundBlock;
 use crate::operators::apply::operand_name;
 use crate::operators::{Apply, ApplyKind, OuterValue};
 use arrow::datatypes::Field;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, JoinType, NullEquality};
-use datafusion::logical_expr::{Expr, Join, JoinConstraint, LogicalPlan, LogicalPlanBuilder};
+use datafusion::common::{Column, DFSchema, JoinType};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use squall_functions::arrow_map::arrow_type;
 use squall_functions::expr::{BoundExpr, CompareOp, boolean_type};
 use squall_parser::ast;
@@ -235,17 +236,7 @@ impl Context<'_> {
             .into_iter()
             .map(|(value, key)| Ok((self.value(&value, block)?, Expr::Column(self.columns.datafusion(key)))))
             .collect::<SqlResult<Vec<_>>>()?;
-        let joined = Join::try_new(
-            Arc::new(left),
-            Arc::new(right),
-            on,
-            None,
-            JoinType::Left,
-            JoinConstraint::On,
-            NullEquality::NullEqualsNothing,
-            false,
-        );
-        Ok(LogicalPlan::Join(plan_result(joined)?))
+        join_on(left, right, on, None, JoinType::Left, false)
     }
 
     /// An Apply whose added columns are the inner plan's own.

@@ -16,10 +16,11 @@ use datafusion::logical_expr::{
     Expr, LogicalPlan, SortExpr, Window as WindowPlan, WindowFrame, WindowFrameBound, WindowFrameUnits,
     WindowFunctionDefinition,
 };
+use squall_functions::aggregate::AggregateCall;
 use squall_functions::arrow_map::value_to_scalar;
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
-use squall_registry::{BoundAggregate, Coercibility, ExprType};
+use squall_registry::{Coercibility, ExprType};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ pub(crate) enum WindowKind {
     /// ROW_NUMBER and its like.
     Ranking(ast::WindowFunction),
     /// An aggregate over the frame.
-    Aggregate { name: Arc<str>, bound: BoundAggregate },
+    Aggregate(Arc<AggregateCall>),
 }
 
 /// A bound of a frame.
@@ -92,10 +93,9 @@ impl Context<'_> {
         if call.distinct {
             return Err(SqlError::unsupported("<window function>(DISTINCT ..)"));
         }
-        let args = self.inside_window(|context| context.bind_aggregate_arguments(name, &call.arguments))?;
-        let (_, bound) = self.binder.builder().bind_aggregate(name, &args, false)?;
-        let ty = bound.result.clone();
-        self.add_window(WindowKind::Aggregate { name: name.into(), bound }, args, over, ty, name)
+        let call = self.inside_window(|context| context.aggregate_call(name, call))?;
+        let (args, ty) = (call.args.clone(), call.ty.clone());
+        self.add_window(WindowKind::Aggregate(call), args, over, ty, name)
     }
 
     fn check_window_allowed(&mut self, name: &str) -> SqlResult<()> {
@@ -389,26 +389,31 @@ impl Context<'_> {
 
     fn window_expr(&self, window: &Window, partition: &[Expr], order: &[SortExpr], block: BlockId) -> SqlResult<Expr> {
         use ast::WindowFunction as F;
-        let fun = match &window.kind {
-            WindowKind::Aggregate { name, bound } => {
-                let function = self.aggregate_function(name, bound, &window.args, false)?;
-                WindowFunctionDefinition::AggregateUDF(function)
+        let values = || window.args.iter().map(|arg| self.value(arg, block)).collect::<SqlResult<Vec<_>>>();
+        let (fun, args) = match &window.kind {
+            WindowKind::Aggregate(call) => {
+                let mut call = call.as_ref().clone();
+                call.args.clone_from(&window.args);
+                let parts = plan_result(self.placed_call(&Arc::new(call), block).parts(&self.slot))?;
+                (WindowFunctionDefinition::AggregateUDF(parts.function), parts.args)
             }
-            WindowKind::Ranking(function) => WindowFunctionDefinition::WindowUDF(match function {
-                F::RowNumber => row_number_udwf(),
-                F::Rank => rank_udwf(),
-                F::DenseRank => dense_rank_udwf(),
-                F::PercentRank => percent_rank_udwf(),
-                F::CumeDist => cume_dist_udwf(),
-                F::Ntile => ntile_udwf(),
-                F::Lead => lead_udwf(),
-                F::Lag => lag_udwf(),
-                F::FirstValue => first_value_udwf(),
-                F::LastValue => last_value_udwf(),
-                F::NthValue => nth_value_udwf(),
-            }),
+            WindowKind::Ranking(function) => (
+                WindowFunctionDefinition::WindowUDF(match function {
+                    F::RowNumber => row_number_udwf(),
+                    F::Rank => rank_udwf(),
+                    F::DenseRank => dense_rank_udwf(),
+                    F::PercentRank => percent_rank_udwf(),
+                    F::CumeDist => cume_dist_udwf(),
+                    F::Ntile => ntile_udwf(),
+                    F::Lead => lead_udwf(),
+                    F::Lag => lag_udwf(),
+                    F::FirstValue => first_value_udwf(),
+                    F::LastValue => last_value_udwf(),
+                    F::NthValue => nth_value_udwf(),
+                }),
+                values()?,
+            ),
         };
-        let args = window.args.iter().map(|arg| self.value(arg, block)).collect::<SqlResult<Vec<_>>>()?;
         let (start, end) = (bound(&window.start)?, bound(&window.end)?);
         let mut units = window.units;
         // A constant orders nothing: every row is a peer of every other.

@@ -9,7 +9,7 @@ use datafusion::common::{DFSchema, DFSchemaRef, Result, ScalarValue};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use squall_registry::StatementContext;
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -217,6 +217,17 @@ impl UserDefinedLogicalNodeCore for Apply {
         let outputs = DFSchema::new_with_metadata(outputs, HashMap::new())?;
         let schema = Arc::new(input.schema().join(&outputs)?);
         Ok(Self { input, outer_values, operands, schema, ..self.clone() })
+    }
+
+    /// Conditions on the input's own columns may be met before the subquery runs.
+    fn prevent_predicate_push_down_columns(&self) -> HashSet<String> {
+        let added = self.input.schema().fields().len()..self.schema.fields().len();
+        added.map(|ordinal| self.schema.field(ordinal).name().clone()).collect()
+    }
+
+    fn supports_limit_pushdown(&self) -> bool {
+        // Every kind but the lateral joins gives a row for a row.
+        !matches!(self.kind, ApplyKind::Lateral | ApplyKind::LeftLateral)
     }
 
     fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {

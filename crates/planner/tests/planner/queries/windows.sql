@@ -1,0 +1,119 @@
+CREATE TABLE t (id INT PRIMARY KEY, g INT, v INT, s VARCHAR(10), d DATE)
+
+INSERT INTO t VALUES (1, 1, 10, 'a', '2024-01-01'), (2, 1, 20, 'B', '2024-01-02'), (3, 2, 20, 'b', '2024-01-05'), (4, 2, NULL, 'c', NULL)
+
+SELECT id, ROW_NUMBER() OVER (ORDER BY v DESC, id) AS r FROM t ORDER BY id
+----
+id|r
+1|3
+2|1
+3|2
+4|4
+
+SELECT id, RANK() OVER (ORDER BY v) AS r, DENSE_RANK() OVER (ORDER BY v) AS d, PERCENT_RANK() OVER (ORDER BY v) AS p,
+CUME_DIST() OVER (ORDER BY v) AS c FROM t ORDER BY id
+----
+id|r|d|p|c
+1|2|2|0.3333333333333333|0.5
+2|3|3|0.6666666666666666|1
+3|3|3|0.6666666666666666|1
+4|1|1|0|0.25
+
+SELECT id, SUM(v) OVER (PARTITION BY g ORDER BY id) AS s FROM t ORDER BY id
+----
+id|s
+1|10
+2|30
+3|20
+4|20
+
+SELECT id, SUM(v) OVER () AS s, COUNT(*) OVER (PARTITION BY g) AS n FROM t ORDER BY id
+----
+id|s|n
+1|50|2
+2|50|2
+3|50|2
+4|50|2
+
+SELECT id, LAG(v) OVER w AS a, LEAD(v, 1, 0) OVER w AS b, FIRST_VALUE(s) OVER w AS f, LAST_VALUE(s) OVER w AS l,
+NTH_VALUE(id, 2) OVER w AS n FROM t WINDOW w AS (ORDER BY id) ORDER BY id
+----
+id|a|b|f|l|n
+1|NULL|20|a|a|NULL
+2|10|20|a|B|2
+3|20|NULL|a|b|2
+4|20|0|a|c|2
+
+SELECT id, NTILE(2) OVER (ORDER BY id) AS n FROM t ORDER BY id
+----
+id|n
+1|1
+2|1
+3|2
+4|2
+
+SELECT id, SUM(v) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM t ORDER BY id
+----
+id|s
+1|10
+2|30
+3|40
+4|20
+
+SELECT id, SUM(v) OVER (ORDER BY v RANGE BETWEEN 10 PRECEDING AND CURRENT ROW) AS s FROM t ORDER BY id
+----
+id|s
+1|10
+2|50
+3|50
+4|NULL
+
+SELECT id, AVG(v) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS s FROM t ORDER BY id
+----
+id|s
+1|16.6667
+2|16.6667
+3|16.6667
+4|16.6667
+
+SELECT g, SUM(v) AS s, RANK() OVER (ORDER BY SUM(v) DESC) AS r FROM t GROUP BY g ORDER BY g
+----
+g|s|r
+1|30|1
+2|20|2
+
+SELECT id, RANK() OVER (ORDER BY s) AS r FROM t ORDER BY id
+----
+id|r
+1|1
+2|2
+3|2
+4|4
+
+SELECT id, SUM(v) OVER w FROM t WINDOW w AS (PARTITION BY g), x AS (w ORDER BY id) ORDER BY id
+----
+id|SUM(v) OVER w
+1|30
+2|30
+3|20
+4|20
+
+SELECT id FROM t WHERE ROW_NUMBER() OVER () = 1
+----
+ERROR 3593 (HY000): You cannot use the window function 'row_number' in this context.'
+
+SELECT id, RANK() OVER nope FROM t
+----
+ERROR 3579 (HY000): Window name 'nope' is not defined.
+
+SELECT id FROM t ORDER BY ROW_NUMBER() OVER (ORDER BY id DESC)
+----
+id
+4
+3
+2
+1
+
+SELECT id, NTILE(0) OVER (ORDER BY id) FROM t
+----
+ERROR 1210 (HY000): Incorrect arguments to ntile
