@@ -121,14 +121,7 @@ impl RowScanExec {
 
     /// The same table along another path.
     pub fn along(&self, path: AccessPath, direction: Direction) -> Self {
-        Self::new(
-            self.source.clone(),
-            path,
-            self.projection.clone(),
-            self.sort_exprs.clone(),
-            direction,
-            self.fetch,
-        )
+        Self::new(self.source.clone(), path, self.projection.clone(), self.sort_exprs.clone(), direction, self.fetch)
     }
 
     /// Splits the scan among up to `count` partitions if it is big, each a run of keys.

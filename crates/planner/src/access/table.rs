@@ -151,12 +151,7 @@ impl RowTable {
     }
 
     /// The sort key of a text column as the binder makes it.
-    fn sort_key(
-        &self,
-        ordinal: usize,
-        projection: &[usize],
-        session: &dyn Session,
-    ) -> Result<Arc<dyn PhysicalExpr>> {
+    fn sort_key(&self, ordinal: usize, projection: &[usize], session: &dyn Session) -> Result<Arc<dyn PhysicalExpr>> {
         let column = &self.def.columns[ordinal];
         let reference = ColumnRef {
             ordinal,

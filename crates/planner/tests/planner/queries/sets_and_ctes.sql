@@ -210,5 +210,13 @@ SELECT @@nope
 ERROR 1193 (HY000): Unknown system variable 'nope'
 
 VALUES ROW(1), ROW(1), ROW(2) INTERSECT ALL VALUES ROW(1), ROW(1), ROW(3) ORDER BY 1
+----
+column_0
+1
+1
 
 VALUES ROW(1), ROW(1), ROW(2) EXCEPT ALL VALUES ROW(1), ROW(3) ORDER BY 1
+----
+column_0
+1
+2
