@@ -102,6 +102,7 @@ impl Context<'_> {
         let name = table.name.as_str();
         let mut operands: Vec<(bool, &ast::QueryBody)> = Vec::new();
         flatten(&table.query.body, true, &mut operands)
+            .filter(|()| operands.len() > 1)
             .ok_or_else(|| SqlError::new(ErrorCode::CteRecursiveRequiresUnion, &[&name]))?;
         let first_recursive = operands.iter().position(|(_, operand)| mentions(operand, name)).unwrap_or(0);
         let wrong_order = operands[first_recursive..].iter().any(|(_, operand)| !mentions(operand, name));

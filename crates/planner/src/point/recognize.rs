@@ -197,7 +197,9 @@ impl Reader<'_> {
             return None;
         }
         let function = registry.aggregate(name)?;
-        let bound = function.bind(&[Argument { expr_type: &expr_type, literal: None }], false, &StatementContext::default()).ok()?;
+        let bound = function
+            .bind(&[Argument { expr_type: &expr_type, literal: None }], false, &StatementContext::default())
+            .ok()?;
         let name: Arc<str> = item.column_name(text).into();
         let output = OutputColumn {
             column: Column::from_name(name.to_string()),

@@ -1,6 +1,6 @@
 CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(10), h INT INVISIBLE)
 
-INSERT INTO t VALUES (1, 5, 'x', 7), (2, NULL, 'Y', 8), (3, 0, 'y', 9)
+INSERT INTO t (id, a, s, h) VALUES (1, 5, 'x', 7), (2, NULL, 'Y', 8), (3, 0, 'y', 9)
 
 SELECT * FROM t
 ----

@@ -171,7 +171,7 @@ i|i
 
 WITH RECURSIVE n AS (SELECT i FROM n) SELECT * FROM n
 ----
-ERROR 3574 (HY000): Recursive Common Table Expression 'n' should have one or more non-recursive query blocks followed by one or more recursive ones
+ERROR 3573 (HY000): Recursive Common Table Expression 'n' should contain a UNION
 
 WITH RECURSIVE n AS (SELECT i FROM n UNION SELECT 1) SELECT * FROM n
 ----
