@@ -54,15 +54,7 @@ impl Parser<'_> {
             parens(self)?;
             return Ok(AccountName::CurrentRole);
         }
-        // An account may have an empty name, which an identifier may not.
-        let user = match self.kind() {
-            TokenKind::String => self.string()?,
-            TokenKind::QuotedIdent if self.text(self.current) == b"``" => {
-                self.advance();
-                "".into()
-            }
-            _ => self.ident()?.value,
-        };
+        let user = if self.at_kind(TokenKind::String) { self.string()? } else { self.ident()?.value };
         let mut host = None;
         if self.accept_kind(TokenKind::At) {
             host = Some(match self.kind() {

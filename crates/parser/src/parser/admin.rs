@@ -241,7 +241,7 @@ impl Parser<'_> {
             K::Soname => Install::Library(self.string()?),
             _ => {
                 let names = self.comma_list(Self::string)?;
-                let settings = if self.accept(K::Set) { self.comma_list(Self::set_item)? } else { Vec::new() };
+                let settings = if self.accept(K::Set) { self.set_items()? } else { Vec::new() };
                 Install::Components { names, settings }
             }
         };

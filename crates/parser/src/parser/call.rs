@@ -11,8 +11,7 @@ impl Parser<'_> {
         if !self.at_kind(TokenKind::RightParen) {
             loop {
                 arguments.push(self.argument()?);
-                if self.at(K::As) {
-                    self.advance();
+                if self.accept(K::As) || self.at_ident() || self.at_kind(TokenKind::String) {
                     argument_names.resize(arguments.len() - 1, None);
                     argument_names.push(Some(self.ident_or_string()?));
                 }

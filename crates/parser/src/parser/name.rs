@@ -20,8 +20,7 @@ impl Parser<'_> {
     pub(super) fn ident_of(&self, token: Token) -> Result<Ident> {
         let text = self.text(token);
         let value = if token.kind == TokenKind::QuotedIdent { unquote_name(text) } else { lossy(text) };
-        // MySQL has no name that is empty.
-        if value.is_empty() || value.contains('\0') {
+        if value.contains('\0') {
             return Err(self.syntax_error(token.start));
         }
         Ok(Ident { value, span: Span::new(token.start, token.end) })
@@ -124,7 +123,8 @@ impl Parser<'_> {
         if self.accept(K::As) || self.accept_kind(TokenKind::Equal) {
             return self.ident_or_string().map(Some);
         }
-        if self.at_ident() && !self.at(K::Returning) {
+        let offset = self.at(K::Offset) && matches!(self.peek(1).kind, TokenKind::Integer | TokenKind::Placeholder);
+        if self.at_ident() && !self.at(K::Returning) && !offset {
             return self.ident().map(Some);
         }
         Ok(None)

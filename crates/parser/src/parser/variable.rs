@@ -62,7 +62,7 @@ impl Parser<'_> {
             }
             K::Statement if self.peek_ident(1) || self.peek_kind(1, TokenKind::AtAt) => {
                 self.advance();
-                let items = self.comma_list(Self::set_item)?;
+                let items = self.set_items()?;
                 self.expect(K::For)?;
                 let statement = Box::new(self.nested(Self::statement)?);
                 Set::Statement { items, statement }
@@ -82,12 +82,19 @@ impl Parser<'_> {
                 self.advance();
                 Set::Transaction { scope, characteristics: self.transaction_characteristics()? }
             }
-            _ => Set::Items(self.comma_list(Self::set_item)?),
+            _ => Set::Items(self.set_items()?),
         };
         Ok(Statement::Set(set))
     }
 
-    pub(super) fn set_item(&mut self) -> Result<SetItem> {
+    /// `item, item, …`. A scope in words holds for the items behind it that have none; one behind `@@`
+    /// for its own only.
+    pub(super) fn set_items(&mut self) -> Result<Vec<SetItem>> {
+        let mut scope = None;
+        self.comma_list(|parser| parser.set_item(&mut scope))
+    }
+
+    fn set_item(&mut self, last_scope: &mut Option<VariableScope>) -> Result<SetItem> {
         match self.kind() {
             TokenKind::At => {
                 let name = self.user_variable()?;
@@ -125,14 +132,16 @@ impl Parser<'_> {
             scope = scope_of(self.current.keyword);
             if scope.is_some() {
                 self.advance();
+                *last_scope = scope;
             }
         }
-        let variable = self.system_variable_name(scope)?;
+        let mut variable = self.system_variable_name(scope)?;
         if scope.is_none() && variable.prefix.as_ref().is_some_and(|table| table.is("NEW") || table.is("OLD")) {
             let column = ColumnName { schema: None, table: variable.prefix, column: variable.name };
             self.assign()?;
             return Ok(SetItem::NewColumn { column, value: self.set_expr()? });
         }
+        variable.scope = *last_scope;
         self.set_value(variable)
     }
 

@@ -103,9 +103,9 @@ impl Printer {
         self.name(&ident.value);
     }
 
-    /// A name where a string may stand, which alone can be empty or hold a NUL.
+    /// A name where a string may stand, which alone can hold a NUL.
     fn name_or_string(&mut self, name: &str) {
-        if name.is_empty() || name.contains('\0') { self.string(name) } else { self.name(name) }
+        if name.contains('\0') { self.string(name) } else { self.name(name) }
     }
 
     fn ident_or_string(&mut self, ident: &Ident) {
