@@ -2,13 +2,14 @@
 //!
 //! [`bind`] gives names and types their meaning and makes a DataFusion plan; [`operators`] are those that DataFusion
 //! lacks; [`engine`] says how DataFusion is set up. [`access`] reads row tables, [`exec`] runs plans, [`point`] runs key
-//! look-ups without any plan, [`dml`] changes rows. This crate must not know file paths, sockets or the time.
+//! look-ups without any plan, [`dml`] changes rows, [`explain`] tells how. This crate must not know file paths, sockets or the time.
 
 pub mod access;
 pub mod bind;
 pub mod dml;
 pub mod engine;
 pub mod exec;
+pub mod explain;
 pub mod operators;
 pub mod point;
 

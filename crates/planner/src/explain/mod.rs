@@ -1,0 +1,12 @@
+//! EXPLAIN: MySQL's table form, and the tree that EXPLAIN ANALYZE adds what happened to.
+//!
+//! Reading order: [`table`], [`tree`].
+
+pub mod change;
+pub mod key_length;
+pub mod table;
+pub mod tree;
+
+pub use change::explain_change;
+pub use table::{ExplainRow, explain_columns, explain_table};
+pub use tree::explain_tree;

@@ -1,0 +1,265 @@
+//! EXPLAIN in MySQL's table form.
+
+use super::key_length::key_length;
+use crate::access::path::AccessPath;
+use crate::access::scan::RowScanExec;
+use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::union::UnionExec;
+use squall_catalog::TableDef;
+use squall_row_store::Direction;
+use squall_types::{CollationId, SqlType, Value};
+use std::sync::Arc;
+
+/// One line of EXPLAIN.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExplainRow {
+    /// Number of the query block; `None` for the result of a UNION.
+    pub id: Option<u64>,
+    /// `SIMPLE`, `PRIMARY`, `UNION` …
+    pub select_type: String,
+    /// The table.
+    pub table: Option<String>,
+    /// How it is read: `ALL`, `index`, `range`, `ref`, `eq_ref`, `const`.
+    pub access_type: Option<String>,
+    /// Indexes that could be used.
+    pub possible_keys: Option<String>,
+    /// The index that is used.
+    pub key: Option<String>,
+    /// Bytes of it.
+    pub key_length: Option<u64>,
+    /// What it is compared with.
+    pub reference: Option<String>,
+    /// Rows read, estimated.
+    pub rows: Option<u64>,
+    /// Per cent of them that are kept, estimated.
+    pub filtered: Option<f64>,
+    /// What else there is to say.
+    pub extra: Vec<&'static str>,
+}
+
+/// Names and types of EXPLAIN's columns.
+pub fn explain_columns() -> Vec<(&'static str, SqlType)> {
+    let text = |length| SqlType::varchar(length, CollationId::UTF8MB4_0900_AI_CI);
+    vec![
+        ("id", SqlType::BIGINT_UNSIGNED),
+        ("select_type", text(19)),
+        ("table", text(64)),
+        ("partitions", text(512)),
+        ("type", text(10)),
+        ("possible_keys", text(4096)),
+        ("key", text(64)),
+        ("key_len", text(4096)),
+        ("ref", text(2048)),
+        ("rows", SqlType::BIGINT_UNSIGNED),
+        ("filtered", SqlType::Double { unsigned: false, zerofill: false, digits: Some((5, 2)) }),
+        ("Extra", text(255)),
+    ]
+}
+
+impl ExplainRow {
+    /// The line's values in the order of [`explain_columns`].
+    pub fn values(&self) -> Vec<Value> {
+        let text = |text: &Option<String>| text.as_ref().map_or(Value::Null, |text| Value::String(text.clone()));
+        let number = |number: Option<u64>| number.map_or(Value::Null, Value::UInt);
+        let extra = if self.extra.is_empty() { Value::Null } else { Value::String(self.extra.join("; ")) };
+        vec![
+            number(self.id),
+            Value::String(self.select_type.clone()),
+            text(&self.table),
+            Value::Null,
+            text(&self.access_type),
+            text(&self.possible_keys),
+            text(&self.key),
+            self.key_length.map_or(Value::Null, |length| Value::String(length.to_string())),
+            text(&self.reference),
+            number(self.rows),
+            self.filtered.map_or(Value::Null, Value::Double),
+            extra,
+        ]
+    }
+}
+
+/// The lines of a plan.
+pub fn explain_table(plan: &Arc<dyn ExecutionPlan>) -> Vec<ExplainRow> {
+    let mut walker = Walker { rows: Vec::new(), block: 1, block_type: "SIMPLE", where_next: false, joined: None };
+    walker.walk(plan);
+    if walker.rows.is_empty() {
+        return vec![ExplainRow {
+            id: Some(1),
+            select_type: "SIMPLE".into(),
+            extra: vec!["No tables used"],
+            ..ExplainRow::default()
+        }];
+    }
+    walker.rows
+}
+
+struct Walker {
+    rows: Vec<ExplainRow>,
+    block: u64,
+    block_type: &'static str,
+    /// A filter stands above the next table.
+    where_next: bool,
+    /// How the next table is joined.
+    joined: Option<&'static str>,
+}
+
+impl Walker {
+    fn walk(&mut self, plan: &Arc<dyn ExecutionPlan>) {
+        let first_row = self.rows.len();
+        if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
+            let row = self.scan_row(scan);
+            self.rows.push(row);
+            return;
+        }
+        if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
+            self.walk(join.outer());
+            let row = self.lookup_row(join);
+            self.rows.push(row);
+            return;
+        }
+        if plan.is::<UnionExec>() {
+            self.walk_union(plan);
+            return;
+        }
+        if plan.is::<FilterExec>() {
+            self.where_next = true;
+        }
+        let hash = plan.is::<HashJoinExec>() || plan.is::<NestedLoopJoinExec>() || plan.is::<CrossJoinExec>();
+        for (position, child) in plan.children().into_iter().enumerate() {
+            if hash && position > 0 {
+                self.joined = Some("Using join buffer (hash join)");
+            }
+            self.walk(child);
+        }
+        let note = if plan.is::<SortExec>() {
+            Some("Using filesort")
+        } else if plan.downcast_ref::<AggregateExec>().is_some_and(is_hashed) {
+            Some("Using temporary")
+        } else {
+            None
+        };
+        if let (Some(note), Some(row)) = (note, self.rows.get_mut(first_row))
+            && !row.extra.contains(&note)
+        {
+            row.extra.push(note);
+        }
+        if plan.is::<FilterExec>() {
+            self.where_next = false;
+        }
+    }
+
+    fn walk_union(&mut self, plan: &Arc<dyn ExecutionPlan>) {
+        let outer = (self.block, self.block_type);
+        for (position, child) in plan.children().into_iter().enumerate() {
+            self.block_type = if position == 0 { "PRIMARY" } else { "UNION" };
+            self.walk(child);
+            self.block += 1;
+        }
+        self.block_type = outer.1;
+    }
+
+    fn common(&mut self, alias: &str) -> ExplainRow {
+        let mut extra = Vec::new();
+        if std::mem::take(&mut self.where_next) {
+            extra.push("Using where");
+        }
+        ExplainRow {
+            id: Some(self.block),
+            select_type: self.block_type.into(),
+            table: Some(alias.into()),
+            filtered: Some(100.0),
+            extra,
+            ..ExplainRow::default()
+        }
+    }
+
+    fn scan_row(&mut self, scan: &RowScanExec) -> ExplainRow {
+        let joined = self.joined.take();
+        let mut row = ExplainRow {
+            ..path_row(&scan.source.def, &scan.path, self.common(&scan.source.alias))
+        };
+        if scan.path.covering {
+            row.extra.push("Using index");
+        }
+        if scan.direction == Direction::Backward {
+            row.extra.push("Backward index scan");
+        }
+        row.extra.extend(joined);
+        row
+    }
+
+    fn lookup_row(&mut self, join: &IndexLookupJoinExec) -> ExplainRow {
+        self.joined = None;
+        let inner = join.inner();
+        self.where_next = inner.filter.is_some();
+        let source = &inner.scan.source;
+        let mut row = self.common(&source.alias);
+        let Some(index) = source.def.indexes.get(inner.index) else { return row };
+        let parts = inner.keys.len();
+        let unique = (index.unique || index.primary) && parts == index.parts.len();
+        row.access_type = Some(if unique { "eq_ref" } else { "ref" }.into());
+        row.possible_keys = Some(index.name.clone());
+        row.key = Some(index.name.clone());
+        row.key_length = Some(key_length(&source.def, index, parts));
+        let references: Vec<String> = inner
+            .keys
+            .iter()
+            .map(|key| match key.outer.downcast_ref::<datafusion::physical_expr::expressions::Column>() {
+                Some(column) => column.name().to_string(),
+                None => "func".to_string(),
+            })
+            .collect();
+        row.reference = Some(references.join(","));
+        row.rows = Some(crate::access::path::rows_per_key_of(source, index, parts).ceil() as u64);
+        match join.kept() {
+            Kept::Matched => row.extra.push("FirstMatch"),
+            Kept::Unmatched => row.extra.push("Not exists"),
+            Kept::Pairs | Kept::PairsAndUnmatched => {}
+        }
+        row
+    }
+}
+
+/// How a path reads its table.
+pub fn path_row(def: &TableDef, path: &AccessPath, mut row: ExplainRow) -> ExplainRow {
+    let names = |positions: &[usize]| {
+        let names: Vec<&str> = positions.iter().filter_map(|at| def.indexes.get(*at)).map(|index| &*index.name).collect();
+        (!names.is_empty()).then(|| names.join(","))
+    };
+    row.possible_keys = names(&path.possible);
+    row.rows = Some(path.rows.ceil().max(1.0) as u64);
+    let index = path.index_def(def);
+    match (&path.ranges, index) {
+        (Some(ranges), Some(index)) => {
+            if ranges.ranges.is_empty() {
+                row.extra.push("Impossible WHERE");
+            }
+            let equal = ranges.parts_constant == ranges.parts_used;
+            row.access_type = Some(if path.unique { "const" } else if equal { "ref" } else { "range" }.into());
+            row.key = Some(index.name.clone());
+            row.key_length = Some(key_length(def, index, ranges.parts_used));
+            if equal || path.unique {
+                row.reference = Some(vec!["const"; ranges.parts_used].join(","));
+            }
+        }
+        (None, Some(index)) if !index.primary => {
+            row.access_type = Some("index".into());
+            row.key = Some(index.name.clone());
+            row.key_length = Some(key_length(def, index, index.parts.len()));
+        }
+        _ => row.access_type = Some("ALL".into()),
+    }
+    row
+}
+
+/// Whether an aggregation keeps its groups in a table rather than reading them in order.
+fn is_hashed(aggregate: &AggregateExec) -> bool {
+    !aggregate.group_expr().is_empty()
+        && !matches!(aggregate.input_order_mode(), datafusion::physical_plan::InputOrderMode::Sorted)
+}

@@ -1,0 +1,178 @@
+//! EXPLAIN FORMAT=TREE and EXPLAIN ANALYZE.
+
+use crate::access::path::AccessPath;
+use crate::access::scan::RowScanExec;
+use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
+use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
+use datafusion::physical_plan::union::UnionExec;
+use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
+use squall_row_store::Direction;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// The plan as a tree; with `actual` each line says what happened when the plan ran.
+pub fn explain_tree(plan: &Arc<dyn ExecutionPlan>, actual: bool) -> String {
+    let mut text = String::new();
+    write_node(plan, 0, actual, &mut text);
+    text
+}
+
+fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &mut String) {
+    let Some(label) = label(plan) else {
+        // Operators that only move rows about have no line of their own.
+        for child in plan.children() {
+            write_node(child, depth, actual, text);
+        }
+        return;
+    };
+    // Writing to a String cannot fail.
+    let _ = write!(text, "{:indent$}-> {label}", "", indent = depth * 4);
+    let _ = write!(text, "{}", estimate(plan));
+    if actual {
+        let _ = write!(text, "{}", measured(plan));
+    }
+    text.push('\n');
+    for child in plan.children() {
+        write_node(child, depth + 1, actual, text);
+    }
+    if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
+        let inner = join.inner();
+        let mut depth = depth + 1;
+        if let Some(filter) = &inner.filter {
+            let _ = writeln!(text, "{:indent$}-> Filter: ({filter})", "", indent = depth * 4);
+            depth += 1;
+        }
+        let source = &inner.scan.source;
+        if let Some(index) = source.def.indexes.get(inner.index) {
+            let unique = (index.unique || index.primary) && inner.keys.len() == index.parts.len();
+            let kind = if unique { "Single-row index lookup" } else { "Index lookup" };
+            let keys: Vec<String> = inner
+                .keys
+                .iter()
+                .map(|key| format!("{}={}", source.def.columns[key.column].name, key.outer))
+                .collect();
+            let line = format!("{kind} on {} using {} ({})", source.alias, index.name, keys.join(", "));
+            let _ = writeln!(text, "{:indent$}-> {line}", "", indent = depth * 4);
+        }
+    }
+}
+
+fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
+    if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
+        return Some(scan_label(scan));
+    }
+    if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
+        return Some(
+            match join.kept() {
+                Kept::Pairs => "Nested loop inner join",
+                Kept::PairsAndUnmatched => "Nested loop left join",
+                Kept::Matched => "Nested loop semijoin",
+                Kept::Unmatched => "Nested loop antijoin",
+            }
+            .to_string(),
+        );
+    }
+    if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        return Some(format!("Filter: ({})", filter.predicate()));
+    }
+    if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+        let on: Vec<String> = join.on().iter().map(|(left, right)| format!("{left} = {right}")).collect();
+        return Some(format!("{:?} hash join ({})", join.join_type(), on.join(", ")));
+    }
+    if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
+        return Some(format!("{:?} nested loop join (no condition on a key)", join.join_type()));
+    }
+    if plan.is::<CrossJoinExec>() {
+        return Some("Cross join".to_string());
+    }
+    if let Some(sort) = plan.downcast_ref::<SortExec>() {
+        let keys: Vec<String> = sort.expr().iter().map(ToString::to_string).collect();
+        let limit = sort.fetch().map_or(String::new(), |fetch| format!(", limit input to {fetch} row(s) per chunk"));
+        return Some(format!("Sort: {}{limit}", keys.join(", ")));
+    }
+    if let Some(limit) = plan.downcast_ref::<GlobalLimitExec>() {
+        let rows = limit.fetch().map_or("all".to_string(), |fetch| fetch.to_string());
+        return Some(match limit.skip() {
+            0 => format!("Limit: {rows} row(s)"),
+            skip => format!("Limit/Offset: {rows}/{skip} row(s)"),
+        });
+    }
+    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        let functions: Vec<&str> = aggregate.aggr_expr().iter().map(|function| function.name()).collect();
+        let kind = if aggregate.group_expr().is_empty() { "Aggregate" } else { "Group aggregate" };
+        return Some(format!("{kind}: {}", functions.join(", ")));
+    }
+    if plan.is::<UnionExec>() {
+        return Some("Append".to_string());
+    }
+    let moves_rows = plan.is::<ProjectionExec>()
+        || plan.is::<RepartitionExec>()
+        || plan.is::<CoalescePartitionsExec>()
+        || plan.is::<SortPreservingMergeExec>()
+        || plan.is::<LocalLimitExec>()
+        || matches!(plan.name(), "CooperativeExec" | "CoalesceBatchesExec" | "BufferExec");
+    if moves_rows { None } else { Some(one_line(plan)) }
+}
+
+fn one_line(plan: &Arc<dyn ExecutionPlan>) -> String {
+    struct Line<'a>(&'a dyn ExecutionPlan);
+    impl std::fmt::Display for Line<'_> {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            self.0.fmt_as(DisplayFormatType::Default, f)
+        }
+    }
+    Line(plan.as_ref()).to_string()
+}
+
+fn scan_label(scan: &RowScanExec) -> String {
+    let alias = &scan.source.alias;
+    let AccessPath { ranges, covering, unique, .. } = &scan.path;
+    let index = scan.path.index_def(&scan.source.def);
+    let backward = if scan.direction == Direction::Backward { " (reverse)" } else { "" };
+    let prefix = if *covering { "Covering index" } else { "Index" };
+    match (ranges, index) {
+        (Some(_), Some(index)) if *unique => format!("Rows fetched before execution on {alias} using {}", index.name),
+        (Some(ranges), Some(index)) if ranges.parts_constant == ranges.parts_used => {
+            format!("{prefix} lookup on {alias} using {}{backward}", index.name)
+        }
+        (Some(ranges), Some(index)) => {
+            let count = ranges.ranges.len();
+            let several = if count == 1 { String::new() } else { format!(" over {count} ranges") };
+            format!("{prefix} range scan on {alias} using {}{several}{backward}", index.name)
+        }
+        (None, Some(index)) if !index.primary => format!("{prefix} scan on {alias} using {}{backward}", index.name),
+        _ => format!("Table scan on {alias}{backward}"),
+    }
+}
+
+fn estimate(plan: &Arc<dyn ExecutionPlan>) -> String {
+    let cost = plan.downcast_ref::<RowScanExec>().map(|scan| scan.path.cost);
+    let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
+    let rows = statistics.ok().and_then(|statistics| statistics.num_rows.get_value().copied());
+    match (cost, rows) {
+        (Some(cost), Some(rows)) => format!("  (cost={cost:.2} rows={rows})"),
+        (None, Some(rows)) => format!("  (rows={rows})"),
+        _ => String::new(),
+    }
+}
+
+fn measured(plan: &Arc<dyn ExecutionPlan>) -> String {
+    let Some(metrics) = plan.metrics() else { return " (never executed)".to_string() };
+    let metrics = metrics.aggregate_by_name();
+    match metrics.output_rows() {
+        Some(rows) => {
+            let milliseconds = metrics.elapsed_compute().unwrap_or(0) as f64 / 1e6;
+            format!(" (actual time={milliseconds:.3} rows={rows} loops=1)")
+        }
+        None => " (never executed)".to_string(),
+    }
+}
