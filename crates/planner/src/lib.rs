@@ -12,5 +12,7 @@ pub mod exec;
 pub mod explain;
 pub mod operators;
 pub mod point;
+#[cfg(test)]
+mod row_tests;
 
 pub use bind::{Binder, BoundQuery, OutputColumn, TableRequest, TableResolver};

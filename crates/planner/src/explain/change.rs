@@ -2,10 +2,10 @@
 
 use super::table::{ExplainRow, explain_table, path_row};
 use crate::access::path::AccessPath;
+use crate::dml::DmlContext;
 use crate::dml::find::choose_path;
 use crate::dml::plan::{DmlPlan, InsertRows, Selection};
 use crate::dml::target::Target;
-use crate::dml::DmlContext;
 use squall_row_store::StoreResult;
 
 /// The lines of a data change; those of a query inside of it follow its own.

@@ -181,9 +181,7 @@ impl Walker {
 
     fn scan_row(&mut self, scan: &RowScanExec) -> ExplainRow {
         let joined = self.joined.take();
-        let mut row = ExplainRow {
-            ..path_row(&scan.source.def, &scan.path, self.common(&scan.source.alias))
-        };
+        let mut row = ExplainRow { ..path_row(&scan.source.def, &scan.path, self.common(&scan.source.alias)) };
         if scan.path.covering {
             row.extra.push("Using index");
         }
@@ -229,7 +227,8 @@ impl Walker {
 /// How a path reads its table.
 pub fn path_row(def: &TableDef, path: &AccessPath, mut row: ExplainRow) -> ExplainRow {
     let names = |positions: &[usize]| {
-        let names: Vec<&str> = positions.iter().filter_map(|at| def.indexes.get(*at)).map(|index| &*index.name).collect();
+        let names: Vec<&str> =
+            positions.iter().filter_map(|at| def.indexes.get(*at)).map(|index| &*index.name).collect();
         (!names.is_empty()).then(|| names.join(","))
     };
     row.possible_keys = names(&path.possible);
@@ -241,7 +240,16 @@ pub fn path_row(def: &TableDef, path: &AccessPath, mut row: ExplainRow) -> Expla
                 row.extra.push("Impossible WHERE");
             }
             let equal = ranges.parts_constant == ranges.parts_used;
-            row.access_type = Some(if path.unique { "const" } else if equal { "ref" } else { "range" }.into());
+            row.access_type = Some(
+                if path.unique {
+                    "const"
+                } else if equal {
+                    "ref"
+                } else {
+                    "range"
+                }
+                .into(),
+            );
             row.key = Some(index.name.clone());
             row.key_length = Some(key_length(def, index, ranges.parts_used));
             if equal || path.unique {

@@ -55,11 +55,8 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
         if let Some(index) = source.def.indexes.get(inner.index) {
             let unique = (index.unique || index.primary) && inner.keys.len() == index.parts.len();
             let kind = if unique { "Single-row index lookup" } else { "Index lookup" };
-            let keys: Vec<String> = inner
-                .keys
-                .iter()
-                .map(|key| format!("{}={}", source.def.columns[key.column].name, key.outer))
-                .collect();
+            let keys: Vec<String> =
+                inner.keys.iter().map(|key| format!("{}={}", source.def.columns[key.column].name, key.outer)).collect();
             let line = format!("{kind} on {} using {} ({})", source.alias, index.name, keys.join(", "));
             let _ = writeln!(text, "{:indent$}-> {line}", "", indent = depth * 4);
         }
