@@ -74,6 +74,10 @@ impl<'a> Binder<'a> {
 
     /// Binds a query.
     pub fn bind_query(&self, query: &ast::Query) -> SqlResult<BoundQuery> {
+        on_deep_stack(self.text, || self.bind_query_here(query))
+    }
+
+    fn bind_query_here(&self, query: &ast::Query) -> SqlResult<BoundQuery> {
         let mut context = Context::new(self);
         context.assigns_variables = assigns_variables(self.text);
         let bound = context.nested(|context| context.bind_query_block(query))?;
@@ -106,6 +110,21 @@ impl<'a> Binder<'a> {
     /// The slot that plans and row expressions of this statement read it from.
     pub fn slot(&self) -> Arc<ExecutionSlot> {
         ExecutionSlot::once(Arc::clone(self.context))
+    }
+}
+
+/// Runs `f` with room for expressions as deep as a statement of this length can have.
+///
+/// A connection's thread has a small stack. Binding takes a few kilobytes of it for each level, and a level takes at
+/// least a byte or two of text, so that short statements need nothing more.
+fn on_deep_stack<T>(text: &[u8], f: impl FnOnce() -> T) -> T {
+    /// Statements that the smallest of stacks is enough for.
+    const SHORT_BYTES: usize = 400;
+    /// Enough for the parser's limit of depth; only what is touched becomes memory.
+    const STACK_BYTES: usize = 64 << 20;
+    match text.len() <= SHORT_BYTES {
+        true => f(),
+        false => stacker::maybe_grow(STACK_BYTES / 2, STACK_BYTES, f),
     }
 }
 

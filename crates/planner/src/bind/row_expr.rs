@@ -88,6 +88,16 @@ impl Binder<'_> {
         clause: Clause,
         conditions: bool,
     ) -> SqlResult<Vec<BoundExpr>> {
+        super::on_deep_stack(self.text, || self.bind_row_exprs_here(exprs, tables, clause, conditions))
+    }
+
+    fn bind_row_exprs_here(
+        &self,
+        exprs: &[ast::Expr],
+        tables: &[RowTable<'_>],
+        clause: Clause,
+        conditions: bool,
+    ) -> SqlResult<Vec<BoundExpr>> {
         let mut context = Context::new(self);
         context.assigns_variables = super::assigns_variables(self.text);
         let block = context.new_block();

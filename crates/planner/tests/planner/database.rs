@@ -124,6 +124,14 @@ impl TestDatabase {
         }
     }
 
+    /// Binds a query without running it.
+    pub fn bind(&self, sql: &str) -> SqlResult<()> {
+        let parsed = parse(sql, &ParseOptions::default())
+            .map_err(|error| SqlError::new(ErrorCode::Parse, &[&format!("{error:?}"), &1]))?;
+        let ast::Statement::Query(query) = parsed.statement else { return Err(SqlError::internal("not a query")) };
+        self.binder(sql.as_bytes()).bind_query(&query).map(|_| ())
+    }
+
     fn query(&self, sql: &str, query: &ast::Query) -> SqlResult<String> {
         let bound = self.binder(sql.as_bytes()).bind_query(query)?;
         let state = session_state(&EngineOptions::default());

@@ -38,6 +38,21 @@ fn joins_of_61_tables_plan_in_time() {
 }
 
 #[test]
+fn binding_deep_expressions_needs_no_deep_stack() {
+    let run = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
+        let mut database = TestDatabase::new();
+        database.run("CREATE TABLE t (id INT PRIMARY KEY)").expect("a table");
+        let sum = vec!["id"; 1400].join(" + ");
+        database.bind(&format!("SELECT {sum} AS n FROM t WHERE {sum} > 3")).expect("a plan");
+        let nested = format!("SELECT {}1{}", "(".repeat(1000), ")".repeat(1000));
+        database.bind(&nested).expect("a plan");
+        let queries = format!("{}SELECT 1{}", "SELECT * FROM (".repeat(100), ") t".repeat(100));
+        assert_eq!(database.bind(&queries).expect_err("too deep").code, 1473);
+    });
+    run.expect("a thread").join().expect("no panic");
+}
+
+#[test]
 fn deep_expressions_are_answered() {
     let run = std::thread::Builder::new().stack_size(16 << 20).spawn(|| {
         let mut database = TestDatabase::new();
