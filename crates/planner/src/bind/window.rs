@@ -238,7 +238,8 @@ impl Context<'_> {
         if ty.sql_type.is_temporal() {
             // Distances between moments are counted in microseconds.
             let unit = self.binder.builder().literal(Value::String("MICROSECOND".to_string()));
-            let origin = self.binder.builder().literal(Value::DateTime(squall_types::DateTime::ZERO));
+            let origin = squall_types::Date::from_parts(1, 1, 1).unwrap_or_default().at_midnight();
+            let origin = self.binder.builder().literal(Value::DateTime(origin));
             key.expr = super::expr::micros_between(self, unit, origin, key.expr.clone())?;
             let start = self.bind_bound(start, &SqlType::Time { fsp: 6 })?;
             let end = self.bind_bound(end, &SqlType::Time { fsp: 6 })?;
