@@ -66,8 +66,10 @@ impl Parser<'_> {
     /// An expression whose operators bind at least as tightly as `minimum`.
     fn expr_at(&mut self, minimum: u8) -> Result<Expr> {
         self.measured(|parser| {
+            // NOT at the front has taken all that binds more tightly than itself.
+            let not = parser.at(K::Not) && !parser.options.high_not_precedence;
             let left = parser.prefix(minimum)?;
-            parser.infix(left, minimum)
+            parser.infix_below(left, minimum, if not { level::NOT } else { u8::MAX })
         })
     }
 
@@ -134,11 +136,19 @@ impl Parser<'_> {
         Ok(expr)
     }
 
-    fn infix(&mut self, mut left: Expr, minimum: u8) -> Result<Expr> {
+    fn infix(&mut self, left: Expr, minimum: u8) -> Result<Expr> {
+        self.infix_below(left, minimum, u8::MAX)
+    }
+
+    /// The operators behind `left` that bind no less tightly than `minimum` and no more than `ceiling`.
+    fn infix_below(&mut self, mut left: Expr, minimum: u8, mut ceiling: u8) -> Result<Expr> {
+        // What binds more tightly than the operator before has been read with that one's right side; if it
+        // still follows, it has no operand. Predicates do not follow one another either.
         while let Some((infix, level, negated)) = self.infix_operator() {
-            if level < minimum {
+            if level < minimum || level > ceiling {
                 break;
             }
+            ceiling = if level == level::PREDICATE { level::COMPARISON } else { level };
             self.grow()?;
             if negated {
                 self.advance();
