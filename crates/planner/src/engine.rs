@@ -5,10 +5,11 @@
 
 use crate::operators::optimize_subqueries::OptimizeSubqueries;
 use crate::operators::planner::SquallQueryPlanner;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::context::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionStateBuilder, TaskContext};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::OptimizerRule;
 use datafusion::optimizer::common_subexpr_eliminate::CommonSubexprEliminate;
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
@@ -99,8 +100,34 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> SqlResult<LogicalPl
 
 /// Optimizes a bound plan and makes it physical.
 pub async fn physical_plan(plan: &LogicalPlan, state: &SessionState) -> SqlResult<Arc<dyn ExecutionPlan>> {
+    if state.config().target_partitions() > 1 && assigns_variables(plan)? {
+        // Rows have to be made one after another.
+        let config = state.config().clone().with_target_partitions(1);
+        let state = SessionStateBuilder::new_from_existing(state.clone()).with_config(config).build();
+        return plan_with(plan, &state).await;
+    }
+    plan_with(plan, state).await
+}
+
+async fn plan_with(plan: &LogicalPlan, state: &SessionState) -> SqlResult<Arc<dyn ExecutionPlan>> {
     let plan = optimize(plan, state)?;
     state.query_planner().create_physical_plan(&plan, state).await.map_err(sql_error_from)
+}
+
+/// Whether a plan assigns user variables.
+fn assigns_variables(plan: &LogicalPlan) -> SqlResult<bool> {
+    let mut found = false;
+    let visited = plan.apply(|plan| {
+        plan.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                found |= matches!(expr, Expr::ScalarFunction(call)
+                    if call.func.name().starts_with('@') && call.func.name().ends_with(":="));
+                Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+            })
+        })
+    });
+    visited.map_err(sql_error_from)?;
+    Ok(found)
 }
 
 /// The task context to execute a physical plan with.

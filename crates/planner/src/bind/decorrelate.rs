@@ -11,7 +11,7 @@ use super::query::BoundBlock;
 use super::scope::Clause;
 use super::subquery::{PendingSubquery, check_columns, outer_columns};
 use datafusion::common::JoinType;
-use datafusion::logical_expr::{Aggregate as AggregatePlan, Expr, LogicalPlan};
+use datafusion::logical_expr::{Aggregate as AggregatePlan, Expr, LogicalPlan, LogicalPlanBuilder};
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_parser::ast;
 use squall_registry::{ExprType, Volatility};
@@ -102,10 +102,55 @@ impl Context<'_> {
         for semi_join in semi_joins {
             plan = self.semi_join(plan, semi_join, block)?;
         }
+        plan = self.join_single_values(plan, &mut with_subqueries, block)?;
         let subqueries = std::mem::take(&mut self.frame()?.subqueries);
         plan = self.attach_subqueries(plan, subqueries, block)?;
         plan = self.filter(plan, with_subqueries, block)?;
         Ok(Filtered { source: plan, correlated })
+    }
+
+    /// Makes `value = (subquery)` a join with the subquery's one row where that reads nothing of the block, so that an
+    /// index can find the rows.
+    fn join_single_values(
+        &mut self,
+        mut plan: LogicalPlan,
+        conditions: &mut Vec<BoundExpr>,
+        block: BlockId,
+    ) -> SqlResult<LogicalPlan> {
+        let mut at = 0;
+        while let Some(condition) = conditions.get(at) {
+            let Some(number) = self.single_value(condition, conditions, at)? else {
+                at += 1;
+                continue;
+            };
+            let condition = conditions.remove(at);
+            let subquery = self.frame()?.subqueries.remove(number);
+            let one_row = plan_result(LogicalPlanBuilder::empty(true).build())?;
+            let value = self.attach_subqueries(one_row, vec![subquery], block)?;
+            let predicate = self.predicate(&condition, block)?;
+            plan = join(plan, value, Some(predicate), JoinType::Inner)?;
+        }
+        Ok(plan)
+    }
+
+    /// The pending subquery that a condition compares something of the block with, if nothing else reads it.
+    fn single_value(&mut self, condition: &BoundExpr, conditions: &[BoundExpr], at: usize) -> SqlResult<Option<usize>> {
+        let BoundExpr::Compare { op: CompareOp::Equal, left, right, .. } = condition else { return Ok(None) };
+        let subqueries = &self.frame()?.subqueries;
+        let reads = |expr: &BoundExpr, number: usize| reads_any(expr, &subqueries[number].outputs);
+        let found = (0..subqueries.len()).find(|number| {
+            let subquery = &subqueries[*number];
+            let plain =
+                |expr: &BoundExpr| matches!(expr, BoundExpr::Column(column) if subquery.outputs == [column.ordinal]);
+            let apart =
+                |expr: &BoundExpr| !expr.is_constant() && !(0..subqueries.len()).any(|other| reads(expr, other));
+            let compared = (plain(left) && apart(right)) || (plain(right) && apart(left));
+            let alone = conditions.iter().enumerate().all(|(other, expr)| other == at || !reads(expr, *number));
+            let unread =
+                subqueries.iter().all(|other| !other.columns_read().iter().any(|id| subquery.outputs.contains(id)));
+            compared && alone && unread && subquery.is_constant_value()
+        });
+        Ok(found)
     }
 
     fn semi_join(&self, left: LogicalPlan, semi_join: SemiJoin, block: BlockId) -> SqlResult<LogicalPlan> {

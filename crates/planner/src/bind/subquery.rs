@@ -51,6 +51,11 @@ impl PendingSubquery {
         }
     }
 
+    /// Whether it is one value that is the same for every row.
+    pub fn is_constant_value(&self) -> bool {
+        self.kind == ApplyKind::Scalar && self.outer.is_empty() && self.joined_on.is_none() && self.outputs.len() == 1
+    }
+
     /// The values that a left join is on, for rewriting.
     pub fn joined_on_mut(&mut self) -> &mut [(BoundExpr, ColumnId)] {
         self.joined_on.as_deref_mut().unwrap_or_default()

@@ -259,3 +259,27 @@ SELECT id FROM t WHERE id NOT IN (SELECT id FROM u WHERE u.g = t.g) ORDER BY id
 id
 3
 4
+
+SELECT id FROM t WHERE v = (SELECT MAX(v) FROM t)
+----
+id
+4
+
+SELECT id FROM t WHERE id = (SELECT id FROM u WHERE id > 100)
+----
+id
+
+SELECT id FROM t WHERE id = (SELECT id FROM u)
+----
+ERROR 1242 (21000): Subquery returns more than 1 row
+
+SELECT t.id FROM t JOIN u ON t.id = u.id WHERE t.g = (SELECT MIN(g) FROM u) AND u.w = (SELECT MAX(w) FROM u WHERE g = 1)
+----
+id
+1
+
+SELECT id FROM t WHERE s = (SELECT s FROM t WHERE id = 2) ORDER BY id
+----
+id
+2
+3
