@@ -178,8 +178,7 @@ impl BulkLoad {
         outcome.loaded = pushed - left_out.len() as u64;
         outcome.skipped = left_out.into_iter().collect();
         outcome.skipped.sort_unstable();
-        table.data.row_count.fetch_add(outcome.loaded as i64, Ordering::Relaxed);
-        table.data.changes.fetch_add(outcome.loaded, Ordering::Relaxed);
+        table.data.count_changes(outcome.loaded as i64, outcome.loaded);
         let next = table.data.auto_increment.load(Ordering::Relaxed);
         if table.data.auto_increment_saved.fetch_max(next, Ordering::Relaxed) < next {
             let mut batch = store.0.db.batch().durability(Some(PersistMode::SyncData));

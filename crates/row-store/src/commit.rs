@@ -56,7 +56,17 @@ pub(crate) struct CommitRequest {
     /// The moment to unregister once that is done.
     pub since: Option<u64>,
     pub locks: HeldLocks,
-    pub ticket: CommitTicket,
+    pub ticket: TicketSender,
+}
+
+/// The end of a ticket that tells the result. A commit that is lost on the way, which only a defect can do, is reported
+/// as an error instead of never.
+pub(crate) struct TicketSender(pub CommitTicket);
+
+impl Drop for TicketSender {
+    fn drop(&mut self) {
+        self.0.complete(Err(SqlError::internal("the commit was cut short; whether it happened is not known")));
+    }
 }
 
 /// A commit under way: a future that is ready when the commit is done.
@@ -131,6 +141,17 @@ impl Future for CommitTicket {
     }
 }
 
+/// When the commit thread ends, by whatever, nobody may wait for it any more.
+struct StopsCommits<'a>(&'a Committer);
+
+impl Drop for StopsCommits<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.0.queue.lock();
+        self.0.closing.store(true, Ordering::Release);
+        queue.clear();
+    }
+}
+
 /// What all commits go through.
 pub(crate) struct Committer {
     pub db: Database,
@@ -162,10 +183,14 @@ impl Committer {
 
     /// Commits with a durability; the request's ticket tells when it is done.
     pub fn commit(&self, request: CommitRequest, durability: Durability) -> CommitTicket {
-        let ticket = request.ticket.clone();
+        let ticket = request.ticket.0.clone();
+        if self.closing.load(Ordering::Acquire) {
+            return CommitTicket::ready(Err(SqlError::new(ErrorCode::ServerShutdown, &[])));
+        }
         match durability {
             Durability::Full => {
                 let mut queue = self.queue.lock();
+                // Looked at again under the lock: nobody takes from the queue after the store is closed.
                 if self.closing.load(Ordering::Acquire) {
                     return CommitTicket::ready(Err(SqlError::new(ErrorCode::ServerShutdown, &[])));
                 }
@@ -175,7 +200,7 @@ impl Committer {
             Durability::Os | Durability::Lazy => {
                 let persist = (durability == Durability::Os).then_some(PersistMode::Buffer);
                 for (ticket, result) in self.apply(vec![request], persist) {
-                    ticket.complete(result);
+                    ticket.0.complete(result);
                 }
                 self.unsynced.store(true, Ordering::Release);
             }
@@ -185,6 +210,7 @@ impl Committer {
 
     /// The commit thread's life.
     pub fn run(&self) {
+        let _stops_commits = StopsCommits(self);
         while let Some(group) = self.next_group() {
             let mut results = self.apply(group, None);
             if let Err(error) = self.db.persist(PersistMode::SyncData) {
@@ -194,7 +220,7 @@ impl Committer {
                 }
             }
             for (ticket, result) in results {
-                ticket.complete(result);
+                ticket.0.complete(result);
             }
         }
     }
@@ -218,7 +244,7 @@ impl Committer {
     }
 
     /// Checks and applies a group as one batch.
-    fn apply(&self, group: Vec<CommitRequest>, persist: Option<PersistMode>) -> Vec<(CommitTicket, SqlResult<()>)> {
+    fn apply(&self, group: Vec<CommitRequest>, persist: Option<PersistMode>) -> Vec<(TicketSender, SqlResult<()>)> {
         let mut results = Vec::with_capacity(group.len());
         let mut locks = Vec::with_capacity(group.len());
         let mut ended = Vec::new();
@@ -273,8 +299,7 @@ impl Committer {
         match committed {
             Ok(()) => {
                 for (data, row_delta, changes) in deltas {
-                    data.row_count.fetch_add(row_delta, Ordering::Relaxed);
-                    data.changes.fetch_add(changes, Ordering::Relaxed);
+                    data.count_changes(row_delta, changes);
                 }
             }
             Err(error) => {

@@ -19,6 +19,7 @@ mod error;
 mod index_key;
 mod layout;
 mod locks;
+mod log_tail;
 mod maintenance;
 mod meta;
 mod options;

@@ -2,7 +2,7 @@
 
 use crate::error::engine_error;
 use crate::meta;
-use crate::store::{StoreInner, malformed};
+use crate::store::{RowStore, StoreInner, malformed};
 use fjall::{AbstractTree, PersistMode};
 use parking_lot::{Condvar, Mutex};
 use squall_types::SqlResult;
@@ -14,6 +14,7 @@ use std::time::Duration;
 const PERIOD: Duration = Duration::from_millis(250);
 /// Lazy commits are synced, and statistics looked at, every so many periods.
 const PERIODS_PER_SYNC: u32 = 4;
+const PERIODS_PER_SAMPLE: u32 = 8;
 const PERIODS_PER_SAVE: u32 = 120;
 
 /// Log files, the current one included, that small buffers may keep alive.
@@ -36,8 +37,12 @@ impl Maintenance {
                     return;
                 }
                 drop(closed);
-                let Some(store) = store.upgrade() else { return };
-                store.maintain(period);
+                let Some(store) = store.upgrade().map(RowStore) else { return };
+                store.0.maintain(period);
+                if period.is_multiple_of(PERIODS_PER_SAMPLE) {
+                    // Statistics are estimates: a failure leaves the last ones.
+                    let _ = store.sample_changed();
+                }
             }
         })
     }

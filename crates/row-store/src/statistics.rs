@@ -3,8 +3,9 @@
 use crate::bytes::{Reader, Writer};
 use crate::cursor::Direction;
 use crate::error::engine_error;
-use crate::index_key::split_index_id;
+use crate::index_key::{IndexCodec, split_index_id};
 use crate::meta;
+use crate::read_view::ReadView;
 use crate::store::{RowStore, StoreInner, malformed};
 use crate::table::{Table, TableData};
 use fjall::PersistMode;
@@ -18,6 +19,9 @@ const STATISTICS_VERSION: u8 = 1;
 
 /// Entries of an index that are looked at.
 const SAMPLE_ENTRIES: u64 = 20_000;
+
+/// Small tables are not sampled anew for every few changes.
+const CHANGES_UNSAMPLED_MIN: u64 = 200;
 
 /// What is known of a table's size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +46,7 @@ impl RowStore {
     }
 
     /// Distinct values of each prefix of an index's parts (one column, two, …), as last sampled; `None` before
+    /// that. Tables are sampled in the background after a tenth of their rows has changed, and by
     /// [`RowStore::analyze`].
     pub fn distinct_prefixes(&self, table: &Table, index: IndexId) -> Option<Vec<u64>> {
         let id = table.index_codec(index).ok()?.id;
@@ -50,48 +55,84 @@ impl RowStore {
 
     /// Counts rows and samples every index, as ANALYZE TABLE does.
     pub fn analyze(&self, table: &Arc<Table>) -> SqlResult<()> {
-        let view = self.read_view();
         let mut rows = 0;
-        let mut cursor = view.scan(table, &table.rows_codec().full_range(), Direction::Forward);
+        let mut cursor = self.read_view().scan(table, &table.rows_codec().full_range(), Direction::Forward);
         while cursor.next_pair()?.is_some() {
             rows += 1;
         }
         table.data.row_count.store(rows, Ordering::Relaxed);
+        self.sample(table)
+    }
+
+    /// Samples every index.
+    fn sample(&self, table: &Arc<Table>) -> SqlResult<()> {
+        let view = self.read_view();
+        table.data.changes_unsampled.store(0, Ordering::Relaxed);
+        let rows = table.data.row_count.load(Ordering::Relaxed).max(0).unsigned_abs();
         let mut sampled = FxHashMap::default();
         for codec in std::iter::once(table.rows_codec()).chain(table.secondary_codecs()) {
-            let mut cursor = view.scan(table, &codec.full_range(), Direction::Forward);
-            let mut distinct = vec![0u64; codec.parts.len()];
-            let mut previous: Vec<u8> = Vec::new();
-            let mut seen = 0;
-            while seen < SAMPLE_ENTRIES
-                && let Some((key, _)) = cursor.next_pair()?
-            {
-                let mut rest = split_index_id(&key).map_or(&key[..], |(_, rest)| rest);
-                for (at, column) in codec.parts.iter().enumerate() {
-                    if column.part.decode(&mut rest).is_err() {
-                        break;
-                    }
-                    let end = key.len() - rest.len();
-                    if previous.get(..end) != Some(&key[..end]) {
-                        distinct[at..].iter_mut().for_each(|count| *count += 1);
-                        break;
-                    }
-                }
-                previous.clear();
-                previous.extend_from_slice(&key);
-                seen += 1;
-            }
-            if seen == SAMPLE_ENTRIES {
-                // The sample is the front of the index; its density is taken for that of the rest.
-                let rows = rows.unsigned_abs().max(seen);
-                distinct.iter_mut().for_each(|count| *count = *count * rows / seen);
-            }
-            sampled.insert(codec.id, distinct);
+            sampled.insert(codec.id, sample_index(&view, table, codec, rows)?);
         }
         *table.data.distinct.write() = sampled;
         table.data.changes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
+
+    /// Samples the indexes of tables of which a tenth has changed since they were last sampled.
+    pub(crate) fn sample_changed(&self) -> SqlResult<()> {
+        let changed: Vec<_> = self
+            .0
+            .data
+            .read()
+            .values()
+            .filter(|data| {
+                let rows = data.row_count.load(Ordering::Relaxed).max(0).unsigned_abs();
+                data.changes_unsampled.load(Ordering::Relaxed) > (rows / 10).max(CHANGES_UNSAMPLED_MIN)
+            })
+            .map(|data| data.id)
+            .collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let catalog = self.load_catalog();
+        for id in changed {
+            if let Some((_, def)) = catalog.table_by_id(id) {
+                self.sample(&self.table(def)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Distinct values of each prefix of an index's parts, reckoned from the entries at its front.
+fn sample_index(view: &ReadView, table: &Arc<Table>, codec: &IndexCodec, rows: u64) -> SqlResult<Vec<u64>> {
+    let mut cursor = view.scan(table, &codec.full_range(), Direction::Forward);
+    let mut distinct = vec![0u64; codec.parts.len()];
+    let mut previous: Vec<u8> = Vec::new();
+    let mut seen = 0;
+    while seen < SAMPLE_ENTRIES
+        && let Some((key, _)) = cursor.next_pair()?
+    {
+        let mut rest = split_index_id(&key).map_or(&key[..], |(_, rest)| rest);
+        for (at, column) in codec.parts.iter().enumerate() {
+            if column.part.decode(&mut rest).is_err() {
+                break;
+            }
+            let end = key.len() - rest.len();
+            if previous.get(..end) != Some(&key[..end]) {
+                distinct[at..].iter_mut().for_each(|count| *count += 1);
+                break;
+            }
+        }
+        previous.clear();
+        previous.extend_from_slice(&key);
+        seen += 1;
+    }
+    if seen == SAMPLE_ENTRIES {
+        // The front's density is taken for that of the rest.
+        distinct.iter_mut().for_each(|count| *count = *count * rows.max(seen) / seen);
+    }
+    Ok(distinct)
 }
 
 impl StoreInner {

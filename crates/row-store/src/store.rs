@@ -11,7 +11,7 @@ use crate::options::{IsolationLevel, LockWait, StoreOptions, TableLock, Transact
 use crate::row::Row;
 use crate::table::{Table, TableData};
 use crate::transaction::Transaction;
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Slice, Snapshot};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Slice, Snapshot};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, TableDef, TableId};
@@ -90,6 +90,7 @@ impl RowStore {
         if !folder.try_exists().map_err(|error| io_error(&error))? {
             create(&directory, &folder, &options)?;
         }
+        crate::log_tail::cut_torn_end(&folder)?;
         let (db, meta) = open_engine(&folder, &options)?;
         check_format(&meta)?;
         begin_epoch(&db, &meta)?;
@@ -210,7 +211,9 @@ impl RowStore {
 
     /// The newest committed version of a row: a plain autocommit read of one row needs no more.
     pub fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
-        match table.data.keyspace.get(key).map_err(engine_error)? {
+        // Not the newest entry as such: that of a commit which is being applied would be seen by this statement and
+        // perhaps not by the next one.
+        match self.0.db.snapshot().get(&table.data.keyspace, key).map_err(engine_error)? {
             Some(value) => Row::check(table, Slice::new(key), value).map(Some),
             None => Ok(None),
         }

@@ -28,6 +28,8 @@ pub(crate) struct TableData {
     pub row_count: AtomicI64,
     /// Committed changes since statistics were saved.
     pub changes: AtomicU64,
+    /// Committed changes since indexes were last sampled.
+    pub changes_unsampled: AtomicU64,
     /// Dropped or truncated: nothing may be written any more.
     pub retired: AtomicBool,
     /// Distinct prefixes by index, as last sampled.
@@ -52,6 +54,7 @@ impl TableData {
             next_row_id: AtomicU64::new(0),
             row_count: AtomicI64::new(0),
             changes: AtomicU64::new(0),
+            changes_unsampled: AtomicU64::new(0),
             retired: AtomicBool::new(false),
             distinct: RwLock::default(),
         }
@@ -67,6 +70,13 @@ impl TableData {
 
     pub fn layouts(&self) -> &RwLock<Vec<Arc<RowLayout>>> {
         &self.layouts
+    }
+
+    /// Counts a commit's changes for the statistics.
+    pub fn count_changes(&self, row_delta: i64, changes: u64) {
+        self.row_count.fetch_add(row_delta, Ordering::Relaxed);
+        self.changes.fetch_add(changes, Ordering::Relaxed);
+        self.changes_unsampled.fetch_add(changes, Ordering::Relaxed);
     }
 
     /// Makes sure that no AUTO_INCREMENT value up to `value` is given again.

@@ -1,6 +1,6 @@
 //! Transactions: reading at a snapshot, locking, writing in private, committing.
 
-use crate::commit::{CommitRequest, CommitTicket, HeldLocks};
+use crate::commit::{CommitRequest, CommitTicket, HeldLocks, TicketSender};
 use crate::cursor::{Cursor, Direction};
 use crate::error::{StoreError, StoreResult, corrupted, engine_error};
 use crate::index_key::{Entry, IndexCodec, KeyRange, row_key_of_entry};
@@ -15,6 +15,9 @@ use fjall::{AbstractTree, Readable, Slice, Snapshot};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// Memory of a row lock, roughly.
+const LOCK_BYTES: usize = 200;
 
 /// A place to roll back to within a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -286,7 +289,8 @@ impl Transaction {
         self.lock_table(table, TableLock::Write, self.lock_wait)?;
         self.fix_moment();
         let bytes_max = self.store.options().transaction_bytes_max;
-        if self.own.writes.read().bytes() > bytes_max {
+        let bytes = self.own.writes.read().bytes() + self.locks.rows.len() * LOCK_BYTES;
+        if bytes > bytes_max {
             return Err(SqlError::new(
                 ErrorCode::CapacityExceeded,
                 &[&bytes_max, &"transaction_bytes_max", &"The statement needs too much memory for its changes."],
@@ -481,8 +485,8 @@ impl Transaction {
             rows: std::mem::take(&mut self.locks.rows),
             tables: std::mem::take(&mut self.locks.tables),
         };
-        let request =
-            CommitRequest { writes, reads, since: self.validated_since.take(), locks, ticket: CommitTicket::new() };
+        let ticket = TicketSender(CommitTicket::new());
+        let request = CommitRequest { writes, reads, since: self.validated_since.take(), locks, ticket };
         self.store.committer().commit(request, self.options.durability)
     }
 }

@@ -427,3 +427,62 @@ fn a_directory_is_opened_once() {
     let error = squall_row_store::RowStore::open(fixture.directory.path(), options()).unwrap_err();
     assert_eq!(error.message, "The data directory is in use by another process");
 }
+
+#[test]
+fn what_crosses_threads_may() {
+    fn send<T: Send>() {}
+    fn shared<T: Send + Sync + Clone>() {}
+    send::<squall_row_store::Transaction>();
+    send::<squall_row_store::Cursor>();
+    send::<squall_row_store::LockingScan>();
+    send::<squall_row_store::BulkLoad>();
+    shared::<squall_row_store::ReadView>();
+    shared::<squall_row_store::RowStore>();
+    shared::<squall_row_store::CommitTicket>();
+}
+
+#[test]
+fn statistics_follow_the_rows() {
+    let (fixture, table) = Fixture::plain();
+    assert_eq!(fixture.store.distinct_prefixes(&table, IndexId(1)), None);
+    let mut txn = fixture.store.begin(RR, false);
+    for id in 0..1000 {
+        txn.insert(&table, &row(id, id % 50, "", None)).unwrap();
+    }
+    txn.commit().unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while fixture.store.distinct_prefixes(&table, IndexId(1)) != Some(vec![50]) {
+        assert!(std::time::Instant::now() < deadline, "tables are sampled in the background");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    fixture.store.analyze(&table).unwrap();
+    assert_eq!(fixture.store.distinct_prefixes(&table, IndexId(0)), Some(vec![1000]));
+    assert_eq!(fixture.store.distinct_prefixes(&table, IndexId(2)), Some(vec![1]));
+}
+
+#[test]
+fn a_closed_store_takes_no_commits() {
+    let (fixture, table) = Fixture::plain();
+    for durability in [squall_row_store::Durability::Full, squall_row_store::Durability::Os] {
+        let options = TransactionOptions { durability, ..TransactionOptions::new(RR) };
+        let mut txn = fixture.store.begin_with(options, None);
+        txn.insert(&table, &row(1, 1, "", None)).unwrap();
+        fixture.store.close().unwrap();
+        assert!(txn.commit().unwrap_err().is(ErrorCode::ServerShutdown));
+    }
+}
+
+#[test]
+fn a_transaction_has_a_bound() {
+    let directory = tempfile::tempdir().unwrap();
+    let small = squall_row_store::StoreOptions { transaction_bytes_max: 20_000, ..options() };
+    let store = squall_row_store::RowStore::open(directory.path(), small).unwrap();
+    store.commit_ddl(&catalog_of(&[&plain_def(1)]), &DdlChanges::default()).unwrap();
+    let fixture = Fixture { directory, store };
+    let table = fixture.table("t1");
+    let mut txn = fixture.store.begin(RR, false);
+    let error = (0..1000).find_map(|id| txn.insert(&table, &row(id, 1, "", None)).err()).unwrap();
+    assert!(SqlError::from(error).is(ErrorCode::CapacityExceeded));
+    // What fits can still be committed.
+    txn.commit().unwrap();
+}

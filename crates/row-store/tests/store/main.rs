@@ -6,3 +6,4 @@ mod crash;
 mod fixture;
 mod isolation;
 mod model;
+mod torn_log;

@@ -1,0 +1,77 @@
+//! What a power cut may leave of the end of the log: cut off, or full of zeros. Whatever was synced before is there,
+//! and a commit is there as a whole or not at all.
+
+use crate::fixture::*;
+use squall_row_store::{DdlChanges, Durability, IsolationLevel, RowStore, TransactionOptions};
+use std::path::Path;
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_torn_log_loses_only_its_end() {
+    const COMMITS: i64 = 40;
+    let (fixture, table) = Fixture::plain();
+    for number in 0..COMMITS {
+        let options = TransactionOptions {
+            durability: Durability::Os,
+            ..TransactionOptions::new(IsolationLevel::RepeatableRead)
+        };
+        let mut txn = fixture.store.begin_with(options, None);
+        for at in 0..3 {
+            let id = number * 3 + at;
+            txn.insert(&table, &row(id, id, &"x".repeat((id % 90) as usize), Some(id))).unwrap();
+        }
+        txn.commit().unwrap();
+    }
+    let journal = Path::new("rows/0.jnl");
+    let log = std::fs::read(fixture.directory.path().join(journal)).unwrap();
+    let written = log.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+    let first = log.windows(4).position(|window| window == b"xxxx").unwrap();
+    let mut most = 0;
+    for round in 0..24 {
+        let directory = tempfile::tempdir().unwrap();
+        copy(fixture.directory.path(), directory.path());
+        let cut = first + (written - first) * round / 23;
+        let mut torn = log.clone();
+        match round % 3 {
+            0 => torn.truncate(cut),
+            1 => torn[cut..].fill(0),
+            // The last page did not make it, what came after did.
+            _ => {
+                let end = (cut + 512).min(written);
+                torn[cut..end].fill(0);
+            }
+        }
+        std::fs::write(directory.path().join(journal), torn).unwrap();
+        let store = match RowStore::open(directory.path(), options()) {
+            Ok(store) => store,
+            Err(error) => panic!("round {round}, cut at {cut} of {written}: {error}"),
+        };
+        let fixture = Fixture { directory, store };
+        let table = fixture.table("t1");
+        let mut txn = fixture.store.begin(IsolationLevel::RepeatableRead, false);
+        let ids = ids(&mut txn, &table);
+        assert_eq!(ids.len() % 3, 0, "round {round}: half of a commit");
+        assert_eq!(ids, (0..ids.len() as i64).collect::<Vec<_>>(), "round {round}: a gap");
+        assert!(ids.len() >= most || round % 3 == 2, "round {round}: more was there with less of the log");
+        most = most.max(ids.len());
+        // And the store goes on.
+        txn.insert(&table, &row(1_000_000, 0, "", None)).unwrap();
+        txn.commit().unwrap();
+        drop(table);
+        let fixture = fixture.reopen();
+        fixture.store.commit_ddl(&catalog_of(&[]), &DdlChanges::default()).unwrap();
+    }
+    assert_eq!(most as i64, COMMITS * 3);
+}
