@@ -259,10 +259,7 @@ impl BoundReader<'_> {
         match condition {
             BoundExpr::And(parts) => Predicate::and(parts.iter().map(|part| self.condition(part))),
             BoundExpr::Or(parts) => Predicate::or(parts.iter().map(|part| self.condition(part))),
-            BoundExpr::Literal(value, _) => match value {
-                Value::Null | Value::Int(0) | Value::UInt(0) => Predicate::Never,
-                _ => Predicate::Unknown,
-            },
+            BoundExpr::Literal(Value::Null | Value::Int(0) | Value::UInt(0), _) => Predicate::Never,
             BoundExpr::IsNull { operand, negated } => match self.column(operand) {
                 Some(column) if *negated => Predicate::IsNotNull(column),
                 Some(column) => Predicate::IsNull(column),
@@ -270,9 +267,8 @@ impl BoundReader<'_> {
             },
             BoundExpr::Compare { op, left, right, collation } => {
                 let Some(op) = bound_op(*op) else { return Predicate::Unknown };
-                match (self.column(left), self.constant(right)) {
-                    (Some(column), Some(value)) => return self.reader.compare(column, *collation, op, value),
-                    _ => {}
+                if let (Some(column), Some(value)) = (self.column(left), self.constant(right)) {
+                    return self.reader.compare(column, *collation, op, value);
                 }
                 match (self.column(right), self.constant(left)) {
                     (Some(column), Some(value)) => self.reader.compare(column, *collation, op.swapped(), value),

@@ -14,7 +14,7 @@ const COST_ROW: f64 = 1.0;
 /// Cost of one entry of an index alone.
 const COST_ENTRY: f64 = 0.6;
 /// Cost of one row fetched through an index.
-const COST_LOOKUP: f64 = 4.0;
+pub const COST_LOOKUP: f64 = 4.0;
 /// Cost of starting on one range.
 const COST_RANGE: f64 = 4.0;
 /// The share of rows that a one-sided comparison is taken to accept when nothing better is known.

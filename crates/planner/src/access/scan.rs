@@ -436,5 +436,5 @@ pub fn decode_columns<'r>(
 /// A batch that knows its number of rows even without columns.
 pub fn make_batch(schema: SchemaRef, arrays: Vec<arrow::array::ArrayRef>, rows: usize) -> SqlResult<RecordBatch> {
     RecordBatch::try_new_with_options(schema, arrays, &RecordBatchOptions::new().with_row_count(Some(rows)))
-        .map_err(|error| squall_types::SqlError::internal(error))
+        .map_err(squall_types::SqlError::internal)
 }

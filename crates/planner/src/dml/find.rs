@@ -17,13 +17,19 @@ use std::sync::Arc;
 /// Memory of one remembered row beyond its key and sort values, roughly.
 const ENTRY_BYTES: usize = 64;
 
+/// What is done with a selected row: the row as stored and its values.
+pub type RowChange<'c> = dyn FnMut(&mut DmlContext<'_>, &Row, Vec<Value>) -> StoreResult<()> + 'c;
+
+/// The same, saying whether to go on.
+type RowVisit<'c> = dyn FnMut(&mut DmlContext<'_>, &Row, Vec<Value>) -> StoreResult<bool> + 'c;
+
 /// Calls `change` for every selected row, locked and in its newest version, in the order and up to the limit that the
 /// statement asks for. The rows that a scan meets are those of its beginning: changes made meanwhile are not seen.
 pub fn for_each_selected(
     context: &mut DmlContext<'_>,
     target: &Target,
     selection: &Selection,
-    change: &mut dyn FnMut(&mut DmlContext<'_>, &Row, Vec<Value>) -> StoreResult<()>,
+    change: &mut RowChange<'_>,
 ) -> StoreResult<()> {
     let limit = limit_of(selection, context)?;
     if limit == 0 {
@@ -126,7 +132,7 @@ fn scan(
     selection: &Selection,
     path: &AccessPath,
     direction: Direction,
-    visit: &mut dyn FnMut(&mut DmlContext<'_>, &Row, Vec<Value>) -> StoreResult<bool>,
+    visit: &mut RowVisit<'_>,
 ) -> StoreResult<()> {
     let mut ranges = path.encoded_ranges();
     if direction == Direction::Backward {

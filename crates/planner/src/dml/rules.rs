@@ -78,10 +78,13 @@ impl TableRules {
     }
 }
 
+/// A definition and its rules.
+type KnownRules = (Arc<TableDef>, Arc<TableRules>);
+
 /// Rules of the tables that have been written to, by version.
 #[derive(Debug, Default)]
 pub struct RulesCache {
-    rules: Mutex<HashMap<TableId, (Arc<TableDef>, Arc<TableRules>)>>,
+    rules: Mutex<HashMap<TableId, KnownRules>>,
 }
 
 impl RulesCache {

@@ -1,11 +1,13 @@
 //! Running query plans.
 //!
 //! Reading order: [`env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), [`lookup_join`] and
-//! [`join_rule`] (index nested-loop joins), [`output`] (from batches to rows on the wire).
+//! [`join_rule`] (index nested-loop joins), [`order_rule`] (rows in an order),
+//! [`output`] (from batches to rows on the wire).
 
 pub mod env;
 pub mod join_rule;
 pub mod lookup_join;
+pub mod order_rule;
 pub mod output;
 pub mod runtime;
 

@@ -2,6 +2,7 @@
 
 use super::env::StatementEnv;
 use super::join_rule::IndexLookupJoinRule;
+use super::order_rule::OrderedScanRule;
 use crate::engine::{EngineOptions, physical_plan, session_state};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -91,7 +92,7 @@ impl QueryRuntime {
             runtime: resources.clone(),
             physical_rules: Vec::new(),
         });
-        state = with_lookup_joins(state);
+        state = with_row_table_rules(state);
         // One sort may not keep a large part of the pool to itself while many statements run.
         state.config_mut().options_mut().execution.sort_spill_reservation_bytes =
             (options.memory_bytes_max / 64).clamp(64 << 10, 10 << 20);
@@ -173,12 +174,13 @@ impl QueryRuntime {
     }
 }
 
-/// Adds the rule for look-up joins where DataFusion has chosen its joins and not yet seen to the order and distribution
-/// of their inputs.
-fn with_lookup_joins(state: SessionState) -> SessionState {
+/// Adds the rules for row tables where DataFusion has chosen its joins and not yet seen to the order and distribution of
+/// their inputs.
+fn with_row_table_rules(state: SessionState) -> SessionState {
     let mut rules = state.physical_optimizers().to_vec();
     let after = rules.iter().position(|rule| rule.name() == "join_selection").map_or(0, |at| at + 1);
     rules.insert(after, Arc::new(IndexLookupJoinRule));
+    rules.insert(after + 1, Arc::new(OrderedScanRule));
     SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(rules).build()
 }
 

@@ -226,12 +226,9 @@ impl Walker {
 
 /// How a path reads its table.
 pub fn path_row(def: &TableDef, path: &AccessPath, mut row: ExplainRow) -> ExplainRow {
-    let names = |positions: &[usize]| {
-        let names: Vec<&str> =
-            positions.iter().filter_map(|at| def.indexes.get(*at)).map(|index| &*index.name).collect();
-        (!names.is_empty()).then(|| names.join(","))
-    };
-    row.possible_keys = names(&path.possible);
+    let possible: Vec<&str> =
+        path.possible.iter().filter_map(|at| def.indexes.get(*at)).map(|index| &*index.name).collect();
+    row.possible_keys = (!possible.is_empty()).then(|| possible.join(","));
     row.rows = Some(path.rows.ceil().max(1.0) as u64);
     let index = path.index_def(def);
     match (&path.ranges, index) {

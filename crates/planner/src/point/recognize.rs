@@ -11,13 +11,16 @@ use squall_row_store::RowStore;
 use squall_types::{SqlResult, SqlType, Value};
 use std::sync::Arc;
 
+/// The database and the definition of the base table that a name stands for.
+pub type NamedTable = Option<(Arc<str>, Arc<TableDef>)>;
+
 /// The point plan of a query, if it is one. `table_of` gives the base table that a name stands for, if it does.
 pub fn recognize(
     query: &ast::Query,
     text: &[u8],
     registry: &Registry,
     store: &RowStore,
-    table_of: &dyn Fn(&ast::ObjectName) -> Option<(Arc<str>, Arc<TableDef>)>,
+    table_of: &dyn Fn(&ast::ObjectName) -> NamedTable,
 ) -> SqlResult<Option<PointSelect>> {
     let Some((select, factor)) = simple_select(query) else { return Ok(None) };
     let Some((database, def)) = table_of(&factor.name) else { return Ok(None) };

@@ -85,3 +85,20 @@ fn index_order_saves_sorting() {
     assert_eq!(db.rows("SELECT b FROM t WHERE a = 7 AND b < 3 ORDER BY b DESC"), ["2", "1", "0"]);
     assert_eq!(db.rows("SELECT s FROM t WHERE s LIKE 'name000%' ORDER BY s LIMIT 2"), ["Name0001", "Name0002"]);
 }
+
+#[test]
+fn a_limit_makes_an_index_worth_its_order() {
+    let db = numbers();
+    assert_eq!(db.explain("SELECT * FROM t ORDER BY a, b LIMIT 3"), ["t:index:ab:"]);
+    assert_eq!(db.rows("SELECT id FROM t ORDER BY a, b LIMIT 3"), ["0", "1", "2"]);
+    assert_eq!(db.explain("SELECT * FROM t ORDER BY s DESC LIMIT 2"), ["t:index:s:Backward index scan"]);
+    assert_eq!(db.rows("SELECT s FROM t ORDER BY s DESC LIMIT 2"), ["Name1999", "Name1998"]);
+    assert_eq!(db.rows("SELECT s FROM t ORDER BY s LIMIT 1"), ["NULL"]);
+    assert_eq!(db.explain("SELECT * FROM t ORDER BY a, id LIMIT 3"), ["t:ALL::Using filesort"]);
+    assert_eq!(db.explain("SELECT * FROM t ORDER BY a"), ["t:ALL::Using filesort"]);
+    let (with, without) = (
+        db.rows("SELECT id FROM t WHERE b > 7 ORDER BY a DESC, b DESC LIMIT 4, 3"),
+        db.rows("SELECT id FROM t USE INDEX () WHERE b > 7 ORDER BY a DESC, b DESC LIMIT 4, 3"),
+    );
+    assert_eq!(with, without);
+}

@@ -1,0 +1,168 @@
+//! Where few rows in an order are wanted, read them in that order: ORDER BY … LIMIT through an index, and MIN and MAX as
+//! the first row of one.
+
+use crate::access::key::IndexKey;
+use crate::access::path::{AccessPath, COST_LOOKUP, is_usable, whole_index};
+use crate::access::predicate::Predicate;
+use crate::access::range::index_ranges;
+use crate::access::scan::RowScanExec;
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
+use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use squall_row_store::Direction;
+use std::sync::Arc;
+
+/// The share of rows that a filter is taken to keep where the path does not tell.
+const SHARE_KEPT: f64 = 0.1;
+
+/// The rule.
+#[derive(Debug)]
+pub struct OrderedScanRule;
+
+impl PhysicalOptimizerRule for OrderedScanRule {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|plan| {
+            let better = match plan.downcast_ref::<SortExec>() {
+                Some(sort) => ordered_input(sort)?,
+                None => match plan.downcast_ref::<AggregateExec>() {
+                    Some(aggregate) => first_row(aggregate),
+                    None => None,
+                },
+            };
+            match better {
+                Some(input) => Ok(Transformed::yes(with_child(plan, input)?)),
+                None => Ok(Transformed::no(plan)),
+            }
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "ordered_scan"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+fn with_child(plan: Arc<dyn ExecutionPlan>, child: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.replace_children(vec![child], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+}
+
+/// The input of a sort that has a limit, read in the sort's order, if that is cheaper.
+fn ordered_input(sort: &SortExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(fetch) = sort.fetch() else { return Ok(None) };
+    let Some(Chain { scan, filtered }) = chain(sort.input()) else { return Ok(None) };
+    if scan.source.lock.is_some() || scan.fetch.is_some() || scan.path.unique {
+        return Ok(None);
+    }
+    let satisfied =
+        |plan: &Arc<dyn ExecutionPlan>| plan.equivalence_properties().ordering_satisfy(sort.expr().iter().cloned());
+    // The path's own order needs no help: it only has to be read from the right end.
+    for scan in [scan.clone(), scan.reversed()] {
+        let input = replace_scan(sort.input(), &scan)?;
+        if satisfied(&input)? {
+            return Ok(Some(input));
+        }
+    }
+    let table_rows = scan.source.store.table_stats(&scan.source.table).row_count as f64;
+    let kept = match (filtered, scan.path.is_full()) {
+        (false, _) => 1.0,
+        (true, true) => SHARE_KEPT,
+        (true, false) => (scan.path.rows / table_rows.max(1.0)).clamp(1e-6, 1.0),
+    };
+    let rows_read = (fetch as f64 / kept).min(table_rows);
+    for position in 0..scan.source.def.indexes.len() {
+        if !scan.source.hints.allows(position) {
+            continue;
+        }
+        let path = whole_index(&scan.source.store, &scan.source.table, position, &scan.projection);
+        let Some(path) = path else { continue };
+        let cost_per_row = if path.rows > 0.0 { path.cost / path.rows } else { COST_LOOKUP };
+        if rows_read * cost_per_row >= scan.path.cost {
+            continue;
+        }
+        for direction in [Direction::Forward, Direction::Backward] {
+            let ordered = AccessPath { possible: scan.path.possible.clone(), ..path.clone() };
+            let input = replace_scan(sort.input(), &scan.along(ordered, direction))?;
+            if satisfied(&input)? {
+                return Ok(Some(input));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// A scan and what stands between it and a sort.
+struct Chain<'a> {
+    scan: &'a RowScanExec,
+    filtered: bool,
+}
+
+fn chain(plan: &Arc<dyn ExecutionPlan>) -> Option<Chain<'_>> {
+    if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
+        return Some(Chain { scan, filtered: false });
+    }
+    let filter = plan.is::<FilterExec>();
+    if !filter && !plan.is::<ProjectionExec>() {
+        return None;
+    }
+    let below = chain(plan.children().first()?)?;
+    Some(Chain { scan: below.scan, filtered: below.filtered || filter })
+}
+
+/// The same chain over another scan.
+fn replace_scan(plan: &Arc<dyn ExecutionPlan>, scan: &RowScanExec) -> Result<Arc<dyn ExecutionPlan>> {
+    if plan.is::<RowScanExec>() {
+        return Ok(Arc::new(scan.clone()));
+    }
+    let children: Vec<_> = plan.children().into_iter().map(|child| replace_scan(child, scan)).collect::<Result<_>>()?;
+    plan.clone().replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+}
+
+/// For `SELECT MIN(column)` or `MAX(column)` of a whole table: a scan that gives the one row it takes.
+fn first_row(aggregate: &AggregateExec) -> Option<Arc<dyn ExecutionPlan>> {
+    let [function] = aggregate.aggr_expr() else { return None };
+    if !aggregate.group_expr().is_empty()
+        || function.is_distinct()
+        || aggregate.filter_expr().iter().any(Option::is_some)
+    {
+        return None;
+    }
+    let greatest = match function.fun().name().to_ascii_uppercase().as_str() {
+        "MIN" => false,
+        "MAX" => true,
+        _ => return None,
+    };
+    let scan = aggregate.input().downcast_ref::<RowScanExec>()?;
+    if !scan.path.is_full() || scan.fetch.is_some() || scan.source.lock.is_some() {
+        return None;
+    }
+    let expressions = function.expressions();
+    let [argument] = expressions.as_slice() else { return None };
+    let ordinal = *scan.projection.get(argument.downcast_ref::<Column>()?.index())?;
+    let def = &scan.source.def;
+    let (position, index) = def.indexes.iter().enumerate().find(|(position, index)| {
+        is_usable(index)
+            && scan.source.hints.allows(*position)
+            && index.parts[0].prefix.is_none()
+            && def.ordinal(index.parts[0].column) == Some(ordinal)
+    })?;
+    let key = IndexKey::new(&scan.source.table, index);
+    let mut path = whole_index(&scan.source.store, &scan.source.table, position, &scan.projection)?;
+    // NULLs are at one end and count for nothing; a column without them has no such range.
+    path.ranges = index_ranges(&key, &Predicate::IsNotNull(ordinal));
+    path.rows = 1.0;
+    let direction = if greatest != index.parts[0].descending { Direction::Backward } else { Direction::Forward };
+    scan.along(path, direction).with_fetch(Some(1))
+}
