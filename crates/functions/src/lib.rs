@@ -8,6 +8,7 @@ pub mod aggregate;
 pub mod arrow_map;
 pub mod build;
 pub mod expr;
+pub mod library;
 pub mod operators;
 pub mod typing;
 
@@ -18,6 +19,7 @@ use squall_registry::Registry;
 /// Declares everything that this crate has.
 pub fn register_all(registry: &mut Registry) {
     aggregate::register(registry);
+    library::register(registry);
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Calls of functions by name.
 
-use super::{BuildResult, ExprBuilder, arguments_of, types_of};
+use super::{ArithmeticOp, BuildResult, ExprBuilder, arguments_of, types_of};
 use crate::expr::{BoundExpr, Call};
 use squall_registry::{AggregateFunction, BoundAggregate, ScalarFunction, Volatility};
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -48,7 +48,7 @@ impl ExprBuilder<'_> {
         Ok((function.clone(), bound))
     }
 
-    /// Functions that do not look at all of their arguments.
+    /// Functions that are operators in disguise: those that do not look at all of their arguments, or convert them.
     fn control_call(&self, name: &str, args: Vec<BoundExpr>) -> BuildResult {
         let wrong_count = || SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&name]);
         let mut args = args.into_iter();
@@ -58,6 +58,14 @@ impl ExprBuilder<'_> {
             "IFNULL" | "NVL" => self.coalesce(vec![next()?, next()?], "ifnull"),
             "NULLIF" => self.null_if(next()?, next()?),
             "ISNULL" => Ok(self.is_null(next()?, false)),
+            "MOD" => self.arithmetic(ArithmeticOp::Modulo, next()?, next()?),
+            function @ ("GREATEST" | "LEAST") => {
+                let values: Vec<_> = args.by_ref().collect();
+                if values.len() < 2 {
+                    return Err(wrong_count());
+                }
+                self.extreme(function == "GREATEST", values)
+            }
             _ => {
                 let values: Vec<_> = args.by_ref().collect();
                 if values.is_empty() {
@@ -74,5 +82,7 @@ impl ExprBuilder<'_> {
 }
 
 fn is_control_function(name: &str) -> bool {
-    ["IF", "IFNULL", "NVL", "NULLIF", "ISNULL", "COALESCE"].iter().any(|known| known.eq_ignore_ascii_case(name))
+    ["IF", "IFNULL", "NVL", "NULLIF", "ISNULL", "COALESCE", "MOD", "GREATEST", "LEAST"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name))
 }

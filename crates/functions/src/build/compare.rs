@@ -139,12 +139,11 @@ impl ExprBuilder<'_> {
         if left_text && right_text {
             return self.compared_as_strings(left, right, operation);
         }
-        if let Some(target) = temporal_target(&left, &right) {
-            if let (Some(left), Some(right)) =
+        if let Some(target) = temporal_target(&left, &right)
+            && let (Some(left), Some(right)) =
                 (self.to_temporal_operand(&left, &target)?, self.to_temporal_operand(&right, &target)?)
-            {
-                return Ok(Pair { left, right, collation: None });
-            }
+        {
+            return Ok(Pair { left, right, collation: None });
         }
         self.compared_as_numbers(left, right)
     }

@@ -2,8 +2,9 @@
 
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, Case, CompareOp, boolean_type};
+use crate::operators::control::ExtremeOfRow;
 use crate::operators::like::{LikeKernel, PatternCache};
-use crate::operators::regexp::{RegexCache, RegexpKernel};
+use crate::operators::regexp::RegexpKernel;
 use crate::typing::collation::{StringOperand, aggregate_collations, is_case_sensitive};
 use crate::typing::unify_types;
 use squall_registry::ExprType;
@@ -65,6 +66,16 @@ impl ExprBuilder<'_> {
         Ok(self.fold(BoundExpr::Case(Arc::new(Case { branches, otherwise: Some(left), ty }))))
     }
 
+    /// `GREATEST(…)`, `LEAST(…)`: the extreme of the values in their common type.
+    pub fn extreme(&self, greatest: bool, values: Vec<BoundExpr>) -> BuildResult {
+        let name = if greatest { "GREATEST" } else { "LEAST" };
+        let mut ty = self.unified_type(&values.iter().collect::<Vec<_>>(), name)?;
+        ty.nullable = values.iter().any(BoundExpr::nullable);
+        let collation = ty.sql_type.collation().filter(|_| ty.sql_type.is_string());
+        let values: SqlResult<Vec<_>> = values.into_iter().map(|value| self.convert(value, &ty)).collect();
+        Ok(self.immutable(name, Arc::new(ExtremeOfRow { greatest, collation }), values?, ty))
+    }
+
     /// `text [NOT] LIKE pattern [ESCAPE escape]`.
     pub fn like(&self, text: BoundExpr, pattern: BoundExpr, escape: Option<BoundExpr>, negated: bool) -> BuildResult {
         let collation = self.string_collation(&[&text, &pattern], "like")?;
@@ -86,7 +97,7 @@ impl ExprBuilder<'_> {
         let case_sensitive = is_case_sensitive(collation);
         let characters = if collation == CollationId::BINARY { CollationId::UTF8MB4_BIN } else { collation };
         let args = vec![self.to_text(text, characters)?, self.to_text(pattern, characters)?];
-        let kernel = RegexpKernel { case_sensitive, negated, cache: RegexCache::new() };
+        let kernel = RegexpKernel { case_sensitive, negated };
         Ok(self.immutable("REGEXP", Arc::new(kernel), args, boolean_type(nullable)))
     }
 

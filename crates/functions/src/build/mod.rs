@@ -21,7 +21,7 @@ use squall_types::SqlResult;
 use std::sync::Arc;
 
 /// Builds bound expressions for one statement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ExprBuilder<'a> {
     registry: &'a Registry,
     context: &'a StatementContext,

@@ -1,51 +1,37 @@
 //! REGEXP.
 
-use parking_lot::Mutex;
 use regex::{Regex, RegexBuilder};
 use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
-use std::fmt::{self, Debug, Formatter};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Bytes that one compiled expression may take.
 const COMPILED_BYTES_MAX: usize = 8 << 20;
 
-/// Compiles an expression, and keeps the last one, since most statements have one constant one.
-pub struct RegexCache {
-    last: Mutex<Option<(String, Regex)>>,
+/// Compiled expressions that a thread keeps, since a statement has few and runs them on many rows.
+const KEPT_MAX: usize = 16;
+
+thread_local! {
+    static KEPT: RefCell<VecDeque<(String, Arc<Regex>)>> = const { RefCell::new(VecDeque::new()) };
 }
 
-impl RegexCache {
-    /// An empty cache.
-    pub fn new() -> Self {
-        Self { last: Mutex::new(None) }
+/// The compiled expression with MySQL's match type letters (`c`, `i`, `m`, `n`, `u`) on top of a default.
+pub fn compile_once(pattern: &str, match_type: &str, case_sensitive: bool) -> SqlResult<Arc<Regex>> {
+    let key = format!("{match_type}\0{case_sensitive}\0{pattern}");
+    let known = KEPT.with_borrow(|kept| kept.iter().find(|(text, _)| *text == key).map(|(_, regex)| regex.clone()));
+    if let Some(regex) = known {
+        return Ok(regex);
     }
-
-    /// The compiled expression with MySQL's match type letters (`c`, `i`, `m`, `n`, `u`) on top of a default.
-    pub fn compile(&self, pattern: &str, match_type: &str, case_sensitive: bool) -> SqlResult<Regex> {
-        let key = format!("{match_type}\0{case_sensitive}\0{pattern}");
-        let mut last = self.last.lock();
-        if let Some((known, regex)) = last.as_ref()
-            && *known == key
-        {
-            return Ok(regex.clone());
+    let regex = Arc::new(compile(pattern, match_type, case_sensitive)?);
+    KEPT.with_borrow_mut(|kept| {
+        if kept.len() == KEPT_MAX {
+            kept.pop_front();
         }
-        let regex = compile(pattern, match_type, case_sensitive)?;
-        *last = Some((key, regex.clone()));
-        Ok(regex)
-    }
-}
-
-impl Default for RegexCache {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Caches do not tell kernels apart.
-impl Debug for RegexCache {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("RegexCache")
-    }
+        kept.push_back((key, regex.clone()));
+    });
+    Ok(regex)
 }
 
 fn compile(pattern: &str, match_type: &str, case_sensitive: bool) -> SqlResult<Regex> {
@@ -86,15 +72,13 @@ pub struct RegexpKernel {
     pub case_sensitive: bool,
     /// NOT REGEXP.
     pub negated: bool,
-    /// The compiled expression.
-    pub cache: RegexCache,
 }
 
 impl ScalarKernel for RegexpKernel {
     fn eval(&self, arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {
         match arguments {
             [Value::String(text), Value::String(pattern)] => {
-                let regex = self.cache.compile(pattern, "", self.case_sensitive)?;
+                let regex = compile_once(pattern, "", self.case_sensitive)?;
                 Ok(Value::from(regex.is_match(text) != self.negated))
             }
             _ => Ok(Value::Null),

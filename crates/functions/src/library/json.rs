@@ -1,0 +1,196 @@
+//! JSON: making documents and asking them.
+
+use super::support::{Args, Binding, Def, MANY, result};
+use crate::operators::json_compare::to_json;
+use squall_registry::ExprType;
+use squall_types::collation::LikePattern;
+use squall_types::json::{self, Json, JsonPath, Object};
+use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
+
+/// The family.
+pub const FUNCTIONS: &[Def] =
+    &[
+        Def::new("JSON_ARRAY", (0, MANY), result::json, |args| {
+            let elements = (0..args.len()).map(|at| element(args, at)).collect();
+            Ok(Json::Array(elements).to_value())
+        })
+        .takes_null(),
+        Def::new("JSON_OBJECT", (0, MANY), object_type, json_object).takes_null(),
+        Def::new("JSON_QUOTE", (1, 1), result::connection_text, |args| Ok(args.string(json::quote(&args.text(0))))),
+        Def::new("JSON_UNQUOTE", (1, 1), unquoted_type, json_unquote),
+        Def::new("JSON_EXTRACT", (2, MANY), result::json, json_extract),
+        Def::new("JSON_VALUE", (2, 2), unquoted_type, json_value),
+        Def::new("JSON_VALID", (1, 1), result::nullable_boolean, |args| {
+            Ok(Value::from(match args.value(0) {
+                Value::Json(_) => true,
+                Value::String(text) => Json::parse(text).is_ok(),
+                _ => false,
+            }))
+        }),
+        Def::new("JSON_TYPE", (1, 1), result::short_text, |args| Ok(args.string(args.document(0)?.type_name()))),
+        Def::new("JSON_DEPTH", (1, 1), result::nullable_int, |args| count(args.document(0)?.depth())),
+        Def::new("JSON_LENGTH", (1, 2), result::nullable_int, |args| {
+            let document = args.document(0)?;
+            let place = if args.len() == 2 { path(args, 1)?.find(&document).cloned() } else { Some(document) };
+            place.map_or(Ok(Value::Null), |place| count(place.length()))
+        }),
+        Def::new("JSON_KEYS", (1, 2), result::json, |args| {
+            let document = args.document(0)?;
+            let place = if args.len() == 2 { path(args, 1)?.find(&document) } else { Some(&document) };
+            Ok(place.and_then(Json::keys).map_or(Value::Null, |keys| keys.to_value()))
+        }),
+        Def::new("JSON_CONTAINS", (2, 3), result::nullable_boolean, |args| {
+            let (document, candidate) = (args.document(0)?, args.document(1)?);
+            let place = if args.len() == 3 { path(args, 2)?.find(&document) } else { Some(&document) };
+            Ok(place.map_or(Value::Null, |place| Value::from(json::contains(place, &candidate))))
+        }),
+        Def::new("JSON_CONTAINS_PATH", (3, MANY), result::nullable_boolean, json_contains_path),
+        Def::new("JSON_OVERLAPS", (2, 2), result::nullable_boolean, |args| {
+            Ok(Value::from(json::overlaps(&args.document(0)?, &args.document(1)?)))
+        }),
+        Def::new("MEMBER OF", (2, 2), result::nullable_boolean, |args| {
+            let (value, array) = (element(args, 0), args.document(1)?);
+            Ok(Value::from(match array {
+                Json::Array(elements) => elements.iter().any(|element| element.compare(&value).is_eq()),
+                other => other.compare(&value).is_eq(),
+            }))
+        }),
+        Def::new("JSON_SEARCH", (3, MANY), result::json, json_search).takes_null(),
+        Def::new("JSON_PRETTY", (1, 1), result::connection_text, |args| {
+            Ok(args.string(args.document(0)?.to_pretty_text()))
+        }),
+        Def::new("JSON_STORAGE_SIZE", (1, 1), result::nullable_bigint, |args| count(args.document(0)?.to_text().len())),
+        Def::new("JSON_STORAGE_FREE", (1, 1), result::nullable_bigint, |args| {
+            args.document(0)?;
+            Ok(Value::Int(0))
+        }),
+    ];
+
+fn count(number: usize) -> SqlResult<Value> {
+    Ok(Value::Int(i64::try_from(number).unwrap_or(i64::MAX)))
+}
+
+/// An argument as a part of a document: text is a string, JSON is itself.
+pub(super) fn element(args: &Args<'_>, at: usize) -> Json {
+    to_json(args.value(at), args.ty(at))
+}
+
+/// An argument as a path; error 3143 if it is none.
+pub(super) fn path(args: &Args<'_>, at: usize) -> SqlResult<JsonPath> {
+    Ok(JsonPath::parse(&args.text(at))?)
+}
+
+fn object_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    if binding.arguments.len() % 2 == 1 {
+        return Err(SqlError::new(squall_types::ErrorCode::WrongParamCountToNativeFct, &[&binding.name]));
+    }
+    result::json(binding)
+}
+
+fn json_object(args: &Args<'_>) -> SqlResult<Value> {
+    let mut members = Vec::with_capacity(args.len() / 2);
+    for at in (0..args.len()).step_by(2) {
+        let Some(name) = args.text_or_null(at) else {
+            return Err(SqlError {
+                code: 3158,
+                sqlstate: *b"22032",
+                message: "JSON documents may not contain NULL member names.".to_string(),
+            });
+        };
+        members.push((name.into_owned(), element(args, at + 1)));
+    }
+    Ok(Json::Object(Object::from_members(members)).to_value())
+}
+
+fn unquoted_type(_: &Binding<'_>) -> SqlResult<ExprType> {
+    Ok(ExprType {
+        sql_type: SqlType::longtext(CollationId::UTF8MB4_BIN),
+        nullable: true,
+        coercibility: squall_registry::Coercibility::Implicit,
+    })
+}
+
+fn json_unquote(args: &Args<'_>) -> SqlResult<Value> {
+    Ok(match args.value(0) {
+        Value::Json(text) => match Json::parse(text) {
+            Ok(Json::String(text)) => args.string(text),
+            _ => args.string(text.as_str()),
+        },
+        _ => args.string(json::unquote(&args.text(0)).map_err(|error| error.for_argument(1, "json_unquote"))?),
+    })
+}
+
+fn json_extract(args: &Args<'_>) -> SqlResult<Value> {
+    let document = args.document(0)?;
+    let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
+    Ok(json::path::extract(&document, &paths).map_or(Value::Null, |found| found.to_value()))
+}
+
+fn json_value(args: &Args<'_>) -> SqlResult<Value> {
+    let document = args.document(0)?;
+    Ok(match path(args, 1)?.find(&document) {
+        None | Some(Json::Null | Json::Array(_) | Json::Object(_)) => Value::Null,
+        Some(scalar) => args.string(scalar.unquoted()),
+    })
+}
+
+/// Whether `one` of the paths is enough, or `all` are needed; error 3154 for another word.
+fn only_one(args: &Args<'_>, at: usize) -> SqlResult<bool> {
+    match args.text(at).to_ascii_lowercase().as_str() {
+        "one" => Ok(true),
+        "all" => Ok(false),
+        _ => Err(SqlError {
+            code: 3154,
+            sqlstate: *b"42000",
+            message: format!(
+                "The oneOrAll argument to {} may take these values: 'one' or 'all'.",
+                args.name.to_lowercase()
+            ),
+        }),
+    }
+}
+
+fn json_contains_path(args: &Args<'_>) -> SqlResult<Value> {
+    let document = args.document(0)?;
+    let one = only_one(args, 1)?;
+    for at in 2..args.len() {
+        if path(args, at)?.find(&document).is_some() == one {
+            return Ok(Value::from(one));
+        }
+    }
+    Ok(Value::from(!one))
+}
+
+/// `JSON_SEARCH(document, one_or_all, pattern [, escape [, path …]])`.
+fn json_search(args: &Args<'_>) -> SqlResult<Value> {
+    let missing = |at: usize| args.value(at).is_null();
+    if missing(0) || missing(1) || missing(2) || (4..args.len()).any(missing) {
+        return Ok(Value::Null);
+    }
+    let document = args.document(0)?;
+    let one = only_one(args, 1)?;
+    let escape = args.text(3).chars().next().unwrap_or('\\');
+    let pattern = LikePattern::new(CollationId::UTF8MB4_BIN, &args.text(2), Some(escape));
+    let starts = if args.len() > 4 {
+        (4..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?
+    } else {
+        vec![JsonPath::parse("$")?]
+    };
+    let mut found: Vec<String> = Vec::new();
+    for start in &starts {
+        for place in json::search::search(&document, &pattern, start, one) {
+            let text = place.to_string();
+            if !found.contains(&text) {
+                found.push(text);
+            }
+        }
+        if one && !found.is_empty() {
+            break;
+        }
+    }
+    Ok(match found.len() {
+        0 => Value::Null,
+        1 => Json::String(found.swap_remove(0)).to_value(),
+        _ => Json::Array(found.into_iter().map(Json::String).collect()).to_value(),
+    })
+}

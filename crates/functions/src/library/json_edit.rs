@@ -1,0 +1,102 @@
+//! JSON: changed documents.
+
+use super::json::{element, path};
+use super::support::{Args, Binding, Def, MANY, result};
+use squall_registry::ExprType;
+use squall_types::json::{EditMode, Json, JsonPath, merge_patch, merge_preserve};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+
+/// The family.
+pub const FUNCTIONS: &[Def] = &[
+    Def::new("JSON_SET", (3, MANY), pairs_type, |args| set(args, EditMode::Set)).takes_null(),
+    Def::new("JSON_INSERT", (3, MANY), pairs_type, |args| set(args, EditMode::Insert)).takes_null(),
+    Def::new("JSON_REPLACE", (3, MANY), pairs_type, |args| set(args, EditMode::Replace)).takes_null(),
+    Def::new("JSON_REMOVE", (2, MANY), result::json, remove),
+    Def::new("JSON_ARRAY_APPEND", (3, MANY), pairs_type, |args| {
+        edit(args, |document, path, value| {
+            document.array_append(path, value);
+            Ok(())
+        })
+    })
+    .takes_null(),
+    Def::new("JSON_ARRAY_INSERT", (3, MANY), pairs_type, |args| {
+        edit(args, |document, path, value| if document.array_insert(path, value) { Ok(()) } else { Err(no_cell()) })
+    })
+    .takes_null(),
+    Def::new("JSON_MERGE_PRESERVE", (2, MANY), result::json, |args| merge(args, merge_preserve)).also(&["JSON_MERGE"]),
+    Def::new("JSON_MERGE_PATCH", (2, MANY), result::json, |args| merge(args, merge_patch)),
+];
+
+/// A document, and paths with values.
+fn pairs_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    if binding.arguments.len().is_multiple_of(2) {
+        return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&binding.name]));
+    }
+    result::json(binding)
+}
+
+fn no_cell() -> SqlError {
+    SqlError {
+        code: 3165,
+        sqlstate: *b"42000",
+        message: "A path expression is not a path to a cell in an array.".to_string(),
+    }
+}
+
+/// A path that means one place only; error 3149 for wildcards.
+fn place(args: &Args<'_>, at: usize) -> SqlResult<JsonPath> {
+    let path = path(args, at)?;
+    if path.has_wildcard() {
+        return Err(SqlError {
+            code: 3149,
+            sqlstate: *b"42000",
+            message: "In this situation, path expressions may not contain the * and ** tokens or an array range."
+                .to_string(),
+        });
+    }
+    Ok(path)
+}
+
+/// Applies pairs of paths and values; NULL if the document or a path is.
+fn edit(args: &Args<'_>, change: impl Fn(&mut Json, &JsonPath, Json) -> SqlResult<()>) -> SqlResult<Value> {
+    if args.value(0).is_null() || (1..args.len()).step_by(2).any(|at| args.value(at).is_null()) {
+        return Ok(Value::Null);
+    }
+    let mut document = args.document(0)?;
+    for at in (1..args.len()).step_by(2) {
+        let path = place(args, at)?;
+        change(&mut document, &path, element(args, at + 1))?;
+    }
+    Ok(document.to_value())
+}
+
+fn set(args: &Args<'_>, mode: EditMode) -> SqlResult<Value> {
+    edit(args, |document, path, value| {
+        document.set(path, value, mode);
+        Ok(())
+    })
+}
+
+fn remove(args: &Args<'_>) -> SqlResult<Value> {
+    let mut document = args.document(0)?;
+    for at in 1..args.len() {
+        let path = place(args, at)?;
+        if path.is_root() {
+            return Err(SqlError {
+                code: 3153,
+                sqlstate: *b"42000",
+                message: "The path expression '$' is not allowed in this context.".to_string(),
+            });
+        }
+        document.remove(&path);
+    }
+    Ok(document.to_value())
+}
+
+fn merge(args: &Args<'_>, join: fn(Json, Json) -> Json) -> SqlResult<Value> {
+    let mut merged = args.document(0)?;
+    for at in 1..args.len() {
+        merged = join(merged, args.document(at)?);
+    }
+    Ok(merged.to_value())
+}

@@ -1,0 +1,47 @@
+//! The functions that are called by name, a family per file.
+//!
+//! A function is a [`Def`]: a name, how many arguments, the rule of its result's type, and a plain Rust function on one
+//! row's arguments. [`support`] turns the lists into registered functions.
+
+mod datetime;
+mod datetime_parts;
+mod digest;
+mod information;
+mod json;
+mod json_edit;
+mod network;
+mod number_text;
+mod numeric;
+mod pattern;
+mod rounding;
+mod string;
+mod string_search;
+pub mod support;
+mod uuid;
+
+use squall_registry::Registry;
+
+/// Declares every function of the library.
+pub fn register(registry: &mut Registry) {
+    for family in [
+        string::FUNCTIONS,
+        string_search::FUNCTIONS,
+        number_text::FUNCTIONS,
+        numeric::FUNCTIONS,
+        rounding::FUNCTIONS,
+        datetime::FUNCTIONS,
+        datetime_parts::FUNCTIONS,
+        information::FUNCTIONS,
+        json::FUNCTIONS,
+        json_edit::FUNCTIONS,
+        digest::FUNCTIONS,
+        network::FUNCTIONS,
+        pattern::FUNCTIONS,
+        uuid::FUNCTIONS,
+    ] {
+        support::register(registry, family);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! Mathematics.
+
+use super::support::{Args, Binding, Def, MANY, result};
+use crate::operators::{division_by_zero, out_of_range, report};
+use crate::typing::numeric::{NumericKind, numeric_kind};
+use squall_registry::{Coercibility, ExprType};
+use squall_types::{SqlError, SqlMode, SqlResult, Value};
+use std::sync::atomic::Ordering;
+
+/// The family.
+pub const FUNCTIONS: &[Def] = &[
+    Def::new("ABS", (1, 1), abs_type, abs),
+    Def::new("SIGN", (1, 1), result::int, |args| {
+        let number = args.f64(0)?;
+        Ok(Value::Int(if number > 0.0 { 1 } else { -i64::from(number < 0.0) }))
+    }),
+    Def::new("PI", (0, 0), result::double, |_| Ok(Value::Double(std::f64::consts::PI))),
+    Def::new("SQRT", (1, 1), result::nullable_double, |args| domain(args, |x| x >= 0.0, f64::sqrt)),
+    Def::new("EXP", (1, 1), result::nullable_double, |args| finite(args.f64(0)?.exp())),
+    Def::new("LN", (1, 1), result::nullable_double, |args| logarithm(args, args.f64(0)?, f64::ln)),
+    Def::new("LOG2", (1, 1), result::nullable_double, |args| logarithm(args, args.f64(0)?, f64::log2)),
+    Def::new("LOG10", (1, 1), result::nullable_double, |args| logarithm(args, args.f64(0)?, f64::log10)),
+    Def::new("LOG", (1, 2), result::nullable_double, log),
+    Def::new("POW", (2, 2), result::nullable_double, |args| finite(args.f64(0)?.powf(args.f64(1)?))).also(&["POWER"]),
+    Def::new("SIN", (1, 1), result::nullable_double, |args| finite(args.f64(0)?.sin())),
+    Def::new("COS", (1, 1), result::nullable_double, |args| finite(args.f64(0)?.cos())),
+    Def::new("TAN", (1, 1), result::nullable_double, |args| finite(args.f64(0)?.tan())),
+    Def::new("COT", (1, 1), result::nullable_double, cot),
+    Def::new("ASIN", (1, 1), result::nullable_double, |args| domain(args, |x| x.abs() <= 1.0, f64::asin)),
+    Def::new("ACOS", (1, 1), result::nullable_double, |args| domain(args, |x| x.abs() <= 1.0, f64::acos)),
+    Def::new("ATAN", (1, 2), result::nullable_double, atan).also(&["ATAN2"]),
+    Def::new("DEGREES", (1, 1), result::nullable_double, |args| finite(args.f64(0)?.to_degrees())),
+    Def::new("RADIANS", (1, 1), result::nullable_double, |args| finite(args.f64(0)?.to_radians())),
+    Def::new("CRC32", (1, 1), result::nullable_unsigned, |args| {
+        Ok(Value::UInt(u64::from(crc32fast::hash(&args.bytes(0)))))
+    }),
+    Def::new("BIT_COUNT", (1, 1), result::bigint, bit_count),
+    Def::new("RAND", (0, 1), result::double, rand).takes_null().volatile(),
+    Def::new("INTERVAL", (2, MANY), result::int, interval).takes_null(),
+];
+
+fn abs_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    let kind = numeric_kind(binding.arg(0));
+    Ok(ExprType { sql_type: kind.sql_type(), nullable: false, coercibility: Coercibility::Numeric })
+}
+
+fn abs(args: &Args<'_>) -> SqlResult<Value> {
+    Ok(match numeric_kind(args.ty(0)) {
+        NumericKind::Int { unsigned: true } => Value::UInt(u64::try_from(args.integer(0)?).unwrap_or(u64::MAX)),
+        NumericKind::Int { unsigned: false } => {
+            let number = i64::try_from(args.integer(0)?).unwrap_or(i64::MIN);
+            Value::Int(number.checked_abs().ok_or_else(|| out_of_range("BIGINT"))?)
+        }
+        NumericKind::Decimal { .. } => Value::Decimal(args.decimal(0)?.abs()),
+        NumericKind::Double => Value::Double(args.f64(0)?.abs()),
+    })
+}
+
+/// A result that is no number is an overflow.
+fn finite(number: f64) -> SqlResult<Value> {
+    if number.is_finite() { Ok(Value::Double(number + 0.0)) } else { Err(out_of_range("DOUBLE")) }
+}
+
+/// NULL outside of a function's domain.
+fn domain(args: &Args<'_>, inside: fn(f64) -> bool, f: fn(f64) -> f64) -> SqlResult<Value> {
+    let number = args.f64(0)?;
+    if inside(number) { finite(f(number)) } else { Ok(Value::Null) }
+}
+
+fn logarithm(args: &Args<'_>, number: f64, f: fn(f64) -> f64) -> SqlResult<Value> {
+    if number <= 0.0 {
+        if args.context.sql_mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
+            let error =
+                SqlError { code: 3020, sqlstate: *b"2201E", message: "Invalid argument for logarithm".to_string() };
+            report(error, args.context)?;
+        }
+        return Ok(Value::Null);
+    }
+    finite(f(number))
+}
+
+fn log(args: &Args<'_>) -> SqlResult<Value> {
+    if args.len() == 1 {
+        return logarithm(args, args.f64(0)?, f64::ln);
+    }
+    let (base, number) = (args.f64(0)?, args.f64(1)?);
+    if base <= 0.0 || number <= 0.0 {
+        return logarithm(args, 0.0, f64::ln);
+    }
+    if base == 1.0 {
+        division_by_zero(args.context)?;
+        return Ok(Value::Null);
+    }
+    finite(number.ln() / base.ln())
+}
+
+fn cot(args: &Args<'_>) -> SqlResult<Value> {
+    finite(1.0 / args.f64(0)?.tan())
+}
+
+fn atan(args: &Args<'_>) -> SqlResult<Value> {
+    if args.len() == 2 { finite(args.f64(0)?.atan2(args.f64(1)?)) } else { finite(args.f64(0)?.atan()) }
+}
+
+fn bit_count(args: &Args<'_>) -> SqlResult<Value> {
+    if let Value::Bytes(bytes) = args.value(0) {
+        return Ok(Value::Int(bytes.iter().map(|byte| i64::from(byte.count_ones())).sum()));
+    }
+    let number = args.integer(0)?;
+    Ok(Value::Int(i64::from((number as u64).count_ones())))
+}
+
+/// Largest value of the two halves of a seed.
+const RAND_MAX: u64 = 0x3FFF_FFFF;
+
+/// One step of the generator: two linear congruences.
+fn next_random(state: (u64, u64)) -> ((u64, u64), f64) {
+    let first = (state.0 * 3 + state.1) % RAND_MAX;
+    let second = (first + state.1 + 33) % RAND_MAX;
+    ((first, second), first as f64 / RAND_MAX as f64)
+}
+
+/// The state that a seed starts with.
+fn seeded(seed: u32) -> (u64, u64) {
+    let first = seed.wrapping_mul(0x10001).wrapping_add(55_555_555);
+    let second = seed.wrapping_mul(0x1000_0001);
+    (u64::from(first) % RAND_MAX, u64::from(second) % RAND_MAX)
+}
+
+/// RAND(). With a seed each row starts from it, as MySQL does when the seed comes from the row; a constant seed's sequence
+/// goes on from row to row, which the statement's random state remembers.
+fn rand(args: &Args<'_>) -> SqlResult<Value> {
+    if args.len() == 1 {
+        let seed = args.integer(0)? as u32;
+        return Ok(Value::Double(next_random(seeded(seed)).1));
+    }
+    let shared = &args.context.random_state;
+    let mut number = 0.0;
+    let step = |packed: u64| {
+        let (state, value) = next_random((packed >> 32 & RAND_MAX, packed & RAND_MAX));
+        number = value;
+        Some(state.0 << 32 | state.1)
+    };
+    // Always gives a new state.
+    let _ = shared.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step);
+    Ok(Value::Double(number))
+}
+
+fn interval(args: &Args<'_>) -> SqlResult<Value> {
+    if args.value(0).is_null() {
+        return Ok(Value::Int(-1));
+    }
+    let number = args.f64(0)?;
+    let mut at = 1;
+    while at < args.len() && (args.value(at).is_null() || args.f64(at)? <= number) {
+        at += 1;
+    }
+    Ok(Value::Int(at as i64 - 1))
+}

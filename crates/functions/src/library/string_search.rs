@@ -1,0 +1,130 @@
+//! Finding and comparing strings.
+
+use super::support::{Args, Def, MANY, result};
+use squall_types::collation::{compare, eq, find};
+use squall_types::{CollationId, SqlResult, SqlType, Value};
+use std::cmp::Ordering;
+
+/// The family.
+pub const FUNCTIONS: &[Def] = &[
+    Def::new("LOCATE", (2, 3), result::bigint, |args| position(args, 0, 1)).also(&["POSITION"]),
+    Def::new("INSTR", (2, 2), result::bigint, |args| position(args, 1, 0)),
+    Def::new("STRCMP", (2, 2), result::int, strcmp),
+    Def::new("FIELD", (2, MANY), result::int, field).takes_null(),
+    Def::new("FIND_IN_SET", (2, 2), result::int, find_in_set),
+    Def::new("ASCII", (1, 1), result::int, |args| Ok(Value::Int(args.bytes(0).first().copied().map_or(0, i64::from)))),
+    Def::new("ORD", (1, 1), result::bigint, ord),
+    Def::new("WEIGHT_STRING", (1, 1), result::bytes, weight_string),
+];
+
+/// The collation in which two arguments compare: bytes if either is a byte string.
+fn collation_of(args: &Args<'_>, places: &[usize]) -> CollationId {
+    if places.iter().any(|at| args.ty(*at).is_binary_string()) {
+        return CollationId::BINARY;
+    }
+    places.iter().find_map(|at| args.ty(*at).collation()).unwrap_or(args.context.collation)
+}
+
+fn position(args: &Args<'_>, needle: usize, haystack: usize) -> SqlResult<Value> {
+    let start = args.i64_or(2, 1)?;
+    let Some(skip) = usize::try_from(start).ok().and_then(|start| start.checked_sub(1)) else {
+        return Ok(Value::Int(0));
+    };
+    let collation = collation_of(args, &[needle, haystack]);
+    if collation == CollationId::BINARY {
+        let (needle, haystack) = (args.bytes(needle), args.bytes(haystack));
+        let Some(rest) = haystack.get(skip..) else { return Ok(Value::Int(0)) };
+        if needle.is_empty() {
+            return Ok(Value::Int(start));
+        }
+        let found = rest.windows(needle.len()).position(|window| window == needle.as_ref());
+        return Ok(Value::Int(found.map_or(0, |at| (at + skip + 1) as i64)));
+    }
+    let (needle, haystack) = (args.text(needle), args.text(haystack));
+    if skip > haystack.chars().count() {
+        return Ok(Value::Int(0));
+    }
+    if needle.is_empty() {
+        return Ok(Value::Int(start));
+    }
+    let found = find(collation, &haystack, &needle, skip);
+    Ok(Value::Int(found.map_or(0, |at| i64::try_from(at + 1).unwrap_or(i64::MAX))))
+}
+
+fn strcmp(args: &Args<'_>) -> SqlResult<Value> {
+    let collation = collation_of(args, &[0, 1]);
+    let ordering = if collation == CollationId::BINARY {
+        args.bytes(0).cmp(&args.bytes(1))
+    } else {
+        compare(collation, &args.text(0), &args.text(1))
+    };
+    Ok(Value::Int(match ordering {
+        Ordering::Less => -1,
+        Ordering::Equal => 0,
+        Ordering::Greater => 1,
+    }))
+}
+
+fn field(args: &Args<'_>) -> SqlResult<Value> {
+    if args.value(0).is_null() {
+        return Ok(Value::Int(0));
+    }
+    let candidates = (1..args.len()).filter(|at| !args.value(*at).is_null());
+    let all_strings = args.types.iter().all(|ty| ty.is_string() || *ty == SqlType::Null);
+    let all_integers = args.types.iter().all(|ty| ty.is_integer() || *ty == SqlType::Null);
+    for at in candidates {
+        let equal = if all_strings {
+            let collation = collation_of(args, &[0, at]);
+            if collation == CollationId::BINARY {
+                args.bytes(0) == args.bytes(at)
+            } else {
+                eq(collation, &args.text(0), &args.text(at))
+            }
+        } else if all_integers {
+            args.integer(0)? == args.integer(at)?
+        } else {
+            args.f64(0)? == args.f64(at)?
+        };
+        if equal {
+            return Ok(Value::Int(at as i64));
+        }
+    }
+    Ok(Value::Int(0))
+}
+
+fn find_in_set(args: &Args<'_>) -> SqlResult<Value> {
+    let (wanted, set) = (args.text(0), args.text(1));
+    if set.is_empty() || wanted.contains(',') {
+        return Ok(Value::Int(0));
+    }
+    let collation = collation_of(args, &[0, 1]);
+    let equal = |member: &str| {
+        if collation == CollationId::BINARY { member == wanted } else { eq(collation, member, &wanted) }
+    };
+    let found = set.split(',').position(equal);
+    Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)))
+}
+
+fn ord(args: &Args<'_>) -> SqlResult<Value> {
+    if let Value::Bytes(bytes) = args.value(0) {
+        return Ok(Value::Int(bytes.first().copied().map_or(0, i64::from)));
+    }
+    let text = args.text(0);
+    let Some(first) = text.chars().next() else { return Ok(Value::Int(0)) };
+    let mut buffer = [0; 4];
+    let number = first.encode_utf8(&mut buffer).bytes().fold(0_i64, |number, byte| number << 8 | i64::from(byte));
+    Ok(Value::Int(number))
+}
+
+fn weight_string(args: &Args<'_>) -> SqlResult<Value> {
+    match args.value(0) {
+        Value::String(text) => {
+            let mut key = Vec::new();
+            squall_types::collation::sort_key(args.collation(), text, &mut key);
+            Ok(Value::Bytes(key))
+        }
+        Value::Bytes(bytes) => Ok(Value::Bytes(bytes.clone())),
+        // Numbers and dates have no weights.
+        _ => Ok(Value::Null),
+    }
+}

@@ -1,0 +1,469 @@
+//! How functions of the library are declared and run.
+
+use crate::operators::coerce;
+use crate::typing::collation::{StringOperand, aggregate_collations};
+use crate::typing::{display_length, string_of_length};
+use squall_registry::{
+    Argument, BoundCall, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, StatementContext, Volatility,
+};
+use squall_types::json::Json;
+use squall_types::{CollationId, Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A function of the library.
+#[derive(Clone, Copy, Debug)]
+pub struct Def {
+    /// Its name.
+    pub name: &'static str,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// Fewest arguments.
+    pub args_min: usize,
+    /// Most arguments.
+    pub args_max: usize,
+    /// Whether a NULL among the arguments makes the result NULL without a look at the others.
+    pub null_in_null_out: bool,
+    /// When equal arguments give equal results.
+    pub volatility: Volatility,
+    /// The type of the result.
+    pub result: fn(&Binding<'_>) -> SqlResult<ExprType>,
+    /// The result of one row.
+    pub eval: fn(&Args<'_>) -> SqlResult<Value>,
+}
+
+/// Any number of arguments.
+pub const MANY: usize = usize::MAX;
+
+impl Def {
+    /// An immutable function that is NULL for NULL.
+    pub const fn new(
+        name: &'static str,
+        args: (usize, usize),
+        result: fn(&Binding<'_>) -> SqlResult<ExprType>,
+        eval: fn(&Args<'_>) -> SqlResult<Value>,
+    ) -> Def {
+        Def {
+            name,
+            aliases: &[],
+            args_min: args.0,
+            args_max: args.1,
+            null_in_null_out: true,
+            volatility: Volatility::Immutable,
+            result,
+            eval,
+        }
+    }
+
+    /// With other names.
+    pub const fn also(self, aliases: &'static [&'static str]) -> Def {
+        Def { aliases, ..self }
+    }
+
+    /// That looks at NULLs itself.
+    pub const fn takes_null(self) -> Def {
+        Def { null_in_null_out: false, ..self }
+    }
+
+    /// That is constant within a statement.
+    pub const fn stable(self) -> Def {
+        Def { volatility: Volatility::Stable, ..self }
+    }
+
+    /// That differs from call to call or does something.
+    pub const fn volatile(self) -> Def {
+        Def { volatility: Volatility::Volatile, ..self }
+    }
+}
+
+/// Declares a family.
+pub fn register(registry: &mut Registry, functions: &[Def]) {
+    for def in functions {
+        registry.register_scalar(Arc::new(LibraryFunction(*def)));
+    }
+}
+
+#[derive(Debug)]
+struct LibraryFunction(Def);
+
+impl ScalarFunction for LibraryFunction {
+    fn name(&self) -> &str {
+        self.0.name
+    }
+
+    fn aliases(&self) -> &[&str] {
+        self.0.aliases
+    }
+
+    fn volatility(&self) -> Volatility {
+        self.0.volatility
+    }
+
+    fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall> {
+        let def = &self.0;
+        if !(def.args_min..=def.args_max).contains(&arguments.len()) {
+            return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&def.name]));
+        }
+        let binding = Binding { name: def.name, arguments, context };
+        let mut result = (def.result)(&binding)?;
+        if def.null_in_null_out {
+            result.nullable |= binding.any_nullable();
+        }
+        let types: Vec<SqlType> = arguments.iter().map(|argument| argument.expr_type.sql_type.clone()).collect();
+        let coercibilities = arguments.iter().map(|argument| argument.expr_type.coercibility).collect();
+        let kernel = RowKernel { def: *def, types, coercibilities, result: result.sql_type.clone() };
+        Ok(BoundCall { result, kernel: Arc::new(kernel) })
+    }
+}
+
+/// What the rule of a result's type may know.
+#[derive(Debug)]
+pub struct Binding<'a> {
+    /// The function's name.
+    pub name: &'a str,
+    /// Types of the arguments, and values of literals.
+    pub arguments: &'a [Argument<'a>],
+    /// The statement.
+    pub context: &'a StatementContext,
+}
+
+impl Binding<'_> {
+    /// The type of an argument; of a bare NULL where there is none.
+    pub fn arg(&self, at: usize) -> &SqlType {
+        self.arguments.get(at).map_or(&SqlType::Null, |argument| &argument.expr_type.sql_type)
+    }
+
+    /// The value of an argument if it is a literal.
+    pub fn literal(&self, at: usize) -> Option<&Value> {
+        self.arguments.get(at).and_then(|argument| argument.literal)
+    }
+
+    /// A literal argument as an integer.
+    pub fn literal_i64(&self, at: usize) -> Option<i64> {
+        match self.literal(at)? {
+            Value::Int(value) => Some(*value),
+            Value::UInt(value) => i64::try_from(*value).ok(),
+            Value::Decimal(value) => Some(value.to_i64().0),
+            _ => None,
+        }
+    }
+
+    /// Whether any argument can be NULL.
+    pub fn any_nullable(&self) -> bool {
+        self.arguments.iter().any(|argument| argument.expr_type.nullable)
+    }
+
+    /// Characters of an argument's text.
+    pub fn length(&self, at: usize) -> u32 {
+        display_length(self.arg(at))
+    }
+
+    /// The string type of a length with the collation that the arguments of these places share.
+    pub fn string_of(&self, places: &[usize], length: u32) -> SqlResult<ExprType> {
+        let operands: Vec<StringOperand> = places
+            .iter()
+            .filter_map(|at| self.arguments.get(*at))
+            .map(|argument| StringOperand::of(argument.expr_type, self.context.collation))
+            .collect();
+        let (collation, coercibility) = aggregate_collations(&operands, &self.name.to_lowercase())?;
+        // Numbers and dates that become text are as weak as literals.
+        let coercibility = match coercibility {
+            Coercibility::Numeric | Coercibility::Ignorable => Coercibility::Literal,
+            other => other,
+        };
+        Ok(ExprType { sql_type: string_of_length(length, collation), nullable: false, coercibility })
+    }
+
+    /// The same with all arguments.
+    pub fn string_of_all(&self, length: u32) -> SqlResult<ExprType> {
+        self.string_of(&(0..self.arguments.len()).collect::<Vec<_>>(), length)
+    }
+
+    /// A string of the connection's collation.
+    pub fn connection_string(&self, length: u32) -> ExprType {
+        ExprType {
+            sql_type: string_of_length(length, self.context.collation),
+            nullable: false,
+            coercibility: Coercibility::Literal,
+        }
+    }
+}
+
+/// Result rules that many functions share.
+pub mod result {
+    use super::{Binding, Coercibility, CollationId, ExprType, SqlResult, SqlType};
+    use crate::expr::boolean_type;
+    use crate::typing::string_of_length;
+
+    fn numeric(sql_type: SqlType, nullable: bool) -> SqlResult<ExprType> {
+        Ok(ExprType { sql_type, nullable, coercibility: Coercibility::Numeric })
+    }
+
+    /// BIGINT, NULL only for NULL.
+    pub fn bigint(_: &Binding<'_>) -> SqlResult<ExprType> {
+        numeric(SqlType::BIGINT, false)
+    }
+
+    /// BIGINT that may be NULL.
+    pub fn nullable_bigint(_: &Binding<'_>) -> SqlResult<ExprType> {
+        numeric(SqlType::BIGINT, true)
+    }
+
+    /// BIGINT UNSIGNED that may be NULL.
+    pub fn nullable_unsigned(_: &Binding<'_>) -> SqlResult<ExprType> {
+        numeric(SqlType::BIGINT_UNSIGNED, true)
+    }
+
+    /// INT.
+    pub fn int(_: &Binding<'_>) -> SqlResult<ExprType> {
+        numeric(SqlType::INT, false)
+    }
+
+    /// INT that may be NULL.
+    pub fn nullable_int(_: &Binding<'_>) -> SqlResult<ExprType> {
+        numeric(SqlType::INT, true)
+    }
+
+    /// 0 or 1.
+    pub fn boolean(_: &Binding<'_>) -> SqlResult<ExprType> {
+        Ok(boolean_type(false))
+    }
+
+    /// 0, 1 or NULL.
+    pub fn nullable_boolean(_: &Binding<'_>) -> SqlResult<ExprType> {
+        Ok(boolean_type(true))
+    }
+
+    /// DOUBLE.
+    pub fn double(_: &Binding<'_>) -> SqlResult<ExprType> {
+        numeric(SqlType::DOUBLE, false)
+    }
+
+    /// DOUBLE that may be NULL.
+    pub fn nullable_double(_: &Binding<'_>) -> SqlResult<ExprType> {
+        numeric(SqlType::DOUBLE, true)
+    }
+
+    /// JSON that may be NULL.
+    pub fn json(_: &Binding<'_>) -> SqlResult<ExprType> {
+        Ok(ExprType { sql_type: SqlType::Json, nullable: true, coercibility: Coercibility::Implicit })
+    }
+
+    /// DATE that may be NULL.
+    pub fn date(_: &Binding<'_>) -> SqlResult<ExprType> {
+        numeric(SqlType::Date, true)
+    }
+
+    /// The first argument's text, as long as it is.
+    pub fn like_first(binding: &Binding<'_>) -> SqlResult<ExprType> {
+        binding.string_of(&[0], binding.length(0))
+    }
+
+    /// A long text of the first argument's collation.
+    pub fn long_like_first(binding: &Binding<'_>) -> SqlResult<ExprType> {
+        binding.string_of(&[0], u32::MAX).map(|ty| ExprType { nullable: true, ..ty })
+    }
+
+    /// A long text of the collation of all arguments.
+    pub fn long_of_all(binding: &Binding<'_>) -> SqlResult<ExprType> {
+        binding.string_of_all(u32::MAX).map(|ty| ExprType { nullable: true, ..ty })
+    }
+
+    /// A text of the connection's collation that may be NULL.
+    pub fn connection_text(binding: &Binding<'_>) -> SqlResult<ExprType> {
+        Ok(ExprType { nullable: true, ..binding.connection_string(u32::MAX) })
+    }
+
+    /// A short text of the connection's collation that may be NULL.
+    pub fn short_text(binding: &Binding<'_>) -> SqlResult<ExprType> {
+        Ok(ExprType { nullable: true, ..binding.connection_string(64) })
+    }
+
+    /// Text of the server's own: names and settings.
+    pub fn system_text(_: &Binding<'_>) -> SqlResult<ExprType> {
+        Ok(ExprType {
+            sql_type: string_of_length(384, CollationId::UTF8MB3_GENERAL_CI),
+            nullable: true,
+            coercibility: Coercibility::SystemConstant,
+        })
+    }
+
+    /// Bytes that may be NULL.
+    pub fn bytes(_: &Binding<'_>) -> SqlResult<ExprType> {
+        Ok(ExprType {
+            sql_type: SqlType::longtext(CollationId::BINARY),
+            nullable: true,
+            coercibility: Coercibility::Implicit,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct RowKernel {
+    def: Def,
+    types: Vec<SqlType>,
+    coercibilities: Vec<Coercibility>,
+    result: SqlType,
+}
+
+impl ScalarKernel for RowKernel {
+    fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
+        if self.def.null_in_null_out && arguments.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
+        (self.def.eval)(&Args {
+            name: self.def.name,
+            values: arguments,
+            types: &self.types,
+            coercibilities: &self.coercibilities,
+            result: &self.result,
+            context,
+        })
+    }
+}
+
+/// The arguments of one row.
+#[derive(Debug)]
+pub struct Args<'a> {
+    /// The function's name.
+    pub name: &'static str,
+    /// Their values.
+    pub values: &'a [Value],
+    /// Their types.
+    pub types: &'a [SqlType],
+    /// The strength of their collations.
+    pub coercibilities: &'a [Coercibility],
+    /// The type of the result.
+    pub result: &'a SqlType,
+    /// The statement.
+    pub context: &'a StatementContext,
+}
+
+impl<'a> Args<'a> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// A value; NULL where there is none.
+    pub fn value(&self, at: usize) -> &'a Value {
+        self.values.get(at).unwrap_or(&Value::Null)
+    }
+
+    /// Its type.
+    pub fn ty(&self, at: usize) -> &'a SqlType {
+        self.types.get(at).unwrap_or(&SqlType::Null)
+    }
+
+    /// As text; empty for NULL.
+    pub fn text(&self, at: usize) -> Cow<'a, str> {
+        coerce::to_text(self.value(at), self.ty(at)).unwrap_or_default()
+    }
+
+    /// As text; `None` for NULL.
+    pub fn text_or_null(&self, at: usize) -> Option<Cow<'a, str>> {
+        coerce::to_text(self.value(at), self.ty(at))
+    }
+
+    /// As bytes; empty for NULL.
+    pub fn bytes(&self, at: usize) -> Cow<'a, [u8]> {
+        coerce::to_bytes(self.value(at), self.ty(at)).unwrap_or_default()
+    }
+
+    /// As a signed integer; `default` for NULL.
+    pub fn i64_or(&self, at: usize, default: i64) -> SqlResult<i64> {
+        Ok(coerce::to_i64(self.value(at), self.ty(at), self.context)?.unwrap_or(default))
+    }
+
+    /// As a signed integer; 0 for NULL.
+    pub fn i64(&self, at: usize) -> SqlResult<i64> {
+        self.i64_or(at, 0)
+    }
+
+    /// As an integer of either sign; 0 for NULL.
+    pub fn integer(&self, at: usize) -> SqlResult<i128> {
+        Ok(coerce::to_integer(self.value(at), self.ty(at), self.context)?.unwrap_or(0))
+    }
+
+    /// As a double; 0 for NULL.
+    pub fn f64(&self, at: usize) -> SqlResult<f64> {
+        Ok(coerce::to_double(self.value(at), self.ty(at), self.context)?.unwrap_or(0.0))
+    }
+
+    /// As a decimal; 0 for NULL.
+    pub fn decimal(&self, at: usize) -> SqlResult<Decimal> {
+        Ok(coerce::to_decimal(self.value(at), self.ty(at), self.context)?.unwrap_or(Decimal::ZERO))
+    }
+
+    /// As a date and time; `None` for NULL and what is none (with a warning).
+    pub fn datetime(&self, at: usize) -> SqlResult<Option<DateTime>> {
+        coerce::to_datetime(self.value(at), self.ty(at), self.context)
+    }
+
+    /// As a date.
+    pub fn date(&self, at: usize) -> SqlResult<Option<Date>> {
+        coerce::to_date(self.value(at), self.ty(at), self.context)
+    }
+
+    /// As a time.
+    pub fn time(&self, at: usize) -> SqlResult<Option<Time>> {
+        coerce::to_time(self.value(at), self.ty(at), self.context)
+    }
+
+    /// As a document: JSON as it is, text read as a document (error 3141 if it is none).
+    pub fn document(&self, at: usize) -> SqlResult<Json> {
+        match self.value(at) {
+            Value::Json(text) | Value::String(text) => {
+                Json::parse(text).map_err(|error| error.for_argument(at + 1, &self.name.to_lowercase()))
+            }
+            Value::Null => Ok(Json::Null),
+            _ => Err(SqlError {
+                code: 3146,
+                sqlstate: *b"22032",
+                message: format!(
+                    "Invalid data type for JSON data in argument {} to function {}; a JSON string or JSON type is required.",
+                    at + 1,
+                    self.name.to_lowercase()
+                ),
+            }),
+        }
+    }
+
+    /// The collation that texts compare by: the result's, or that of the first string argument.
+    pub fn collation(&self) -> CollationId {
+        self.types.iter().find_map(SqlType::collation).unwrap_or(self.context.collation)
+    }
+
+    /// Whether the result is a byte string.
+    pub fn is_binary(&self) -> bool {
+        self.result.is_binary_string()
+    }
+
+    /// Text as the result's kind of string.
+    pub fn string(&self, text: impl Into<String>) -> Value {
+        let text = text.into();
+        if self.is_binary() { Value::Bytes(text.into_bytes()) } else { Value::String(text) }
+    }
+
+    /// Whether a string of so many bytes may be built; if not there is a warning and the result is NULL.
+    pub fn fits(&self, length: u64) -> bool {
+        if length <= self.context.max_allowed_packet {
+            return true;
+        }
+        self.context.diagnostics.warn(SqlError::new(
+            ErrorCode::WarnAllowedPacketOverflowed,
+            &[&self.name.to_lowercase(), &self.context.max_allowed_packet],
+        ));
+        false
+    }
+
+    /// Error 1210.
+    pub fn wrong_arguments(&self) -> SqlError {
+        SqlError::new(ErrorCode::WrongArguments, &[&self.name.to_lowercase()])
+    }
+}
