@@ -54,6 +54,9 @@ impl Parser<'_> {
             K::Database | K::Schema => self.create_database(or_replace),
             K::Index => self.create_index(or_replace, IndexKind::Plain),
             K::Unique | K::Fulltext | K::Spatial => {
+                if keyword == K::Spatial && self.at(K::Reference) {
+                    return self.unsupported("CREATE SPATIAL REFERENCE SYSTEM");
+                }
                 self.expect(K::Index)?;
                 let kind = match keyword {
                     K::Unique => IndexKind::Unique,
@@ -65,6 +68,10 @@ impl Parser<'_> {
             K::User => self.create_user(or_replace, false),
             K::Role => self.create_role(or_replace),
             K::Server => self.create_server(),
+            K::Tablespace => self.unsupported("CREATE TABLESPACE"),
+            K::Undo if self.at(K::Tablespace) => self.unsupported("CREATE UNDO TABLESPACE"),
+            K::Logfile if self.at(K::Group) => self.unsupported("CREATE LOGFILE GROUP"),
+            K::Resource if self.at(K::Group) => self.unsupported("CREATE RESOURCE GROUP"),
             _ => Err(self.syntax_error(self.previous_start(keyword))),
         }
     }
@@ -166,8 +173,18 @@ impl Parser<'_> {
                 let name = self.ident_or_string()?;
                 Ok(Statement::AlterServer { name, options: self.server_options()? })
             }
+            K::Instance => self.unsupported("ALTER INSTANCE"),
+            K::Tablespace => self.unsupported("ALTER TABLESPACE"),
+            K::Undo if self.peek_is(1, K::Tablespace) => self.unsupported("ALTER UNDO TABLESPACE"),
+            K::Logfile if self.peek_is(1, K::Group) => self.unsupported("ALTER LOGFILE GROUP"),
+            K::Resource if self.peek_is(1, K::Group) => self.unsupported("ALTER RESOURCE GROUP"),
             _ => Err(self.unexpected()),
         }
+    }
+
+    /// A statement that MySQL has and that is known here by its first words only.
+    pub(super) fn unsupported<T>(&self, what: &str) -> Result<T> {
+        self.error(1235, "42000", format!("This version of MySQL doesn't yet support '{what}'"))
     }
 
     /// DROP, behind the word.
@@ -240,6 +257,11 @@ impl Parser<'_> {
                 self.advance();
                 Statement::Deallocate(self.ident()?)
             }
+            K::Tablespace => return self.unsupported("DROP TABLESPACE"),
+            K::Undo if self.peek_is(1, K::Tablespace) => return self.unsupported("DROP UNDO TABLESPACE"),
+            K::Logfile if self.peek_is(1, K::Group) => return self.unsupported("DROP LOGFILE GROUP"),
+            K::Resource if self.peek_is(1, K::Group) => return self.unsupported("DROP RESOURCE GROUP"),
+            K::Spatial if self.peek_is(1, K::Reference) => return self.unsupported("DROP SPATIAL REFERENCE SYSTEM"),
             _ => return Err(self.unexpected()),
         })
     }

@@ -43,7 +43,33 @@ enum Infix {
 impl Parser<'_> {
     /// Any expression.
     pub(crate) fn expr(&mut self) -> Result<Expr> {
-        self.expr_at(level::OR)
+        match self.lone_literal()? {
+            Some(literal) => Ok(literal),
+            None => self.expr_at(level::OR),
+        }
+    }
+
+    /// A literal that is all of an expression in a list: most of what a long INSERT is made of.
+    fn lone_literal(&mut self) -> Result<Option<Expr>> {
+        let sign = usize::from(self.at_kind(TokenKind::Minus));
+        let token = if sign == 0 { self.current } else { self.peek(1) };
+        let literal = match token.kind {
+            TokenKind::Integer | TokenKind::Decimal | TokenKind::Float => true,
+            TokenKind::String => sign == 0,
+            TokenKind::Word => sign == 0 && token.keyword == K::Null,
+            _ => false,
+        };
+        if !literal || !matches!(self.peek(1 + sign).kind, TokenKind::Comma | TokenKind::RightParen) {
+            return Ok(None);
+        }
+        if sign == 1 {
+            self.advance();
+        }
+        let literal = self.literal()?.map(Expr::Literal);
+        Ok(literal.map(|literal| match sign {
+            0 => literal,
+            _ => Expr::Unary { op: UnaryOp::Minus, operand: Box::new(literal) },
+        }))
     }
 
     /// An expression without boolean operators, comparisons and predicates.

@@ -86,6 +86,8 @@ impl Parser<'_> {
             K::Binlog => Ok(Statement::Replication(Box::new(Replication::Binlog(self.sql_string()?)))),
             K::Shutdown => Ok(Statement::Shutdown),
             K::Restart => Ok(Statement::Restart),
+            K::Import if self.at(K::Table) => self.unsupported("IMPORT TABLE"),
+            K::Clone if self.at_any(&[K::Local, K::Instance]) => self.unsupported("CLONE"),
             K::Get => self.get_diagnostics(),
             K::Signal => self.signal(false),
             K::Resignal => self.signal(true),
