@@ -167,9 +167,7 @@ impl Parser<'_> {
                     maintenance.options.push(self.upper_word()?);
                 }
             }
-            MaintenanceKind::Optimize => {
-                let _ = self.lock_wait()?;
-            }
+            MaintenanceKind::Optimize => {}
         }
         Ok(Statement::TableMaintenance(Box::new(maintenance)))
     }

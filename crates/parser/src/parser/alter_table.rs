@@ -17,8 +17,6 @@ impl Parser<'_> {
             lock: None,
             validation: None,
         };
-        // MariaDB's NOWAIT and WAIT n.
-        let _ = self.lock_wait()?;
         let ended = |parser: &Self| matches!(parser.current.kind, TokenKind::Eof | TokenKind::Semicolon);
         while !ended(self) {
             if self.at(K::Partition) && self.peek_is(1, K::By) {
@@ -84,7 +82,6 @@ impl Parser<'_> {
         if self.at(K::Partition) {
             self.advance();
             self.no_write_to_binlog();
-            self.if_not_exists()?;
             let (mut definitions, mut count) = (Vec::new(), None);
             if self.accept(K::Partitions) {
                 count = Some(self.unsigned()?);
@@ -343,7 +340,6 @@ impl Parser<'_> {
         Ok(match self.keyword() {
             K::Index | K::Key => {
                 self.advance();
-                self.if_exists()?;
                 let index = self.ident()?;
                 let visible = if self.accept_both(K::Not, K::Ignored) {
                     true
@@ -364,7 +360,6 @@ impl Parser<'_> {
             }
             _ => {
                 self.accept(K::Column);
-                self.if_exists()?;
                 let column = self.column_name()?.column;
                 if self.accept(K::Drop) {
                     self.expect(K::Default)?;
@@ -389,13 +384,11 @@ impl Parser<'_> {
 
     fn alter_rename(&mut self) -> Result<AlterAction> {
         if self.accept(K::Column) {
-            self.if_exists()?;
             let old = self.ident()?;
             self.expect(K::To)?;
             return Ok(AlterAction::RenameColumn { old, new: self.ident()? });
         }
         if self.accept(K::Index) || self.accept(K::Key) {
-            self.if_exists()?;
             let old = self.ident()?;
             self.expect(K::To)?;
             return Ok(AlterAction::RenameIndex { old, new: self.ident()? });

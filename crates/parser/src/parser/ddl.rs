@@ -204,7 +204,6 @@ impl Parser<'_> {
                 self.advance();
                 let if_exists = self.if_exists()?;
                 let names = self.comma_list(Self::object_name)?;
-                let _ = self.lock_wait()?;
                 let behavior = self.drop_behavior();
                 Statement::DropTable(Box::new(DropTable { temporary, if_exists, names, behavior }))
             }
@@ -280,7 +279,6 @@ impl Parser<'_> {
         let if_exists = self.if_exists()?;
         let renames = self.comma_list(|parser| {
             let old = parser.object_name()?;
-            let _ = parser.lock_wait()?;
             parser.expect(K::To)?;
             Ok((old, parser.object_name()?))
         })?;

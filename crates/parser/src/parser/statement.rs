@@ -33,9 +33,7 @@ impl Parser<'_> {
             K::Rename => self.rename(),
             K::Truncate => {
                 self.accept(K::Table);
-                let name = self.object_name()?;
-                let _ = self.lock_wait()?;
-                Ok(Statement::TruncateTable(name))
+                Ok(Statement::TruncateTable(self.object_name()?))
             }
 
             K::Start => self.start(),

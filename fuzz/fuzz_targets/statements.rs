@@ -1,0 +1,29 @@
+//! Any text as a statement: no panic, and what is parsed prints as text that parses to the same tree.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use squall_parser::{ParseOptions, digest, parse, parse_bytes};
+
+fuzz_target!(|input: (u8, &[u8])| {
+    let (modes, sql) = input;
+    let options = ParseOptions {
+        ansi_quotes: modes & 1 != 0,
+        pipes_as_concat: modes & 2 != 0,
+        no_backslash_escapes: modes & 4 != 0,
+        ignore_space: modes & 8 != 0,
+        high_not_precedence: modes & 16 != 0,
+        real_as_float: modes & 32 != 0,
+    };
+    digest(sql, &options);
+    let Ok(parsed) = parse_bytes(sql, &options) else {
+        return;
+    };
+    // Bytes that are no text are printed as hexadecimal literals; what is printed is read with `||` as OR.
+    if std::str::from_utf8(sql).is_ok() && !options.pipes_as_concat {
+        let text = parsed.statement.to_string();
+        match parse(&text, &ParseOptions::default()) {
+            Ok(again) => assert_eq!(again.statement, parsed.statement, "{text}"),
+            Err(error) => panic!("{text}: {error}"),
+        }
+    }
+});
