@@ -9,6 +9,7 @@ use crate::operators::interval::{AddIntervalKernel, result_type};
 use crate::typing::numeric::{NumericKind, numeric_kind};
 use crate::typing::{display_length, string_of_length};
 use squall_registry::{Coercibility, ExprType, Volatility};
+use squall_types::convert::cast as convert;
 use squall_types::temporal::IntervalUnit;
 use squall_types::{CollationId, ErrorCode, IntWidth, SqlError, SqlResult, SqlType, StringKind, Value};
 use std::sync::Arc;
@@ -62,40 +63,59 @@ pub enum CastTarget {
     Json,
 }
 
+impl CastTarget {
+    /// The conversion that does it.
+    fn conversion(&self) -> convert::CastTarget {
+        match *self {
+            CastTarget::Integer { unsigned: false } => convert::CastTarget::Signed,
+            CastTarget::Integer { unsigned: true } => convert::CastTarget::Unsigned,
+            CastTarget::Decimal { precision, scale } => convert::CastTarget::Decimal { precision, scale },
+            CastTarget::Float => convert::CastTarget::Float,
+            CastTarget::Double => convert::CastTarget::Double,
+            CastTarget::Char { length, collation } => convert::CastTarget::Char { length, collation },
+            CastTarget::Binary { length } => convert::CastTarget::Binary { length },
+            CastTarget::Date => convert::CastTarget::Date,
+            CastTarget::DateTime { fsp } => convert::CastTarget::DateTime { fsp },
+            CastTarget::Time { fsp } => convert::CastTarget::Time { fsp },
+            CastTarget::Year => convert::CastTarget::Year,
+            CastTarget::Json => convert::CastTarget::Json,
+        }
+    }
+}
+
 impl ExprBuilder<'_> {
     /// `CAST(operand AS target)`, `CONVERT(operand, target)`; `CONVERT(operand USING charset)` is a CAST to CHAR.
     pub fn cast(&self, operand: BoundExpr, target: &CastTarget) -> BuildResult {
         let from = operand.ty();
         let mut nullable = from.nullable;
-        let (sql_type, length) = match target {
-            CastTarget::Integer { unsigned: false } => (SqlType::BIGINT, None),
-            CastTarget::Integer { unsigned: true } => (SqlType::BIGINT_UNSIGNED, None),
-            CastTarget::Decimal { precision, scale } => (SqlType::decimal(*precision, *scale), None),
-            CastTarget::Float => (SqlType::Float { unsigned: false, zerofill: false, digits: None }, None),
-            CastTarget::Double => (SqlType::DOUBLE, None),
+        let sql_type = match target {
+            CastTarget::Integer { unsigned: false } => SqlType::BIGINT,
+            CastTarget::Integer { unsigned: true } => SqlType::BIGINT_UNSIGNED,
+            CastTarget::Decimal { precision, scale } => SqlType::decimal(*precision, *scale),
+            CastTarget::Float => SqlType::Float { unsigned: false, zerofill: false, digits: None },
+            CastTarget::Double => SqlType::DOUBLE,
             CastTarget::Char { length, collation } => {
                 let characters = length.unwrap_or_else(|| display_length(&from.sql_type));
                 nullable |= from.sql_type.is_binary_string();
-                (string_of_length(characters, *collation), *length)
+                string_of_length(characters, *collation)
             }
             CastTarget::Binary { length } => {
                 let bytes = length.unwrap_or_else(|| {
                     let width = if from.sql_type.is_binary_string() { 1 } else { 4 };
                     display_length(&from.sql_type).saturating_mul(width)
                 });
-                let sql_type = match length {
+                match length {
                     Some(length) if *length <= 255 => {
                         SqlType::String { kind: StringKind::Char, length: *length, collation: CollationId::BINARY }
                     }
                     _ => string_of_length(bytes, CollationId::BINARY),
-                };
-                (sql_type, *length)
+                }
             }
-            CastTarget::Date => (SqlType::Date, None),
-            CastTarget::DateTime { fsp } => (SqlType::DateTime { fsp: *fsp }, None),
-            CastTarget::Time { fsp } => (SqlType::Time { fsp: *fsp }, None),
-            CastTarget::Year => (SqlType::Year, None),
-            CastTarget::Json => (SqlType::Json, None),
+            CastTarget::Date => SqlType::Date,
+            CastTarget::DateTime { fsp } => SqlType::DateTime { fsp: *fsp },
+            CastTarget::Time { fsp } => SqlType::Time { fsp: *fsp },
+            CastTarget::Year => SqlType::Year,
+            CastTarget::Json => SqlType::Json,
         };
         nullable |= sql_type.is_temporal() && !from.sql_type.is_temporal();
         let coercibility = match sql_type.collation() {
@@ -103,7 +123,7 @@ impl ExprBuilder<'_> {
             None => Coercibility::Numeric,
         };
         let name = format!("CAST AS {}", crate::arrow_map::encode_type(&sql_type));
-        let kernel = CastKernel { from: from.sql_type, to: sql_type.clone(), length };
+        let kernel = CastKernel { from: from.sql_type, target: target.conversion(), to: sql_type.clone() };
         Ok(self.immutable(&name, Arc::new(kernel), vec![operand], ExprType { sql_type, nullable, coercibility }))
     }
 

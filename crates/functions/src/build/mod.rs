@@ -69,4 +69,6 @@ pub(crate) fn types_of(args: &[BoundExpr]) -> Vec<ExprType> {
 pub type BuildResult = SqlResult<BoundExpr>;
 
 #[cfg(test)]
+mod operator_tests;
+#[cfg(test)]
 mod tests;

@@ -150,3 +150,90 @@ fn parameters_are_read_when_the_plan_runs() {
         assert_eq!(crate::arrow_map::scalar_to_value(&scalar, &SqlType::BIGINT), Ok(Value::Int(value)));
     }
 }
+
+mod vectorised {
+    use super::*;
+    use proptest::prelude::*;
+    use squall_types::Decimal;
+
+    fn value_of(sql_type: &SqlType) -> BoxedStrategy<Value> {
+        let int =
+            prop_oneof![(-5_i64..5).boxed(), any::<i64>().boxed(), Just(i64::MAX).boxed(), Just(i64::MIN).boxed()];
+        let value = match sql_type {
+            SqlType::Int { unsigned: false, .. } => int.prop_map(Value::Int).boxed(),
+            SqlType::Int { .. } => prop_oneof![0_u64..5, any::<u64>(), Just(u64::MAX)].prop_map(Value::UInt).boxed(),
+            SqlType::Double { .. } => {
+                prop_oneof![(-5_i32..5).prop_map(f64::from), -1e300..1e300, Just(0.0), Just(1e308)]
+                    .prop_map(|number: f64| Value::Double(number + 0.0))
+                    .boxed()
+            }
+            SqlType::Decimal { precision, scale, .. } => {
+                let limit = 10_i128.pow(u32::from(*precision).min(37)) - 1;
+                let scale = *scale;
+                prop_oneof![(-500_i128..500).boxed(), (-limit..=limit).boxed(), Just(limit).boxed()]
+                    .prop_map(move |unscaled| Value::Decimal(Decimal::from_i128(unscaled, scale)))
+                    .boxed()
+            }
+            _ => prop::sample::select(vec!["", "a", "A", "é", "b ", "10"]).prop_map(Value::from).boxed(),
+        };
+        prop_oneof![1 => Just(Value::Null), 5 => value].boxed()
+    }
+
+    fn column_type() -> impl Strategy<Value = SqlType> {
+        prop::sample::select(vec![
+            SqlType::INT,
+            SqlType::BIGINT,
+            SqlType::BIGINT_UNSIGNED,
+            SqlType::DOUBLE,
+            SqlType::decimal(5, 2),
+            SqlType::decimal(18, 6),
+            SqlType::decimal(30, 0),
+            SqlType::decimal(50, 10),
+            SqlType::varchar(10, CollationId::UTF8MB4_0900_AI_CI),
+        ])
+    }
+
+    fn table() -> impl Strategy<Value = (SqlType, SqlType, Vec<Vec<Value>>)> {
+        (column_type(), column_type()).prop_flat_map(|(a, b)| {
+            let row = (value_of(&a), value_of(&b)).prop_map(|(a, b)| vec![a, b]);
+            (Just(a), Just(b), prop::collection::vec(row, 1..8))
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+        #[test]
+        fn arrays_give_what_rows_give((a_type, b_type, rows) in table()) {
+            let (registry, context) = (Registry::default(), context());
+            let build = ExprBuilder::new(&registry, &context);
+            let (a, b) = (column(0, "a", a_type), column(1, "b", b_type));
+            let columns = [a.clone(), b.clone()];
+            let mut exprs = Vec::new();
+            for op in [
+                ArithmeticOp::Add,
+                ArithmeticOp::Subtract,
+                ArithmeticOp::Multiply,
+                ArithmeticOp::Divide,
+                ArithmeticOp::IntegerDivide,
+                ArithmeticOp::Modulo,
+            ] {
+                exprs.push(build.arithmetic(op, a.clone(), b.clone()).unwrap());
+            }
+            for op in [CompareOp::Equal, CompareOp::NullSafeEqual, CompareOp::Less, CompareOp::GreaterOrEqual] {
+                exprs.push(build.compare(op, a.clone(), b.clone()).unwrap());
+            }
+            exprs.push(build.negate(a.clone()).unwrap());
+            exprs.push(build.if_(build.is_null(a.clone(), false), a.clone(), b.clone()).unwrap());
+            for expr in exprs {
+                let row_wise: SqlResult<Vec<Value>> = rows.iter().map(|row| expr.eval(row, &context)).collect();
+                let arrays = run(&expr, &columns, &rows);
+                match (row_wise, arrays) {
+                    (Ok(row_wise), Ok(arrays)) => prop_assert_eq!(arrays, row_wise, "{}", expr),
+                    (Err(row_wise), Err(arrays)) => prop_assert_eq!(arrays, row_wise, "{}", expr),
+                    (row_wise, arrays) => prop_assert!(false, "{}: {:?} and {:?}", expr, row_wise, arrays),
+                }
+            }
+        }
+    }
+}

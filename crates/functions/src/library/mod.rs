@@ -44,4 +44,4 @@ pub fn register(registry: &mut Registry) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

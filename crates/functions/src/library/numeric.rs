@@ -4,7 +4,7 @@ use super::support::{Args, Binding, Def, MANY, result};
 use crate::operators::{division_by_zero, out_of_range, report};
 use crate::typing::numeric::{NumericKind, numeric_kind};
 use squall_registry::{Coercibility, ExprType};
-use squall_types::{SqlError, SqlMode, SqlResult, Value};
+use squall_types::{SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::atomic::Ordering;
 
 /// The family.
@@ -14,7 +14,7 @@ pub const FUNCTIONS: &[Def] = &[
         let number = args.f64(0)?;
         Ok(Value::Int(if number > 0.0 { 1 } else { -i64::from(number < 0.0) }))
     }),
-    Def::new("PI", (0, 0), result::double, |_| Ok(Value::Double(std::f64::consts::PI))),
+    Def::new("PI", (0, 0), pi_type, |_| Ok(Value::Double(std::f64::consts::PI))),
     Def::new("SQRT", (1, 1), result::nullable_double, |args| domain(args, |x| x >= 0.0, f64::sqrt)),
     Def::new("EXP", (1, 1), result::nullable_double, |args| finite(args.f64(0)?.exp())),
     Def::new("LN", (1, 1), result::nullable_double, |args| logarithm(args, args.f64(0)?, f64::ln)),
@@ -42,6 +42,12 @@ pub const FUNCTIONS: &[Def] = &[
 fn abs_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     let kind = numeric_kind(binding.arg(0));
     Ok(ExprType { sql_type: kind.sql_type(), nullable: false, coercibility: Coercibility::Numeric })
+}
+
+/// PI() shows six digits and computes with all.
+fn pi_type(_: &Binding<'_>) -> SqlResult<ExprType> {
+    let sql_type = SqlType::Double { unsigned: false, zerofill: false, digits: Some((8, 6)) };
+    Ok(ExprType { sql_type, nullable: false, coercibility: Coercibility::Numeric })
 }
 
 fn abs(args: &Args<'_>) -> SqlResult<Value> {
