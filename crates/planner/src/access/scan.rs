@@ -30,6 +30,10 @@ use std::sync::Arc;
 pub const BATCH_ROWS: usize = 8192;
 /// Rows of a scan's first batch: a query that wants few rows is not kept waiting for many.
 const FIRST_BATCH_ROWS: usize = 256;
+/// Bytes of stored rows that end a batch early: rows may be of any length, and operators hold whole batches.
+const BATCH_BYTES: usize = 1 << 20;
+/// Rows read between two looks at the size of a batch.
+const CHUNK_ROWS: usize = 64;
 /// Rows that make a scan worth splitting among threads.
 const PARALLEL_ROWS_MIN: f64 = 50_000.0;
 
@@ -339,12 +343,15 @@ impl RowReader {
     fn rows_batch(&mut self, limit: usize) -> SqlResult<Option<RecordBatch>> {
         let mut rows = std::mem::take(&mut self.rows);
         rows.clear();
-        while rows.len() < limit {
-            let missing = limit - rows.len();
+        let mut bytes = 0;
+        while rows.len() < limit && bytes < BATCH_BYTES {
+            let known = rows.len();
+            let missing = (limit - known).min(CHUNK_ROWS);
             let Some(cursor) = self.cursor() else { break };
             if !cursor.next_batch(missing, &mut rows)? {
                 self.cursor = None;
             }
+            bytes += rows[known..].iter().map(Row::size_bytes).sum::<usize>();
         }
         if let Some(lock) = self.lock {
             lock.lock_rows(&self.env, &self.table, &mut rows)?;

@@ -6,6 +6,7 @@
 
 pub mod env;
 pub mod join_rule;
+pub mod kill_check;
 pub mod lookup_join;
 pub mod order_rule;
 pub mod output;

@@ -2,6 +2,7 @@
 
 use super::env::StatementEnv;
 use super::join_rule::IndexLookupJoinRule;
+use super::kill_check::check_kill_in_joins;
 use super::order_rule::OrderedScanRule;
 use crate::engine::{EngineOptions, physical_plan, session_state};
 use arrow::datatypes::SchemaRef;
@@ -14,6 +15,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use squall_functions::expr::sql_error_from;
+use squall_registry::KillState;
 use squall_types::{SqlError, SqlResult};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -118,7 +120,8 @@ impl QueryRuntime {
 
     /// Optimises a logical plan and makes it executable.
     pub async fn plan(&self, env: &Arc<StatementEnv>, logical: &LogicalPlan) -> SqlResult<Arc<dyn ExecutionPlan>> {
-        physical_plan(logical, &self.state_for(env)).await
+        let plan = physical_plan(logical, &self.state_for(env)).await?;
+        check_kill_in_joins(plan, &env.context.kill).map_err(sql_error_from)
     }
 
     /// [`QueryRuntime::plan`] on the query pool: planning takes up to milliseconds, and deep plans need its stack.
@@ -170,7 +173,7 @@ impl QueryRuntime {
                 }
             }
         });
-        QueryStream { schema, receiver, task: Some(task) }
+        QueryStream { schema, receiver, task: Some(task), kill: env.context.kill.clone(), handle: self.handle.clone() }
     }
 }
 
@@ -190,6 +193,8 @@ pub struct QueryStream {
     schema: SchemaRef,
     receiver: mpsc::Receiver<SqlResult<RecordBatch>>,
     task: Option<tokio::task::JoinHandle<()>>,
+    kill: Arc<KillState>,
+    handle: tokio::runtime::Handle,
 }
 
 impl QueryStream {
@@ -200,8 +205,23 @@ impl QueryStream {
 
     /// The next batch; `None` at the end.
     pub async fn next(&mut self) -> Option<SqlResult<RecordBatch>> {
-        if let Some(item) = self.receiver.recv().await {
-            return Some(item);
+        loop {
+            let next = {
+                // The timer is the pool's: the caller may stand anywhere.
+                let _pool = self.handle.enter();
+                tokio::time::timeout(KILL_CHECK_INTERVAL, self.receiver.recv())
+            };
+            match next.await {
+                Ok(Some(item)) => return Some(item),
+                Ok(None) => break,
+                // An operator may work for long without giving its thread back.
+                Err(_elapsed) => {
+                    if let Err(error) = self.kill.check() {
+                        self.abort();
+                        return Some(Err(error));
+                    }
+                }
+            }
         }
         match self.task.take()?.await {
             Ok(()) => None,
@@ -213,6 +233,13 @@ impl QueryStream {
     /// Waits for the next batch on a thread that may block: for callers that are not asynchronous.
     pub fn next_blocking(&mut self) -> Option<SqlResult<RecordBatch>> {
         futures::executor::block_on(self.next())
+    }
+
+    fn abort(&mut self) {
+        self.receiver.close();
+        if let Some(task) = self.task.take() {
+            task.abort();
+        }
     }
 
     /// Stops the query and waits until its task has left its transaction.
@@ -228,8 +255,6 @@ impl QueryStream {
 
 impl Drop for QueryStream {
     fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            task.abort();
-        }
+        self.abort();
     }
 }

@@ -29,7 +29,7 @@ pub fn recognize(
     let Some(access) = select.selection.as_ref().and_then(|condition| reader.access(condition)) else {
         return Ok(None);
     };
-    let single = matches!(access, PointAccess::Row(_));
+    let single = matches!(access, PointAccess::Row { .. });
     if let Some(limit) = &query.limit {
         // One row is all that a key finds; LIMIT 0 and offsets are for others.
         let harmless = limit.offset.is_none()
@@ -83,40 +83,50 @@ impl Reader<'_> {
 
     /// The look-up that a condition asks for.
     fn access(&self, condition: &ast::Expr) -> Option<PointAccess> {
-        let key = self.def.primary_key()?;
-        if key.parts.iter().any(|part| part.prefix.is_some()) {
-            return None;
-        }
-        let columns = self.def.index_ordinals(key);
         if let ast::Expr::Between { operand, low, high, negated: false } = condition {
-            let [column] = columns.as_slice() else { return None };
-            let ascending = !key.parts[0].descending;
-            let integer = matches!(self.def.columns[*column].sql_type, SqlType::Int { .. });
-            if self.ordinal(operand)? != *column || !integer || !ascending {
-                return None;
-            }
-            return Some(PointAccess::Range { low: operand_of(low)?, high: operand_of(high)? });
+            return self.range(operand, low, high);
         }
         let conditions: &[ast::Expr] = match condition {
             ast::Expr::And(parts) => parts,
             one => std::slice::from_ref(one),
         };
-        if conditions.len() != columns.len() {
-            return None;
-        }
-        let mut operands: Vec<Option<Operand>> = vec![None; columns.len()];
+        let mut equal: Vec<(usize, Operand)> = Vec::with_capacity(conditions.len());
         for condition in conditions {
             let ast::Expr::Binary { op: ast::BinaryOp::Equal, left, right } = condition else { return None };
             let (ordinal, operand) = match self.ordinal(left) {
                 Some(ordinal) => (ordinal, operand_of(right)?),
                 None => (self.ordinal(right)?, operand_of(left)?),
             };
-            let part = columns.iter().position(|column| *column == ordinal)?;
-            if !is_lookup_type(&self.def.columns[ordinal].sql_type) || operands[part].replace(operand).is_some() {
+            if !is_lookup_type(&self.def.columns[ordinal].sql_type) || equal.iter().any(|(known, _)| *known == ordinal)
+            {
                 return None;
             }
+            equal.push((ordinal, operand));
         }
-        operands.into_iter().collect::<Option<Vec<_>>>().map(PointAccess::Row)
+        let (position, columns) = self.def.indexes.iter().enumerate().find_map(|(position, index)| {
+            let columns = self.def.index_ordinals(index);
+            let whole = columns.len() == equal.len()
+                && index.parts.iter().all(|part| part.prefix.is_none())
+                && columns.iter().all(|column| equal.iter().any(|(known, _)| known == column));
+            (whole && (index.primary || index.unique) && !index.invisible).then_some((position, columns))
+        })?;
+        let operands = columns
+            .iter()
+            .filter_map(|column| equal.iter().find(|(known, _)| known == column).map(|(_, operand)| operand.clone()))
+            .collect();
+        Some(PointAccess::Row { index: position, operands })
+    }
+
+    /// A range of the primary key, if that is one integer.
+    fn range(&self, operand: &ast::Expr, low: &ast::Expr, high: &ast::Expr) -> Option<PointAccess> {
+        let key = self.def.primary_key()?;
+        let [part] = key.parts.as_slice() else { return None };
+        let column = self.def.ordinal(part.column)?;
+        let integer = matches!(self.def.columns[column].sql_type, SqlType::Int { .. });
+        if self.ordinal(operand)? != column || !integer || part.descending {
+            return None;
+        }
+        Some(PointAccess::Range { low: operand_of(low)?, high: operand_of(high)? })
     }
 
     fn outputs(

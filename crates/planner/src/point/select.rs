@@ -29,8 +29,13 @@ pub enum Operand {
 /// Which rows are read.
 #[derive(Clone, Debug)]
 pub enum PointAccess {
-    /// The row with this primary key.
-    Row(Vec<Operand>),
+    /// The row with this key.
+    Row {
+        /// Position of the index: the primary key or a unique one.
+        index: usize,
+        /// The key's values.
+        operands: Vec<Operand>,
+    },
     /// The rows from one integer key to another.
     Range {
         /// From.
@@ -61,7 +66,7 @@ pub enum Shape {
     },
 }
 
-/// A query of one table by its primary key.
+/// A query of one table by a key.
 #[derive(Clone, Debug)]
 pub struct PointSelect {
     table: Arc<Table>,
@@ -128,7 +133,11 @@ impl PointSelect {
             Shape::Rows { ordinals, .. } => ordinals.clone(),
             Shape::Aggregate { ordinal, .. } => vec![*ordinal],
         };
-        columns.extend(def.primary_key().map(|key| def.index_ordinals(key)).unwrap_or_default());
+        let key = match &self.access {
+            PointAccess::Row { index, .. } => def.indexes.get(*index),
+            PointAccess::Range { .. } => def.primary_key(),
+        };
+        columns.extend(key.map(|key| def.index_ordinals(key)).unwrap_or_default());
         columns.sort_unstable();
         columns.dedup();
         columns
@@ -137,10 +146,10 @@ impl PointSelect {
     /// Puts the parameters in; `None` if they are of types that need the general way.
     pub fn prepare(&self, parameters: &[Value]) -> SqlResult<Option<Lookup>> {
         let def = self.table.def();
-        let Some(key) = def.primary_key() else { return Ok(None) };
-        let columns = key.parts.iter().filter_map(|part| def.ordinal(part.column));
         match &self.access {
-            PointAccess::Row(operands) => {
+            PointAccess::Row { index, operands } => {
+                let index = &def.indexes[*index];
+                let columns = index.parts.iter().filter_map(|part| def.ordinal(part.column));
                 let mut values = Vec::with_capacity(operands.len());
                 for (operand, column) in operands.iter().zip(columns) {
                     let Some(value) = operand.value(parameters) else { return Ok(None) };
@@ -151,11 +160,11 @@ impl PointSelect {
                         _ => return Ok(None),
                     }
                 }
-                match self.table.row_key(&values) {
-                    Ok(key) => Ok(Some(Lookup::Row(key))),
-                    // A value that no key can hold, such as 300 for a TINYINT.
-                    Err(_) => Ok(None),
+                // A value that no key can hold, such as 300 for a TINYINT, is left to the general way.
+                if index.primary {
+                    return Ok(self.table.row_key(&values).ok().map(Lookup::Row));
                 }
+                Ok(self.table.range(index.id, ValueRange::prefix(&values)).ok().map(Lookup::Range))
             }
             PointAccess::Range { low, high } => {
                 let (Some(low), Some(high)) = (low.integer(parameters), high.integer(parameters)) else {

@@ -3,6 +3,7 @@
 mod changes;
 mod foreign_keys;
 mod joins;
+mod limits;
 mod paths;
 mod points;
 

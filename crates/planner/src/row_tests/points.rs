@@ -1,6 +1,6 @@
 //! Point plans.
 
-use super::{TestDatabase, parse, table, text};
+use super::{TestDatabase, parse, table, text, with_index};
 use crate::point::{PointSelect, PointSource, recognize};
 use squall_parser::ast;
 use squall_types::temporal::TimeZone;
@@ -58,7 +58,14 @@ fn database() -> TestDatabase {
     let mut db = TestDatabase::new(vec![
         table("t", &[("id", SqlType::INT, false), ("k", SqlType::INT, false), ("c", text(10), true)], 1),
         table("pair", &[("a", text(10), false), ("b", SqlType::INT, false)], 2),
+        with_index(
+            table("mail", &[("id", SqlType::INT, false), ("address", text(40), true)], 1),
+            "m",
+            &["address"],
+            true,
+        ),
     ]);
+    db.ok("INSERT INTO mail VALUES (1, 'ann@example.org'), (2, NULL), (3, NULL)");
     db.ok("INSERT INTO t VALUES (1, 10, 'b'), (2, 20, 'A'), (3, 30, 'a'), (4, 40, NULL)");
     db.ok("INSERT INTO pair VALUES ('x', 1), ('X', 2)");
     db
@@ -90,6 +97,8 @@ fn keys_and_short_ranges() {
     assert_eq!(run(&db, "SELECT c FROM t AS u WHERE u.id = '1' LIMIT 1", &[]), ["b"]);
     assert!(run(&db, "SELECT c FROM t WHERE id = 99", &[]).is_empty());
     assert_eq!(run(&db, "SELECT b FROM pair WHERE b = 2 AND a = 'x'", &[]), ["2"]);
+    assert_eq!(run(&db, "SELECT id FROM mail WHERE address = 'ANN@example.org'", &[]), ["1"]);
+    assert!(run(&db, "SELECT id FROM mail WHERE address = ?", &[Value::Null]).is_empty());
     assert_eq!(run(&db, "SELECT id FROM t WHERE id BETWEEN ? AND ?", &[Value::Int(2), Value::Int(9)]), ["2", "3", "4"]);
     assert_eq!(run(&db, "SELECT c FROM t WHERE id BETWEEN 1 AND 3 ORDER BY c", &[]), ["A", "a", "b"]);
     assert_eq!(run(&db, "SELECT DISTINCT c FROM t WHERE id BETWEEN 1 AND 9 ORDER BY c", &[]), ["NULL", "A", "b"]);

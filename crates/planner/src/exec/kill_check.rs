@@ -1,0 +1,103 @@
+//! KILL inside of joins.
+//!
+//! A join whose condition accepts few pairs may try millions of them without giving a row, and so without ever being
+//! asked whether it should go on. Its condition is: it is evaluated once per batch of pairs.
+
+use arrow::datatypes::{DataType, Schema};
+use arrow::record_batch::RecordBatch;
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::logical_expr::ColumnarValue;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::joins::utils::JoinFilter;
+use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec};
+use squall_functions::expr::datafusion_error;
+use squall_registry::KillState;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// A condition that fails once its statement has been killed.
+#[derive(Debug)]
+struct KillCheck {
+    condition: Arc<dyn PhysicalExpr>,
+    kill: Arc<KillState>,
+}
+
+impl fmt::Display for KillCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.condition.fmt(f)
+    }
+}
+
+impl PartialEq for KillCheck {
+    fn eq(&self, other: &Self) -> bool {
+        *self.condition == *other.condition
+    }
+}
+
+impl Eq for KillCheck {}
+
+impl Hash for KillCheck {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.condition.hash(state);
+    }
+}
+
+impl PhysicalExpr for KillCheck {
+    fn data_type(&self, schema: &Schema) -> Result<DataType> {
+        self.condition.data_type(schema)
+    }
+
+    fn nullable(&self, schema: &Schema) -> Result<bool> {
+        self.condition.nullable(schema)
+    }
+
+    fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
+        self.kill.check().map_err(datafusion_error)?;
+        self.condition.evaluate(batch)
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        vec![&self.condition]
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
+        let condition = children.into_iter().next().unwrap_or_else(|| self.condition.clone());
+        Ok(Arc::new(KillCheck { condition, kill: self.kill.clone() }))
+    }
+
+    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.condition.fmt_sql(f)
+    }
+}
+
+/// Puts the check into the condition of every join of a plan.
+pub fn check_kill_in_joins(plan: Arc<dyn ExecutionPlan>, kill: &Arc<KillState>) -> Result<Arc<dyn ExecutionPlan>> {
+    let checked = |filter: &JoinFilter| {
+        let condition = Arc::new(KillCheck { condition: filter.expression().clone(), kill: kill.clone() });
+        JoinFilter::new(condition, filter.column_indices().to_vec(), filter.schema().clone())
+    };
+    plan.transform_up(|plan| {
+        if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>()
+            && let Some(filter) = join.filter()
+        {
+            let join = NestedLoopJoinExec::try_new(
+                join.left().clone(),
+                join.right().clone(),
+                Some(checked(filter)),
+                join.join_type(),
+                join.projection().as_ref().map(|projection| projection.to_vec()),
+            )?;
+            return Ok(Transformed::yes(Arc::new(join) as Arc<dyn ExecutionPlan>));
+        }
+        if let Some(join) = plan.downcast_ref::<HashJoinExec>()
+            && let Some(filter) = join.filter()
+        {
+            return Ok(Transformed::yes(join.builder().with_filter(Some(checked(filter))).build_exec()?));
+        }
+        Ok(Transformed::no(plan))
+    })
+    .data()
+}
