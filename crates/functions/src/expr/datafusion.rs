@@ -4,6 +4,7 @@
 //! [`BoundExpr::to_value`] the other; a conversion stands only where a condition is used as a number or the reverse.
 
 use super::call_udf::{CallUdf, ParameterUdf};
+use super::text_compare::TextCompareUdf;
 use super::{BoundExpr, CompareOp, ExecutionSlot, datafusion_error};
 use crate::arrow_map::{arrow_type, field_ref, value_to_scalar};
 use crate::typing::collation::is_binary;
@@ -84,6 +85,15 @@ impl BoundExpr {
                     (false, true) => Expr::IsNotFalse(operand),
                 }
             }
+            BoundExpr::Compare { op, left, right, collation: Some(collation) }
+                if *op != CompareOp::NullSafeEqual
+                    && !is_plain(*collation)
+                    && (left.is_constant() || right.is_constant()) =>
+            {
+                let udf = ScalarUDF::new_from_impl(TextCompareUdf::new(*op, *collation));
+                let args = vec![left.to_value(slot)?, right.to_value(slot)?];
+                Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(udf), args))
+            }
             BoundExpr::Compare { op, left, right, collation } => {
                 let op = match op {
                     CompareOp::Equal => Operator::Eq,
@@ -117,8 +127,7 @@ impl BoundExpr {
     fn to_comparable(&self, collation: Option<CollationId>, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
         match collation {
             None => self.to_value(slot),
-            // Code points in UTF-8 order as bytes do.
-            Some(collation) if is_binary(collation) && !collation.info().pads_space => self.to_value(slot),
+            Some(collation) if is_plain(collation) => self.to_value(slot),
             Some(collation) => crate::operators::sort_key::sort_key_in(self.clone(), collation).to_value(slot),
         }
     }
@@ -151,6 +160,11 @@ impl BoundExpr {
         }
         Ok(Expr::Case(Case::new(None, branches, Some(Box::new(last.to_value(slot)?)))))
     }
+}
+
+/// Whether texts of a collation compare as their bytes: code points in UTF-8 order as bytes do.
+fn is_plain(collation: CollationId) -> bool {
+    is_binary(collation) && !collation.info().pads_space
 }
 
 /// Joins conditions as a balanced tree: a chain of thousands stays shallow.

@@ -12,6 +12,7 @@ mod error;
 mod eval;
 mod print;
 mod slot;
+mod text_compare;
 mod walk;
 
 pub use call_udf::{CallUdf, ParameterUdf};

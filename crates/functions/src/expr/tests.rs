@@ -201,7 +201,7 @@ mod vectorised {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
         #[test]
         fn arrays_give_what_rows_give((a_type, b_type, rows) in table()) {

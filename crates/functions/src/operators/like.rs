@@ -1,5 +1,6 @@
 //! LIKE.
 
+use arrow::array::{Array, ArrayRef, AsArray, Int64Builder};
 use parking_lot::Mutex;
 use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::collation::LikePattern;
@@ -75,6 +76,35 @@ impl ScalarKernel for LikeKernel {
             _ => return Err(SqlError::internal("LIKE of a text and of bytes")),
         };
         Ok(Value::from(matched != self.negated))
+    }
+
+    fn has_eval_arrays(&self) -> bool {
+        true
+    }
+
+    fn eval_arrays(&self, arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
+        let [texts, patterns, escapes] = arguments else { return None };
+        let (texts, patterns) = (texts.as_string_view_opt()?, patterns.as_string_view_opt()?);
+        let escapes = escapes.as_string_view_opt()?;
+        let mut result = Int64Builder::with_capacity(texts.len());
+        let mut ready: Option<(&str, Option<&str>, Arc<LikePattern>)> = None;
+        for ((text, pattern), escape) in texts.iter().zip(patterns).zip(escapes) {
+            let (Some(text), Some(pattern)) = (text, pattern) else {
+                result.append_null();
+                continue;
+            };
+            let known = ready.as_ref().filter(|(known, known_escape, _)| *known == pattern && *known_escape == escape);
+            let matcher = match known {
+                Some((_, _, matcher)) => matcher.clone(),
+                None => {
+                    let matcher = self.cache.ready(self.collation, pattern, single_char(escape.unwrap_or("")).ok()?);
+                    ready = Some((pattern, escape, matcher.clone()));
+                    matcher
+                }
+            };
+            result.append_value(i64::from(matcher.matches(text) != self.negated));
+        }
+        Some(Ok(Arc::new(result.finish())))
     }
 }
 

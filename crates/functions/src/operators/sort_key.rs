@@ -2,9 +2,11 @@
 
 use crate::expr::{BoundExpr, Call};
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder};
+use rustc_hash::FxHashMap;
 use squall_registry::{Coercibility, ExprType, ScalarKernel, StatementContext, Volatility};
 use squall_types::collation::sort_key as collation_sort_key;
 use squall_types::{CollationId, SqlResult, SqlType, Value};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The sort key of a string in a collation.
@@ -59,13 +61,18 @@ impl ScalarKernel for SortKeyKernel {
     fn eval_arrays(&self, arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
         let texts = arguments.first()?.as_string_view_opt()?;
         let mut keys = BinaryViewBuilder::with_capacity(texts.len());
-        let mut key = Vec::new();
+        // Columns that are joined and grouped by often have few different texts, and keys are dear.
+        let mut known: FxHashMap<&str, Range<usize>> = FxHashMap::default();
+        let mut all = Vec::new();
         for text in texts {
             match text {
                 Some(text) => {
-                    key.clear();
-                    collation_sort_key(self.collation, text, &mut key);
-                    keys.append_value(&key);
+                    let range = known.entry(text).or_insert_with(|| {
+                        let start = all.len();
+                        collation_sort_key(self.collation, text, &mut all);
+                        start..all.len()
+                    });
+                    keys.append_value(&all[range.clone()]);
                 }
                 None => keys.append_null(),
             }
