@@ -1,5 +1,7 @@
 //! The lexer: bytes to tokens, one at a time and without allocating.
 
+use std::borrow::Cow;
+
 use memchr::{memchr, memchr2, memmem};
 
 use crate::ParseOptions;
@@ -439,5 +441,41 @@ impl<'a> Lexer<'a> {
         };
         self.position = start + length;
         self.token(kind, start)
+    }
+}
+
+/// A piece of a statement without the marks of `/*! … */`, and without what is inside when it is not executed.
+pub(crate) fn without_version_comments(text: &[u8]) -> Cow<'_, [u8]> {
+    if memmem::find(text, b"/*!").is_none() && memmem::find(text, b"/*M!").is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut lexer = Lexer::new(text, &ParseOptions::default());
+    let mut kept = Vec::with_capacity(text.len());
+    loop {
+        let start = lexer.position;
+        match lexer.byte(start) {
+            _ if start >= text.len() => return Cow::Owned(kept),
+            b'/' if lexer.byte(start + 1) == b'*' => {
+                let plain = !matches!((lexer.byte(start + 2), lexer.byte(start + 3)), (b'!', _) | (b'M', b'!'));
+                if !lexer.comment(start) {
+                    return Cow::Owned(kept);
+                }
+                if plain {
+                    kept.extend_from_slice(&text[start..lexer.position]);
+                }
+            }
+            b'*' if lexer.in_comment && lexer.byte(start + 1) == b'/' => {
+                lexer.in_comment = false;
+                lexer.position += 2;
+            }
+            quote @ (b'\'' | b'"' | b'`') => {
+                lexer.quoted(start, quote, TokenKind::String);
+                kept.extend_from_slice(&text[start..lexer.position]);
+            }
+            byte => {
+                kept.push(byte);
+                lexer.position += 1;
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@
 
 mod account;
 mod admin;
+mod column_name;
 mod ddl;
 mod dml;
 mod expr;

@@ -348,25 +348,6 @@ pub enum FrameExclusion {
     NoOthers,
 }
 
-impl SelectExpr {
-    /// The name of the result column: the alias, the column's own name, the value of a string literal,
-    /// or the source text. `sql` is the text the parser was given.
-    pub fn column_name(&self, sql: &[u8]) -> String {
-        if let Some(alias) = &self.alias {
-            return alias.value.to_string();
-        }
-        match &self.expr {
-            Expr::Column(name) => name.column.value.to_string(),
-            Expr::Literal(super::Literal::String(literal)) => {
-                let bytes = literal.value.as_bytes();
-                let first = bytes.get(..literal.first_length as usize).unwrap_or(bytes);
-                String::from_utf8_lossy(first).into_owned()
-            }
-            _ => String::from_utf8_lossy(self.span.bytes(sql)).into_owned(),
-        }
-    }
-}
-
 impl Query {
     pub fn new(body: QueryBody) -> Self {
         Self { with: None, body, order_by: Vec::new(), limit: None, locking: Vec::new(), into: None }

@@ -25,7 +25,8 @@ fn placeholders_are_counted() {
 
 #[test]
 fn column_names() {
-    let sql = "SELECT 1 + 1 , t.a, 'x' 'y', b AS c, ( 2 ), count( * ), @v, NULL FROM t";
+    let sql = "SELECT 1 + 1 , t.a, 'x' 'y', b AS c, ( 2 ), +3, -4, count( * ), @v, null, true, \
+               5 /*! +6 */ /* seven */ - 7 /*!99999 + 8 */ * 9, name_const('n', 1), _latin1 'z' FROM t";
     let Statement::Query(query) = parse(sql, &ParseOptions::default()).unwrap().statement else {
         panic!("no query");
     };
@@ -40,7 +41,25 @@ fn column_names() {
             _ => String::new(),
         })
         .collect();
-    assert_eq!(names, ["1 + 1", "a", "x", "c", "( 2 )", "count( * )", "@v", "NULL"]);
+    assert_eq!(
+        names,
+        [
+            "1 + 1",
+            "a",
+            "x",
+            "c",
+            "2",
+            "3",
+            "-4",
+            "count( * )",
+            "@v",
+            "NULL",
+            "TRUE",
+            "5  +6  /* seven */ - 7  * 9",
+            "n",
+            "z"
+        ]
+    );
 }
 
 #[test]
