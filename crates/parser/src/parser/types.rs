@@ -249,8 +249,6 @@ impl Parser<'_> {
             K::Float => CastType::Float { precision: self.optional_width()? },
             K::Double => {
                 self.accept(K::Precision);
-                // MariaDB takes a precision and forgets it.
-                self.precision()?;
                 CastType::Double
             }
             K::Real => CastType::Real,

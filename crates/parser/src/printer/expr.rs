@@ -312,7 +312,13 @@ impl Printer {
             Literal::Hex { introducer, value } => {
                 self.introducer(introducer);
                 self.put_if(introducer.is_some(), " ");
-                self.hex(value);
+                // Some servers take only this form for a number; it cannot be empty.
+                if value.as_bytes().is_empty() {
+                    self.hex(value);
+                } else {
+                    self.put("0x");
+                    self.hex_digits(value);
+                }
             }
             Literal::Bit { introducer, value } => {
                 self.introducer(introducer);

@@ -166,10 +166,14 @@ impl Printer {
 
     fn hex(&mut self, value: &SqlString) {
         self.put("x'");
+        self.hex_digits(value);
+        self.put("'");
+    }
+
+    fn hex_digits(&mut self, value: &SqlString) {
         for byte in value.as_bytes() {
             self.text.push_str(&format!("{byte:02x}"));
         }
-        self.put("'");
     }
 
     /// ` WORD 'text'` if there is a text.
