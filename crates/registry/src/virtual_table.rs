@@ -2,6 +2,7 @@
 
 use crate::context::StatementContext;
 use squall_types::{SqlResult, SqlType, Value};
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct VirtualColumn {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its type.
     pub sql_type: SqlType,
     /// Whether NULL can come out.

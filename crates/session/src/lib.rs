@@ -1,5 +1,36 @@
 //! One connection's state; runs one statement at a time.
 //!
-//! Reading order: [`api`] (what a front end sees).
+//! Reading order: [`api`] (what a front end sees), [`database`], [`session`] (the life of a statement), `dispatch`, then
+//! one folder or file per family of statements.
+//!
+//! Knows: every crate below it. Must not know: sockets, packets, threads of connections.
 
+mod accounts;
 pub mod api;
+mod charset;
+mod commands;
+mod connection;
+mod constant;
+mod copy;
+pub mod database;
+mod ddl;
+mod diagnostics;
+mod dispatch;
+mod expression;
+mod globals;
+mod information_schema;
+mod load_data;
+mod prepared;
+mod privilege;
+mod process;
+mod query;
+mod random;
+mod result;
+pub mod session;
+mod set;
+mod settings;
+mod show;
+mod transaction;
+
+pub use database::{Database, OpenOptions};
+pub use session::Session;

@@ -14,6 +14,7 @@ mod logical;
 
 pub use arithmetic::ArithmeticOp;
 pub use cast::CastTarget;
+pub use literal::literal_type;
 
 use crate::expr::{BoundExpr, Call};
 use squall_registry::{Argument, ExprType, Registry, ScalarKernel, StatementContext, Volatility};

@@ -35,7 +35,7 @@ impl VirtualTableProvider {
                     None => Coercibility::Numeric,
                 };
                 let sql_type = column.sql_type.clone();
-                field_for(column.name, &ExprType { sql_type, nullable: column.nullable, coercibility })
+                field_for(&column.name, &ExprType { sql_type, nullable: column.nullable, coercibility })
             })
             .collect();
         VirtualTableProvider { table, schema: Arc::new(Schema::new(fields)) }

@@ -5,7 +5,7 @@ use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicat
 use super::query::for_each_row;
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
-use squall_row_store::{DuplicateKey, Row, StoreError, StoreResult};
+use squall_row_store::{BulkLoad, DuplicateKey, Row, StoreError, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
 /// Carries an INSERT or REPLACE out.
@@ -41,12 +41,37 @@ pub struct Inserter<'c, 'p, 'a> {
     result: DmlResult,
     records: u64,
     duplicates: u64,
+    bulk: Option<BulkLoad>,
 }
 
 impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     /// Begins.
     pub fn new(context: &'c mut DmlContext<'a>, plan: &'p InsertPlan, single: bool) -> Self {
-        Inserter { context, plan, single, row_number: 0, result: DmlResult::default(), records: 0, duplicates: 0 }
+        Inserter {
+            context,
+            plan,
+            single,
+            row_number: 0,
+            result: DmlResult::default(),
+            records: 0,
+            duplicates: 0,
+            bulk: None,
+        }
+    }
+
+    /// Rows go into a bulk load instead of the transaction from now on; duplicates are found when that ends.
+    pub fn begin_bulk(&mut self, load: BulkLoad) {
+        self.bulk = Some(load);
+    }
+
+    /// The bulk load with all rows so far, for the caller to end.
+    pub fn take_bulk(&mut self) -> Option<BulkLoad> {
+        self.bulk.take()
+    }
+
+    /// Rows that met a row with the same key: left out, or with REPLACE put in its place.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
     }
 
     /// What was done; `with_info` for statements that may insert several rows.
@@ -246,6 +271,11 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             foreign_key::check_parents(self.context, target, row, None)?;
         }
         let stored = target.stored_row(row, &self.context.env.time_zone);
+        if let Some(bulk) = &mut self.bulk {
+            bulk.push(&stored)?;
+            self.result.affected_rows += 1;
+            return Ok(());
+        }
         // REPLACE may find one row in the way per unique key.
         loop {
             match self.context.transaction.insert(&target.table, &stored) {

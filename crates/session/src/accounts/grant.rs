@@ -1,0 +1,347 @@
+//! GRANT and REVOKE of privileges.
+
+use super::user::failed;
+use crate::result::Outcome;
+use crate::session::Session;
+use squall_catalog::{AccountDef, AccountKey, DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges, TableEntry};
+use squall_parser::ast::{Grant, GrantLevel, GrantTarget, GrantTargetKind, Privilege, Revoke, UserSpecification};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::sync::Arc;
+
+/// What privileges are granted on, names resolved.
+#[derive(Clone, Debug, PartialEq)]
+enum Place {
+    Global,
+    Database(String),
+    Table(String, String),
+    Routine { database: String, is_function: bool, name: String },
+}
+
+/// The privileges of one statement.
+#[derive(Clone, Debug, Default)]
+struct Wanted {
+    on_place: Privileges,
+    on_columns: Vec<(String, Privileges)>,
+    dynamic: Vec<String>,
+    all: bool,
+}
+
+impl Place {
+    fn level(&self) -> PrivilegeLevel {
+        match self {
+            Place::Global => PrivilegeLevel::Global,
+            Place::Database(_) => PrivilegeLevel::Database,
+            Place::Table(..) => PrivilegeLevel::Table,
+            Place::Routine { .. } => PrivilegeLevel::Routine,
+        }
+    }
+}
+
+impl Session {
+    pub(super) fn grant(&mut self, grant: &Grant) -> SqlResult<Outcome> {
+        match grant {
+            Grant::Privileges { privileges, on, to, tls, grant_option, limits, as_user } => {
+                if !tls.is_empty() || !limits.is_empty() || as_user.is_some() {
+                    return Err(SqlError::unsupported("REQUIRE, WITH limits and AS in GRANT"));
+                }
+                self.grant_privileges(privileges, on, to, *grant_option)
+            }
+            Grant::Proxy { .. } => Err(SqlError::unsupported("GRANT PROXY")),
+            Grant::Roles { roles, to, admin_option } => self.grant_roles(roles, to, *admin_option),
+        }
+    }
+
+    pub(super) fn revoke(&mut self, revoke: &Revoke) -> SqlResult<Outcome> {
+        match revoke {
+            Revoke::Privileges { if_exists, privileges, on, from, ignore_unknown_user } => {
+                let place = self.place(on)?;
+                let wanted = wanted(privileges, &place)?;
+                self.check_may_grant(&place, &wanted)?;
+                let keys = from.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
+                let lenient = *if_exists;
+                self.edit_accounts(&keys, *ignore_unknown_user, |account| {
+                    let result = revoke_from(account, &place, &wanted);
+                    if lenient { Ok(()) } else { result }
+                })
+            }
+            Revoke::All { from, ignore_unknown_user, .. } => {
+                self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
+                let keys = from.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
+                self.edit_accounts(&keys, *ignore_unknown_user, |account| {
+                    account.global = Privileges::NONE;
+                    account.dynamic.clear();
+                    account.databases.clear();
+                    account.tables.clear();
+                    account.routines.clear();
+                    Ok(())
+                })
+            }
+            Revoke::Proxy { .. } => Err(SqlError::unsupported("REVOKE PROXY")),
+            Revoke::Roles { roles, from, ignore_unknown_user, .. } => {
+                self.revoke_roles(roles, from, *ignore_unknown_user)
+            }
+        }
+    }
+
+    /// Changes accounts that have to exist, all or none.
+    pub(super) fn edit_accounts(
+        &mut self,
+        keys: &[AccountKey],
+        ignore_unknown: bool,
+        edit: impl Fn(&mut AccountDef) -> SqlResult<()>,
+    ) -> SqlResult<Outcome> {
+        self.change_accounts(|accounts| {
+            for key in keys {
+                match accounts.accounts.get_mut(key) {
+                    Some(account) => edit(Arc::make_mut(account))?,
+                    None if ignore_unknown => {}
+                    None => {
+                        let message = format!(
+                            "Unknown authorization ID `{}`@`{}`",
+                            key.user.replace('`', "``"),
+                            key.host.replace('`', "``")
+                        );
+                        return Err(SqlError { code: 3523, sqlstate: *b"HY000", message });
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Outcome::done())
+    }
+
+    fn grant_privileges(
+        &mut self,
+        privileges: &[Privilege],
+        on: &GrantTarget,
+        to: &[UserSpecification],
+        grant_option: bool,
+    ) -> SqlResult<Outcome> {
+        let place = self.place(on)?;
+        let wanted = wanted(privileges, &place)?;
+        self.check_may_grant(&place, &wanted)?;
+        self.check_place(&place, &wanted)?;
+        let mut keys = Vec::with_capacity(to.len());
+        for user in to {
+            if !user.authentication.is_empty() {
+                // Accounts are made by CREATE USER alone.
+                return Err(SqlError::with_message(ErrorCode::SyntaxError, ErrorCode::SyntaxError.template()));
+            }
+            keys.push(self.account_key(&user.name)?);
+        }
+        let accounts = self.shared.accounts.load_full();
+        if keys.iter().any(|key| accounts.get(key).is_none()) {
+            let message = "You are not allowed to create a user with GRANT".to_string();
+            return Err(SqlError { code: 1410, sqlstate: *b"42000", message });
+        }
+        self.edit_accounts(&keys, false, |account| {
+            grant_to(account, &place, &wanted, grant_option);
+            Ok(())
+        })
+    }
+
+    fn place(&self, on: &GrantTarget) -> SqlResult<Place> {
+        let current = || match &self.database {
+            Some(database) => Ok(database.to_string()),
+            None => Err(SqlError::new(ErrorCode::NoDatabase, &[])),
+        };
+        Ok(match (&on.level, on.kind) {
+            (GrantLevel::Global, _) => Place::Global,
+            (GrantLevel::CurrentDatabase, _) => Place::Database(current()?),
+            (GrantLevel::Database(name), _) => Place::Database(name.to_string()),
+            (GrantLevel::Object(name), GrantTargetKind::Table) => {
+                let (database, table) = self.qualify(name)?;
+                Place::Table(database, table)
+            }
+            (GrantLevel::Object(name), kind) => {
+                let (database, name) = self.qualify(name)?;
+                let is_function = kind == GrantTargetKind::Function;
+                Place::Routine { database, is_function, name: name.to_lowercase() }
+            }
+        })
+    }
+
+    /// A table has to exist unless CREATE is among what is granted (1146); a column has to exist (1054).
+    fn check_place(&self, place: &Place, wanted: &Wanted) -> SqlResult<()> {
+        match place {
+            Place::Table(database, table) => {
+                let catalog = self.shared.catalog.load();
+                let Some(entry) = catalog.entry(database, table) else {
+                    if wanted.on_place.contains(Privileges::CREATE) && wanted.on_columns.is_empty() {
+                        return Ok(());
+                    }
+                    return Err(SqlError::new(ErrorCode::NoSuchTable, &[database, table]));
+                };
+                for (column, _) in &wanted.on_columns {
+                    let known = match entry {
+                        TableEntry::Table(definition) => definition.column(column).is_some(),
+                        TableEntry::View(view) => view.columns.iter().any(|name| name.eq_ignore_ascii_case(column)),
+                    };
+                    if !known {
+                        return Err(SqlError::new(ErrorCode::BadField, &[column, table]));
+                    }
+                }
+                Ok(())
+            }
+            Place::Routine { is_function, name, .. } => {
+                let kind = if *is_function { "FUNCTION" } else { "PROCEDURE" };
+                Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&kind, name]))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Nobody grants what they do not have with GRANT OPTION.
+    fn check_may_grant(&self, place: &Place, wanted: &Wanted) -> SqlResult<()> {
+        let own = match place {
+            Place::Global => self.access.global,
+            Place::Database(database) => self.access.on_database(database),
+            Place::Table(database, table) => self.access.on_table(database, table),
+            Place::Routine { database, is_function, name } => self.access.on_routine(database, *is_function, name),
+        };
+        let columns = wanted.on_columns.iter().fold(Privileges::NONE, |sum, (_, privileges)| sum.union(*privileges));
+        if own.contains(Privileges::GRANT_OPTION)
+            && own.contains(wanted.on_place.without(Privileges::GRANT_OPTION))
+            && own.contains(columns)
+            && wanted.dynamic.iter().all(|name| self.access.has_dynamic(name))
+        {
+            return Ok(());
+        }
+        let (user, host) = (&self.account.user, &self.account.host);
+        Err(match place {
+            Place::Global => SqlError::new(ErrorCode::AccessDenied, &[user, host, &"YES"]),
+            Place::Database(database) => SqlError::new(ErrorCode::DbAccessDenied, &[user, host, database]),
+            Place::Table(_, table) => self.table_denied("GRANT", table),
+            Place::Routine { name, .. } => SqlError::new(ErrorCode::ProcAccessDenied, &[&"grant", user, host, name]),
+        })
+    }
+
+    pub(super) fn unknown_accounts(&self, operation: &str, keys: &[AccountKey]) -> SqlError {
+        failed(operation, keys)
+    }
+}
+
+/// What a list of privileges says at a level (1144, 1221, 3619).
+fn wanted(privileges: &[Privilege], place: &Place) -> SqlResult<Wanted> {
+    let level = place.level();
+    let all = Privileges::all_at(level).union(Privileges::GRANT_OPTION);
+    let mut wanted = Wanted::default();
+    for privilege in privileges {
+        if &*privilege.name == "ALL" || &*privilege.name == "ALL PRIVILEGES" {
+            wanted.on_place = wanted.on_place.union(Privileges::all_at(level));
+            wanted.all = true;
+            if level == PrivilegeLevel::Global {
+                wanted.dynamic.extend(DYNAMIC_PRIVILEGES.iter().map(|name| name.to_string()));
+            }
+            continue;
+        }
+        if &*privilege.name == "USAGE" {
+            continue;
+        }
+        let Some(flag) = Privileges::named(&privilege.name) else {
+            if !DYNAMIC_PRIVILEGES.contains(&&*privilege.name) {
+                return Err(SqlError::with_message(ErrorCode::SyntaxError, ErrorCode::SyntaxError.template()));
+            }
+            if level != PrivilegeLevel::Global {
+                let message = format!("Illegal privilege level specified for {}", privilege.name);
+                return Err(SqlError { code: 3619, sqlstate: *b"HY000", message });
+            }
+            wanted.dynamic.push(privilege.name.to_string());
+            continue;
+        };
+        if !privilege.columns.is_empty() {
+            if level != PrivilegeLevel::Table || !Privileges::ALL_COLUMN.contains(flag) {
+                return Err(SqlError::new(ErrorCode::WrongUsage, &[&"COLUMN GRANT", &"NON-COLUMN PRIVILEGES"]));
+            }
+            wanted.on_columns.extend(privilege.columns.iter().map(|column| (column.to_string(), flag)));
+            continue;
+        }
+        if !all.contains(flag) {
+            return Err(match level {
+                PrivilegeLevel::Database => SqlError::new(ErrorCode::WrongUsage, &[&"DB GRANT", &"GLOBAL PRIVILEGES"]),
+                _ => SqlError::new(ErrorCode::IllegalGrantForTable, &[]),
+            });
+        }
+        wanted.on_place = wanted.on_place.union(flag);
+    }
+    Ok(wanted)
+}
+
+fn grant_to(account: &mut AccountDef, place: &Place, wanted: &Wanted, grant_option: bool) {
+    let mut privileges = wanted.on_place;
+    if grant_option {
+        privileges = privileges.union(Privileges::GRANT_OPTION);
+    }
+    match place {
+        Place::Global => {
+            account.global = account.global.union(privileges);
+            for name in &wanted.dynamic {
+                let grantable = account.dynamic.entry(name.clone()).or_default();
+                *grantable |= grant_option;
+            }
+        }
+        Place::Database(database) => {
+            let entry = account.databases.entry(database.clone()).or_default();
+            *entry = entry.union(privileges);
+        }
+        Place::Table(database, table) => {
+            let entry = account.tables.entry((database.clone(), table.clone())).or_default();
+            entry.table = entry.table.union(privileges);
+            for (column, privileges) in &wanted.on_columns {
+                let column = entry.columns.entry(column.to_lowercase()).or_default();
+                *column = column.union(*privileges);
+            }
+        }
+        Place::Routine { database, is_function, name } => {
+            let entry = account.routines.entry((database.clone(), *is_function, name.clone())).or_default();
+            *entry = entry.union(privileges);
+        }
+    }
+}
+
+fn revoke_from(account: &mut AccountDef, place: &Place, wanted: &Wanted) -> SqlResult<()> {
+    let (user, host) = (account.user.clone(), account.host.clone());
+    let no_grant = || SqlError::new(ErrorCode::NonexistingGrant, &[&user, &host]);
+    match place {
+        Place::Global => {
+            account.global = account.global.without(wanted.on_place);
+            account.dynamic.retain(|name, _| !wanted.dynamic.contains(name));
+        }
+        Place::Database(database) => {
+            let entry = account.databases.get_mut(database).ok_or_else(no_grant)?;
+            *entry = entry.without(wanted.on_place);
+            if entry.is_empty() {
+                account.databases.remove(database);
+            }
+        }
+        Place::Table(database, table) => {
+            let key = (database.clone(), table.clone());
+            let entry = account
+                .tables
+                .get_mut(&key)
+                .ok_or_else(|| SqlError::new(ErrorCode::NonexistingTableGrant, &[&user, &host, table]))?;
+            entry.table = entry.table.without(wanted.on_place);
+            for (column, privileges) in &wanted.on_columns {
+                if let Some(column) = entry.columns.get_mut(&column.to_lowercase()) {
+                    *column = column.without(*privileges);
+                }
+            }
+            if wanted.all {
+                entry.columns.clear();
+            }
+            entry.columns.retain(|_, privileges| !privileges.is_empty());
+            if entry.table.is_empty() && entry.columns.is_empty() {
+                account.tables.remove(&key);
+            }
+        }
+        Place::Routine { database, is_function, name } => {
+            let key = (database.clone(), *is_function, name.clone());
+            let entry = account.routines.get_mut(&key).ok_or_else(no_grant)?;
+            *entry = entry.without(wanted.on_place);
+            if entry.is_empty() {
+                account.routines.remove(&key);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! Roles: CREATE ROLE, GRANT and REVOKE of roles, SET ROLE, SET DEFAULT ROLE.
+
+use crate::result::Outcome;
+use crate::session::Session;
+use crate::settings::{Values, ids};
+use squall_catalog::{AccountDef, AccountKey, Privileges};
+use squall_parser::ast::{AccountName, CreateRole, RoleSet, SetDefaultRole};
+use squall_types::{SqlError, SqlResult};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+fn not_granted(role: &AccountKey, account: &AccountKey) -> SqlError {
+    let message = format!("`{}`@`{}` is not granted to `{}`@`{}`", role.user, role.host, account.user, account.host);
+    SqlError { code: 3530, sqlstate: *b"HY000", message }
+}
+
+impl Session {
+    /// Roles that are active when a session begins.
+    pub(crate) fn activate_default_roles(&mut self) {
+        let accounts = self.shared.accounts.load_full();
+        let all = Values(&self.shared.globals.load_values()).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
+        self.active_roles = match accounts.get(&self.account) {
+            Some(account) if all => account.roles.keys().cloned().collect(),
+            Some(account) => account.default_roles.clone(),
+            None => BTreeSet::new(),
+        };
+        self.rebuild_access();
+    }
+
+    pub(super) fn create_roles(&mut self, statement: &CreateRole) -> SqlResult<Outcome> {
+        if statement.admin.is_some() {
+            return Err(SqlError::unsupported("WITH ADMIN"));
+        }
+        self.require_admin(Privileges::CREATE_ROLE, "", "CREATE ROLE or CREATE USER")
+            .or_else(|error| self.require_admin(Privileges::CREATE_USER, "", "").map_err(|_| error))?;
+        let keys = statement.names.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
+        let error_of = |existing: &[AccountKey]| self.unknown_accounts("CREATE ROLE", existing);
+        let accounts = self.shared.accounts.load_full();
+        let existing: Vec<AccountKey> = keys.iter().filter(|key| accounts.get(key).is_some()).cloned().collect();
+        if !existing.is_empty() && !statement.if_not_exists && !statement.or_replace {
+            return Err(error_of(&existing));
+        }
+        let replace = statement.or_replace;
+        self.change_accounts(|accounts| {
+            for key in keys.into_iter().filter(|key| replace || !existing.contains(key)) {
+                let role = AccountDef {
+                    user: key.user.clone(),
+                    host: key.host.clone(),
+                    plugin: "caching_sha2_password".to_string(),
+                    locked: true,
+                    password_expired: true,
+                    is_role: true,
+                    ..Default::default()
+                };
+                accounts.accounts.insert(key, Arc::new(role));
+            }
+            Ok(())
+        })?;
+        Ok(Outcome::done())
+    }
+
+    fn keys_of(&self, names: &[AccountName]) -> SqlResult<Vec<AccountKey>> {
+        names.iter().map(|name| self.account_key(name)).collect()
+    }
+
+    fn check_may_grant_roles(&self, roles: &[AccountKey]) -> SqlResult<()> {
+        let accounts = self.shared.accounts.load_full();
+        let own = accounts.get(&self.account);
+        let is_admin = |role: &AccountKey| own.is_some_and(|own| own.roles.get(role) == Some(&true));
+        if roles.iter().all(is_admin) {
+            return Ok(());
+        }
+        self.require_dynamic("ROLE_ADMIN", "WITH ADMIN, ROLE_ADMIN, SUPER")
+    }
+
+    pub(super) fn grant_roles(
+        &mut self,
+        roles: &[AccountName],
+        to: &[AccountName],
+        admin_option: bool,
+    ) -> SqlResult<Outcome> {
+        let (roles, to) = (self.keys_of(roles)?, self.keys_of(to)?);
+        self.check_may_grant_roles(&roles)?;
+        let accounts = self.shared.accounts.load_full();
+        for role in &roles {
+            if accounts.get(role).is_none() {
+                let message = format!("Unknown authorization ID `{}`@`{}`", role.user, role.host);
+                return Err(SqlError { code: 3523, sqlstate: *b"HY000", message });
+            }
+            for account in &to {
+                if reaches(&accounts, role, account) {
+                    let message = format!(
+                        "User account `{}`@`{}` is directly or indirectly granted to the role `{}`@`{}`. The GRANT would \
+                         create a loop",
+                        account.user, account.host, role.user, role.host
+                    );
+                    return Err(SqlError { code: 3573, sqlstate: *b"HY000", message });
+                }
+            }
+        }
+        self.edit_accounts(&to, false, |account| {
+            for role in &roles {
+                let admin = account.roles.entry(role.clone()).or_default();
+                *admin |= admin_option;
+            }
+            Ok(())
+        })
+    }
+
+    pub(super) fn revoke_roles(
+        &mut self,
+        roles: &[AccountName],
+        from: &[AccountName],
+        ignore_unknown: bool,
+    ) -> SqlResult<Outcome> {
+        let (roles, from) = (self.keys_of(roles)?, self.keys_of(from)?);
+        self.check_may_grant_roles(&roles)?;
+        self.edit_accounts(&from, ignore_unknown, |account| {
+            for role in &roles {
+                account.roles.remove(role);
+                account.default_roles.remove(role);
+            }
+            Ok(())
+        })
+    }
+
+    /// The roles that CREATE USER … DEFAULT ROLE names.
+    pub(super) fn role_keys(&self, roles: &RoleSet) -> SqlResult<Vec<AccountKey>> {
+        match roles {
+            RoleSet::Roles(names) => self.keys_of(names),
+            RoleSet::None => Ok(Vec::new()),
+            _ => Err(SqlError::unsupported("this DEFAULT ROLE")),
+        }
+    }
+
+    pub(super) fn default_roles_of(&self, account: &AccountDef, roles: &RoleSet) -> SqlResult<BTreeSet<AccountKey>> {
+        let wanted = match roles {
+            RoleSet::None => return Ok(BTreeSet::new()),
+            RoleSet::All => return Ok(account.roles.keys().cloned().collect()),
+            RoleSet::Default => return Ok(account.default_roles.clone()),
+            RoleSet::AllExcept(names) => {
+                let except = self.keys_of(names)?;
+                return Ok(account.roles.keys().filter(|role| !except.contains(role)).cloned().collect());
+            }
+            RoleSet::Roles(names) => self.keys_of(names)?,
+        };
+        match wanted.iter().find(|role| !account.roles.contains_key(role)) {
+            Some(role) => Err(not_granted(role, &account.key())),
+            None => Ok(wanted.into_iter().collect()),
+        }
+    }
+
+    /// SET ROLE.
+    pub(crate) fn set_role(&mut self, roles: &RoleSet) -> SqlResult<Outcome> {
+        let accounts = self.shared.accounts.load_full();
+        let Some(account) = accounts.get(&self.account) else { return Ok(Outcome::done()) };
+        self.active_roles = self.default_roles_of(account, roles)?;
+        self.rebuild_access();
+        self.track_state_change();
+        Ok(Outcome::done())
+    }
+
+    /// SET DEFAULT ROLE.
+    pub(crate) fn set_default_role(&mut self, statement: &SetDefaultRole) -> SqlResult<Outcome> {
+        let keys = self.keys_of(&statement.users)?;
+        if keys.iter().any(|key| *key != self.account) {
+            self.require_admin(Privileges::CREATE_USER, "ROLE_ADMIN", "CREATE USER")?;
+        }
+        let accounts = self.shared.accounts.load_full();
+        let mut changed = Vec::with_capacity(keys.len());
+        for key in &keys {
+            let account =
+                accounts.get(key).ok_or_else(|| super::user::failed("SET DEFAULT ROLE", std::slice::from_ref(key)))?;
+            let default_roles = self.default_roles_of(account, &statement.roles)?;
+            changed.push(AccountDef { default_roles, ..(**account).clone() });
+        }
+        self.change_accounts(|accounts| {
+            for account in changed {
+                accounts.accounts.insert(account.key(), Arc::new(account));
+            }
+            Ok(())
+        })?;
+        Ok(Outcome::done())
+    }
+}
+
+/// Whether `from` is `to`, or has it granted over some number of steps.
+fn reaches(accounts: &squall_catalog::Accounts, from: &AccountKey, to: &AccountKey) -> bool {
+    let (mut pending, mut seen) = (vec![from.clone()], BTreeSet::new());
+    while let Some(key) = pending.pop() {
+        if key == *to {
+            return true;
+        }
+        if seen.insert(key.clone())
+            && let Some(account) = accounts.get(&key)
+        {
+            pending.extend(account.roles.keys().cloned());
+        }
+    }
+    false
+}

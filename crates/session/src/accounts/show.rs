@@ -1,0 +1,193 @@
+//! SHOW GRANTS and SHOW CREATE USER.
+
+use crate::ddl::names::{quote, quote_text};
+use crate::result::{Outcome, ResultSet, text_column};
+use crate::session::Session;
+use crate::settings::{Values, ids};
+use squall_catalog::{AccountDef, AccountKey, PrivilegeLevel, Privileges};
+use squall_parser::ast::AccountName;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+
+impl Session {
+    fn shown_account(&self, name: Option<&AccountName>) -> SqlResult<AccountKey> {
+        match name {
+            None => Ok(self.account.clone()),
+            Some(name) => self.account_key(name),
+        }
+    }
+
+    /// SHOW GRANTS.
+    pub(crate) fn show_grants(&mut self, name: Option<&AccountName>, using: &[AccountName]) -> SqlResult<Outcome> {
+        let key = self.shown_account(name)?;
+        if key != self.account {
+            self.access_to_table(&("mysql".into(), "user".into()), Privileges::SELECT, "SELECT")
+                .map_err(|_| self.database_denied("mysql"))?;
+        }
+        let accounts = self.shared.accounts.load_full();
+        let account =
+            accounts.get(&key).ok_or_else(|| SqlError::new(ErrorCode::NonexistingGrant, &[&key.user, &key.host]))?;
+        let mut merged = (**account).clone();
+        for role in using {
+            let role = self.account_key(role)?;
+            if let Some(role) = accounts.get(&role) {
+                merge(&mut merged, role);
+            }
+        }
+        let mut result = ResultSet::new(vec![text_column(&format!("Grants for {}@{}", key.user, key.host), 1024)]);
+        result.rows = grants_of(&merged).into_iter().map(|text| vec![Value::String(text)]).collect();
+        Ok(Outcome::Rows(result))
+    }
+
+    /// SHOW CREATE USER.
+    pub(crate) fn show_create_user(&mut self, name: Option<&AccountName>) -> SqlResult<Outcome> {
+        let key = self.shown_account(name)?;
+        if key != self.account {
+            self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
+        }
+        let accounts = self.shared.accounts.load_full();
+        let account =
+            accounts.get(&key).ok_or_else(|| super::user::failed("SHOW CREATE USER", std::slice::from_ref(&key)))?;
+        let as_hex = Values(&self.variables.session).on(ids::PRINT_IDENTIFIED_WITH_AS_HEX);
+        let column = format!("CREATE USER for {}@{}", key.user, key.host);
+        let mut result = ResultSet::new(vec![text_column(&column, 1024)]);
+        result.rows.push(vec![Value::String(create_user_text(account, as_hex))]);
+        Ok(Outcome::Rows(result))
+    }
+}
+
+fn merge(account: &mut AccountDef, role: &AccountDef) {
+    account.global = account.global.union(role.global);
+    for (name, grantable) in &role.dynamic {
+        *account.dynamic.entry(name.clone()).or_default() |= grantable;
+    }
+    for (name, privileges) in &role.databases {
+        let entry = account.databases.entry(name.clone()).or_default();
+        *entry = entry.union(*privileges);
+    }
+    for (name, grant) in &role.tables {
+        let entry = account.tables.entry(name.clone()).or_default();
+        entry.table = entry.table.union(grant.table);
+        for (column, privileges) in &grant.columns {
+            let column = entry.columns.entry(column.clone()).or_default();
+            *column = column.union(*privileges);
+        }
+    }
+}
+
+fn privilege_list(privileges: Privileges, level: PrivilegeLevel) -> String {
+    let own = privileges.without(Privileges::GRANT_OPTION);
+    if own.is_empty() {
+        return "USAGE".to_string();
+    }
+    // MySQL spells the global ones out since 8.0.
+    if level != PrivilegeLevel::Global && own.contains(Privileges::all_at(level)) {
+        return "ALL PRIVILEGES".to_string();
+    }
+    own.names().join(", ")
+}
+
+fn grant_suffix(privileges: Privileges) -> &'static str {
+    if privileges.contains(Privileges::GRANT_OPTION) { " WITH GRANT OPTION" } else { "" }
+}
+
+/// The GRANT statements of an account, in MySQL's order.
+pub(crate) fn grants_of(account: &AccountDef) -> Vec<String> {
+    let to = format!("{}@{}", quote(&account.user), quote(&account.host));
+    let mut grants = Vec::new();
+    let list = privilege_list(account.global, PrivilegeLevel::Global);
+    grants.push(format!("GRANT {list} ON *.* TO {to}{}", grant_suffix(account.global)));
+    for grantable in [false, true] {
+        let names: Vec<&str> =
+            account.dynamic.iter().filter(|(_, own)| **own == grantable).map(|(name, _)| name.as_str()).collect();
+        if !names.is_empty() {
+            let suffix = if grantable { " WITH GRANT OPTION" } else { "" };
+            grants.push(format!("GRANT {} ON *.* TO {to}{suffix}", names.join(",")));
+        }
+    }
+    for (database, privileges) in &account.databases {
+        let list = privilege_list(*privileges, PrivilegeLevel::Database);
+        grants.push(format!("GRANT {list} ON {}.* TO {to}{}", quote(database), grant_suffix(*privileges)));
+    }
+    for ((database, table), grant) in &account.tables {
+        let mut list = Vec::new();
+        if !grant.table.without(Privileges::GRANT_OPTION).is_empty() || grant.columns.is_empty() {
+            list.push(privilege_list(grant.table, PrivilegeLevel::Table));
+        }
+        for (name, flag, ..) in Privileges::LIST {
+            let columns: Vec<String> = grant
+                .columns
+                .iter()
+                .filter(|(_, privileges)| privileges.contains(*flag))
+                .map(|(column, _)| quote(column))
+                .collect();
+            if !columns.is_empty() {
+                list.push(format!("{name} ({})", columns.join(", ")));
+            }
+        }
+        let place = format!("{}.{}", quote(database), quote(table));
+        grants.push(format!("GRANT {} ON {place} TO {to}{}", list.join(", "), grant_suffix(grant.table)));
+    }
+    for ((database, is_function, name), privileges) in &account.routines {
+        let kind = if *is_function { "FUNCTION" } else { "PROCEDURE" };
+        let list = if privileges.without(Privileges::GRANT_OPTION).is_empty() {
+            "USAGE".to_string()
+        } else {
+            privileges.names().join(", ")
+        };
+        let place = format!("{}.{}", quote(database), quote(name));
+        grants.push(format!("GRANT {list} ON {kind} {place} TO {to}{}", grant_suffix(*privileges)));
+    }
+    for admin in [false, true] {
+        let roles: Vec<String> = account
+            .roles
+            .iter()
+            .filter(|(_, own)| **own == admin)
+            .map(|(role, _)| format!("{}@{}", quote(&role.user), quote(&role.host)))
+            .collect();
+        if !roles.is_empty() {
+            let suffix = if admin { " WITH ADMIN OPTION" } else { "" };
+            grants.push(format!("GRANT {} TO {to}{suffix}", roles.join(",")));
+        }
+    }
+    grants
+}
+
+/// CREATE USER as it would make the account again.
+fn create_user_text(account: &AccountDef, as_hex: bool) -> String {
+    let mut text = format!(
+        "CREATE USER {}@{} IDENTIFIED WITH {}",
+        quote(&account.user),
+        quote(&account.host),
+        quote_text(&account.plugin)
+    );
+    if !account.authentication.is_empty() {
+        if as_hex {
+            let hex: String = account.authentication.iter().map(|byte| format!("{byte:02X}")).collect();
+            text.push_str(&format!(" AS 0x{hex}"));
+        } else {
+            text.push_str(&format!(" AS {}", quote_text(&String::from_utf8_lossy(&account.authentication))));
+        }
+    }
+    if !account.default_roles.is_empty() {
+        let roles: Vec<String> =
+            account.default_roles.iter().map(|role| format!("{}@{}", quote(&role.user), quote(&role.host))).collect();
+        text.push_str(&format!(" DEFAULT ROLE {}", roles.join(",")));
+    }
+    text.push_str(if account.require_tls { " REQUIRE SSL" } else { " REQUIRE NONE" });
+    text.push_str(match (account.password_expired, account.password_lifetime_days) {
+        (true, _) => " PASSWORD EXPIRE",
+        (false, Some(0)) => " PASSWORD EXPIRE NEVER",
+        (false, _) => " PASSWORD EXPIRE DEFAULT",
+    });
+    text.push_str(if account.locked { " ACCOUNT LOCK" } else { " ACCOUNT UNLOCK" });
+    text.push_str(" PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT ");
+    text.push_str(match account.password_require_current {
+        None => "DEFAULT",
+        Some(true) => "",
+        Some(false) => "OPTIONAL",
+    });
+    if let Some(attribute) = &account.attribute {
+        text.push_str(&format!(" ATTRIBUTE {}", quote_text(attribute)));
+    }
+    text.trim_end().to_string()
+}

@@ -1,0 +1,422 @@
+//! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD.
+
+use super::{hash_password, quoted};
+use crate::database::now_micros;
+use crate::result::{Outcome, ResultSet};
+use crate::session::Session;
+use crate::settings::{Values, ids};
+use squall_catalog::{AccountDef, AccountKey, Accounts, Privileges};
+use squall_parser::ast::{
+    AccountName, AccountOption, Authentication, CreateUser, Credential, DropUser, PasswordExpiry, ResourceLimit,
+    SetPassword, Statement, TlsRequirement, UserSpecification,
+};
+use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Longest user name and host name, in characters.
+const USER_CHARACTERS_MAX: usize = 32;
+const HOST_CHARACTERS_MAX: usize = 255;
+
+/// "Operation … failed for …" with every account that it failed for.
+pub(super) fn failed(operation: &str, keys: &[AccountKey]) -> SqlError {
+    let list: Vec<String> = keys.iter().map(quoted).collect();
+    SqlError::new(ErrorCode::CannotUser, &[&operation, &list.join(",")])
+}
+
+impl Session {
+    /// Statements about accounts and privileges.
+    pub(crate) fn run_account_statement(&mut self, statement: &Statement) -> SqlResult<Outcome> {
+        self.check_writable()?;
+        let status = &self.process.status;
+        match statement {
+            Statement::CreateUser(create) => {
+                crate::process::count(&status.create_user);
+                if create.alter { self.alter_user(create) } else { self.create_user(create) }
+            }
+            Statement::DropUser(drop) => {
+                crate::process::count(&status.drop_user);
+                self.drop_users(drop, "DROP USER")
+            }
+            Statement::RenameUser(renames) => self.rename_users(renames),
+            Statement::CreateRole(create) => self.create_roles(create),
+            Statement::DropRole(drop) => self.drop_users(drop, "DROP ROLE"),
+            Statement::Grant(grant) => {
+                crate::process::count(&status.grant);
+                self.grant(grant)
+            }
+            Statement::Revoke(revoke) => {
+                crate::process::count(&status.revoke);
+                self.revoke(revoke)
+            }
+            _ => Ok(Outcome::done()),
+        }
+    }
+
+    /// The account that a name stands for.
+    pub(super) fn account_key(&self, name: &AccountName) -> SqlResult<AccountKey> {
+        let key = match name {
+            AccountName::Named { user, host } => {
+                AccountKey::new(&**user, host.as_deref().unwrap_or("%").to_lowercase())
+            }
+            AccountName::CurrentUser => self.account.clone(),
+            AccountName::CurrentRole => return Err(SqlError::unsupported("CURRENT_ROLE")),
+        };
+        if key.user.chars().count() > USER_CHARACTERS_MAX {
+            let error = ErrorCode::WrongStringLength;
+            return Err(SqlError::new(error, &[&key.user, &"user name", &USER_CHARACTERS_MAX]));
+        }
+        if key.host.chars().count() > HOST_CHARACTERS_MAX {
+            let error = ErrorCode::WrongStringLength;
+            return Err(SqlError::new(error, &[&key.host, &"host name", &HOST_CHARACTERS_MAX]));
+        }
+        Ok(key)
+    }
+
+    pub(super) fn change_accounts<T>(&mut self, change: impl FnOnce(&mut Accounts) -> SqlResult<T>) -> SqlResult<T> {
+        let result = self.shared.accounts.change(&self.shared.store, change)?;
+        self.refresh_access();
+        Ok(result)
+    }
+
+    fn create_user(&mut self, statement: &CreateUser) -> SqlResult<Outcome> {
+        self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
+        let mut made = Vec::with_capacity(statement.users.len());
+        let mut passwords = Vec::new();
+        for user in &statement.users {
+            let mut account = new_account(self.account_key(&user.name)?);
+            self.apply_authentication(&mut account, user, false, &mut passwords)?;
+            apply_options(&mut account, statement)?;
+            made.push(account);
+        }
+        let default_roles = match &statement.default_role {
+            Some(roles) => Some(self.role_keys(roles)?),
+            None => None,
+        };
+        let (if_not_exists, or_replace) = (statement.if_exists_clause, statement.or_replace);
+        let existing = self.change_accounts(|accounts| {
+            let existing: Vec<AccountKey> =
+                made.iter().map(AccountDef::key).filter(|key| accounts.get(key).is_some()).collect();
+            if !existing.is_empty() && !if_not_exists && !or_replace {
+                return Err(failed("CREATE USER", &existing));
+            }
+            for mut account in made {
+                let key = account.key();
+                if existing.contains(&key) && if_not_exists {
+                    continue;
+                }
+                if let Some(roles) = &default_roles {
+                    account.default_roles = roles.iter().cloned().collect();
+                    account.roles = roles.iter().map(|role| (role.clone(), false)).collect();
+                }
+                accounts.accounts.insert(key, Arc::new(account));
+            }
+            Ok(existing)
+        })?;
+        if if_not_exists {
+            for key in existing {
+                let message = format!("Authorization ID {} already exists.", quoted(&key));
+                self.note_after(SqlError { code: 3163, sqlstate: *b"HY000", message });
+            }
+        }
+        Ok(generated_passwords(passwords))
+    }
+
+    fn alter_user(&mut self, statement: &CreateUser) -> SqlResult<Outcome> {
+        let only_own_password = statement.users.iter().all(|user| {
+            self.account_key(&user.name).is_ok_and(|key| key == self.account) && !user.authentication.is_empty()
+        }) && statement.account.is_empty()
+            && statement.tls.is_empty()
+            && statement.limits.is_empty();
+        if !only_own_password {
+            self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
+        }
+        let mut passwords = Vec::new();
+        let before = self.shared.accounts.load_full();
+        let (mut changed, mut missing) = (Vec::new(), Vec::new());
+        for user in &statement.users {
+            let key = self.account_key(&user.name)?;
+            let Some(account) = before.get(&key) else {
+                missing.push(key);
+                continue;
+            };
+            let mut account = (**account).clone();
+            self.apply_authentication(&mut account, user, true, &mut passwords)?;
+            apply_options(&mut account, statement)?;
+            if let Some(roles) = &statement.default_role {
+                account.default_roles = self.default_roles_of(&account, roles)?;
+            }
+            changed.push(account);
+        }
+        if !missing.is_empty() && !statement.if_exists_clause {
+            return Err(failed("ALTER USER", &missing));
+        }
+        self.change_accounts(|accounts| {
+            for account in changed {
+                accounts.accounts.insert(account.key(), Arc::new(account));
+            }
+            Ok(())
+        })?;
+        for key in missing {
+            let message = format!("Authorization ID {} does not exist.", quoted(&key));
+            self.note_after(SqlError { code: 3162, sqlstate: *b"HY000", message });
+        }
+        Ok(generated_passwords(passwords))
+    }
+
+    /// Takes IDENTIFIED … into the account.
+    fn apply_authentication(
+        &self,
+        account: &mut AccountDef,
+        user: &UserSpecification,
+        alter: bool,
+        passwords: &mut Vec<(AccountKey, String)>,
+    ) -> SqlResult<()> {
+        if user.authentication.len() > 1 {
+            return Err(SqlError::unsupported("more than one authentication factor"));
+        }
+        if user.discard_old_password {
+            account.second_authentication.clear();
+        }
+        let Some(authentication) = user.authentication.first() else { return Ok(()) };
+        if let Some(plugin) = &authentication.plugin {
+            let known = ["caching_sha2_password", "mysql_native_password"];
+            let Some(known) = known.iter().find(|known| known.eq_ignore_ascii_case(plugin)) else {
+                return Err(SqlError::new(ErrorCode::PluginNotLoaded, &[plugin]));
+            };
+            if account.plugin != *known {
+                account.authentication.clear();
+            }
+            account.plugin = known.to_string();
+        }
+        self.check_current_password(account, authentication)?;
+        let before = account.authentication.clone();
+        match &authentication.credential {
+            None => {}
+            Some(Credential::Password(password)) => set_verifier(account, password),
+            Some(Credential::Random) => {
+                let password = self.random_password();
+                set_verifier(account, &password);
+                passwords.push((account.key(), password));
+            }
+            Some(Credential::Hash(hash)) => account.authentication = hash.as_bytes().to_vec(),
+        }
+        if authentication.credential.is_some() {
+            account.password_changed_micros = now_micros();
+            account.password_expired = false;
+            if alter && authentication.retain_current {
+                account.second_authentication = before;
+            }
+        }
+        Ok(())
+    }
+
+    /// REPLACE 'current password'.
+    fn check_current_password(&self, account: &AccountDef, authentication: &Authentication) -> SqlResult<()> {
+        let Some(current) = &authentication.replace else { return Ok(()) };
+        let verifier = String::from_utf8_lossy(&account.authentication);
+        let right = match account.plugin.as_str() {
+            "mysql_native_password" => squall_wire::auth::native_auth_string(current.as_bytes()) == verifier,
+            _ => squall_wire::auth::sha2_check(&verifier, current.as_bytes()),
+        };
+        if right {
+            return Ok(());
+        }
+        let message = "Incorrect current password. Specify the correct password which has to be replaced.".to_string();
+        Err(SqlError { code: 3893, sqlstate: *b"HY000", message })
+    }
+
+    fn random_password(&self) -> String {
+        const ALPHABET: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789!#%&()*+,-./:;<=>?@[]^_{|}~";
+        let length = Values(&self.shared.globals.load_values()).number(ids::GENERATED_RANDOM_PASSWORD_LENGTH);
+        (0..length)
+            .map(|_| {
+                // 16 bits over 85 letters: the bias is below a thousandth.
+                let number = usize::from(u16::from_le_bytes(crate::random::bytes()));
+                char::from(ALPHABET[number % ALPHABET.len()])
+            })
+            .collect()
+    }
+
+    fn drop_users(&mut self, statement: &DropUser, operation: &str) -> SqlResult<Outcome> {
+        if operation == "DROP ROLE" {
+            self.require_admin(Privileges::DROP_ROLE, "", "DROP ROLE or CREATE USER")
+                .or_else(|error| self.require_admin(Privileges::CREATE_USER, "", "").map_err(|_| error))?;
+        } else {
+            self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
+        }
+        let keys = statement.names.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
+        let if_exists = statement.if_exists;
+        let missing = self.change_accounts(|accounts| {
+            let missing: Vec<AccountKey> = keys.iter().filter(|key| accounts.get(key).is_none()).cloned().collect();
+            if !missing.is_empty() && !if_exists {
+                return Err(failed(operation, &missing));
+            }
+            for key in &keys {
+                accounts.accounts.remove(key);
+            }
+            for account in accounts.accounts.values_mut() {
+                if keys.iter().any(|key| account.roles.contains_key(key) || account.default_roles.contains(key)) {
+                    let account = Arc::make_mut(account);
+                    account.roles.retain(|role, _| !keys.contains(role));
+                    account.default_roles.retain(|role| !keys.contains(role));
+                }
+            }
+            Ok(missing)
+        })?;
+        for key in missing {
+            let message = format!("Authorization ID {} does not exist.", quoted(&key));
+            self.note_after(SqlError { code: 3162, sqlstate: *b"HY000", message });
+        }
+        Ok(Outcome::done())
+    }
+
+    fn rename_users(&mut self, renames: &[(AccountName, AccountName)]) -> SqlResult<Outcome> {
+        self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
+        let mut keys = Vec::with_capacity(renames.len());
+        for (from, to) in renames {
+            keys.push((self.account_key(from)?, self.account_key(to)?));
+        }
+        self.change_accounts(|accounts| {
+            for (from, to) in &keys {
+                if accounts.get(from).is_none() || accounts.get(to).is_some() {
+                    return Err(failed("RENAME USER", std::slice::from_ref(from)));
+                }
+                if let Some(account) = accounts.accounts.remove(from) {
+                    let account = AccountDef { user: to.user.clone(), host: to.host.clone(), ..(*account).clone() };
+                    accounts.accounts.insert(to.clone(), Arc::new(account));
+                }
+                rename_grants(&mut accounts.accounts, from, to);
+            }
+            Ok(())
+        })?;
+        Ok(Outcome::done())
+    }
+
+    /// SET PASSWORD.
+    pub(crate) fn set_password(&mut self, statement: &SetPassword) -> SqlResult<Outcome> {
+        let key = match &statement.user {
+            None => self.account.clone(),
+            Some(name) => self.account_key(name)?,
+        };
+        if key != self.account {
+            self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
+        }
+        let accounts = self.shared.accounts.load_full();
+        let account = accounts.get(&key).ok_or_else(|| SqlError::new(ErrorCode::PasswordNoMatch, &[]))?;
+        let mut account = (**account).clone();
+        let user = UserSpecification {
+            name: AccountName::CurrentUser,
+            authentication: vec![Authentication {
+                plugin: None,
+                credential: Some(statement.password.clone()),
+                replace: statement.replace.clone(),
+                retain_current: statement.retain_current,
+            }],
+            discard_old_password: false,
+        };
+        let mut passwords = Vec::new();
+        self.apply_authentication(&mut account, &user, true, &mut passwords)?;
+        self.change_accounts(|accounts| {
+            accounts.accounts.insert(key, Arc::new(account));
+            Ok(())
+        })?;
+        Ok(generated_passwords(passwords))
+    }
+
+    /// A note of a statement that has no context of its own at hand.
+    pub(super) fn note_after(&mut self, error: SqlError) {
+        self.pending_notes.push((Level::Note, error));
+    }
+}
+
+fn rename_grants(accounts: &mut BTreeMap<AccountKey, Arc<AccountDef>>, from: &AccountKey, to: &AccountKey) {
+    for account in accounts.values_mut().filter(|account| account.roles.contains_key(from)) {
+        let account = Arc::make_mut(account);
+        if let Some(admin) = account.roles.remove(from) {
+            account.roles.insert(to.clone(), admin);
+        }
+        if account.default_roles.remove(from) {
+            account.default_roles.insert(to.clone());
+        }
+    }
+}
+
+fn new_account(key: AccountKey) -> AccountDef {
+    AccountDef {
+        user: key.user,
+        host: key.host,
+        plugin: "caching_sha2_password".to_string(),
+        password_changed_micros: now_micros(),
+        ..Default::default()
+    }
+}
+
+fn set_verifier(account: &mut AccountDef, password: &str) {
+    account.authentication = match account.plugin.as_str() {
+        _ if password.is_empty() => Vec::new(),
+        "mysql_native_password" => squall_wire::auth::native_auth_string(password.as_bytes()).into_bytes(),
+        _ => hash_password(password),
+    };
+}
+
+fn apply_options(account: &mut AccountDef, statement: &CreateUser) -> SqlResult<()> {
+    for requirement in &statement.tls {
+        account.require_tls = match requirement {
+            TlsRequirement::None => false,
+            TlsRequirement::Ssl => true,
+            _ => return Err(SqlError::unsupported("REQUIRE X509, CIPHER, ISSUER and SUBJECT")),
+        };
+    }
+    for limit in &statement.limits {
+        match limit {
+            ResourceLimit::QueriesPerHour(0)
+            | ResourceLimit::UpdatesPerHour(0)
+            | ResourceLimit::ConnectionsPerHour(0)
+            | ResourceLimit::UserConnections(0) => {}
+            _ => return Err(SqlError::unsupported("resource limits of accounts")),
+        }
+    }
+    for option in &statement.account {
+        match option {
+            AccountOption::PasswordExpire(PasswordExpiry::Now) => account.password_expired = true,
+            AccountOption::PasswordExpire(PasswordExpiry::Default) => account.password_lifetime_days = None,
+            AccountOption::PasswordExpire(PasswordExpiry::Never) => account.password_lifetime_days = Some(0),
+            AccountOption::PasswordExpire(PasswordExpiry::Days(_)) => {
+                return Err(SqlError::unsupported("PASSWORD EXPIRE INTERVAL"));
+            }
+            AccountOption::Lock(locked) => account.locked = *locked,
+            AccountOption::PasswordHistory(None)
+            | AccountOption::PasswordReuseInterval(None)
+            | AccountOption::PasswordRequireCurrent(None) => {}
+            AccountOption::PasswordHistory(Some(0)) | AccountOption::PasswordReuseInterval(Some(0)) => {}
+            AccountOption::PasswordRequireCurrent(Some(false)) => account.password_require_current = Some(false),
+            AccountOption::FailedLoginAttempts(0) | AccountOption::PasswordLockTime(Some(0)) => {}
+            _ => return Err(SqlError::unsupported("password history and failed login tracking")),
+        }
+    }
+    if let Some(comment) = &statement.comment {
+        let text = comment.replace('\\', "\\\\").replace('"', "\\\"");
+        account.attribute = Some(format!("{{\"comment\": \"{text}\"}}"));
+    }
+    if let Some(attribute) = &statement.attribute {
+        account.attribute = Some(attribute.to_string());
+    }
+    Ok(())
+}
+
+/// RANDOM PASSWORD tells what it has made.
+fn generated_passwords(passwords: Vec<(AccountKey, String)>) -> Outcome {
+    if passwords.is_empty() {
+        return Outcome::done();
+    }
+    let mut result = ResultSet::of_texts(&["user", "host", "generated password"]);
+    result.columns.push(crate::result::number_column("auth_factor"));
+    for (key, password) in passwords {
+        let texts = [key.user, key.host, password];
+        let mut row: Vec<Value> = texts.into_iter().map(Value::String).collect();
+        row.push(Value::Int(1));
+        result.rows.push(row);
+    }
+    Outcome::Rows(result)
+}

@@ -1,0 +1,369 @@
+//! Small commands: KILL, FLUSH, RESET, DO, LOCK TABLES, PREPARE and EXECUTE, table maintenance.
+
+use crate::api::ResultWriter;
+use crate::ddl::execute::{QualifiedName, missing};
+use crate::process::count;
+use crate::result::{Outcome, ResultSet};
+use crate::session::{Failure, Request, Session};
+use squall_catalog::{Privileges, TableEntry};
+use squall_parser::ast::{
+    self, Execute, ExecuteImmediate, Expr, Flush, FlushTarget, Kill, KillKind, KillTarget, LockTables, MaintenanceKind,
+    Prepare, Reset, TableLockKind, TableMaintenance,
+};
+use squall_registry::StatementContext;
+use squall_row_store::{Direction, LockWait, TableLock, ValueRange};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+impl Session {
+    /// KILL.
+    pub(crate) async fn run_kill(
+        &mut self,
+        kill: &Kill,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        let KillTarget::Id { id, query_id: false } = &kill.target else {
+            return Err(SqlError::unsupported("KILL of a user or a statement's number"));
+        };
+        let id = match self.evaluate(id, request, context).await?.0 {
+            Value::Int(id) if id >= 0 => id as u64,
+            Value::UInt(id) => id,
+            other => {
+                let text = format!("{other:?}");
+                return Err(SqlError::new(ErrorCode::NoSuchThread, &[&text]));
+            }
+        };
+        self.kill_process(id, kill.kind == KillKind::Connection)?;
+        Ok(Outcome::done())
+    }
+
+    /// Ends a connection or its statement, if it is the session's own account's or privileges allow it.
+    pub(crate) fn kill_process(&mut self, id: u64, connection: bool) -> SqlResult<()> {
+        let process = self.shared.processes.get(id).ok_or_else(|| SqlError::new(ErrorCode::NoSuchThread, &[&id]))?;
+        if process.user != self.info.user && !self.access.has_dynamic("CONNECTION_ADMIN") {
+            return Err(SqlError::new(ErrorCode::KillDenied, &[&id]));
+        }
+        self.shared.kill(&process, connection);
+        Ok(())
+    }
+
+    /// FLUSH.
+    pub(crate) async fn run_flush(&mut self, flush: &Flush) -> SqlResult<Outcome> {
+        for target in &flush.targets {
+            match target {
+                FlushTarget::Tables { lock: Some(_), .. } => {
+                    return Err(SqlError::unsupported("FLUSH TABLES WITH READ LOCK"));
+                }
+                FlushTarget::Status => {
+                    self.require_admin(Privileges::RELOAD, "FLUSH_STATUS", "RELOAD or FLUSH_STATUS")?;
+                    self.process.status.clear();
+                }
+                FlushTarget::Tables { .. } => {
+                    self.require_admin(Privileges::RELOAD, "FLUSH_TABLES", "RELOAD or FLUSH_TABLES")?;
+                }
+                FlushTarget::Privileges => {
+                    self.require_admin(Privileges::RELOAD, "FLUSH_PRIVILEGES", "RELOAD or FLUSH_PRIVILEGES")?;
+                }
+                FlushTarget::Other(what) => return Err(SqlError::unsupported(format_args!("FLUSH {what}"))),
+                // Nothing is kept that these could renew: no host cache, no log files, no cost tables.
+                _ => self.require_admin(Privileges::RELOAD, "", "RELOAD")?,
+            }
+        }
+        Ok(Outcome::done())
+    }
+
+    /// RESET PERSIST; the others are about replication.
+    pub(crate) fn run_reset(&mut self, reset: &Reset) -> SqlResult<Outcome> {
+        let Reset::Persist { if_exists, variable } = reset else { return Err(SqlError::unsupported("RESET")) };
+        self.require_dynamic("SYSTEM_VARIABLES_ADMIN", "SUPER or SYSTEM_VARIABLES_ADMIN")?;
+        let name = variable.as_ref().map(|variable| variable.name.to_ascii_lowercase());
+        let removed = self.shared.globals.reset_persisted(&self.shared.store, name.as_deref())?;
+        if let Some(name) = name
+            && !removed
+        {
+            let message = format!("Variable {name} does not exist in persisted config file");
+            let error = SqlError { code: 3615, sqlstate: *b"HY000", message };
+            if !*if_exists {
+                return Err(error);
+            }
+        }
+        Ok(Outcome::done())
+    }
+
+    /// DO: values are computed and forgotten.
+    pub(crate) async fn run_do(
+        &mut self,
+        exprs: &[Expr],
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        for expr in exprs {
+            self.evaluate(expr, request, context).await?;
+        }
+        Ok(Outcome::done())
+    }
+
+    /// LOCK TABLES.
+    pub(crate) async fn lock_tables(&mut self, statement: &LockTables) -> SqlResult<Outcome> {
+        count(&self.process.status.lock_tables);
+        self.table_locks = None;
+        let catalog = self.shared.catalog.load();
+        let mut wanted = Vec::with_capacity(statement.locks.len());
+        for lock in &statement.locks {
+            if self.temporary_table_named(&lock.table).is_some() {
+                continue;
+            }
+            let name = self.qualify(&lock.table)?;
+            self.access_to_table(&name, Privileges::LOCK_TABLES, "LOCK TABLES")?;
+            let mode = match lock.kind {
+                TableLockKind::Read | TableLockKind::ReadLocal => TableLock::ReadOnly,
+                TableLockKind::Write | TableLockKind::LowPriorityWrite => TableLock::Exclusive,
+            };
+            match catalog.entry(&name.0, &name.1) {
+                Some(TableEntry::Table(table)) => wanted.push((table.id, mode)),
+                Some(TableEntry::View(_)) => return Err(SqlError::unsupported("LOCK TABLES of a view")),
+                None => return Err(missing(&catalog, &name)),
+            }
+        }
+        // One order for all sessions; of two modes for a table the stronger one first.
+        wanted.sort_by_key(|(id, mode)| (*id, *mode == TableLock::ReadOnly));
+        let (session, wait) =
+            (self.process.id, LockWait::Timeout(Duration::from_secs(self.settings.table_lock_wait_seconds)));
+        let locks = self
+            .blocking(move |shared| {
+                let mut locks = shared.store.session_locks(session);
+                for (id, mode) in wanted {
+                    locks.lock(id, mode, wait).map_err(SqlError::from)?;
+                }
+                Ok(locks)
+            })
+            .await?;
+        self.table_locks = Some(locks);
+        Ok(Outcome::done())
+    }
+
+    /// PREPARE name FROM text.
+    pub(crate) async fn run_prepare(
+        &mut self,
+        prepare: &Prepare,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        let text = self.statement_text(&prepare.source, context).await?;
+        // A name that is taken loses its statement even when the new one does not parse.
+        self.remove_named_statement(&prepare.name);
+        let prepared = self.prepare_text(text.as_bytes()).await?;
+        self.prepared.set_named(&prepare.name, prepared);
+        self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
+        Ok(Outcome::Ok(crate::api::OkInfo { info: "Statement prepared".to_string(), ..Default::default() }))
+    }
+
+    pub(crate) fn remove_named_statement(&mut self, name: &str) -> bool {
+        let removed = self.prepared.remove_named(name);
+        if removed {
+            self.shared.prepared_count.fetch_sub(1, Ordering::Relaxed);
+        }
+        removed
+    }
+
+    async fn statement_text(&mut self, source: &Expr, context: &Arc<StatementContext>) -> SqlResult<String> {
+        let request = Request { statement: &ast::Statement::UnlockTables, sql: b"", parameters: &[], placeholders: 0 };
+        Ok(match self.evaluate(source, request, context).await?.0 {
+            Value::String(text) => text,
+            Value::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Value::Null => "NULL".to_string(),
+            other => squall_functions::operators::coerce::to_text(&other, &squall_types::SqlType::BIGINT)
+                .map(|text| text.into_owned())
+                .unwrap_or_default(),
+        })
+    }
+
+    /// EXECUTE name USING ….
+    pub(crate) async fn run_execute(
+        &mut self,
+        execute: &Execute,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        let Some(prepared) = self.prepared.named(&execute.name) else {
+            let error = ErrorCode::UnknownStatementHandler;
+            return Err(SqlError::new(error, &[&execute.name.as_str(), &"EXECUTE"]).into());
+        };
+        self.execute_with(prepared, &execute.using, context, writer).await
+    }
+
+    /// EXECUTE IMMEDIATE text USING ….
+    pub(crate) async fn run_execute_immediate(
+        &mut self,
+        execute: &ExecuteImmediate,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        let text = self.statement_text(&execute.source, context).await?;
+        let prepared = Arc::new(self.prepare_text(text.as_bytes()).await?);
+        self.execute_with(prepared, &execute.using, context, writer).await
+    }
+
+    async fn execute_with(
+        &mut self,
+        prepared: Arc<crate::prepared::PreparedStatement>,
+        using: &[Expr],
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        count(&self.process.status.stmt_execute);
+        if using.len() != prepared.placeholders as usize {
+            return Err(SqlError::new(ErrorCode::WrongPsArguments, &[]).into());
+        }
+        let outer = Request { statement: &prepared.statement, sql: &prepared.sql, parameters: &[], placeholders: 0 };
+        let mut parameters = Vec::with_capacity(using.len());
+        for expr in using {
+            parameters.push(self.evaluate(expr, outer, context).await?.0);
+        }
+        let request = Request {
+            statement: &prepared.statement,
+            sql: &prepared.sql,
+            parameters: &parameters,
+            placeholders: prepared.placeholders,
+        };
+        // The inner statement is dispatched as if it stood here: same context, same transaction.
+        Box::pin(self.dispatch(request, context, writer)).await
+    }
+
+    /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE and REPAIR TABLE.
+    pub(crate) async fn maintain_tables(&mut self, statement: &TableMaintenance) -> SqlResult<Outcome> {
+        if statement.histogram.is_some() {
+            return Err(SqlError::unsupported("ANALYZE TABLE … HISTOGRAM"));
+        }
+        if statement.kind == MaintenanceKind::Checksum {
+            return self.checksum_tables(statement).await;
+        }
+        let operation = match statement.kind {
+            MaintenanceKind::Analyze => "analyze",
+            MaintenanceKind::Check => "check",
+            MaintenanceKind::Optimize => "optimize",
+            MaintenanceKind::Repair | MaintenanceKind::Checksum => "repair",
+        };
+        let mut result = ResultSet::of_texts(&["Table", "Op", "Msg_type", "Msg_text"]);
+        for table in &statement.tables {
+            let name = self.qualify(table)?;
+            let shown = format!("{}.{}", name.0, name.1);
+            let mut row = |kind: &str, text: &str| {
+                let values = [shown.as_str(), operation, kind, text];
+                result.rows.push(values.iter().map(|text| Value::from(*text)).collect());
+            };
+            match self.maintain_table(statement.kind, &name).await {
+                Ok(notes) => {
+                    for (kind, text) in notes {
+                        row(kind, &text);
+                    }
+                    row("status", "OK");
+                }
+                Err(error) if error.is(ErrorCode::NoSuchTable) || error.is(ErrorCode::BadDatabase) => {
+                    row("Error", &error.message);
+                    row("status", "Operation failed");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Outcome::Rows(result))
+    }
+
+    async fn maintain_table(
+        &mut self,
+        kind: MaintenanceKind,
+        name: &QualifiedName,
+    ) -> SqlResult<Vec<(&'static str, String)>> {
+        self.access_to_table(name, Privileges::SELECT.union(Privileges::INSERT), "SELECT")?;
+        let catalog = self.shared.catalog.load();
+        let table = match catalog.entry(&name.0, &name.1) {
+            Some(TableEntry::Table(table)) => table.clone(),
+            Some(TableEntry::View(_)) => return Ok(Vec::new()),
+            None => return Err(crate::ddl::execute::no_such_table(name)),
+        };
+        if kind == MaintenanceKind::Repair {
+            let text = "The storage engine for the table doesn't support repair".to_string();
+            return Ok(vec![("note", text)]);
+        }
+        self.blocking(move |shared| {
+            let table = shared.store.table(&table)?;
+            match kind {
+                MaintenanceKind::Analyze => shared.store.analyze(&table)?,
+                MaintenanceKind::Check => {
+                    count_rows(shared, &table)?;
+                }
+                _ => {
+                    shared.store.analyze(&table)?;
+                    let text = "Table does not support optimize, doing recreate + analyze instead".to_string();
+                    return Ok(vec![("note", text)]);
+                }
+            }
+            Ok(Vec::new())
+        })
+        .await
+    }
+
+    async fn checksum_tables(&mut self, statement: &TableMaintenance) -> SqlResult<Outcome> {
+        let mut result =
+            ResultSet::new(vec![crate::result::text_column("Table", 128), crate::result::number_column("Checksum")]);
+        for table in &statement.tables {
+            let name = self.qualify(table)?;
+            self.access_to_table(&name, Privileges::SELECT, "SELECT")?;
+            let catalog = self.shared.catalog.load();
+            let checksum = match catalog.table(&name.0, &name.1).cloned() {
+                Some(definition) => {
+                    let sum = self
+                        .blocking(move |shared| {
+                            let table = shared.store.table(&definition)?;
+                            checksum(shared, &table)
+                        })
+                        .await?;
+                    Value::UInt(sum)
+                }
+                None => Value::Null,
+            };
+            result.rows.push(vec![Value::String(format!("{}.{}", name.0, name.1)), checksum]);
+        }
+        Ok(Outcome::Rows(result))
+    }
+
+    /// The database and the name of a table (1046).
+    pub(crate) fn qualify(&self, name: &ast::ObjectName) -> SqlResult<QualifiedName> {
+        match (&name.schema, &self.database) {
+            (Some(schema), _) => Ok((schema.to_string(), name.name.to_string())),
+            (None, Some(database)) => Ok((database.to_string(), name.name.to_string())),
+            (None, None) => Err(SqlError::new(ErrorCode::NoDatabase, &[])),
+        }
+    }
+}
+
+/// Reads every row, which fails on a damaged one.
+fn count_rows(shared: &crate::database::Shared, table: &Arc<squall_row_store::Table>) -> SqlResult<u64> {
+    let range = table.range(squall_catalog::IndexId(0), ValueRange::ALL)?;
+    let mut cursor = shared.store.read_view().scan(table, &range, Direction::Forward);
+    let mut rows = 0;
+    while let Some(row) = cursor.next_row()? {
+        row.values(table)?;
+        rows += 1;
+    }
+    Ok(rows)
+}
+
+/// A number that depends on every value and on the order of neither rows nor columns' storage.
+fn checksum(shared: &crate::database::Shared, table: &Arc<squall_row_store::Table>) -> SqlResult<u64> {
+    let range = table.range(squall_catalog::IndexId(0), ValueRange::ALL)?;
+    let mut cursor = shared.store.read_view().scan(table, &range, Direction::Forward);
+    let mut sum = 0u32;
+    while let Some(row) = cursor.next_row()? {
+        let mut hash = 2_166_136_261u32;
+        for value in row.values(table)? {
+            for byte in format!("{value:?};").bytes() {
+                hash = (hash ^ u32::from(byte)).wrapping_mul(16_777_619);
+            }
+        }
+        sum = sum.wrapping_add(hash);
+    }
+    Ok(u64::from(sum))
+}

@@ -1,0 +1,345 @@
+//! What a front end asks of a session.
+
+use crate::api::{ColumnMeta, Connection, LocalFuture, PreparedInfo, ResultWriter, StatusInfo};
+use crate::prepared::{PreparedStatement, RowCollector};
+use crate::process::count;
+use crate::result::put_value;
+use crate::session::{Request, Session, parse_error};
+use crate::settings::{Values, ids};
+use squall_parser::ast::Statement;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Most parameters of a statement, by the protocol.
+const PARAMETERS_MAX: u32 = 65_535;
+
+impl Session {
+    /// Parses a statement and finds out what its result looks like.
+    pub(crate) async fn prepare_text(&mut self, sql: &[u8]) -> SqlResult<PreparedStatement> {
+        let limit = Values(&self.shared.globals.load_values()).number(ids::MAX_PREPARED_STMT_COUNT);
+        if self.shared.prepared_count.load(Ordering::Relaxed) >= limit {
+            return Err(SqlError::new(ErrorCode::MaxPreparedStatements, &[&limit]));
+        }
+        let parsed = squall_parser::parse_bytes(sql, &self.parse_options()).map_err(parse_error)?;
+        if let Some(rest) = parsed.rest {
+            let near =
+                String::from_utf8_lossy(&sql[rest.min(sql.len())..]).trim_start().chars().take(80).collect::<String>();
+            let line = 1 + sql[..rest.min(sql.len())].iter().filter(|byte| **byte == b'\n').count();
+            return Err(SqlError::new(ErrorCode::Parse, &[&near, &line]));
+        }
+        if parsed.placeholders > PARAMETERS_MAX {
+            let message = "Prepared statement contains too many placeholders".to_string();
+            return Err(SqlError { code: 1390, sqlstate: *b"HY000", message });
+        }
+        if matches!(parsed.statement, Statement::Prepare(_) | Statement::Execute(_) | Statement::Deallocate(_)) {
+            return Err(SqlError::new(ErrorCode::UnsupportedPs, &[]));
+        }
+        self.refresh_access();
+        let columns = self.result_columns(&parsed.statement, &sql[..parsed.end]).await?;
+        Ok(PreparedStatement {
+            sql: sql[..parsed.end].into(),
+            statement: parsed.statement,
+            placeholders: parsed.placeholders,
+            columns: columns.into(),
+        })
+    }
+
+    async fn execute_prepared(
+        &mut self,
+        id: u32,
+        parameters: Vec<Value>,
+        cursor: bool,
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<()> {
+        count(&self.process.status.stmt_execute);
+        let Some(prepared) = self.prepared.get(id) else {
+            let error = SqlError::new(ErrorCode::UnknownStatementHandler, &[&id, &"mysqld_stmt_execute"]);
+            self.finish_with_error(&error, None);
+            writer.error(&error);
+            return writer.flush().await;
+        };
+        self.begin_command("Execute", &prepared.sql);
+        self.prepared.set_cursor(id, None);
+        let request = Request {
+            statement: &prepared.statement,
+            sql: &prepared.sql,
+            parameters: &parameters,
+            placeholders: prepared.placeholders,
+        };
+        if parameters.len() != prepared.placeholders as usize {
+            let error = SqlError::new(ErrorCode::WrongPsArguments, &[]);
+            self.finish_with_error(&error, None);
+            writer.error(&error);
+        } else if cursor && !prepared.columns.is_empty() {
+            self.open_cursor(id, request, writer).await?;
+        } else {
+            self.run(request, false, writer).await?;
+        }
+        self.end_command(writer).await
+    }
+
+    /// Runs a query whose rows wait for COM_STMT_FETCH.
+    async fn open_cursor(
+        &mut self,
+        id: u32,
+        request: Request<'_>,
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<()> {
+        let mut buffer = CursorBuffer::default();
+        if !self.run(request, false, &mut buffer).await? {
+            if let Some(error) = &buffer.error {
+                writer.error(error);
+            }
+            return Ok(());
+        }
+        let mut status = buffer.status.unwrap_or_default();
+        if buffer.rows.result.columns.is_empty() {
+            writer.ok(&buffer.ok, &status);
+            return Ok(());
+        }
+        status.cursor_exists = true;
+        writer.begin_result_set(&buffer.rows.result.columns);
+        writer.end_result_set(&status);
+        self.prepared.set_cursor(id, Some(buffer.rows.result));
+        Ok(())
+    }
+
+    async fn fetch_rows(&mut self, id: u32, rows: u32, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
+        count(&self.process.status.stmt_fetch);
+        let Some(cursor) = self.prepared.cursor(id) else {
+            let error = SqlError::new(ErrorCode::UnknownStatementHandler, &[&id, &"mysqld_stmt_fetch"]);
+            self.finish_with_error(&error, None);
+            writer.error(&error);
+            return writer.flush().await;
+        };
+        let end = cursor.result.rows.len().min(cursor.next + rows as usize);
+        for row in &cursor.result.rows[cursor.next..end] {
+            writer.begin_row();
+            for value in row {
+                put_value(writer, value);
+            }
+            writer.end_row();
+        }
+        cursor.next = end;
+        let last = end == cursor.result.rows.len();
+        if last {
+            self.prepared.set_cursor(id, None);
+        }
+        let mut status = self.status_info(false);
+        status.cursor_exists = !last;
+        status.last_row_sent = last;
+        writer.end_result_set(&status);
+        writer.flush().await
+    }
+}
+
+/// Keeps what a statement sends.
+#[derive(Default)]
+pub(crate) struct CursorBuffer {
+    pub(crate) rows: RowCollector,
+    pub(crate) ok: crate::api::OkInfo,
+    pub(crate) status: Option<StatusInfo>,
+    pub(crate) error: Option<SqlError>,
+}
+
+impl squall_types::RowWriter for CursorBuffer {
+    fn begin_row(&mut self) {
+        self.rows.begin_row();
+    }
+    fn put_null(&mut self) {
+        self.rows.put_null();
+    }
+    fn put_int(&mut self, value: i64) {
+        self.rows.put_int(value);
+    }
+    fn put_uint(&mut self, value: u64) {
+        self.rows.put_uint(value);
+    }
+    fn put_double(&mut self, value: f64) {
+        self.rows.put_double(value);
+    }
+    fn put_decimal(&mut self, value: squall_types::Decimal) {
+        self.rows.put_decimal(value);
+    }
+    fn put_bytes(&mut self, value: &[u8]) {
+        self.rows.put_bytes(value);
+    }
+    fn put_date(&mut self, value: squall_types::Date) {
+        self.rows.put_date(value);
+    }
+    fn put_datetime(&mut self, value: squall_types::DateTime) {
+        self.rows.put_datetime(value);
+    }
+    fn put_time(&mut self, value: squall_types::Time) {
+        self.rows.put_time(value);
+    }
+    fn end_row(&mut self) {
+        self.rows.end_row();
+    }
+}
+
+impl ResultWriter for CursorBuffer {
+    fn begin_result_set(&mut self, columns: &[ColumnMeta]) {
+        self.rows.result.columns = columns.to_vec();
+    }
+    fn end_result_set(&mut self, status: &StatusInfo) {
+        self.status = Some(status.clone());
+    }
+    fn ok(&mut self, ok: &crate::api::OkInfo, status: &StatusInfo) {
+        self.ok = ok.clone();
+        self.status = Some(status.clone());
+    }
+    fn error(&mut self, error: &SqlError) {
+        self.error = Some(error.clone());
+    }
+    fn needs_flush(&self) -> bool {
+        false
+    }
+    fn flush(&mut self) -> LocalFuture<'_, std::io::Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
+    fn local_infile<'a>(&'a mut self, _name: &'a str) -> LocalFuture<'a, Result<(), SqlError>> {
+        Box::pin(async { Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[])) })
+    }
+    fn local_infile_chunk(&mut self) -> LocalFuture<'_, Result<Option<Vec<u8>>, SqlError>> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
+impl Connection for Session {
+    fn query<'a>(
+        &'a mut self,
+        sql: &'a [u8],
+        writer: &'a mut dyn ResultWriter,
+    ) -> LocalFuture<'a, std::io::Result<()>> {
+        Box::pin(self.run_text(sql, writer))
+    }
+
+    fn prepare<'a>(&'a mut self, sql: &'a [u8]) -> LocalFuture<'a, Result<PreparedInfo, SqlError>> {
+        Box::pin(async move {
+            count(&self.process.status.stmt_prepare);
+            self.begin_command("Prepare", sql);
+            let prepared = self.prepare_text(sql).await;
+            self.process.begin("Sleep", "", crate::database::now_micros());
+            match prepared {
+                Ok(prepared) => {
+                    let (parameters, columns) = (prepared.placeholders as u16, prepared.columns.to_vec());
+                    self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
+                    let id = self.prepared.add(prepared);
+                    Ok(PreparedInfo { id, parameters, columns, warnings: 0 })
+                }
+                Err(error) => {
+                    self.finish_with_error(&error, None);
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn execute<'a>(
+        &'a mut self,
+        id: u32,
+        parameters: Vec<Value>,
+        cursor: bool,
+        writer: &'a mut dyn ResultWriter,
+    ) -> LocalFuture<'a, std::io::Result<()>> {
+        Box::pin(self.execute_prepared(id, parameters, cursor, writer))
+    }
+
+    fn fetch<'a>(
+        &'a mut self,
+        id: u32,
+        rows: u32,
+        writer: &'a mut dyn ResultWriter,
+    ) -> LocalFuture<'a, std::io::Result<()>> {
+        Box::pin(self.fetch_rows(id, rows, writer))
+    }
+
+    fn prepared_columns(&self, id: u32) -> Option<Arc<[ColumnMeta]>> {
+        self.prepared.get(id).map(|prepared| prepared.columns.clone())
+    }
+
+    fn close_statement(&mut self, id: u32) {
+        count(&self.process.status.stmt_close);
+        if self.prepared.remove(id) {
+            self.shared.prepared_count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn reset_statement(&mut self, id: u32) -> Result<(), SqlError> {
+        count(&self.process.status.stmt_reset);
+        if self.prepared.set_cursor(id, None) {
+            Ok(())
+        } else {
+            Err(SqlError::new(ErrorCode::UnknownStatementHandler, &[&id, &"mysqld_stmt_reset"]))
+        }
+    }
+
+    fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
+        let result = Session::use_database(self, name);
+        self.settings = crate::settings::Settings::decode(&self.variables);
+        if let Err(error) = &result {
+            self.finish_with_error(error, None);
+        }
+        result
+    }
+
+    fn field_list(&mut self, table: &str, wildcard: &str) -> Result<Vec<ColumnMeta>, SqlError> {
+        self.refresh_access();
+        self.columns_matching(table, wildcard)
+    }
+
+    fn statistics(&self) -> String {
+        let status = self.shared.processes.total_status();
+        let uptime = self.shared.started.elapsed().as_secs();
+        let questions = status.questions.load(Ordering::Relaxed);
+        format!(
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 0  Open \
+             tables: 0  Queries per second avg: {:.3}",
+            self.shared.processes.len(),
+            questions as f64 / uptime.max(1) as f64
+        )
+    }
+
+    fn set_multi_statements(&mut self, on: bool) {
+        self.multi_statements = on;
+    }
+
+    fn kill(&mut self, connection_id: u64) -> Result<(), SqlError> {
+        self.kill_process(connection_id, true)
+    }
+
+    fn reset(&mut self) {
+        self.reset_state();
+    }
+
+    fn status(&mut self) -> StatusInfo {
+        self.status_info(false)
+    }
+
+    fn connection_id(&self) -> u64 {
+        self.process.id
+    }
+
+    fn idle_timeout_seconds(&self) -> u64 {
+        let id = if self.info.interactive { ids::INTERACTIVE_TIMEOUT } else { ids::WAIT_TIMEOUT };
+        Values(&self.variables.session).number(id)
+    }
+
+    fn max_allowed_packet(&self) -> usize {
+        usize::try_from(self.settings.max_allowed_packet).unwrap_or(usize::MAX)
+    }
+
+    fn results_collation(&self) -> Option<u16> {
+        self.settings.results_collation.map(|collation| collation.0)
+    }
+
+    fn client_collation(&self) -> u16 {
+        self.settings.client_collation.0
+    }
+
+    fn is_killed(&self) -> bool {
+        self.process.kill.is_connection_killed()
+    }
+}

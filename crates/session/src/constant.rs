@@ -1,0 +1,315 @@
+//! Expressions inside definitions: literals as values, texts to keep, the columns they name.
+
+use crate::expression::visit;
+use squall_catalog::{ColumnDef, ColumnDefault};
+use squall_functions::build::literal_type;
+use squall_functions::operators::convert::convert_value;
+use squall_parser::ParseOptions;
+use squall_parser::ast::{Expr, Literal, TemporalKind, UnaryOp};
+use squall_registry::{Diagnostics, StatementContext};
+use squall_types::{
+    CollationId, Date, DateTime, Decimal, ErrorCode, SqlError, SqlMode, SqlResult, SqlType, StringKind, Value,
+};
+
+/// The value of a literal, possibly with a sign.
+pub fn literal_value(expr: &Expr) -> Option<Value> {
+    match expr {
+        Expr::Literal(literal) => plain_literal(literal),
+        Expr::Unary { op: UnaryOp::Plus, operand } => literal_value(operand),
+        Expr::Unary { op: UnaryOp::Minus, operand } => match literal_value(operand)? {
+            Value::Int(number) => number.checked_neg().map(Value::Int),
+            Value::UInt(number) if number == i64::MIN.unsigned_abs() => Some(Value::Int(i64::MIN)),
+            Value::UInt(number) => Some(Value::Decimal(Decimal::from_i128(-i128::from(number), 0))),
+            Value::Double(number) => Some(Value::Double(-number)),
+            Value::Decimal(number) => Some(Value::Decimal(number.negate())),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn plain_literal(literal: &Literal) -> Option<Value> {
+    Some(match literal {
+        Literal::Null => Value::Null,
+        Literal::Boolean(value) => Value::from(*value),
+        Literal::Integer(digits) => match (digits.parse::<i64>(), digits.parse::<u64>()) {
+            (Ok(number), _) => Value::Int(number),
+            (_, Ok(number)) => Value::UInt(number),
+            _ => Value::Decimal(Decimal::parse(digits).value),
+        },
+        Literal::Decimal(digits) => Value::Decimal(Decimal::parse(digits).value),
+        Literal::Float(digits) => Value::Double(digits.parse().ok()?),
+        Literal::String(text) => match text.introducer.as_deref() {
+            Some("binary") => Value::Bytes(text.value.as_bytes().to_vec()),
+            _ => Value::String(text.value.to_str_lossy().into_owned()),
+        },
+        Literal::Hex { value, .. } | Literal::Bit { value, .. } => Value::Bytes(value.as_bytes().to_vec()),
+        Literal::Temporal { kind, text } => {
+            let text = Value::String(text.to_string());
+            let to = match kind {
+                TemporalKind::Date => SqlType::Date,
+                TemporalKind::Time => SqlType::Time { fsp: 6 },
+                TemporalKind::Timestamp => SqlType::DateTime { fsp: 6 },
+            };
+            let context = StatementContext::default();
+            let from = literal_type(&text, CollationId::UTF8MB4_0900_AI_CI).sql_type;
+            convert_value(&text, &from, &to, &context).ok().filter(|value| !value.is_null())?
+        }
+    })
+}
+
+/// A constant as a column holds it; anything lost on the way is an error, as it is for DEFAULT.
+pub fn convert_to_column(value: Value, to: &SqlType, name: &str, statement: &StatementContext) -> SqlResult<Value> {
+    let invalid = || SqlError::new(ErrorCode::InvalidDefault, &[&name]);
+    // A context of its own, so that a warning can be told from success.
+    let context = StatementContext {
+        sql_mode: statement.sql_mode,
+        time_zone: statement.time_zone.clone(),
+        now_micros: statement.now_micros,
+        strict_write: true,
+        diagnostics: Diagnostics::new(1),
+        variables: statement.variables.clone(),
+        ..StatementContext::default()
+    };
+    let from = literal_type(&value, CollationId::UTF8MB4_0900_AI_CI).sql_type;
+    let converted = match to {
+        SqlType::Enum { members, collation } => enum_ordinal(&value, members, *collation).ok_or_else(invalid)?,
+        SqlType::Set { members, collation } => set_mask(&value, members, *collation).ok_or_else(invalid)?,
+        // A binary literal is a number to a BIT or number column.
+        SqlType::Bit { .. } | SqlType::Int { .. } if matches!(value, Value::Bytes(_)) => {
+            let number = big_endian(&value).ok_or_else(invalid)?;
+            let number_type = SqlType::BIGINT_UNSIGNED;
+            convert_value(&Value::UInt(number), &number_type, to, &context)?
+        }
+        _ => convert_value(&value, &from, to, &context)?,
+    };
+    if converted.is_null()
+        || context.diagnostics.count() > 0
+        || !fits(&converted, to)
+        || refused_date(&converted, statement)
+    {
+        return Err(invalid());
+    }
+    Ok(converted)
+}
+
+fn big_endian(value: &Value) -> Option<u64> {
+    let Value::Bytes(bytes) = value else { return None };
+    let significant = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
+    let bytes = &bytes[significant..];
+    (bytes.len() <= 8).then(|| bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+fn refused_date(value: &Value, statement: &StatementContext) -> bool {
+    let date = match value {
+        Value::Date(date) => *date,
+        Value::DateTime(at) => at.date(),
+        _ => return false,
+    };
+    if date == Date::ZERO {
+        return statement.sql_mode.contains(SqlMode::NO_ZERO_DATE) && statement.sql_mode.is_strict();
+    }
+    date.has_zero_part() && statement.sql_mode.contains(SqlMode::NO_ZERO_IN_DATE) && statement.sql_mode.is_strict()
+}
+
+/// Whether a value fits the length, range or width of a type.
+fn fits(value: &Value, to: &SqlType) -> bool {
+    match (value, to) {
+        (Value::String(text), SqlType::String { kind: StringKind::Char | StringKind::Varchar, length, .. }) => {
+            text.chars().count() <= *length as usize
+        }
+        (Value::Bytes(bytes), SqlType::String { kind: StringKind::Char | StringKind::Varchar, length, .. }) => {
+            bytes.len() <= *length as usize
+        }
+        (Value::Int(number), SqlType::Int { width, unsigned: false, .. }) => {
+            let bits = integer_bits(*width);
+            bits == 64 || (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(number)
+        }
+        (Value::UInt(number), SqlType::Int { width, .. }) => {
+            let bits = integer_bits(*width);
+            bits == 64 || *number < 1u64 << bits
+        }
+        (Value::UInt(number), SqlType::Bit { width }) => *width >= 64 || *number < 1u64 << width,
+        (Value::UInt(number), SqlType::Year) => *number == 0 || (1901..=2155).contains(number),
+        (Value::Int(number), SqlType::Int { unsigned: true, .. }) => *number >= 0,
+        (Value::Decimal(number), SqlType::Decimal { unsigned: true, .. }) => !number.is_negative(),
+        (Value::Double(number), SqlType::Float { unsigned: true, .. } | SqlType::Double { unsigned: true, .. }) => {
+            *number >= 0.0
+        }
+        _ => true,
+    }
+}
+
+fn integer_bits(width: squall_types::IntWidth) -> u32 {
+    match width {
+        squall_types::IntWidth::Tiny => 8,
+        squall_types::IntWidth::Small => 16,
+        squall_types::IntWidth::Medium => 24,
+        squall_types::IntWidth::Int => 32,
+        squall_types::IntWidth::Big => 64,
+    }
+}
+
+fn member_position(text: &str, members: &[String], collation: CollationId) -> Option<usize> {
+    members.iter().position(|member| squall_types::collation::eq(collation, member, text.trim_end_matches(' ')))
+}
+
+fn enum_ordinal(value: &Value, members: &[String], collation: CollationId) -> Option<Value> {
+    match value {
+        Value::String(text) => member_position(text, members, collation).map(|at| Value::UInt(at as u64 + 1)),
+        _ => None,
+    }
+}
+
+fn set_mask(value: &Value, members: &[String], collation: CollationId) -> Option<Value> {
+    let Value::String(text) = value else { return None };
+    let mut mask = 0u64;
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        mask |= 1 << member_position(part, members, collation)?;
+    }
+    Some(Value::UInt(mask))
+}
+
+/// What rows that were there before a column was added have in it.
+pub fn value_for_older_rows(column: &ColumnDef, statement: &StatementContext) -> SqlResult<Value> {
+    Ok(match &column.default {
+        ColumnDefault::Literal(value) => value.clone(),
+        ColumnDefault::Now => Value::DateTime(now_for_column(&column.sql_type, statement)),
+        ColumnDefault::None | ColumnDefault::Expression(_) if column.nullable => Value::Null,
+        ColumnDefault::None | ColumnDefault::Expression(_) => squall_planner::dml::target::zero_value(&column.sql_type),
+    })
+}
+
+/// The statement's time as a DATETIME (local) or TIMESTAMP (UTC, as stores hold it).
+fn now_for_column(sql_type: &SqlType, statement: &StatementContext) -> DateTime {
+    use squall_types::temporal::TimeZone;
+    let (zone, fsp) = match sql_type {
+        SqlType::Timestamp { fsp } => (TimeZone::utc(), *fsp),
+        SqlType::DateTime { fsp } => (TimeZone::parse(&statement.time_zone).unwrap_or_else(TimeZone::utc), *fsp),
+        _ => (TimeZone::utc(), 0),
+    };
+    let unit = 10i64.pow(u32::from(6 - fsp.min(6)));
+    let micros = statement.now_micros - statement.now_micros.rem_euclid(unit);
+    zone.from_unix_micros(micros).unwrap_or(DateTime::ZERO)
+}
+
+/// The text of an expression, as definitions keep it.
+pub fn expression_text(expr: &Expr) -> String {
+    expr.to_string()
+}
+
+/// Columns that an expression names, each once.
+pub fn columns_of(expr: &Expr, found: &mut Vec<String>) {
+    visit(expr, &mut |expr| {
+        if let Expr::Column(name) = expr
+            && !found.iter().any(|other| other.eq_ignore_ascii_case(&name.column))
+        {
+            found.push(name.column.to_string());
+        }
+    });
+}
+
+/// As [`columns_of`] for a text that a definition keeps.
+pub fn columns_of_text(text: &str, found: &mut Vec<String>) {
+    // The text was printed from a tree, so it parses.
+    if let Ok(expr) = squall_parser::parse_expr(text, &ParseOptions::default()) {
+        columns_of(&expr, found);
+    }
+}
+
+/// What DEFAULT (…) may not hold (3770).
+pub fn check_default(expr: &Expr, name: &str) -> SqlResult<()> {
+    match forbidden(expr) {
+        Some(what) => Err(SqlError::new(ErrorCode::DefaultValueGenerated, &[&name, &what])),
+        None => Ok(()),
+    }
+}
+
+/// What a generated column may not hold (3763, 3102).
+pub fn check_generated(expr: &Expr, name: &str) -> SqlResult<()> {
+    let forbidden = forbidden(expr).or_else(|| volatile_call(expr));
+    match forbidden {
+        Some(what) => {
+            let message = format!("Expression of generated column '{name}' contains a disallowed function: {what}.");
+            Err(SqlError { code: 3763, sqlstate: *b"HY000", message })
+        }
+        None => Ok(()),
+    }
+}
+
+/// What a CHECK may not hold (3814, 3815).
+pub fn check_condition(expr: &Expr, name: &str) -> SqlResult<()> {
+    let forbidden = forbidden(expr).or_else(|| volatile_call(expr));
+    match forbidden {
+        Some(what) => {
+            let message = format!("An expression of a check constraint '{name}' contains disallowed function: {what}.");
+            Err(SqlError { code: 3814, sqlstate: *b"HY000", message })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Subqueries, variables, parameters and aggregates stand in no definition.
+fn forbidden(expr: &Expr) -> Option<String> {
+    let mut found = None;
+    visit(expr, &mut |expr| {
+        let what = match expr {
+            Expr::Subquery(_) | Expr::Exists(_) | Expr::InSubquery { .. } | Expr::Quantified { .. } => "subquery",
+            Expr::UserVariable(_) | Expr::Assign { .. } => "user variable",
+            Expr::SystemVariable(_) => "system variable",
+            Expr::Placeholder(_) => "parameter",
+            Expr::Aggregate(_) => "aggregate function",
+            Expr::Window(_) => "window function",
+            _ => return,
+        };
+        found.get_or_insert_with(|| what.to_string());
+    });
+    found
+}
+
+/// Functions whose value changes from call to call.
+fn volatile_call(expr: &Expr) -> Option<String> {
+    const VOLATILE: &[&str] = &[
+        "RAND",
+        "UUID",
+        "UUID_SHORT",
+        "SLEEP",
+        "NOW",
+        "CURRENT_TIMESTAMP",
+        "SYSDATE",
+        "CURDATE",
+        "CURTIME",
+        "CURRENT_DATE",
+        "CURRENT_TIME",
+        "LOCALTIME",
+        "LOCALTIMESTAMP",
+        "UTC_DATE",
+        "UTC_TIME",
+        "UTC_TIMESTAMP",
+        "UNIX_TIMESTAMP",
+        "CONNECTION_ID",
+        "USER",
+        "CURRENT_USER",
+        "SESSION_USER",
+        "SYSTEM_USER",
+        "DATABASE",
+        "SCHEMA",
+        "VERSION",
+        "LAST_INSERT_ID",
+        "FOUND_ROWS",
+        "ROW_COUNT",
+        "GET_LOCK",
+        "RELEASE_LOCK",
+        "LOAD_FILE",
+        "BENCHMARK",
+    ];
+    let mut found = None;
+    visit(expr, &mut |expr| {
+        if let Expr::Function(call) = expr
+            && VOLATILE.iter().any(|name| call.name.is(name))
+        {
+            found.get_or_insert_with(|| call.name.to_ascii_lowercase());
+        }
+    });
+    found
+}

@@ -1,0 +1,149 @@
+//! Rows of one definition of a table made into rows of another.
+
+use crate::database::Shared;
+use crate::ddl::execute::DdlEnv;
+use squall_catalog::{ColumnDefault, IndexId, TableDef};
+use squall_functions::operators::convert::convert_value;
+use squall_planner::dml::target::zero_value;
+use squall_row_store::{Direction, RowStore, Table, ValueRange};
+use squall_types::convert::{ConversionContext, store_value};
+use squall_types::temporal::TimeZone;
+use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// Where a new column's values come from.
+enum Source {
+    /// A column before, by ordinal, with its type.
+    Column(usize, SqlType),
+    /// A column that was not there: the same value in every row.
+    Value(Value),
+    /// AUTO_INCREMENT values.
+    Counter,
+}
+
+/// Converts rows.
+pub struct RowCopier<'a> {
+    env: &'a DdlEnv,
+    store: &'a RowStore,
+    target: Arc<Table>,
+    sources: Vec<Source>,
+    strict: bool,
+    zone: TimeZone,
+    today: Date,
+}
+
+impl<'a> RowCopier<'a> {
+    /// From one definition to the table of another.
+    pub fn new(
+        shared: &'a Shared,
+        env: &'a DdlEnv,
+        _database: &str,
+        old: &TableDef,
+        target: &Arc<Table>,
+        strict: bool,
+    ) -> SqlResult<RowCopier<'a>> {
+        let new = target.def();
+        let mut sources = Vec::with_capacity(new.columns.len());
+        for column in &new.columns {
+            if column.generated.is_some() {
+                return Err(SqlError::unsupported("copying a table with generated columns"));
+            }
+            sources.push(match old.ordinal(column.id) {
+                Some(ordinal) => Source::Column(ordinal, old.columns[ordinal].sql_type.clone()),
+                None if column.auto_increment => Source::Counter,
+                None => match &column.default {
+                    ColumnDefault::Expression(_) => {
+                        return Err(SqlError::unsupported("adding a column with an expression as default to a table"));
+                    }
+                    _ => Source::Value(crate::constant::value_for_older_rows(column, &env.context)?),
+                },
+            });
+        }
+        if new.checks.iter().any(|check| check.enforced && !old.checks.contains(check)) {
+            return Err(SqlError::unsupported("adding a CHECK constraint to a table"));
+        }
+        let zone = TimeZone::parse(&env.context.time_zone).unwrap_or_else(TimeZone::utc);
+        let today = zone.from_unix_micros(env.context.now_micros).map_or(Date::ZERO, |now| now.date());
+        Ok(RowCopier { env, store: &shared.store, target: target.clone(), sources, strict, zone, today })
+    }
+
+    /// One row; `row_number` counts from 1.
+    pub fn convert(&self, mut old: Vec<Value>, row_number: u64) -> SqlResult<Vec<Value>> {
+        let mut new = Vec::with_capacity(self.sources.len());
+        for (source, column) in self.sources.iter().zip(&self.target.def().columns) {
+            new.push(match source {
+                Source::Value(value) => value.clone(),
+                Source::Counter => {
+                    let next = self.store.next_auto_increment(&self.target, 1);
+                    convert_value(&Value::UInt(next), &SqlType::BIGINT_UNSIGNED, &column.sql_type, &self.env.context)?
+                }
+                Source::Column(ordinal, from) => {
+                    let value = old.get_mut(*ordinal).map(std::mem::take).unwrap_or_default();
+                    if value.is_null() {
+                        self.null(column, row_number)?
+                    } else if *from == column.sql_type {
+                        value
+                    } else {
+                        self.value(value, from, column, row_number)?
+                    }
+                }
+            });
+        }
+        Ok(new)
+    }
+
+    fn null(&self, column: &squall_catalog::ColumnDef, row_number: u64) -> SqlResult<Value> {
+        if column.nullable {
+            return Ok(Value::Null);
+        }
+        if self.strict {
+            return Err(SqlError::new(ErrorCode::InvalidUseOfNull, &[]));
+        }
+        let error = SqlError::new(ErrorCode::WarnNullToNotNull, &[&column.name, &row_number]);
+        self.env.context.diagnostics.warn(error);
+        Ok(zero_value(&column.sql_type))
+    }
+
+    fn value(
+        &self,
+        value: Value,
+        from: &SqlType,
+        column: &squall_catalog::ColumnDef,
+        row_number: u64,
+    ) -> SqlResult<Value> {
+        // What is stored as UTC comes into conversions as local time, and leaves them as it is stored.
+        let value = match (value, from) {
+            (Value::DateTime(at), SqlType::Timestamp { .. }) => Value::DateTime(self.zone.from_utc(at).unwrap_or(at)),
+            (value, _) => value,
+        };
+        let conversion = ConversionContext {
+            mode: self.env.context.sql_mode,
+            time_zone: &self.zone,
+            current_date: self.today,
+            column: &column.name,
+            row: row_number,
+        };
+        let mut warnings = Vec::new();
+        let stored = store_value(value, from, &column.sql_type, &conversion).resolve(self.strict, &mut warnings)?;
+        for warning in warnings {
+            self.env.context.diagnostics.push(warning.level, warning.error);
+        }
+        if stored.is_null() { self.null(column, row_number) } else { Ok(stored) }
+    }
+}
+
+/// The greatest AUTO_INCREMENT value in use.
+pub fn greatest_auto_increment(store: &RowStore, table: &Arc<Table>) -> SqlResult<u64> {
+    let Some(ordinal) = table.def().auto_increment_ordinal() else { return Ok(0) };
+    let range = table.range(IndexId(0), ValueRange::ALL)?;
+    let mut cursor = store.read_view().scan(table, &range, Direction::Forward);
+    let mut greatest = 0;
+    while let Some(row) = cursor.next_row()? {
+        match row.view(table).get_value(ordinal)? {
+            Value::UInt(number) => greatest = greatest.max(number),
+            Value::Int(number) => greatest = greatest.max(u64::try_from(number).unwrap_or(0)),
+            _ => {}
+        }
+    }
+    Ok(greatest)
+}

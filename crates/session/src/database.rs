@@ -1,0 +1,329 @@
+//! A data directory that is open: everything that sessions share.
+
+use crate::accounts::AccountStore;
+use crate::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
+use crate::globals::GlobalVariables;
+use crate::process::{Process, ProcessList};
+use crate::session::Session;
+use crate::settings::{Values, ids};
+use parking_lot::Mutex;
+use squall_catalog::{Catalog, CatalogCell, Database as DatabaseDef, DatabaseId};
+use squall_planner::dml::RulesCache;
+use squall_planner::exec::runtime::{QueryRuntime, RuntimeOptions};
+use squall_registry::Registry;
+use squall_row_store::{DdlChanges, Durability, RowStore, StoreOptions};
+use squall_types::{CollationId, SqlError, SqlResult, Value};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// How a database is opened.
+#[derive(Debug, Default)]
+pub struct OpenOptions {
+    /// Functions, tables and variables that are declared beside the core's.
+    pub registry: Registry,
+    /// Variables known at the start only, by name: `port`, `socket`, `bind_address` …
+    pub startup_variables: Vec<(String, Value)>,
+    /// Password of a `root` that the first start makes; `None` for one without password.
+    pub root_password: Option<String>,
+    /// Clients from anywhere may be `root`; otherwise only this machine's.
+    pub root_from_anywhere: bool,
+}
+
+/// An open database. Cheap to clone; the last clone closes it.
+#[derive(Clone, Debug)]
+pub struct Database(pub(crate) Arc<Shared>);
+
+/// What all sessions of a database share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub directory: PathBuf,
+    pub store: Arc<RowStore>,
+    pub catalog: Arc<CatalogCell>,
+    pub accounts: AccountStore,
+    pub registry: Arc<Registry>,
+    pub globals: GlobalVariables,
+    pub processes: Arc<ProcessList>,
+    pub runtime: Arc<QueryRuntime>,
+    /// Bound defaults, generated columns and checks of tables.
+    pub rules: RulesCache,
+    /// Held by whoever makes a new catalog, from reading the old one to publishing.
+    pub ddl: Mutex<()>,
+    pub started: Instant,
+    /// Prepared statements of all sessions.
+    pub prepared_count: std::sync::atomic::AtomicU64,
+    // Dropped last: another process may open the directory from then on.
+    _lock: DirectoryLock,
+}
+
+/// Microseconds since 1970 UTC.
+pub(crate) fn now_micros() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
+}
+
+/// A file that says that a process has the directory open.
+#[derive(Debug)]
+struct DirectoryLock(#[allow(dead_code, reason = "held for its lock")] std::fs::File);
+
+impl DirectoryLock {
+    fn take(directory: &Path) -> SqlResult<DirectoryLock> {
+        let failed = |error: std::io::Error| {
+            SqlError::internal(format_args!("cannot open data directory {}: {error}", directory.display()))
+        };
+        std::fs::create_dir_all(directory).map_err(failed)?;
+        let path = directory.join("lock");
+        let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => Ok(DirectoryLock(file)),
+            Err(std::fs::TryLockError::WouldBlock) => Err(SqlError::internal(format_args!(
+                "data directory {} is in use by another process",
+                directory.display()
+            ))),
+            Err(std::fs::TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+}
+
+impl Database {
+    /// Opens a data directory, which is made if it is not there.
+    pub fn open(directory: impl AsRef<Path>, options: OpenOptions) -> SqlResult<Database> {
+        let directory = directory.as_ref().to_path_buf();
+        let lock = DirectoryLock::take(&directory)?;
+        let mut registry = options.registry;
+        squall_functions::register_all(&mut registry);
+        // The cache's size is a variable of the store's own records, so they are read first with the default.
+        let store = Arc::new(RowStore::open(directory.join("rows"), StoreOptions::default())?);
+        let globals = GlobalVariables::load(&registry.variables, &store)?;
+        for (name, value) in options.startup_variables {
+            globals.set_startup(&registry.variables, &name, value)?;
+        }
+        set_directory_variables(&globals, &registry, &directory, &store)?;
+        bootstrap_catalog(&store)?;
+        let catalog = Arc::new(CatalogCell::new(store.load_catalog()));
+        let accounts = AccountStore::load(&store)?;
+        accounts.bootstrap(&store, options.root_password.as_deref(), options.root_from_anywhere, now_micros())?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let runtime = QueryRuntime::open(&RuntimeOptions {
+            memory_bytes_max: query_memory(&globals),
+            spill_directory: directory.join("tmp"),
+            spill_bytes_max: 1 << 40,
+            threads,
+        })?;
+        let processes = Arc::new(ProcessList::default());
+        let shared = Arc::new_cyclic(|weak| {
+            crate::information_schema::register(&mut registry, weak);
+            Shared {
+                directory,
+                store,
+                catalog,
+                accounts,
+                registry: Arc::new(registry),
+                globals,
+                processes,
+                runtime: Arc::new(runtime),
+                rules: RulesCache::default(),
+                ddl: Mutex::new(()),
+                started: Instant::now(),
+                prepared_count: Default::default(),
+                _lock: lock,
+            }
+        });
+        Ok(Database(shared))
+    }
+
+    /// A session for this process itself: `root`, with every privilege.
+    pub fn connect(&self) -> SqlResult<Session> {
+        let account = self
+            .0
+            .accounts
+            .load_full()
+            .find("root", None)
+            .map(|account| account.key())
+            .unwrap_or_else(|| squall_catalog::AccountKey::new("root", "localhost"));
+        let info = ConnectionInfo {
+            user: "root".to_string(),
+            multi_statements: true,
+            local_files: true,
+            ..Default::default()
+        };
+        let id = self.0.processes.next_id();
+        Session::new(self.0.clone(), id, account, info, Arc::new(|| {}))
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.0.directory
+    }
+
+    /// Connections at this moment.
+    pub fn connection_count(&self) -> usize {
+        self.0.processes.len()
+    }
+
+    /// Ends all connections, as a shutdown does.
+    pub fn kill_all(&self) {
+        for process in self.0.processes.all() {
+            process.kill_connection();
+            self.0.store.interrupt(process.id);
+        }
+    }
+
+    /// Finishes what is under way and syncs. Statements that come later fail with 1053.
+    pub fn close(&self) -> SqlResult<()> {
+        self.0.store.close()
+    }
+
+    /// Whether some account can be used from another machine, or `root` has a password: what listening beyond this
+    /// machine needs.
+    pub fn root_has_password(&self) -> bool {
+        self.0
+            .accounts
+            .load_full()
+            .accounts
+            .values()
+            .filter(|account| account.user == "root")
+            .all(|account| !account.authentication.is_empty() || account.locked)
+    }
+}
+
+fn query_memory(globals: &GlobalVariables) -> usize {
+    match Values(&globals.load_values()).number(ids::QUERY_MEMORY_LIMIT) {
+        0 => machine_memory().map_or(1 << 30, |bytes| bytes / 4 * 3),
+        bytes => usize::try_from(bytes).unwrap_or(usize::MAX),
+    }
+}
+
+/// Memory of the machine in bytes, where the system tells.
+fn machine_memory() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+    let kilobytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes << 10)
+}
+
+fn set_directory_variables(
+    globals: &GlobalVariables,
+    registry: &Registry,
+    directory: &Path,
+    store: &RowStore,
+) -> SqlResult<()> {
+    let path = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
+    let set = |name: &str, value: String| globals.set_startup(&registry.variables, name, Value::String(value));
+    set("datadir", format!("{}/", path.display()))?;
+    set("tmpdir", path.join("tmp").display().to_string())?;
+    if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
+        set("hostname", name.trim().to_string())?;
+    }
+    set("system_time_zone", squall_types::temporal::TimeZone::system().abbreviation_at(now_micros() / 1_000_000))?;
+    set("server_uuid", server_uuid(store)?)
+}
+
+/// The identity of the directory, made at its first start.
+fn server_uuid(store: &RowStore) -> SqlResult<String> {
+    if let Some(bytes) = store.system_get("server", b"uuid")? {
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    let mut bytes = crate::random::bytes::<16>();
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let uuid = format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
+    store.commit_system(&[squall_row_store::SystemChange {
+        space: "server",
+        key: b"uuid".to_vec(),
+        value: Some(uuid.clone().into_bytes()),
+    }])?;
+    Ok(uuid)
+}
+
+/// A new directory has the database `test`-less set that MySQL has: only `mysql`, for what clients expect there.
+fn bootstrap_catalog(store: &RowStore) -> SqlResult<()> {
+    let mut catalog: Catalog = store.load_catalog();
+    if catalog.databases.contains_key("mysql") {
+        return Ok(());
+    }
+    let id = DatabaseId(catalog.next_database_id.max(1));
+    catalog.next_database_id = id.0 + 1;
+    catalog.next_table_id = catalog.next_table_id.max(1);
+    catalog.version += 1;
+    let database = DatabaseDef {
+        id,
+        name: "mysql".to_string(),
+        collation: CollationId::UTF8MB4_0900_AI_CI,
+        tables: Default::default(),
+    };
+    catalog.databases.insert("mysql".to_string(), Arc::new(database));
+    store.commit_ddl(&catalog, &DdlChanges::default())
+}
+
+impl Shared {
+    /// The store's form of `durability`.
+    pub fn durability(&self) -> Durability {
+        match Values(&self.globals.load_values()).text(ids::DURABILITY) {
+            "os" => Durability::Os,
+            "lazy" => Durability::Lazy,
+            _ => Durability::Full,
+        }
+    }
+
+    /// Ends a statement or a connection.
+    pub fn kill(&self, process: &Process, connection: bool) {
+        if connection {
+            process.kill_connection();
+        } else {
+            process.kill.kill_query();
+        }
+        self.store.interrupt(process.id);
+    }
+}
+
+impl Backend for Database {
+    fn front_end_settings(&self) -> FrontEndSettings {
+        let values = self.0.globals.load_values();
+        let values = Values(&values);
+        FrontEndSettings {
+            version: values.text(ids::VERSION).to_string(),
+            collation: crate::charset::collation(values.text(ids::COLLATION_SERVER)).map_or(255, |id| id.0),
+            max_connections: values.number(ids::MAX_CONNECTIONS) as usize,
+            connect_timeout_seconds: values.number(ids::CONNECT_TIMEOUT),
+            net_write_timeout_seconds: values.number(ids::NET_WRITE_TIMEOUT),
+            max_allowed_packet: values.number(ids::MAX_ALLOWED_PACKET) as usize,
+            require_secure_transport: values.on(ids::REQUIRE_SECURE_TRANSPORT),
+        }
+    }
+
+    fn next_connection_id(&self) -> u64 {
+        self.0.processes.next_id()
+    }
+
+    fn account(&self, user: &str, address: Option<IpAddr>) -> Option<Account> {
+        let accounts = self.0.accounts.load_full();
+        let account = accounts.find(user, address)?;
+        Some(Account {
+            user: account.user.clone(),
+            host: account.host.clone(),
+            plugin: account.plugin.clone(),
+            authentication: account.authentication.clone(),
+            locked: account.locked,
+            password_expired: account.password_expired,
+            require_tls: account.require_tls,
+        })
+    }
+
+    fn connect(
+        &self,
+        connection_id: u64,
+        account: &Account,
+        info: ConnectionInfo,
+        on_kill: KillCallback,
+    ) -> Result<Box<dyn Connection>, SqlError> {
+        let key = squall_catalog::AccountKey::new(account.user.clone(), account.host.clone());
+        let session = Session::new(self.0.clone(), connection_id, key, info, on_kill)?;
+        Ok(Box::new(session))
+    }
+
+    fn connect_failed(&self) {
+        self.0.processes.aborted_connects.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,267 @@
+//! Carrying ALTER TABLE out: the definition alone, new keys, or a copy of all rows.
+
+use super::alter_table::{Alteration, Work, alter_table as resolve_alteration};
+use super::create::check_constraint_names;
+use super::drop::rename_entry;
+use super::execute::{DdlEnv, QualifiedName, base_table, replace_table};
+use crate::copy::RowCopier;
+use crate::database::Shared;
+use crate::session::Session;
+use squall_catalog::{Catalog, IndexId, TableDef, TableId};
+use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, TableConstraint};
+use squall_row_store::{DdlChanges, Direction, OnDuplicate, ValueRange};
+use squall_types::{Level, SqlError, SqlResult};
+use std::sync::Arc;
+
+/// What an ALTER needs beyond other definition statements.
+#[derive(Clone, Copy, Debug)]
+pub struct AlterEnv {
+    /// Whether bad values in a copy are errors.
+    pub strict: bool,
+}
+
+impl AlterEnv {
+    /// Of a session.
+    pub fn new(session: &Session) -> AlterEnv {
+        AlterEnv { strict: session.settings.sql_mode.is_strict() }
+    }
+}
+
+/// CREATE INDEX is an ALTER TABLE that adds a key.
+pub fn alter_of_create_index(statement: &CreateIndex) -> AlterTable {
+    let mut actions = Vec::new();
+    if statement.or_replace
+        && let Some(name) = &statement.index.name
+    {
+        actions.push(AlterAction::DropIndex { if_exists: true, name: name.clone() });
+    }
+    actions.push(AlterAction::AddConstraint(TableConstraint::Index(statement.index.clone())));
+    AlterTable {
+        if_exists: false,
+        online: false,
+        ignore: false,
+        name: statement.table.clone(),
+        actions,
+        algorithm: statement.algorithm.clone(),
+        lock: statement.lock.clone(),
+        validation: None,
+    }
+}
+
+/// DROP INDEX is an ALTER TABLE that drops a key.
+pub fn alter_of_drop_index(statement: &DropIndex) -> AlterTable {
+    AlterTable {
+        if_exists: false,
+        online: false,
+        ignore: false,
+        name: statement.table.clone(),
+        actions: vec![AlterAction::DropIndex { if_exists: statement.if_exists, name: statement.name.clone() }],
+        algorithm: statement.algorithm.clone(),
+        lock: statement.lock.clone(),
+        validation: None,
+    }
+}
+
+/// ALTER TABLE of a base table; tells how many rows were copied.
+pub fn alter_table(
+    shared: &Shared,
+    env: &DdlEnv,
+    alter_env: &AlterEnv,
+    statement: &AlterTable,
+    name: &QualifiedName,
+) -> SqlResult<u64> {
+    let seen = shared.catalog.load();
+    base_table(&seen, name)?;
+    let names = std::slice::from_ref(name);
+    let _locks = shared.lock_for_ddl(env, names)?;
+    // The lock keeps the table as it is from here on; what was read before may be old.
+    let seen = shared.catalog.load();
+    let old = base_table(&seen, name)?.clone();
+    let alteration = resolve_alteration(&old, statement, &env.ddl_context(&seen, &name.0))?;
+    check_constraint_names(&seen, &name.0, &alteration.table)?;
+    note_keys_switch(env, &old, &alteration);
+    let rename = alteration.rename.as_ref().map(|to| rename_target(env, name, to)).transpose()?;
+    check_rename(&seen, name, rename.as_ref())?;
+    match alteration.work {
+        Work::Metadata => {
+            commit_in_place(shared, &seen, name, &alteration.table, rename.as_ref())?;
+            set_auto_increment(shared, &alteration)?;
+            Ok(0)
+        }
+        Work::Indexes => {
+            let table = Arc::new(alteration.table.clone());
+            build_indexes(shared, &old, &table)?;
+            commit_in_place(shared, &seen, name, &table, rename.as_ref())?;
+            set_auto_increment(shared, &alteration)?;
+            Ok(0)
+        }
+        Work::Copy => {
+            let mut table = alteration.table.clone();
+            table.id = reserve_table_id(shared)?;
+            let (table, rows) = copy_rows(shared, env, alter_env, statement, &name.0, &old, table)?;
+            let commit = commit_copy(shared, &seen, name, &table, rename.as_ref());
+            if commit.is_err() {
+                shared.store.drop_data(table.id)?;
+            }
+            commit?;
+            set_auto_increment(shared, &Alteration { table: (*table).clone(), ..alteration })?;
+            Ok(rows)
+        }
+    }
+}
+
+/// ALTER TABLE of a session's TEMPORARY table: the new definition, its new name and the rows copied.
+pub fn alter_temporary(
+    shared: &Shared,
+    env: &DdlEnv,
+    alter_env: &AlterEnv,
+    statement: &AlterTable,
+    old: &Arc<TableDef>,
+    database: &str,
+) -> SqlResult<(Arc<TableDef>, Option<QualifiedName>, u64)> {
+    let seen = shared.catalog.load();
+    let alteration = resolve_alteration(old, statement, &env.ddl_context(&seen, database))?;
+    let name = (database.to_string(), old.name.clone());
+    let rename = alteration.rename.as_ref().map(|to| rename_target(env, &name, to)).transpose()?;
+    let mut table = alteration.table.clone();
+    if let Some((_, new)) = &rename {
+        table.name = new.clone();
+    }
+    let rows = match alteration.work {
+        Work::Metadata => 0,
+        Work::Indexes => {
+            build_indexes(shared, old, &Arc::new(table.clone()))?;
+            0
+        }
+        Work::Copy => {
+            table.id = shared.store.allocate_temporary_id();
+            let (copied, rows) = copy_rows(shared, env, alter_env, statement, database, old, table)?;
+            table = (*copied).clone();
+            rows
+        }
+    };
+    Ok((Arc::new(table), rename, rows))
+}
+
+fn note_keys_switch(env: &DdlEnv, old: &TableDef, alteration: &Alteration) {
+    if alteration.keys_switch {
+        let message = format!("Table storage engine for '{}' doesn't have this option", old.name);
+        env.context.diagnostics.push(Level::Note, SqlError { code: 1031, sqlstate: *b"HY000", message });
+    }
+}
+
+fn rename_target(env: &DdlEnv, from: &QualifiedName, to: &squall_parser::ast::ObjectName) -> SqlResult<QualifiedName> {
+    // Without a database the table stays in its own.
+    match &to.schema {
+        Some(_) => env.qualify(to),
+        None => Ok((from.0.clone(), to.name.to_string())),
+    }
+}
+
+fn check_rename(catalog: &Catalog, from: &QualifiedName, to: Option<&QualifiedName>) -> SqlResult<()> {
+    let Some(to) = to.filter(|to| *to != from) else { return Ok(()) };
+    if catalog.database(&to.0).is_none() {
+        return Err(SqlError::new(squall_types::ErrorCode::BadDatabase, &[&to.0]));
+    }
+    if catalog.entry(&to.0, &to.1).is_some() {
+        return Err(SqlError::new(squall_types::ErrorCode::TableExists, &[&to.1]));
+    }
+    Ok(())
+}
+
+fn commit_in_place(
+    shared: &Shared,
+    seen: &Catalog,
+    name: &QualifiedName,
+    table: &TableDef,
+    rename: Option<&QualifiedName>,
+) -> SqlResult<()> {
+    shared.change_locked(std::slice::from_ref(name), seen, |catalog| {
+        replace_table(catalog, &name.0, table.clone())?;
+        if let Some(to) = rename.filter(|to| *to != name) {
+            rename_entry(catalog, name, to)?;
+        }
+        Ok(((), DdlChanges::default()))
+    })
+}
+
+fn commit_copy(
+    shared: &Shared,
+    seen: &Catalog,
+    name: &QualifiedName,
+    table: &TableDef,
+    rename: Option<&QualifiedName>,
+) -> SqlResult<()> {
+    commit_in_place(shared, seen, name, table, rename)
+}
+
+/// An id that no table of the catalog has or will have.
+fn reserve_table_id(shared: &Shared) -> SqlResult<TableId> {
+    shared.change_catalog(|catalog| {
+        let id = TableId(catalog.next_table_id);
+        catalog.next_table_id += 1;
+        Ok((id, DdlChanges::default()))
+    })
+}
+
+fn set_auto_increment(shared: &Shared, alteration: &Alteration) -> SqlResult<()> {
+    let Some(next) = alteration.auto_increment else { return Ok(()) };
+    let table = shared.store.table(&Arc::new(alteration.table.clone()))?;
+    // Never below what is in use.
+    let used = crate::copy::greatest_auto_increment(&shared.store, &table)?;
+    shared.store.set_auto_increment(&table, next.max(used.saturating_add(1)))
+}
+
+fn build_indexes(shared: &Shared, old: &TableDef, new: &Arc<TableDef>) -> SqlResult<()> {
+    let table = shared.store.table(new)?;
+    let fresh: Vec<IndexId> = new
+        .indexes
+        .iter()
+        .filter(|index| old.indexes.iter().all(|other| other.id != index.id))
+        .map(|index| index.id)
+        .collect();
+    for id in fresh {
+        shared.store.build_index(&table, id).map_err(SqlError::from)?;
+    }
+    Ok(())
+}
+
+/// Copies all rows into a new table, converted on the way.
+fn copy_rows(
+    shared: &Shared,
+    env: &DdlEnv,
+    alter_env: &AlterEnv,
+    statement: &AlterTable,
+    database: &str,
+    old: &Arc<TableDef>,
+    new: TableDef,
+) -> SqlResult<(Arc<TableDef>, u64)> {
+    let new = Arc::new(new);
+    let source = shared.store.table(old)?;
+    let target = shared.store.create_data(&new)?;
+    let copied = (|| {
+        let copier = RowCopier::new(shared, env, database, old, &target, alter_env.strict)?;
+        let mut load = shared.store.bulk_load(&target);
+        let range = source.range(IndexId(0), ValueRange::ALL)?;
+        let mut cursor = shared.store.read_view().scan(&source, &range, Direction::Forward);
+        while let Some(row) = cursor.next_row()? {
+            env.context.kill.check()?;
+            let values = copier.convert(row.values(&source)?, load.pushed() + 1)?;
+            load.push(&values)?;
+        }
+        let on_duplicate = if statement.ignore { OnDuplicate::Skip } else { OnDuplicate::Fail };
+        let outcome = load.finish(env.session, env.wait, on_duplicate).map_err(SqlError::from)?;
+        let next = shared.store.peek_auto_increment(&source);
+        if shared.store.peek_auto_increment(&target) < next {
+            shared.store.set_auto_increment(&target, next)?;
+        }
+        Ok(outcome.loaded)
+    })();
+    match copied {
+        Ok(rows) => Ok((new, rows)),
+        Err(error) => {
+            shared.store.drop_data(new.id)?;
+            Err(error)
+        }
+    }
+}

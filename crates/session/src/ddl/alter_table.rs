@@ -1,0 +1,640 @@
+//! ALTER TABLE: the actions applied to a definition, and what has to be done to the rows for it.
+
+use super::DdlContext;
+use super::column::{resolve_column, resolve_default};
+use super::constraint::{add_check, add_foreign_key};
+use super::create_table::{add_column_constraints, add_column_keys, check_table};
+use super::data_type::named_collation;
+use super::index::{add_index, sort_indexes};
+use super::names::{check_column_name, check_index_name, check_table_name};
+use super::table_option::{apply_options, table_collation};
+use crate::constant;
+use squall_catalog::name::eq_ignore_case;
+use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, IndexDef, TableDef};
+use squall_parser::ast::{
+    AlterAction, AlterTable, ColumnDefinition, ColumnPosition, Ident, ObjectName, TableConstraint, TableOption,
+};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind};
+
+/// What ALTER TABLE comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alteration {
+    /// The definition afterwards, with the id and the name of the table before.
+    pub table: TableDef,
+    /// RENAME TO.
+    pub rename: Option<ObjectName>,
+    /// What happens to the rows.
+    pub work: Work,
+    /// ORDER BY of a copy.
+    pub order_by: Vec<squall_parser::ast::OrderItem>,
+    /// AUTO_INCREMENT = n.
+    pub auto_increment: Option<u64>,
+    /// ENABLE KEYS, DISABLE KEYS: row tables keep every key up to date, and MySQL says so with a note.
+    pub keys_switch: bool,
+}
+
+/// What happens to the rows, from nothing to everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Work {
+    /// Only the definition changes.
+    Metadata,
+    /// New keys are built; rows stay.
+    Indexes,
+    /// All rows are copied into a new table, converted on the way.
+    Copy,
+}
+
+struct Builder<'a> {
+    table: TableDef,
+    old: &'a TableDef,
+    work: Work,
+    context: &'a DdlContext<'a>,
+    collation: CollationId,
+}
+
+/// Applies the actions in MySQL's order: columns and keys go first, then come the new ones.
+pub fn alter_table(old: &TableDef, statement: &AlterTable, context: &DdlContext<'_>) -> SqlResult<Alteration> {
+    let mut table = old.clone();
+    table.version += 1;
+    let options: Vec<&TableOption> = statement
+        .actions
+        .iter()
+        .filter_map(|action| match action {
+            AlterAction::Options(options) => Some(options.iter()),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let collation = table_collation(&options.into_iter().cloned().collect::<Vec<_>>(), old.collation)?;
+    table.collation = collation;
+    let mut builder = Builder { table, old, work: Work::Metadata, context, collation };
+    let mut alteration = Alteration {
+        table: old.clone(),
+        rename: None,
+        work: Work::Metadata,
+        order_by: Vec::new(),
+        auto_increment: None,
+        keys_switch: false,
+    };
+    for action in statement.actions.iter().filter(|action| is_drop(action)) {
+        builder.drop(action)?;
+    }
+    for action in statement.actions.iter().filter(|action| !is_drop(action)) {
+        builder.apply(action, &mut alteration)?;
+    }
+    builder.finish()?;
+    check_algorithm(statement, builder.work)?;
+    alteration.table = builder.table;
+    alteration.work = builder.work;
+    Ok(alteration)
+}
+
+fn is_drop(action: &AlterAction) -> bool {
+    matches!(
+        action,
+        AlterAction::DropColumn { .. }
+            | AlterAction::DropPrimaryKey
+            | AlterAction::DropIndex { .. }
+            | AlterAction::DropForeignKey { .. }
+            | AlterAction::DropCheck { .. }
+            | AlterAction::DropConstraint { .. }
+    )
+}
+
+/// ALGORITHM and LOCK: an algorithm that cannot do the work is refused (1845, 1846).
+fn check_algorithm(statement: &AlterTable, work: Work) -> SqlResult<()> {
+    let word = |ident: &Option<Ident>| ident.as_ref().map(|word| word.to_ascii_uppercase());
+    match word(&statement.algorithm).as_deref() {
+        None | Some("DEFAULT" | "COPY") => {}
+        Some("INPLACE") if work < Work::Copy => {}
+        Some("INSTANT" | "NOCOPY") if work == Work::Metadata => {}
+        Some("NOCOPY") if work == Work::Indexes => {}
+        Some(word @ ("INPLACE" | "INSTANT" | "NOCOPY")) => {
+            let asked = format!("ALGORITHM={word}");
+            let other = if work == Work::Indexes { "ALGORITHM=COPY/INPLACE" } else { "ALGORITHM=COPY" };
+            return Err(SqlError::new(ErrorCode::AlterOperationNotSupported, &[&asked, &other]));
+        }
+        Some(word) => {
+            return Err(SqlError { code: 1800, sqlstate: *b"HY000", message: format!("Unknown ALGORITHM '{word}'") });
+        }
+    }
+    match word(&statement.lock).as_deref() {
+        None | Some("DEFAULT" | "SHARED" | "EXCLUSIVE") => Ok(()),
+        Some("NONE") if work == Work::Metadata => Ok(()),
+        Some("NONE") => Err(SqlError::new(ErrorCode::AlterOperationNotSupported, &[&"LOCK=NONE", &"LOCK=SHARED"])),
+        Some(word) => Err(SqlError { code: 1801, sqlstate: *b"HY000", message: format!("Unknown LOCK type '{word}'") }),
+    }
+}
+
+fn cannot_drop(name: &str) -> SqlError {
+    SqlError::new(ErrorCode::CantDropFieldOrKey, &[&name])
+}
+
+impl Builder<'_> {
+    fn need(&mut self, work: Work) {
+        self.work = self.work.max(work);
+    }
+
+    fn drop(&mut self, action: &AlterAction) -> SqlResult<()> {
+        match action {
+            AlterAction::DropColumn { if_exists, name, .. } => self.drop_column(name, *if_exists),
+            AlterAction::DropPrimaryKey => {
+                if self.table.primary_key().is_none() {
+                    return Err(cannot_drop("PRIMARY"));
+                }
+                self.table.indexes.remove(0);
+                self.need(Work::Copy);
+                Ok(())
+            }
+            AlterAction::DropIndex { if_exists, name } if name.is("PRIMARY") && !*if_exists => {
+                self.drop(&AlterAction::DropPrimaryKey)
+            }
+            AlterAction::DropIndex { if_exists, name } => self.drop_index(name, *if_exists),
+            AlterAction::DropForeignKey { if_exists, name } => {
+                if !self.drop_foreign_key(name) && !*if_exists {
+                    return Err(cannot_drop(name));
+                }
+                Ok(())
+            }
+            AlterAction::DropCheck { name } => {
+                if !self.drop_check(name) {
+                    return Err(SqlError::new(ErrorCode::CheckConstraintNotFound, &[&name.as_str()]));
+                }
+                Ok(())
+            }
+            AlterAction::DropConstraint { if_exists, name } => {
+                if name.is("PRIMARY") && self.table.primary_key().is_some() {
+                    return self.drop(&AlterAction::DropPrimaryKey);
+                }
+                let unique = self.table.index(name).is_some_and(|index| index.unique);
+                if self.drop_check(name) || self.drop_foreign_key(name) {
+                    Ok(())
+                } else if unique {
+                    self.drop_index(name, false)
+                } else if *if_exists {
+                    Ok(())
+                } else {
+                    Err(SqlError::new(ErrorCode::ConstraintNotFound, &[&name.as_str()]))
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn drop_column(&mut self, name: &Ident, if_exists: bool) -> SqlResult<()> {
+        let Some((at, column)) = self.table.column(name) else {
+            return if if_exists { Ok(()) } else { Err(cannot_drop(name)) };
+        };
+        let (id, shown) = (column.id, column.name.clone());
+        for check in &self.table.checks {
+            let mut columns = Vec::new();
+            constant::columns_of_text(&check.expression, &mut columns);
+            // A CHECK on this column alone goes with it; on others too, it is in the way.
+            if columns.len() > 1 && columns.iter().any(|column| eq_ignore_case(column, &shown)) {
+                let message = format!(
+                    "Check constraint '{}' uses column '{shown}', hence column cannot be dropped or renamed.",
+                    check.name
+                );
+                return Err(SqlError { code: 3959, sqlstate: *b"HY000", message });
+            }
+        }
+        if let Some(key) = self.table.foreign_keys.iter().find(|key| key.columns.contains(&id)) {
+            let message = format!("Cannot drop column '{shown}': needed in a foreign key constraint '{}'", key.name);
+            return Err(SqlError { code: 1828, sqlstate: *b"HY000", message });
+        }
+        self.refuse_generated_dependency(&shown)?;
+        self.table.checks.retain(|check| {
+            let mut columns = Vec::new();
+            constant::columns_of_text(&check.expression, &mut columns);
+            !columns.iter().any(|column| eq_ignore_case(column, &shown))
+        });
+        self.table.columns.remove(at);
+        let mut work = Work::Metadata;
+        for index in &mut self.table.indexes {
+            let before = index.parts.len();
+            index.parts.retain(|part| part.column != id);
+            if index.parts.len() != before {
+                work = work.max(if index.primary { Work::Copy } else { Work::Indexes });
+            }
+        }
+        self.table.indexes.retain(|index| !index.parts.is_empty());
+        // A key that lost a part is another key: it gets a new id, so that it is built anew.
+        let mut next = self.table.next_index_id;
+        for index in &mut self.table.indexes {
+            let old = self.old.indexes.iter().find(|old| old.id == index.id);
+            if !index.primary && old.is_some_and(|old| old.parts.len() != index.parts.len()) {
+                index.id = squall_catalog::IndexId(next);
+                next += 1;
+            }
+        }
+        self.table.next_index_id = next;
+        self.need(work);
+        Ok(())
+    }
+
+    fn refuse_generated_dependency(&self, name: &str) -> SqlResult<()> {
+        for column in &self.table.columns {
+            let Some(generated) = &column.generated else { continue };
+            let mut columns = Vec::new();
+            constant::columns_of_text(&generated.expression, &mut columns);
+            if columns.iter().any(|other| eq_ignore_case(other, name)) {
+                let message = format!("Column '{name}' has a generated column dependency.");
+                return Err(SqlError { code: 3108, sqlstate: *b"HY000", message });
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_index(&mut self, name: &Ident, if_exists: bool) -> SqlResult<()> {
+        let Some(index) = self.table.index(name).cloned() else {
+            return if if_exists { Ok(()) } else { Err(cannot_drop(name)) };
+        };
+        if index.primary {
+            return self.drop(&AlterAction::DropPrimaryKey);
+        }
+        self.table.indexes.retain(|other| other.id != index.id);
+        Ok(())
+    }
+
+    fn drop_foreign_key(&mut self, name: &str) -> bool {
+        let before = self.table.foreign_keys.len();
+        self.table.foreign_keys.retain(|key| !eq_ignore_case(&key.name, name));
+        self.table.foreign_keys.len() != before
+    }
+
+    fn drop_check(&mut self, name: &str) -> bool {
+        let before = self.table.checks.len();
+        self.table.checks.retain(|check| !eq_ignore_case(&check.name, name));
+        self.table.checks.len() != before
+    }
+
+    fn apply(&mut self, action: &AlterAction, alteration: &mut Alteration) -> SqlResult<()> {
+        match action {
+            AlterAction::AddColumn { if_not_exists, column, position } => {
+                if *if_not_exists && self.table.column(&column.name).is_some() {
+                    return Ok(());
+                }
+                self.add_column(column, position.as_ref())
+            }
+            AlterAction::AddConstraint(constraint) => self.add_constraint(constraint),
+            AlterAction::ChangeColumn { if_exists, old, column, position } => {
+                self.change_column(old, column, position.as_ref(), *if_exists)
+            }
+            AlterAction::ModifyColumn { if_exists, column, position } => {
+                self.change_column(&column.name, column, position.as_ref(), *if_exists)
+            }
+            AlterAction::SetDefault { column, value } => self.set_default(column, value),
+            AlterAction::DropDefault { column } => {
+                self.column_mut(column)?.default = ColumnDefault::None;
+                Ok(())
+            }
+            AlterAction::SetColumnVisible { column, visible } => {
+                self.column_mut(column)?.invisible = !*visible;
+                Ok(())
+            }
+            AlterAction::SetIndexVisible { index, visible } => self.set_index_visible(index, *visible),
+            AlterAction::SetCheckEnforced { name, enforced }
+            | AlterAction::SetConstraintEnforced { name, enforced } => self.set_check_enforced(name, *enforced),
+            AlterAction::RenameTable(name) => {
+                check_table_name(&name.name)?;
+                alteration.rename = Some(name.clone());
+                Ok(())
+            }
+            AlterAction::RenameColumn { old, new } => self.rename_column(old, new),
+            AlterAction::RenameIndex { old, new } => self.rename_index(old, new),
+            AlterAction::ConvertCharset { charset, collation } => {
+                self.convert_charset(charset.as_deref(), collation.as_deref())
+            }
+            AlterAction::Options(options) => {
+                alteration.auto_increment = options.iter().rev().find_map(|option| match option {
+                    TableOption::AutoIncrement(value) => Some(*value),
+                    _ => None,
+                });
+                if options.iter().any(|option| matches!(option, TableOption::Engine(_))) {
+                    // ENGINE=InnoDB is how tables are rebuilt.
+                    self.need(Work::Copy);
+                }
+                apply_options(&mut self.table, options, self.context)
+            }
+            AlterAction::OrderBy(items) => {
+                alteration.order_by = items.clone();
+                self.need(Work::Copy);
+                Ok(())
+            }
+            AlterAction::EnableKeys | AlterAction::DisableKeys => {
+                alteration.keys_switch = true;
+                Ok(())
+            }
+            AlterAction::Force => {
+                self.need(Work::Copy);
+                Ok(())
+            }
+            AlterAction::DiscardTablespace | AlterAction::ImportTablespace => {
+                Err(SqlError::unsupported("ALTER TABLE … TABLESPACE"))
+            }
+            AlterAction::SecondaryLoad | AlterAction::SecondaryUnload => Err(SqlError::unsupported("SECONDARY_LOAD")),
+            AlterAction::RemovePartitioning => Err(SqlError {
+                code: 1505,
+                sqlstate: *b"HY000",
+                message: "Partition management on a not partitioned table is not possible".into(),
+            }),
+            _ => Err(SqlError::unsupported("partitioning")),
+        }
+    }
+
+    fn add_column(&mut self, definition: &ColumnDefinition, position: Option<&ColumnPosition>) -> SqlResult<()> {
+        if self.table.column(&definition.name).is_some() {
+            return Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&definition.name.as_str()]));
+        }
+        let mut column = resolve_column(definition, self.collation, self.context)?;
+        column.id = ColumnId(self.table.next_column_id);
+        self.table.next_column_id += 1;
+        let computed = column.auto_increment
+            || column.generated.as_ref().is_some_and(|generated| generated.stored)
+            || matches!(column.default, ColumnDefault::Expression(_));
+        if computed {
+            self.need(Work::Copy);
+        } else {
+            column.value_for_older_rows = constant::value_for_older_rows(&column, self.context.statement)?;
+        }
+        let at = self.position(position, self.table.columns.len())?;
+        self.table.columns.insert(at, column);
+        let before = self.table.indexes.len();
+        let had_primary = self.table.primary_key().is_some();
+        add_column_keys(&mut self.table, std::slice::from_ref(definition), self.context)?;
+        if self.table.indexes.len() != before {
+            self.need(if self.table.primary_key().is_some() != had_primary { Work::Copy } else { Work::Indexes });
+        }
+        if !definition.checks.is_empty() || definition.references.is_some() {
+            self.need(Work::Copy);
+        }
+        add_column_constraints(&mut self.table, definition, self.context)
+    }
+
+    fn position(&self, position: Option<&ColumnPosition>, default: usize) -> SqlResult<usize> {
+        match position {
+            None => Ok(default),
+            Some(ColumnPosition::First) => Ok(0),
+            Some(ColumnPosition::After(name)) => match self.table.column(name) {
+                Some((at, _)) => Ok(at + 1),
+                None => Err(SqlError::new(ErrorCode::BadField, &[&name.as_str(), &self.table.name])),
+            },
+        }
+    }
+
+    fn add_constraint(&mut self, constraint: &TableConstraint) -> SqlResult<()> {
+        match constraint {
+            TableConstraint::Index(index) => {
+                if index.if_not_exists && index.name.as_ref().is_some_and(|name| self.table.index(name).is_some()) {
+                    return Ok(());
+                }
+                add_index(&mut self.table, index, self.context)?;
+                let primary = index.kind == squall_parser::ast::IndexKind::Primary;
+                self.need(if primary { Work::Copy } else { Work::Indexes });
+                Ok(())
+            }
+            TableConstraint::Check(check) => {
+                if check.enforced != Some(false) {
+                    self.need(Work::Copy);
+                }
+                add_check(&mut self.table, check)
+            }
+            TableConstraint::ForeignKey(key) => {
+                let before = self.table.indexes.len();
+                add_foreign_key(&mut self.table, key, self.context)?;
+                if self.context.foreign_key_checks {
+                    // Copying checks every row against the parent.
+                    self.need(Work::Copy);
+                } else if self.table.indexes.len() != before {
+                    self.need(Work::Indexes);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn change_column(
+        &mut self,
+        old: &Ident,
+        definition: &ColumnDefinition,
+        position: Option<&ColumnPosition>,
+        if_exists: bool,
+    ) -> SqlResult<()> {
+        let Some((at, before)) = self.table.column(old) else {
+            if if_exists {
+                return Ok(());
+            }
+            return Err(SqlError::new(ErrorCode::BadField, &[&old.as_str(), &self.table.name]));
+        };
+        let before = before.clone();
+        if !eq_ignore_case(old, &definition.name) {
+            if self.table.column(&definition.name).is_some() {
+                return Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&definition.name.as_str()]));
+            }
+            self.rename_in_expressions(&before.name, &definition.name)?;
+        }
+        let mut column = resolve_column(definition, self.collation, self.context)?;
+        column.id = before.id;
+        column.value_for_older_rows = before.value_for_older_rows.clone();
+        let in_primary = self.table.primary_key().is_some_and(|key| key.parts.iter().any(|p| p.column == before.id));
+        if in_primary {
+            if definition.nullable == Some(true) {
+                return Err(SqlError::new(ErrorCode::PrimaryCantHaveNull, &[]));
+            }
+            column.nullable = false;
+        }
+        let same_generation = before.generated == column.generated;
+        let keeps_rows = keeps_values(&before.sql_type, &column.sql_type)
+            && (column.nullable || !before.nullable)
+            && same_generation
+            && (before.auto_increment || !column.auto_increment);
+        if !keeps_rows {
+            // The values are other ones, so rows that lack the column cannot take its old value.
+            self.need(Work::Copy);
+        }
+        let keyed = self.table.indexes.iter().any(|index| index.parts.iter().any(|part| part.column == before.id));
+        if keyed && before.sql_type != column.sql_type {
+            self.check_prefixes(&column)?;
+        }
+        self.table.columns.remove(at);
+        let at = self.position(position, at)?;
+        self.table.columns.insert(at, column);
+        add_column_keys(&mut self.table, std::slice::from_ref(definition), self.context)?;
+        if self.table.indexes.len() != self.old.indexes.len() {
+            self.need(Work::Indexes);
+        }
+        if self.table.primary_key().map(|key| key.id) != self.old.primary_key().map(|key| key.id) {
+            self.need(Work::Copy);
+        }
+        add_column_constraints(&mut self.table, definition, self.context)
+    }
+
+    /// Prefixes of keys have to fit the column's new type.
+    fn check_prefixes(&mut self, column: &ColumnDef) -> SqlResult<()> {
+        for index in &mut self.table.indexes {
+            for part in index.parts.iter_mut().filter(|part| part.column == column.id) {
+                match (&column.sql_type, part.prefix) {
+                    (SqlType::String { kind: StringKind::Text(_), .. }, None) => {
+                        return Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name]));
+                    }
+                    (SqlType::Json, _) => return Err(SqlError::new(ErrorCode::JsonUsedAsKey, &[&column.name])),
+                    (SqlType::String { kind: StringKind::Text(_), .. }, Some(_)) => {}
+                    (SqlType::String { length, .. }, Some(prefix)) if prefix >= *length => part.prefix = None,
+                    (SqlType::String { .. }, _) => {}
+                    (_, _) => part.prefix = None,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn column_mut(&mut self, name: &Ident) -> SqlResult<&mut ColumnDef> {
+        let table = self.table.name.clone();
+        match self.table.column(name) {
+            Some((at, _)) => Ok(&mut self.table.columns[at]),
+            None => Err(SqlError::new(ErrorCode::BadField, &[&name.as_str(), &table])),
+        }
+    }
+
+    fn set_default(&mut self, name: &Ident, value: &squall_parser::ast::Expr) -> SqlResult<()> {
+        let context = self.context;
+        let column = self.column_mut(name)?;
+        let (shown, sql_type, nullable) = (column.name.clone(), column.sql_type.clone(), column.nullable);
+        let default = resolve_default(value, &shown, &sql_type, nullable, context)?;
+        self.column_mut(name)?.default = default;
+        Ok(())
+    }
+
+    fn set_index_visible(&mut self, name: &Ident, visible: bool) -> SqlResult<()> {
+        let table = self.table.name.clone();
+        let index = self.table.indexes.iter_mut().find(|index| eq_ignore_case(&index.name, name));
+        let Some(index) = index else {
+            return Err(SqlError::new(ErrorCode::KeyDoesNotExist, &[&name.as_str(), &table]));
+        };
+        if index.primary && !visible {
+            let message = "A primary key index cannot be invisible".to_string();
+            return Err(SqlError { code: 3522, sqlstate: *b"HY000", message });
+        }
+        index.invisible = !visible;
+        Ok(())
+    }
+
+    fn set_check_enforced(&mut self, name: &Ident, enforced: bool) -> SqlResult<()> {
+        let Some(at) = self.table.checks.iter().position(|check| eq_ignore_case(&check.name, name)) else {
+            return Err(SqlError::new(ErrorCode::CheckConstraintNotFound, &[&name.as_str()]));
+        };
+        if enforced && !self.table.checks[at].enforced {
+            self.need(Work::Copy);
+        }
+        self.table.checks[at].enforced = enforced;
+        Ok(())
+    }
+
+    fn rename_column(&mut self, old: &Ident, new: &Ident) -> SqlResult<()> {
+        check_column_name(new)?;
+        let Some((at, _)) = self.table.column(old) else {
+            return Err(SqlError::new(ErrorCode::BadField, &[&old.as_str(), &self.table.name]));
+        };
+        if self.table.column(new).is_some_and(|(other, _)| other != at) {
+            return Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&new.as_str()]));
+        }
+        let shown = self.table.columns[at].name.clone();
+        self.rename_in_expressions(&shown, new)?;
+        self.table.columns[at].name = new.to_string();
+        Ok(())
+    }
+
+    /// Generated columns and CHECKs name columns in their text: MySQL refuses to rename those.
+    fn rename_in_expressions(&self, old: &str, _new: &str) -> SqlResult<()> {
+        self.refuse_generated_dependency(old)?;
+        for check in &self.table.checks {
+            let mut columns = Vec::new();
+            constant::columns_of_text(&check.expression, &mut columns);
+            if columns.iter().any(|column| eq_ignore_case(column, old)) {
+                let message = format!(
+                    "Check constraint '{}' uses column '{old}', hence column cannot be dropped or renamed.",
+                    check.name
+                );
+                return Err(SqlError { code: 3959, sqlstate: *b"HY000", message });
+            }
+        }
+        Ok(())
+    }
+
+    fn rename_index(&mut self, old: &Ident, new: &Ident) -> SqlResult<()> {
+        check_index_name(new)?;
+        if old.is("PRIMARY") {
+            return Err(SqlError::new(ErrorCode::WrongNameForIndex, &[&old.as_str()]));
+        }
+        let Some(at) = self.table.indexes.iter().position(|index| eq_ignore_case(&index.name, old)) else {
+            return Err(SqlError::new(ErrorCode::KeyDoesNotExist, &[&old.as_str(), &self.table.name]));
+        };
+        if self.table.index(new).is_some_and(|index| index.id != self.table.indexes[at].id) {
+            return Err(SqlError::new(ErrorCode::DuplicateKeyName, &[&new.as_str()]));
+        }
+        self.table.indexes[at].name = new.to_string();
+        Ok(())
+    }
+
+    fn convert_charset(&mut self, charset: Option<&str>, collation: Option<&str>) -> SqlResult<()> {
+        let to = named_collation(charset, collation, self.context.database_collation)?;
+        self.table.collation = to;
+        self.collation = to;
+        for column in &mut self.table.columns {
+            let converted = match &mut column.sql_type {
+                SqlType::String { collation, .. } if *collation != CollationId::BINARY => collation,
+                SqlType::Enum { collation, .. } | SqlType::Set { collation, .. } => collation,
+                _ => continue,
+            };
+            if *converted != to {
+                *converted = to;
+                self.work = Work::Copy;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> SqlResult<()> {
+        if self.table.columns.is_empty() {
+            return Err(SqlError::new(ErrorCode::CantRemoveAllFields, &[]));
+        }
+        for key in &self.table.foreign_keys {
+            if !super::constraint::has_index_on(&self.table, &key.columns) {
+                let dropped = self.old.indexes.iter().find(|index| self.table.indexes.iter().all(|i| i.id != index.id));
+                let name = dropped.map_or("", |index: &IndexDef| index.name.as_str());
+                let message = format!("Cannot drop index '{name}': needed in a foreign key constraint");
+                return Err(SqlError { code: 1553, sqlstate: *b"HY000", message });
+            }
+        }
+        sort_indexes(&mut self.table);
+        check_table(&self.table)
+    }
+}
+
+/// Whether every stored value of a type is the same value of another, bit for bit.
+fn keeps_values(from: &SqlType, to: &SqlType) -> bool {
+    match (from, to) {
+        (from, to) if from == to => true,
+        (SqlType::Int { width, unsigned, .. }, SqlType::Int { width: to_width, unsigned: to_unsigned, .. }) => {
+            width == to_width && unsigned == to_unsigned
+        }
+        (
+            SqlType::String { kind: StringKind::Varchar, length, collation },
+            SqlType::String { kind: StringKind::Varchar, length: to_length, collation: to_collation },
+        ) => length <= to_length && collation == to_collation,
+        (
+            SqlType::String { kind: StringKind::Text(size), collation, .. },
+            SqlType::String { kind: StringKind::Text(to_size), collation: to_collation, .. },
+        ) => size <= to_size && collation == to_collation,
+        (SqlType::Enum { members, collation }, SqlType::Enum { members: to_members, collation: to_collation }) => {
+            collation == to_collation && to_members.starts_with(members)
+        }
+        // A SET's stored width follows its members, so it may grow within one byte only.
+        (SqlType::Set { members, collation }, SqlType::Set { members: to_members, collation: to_collation }) => {
+            collation == to_collation
+                && to_members.starts_with(members)
+                && members.len().div_ceil(8) == to_members.len().div_ceil(8)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,186 @@
+//! One column as written, made into a [`ColumnDef`].
+
+use super::DdlContext;
+use super::data_type::{TypeRules, resolve_type};
+use super::names::check_column_name;
+use crate::constant;
+use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, GeneratedKind};
+use squall_parser::ast::{ColumnDefinition, DataType, Expr, Literal, UnaryOp};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
+
+/// Longest comment of a column, in characters.
+const COMMENT_CHARACTERS_MAX: usize = 1024;
+
+/// Makes the column; its id is the caller's to give.
+pub fn resolve_column(
+    definition: &ColumnDefinition,
+    collation: CollationId,
+    context: &DdlContext<'_>,
+) -> SqlResult<ColumnDef> {
+    let name = definition.name.as_str();
+    check_column_name(name)?;
+    refuse_unsupported(definition)?;
+    let rules = TypeRules { collation, sql_mode: context.sql_mode() };
+    let sql_type = resolve_type(&definition.data_type, name, rules)?;
+    let serial = matches!(definition.data_type, DataType::Serial);
+    let auto_increment = definition.auto_increment || serial;
+    if auto_increment && !can_count(&sql_type) {
+        return Err(SqlError::new(ErrorCode::WrongFieldSpec, &[&name]));
+    }
+    if definition.primary_key && definition.nullable == Some(true) {
+        return Err(SqlError::new(ErrorCode::PrimaryCantHaveNull, &[]));
+    }
+    let nullable = definition.nullable.unwrap_or(true) && !definition.primary_key && !auto_increment;
+    let on_update_now = match &definition.on_update {
+        None => false,
+        Some(expr) => match current_timestamp_digits(expr) {
+            Some(digits) if timestamp_digits(&sql_type) == Some(digits) => true,
+            _ => return Err(SqlError::new(ErrorCode::InvalidOnUpdate, &[&name])),
+        },
+    };
+    let default = match &definition.default {
+        None => ColumnDefault::None,
+        Some(_) if auto_increment || definition.generated.is_some() => {
+            return Err(SqlError::new(ErrorCode::InvalidDefault, &[&name]));
+        }
+        Some(expr) => resolve_default(expr, name, &sql_type, nullable, context)?,
+    };
+    let generated = match &definition.generated {
+        None => None,
+        Some(generated) => {
+            constant::check_generated(&generated.expr, name)?;
+            Some(GeneratedKind { expression: constant::expression_text(&generated.expr), stored: generated.stored })
+        }
+    };
+    Ok(ColumnDef {
+        id: ColumnId(0),
+        name: name.to_string(),
+        sql_type,
+        nullable,
+        default,
+        on_update_now,
+        auto_increment,
+        generated,
+        invisible: definition.visible == Some(false),
+        comment: comment(definition.comment.as_deref(), name, context)?,
+        value_for_older_rows: Value::Null,
+    })
+}
+
+fn refuse_unsupported(definition: &ColumnDefinition) -> SqlResult<()> {
+    if definition.compressed {
+        return Err(SqlError::unsupported("COMPRESSED columns"));
+    }
+    if definition.srid.is_some() {
+        return Err(SqlError::unsupported("SRID"));
+    }
+    Ok(())
+}
+
+fn comment(text: Option<&str>, name: &str, context: &DdlContext<'_>) -> SqlResult<String> {
+    let text = text.unwrap_or_default();
+    if text.chars().count() <= COMMENT_CHARACTERS_MAX {
+        return Ok(text.to_string());
+    }
+    let error = SqlError {
+        code: 1629,
+        sqlstate: *b"HY000",
+        message: format!("Comment for field '{name}' is too long (max = {COMMENT_CHARACTERS_MAX})"),
+    };
+    if context.sql_mode().is_strict() {
+        return Err(error);
+    }
+    context.statement.diagnostics.warn(error);
+    Ok(text.chars().take(COMMENT_CHARACTERS_MAX).collect())
+}
+
+/// Whether a type takes AUTO_INCREMENT.
+fn can_count(sql_type: &SqlType) -> bool {
+    matches!(sql_type, SqlType::Int { .. } | SqlType::Float { .. } | SqlType::Double { .. })
+}
+
+/// The digits of a DATETIME or TIMESTAMP: only these take CURRENT_TIMESTAMP.
+fn timestamp_digits(sql_type: &SqlType) -> Option<u8> {
+    match sql_type {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => Some(*fsp),
+        _ => None,
+    }
+}
+
+/// The digits of `CURRENT_TIMESTAMP[(n)]` and its synonyms.
+pub fn current_timestamp_digits(expr: &Expr) -> Option<u8> {
+    let Expr::Function(call) = expr else { return None };
+    let synonyms = ["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"];
+    if call.schema.is_some() || !synonyms.iter().any(|name| call.name.is(name)) {
+        return None;
+    }
+    match call.arguments.as_slice() {
+        [] => Some(0),
+        [Expr::Literal(Literal::Integer(digits))] => digits.parse().ok().filter(|digits| *digits <= 6),
+        _ => None,
+    }
+}
+
+/// DEFAULT of a column whose type is known.
+pub fn resolve_default(
+    expr: &Expr,
+    name: &str,
+    sql_type: &SqlType,
+    nullable: bool,
+    context: &DdlContext<'_>,
+) -> SqlResult<ColumnDefault> {
+    let invalid = || SqlError::new(ErrorCode::InvalidDefault, &[&name]);
+    if let Some(digits) = current_timestamp_digits(expr) {
+        return match timestamp_digits(sql_type) {
+            Some(own) if own == digits => Ok(ColumnDefault::Now),
+            Some(_) => Err(invalid()),
+            None => Ok(ColumnDefault::Expression(constant::expression_text(expr))),
+        };
+    }
+    if is_null(expr) {
+        return if nullable { Ok(ColumnDefault::Literal(Value::Null)) } else { Err(invalid()) };
+    }
+    if !is_constant(expr) {
+        constant::check_default(expr, name)?;
+        return Ok(ColumnDefault::Expression(constant::expression_text(expr)));
+    }
+    if holds_blob(sql_type) {
+        // A literal with an introducer is how dumps write an expression default of a TEXT column.
+        if has_introducer(expr) {
+            return Ok(ColumnDefault::Expression(constant::expression_text(expr)));
+        }
+        let error = SqlError::new(ErrorCode::BlobCantHaveDefault, &[&name]);
+        let is_empty = matches!(expr, Expr::Literal(Literal::String(text)) if text.value.as_bytes().is_empty());
+        if context.sql_mode().is_strict() || !is_empty {
+            return Err(error);
+        }
+        context.statement.diagnostics.warn(error);
+        return Ok(ColumnDefault::None);
+    }
+    let value = constant::literal_value(expr).ok_or_else(invalid)?;
+    constant::convert_to_column(value, sql_type, name, context.statement)
+        .map(ColumnDefault::Literal)
+        .map_err(|_| invalid())
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(Literal::Null))
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(_) => true,
+        Expr::Unary { op: UnaryOp::Minus | UnaryOp::Plus, operand } => {
+            matches!(**operand, Expr::Literal(Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_)))
+        }
+        _ => false,
+    }
+}
+
+fn has_introducer(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(Literal::String(text)) if text.introducer.is_some())
+}
+
+fn holds_blob(sql_type: &SqlType) -> bool {
+    matches!(sql_type, SqlType::Json | SqlType::String { kind: StringKind::Text(_), .. })
+}

@@ -1,0 +1,113 @@
+//! Carrying CREATE TABLE out.
+
+use super::create_table::resolve_table;
+use super::execute::{DdlEnv, QualifiedName, insert_table};
+use super::names::check_table_name;
+use crate::database::Shared;
+use squall_catalog::{Catalog, ColumnDef, TableDef, TableEntry};
+use squall_parser::ast::CreateTable;
+use squall_row_store::DdlChanges;
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::sync::Arc;
+
+/// The definition that a statement asks for; for LIKE a copy of another table's.
+pub fn definition(
+    catalog: &Catalog,
+    env: &DdlEnv,
+    statement: &CreateTable,
+    name: &QualifiedName,
+    selected: &[ColumnDef],
+    source: Option<&TableDef>,
+) -> SqlResult<TableDef> {
+    if catalog.database(&name.0).is_none() {
+        return Err(SqlError::new(ErrorCode::BadDatabase, &[&name.0]));
+    }
+    let Some(source) = source else {
+        let table = resolve_table(statement, selected, &env.ddl_context(catalog, &name.0))?;
+        if env.require_primary_key && table.primary_key().is_none() {
+            let message = "Unable to create or change a table without a primary key, when the system variable \
+                           'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to \
+                           avoid this message. Note that tables without a primary key can cause performance problems \
+                           in row-based replication, so please consult your DBA before changing this setting.";
+            return Err(SqlError { code: 3750, sqlstate: *b"HY000", message: message.to_string() });
+        }
+        return Ok(table);
+    };
+    check_table_name(&name.1)?;
+    let mut table = source.clone();
+    let old = std::mem::replace(&mut table.name, name.1.clone());
+    table.version = 1;
+    table.foreign_keys.clear();
+    table.auto_increment_start = 0;
+    table.created_micros = env.context.now_micros;
+    table.temporary = statement.temporary;
+    for column in &mut table.columns {
+        // The copy has no rows from before a column was added.
+        column.value_for_older_rows = squall_types::Value::Null;
+    }
+    for (number, check) in table.checks.iter_mut().enumerate() {
+        let generated = check.name.strip_prefix(&format!("{old}_chk_")).is_some_and(|n| n.parse::<u64>().is_ok());
+        if generated {
+            check.name = format!("{}_chk_{}", name.1, number + 1);
+        }
+    }
+    Ok(table)
+}
+
+/// CREATE TABLE; tells whether there is a new table.
+pub fn create_table(
+    shared: &Shared,
+    env: &DdlEnv,
+    statement: &CreateTable,
+    name: &QualifiedName,
+    selected: &[ColumnDef],
+    source: Option<Arc<TableDef>>,
+) -> SqlResult<bool> {
+    let seen = shared.catalog.load();
+    let replaced = statement.or_replace && seen.table(&name.0, &name.1).is_some();
+    let names = if replaced { vec![name.clone()] } else { Vec::new() };
+    let _locks = shared.lock_for_ddl(env, &names)?;
+    shared.change_locked(&names, &seen, |catalog| {
+        match catalog.entry(&name.0, &name.1) {
+            Some(TableEntry::Table(_)) if statement.or_replace => {
+                super::execute::database_mut(catalog, &name.0)?.tables.remove(&name.1);
+            }
+            Some(_) => {
+                let error = SqlError::new(ErrorCode::TableExists, &[&name.1]);
+                if statement.if_not_exists {
+                    env.note(error);
+                    return Ok((false, DdlChanges::default()));
+                }
+                return Err(error);
+            }
+            None => {}
+        }
+        let table = definition(catalog, env, statement, name, selected, source.as_deref())?;
+        check_constraint_names(catalog, &name.0, &table)?;
+        insert_table(catalog, &name.0, table)?;
+        Ok((true, DdlChanges::default()))
+    })
+}
+
+/// Names of CHECK and FOREIGN KEY constraints are unique within a database (3822, 1826).
+pub fn check_constraint_names(catalog: &Catalog, database: &str, table: &TableDef) -> SqlResult<()> {
+    let Some(definition) = catalog.database(database) else { return Ok(()) };
+    for entry in definition.tables.values() {
+        let TableEntry::Table(other) = entry else { continue };
+        if other.name == table.name || other.id == table.id {
+            continue;
+        }
+        for check in &table.checks {
+            if other.checks.iter().any(|taken| taken.name.eq_ignore_ascii_case(&check.name)) {
+                return Err(SqlError::new(ErrorCode::CheckConstraintDuplicateName, &[&check.name]));
+            }
+        }
+        for key in &table.foreign_keys {
+            if other.foreign_keys.iter().any(|taken| taken.name.eq_ignore_ascii_case(&key.name)) {
+                let message = format!("Duplicate foreign key constraint name '{}'", key.name);
+                return Err(SqlError { code: 1826, sqlstate: *b"HY000", message });
+            }
+        }
+    }
+    Ok(())
+}

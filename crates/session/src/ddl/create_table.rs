@@ -1,0 +1,200 @@
+//! CREATE TABLE: the statement made into a [`TableDef`].
+
+use super::DdlContext;
+use super::column::resolve_column;
+use super::constraint::{add_check, add_foreign_key};
+use super::index::{add_index, check_auto_increment, sort_indexes};
+use super::names::check_table_name;
+use super::table_option::{apply_options, table_collation};
+use squall_catalog::{ColumnDef, ColumnId, TableDef, TableId};
+use squall_parser::ast::{
+    self, ColumnDefinition, CreateTable, DataType, IndexDefinition, IndexKind, IndexOptions, KeyPart, KeyPartSource,
+    TableConstraint,
+};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind};
+
+/// Most columns of a table.
+const COLUMNS_MAX: usize = 4096;
+/// Most bytes of a row, long values not counted.
+const ROW_BYTES_MAX: u64 = 65_535;
+
+/// An empty table of that name.
+pub fn empty_table(name: &str, collation: CollationId, temporary: bool, now_micros: i64) -> TableDef {
+    TableDef {
+        id: TableId(0),
+        name: name.to_string(),
+        version: 1,
+        columns: Vec::new(),
+        indexes: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+        collation,
+        comment: String::new(),
+        engine: "InnoDB".to_string(),
+        auto_increment_start: 0,
+        options: Vec::new(),
+        next_column_id: 1,
+        next_index_id: 1,
+        created_micros: now_micros,
+        temporary,
+    }
+}
+
+/// Makes the table; ids of table and store are the caller's to give. `selected` are the columns of AS SELECT: those
+/// that the statement does not define itself come after the ones it does.
+pub fn resolve_table(statement: &CreateTable, selected: &[ColumnDef], context: &DdlContext<'_>) -> SqlResult<TableDef> {
+    check_table_name(&statement.name.name)?;
+    if statement.partitioning.is_some() {
+        return Err(SqlError::unsupported("partitioning"));
+    }
+    let collation = table_collation(&statement.options, context.database_collation)?;
+    let mut table = empty_table(&statement.name.name, collation, statement.temporary, context.statement.now_micros);
+    for definition in &statement.columns {
+        let column = resolve_column(definition, collation, context)?;
+        add_column(&mut table, column)?;
+    }
+    for column in selected {
+        if table.column(&column.name).is_none() {
+            add_column(&mut table, column.clone())?;
+        }
+    }
+    if table.columns.is_empty() {
+        return Err(SqlError::new(ErrorCode::TableMustHaveColumns, &[]));
+    }
+    apply_options(&mut table, &statement.options, context)?;
+    add_column_keys(&mut table, &statement.columns, context)?;
+    add_table_constraints(&mut table, &statement.constraints, context)?;
+    for definition in &statement.columns {
+        add_column_constraints(&mut table, definition, context)?;
+    }
+    sort_indexes(&mut table);
+    check_table(&table)?;
+    Ok(table)
+}
+
+/// What has to hold of every table.
+pub fn check_table(table: &TableDef) -> SqlResult<()> {
+    if table.columns.len() > COLUMNS_MAX {
+        return Err(SqlError::new(ErrorCode::TooManyFields, &[]));
+    }
+    if table.columns.iter().all(|column| column.invisible) {
+        let message = "A table must have at least one visible column.".to_string();
+        return Err(SqlError { code: 4028, sqlstate: *b"HY000", message });
+    }
+    check_auto_increment(table)?;
+    if row_bytes(table) > ROW_BYTES_MAX {
+        return Err(SqlError::new(ErrorCode::TooBigRowSize, &[&ROW_BYTES_MAX]));
+    }
+    Ok(())
+}
+
+/// Appends a column with a new id (1060).
+pub fn add_column(table: &mut TableDef, mut column: ColumnDef) -> SqlResult<()> {
+    if table.column(&column.name).is_some() {
+        return Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&column.name]));
+    }
+    column.id = ColumnId(table.next_column_id);
+    table.next_column_id += 1;
+    table.columns.push(column);
+    Ok(())
+}
+
+/// PRIMARY KEY and UNIQUE of columns.
+pub fn add_column_keys(table: &mut TableDef, columns: &[ColumnDefinition], context: &DdlContext<'_>) -> SqlResult<()> {
+    for column in columns {
+        let serial = matches!(column.data_type, DataType::Serial);
+        let kinds = [(column.primary_key, IndexKind::Primary), (column.unique || serial, IndexKind::Unique)];
+        for (_, kind) in kinds.into_iter().filter(|(wanted, _)| *wanted) {
+            add_index(table, &key_of_column(column, kind), context)?;
+        }
+    }
+    Ok(())
+}
+
+fn key_of_column(column: &ColumnDefinition, kind: IndexKind) -> IndexDefinition {
+    let source = KeyPartSource::Column { name: column.name.clone(), length: None };
+    IndexDefinition {
+        kind,
+        constraint: None,
+        name: None,
+        if_not_exists: false,
+        parts: vec![KeyPart { source, descending: false }],
+        options: IndexOptions::default(),
+    }
+}
+
+fn add_table_constraints(
+    table: &mut TableDef,
+    constraints: &[TableConstraint],
+    context: &DdlContext<'_>,
+) -> SqlResult<()> {
+    // Named keys first: a name made up for another one must not take theirs.
+    let named = |constraint: &TableConstraint| match constraint {
+        TableConstraint::Index(index) => {
+            index.name.is_some() || index.constraint.is_some() || index.kind == IndexKind::Primary
+        }
+        _ => false,
+    };
+    for constraint in constraints.iter().filter(|constraint| named(constraint)) {
+        add_constraint(table, constraint, context)?;
+    }
+    for constraint in constraints.iter().filter(|constraint| !named(constraint)) {
+        add_constraint(table, constraint, context)?;
+    }
+    Ok(())
+}
+
+/// Adds a key or constraint.
+pub fn add_constraint(table: &mut TableDef, constraint: &TableConstraint, context: &DdlContext<'_>) -> SqlResult<()> {
+    match constraint {
+        TableConstraint::Index(index) => add_index(table, index, context),
+        TableConstraint::Check(check) => add_check(table, check),
+        TableConstraint::ForeignKey(key) => add_foreign_key(table, key, context),
+    }
+}
+
+/// CHECK and REFERENCES of a column. MySQL 8.4 parses REFERENCES of a column and forgets it; here, as in MariaDB and
+/// MySQL 9, it makes the constraint that was asked for.
+pub fn add_column_constraints(
+    table: &mut TableDef,
+    column: &ColumnDefinition,
+    context: &DdlContext<'_>,
+) -> SqlResult<()> {
+    for check in &column.checks {
+        add_check(table, check)?;
+    }
+    if let Some(references) = &column.references {
+        let key = ast::ForeignKey {
+            constraint: None,
+            index_name: None,
+            if_not_exists: false,
+            columns: vec![column.name.clone()],
+            references: references.clone(),
+        };
+        add_foreign_key(table, &key, context)?;
+    }
+    Ok(())
+}
+
+fn row_bytes(table: &TableDef) -> u64 {
+    table
+        .columns
+        .iter()
+        .map(|column| match &column.sql_type {
+            SqlType::String { kind: StringKind::Text(_), .. } | SqlType::Json => 12,
+            SqlType::String { length, collation, .. } => {
+                let bytes = u64::from(*length) * u64::from(crate::charset::bytes_per_character(*collation));
+                bytes + if bytes > 255 { 2 } else { 1 }
+            }
+            SqlType::Int { width, .. } => match width {
+                squall_types::IntWidth::Tiny => 1,
+                squall_types::IntWidth::Small => 2,
+                squall_types::IntWidth::Medium => 3,
+                squall_types::IntWidth::Int => 4,
+                squall_types::IntWidth::Big => 8,
+            },
+            SqlType::Decimal { precision, .. } => u64::from(*precision).div_ceil(2),
+            _ => 8,
+        })
+        .sum()
+}

@@ -1,0 +1,216 @@
+//! DROP TABLE, DROP VIEW, TRUNCATE and RENAME TABLE.
+
+use super::execute::{DdlEnv, QualifiedName, base_table, database_mut, missing, referring_keys, replace_table};
+use super::names::check_table_name;
+use crate::database::Shared;
+use squall_catalog::{Catalog, TableEntry};
+use squall_parser::ast::{DropView, ObjectName, RenameTable};
+use squall_row_store::DdlChanges;
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::sync::Arc;
+
+/// "Cannot drop table … referenced by a foreign key constraint" (3730).
+pub fn referenced(table: &str, key: &str, child: &str) -> SqlError {
+    let message =
+        format!("Cannot drop table '{table}' referenced by a foreign key constraint '{key}' on table '{child}'.");
+    SqlError { code: 3730, sqlstate: *b"HY000", message }
+}
+
+fn unknown_tables(names: &[&QualifiedName]) -> SqlError {
+    let list: Vec<String> = names.iter().map(|(database, table)| format!("{database}.{table}")).collect();
+    SqlError::new(ErrorCode::BadTable, &[&list.join(",")])
+}
+
+/// DROP TABLE of base tables: all or none.
+pub fn drop_tables(shared: &Shared, env: &DdlEnv, names: &[QualifiedName], if_exists: bool) -> SqlResult<()> {
+    for (at, name) in names.iter().enumerate() {
+        if names[..at].contains(name) {
+            return Err(SqlError::new(ErrorCode::NonUniqueTable, &[&name.1]));
+        }
+    }
+    let seen = shared.catalog.load();
+    let _locks = shared.lock_for_ddl(env, names)?;
+    shared.change_locked(names, &seen, |catalog| {
+        let is_table = |name: &&QualifiedName| catalog.table(&name.0, &name.1).is_some();
+        let unknown: Vec<&QualifiedName> = names.iter().filter(|name| !is_table(name)).collect();
+        if !unknown.is_empty() {
+            if !if_exists {
+                return Err(unknown_tables(&unknown));
+            }
+            for name in unknown {
+                env.note(unknown_tables(&[name]));
+            }
+        }
+        if env.foreign_key_checks {
+            for name in names {
+                let child = referring_keys(catalog, name)
+                    .into_iter()
+                    .find(|(database, table, _)| !names.contains(&(database.clone(), table.clone())));
+                if let Some((_, child, key)) = child {
+                    return Err(referenced(&name.1, &key, &child));
+                }
+            }
+        }
+        for (database, table) in names {
+            if catalog.table(database, table).is_some() {
+                database_mut(catalog, database)?.tables.remove(table);
+            }
+        }
+        Ok(((), DdlChanges::default()))
+    })
+}
+
+/// DROP VIEW: all or none.
+pub fn drop_views(shared: &Shared, env: &DdlEnv, statement: &DropView) -> SqlResult<()> {
+    let names = statement.names.iter().map(|name| env.qualify(name)).collect::<SqlResult<Vec<_>>>()?;
+    shared.change_catalog(|catalog| {
+        let mut unknown = Vec::new();
+        for name in &names {
+            match catalog.entry(&name.0, &name.1) {
+                Some(TableEntry::View(_)) => {}
+                Some(TableEntry::Table(_)) => {
+                    return Err(SqlError::new(ErrorCode::WrongObject, &[&name.0, &name.1, &"VIEW"]));
+                }
+                None => unknown.push(name),
+            }
+        }
+        if !unknown.is_empty() && !statement.if_exists {
+            return Err(unknown_tables(&unknown));
+        }
+        for name in unknown {
+            env.note(unknown_tables(&[name]));
+        }
+        for (database, view) in &names {
+            if catalog.entry(database, view).is_some() {
+                database_mut(catalog, database)?.tables.remove(view);
+            }
+        }
+        Ok(((), DdlChanges::default()))
+    })
+}
+
+/// TRUNCATE TABLE.
+pub fn truncate_table(shared: &Shared, env: &DdlEnv, name: &ObjectName) -> SqlResult<()> {
+    let name = env.qualify(name)?;
+    let names = std::slice::from_ref(&name);
+    let seen = shared.catalog.load();
+    base_table(&seen, &name)?;
+    let _locks = shared.lock_for_ddl(env, names)?;
+    shared.change_locked(names, &seen, |catalog| {
+        let mut table = (**base_table(catalog, &name)?).clone();
+        if env.foreign_key_checks
+            && let Some((database, child, key)) = referring_keys(catalog, &name).into_iter().next()
+        {
+            let message = format!(
+                "Cannot truncate a table referenced in a foreign key constraint (`{database}`.`{child}`, CONSTRAINT `{key}`)"
+            );
+            return Err(SqlError { code: 1701, sqlstate: *b"42000", message });
+        }
+        table.version += 1;
+        table.auto_increment_start = 0;
+        let id = table.id;
+        replace_table(catalog, &name.0, table)?;
+        Ok(((), DdlChanges { truncated: vec![id], ..Default::default() }))
+    })
+}
+
+/// RENAME TABLE: one after the other, all or none.
+pub fn rename_tables(shared: &Shared, env: &DdlEnv, statement: &RenameTable) -> SqlResult<()> {
+    let mut renames = Vec::with_capacity(statement.renames.len());
+    for (from, to) in &statement.renames {
+        renames.push((env.qualify(from)?, env.qualify(to)?));
+    }
+    let names: Vec<QualifiedName> = renames.iter().map(|(from, _)| from.clone()).collect();
+    let seen = shared.catalog.load();
+    let _locks = shared.lock_for_ddl(env, &names)?;
+    shared.change_locked(&names, &seen, |catalog| {
+        for (from, to) in &renames {
+            if statement.if_exists && catalog.entry(&from.0, &from.1).is_none() {
+                env.note(missing(catalog, from));
+                continue;
+            }
+            rename_entry(catalog, from, to)?;
+        }
+        Ok(((), DdlChanges::default()))
+    })
+}
+
+/// Moves a table or view to another name, and what refers to it along.
+pub fn rename_entry(catalog: &mut Catalog, from: &QualifiedName, to: &QualifiedName) -> SqlResult<()> {
+    check_table_name(&to.1)?;
+    if catalog.entry(&from.0, &from.1).is_none() {
+        return Err(missing(catalog, from));
+    }
+    if catalog.database(&to.0).is_none() {
+        return Err(SqlError::new(ErrorCode::BadDatabase, &[&to.0]));
+    }
+    if catalog.entry(&to.0, &to.1).is_some() {
+        return Err(SqlError::new(ErrorCode::TableExists, &[&to.1]));
+    }
+    let Some(entry) = database_mut(catalog, &from.0)?.tables.remove(&from.1) else {
+        return Err(missing(catalog, from));
+    };
+    let entry = match entry {
+        TableEntry::Table(table) => {
+            let mut table = (*table).clone();
+            let old = std::mem::replace(&mut table.name, to.1.clone());
+            table.version += 1;
+            rename_generated(&mut table, &old);
+            TableEntry::Table(Arc::new(table))
+        }
+        TableEntry::View(view) => {
+            if from.0 != to.0 {
+                let message = format!("Changing schema from '{}' to '{}' is not allowed.", from.0, to.0);
+                return Err(SqlError { code: 1450, sqlstate: *b"HY000", message });
+            }
+            let mut view = (*view).clone();
+            view.name = to.1.clone();
+            TableEntry::View(Arc::new(view))
+        }
+    };
+    database_mut(catalog, &to.0)?.tables.insert(to.1.clone(), entry);
+    rename_parent(catalog, from, to)
+}
+
+/// Names of constraints that were made from the table's name follow it.
+fn rename_generated(table: &mut squall_catalog::TableDef, old: &str) {
+    let renamed = |name: &str, kind: &str, new: &str| {
+        let number = name.strip_prefix(old)?.strip_prefix(kind)?;
+        number.parse::<u64>().ok().map(|number| format!("{new}{kind}{number}"))
+    };
+    let new = table.name.clone();
+    for key in &mut table.foreign_keys {
+        if let Some(name) = renamed(&key.name, "_ibfk_", &new) {
+            key.name = name;
+        }
+    }
+    for check in &mut table.checks {
+        if let Some(name) = renamed(&check.name, "_chk_", &new) {
+            check.name = name;
+        }
+    }
+}
+
+/// Foreign keys that refer to a renamed table follow it.
+fn rename_parent(catalog: &mut Catalog, from: &QualifiedName, to: &QualifiedName) -> SqlResult<()> {
+    let mut children = referring_keys(catalog, from);
+    // A key of the table on itself refers by its old name too.
+    children.push((to.0.clone(), to.1.clone(), String::new()));
+    for (database, child, _) in children {
+        let Some(table) = catalog.table(&database, &child) else { continue };
+        let mut table = (**table).clone();
+        let mut changed = false;
+        for key in &mut table.foreign_keys {
+            if key.parent_database == from.0 && key.parent_table == from.1 {
+                key.parent_database = to.0.clone();
+                key.parent_table = to.1.clone();
+                changed = true;
+            }
+        }
+        if changed {
+            table.version += 1;
+            replace_table(catalog, &database, table)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! Keys as written, made into [`IndexDef`]s with MySQL's rules and limits.
+
+use super::DdlContext;
+use super::names::check_index_name;
+use crate::charset;
+use squall_catalog::name::eq_ignore_case;
+use squall_catalog::{ColumnDef, IndexDef, IndexId, IndexPart, TableDef};
+use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
+
+/// Most secondary keys of a table.
+const KEYS_MAX: usize = 64;
+/// Most parts of a key.
+const PARTS_MAX: usize = 16;
+/// Longest key in bytes.
+const KEY_BYTES_MAX: u64 = 3072;
+
+/// Adds a key to a table whose columns are settled. Columns of a primary key become NOT NULL.
+pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &DdlContext<'_>) -> SqlResult<()> {
+    let primary = definition.kind == IndexKind::Primary;
+    if primary && table.primary_key().is_some() {
+        return Err(SqlError::new(ErrorCode::MultiplePrimaryKey, &[]));
+    }
+    match definition.kind {
+        IndexKind::Fulltext => return Err(SqlError::unsupported("FULLTEXT indexes")),
+        IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
+        _ => {}
+    }
+    let mut parts = Vec::with_capacity(definition.parts.len());
+    for part in &definition.parts {
+        parts.push(resolve_part(table, part, definition.kind, context)?);
+    }
+    check_parts(table, &parts)?;
+    if primary {
+        if definition.options.visible == Some(false) {
+            return Err(SqlError {
+                code: 3522,
+                sqlstate: *b"HY000",
+                message: "A primary key index cannot be invisible".to_string(),
+            });
+        }
+        for part in &parts {
+            if let Some(column) = table.columns.iter_mut().find(|column| column.id == part.column) {
+                require_not_null(column)?;
+            }
+        }
+    }
+    let given = definition.name.as_ref().or(definition.constraint.as_ref());
+    let name = match given {
+        _ if primary => "PRIMARY".to_string(),
+        Some(name) => checked_name(table, name)?,
+        None => default_name(table, &parts),
+    };
+    let kind = match definition.options.algorithm.as_ref() {
+        None => "BTREE".to_string(),
+        Some(word) if word.is("BTREE") || word.is("HASH") => word.to_ascii_uppercase(),
+        Some(word) => return Err(SqlError::unsupported(format_args!("USING {}", word.as_str()))),
+    };
+    if definition.options.parser.is_some() {
+        return Err(SqlError::unsupported("WITH PARSER"));
+    }
+    let index = IndexDef {
+        id: IndexId(table.next_index_id),
+        name,
+        parts,
+        unique: primary || definition.kind == IndexKind::Unique,
+        primary,
+        invisible: definition.options.visible == Some(false),
+        comment: index_comment(definition.options.comment.as_deref(), given)?,
+        kind,
+    };
+    table.next_index_id += 1;
+    if primary {
+        table.indexes.insert(0, index);
+    } else {
+        table.indexes.push(index);
+    }
+    if table.indexes.iter().filter(|index| !index.primary).count() > KEYS_MAX {
+        return Err(SqlError::new(ErrorCode::TooManyKeys, &[&KEYS_MAX]));
+    }
+    Ok(())
+}
+
+fn index_comment(text: Option<&str>, name: Option<&Ident>) -> SqlResult<String> {
+    let text = text.unwrap_or_default();
+    if text.chars().count() > 1024 {
+        return Err(SqlError {
+            code: 1688,
+            sqlstate: *b"HY000",
+            message: format!("Comment for index '{}' is too long (max = 1024)", name.map_or("", |name| name.as_str())),
+        });
+    }
+    Ok(text.to_string())
+}
+
+fn checked_name(table: &TableDef, name: &Ident) -> SqlResult<String> {
+    check_index_name(name)?;
+    if table.index(name).is_some() {
+        return Err(SqlError::new(ErrorCode::DuplicateKeyName, &[&name.as_str()]));
+    }
+    Ok(name.to_string())
+}
+
+/// The first column's name, with `_2`, `_3` … if that is taken.
+fn default_name(table: &TableDef, parts: &[IndexPart]) -> String {
+    let first = parts.first().and_then(|part| table.ordinal(part.column)).map(|at| table.columns[at].name.as_str());
+    let first = first.unwrap_or("key");
+    let taken = |name: &str| table.index(name).is_some() || eq_ignore_case(name, "PRIMARY");
+    if !taken(first) {
+        return first.to_string();
+    }
+    let mut number = 2u64;
+    loop {
+        let name = format!("{first}_{number}");
+        if !taken(&name) {
+            return name;
+        }
+        number += 1;
+    }
+}
+
+fn require_not_null(column: &mut ColumnDef) -> SqlResult<()> {
+    if column.nullable && column.default == squall_catalog::ColumnDefault::Literal(squall_types::Value::Null) {
+        return Err(SqlError::new(ErrorCode::PrimaryCantHaveNull, &[]));
+    }
+    column.nullable = false;
+    Ok(())
+}
+
+fn resolve_part(table: &TableDef, part: &KeyPart, kind: IndexKind, context: &DdlContext<'_>) -> SqlResult<IndexPart> {
+    let (name, length) = match &part.source {
+        KeyPartSource::Column { name, length } => (name, *length),
+        KeyPartSource::Expr(_) => return Err(SqlError::unsupported("functional key parts")),
+    };
+    let (_, column) =
+        table.column(name).ok_or_else(|| SqlError::new(ErrorCode::KeyColumnDoesNotExist, &[&name.as_str()]))?;
+    if matches!(column.sql_type, SqlType::Json) {
+        return Err(SqlError::new(ErrorCode::JsonUsedAsKey, &[&column.name]));
+    }
+    if let Some(generated) = &column.generated
+        && !generated.stored
+        && kind == IndexKind::Primary
+    {
+        return Err(SqlError::new(
+            ErrorCode::UnsupportedActionOnGeneratedColumn,
+            &[&"Defining a virtual generated column as primary key"],
+        ));
+    }
+    let prefix = prefix_length(column, length, kind, context)?;
+    Ok(IndexPart { column: column.id, prefix, descending: part.descending })
+}
+
+/// The prefix that is kept: none when it covers the column; an error where a prefix is needed or makes no sense.
+fn prefix_length(
+    column: &ColumnDef,
+    length: Option<u32>,
+    kind: IndexKind,
+    context: &DdlContext<'_>,
+) -> SqlResult<Option<u32>> {
+    let SqlType::String { kind: string_kind, length: column_length, collation } = &column.sql_type else {
+        return match length {
+            None => Ok(None),
+            Some(_) => Err(SqlError::new(ErrorCode::WrongSubKey, &[])),
+        };
+    };
+    let is_text = matches!(string_kind, StringKind::Text(_));
+    let Some(length) = length else {
+        return if is_text { Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name])) } else { Ok(None) };
+    };
+    if length == 0 {
+        let message = format!("Key part '{}' length cannot be 0", column.name);
+        return Err(SqlError { code: 1391, sqlstate: *b"HY000", message });
+    }
+    let bytes = u64::from(length) * u64::from(charset::bytes_per_character(*collation));
+    if bytes > KEY_BYTES_MAX {
+        let error = SqlError::new(ErrorCode::TooLongKey, &[&KEY_BYTES_MAX]);
+        if context.sql_mode().is_strict() || kind != IndexKind::Plain {
+            return Err(error);
+        }
+        context.statement.diagnostics.warn(error);
+        return Ok(Some((KEY_BYTES_MAX / u64::from(charset::bytes_per_character(*collation))) as u32));
+    }
+    if !is_text && length > *column_length {
+        return Err(SqlError::new(ErrorCode::WrongSubKey, &[]));
+    }
+    Ok((is_text || length < *column_length).then_some(length))
+}
+
+fn check_parts(table: &TableDef, parts: &[IndexPart]) -> SqlResult<()> {
+    if parts.len() > PARTS_MAX {
+        return Err(SqlError::new(ErrorCode::TooManyKeyParts, &[&PARTS_MAX]));
+    }
+    let mut bytes = 0;
+    for (at, part) in parts.iter().enumerate() {
+        let Some(ordinal) = table.ordinal(part.column) else { continue };
+        let column = &table.columns[ordinal];
+        if parts[..at].iter().any(|other| other.column == part.column) {
+            return Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&column.name]));
+        }
+        let part_bytes = part_bytes(column, part.prefix);
+        if part_bytes > KEY_BYTES_MAX {
+            return Err(SqlError::new(ErrorCode::TooLongKey, &[&KEY_BYTES_MAX]));
+        }
+        bytes += part_bytes;
+    }
+    if bytes > KEY_BYTES_MAX {
+        return Err(SqlError::new(ErrorCode::TooLongKey, &[&KEY_BYTES_MAX]));
+    }
+    Ok(())
+}
+
+fn part_bytes(column: &ColumnDef, prefix: Option<u32>) -> u64 {
+    match &column.sql_type {
+        SqlType::String { length, collation, .. } => {
+            u64::from(prefix.unwrap_or(*length)) * u64::from(charset::bytes_per_character(*collation))
+        }
+        _ => 8,
+    }
+}
+
+/// What has to hold of AUTO_INCREMENT once all keys are known (1075).
+pub fn check_auto_increment(table: &TableDef) -> SqlResult<()> {
+    let mut counting = table.columns.iter().filter(|column| column.auto_increment);
+    let Some(column) = counting.next() else { return Ok(()) };
+    let is_first = |index: &IndexDef| index.parts.first().is_some_and(|part| part.column == column.id);
+    if counting.next().is_some() || !table.indexes.iter().any(is_first) {
+        return Err(SqlError::new(ErrorCode::WrongAutoKey, &[]));
+    }
+    Ok(())
+}
+
+/// Puts the keys in MySQL's order: the primary one, unique ones without NULL, other unique ones, the rest.
+pub fn sort_indexes(table: &mut TableDef) {
+    let nullable: Vec<bool> = table
+        .indexes
+        .iter()
+        .map(|index| {
+            index.parts.iter().any(|part| table.ordinal(part.column).is_some_and(|at| table.columns[at].nullable))
+        })
+        .collect();
+    let mut keyed: Vec<((bool, bool, bool), IndexDef)> = std::mem::take(&mut table.indexes)
+        .into_iter()
+        .zip(nullable)
+        .map(|(index, nullable)| ((!index.primary, !index.unique, index.unique && nullable), index))
+        .collect();
+    keyed.sort_by_key(|(rank, _)| *rank);
+    table.indexes = keyed.into_iter().map(|(_, index)| index).collect();
+}

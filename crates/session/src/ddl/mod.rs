@@ -1,0 +1,47 @@
+//! Definition statements: definitions as written are resolved into the catalog's, checked, and handed to the store,
+//! which makes each statement's change durable at once and then publishes it.
+//!
+//! Reading order: [`data_type`], [`column`], [`index`], [`create_table`], [`alter_table`].
+
+pub mod alter;
+pub mod alter_table;
+pub mod column;
+pub mod constraint;
+pub mod create;
+pub mod create_table;
+pub mod data_type;
+pub mod database;
+pub mod drop;
+pub mod execute;
+pub mod index;
+pub mod names;
+mod run;
+pub mod table_option;
+pub mod type_text;
+pub mod view;
+
+use squall_catalog::Catalog;
+use squall_registry::StatementContext;
+use squall_types::{CollationId, SqlMode};
+
+/// What resolving a definition may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct DdlContext<'a> {
+    /// The statement: sql_mode, warnings, the time.
+    pub statement: &'a StatementContext,
+    /// The catalog as it stands.
+    pub catalog: &'a Catalog,
+    /// The database of names without one.
+    pub database: &'a str,
+    /// Collation of tables that name none.
+    pub database_collation: CollationId,
+    /// `foreign_key_checks`.
+    pub foreign_key_checks: bool,
+}
+
+impl DdlContext<'_> {
+    /// `sql_mode`.
+    pub fn sql_mode(&self) -> SqlMode {
+        self.statement.sql_mode
+    }
+}

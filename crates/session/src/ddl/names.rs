@@ -1,0 +1,77 @@
+//! Rules for names of databases, tables, columns, keys and constraints.
+
+use squall_types::{ErrorCode, SqlError, SqlResult};
+
+/// Most characters of a name.
+const CHARACTERS_MAX: usize = 64;
+
+fn check_length(name: &str) -> SqlResult<()> {
+    if name.chars().count() > CHARACTERS_MAX {
+        return Err(SqlError::new(ErrorCode::TooLongIdent, &[&name]));
+    }
+    Ok(())
+}
+
+fn is_blank_or_padded(name: &str) -> bool {
+    name.is_empty() || name.ends_with(' ') || name.contains('\0')
+}
+
+/// A database's name (1102, 1059).
+pub fn check_database_name(name: &str) -> SqlResult<()> {
+    if is_blank_or_padded(name) {
+        return Err(SqlError::new(ErrorCode::WrongDatabaseName, &[&name]));
+    }
+    check_length(name)
+}
+
+/// A table's or view's name (1103, 1059).
+pub fn check_table_name(name: &str) -> SqlResult<()> {
+    if is_blank_or_padded(name) {
+        return Err(SqlError::new(ErrorCode::WrongTableName, &[&name]));
+    }
+    check_length(name)
+}
+
+/// A column's name (1166, 1059).
+pub fn check_column_name(name: &str) -> SqlResult<()> {
+    if is_blank_or_padded(name) {
+        return Err(SqlError::new(ErrorCode::WrongColumnName, &[&name]));
+    }
+    check_length(name)
+}
+
+/// A key's name (1280, 1059); `PRIMARY` is the primary key's.
+pub fn check_index_name(name: &str) -> SqlResult<()> {
+    if is_blank_or_padded(name) || name.eq_ignore_ascii_case("PRIMARY") {
+        return Err(SqlError::new(ErrorCode::WrongNameForIndex, &[&name]));
+    }
+    check_length(name)
+}
+
+/// The name of a constraint, savepoint, prepared statement and the like (1059).
+pub fn check_identifier(name: &str) -> SqlResult<()> {
+    check_length(name)
+}
+
+/// A name in backquotes.
+pub fn quote(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A string in single quotes, as SHOW CREATE prints comments and defaults.
+pub fn quote_text(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('\'');
+    for character in text.chars() {
+        match character {
+            '\'' => quoted.push_str("''"),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\0' => quoted.push_str("\\0"),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('\'');
+    quoted
+}

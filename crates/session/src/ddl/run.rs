@@ -1,0 +1,297 @@
+//! Definition statements as a session runs them: privileges, then the work on a thread that may block.
+
+use super::alter::AlterEnv;
+use super::execute::{DdlEnv, QualifiedName, no_such_table};
+use super::{alter, create, database, drop, view};
+use crate::api::{OkInfo, ResultWriter};
+use crate::process::count;
+use crate::result::Outcome;
+use crate::session::{Failure, Request, Session};
+use crate::settings::{Values, ids};
+use squall_catalog::{Privileges, TableDef};
+use squall_parser::ast::{self, Statement};
+use squall_registry::StatementContext;
+use squall_row_store::LockWait;
+use squall_types::{CollationId, SqlResult};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Session {
+    /// What definition statements run with.
+    pub(crate) fn ddl_env(&self, context: &Arc<StatementContext>) -> DdlEnv {
+        let values = Values(&self.variables.session);
+        DdlEnv {
+            context: context.clone(),
+            session: self.process.id,
+            wait: LockWait::Timeout(Duration::from_secs(self.settings.table_lock_wait_seconds)),
+            foreign_key_checks: self.settings.foreign_key_checks,
+            server_collation: crate::charset::collation(values.text(ids::COLLATION_SERVER))
+                .unwrap_or(CollationId::UTF8MB4_0900_AI_CI),
+            require_primary_key: values.on(ids::SQL_REQUIRE_PRIMARY_KEY),
+        }
+    }
+
+    /// CREATE, ALTER, DROP, RENAME and TRUNCATE of databases, tables, keys and views.
+    pub(crate) async fn run_definition(
+        &mut self,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        self.check_writable()?;
+        self.check_definition_privileges(request.statement)?;
+        let env = self.ddl_env(context);
+        let status = &self.process.status;
+        match request.statement {
+            Statement::CreateDatabase(statement) => {
+                count(&status.create_db);
+                let statement = statement.clone();
+                let rows = self.blocking(move |shared| database::create_database(shared, &env, &statement)).await?;
+                Ok(Outcome::affected(rows))
+            }
+            Statement::AlterDatabase(statement) => {
+                let statement = statement.clone();
+                let rows = self.blocking(move |shared| database::alter_database(shared, &env, &statement)).await?;
+                Ok(Outcome::affected(rows))
+            }
+            Statement::DropDatabase(statement) => {
+                count(&status.drop_db);
+                let (statement, name) = (statement.clone(), statement.name.to_string());
+                let rows = self.blocking(move |shared| database::drop_database(shared, &env, &statement)).await?;
+                if self.database.as_deref() == Some(&*name) {
+                    self.database = None;
+                    self.process.set_database("");
+                }
+                Ok(Outcome::affected(rows))
+            }
+            Statement::CreateTable(statement) => {
+                count(&status.create_table);
+                self.create_table(statement, request, context, writer).await
+            }
+            Statement::AlterTable(statement) => {
+                count(&status.alter_table);
+                Ok(self.alter_table(statement, context).await?)
+            }
+            Statement::DropTable(statement) => {
+                count(&status.drop_table);
+                Ok(self.drop_tables(statement, env).await?)
+            }
+            Statement::TruncateTable(name) => {
+                count(&status.truncate);
+                if let Some(table) = self.temporary_table_named(name) {
+                    self.truncate_temporary(&table)?;
+                    return Ok(Outcome::done());
+                }
+                let name = name.clone();
+                self.blocking(move |shared| drop::truncate_table(shared, &env, &name)).await?;
+                Ok(Outcome::done())
+            }
+            Statement::RenameTable(statement) => {
+                count(&status.rename_table);
+                let statement = statement.clone();
+                self.blocking(move |shared| drop::rename_tables(shared, &env, &statement)).await?;
+                Ok(Outcome::done())
+            }
+            Statement::CreateIndex(statement) => {
+                count(&status.create_index);
+                let alter = alter::alter_of_create_index(statement);
+                Ok(self.alter_table(&alter, context).await?)
+            }
+            Statement::DropIndex(statement) => {
+                count(&status.drop_index);
+                let alter = alter::alter_of_drop_index(statement);
+                Ok(self.alter_table(&alter, context).await?)
+            }
+            Statement::CreateView(statement) => {
+                count(&status.create_view);
+                let definition = self.resolve_view(statement, request, context).await?;
+                let (statement, account) = (statement.clone(), self.account.clone());
+                self.blocking(move |shared| view::create_view(shared, &env, &statement, definition, &account)).await?;
+                Ok(Outcome::done())
+            }
+            Statement::DropView(statement) => {
+                count(&status.drop_view);
+                let statement = statement.clone();
+                self.blocking(move |shared| drop::drop_views(shared, &env, &statement)).await?;
+                Ok(Outcome::done())
+            }
+            _ => Ok(Outcome::done()),
+        }
+    }
+
+    async fn drop_tables(&mut self, statement: &ast::DropTable, env: DdlEnv) -> SqlResult<Outcome> {
+        let mut names = Vec::new();
+        for name in &statement.names {
+            let qualified = env.qualify(name)?;
+            if let Some(table) = self.temporary_tables.remove(&qualified) {
+                self.shared.store.drop_data(table.id)?;
+                continue;
+            }
+            names.push(qualified);
+        }
+        if statement.temporary {
+            if let Some((database, table)) = names.first() {
+                let error = squall_types::SqlError::new(
+                    squall_types::ErrorCode::BadTable,
+                    &[&format_args!("{database}.{table}")],
+                );
+                if !statement.if_exists {
+                    return Err(error);
+                }
+                env.note(error);
+            }
+            return Ok(Outcome::done());
+        }
+        if !names.is_empty() {
+            let if_exists = statement.if_exists;
+            self.blocking(move |shared| drop::drop_tables(shared, &env, &names, if_exists)).await?;
+        }
+        Ok(Outcome::done())
+    }
+
+    /// The session's TEMPORARY table of that name.
+    pub(crate) fn temporary_table_named(&self, name: &ast::ObjectName) -> Option<Arc<TableDef>> {
+        if self.temporary_tables.is_empty() {
+            return None;
+        }
+        let database = name.schema.as_ref().map(|schema| schema.as_str()).or(self.database.as_deref())?;
+        self.temporary_tables.get(&(database.to_string(), name.name.to_string())).cloned()
+    }
+
+    pub(crate) fn drop_temporary_tables(&mut self) {
+        for (_, table) in self.temporary_tables.drain() {
+            // What stays behind is removed at the next start.
+            if self.shared.store.drop_data(table.id).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn truncate_temporary(&mut self, table: &Arc<TableDef>) -> SqlResult<()> {
+        let mut fresh = (**table).clone();
+        fresh.id = self.shared.store.allocate_temporary_id();
+        fresh.version += 1;
+        let fresh = Arc::new(fresh);
+        self.shared.store.create_data(&fresh)?;
+        for place in self.temporary_tables.values_mut().filter(|other| other.id == table.id) {
+            *place = fresh.clone();
+        }
+        self.shared.store.drop_data(table.id)
+    }
+
+    async fn create_table(
+        &mut self,
+        statement: &ast::CreateTable,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        let env = self.ddl_env(context);
+        let name = env.qualify(&statement.name)?;
+        let selected = match &statement.query {
+            Some(query) => self.columns_of_query(query, context).await?,
+            None => Vec::new(),
+        };
+        let source = match &statement.like {
+            Some(like) => Some(self.table_to_copy(&env, like)?),
+            None => None,
+        };
+        let created = if statement.temporary {
+            self.create_temporary(statement, &env, &name, &selected, source)?
+        } else {
+            let (owned, name) = (statement.clone(), name.clone());
+            self.blocking(move |shared| create::create_table(shared, &env, &owned, &name, &selected, source)).await?
+        };
+        if let Some(query) = &statement.query
+            && created
+        {
+            return self.fill_created(statement, &name, query, request, context, writer).await;
+        }
+        Ok(Outcome::done())
+    }
+
+    fn create_temporary(
+        &mut self,
+        statement: &ast::CreateTable,
+        env: &DdlEnv,
+        name: &QualifiedName,
+        selected: &[squall_catalog::ColumnDef],
+        source: Option<Arc<TableDef>>,
+    ) -> SqlResult<bool> {
+        if let Some(existing) = self.temporary_tables.get(name).cloned() {
+            if statement.or_replace {
+                self.temporary_tables.remove(name);
+                self.shared.store.drop_data(existing.id)?;
+            } else {
+                let error = squall_types::SqlError::new(squall_types::ErrorCode::TableExists, &[&name.1]);
+                if statement.if_not_exists {
+                    env.note(error);
+                    return Ok(false);
+                }
+                return Err(error);
+            }
+        }
+        let catalog = self.shared.catalog.load();
+        let mut table = create::definition(&catalog, env, statement, name, selected, source.as_deref())?;
+        table.id = self.shared.store.allocate_temporary_id();
+        table.temporary = true;
+        let table = Arc::new(table);
+        self.shared.store.create_data(&table)?;
+        self.temporary_tables.insert(name.clone(), table);
+        Ok(true)
+    }
+
+    fn table_to_copy(&self, env: &DdlEnv, like: &ast::ObjectName) -> SqlResult<Arc<TableDef>> {
+        if let Some(table) = self.temporary_table_named(like) {
+            return Ok(table);
+        }
+        let name = env.qualify(like)?;
+        let catalog = self.shared.catalog.load();
+        self.access_to_table(&name, Privileges::SELECT, "SELECT")?;
+        super::execute::base_table(&catalog, &name).cloned()
+    }
+
+    async fn alter_table(
+        &mut self,
+        statement: &ast::AlterTable,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        let env = self.ddl_env(context);
+        let name = env.qualify(&statement.name)?;
+        if let Some(table) = self.temporary_table_named(&statement.name) {
+            return self.alter_temporary(statement, &table, &name, env).await;
+        }
+        let catalog = self.shared.catalog.load();
+        if statement.if_exists && catalog.table(&name.0, &name.1).is_none() {
+            env.note(no_such_table(&name));
+            return Ok(Outcome::done());
+        }
+        let (statement, alter_env) = (statement.clone(), AlterEnv::new(self));
+        let rows = self.blocking(move |shared| alter::alter_table(shared, &env, &alter_env, &statement, &name)).await?;
+        Ok(Outcome::Ok(copied(rows)))
+    }
+
+    async fn alter_temporary(
+        &mut self,
+        statement: &ast::AlterTable,
+        table: &Arc<TableDef>,
+        name: &QualifiedName,
+        env: DdlEnv,
+    ) -> SqlResult<Outcome> {
+        let (statement, alter_env) = (statement.clone(), AlterEnv::new(self));
+        let (old, database) = (table.clone(), name.0.clone());
+        let (changed, rename, rows) = self
+            .blocking(move |shared| alter::alter_temporary(shared, &env, &alter_env, &statement, &old, &database))
+            .await?;
+        self.temporary_tables.remove(name);
+        if changed.id != table.id {
+            self.shared.store.drop_data(table.id)?;
+        }
+        self.temporary_tables.insert(rename.unwrap_or_else(|| name.clone()), changed);
+        Ok(Outcome::Ok(copied(rows)))
+    }
+}
+
+fn copied(rows: u64) -> OkInfo {
+    crate::session::info_text(rows, 0)
+}

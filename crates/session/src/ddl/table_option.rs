@@ -1,0 +1,131 @@
+//! Options of CREATE TABLE and ALTER TABLE.
+
+use super::DdlContext;
+use super::data_type::named_collation;
+use crate::charset;
+use squall_catalog::TableDef;
+use squall_parser::ast::TableOption;
+use squall_types::{CollationId, ErrorCode, SqlError, SqlMode, SqlResult};
+
+/// Engines of MySQL and MariaDB whose tables become row tables.
+const SUBSTITUTED_ENGINES: &[&str] = &["MYISAM", "MEMORY", "HEAP", "ARIA", "ARCHIVE", "CSV"];
+
+/// Takes the options into the table; the default collation has been set from them before its columns were made.
+pub fn apply_options(table: &mut TableDef, options: &[TableOption], context: &DdlContext<'_>) -> SqlResult<()> {
+    for option in options {
+        apply_option(table, option, context)?;
+    }
+    Ok(())
+}
+
+/// The default collation that the options ask for.
+pub fn table_collation(options: &[TableOption], default: CollationId) -> SqlResult<CollationId> {
+    let (mut charset, mut collation) = (None, None);
+    for option in options {
+        match option {
+            TableOption::Charset(None) => charset = Some(charset::charset_name(default)),
+            TableOption::Charset(Some(name)) => charset = Some(&**name),
+            TableOption::Collate(name) => collation = Some(&**name),
+            _ => {}
+        }
+    }
+    named_collation(charset, collation, default)
+}
+
+fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext<'_>) -> SqlResult<()> {
+    let unsupported = |what: &str| Err(SqlError::unsupported(what));
+    match option {
+        TableOption::Engine(name) => table.engine = engine(name, &table.name, context)?,
+        TableOption::AutoIncrement(value) => table.auto_increment_start = *value,
+        TableOption::Charset(_) | TableOption::Collate(_) => {}
+        TableOption::Comment(text) => {
+            if text.chars().count() > 2048 {
+                return Err(SqlError {
+                    code: 1628,
+                    sqlstate: *b"HY000",
+                    message: format!("Comment for table '{}' is too long (max = 2048)", table.name),
+                });
+            }
+            table.comment = text.to_string();
+        }
+        TableOption::RowFormat(word) => {
+            let known = ["DEFAULT", "DYNAMIC", "FIXED", "COMPRESSED", "REDUNDANT", "COMPACT", "PAGE"];
+            if !known.iter().any(|name| word.is(name)) {
+                return unsupported(&format!("ROW_FORMAT={}", word.as_str()));
+            }
+            let shown = (!word.is("DEFAULT")).then(|| word.to_ascii_uppercase());
+            set_shown(table, "ROW_FORMAT", shown);
+        }
+        TableOption::AverageRowLength(value) => set_number(table, "AVG_ROW_LENGTH", *value),
+        TableOption::KeyBlockSize(value) => set_number(table, "KEY_BLOCK_SIZE", *value),
+        TableOption::MaxRows(value) => set_number(table, "MAX_ROWS", *value),
+        TableOption::MinRows(value) => set_number(table, "MIN_ROWS", *value),
+        TableOption::Checksum(on) => set_number(table, "CHECKSUM", u64::from(*on)),
+        TableOption::DelayKeyWrite(on) => set_number(table, "DELAY_KEY_WRITE", u64::from(*on)),
+        TableOption::PackKeys(value) => set_switch(table, "PACK_KEYS", *value),
+        TableOption::StatsPersistent(value) => set_switch(table, "STATS_PERSISTENT", *value),
+        TableOption::StatsAutoRecalc(value) => set_switch(table, "STATS_AUTO_RECALC", *value),
+        TableOption::StatsSamplePages(value) => set_number(table, "STATS_SAMPLE_PAGES", value.unwrap_or(0)),
+        TableOption::Compression(name) if name.is_empty() || name.eq_ignore_ascii_case("none") => {}
+        TableOption::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
+        TableOption::SecondaryEngine(None) => {}
+        TableOption::Tablespace(name) if name.is("innodb_file_per_table") => {}
+        TableOption::EngineAttribute(text) | TableOption::SecondaryEngineAttribute(text) if text.is_empty() => {}
+        TableOption::Other { name, value } if name.is("TRANSACTIONAL") && &**value == "1" => {}
+        TableOption::Other { name, .. } if name.is("PAGE_CHECKSUM") => {}
+        TableOption::Compression(_) => return unsupported("COMPRESSION"),
+        TableOption::Encryption(_) => return unsupported("ENCRYPTION"),
+        TableOption::SecondaryEngine(_) => return unsupported("SECONDARY_ENGINE"),
+        TableOption::Tablespace(_) => return unsupported("TABLESPACE"),
+        TableOption::Connection(_) => return unsupported("CONNECTION"),
+        TableOption::DataDirectory(_) => return unsupported("DATA DIRECTORY"),
+        TableOption::IndexDirectory(_) => return unsupported("INDEX DIRECTORY"),
+        TableOption::InsertMethod(_) => return unsupported("INSERT_METHOD"),
+        TableOption::Union(_) => return unsupported("UNION"),
+        TableOption::Password(_) => return unsupported("PASSWORD"),
+        TableOption::StartTransaction => return unsupported("START TRANSACTION"),
+        TableOption::Storage(_) => return unsupported("STORAGE"),
+        TableOption::EngineAttribute(_) => return unsupported("ENGINE_ATTRIBUTE"),
+        TableOption::SecondaryEngineAttribute(_) => return unsupported("SECONDARY_ENGINE_ATTRIBUTE"),
+        TableOption::AutoextendSize(0) => {}
+        TableOption::AutoextendSize(_) => return unsupported("AUTOEXTEND_SIZE"),
+        TableOption::Other { name, .. } => return unsupported(&format!("table option {}", name.as_str())),
+    }
+    Ok(())
+}
+
+/// The engine's name as shown; MySQL's other engines become InnoDB with MySQL's own warning.
+fn engine(name: &str, table: &str, context: &DdlContext<'_>) -> SqlResult<String> {
+    if name.eq_ignore_ascii_case("InnoDB") {
+        return Ok("InnoDB".to_string());
+    }
+    let known = SUBSTITUTED_ENGINES.iter().any(|known| name.eq_ignore_ascii_case(known));
+    if !known {
+        let error = SqlError::new(ErrorCode::UnknownStorageEngine, &[&name]);
+        if context.sql_mode().contains(SqlMode::NO_ENGINE_SUBSTITUTION) {
+            return Err(error);
+        }
+        context.statement.diagnostics.warn(error);
+    }
+    context.statement.diagnostics.warn(SqlError {
+        code: 1266,
+        sqlstate: *b"HY000",
+        message: format!("Using storage engine InnoDB for table '{table}'"),
+    });
+    Ok("InnoDB".to_string())
+}
+
+fn set_shown(table: &mut TableDef, name: &str, value: Option<String>) {
+    table.options.retain(|(other, _)| other != name);
+    if let Some(value) = value {
+        table.options.push((name.to_string(), value));
+    }
+}
+
+fn set_number(table: &mut TableDef, name: &str, value: u64) {
+    set_shown(table, name, (value != 0).then(|| value.to_string()));
+}
+
+fn set_switch(table: &mut TableDef, name: &str, value: Option<bool>) {
+    set_shown(table, name, value.map(|on| u8::from(on).to_string()));
+}

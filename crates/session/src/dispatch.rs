@@ -1,0 +1,155 @@
+//! Which part of the session runs a statement.
+
+use crate::api::ResultWriter;
+use crate::process::count;
+use crate::result::Outcome;
+use crate::session::{Failure, Request, Session};
+use squall_parser::ast::{Set, Statement};
+use squall_registry::StatementContext;
+use squall_types::{ErrorCode, SqlError};
+use std::sync::Arc;
+
+impl Session {
+    /// Runs a statement up to its answer.
+    pub(crate) async fn dispatch(
+        &mut self,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        if commits_first(request.statement) {
+            self.check_may_commit(request.statement)?;
+            self.implicit_commit().await?;
+        }
+        match request.statement {
+            Statement::Query(query) => self.run_query(query, request, context, writer).await,
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+                self.run_data_change(request, context, writer).await
+            }
+            Statement::LoadData(load) => self.load_data(load, request, context, writer).await,
+            Statement::Do(exprs) => Ok(self.run_do(exprs, request, context).await?),
+            Statement::Explain(explain) => self.run_explain(explain, request, context, writer).await,
+            Statement::Show(show) => Ok(self.run_show(show, context).await?),
+            Statement::DescribeTable(describe) => Ok(self.describe_table(describe)?),
+            Statement::Transaction(transaction) => Ok(self.run_transaction(transaction).await?),
+            Statement::Set(set) => Ok(self.run_set(set, request, context).await?),
+            Statement::Use(name) => {
+                self.use_database(name)?;
+                self.settings = crate::settings::Settings::decode(&self.variables);
+                Ok(Outcome::done())
+            }
+            Statement::Prepare(prepare) => Ok(self.run_prepare(prepare, context).await?),
+            Statement::Execute(execute) => self.run_execute(execute, context, writer).await,
+            Statement::ExecuteImmediate(execute) => self.run_execute_immediate(execute, context, writer).await,
+            Statement::Deallocate(name) => {
+                if !self.remove_named_statement(name) {
+                    let error = ErrorCode::UnknownStatementHandler;
+                    return Err(SqlError::new(error, &[&name.as_str(), &"DEALLOCATE PREPARE"]).into());
+                }
+                Ok(Outcome::done())
+            }
+            Statement::Kill(kill) => {
+                count(&self.process.status.kill);
+                Ok(self.run_kill(kill, request, context).await?)
+            }
+            Statement::LockTables(locks) => Ok(self.lock_tables(locks).await?),
+            Statement::UnlockTables => {
+                count(&self.process.status.unlock_tables);
+                // Only a LOCK TABLES that is in force is ended with a commit.
+                if self.table_locks.is_some() {
+                    self.commit().await?;
+                    self.table_locks = None;
+                }
+                Ok(Outcome::done())
+            }
+            Statement::Flush(flush) => Ok(self.run_flush(flush).await?),
+            Statement::Reset(reset) => Ok(self.run_reset(reset)?),
+            Statement::TableMaintenance(maintenance) => Ok(self.maintain_tables(maintenance).await?),
+            Statement::CreateUser(_)
+            | Statement::DropUser(_)
+            | Statement::RenameUser(_)
+            | Statement::CreateRole(_)
+            | Statement::DropRole(_)
+            | Statement::Grant(_)
+            | Statement::Revoke(_) => Ok(self.run_account_statement(request.statement)?),
+            statement if is_definition(statement) => self.run_definition(request, context, writer).await,
+            other => Err(SqlError::unsupported(statement_name(other)).into()),
+        }
+    }
+
+    fn check_may_commit(&self, statement: &Statement) -> Result<(), SqlError> {
+        if self.transaction.is_open() && self.transaction.is_read_only() && is_definition(statement) {
+            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
+        }
+        Ok(())
+    }
+}
+
+/// Statements that end the open transaction first.
+fn commits_first(statement: &Statement) -> bool {
+    match statement {
+        // TEMPORARY tables are the session's own business.
+        Statement::CreateTable(create) => !create.temporary,
+        Statement::DropTable(drop) => !drop.temporary,
+        Statement::Set(set) => matches!(set, Set::Password(_) | Set::DefaultRole(_)),
+        Statement::LockTables(_)
+        | Statement::Flush(_)
+        | Statement::TableMaintenance(_)
+        | Statement::CreateUser(_)
+        | Statement::DropUser(_)
+        | Statement::RenameUser(_)
+        | Statement::CreateRole(_)
+        | Statement::DropRole(_)
+        | Statement::Grant(_)
+        | Statement::Revoke(_) => true,
+        other => is_definition(other),
+    }
+}
+
+/// Statements about databases, tables, keys and views.
+pub(crate) fn is_definition(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::CreateDatabase(_)
+            | Statement::AlterDatabase(_)
+            | Statement::DropDatabase(_)
+            | Statement::CreateTable(_)
+            | Statement::AlterTable(_)
+            | Statement::DropTable(_)
+            | Statement::TruncateTable(_)
+            | Statement::RenameTable(_)
+            | Statement::CreateIndex(_)
+            | Statement::DropIndex(_)
+            | Statement::CreateView(_)
+            | Statement::DropView(_)
+    )
+}
+
+/// What a statement that is not supported is called in the error.
+fn statement_name(statement: &Statement) -> &'static str {
+    match statement {
+        Statement::Call(_) => "CALL",
+        Statement::Handler(_) => "HANDLER",
+        Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
+        Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => "SERVER",
+        Statement::CreateProcedure(_) | Statement::AlterProcedure(_) | Statement::DropProcedure(_) => "PROCEDURE",
+        Statement::CreateFunction(_)
+        | Statement::CreateLoadableFunction(_)
+        | Statement::AlterFunction(_)
+        | Statement::DropFunction(_) => "FUNCTION",
+        Statement::CreateTrigger(_) | Statement::DropTrigger(_) => "TRIGGER",
+        Statement::CreateEvent(_) | Statement::DropEvent(_) => "EVENT",
+        Statement::Program(_) => "compound statements",
+        Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
+        Statement::Help(_) => "HELP",
+        Statement::CacheIndex { .. } => "CACHE INDEX",
+        Statement::LoadIndex { .. } => "LOAD INDEX",
+        Statement::Install(_) | Statement::Uninstall(_) => "INSTALL",
+        Statement::Replication(_) => "replication",
+        Statement::Shutdown => "SHUTDOWN",
+        Statement::Restart => "RESTART",
+        Statement::GetDiagnostics(_) => "GET DIAGNOSTICS",
+        Statement::Signal(_) => "SIGNAL",
+        _ => "this statement",
+    }
+}

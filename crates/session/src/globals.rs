@@ -1,0 +1,168 @@
+//! Global variables: their values now, and those that outlive the process.
+
+use crate::set::check::check;
+use crate::settings::{ALIASES, ids};
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use squall_registry::{VariableId, VariableRegistry};
+use squall_row_store::{RowStore, SystemChange};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The kind of records that hold persisted variables.
+const SPACE: &str = "variable";
+
+/// The values that new sessions start with, behind an atomic pointer.
+#[derive(Debug)]
+pub struct GlobalVariables {
+    values: ArcSwap<Vec<Value>>,
+    /// Held by whoever makes new values.
+    change: Mutex<()>,
+    persisted: Mutex<BTreeMap<String, String>>,
+}
+
+impl GlobalVariables {
+    /// Defaults, then what was persisted.
+    pub fn load(registry: &VariableRegistry, store: &RowStore) -> SqlResult<GlobalVariables> {
+        let mut values: Vec<Value> = registry.all().iter().map(|definition| definition.default.to_value()).collect();
+        let mut persisted = BTreeMap::new();
+        for (key, record) in store.system_records(SPACE)? {
+            let (name, text) = (String::from_utf8_lossy(&key).into_owned(), decode_value(&record));
+            // A variable of a module that is gone, or a value no longer allowed, must not keep the server from starting.
+            if let Some(id) = registry.find(&name)
+                && let Ok(checked) = check(registry.definition(id), &text, false)
+            {
+                values[usize::from(id.0)] = checked.value;
+            }
+            persisted.insert(name, shown(&text));
+        }
+        Ok(GlobalVariables {
+            values: ArcSwap::from_pointee(values),
+            change: Mutex::new(()),
+            persisted: Mutex::new(persisted),
+        })
+    }
+
+    /// The values now.
+    pub fn load_values(&self) -> Arc<Vec<Value>> {
+        self.values.load_full()
+    }
+
+    /// Sets some values at once, aliases included.
+    pub fn set(&self, changes: &[(VariableId, Value)]) {
+        let _changing = self.change.lock();
+        let mut values = (*self.load_values()).clone();
+        for (id, value) in changes {
+            values[usize::from(id.0)] = value.clone();
+            for (left, right) in ALIASES {
+                if left == id {
+                    values[usize::from(right.0)] = value.clone();
+                } else if right == id {
+                    values[usize::from(left.0)] = value.clone();
+                }
+            }
+            set_durability(&mut values, *id);
+        }
+        self.values.store(Arc::new(values));
+    }
+
+    /// Sets a value that only the start knows.
+    pub fn set_startup(&self, registry: &VariableRegistry, name: &str, value: Value) -> SqlResult<()> {
+        let id = registry.find(name).ok_or_else(|| SqlError::new(ErrorCode::UnknownSystemVariable, &[&name]))?;
+        self.set(&[(id, value)]);
+        Ok(())
+    }
+
+    /// Persists values; durable when it returns.
+    pub fn persist(&self, store: &RowStore, changes: &[(&str, Value)]) -> SqlResult<()> {
+        let records: Vec<SystemChange> = changes
+            .iter()
+            .map(|(name, value)| SystemChange {
+                space: SPACE,
+                key: name.as_bytes().to_vec(),
+                value: Some(encode_value(value)),
+            })
+            .collect();
+        store.commit_system(&records)?;
+        self.persisted.lock().extend(changes.iter().map(|(name, value)| (name.to_string(), shown(value))));
+        Ok(())
+    }
+
+    /// Forgets one persisted value, or all.
+    pub fn reset_persisted(&self, store: &RowStore, name: Option<&str>) -> SqlResult<bool> {
+        let names: Vec<String> = {
+            let persisted = self.persisted.lock();
+            match name {
+                Some(name) => persisted.get_key_value(name).map(|(name, _)| name.clone()).into_iter().collect(),
+                None => persisted.keys().cloned().collect(),
+            }
+        };
+        let records: Vec<SystemChange> = names
+            .iter()
+            .map(|name| SystemChange { space: SPACE, key: name.as_bytes().to_vec(), value: None })
+            .collect();
+        if records.is_empty() {
+            return Ok(false);
+        }
+        store.commit_system(&records)?;
+        self.persisted.lock().retain(|name, _| !names.contains(name));
+        Ok(true)
+    }
+
+    /// Persisted names and values.
+    pub fn persisted(&self) -> Vec<(String, String)> {
+        self.persisted.lock().iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+}
+
+/// `durability` and InnoDB's number for it are one setting.
+fn set_durability(values: &mut [Value], changed: VariableId) {
+    let (words, number) = (usize::from(ids::DURABILITY.0), usize::from(ids::INNODB_FLUSH_LOG_AT_TRX_COMMIT.0));
+    if changed == ids::DURABILITY {
+        values[number] = Value::UInt(match &values[words] {
+            Value::String(word) if word == "lazy" => 0,
+            Value::String(word) if word == "os" => 2,
+            _ => 1,
+        });
+    } else if changed == ids::INNODB_FLUSH_LOG_AT_TRX_COMMIT {
+        values[words] = Value::from(match values[number] {
+            Value::UInt(0) => "lazy",
+            Value::UInt(2) => "os",
+            _ => "full",
+        });
+    }
+}
+
+/// A letter for the type, then the text.
+fn encode_value(value: &Value) -> Vec<u8> {
+    let kind = match value {
+        Value::Null => 'n',
+        Value::Int(_) => 'i',
+        Value::UInt(_) => 'u',
+        Value::Double(_) => 'd',
+        _ => 's',
+    };
+    format!("{kind}{}", shown(value)).into_bytes()
+}
+
+fn decode_value(record: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(record.get(1..).unwrap_or_default()).into_owned();
+    match record.first() {
+        Some(b'i') => text.parse().map_or(Value::Null, Value::Int),
+        Some(b'u') => text.parse().map_or(Value::Null, Value::UInt),
+        Some(b'd') => text.parse().map_or(Value::Null, Value::Double),
+        Some(b's') => Value::String(text),
+        _ => Value::Null,
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Int(number) => number.to_string(),
+        Value::UInt(number) => number.to_string(),
+        Value::Double(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,248 @@
+//! information_schema (and the little of performance_schema that clients ask for): tables made from the catalog, the
+//! variables and the process list when they are read.
+
+mod columns;
+mod constraints;
+mod plain;
+mod server;
+mod statistics;
+mod tables;
+
+pub(crate) use columns::{column_default, column_key, column_privileges, extra};
+pub(crate) use server::{charsets, collation_rows, engine_rows, process_rows, status_rows, variable_rows};
+pub(crate) use statistics::index_rows;
+
+use crate::database::Shared;
+use crate::process::Process;
+use squall_catalog::{AccessMap, AccountKey, Catalog};
+use squall_registry::{Registry, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
+use squall_types::{CollationId, IntWidth, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Weak};
+
+/// Databases that are not in the catalog.
+const VIRTUAL_DATABASES: &[&str] = &["information_schema", "performance_schema"];
+
+/// The proper name of a database without storage, whatever its case.
+pub fn virtual_database(name: &str) -> Option<&'static str> {
+    VIRTUAL_DATABASES.iter().find(|database| database.eq_ignore_ascii_case(name)).copied()
+}
+
+/// All databases without storage.
+pub fn virtual_databases() -> &'static [&'static str] {
+    VIRTUAL_DATABASES
+}
+
+/// What the rows are made from.
+pub(crate) struct Source<'a> {
+    pub shared: &'a Shared,
+    pub catalog: Arc<Catalog>,
+    pub access: AccessMap,
+    pub context: &'a StatementContext,
+}
+
+impl Source<'_> {
+    /// The connection that reads.
+    pub fn process(&self) -> Option<Arc<Process>> {
+        self.shared.processes.get(self.context.connection_id)
+    }
+
+    /// Whether another connection may be seen.
+    pub fn sees_process(&self, process: &Process) -> bool {
+        let user = self.context.user.rsplit_once('@').map_or(&*self.context.user, |(user, _)| user);
+        process.user == user || self.access.global.contains(squall_catalog::Privileges::PROCESS)
+    }
+}
+
+/// Makes the rows of a table.
+type MakeRows = fn(&Source<'_>, &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>>;
+
+/// One of the tables.
+struct InformationTable {
+    shared: Weak<Shared>,
+    database: &'static str,
+    name: &'static str,
+    columns: Vec<VirtualColumn>,
+    rows: MakeRows,
+}
+
+impl std::fmt::Debug for InformationTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InformationTable").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl VirtualTable for InformationTable {
+    fn database(&self) -> &str {
+        self.database
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn columns(&self) -> &[VirtualColumn] {
+        &self.columns
+    }
+
+    fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+        let shared = self.shared.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))?;
+        let access = {
+            let accounts = shared.accounts.load_now();
+            let (user, host) = scan.context.current_user.rsplit_once('@').unwrap_or((&scan.context.current_user, ""));
+            let account = AccountKey::new(user, host);
+            let roles = accounts.get(&account).map(|account| account.default_roles.clone());
+            AccessMap::new(&accounts, &account, &roles.unwrap_or_else(BTreeSet::new))
+        };
+        let source = Source { shared: &shared, catalog: shared.catalog.load(), access, context: scan.context };
+        (self.rows)(&source, scan)
+    }
+}
+
+/// Declares all tables.
+pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
+    let lists =
+        [tables::TABLES, columns::TABLES, statistics::TABLES, constraints::TABLES, server::TABLES, plain::TABLES];
+    for spec in lists.into_iter().flatten() {
+        let columns = spec.columns.iter().map(ColumnSpec::column).collect();
+        let table = InformationTable {
+            shared: shared.clone(),
+            database: spec.database,
+            name: spec.name,
+            columns,
+            rows: spec.rows,
+        };
+        registry.register_virtual_table(Arc::new(table));
+    }
+}
+
+/// A table as it is declared.
+pub(crate) struct TableSpec {
+    pub database: &'static str,
+    pub name: &'static str,
+    pub columns: &'static [ColumnSpec],
+    pub rows: MakeRows,
+}
+
+/// A column as it is declared.
+pub(crate) struct ColumnSpec {
+    name: &'static str,
+    kind: ColumnKind,
+    nullable: bool,
+}
+
+/// The few types that the tables need.
+#[derive(Clone, Copy)]
+enum ColumnKind {
+    Text(u32),
+    LongText,
+    Int,
+    UInt,
+    SmallUInt,
+    Time,
+    Enum(&'static [&'static str]),
+    Json,
+}
+
+/// NOT NULL text.
+pub(crate) const fn text(name: &'static str, length: u32) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::Text(length), nullable: false }
+}
+
+/// NOT NULL long text.
+pub(crate) const fn long_text(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::LongText, nullable: false }
+}
+
+/// NOT NULL BIGINT.
+pub(crate) const fn int(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::Int, nullable: false }
+}
+
+/// NOT NULL BIGINT UNSIGNED.
+pub(crate) const fn uint(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::UInt, nullable: false }
+}
+
+/// NOT NULL INT UNSIGNED.
+pub(crate) const fn small_uint(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::SmallUInt, nullable: false }
+}
+
+/// NOT NULL TIMESTAMP.
+pub(crate) const fn time(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::Time, nullable: false }
+}
+
+/// NOT NULL ENUM.
+pub(crate) const fn choice(name: &'static str, words: &'static [&'static str]) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::Enum(words), nullable: false }
+}
+
+/// NOT NULL JSON.
+pub(crate) const fn json(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::Json, nullable: false }
+}
+
+impl ColumnSpec {
+    /// NULL can come out.
+    pub(crate) const fn or_null(mut self) -> Self {
+        self.nullable = true;
+        self
+    }
+
+    fn column(&self) -> VirtualColumn {
+        let collation = CollationId::UTF8MB3_GENERAL_CI;
+        let sql_type = match self.kind {
+            ColumnKind::Text(length) => SqlType::varchar(length, collation),
+            ColumnKind::LongText => {
+                SqlType::String { kind: StringKind::Text(TextSize::Long), length: u32::MAX, collation }
+            }
+            ColumnKind::Int => SqlType::BIGINT,
+            ColumnKind::UInt => SqlType::BIGINT_UNSIGNED,
+            ColumnKind::SmallUInt => {
+                SqlType::Int { width: IntWidth::Int, unsigned: true, zerofill: false, display_width: None }
+            }
+            ColumnKind::Time => SqlType::DateTime { fsp: 0 },
+            // Shown as the words themselves; a VARCHAR keeps comparisons those of text.
+            ColumnKind::Enum(words) => {
+                let longest = words.iter().map(|word| word.len()).max().unwrap_or(1);
+                SqlType::varchar(longest as u32, collation)
+            }
+            ColumnKind::Json => SqlType::Json,
+        };
+        VirtualColumn { name: self.name.into(), sql_type, nullable: self.nullable }
+    }
+}
+
+/// A text value.
+pub(crate) fn s(text: impl Into<String>) -> Value {
+    Value::String(text.into())
+}
+
+/// An unsigned value.
+pub(crate) fn u(number: u64) -> Value {
+    Value::UInt(number)
+}
+
+/// A text or NULL.
+pub(crate) fn s_or_null(text: Option<impl Into<String>>) -> Value {
+    text.map_or(Value::Null, |text| Value::String(text.into()))
+}
+
+/// `YES` or `NO`.
+pub(crate) fn yes_no(yes: bool) -> Value {
+    Value::from(if yes { "YES" } else { "NO" })
+}
+
+/// Tables without rows.
+pub(crate) fn no_rows(_source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    Ok(Vec::new())
+}
+
+/// Microseconds since 1970 as the session's local time.
+pub(crate) fn local_time(context: &StatementContext, micros: i64) -> Value {
+    use squall_types::temporal::TimeZone;
+    let zone = TimeZone::parse(&context.time_zone).unwrap_or_else(TimeZone::utc);
+    zone.from_unix_micros(micros - micros.rem_euclid(1_000_000)).map_or(Value::Null, Value::DateTime)
+}

@@ -1,0 +1,218 @@
+//! Tables of things that Squall has none of yet: they are there, with MySQL's columns, and empty.
+
+use super::{ColumnSpec, TableSpec, int, json, long_text, no_rows, text, time, uint};
+
+const INFORMATION: &str = "information_schema";
+
+macro_rules! empty {
+    ($($name:literal: $columns:expr;)*) => {
+        pub(super) const TABLES: &[TableSpec] = &[
+            $(TableSpec { database: INFORMATION, name: $name, columns: $columns, rows: no_rows },)*
+        ];
+    };
+}
+
+empty! {
+    "ROUTINES": ROUTINES;
+    "PARAMETERS": PARAMETERS;
+    "TRIGGERS": TRIGGERS;
+    "EVENTS": EVENTS;
+    "PARTITIONS": PARTITIONS;
+    "FILES": FILES;
+    "OPTIMIZER_TRACE": &[
+        long_text("QUERY"), long_text("TRACE"), int("MISSING_BYTES_BEYOND_MAX_MEM_SIZE"),
+        int("INSUFFICIENT_PRIVILEGES"),
+    ];
+    "PROFILING": &[int("QUERY_ID"), int("SEQ"), text("STATE", 30), text("DURATION", 20)];
+    "TABLESPACES": &[
+        text("TABLESPACE_NAME", 64), text("ENGINE", 64), text("TABLESPACE_TYPE", 64).or_null(),
+        text("LOGFILE_GROUP_NAME", 64).or_null(), uint("EXTENT_SIZE").or_null(), uint("AUTOEXTEND_SIZE").or_null(),
+        uint("MAXIMUM_SIZE").or_null(), uint("NODEGROUP_ID").or_null(), text("TABLESPACE_COMMENT", 2048).or_null(),
+    ];
+    "COLUMN_STATISTICS": &[
+        text("SCHEMA_NAME", 64), text("TABLE_NAME", 64), text("COLUMN_NAME", 64), json("HISTOGRAM"),
+    ];
+    "RESOURCE_GROUPS": &[
+        text("RESOURCE_GROUP_NAME", 64), text("RESOURCE_GROUP_TYPE", 6), int("RESOURCE_GROUP_ENABLED"),
+        text("VCPU_IDS", 64).or_null(), int("THREAD_PRIORITY"),
+    ];
+    "INNODB_TRX": &[
+        text("trx_id", 18), text("trx_state", 13), time("trx_started"), uint("trx_mysql_thread_id"),
+        text("trx_query", 1024).or_null(),
+    ];
+    "KEYWORDS": &[text("WORD", 128).or_null(), int("RESERVED").or_null()];
+}
+
+const ROUTINES: &[ColumnSpec] = &[
+    text("SPECIFIC_NAME", 64),
+    text("ROUTINE_CATALOG", 64),
+    text("ROUTINE_SCHEMA", 64),
+    text("ROUTINE_NAME", 64),
+    text("ROUTINE_TYPE", 9),
+    long_text("DATA_TYPE").or_null(),
+    int("CHARACTER_MAXIMUM_LENGTH").or_null(),
+    int("CHARACTER_OCTET_LENGTH").or_null(),
+    uint("NUMERIC_PRECISION").or_null(),
+    uint("NUMERIC_SCALE").or_null(),
+    uint("DATETIME_PRECISION").or_null(),
+    text("CHARACTER_SET_NAME", 64).or_null(),
+    text("COLLATION_NAME", 64).or_null(),
+    long_text("DTD_IDENTIFIER").or_null(),
+    text("ROUTINE_BODY", 3),
+    long_text("ROUTINE_DEFINITION").or_null(),
+    text("EXTERNAL_NAME", 1).or_null(),
+    text("EXTERNAL_LANGUAGE", 64),
+    text("PARAMETER_STYLE", 3),
+    text("IS_DETERMINISTIC", 3),
+    text("SQL_DATA_ACCESS", 17),
+    text("SQL_PATH", 1).or_null(),
+    text("SECURITY_TYPE", 7),
+    time("CREATED"),
+    time("LAST_ALTERED"),
+    text("SQL_MODE", 520),
+    long_text("ROUTINE_COMMENT"),
+    text("DEFINER", 288),
+    text("CHARACTER_SET_CLIENT", 64),
+    text("COLLATION_CONNECTION", 64),
+    text("DATABASE_COLLATION", 64),
+];
+
+const PARAMETERS: &[ColumnSpec] = &[
+    text("SPECIFIC_CATALOG", 64),
+    text("SPECIFIC_SCHEMA", 64),
+    text("SPECIFIC_NAME", 64),
+    uint("ORDINAL_POSITION"),
+    text("PARAMETER_MODE", 5).or_null(),
+    text("PARAMETER_NAME", 64).or_null(),
+    long_text("DATA_TYPE").or_null(),
+    int("CHARACTER_MAXIMUM_LENGTH").or_null(),
+    int("CHARACTER_OCTET_LENGTH").or_null(),
+    uint("NUMERIC_PRECISION").or_null(),
+    int("NUMERIC_SCALE").or_null(),
+    uint("DATETIME_PRECISION").or_null(),
+    text("CHARACTER_SET_NAME", 64).or_null(),
+    text("COLLATION_NAME", 64).or_null(),
+    long_text("DTD_IDENTIFIER"),
+    text("ROUTINE_TYPE", 9),
+];
+
+const TRIGGERS: &[ColumnSpec] = &[
+    text("TRIGGER_CATALOG", 64),
+    text("TRIGGER_SCHEMA", 64),
+    text("TRIGGER_NAME", 64),
+    text("EVENT_MANIPULATION", 6),
+    text("EVENT_OBJECT_CATALOG", 64),
+    text("EVENT_OBJECT_SCHEMA", 64),
+    text("EVENT_OBJECT_TABLE", 64),
+    uint("ACTION_ORDER"),
+    text("ACTION_CONDITION", 1).or_null(),
+    long_text("ACTION_STATEMENT"),
+    text("ACTION_ORIENTATION", 3),
+    text("ACTION_TIMING", 6),
+    text("ACTION_REFERENCE_OLD_TABLE", 1).or_null(),
+    text("ACTION_REFERENCE_NEW_TABLE", 1).or_null(),
+    text("ACTION_REFERENCE_OLD_ROW", 3),
+    text("ACTION_REFERENCE_NEW_ROW", 3),
+    time("CREATED"),
+    text("SQL_MODE", 520),
+    text("DEFINER", 288),
+    text("CHARACTER_SET_CLIENT", 64),
+    text("COLLATION_CONNECTION", 64),
+    text("DATABASE_COLLATION", 64),
+];
+
+const EVENTS: &[ColumnSpec] = &[
+    text("EVENT_CATALOG", 64),
+    text("EVENT_SCHEMA", 64),
+    text("EVENT_NAME", 64),
+    text("DEFINER", 288),
+    text("TIME_ZONE", 64),
+    text("EVENT_BODY", 3),
+    long_text("EVENT_DEFINITION"),
+    text("EVENT_TYPE", 9),
+    time("EXECUTE_AT").or_null(),
+    text("INTERVAL_VALUE", 256).or_null(),
+    text("INTERVAL_FIELD", 18).or_null(),
+    text("SQL_MODE", 520),
+    time("STARTS").or_null(),
+    time("ENDS").or_null(),
+    text("STATUS", 21),
+    text("ON_COMPLETION", 12),
+    time("CREATED"),
+    time("LAST_ALTERED"),
+    time("LAST_EXECUTED").or_null(),
+    text("EVENT_COMMENT", 2048),
+    uint("ORIGINATOR"),
+    text("CHARACTER_SET_CLIENT", 64),
+    text("COLLATION_CONNECTION", 64),
+    text("DATABASE_COLLATION", 64),
+];
+
+const PARTITIONS: &[ColumnSpec] = &[
+    text("TABLE_CATALOG", 64),
+    text("TABLE_SCHEMA", 64),
+    text("TABLE_NAME", 64),
+    text("PARTITION_NAME", 64).or_null(),
+    text("SUBPARTITION_NAME", 64).or_null(),
+    uint("PARTITION_ORDINAL_POSITION").or_null(),
+    uint("SUBPARTITION_ORDINAL_POSITION").or_null(),
+    text("PARTITION_METHOD", 13).or_null(),
+    text("SUBPARTITION_METHOD", 13).or_null(),
+    text("PARTITION_EXPRESSION", 2048).or_null(),
+    text("SUBPARTITION_EXPRESSION", 2048).or_null(),
+    long_text("PARTITION_DESCRIPTION").or_null(),
+    uint("TABLE_ROWS"),
+    uint("AVG_ROW_LENGTH"),
+    uint("DATA_LENGTH"),
+    uint("MAX_DATA_LENGTH").or_null(),
+    uint("INDEX_LENGTH"),
+    uint("DATA_FREE"),
+    time("CREATE_TIME"),
+    time("UPDATE_TIME").or_null(),
+    time("CHECK_TIME").or_null(),
+    int("CHECKSUM").or_null(),
+    long_text("PARTITION_COMMENT"),
+    text("NODEGROUP", 256),
+    text("TABLESPACE_NAME", 268).or_null(),
+];
+
+const FILES: &[ColumnSpec] = &[
+    int("FILE_ID").or_null(),
+    long_text("FILE_NAME").or_null(),
+    text("FILE_TYPE", 256).or_null(),
+    text("TABLESPACE_NAME", 268),
+    text("TABLE_CATALOG", 1),
+    text("TABLE_SCHEMA", 1).or_null(),
+    text("TABLE_NAME", 1).or_null(),
+    text("LOGFILE_GROUP_NAME", 256).or_null(),
+    int("LOGFILE_GROUP_NUMBER").or_null(),
+    text("ENGINE", 64),
+    text("FULLTEXT_KEYS", 1).or_null(),
+    text("DELETED_ROWS", 1).or_null(),
+    text("UPDATE_COUNT", 1).or_null(),
+    int("FREE_EXTENTS").or_null(),
+    int("TOTAL_EXTENTS").or_null(),
+    int("EXTENT_SIZE").or_null(),
+    int("INITIAL_SIZE").or_null(),
+    int("MAXIMUM_SIZE").or_null(),
+    int("AUTOEXTEND_SIZE").or_null(),
+    time("CREATION_TIME").or_null(),
+    time("LAST_UPDATE_TIME").or_null(),
+    time("LAST_ACCESS_TIME").or_null(),
+    text("RECOVER_TIME", 1).or_null(),
+    text("TRANSACTION_COUNTER", 1).or_null(),
+    int("VERSION").or_null(),
+    text("ROW_FORMAT", 256).or_null(),
+    int("TABLE_ROWS").or_null(),
+    int("AVG_ROW_LENGTH").or_null(),
+    int("DATA_LENGTH").or_null(),
+    int("MAX_DATA_LENGTH").or_null(),
+    int("INDEX_LENGTH").or_null(),
+    int("DATA_FREE").or_null(),
+    time("CREATE_TIME").or_null(),
+    time("UPDATE_TIME").or_null(),
+    time("CHECK_TIME").or_null(),
+    int("CHECKSUM").or_null(),
+    text("STATUS", 256).or_null(),
+    text("EXTRA", 256).or_null(),
+];

@@ -1,0 +1,158 @@
+//! Prepared statements: the protocol's by number, and PREPARE's by name.
+
+use crate::api::ColumnMeta;
+use crate::result::ResultSet;
+use squall_catalog::NameKey;
+use squall_parser::ast::Statement;
+use squall_types::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A statement that was parsed once.
+#[derive(Debug)]
+pub struct PreparedStatement {
+    /// Its text.
+    pub sql: Arc<[u8]>,
+    /// Its tree.
+    pub statement: Statement,
+    /// How many `?` it has.
+    pub placeholders: u32,
+    /// Columns of its result, empty if it has none.
+    pub columns: Arc<[ColumnMeta]>,
+}
+
+/// Rows of an open cursor that have not been fetched.
+#[derive(Debug)]
+pub struct OpenCursor {
+    /// The result.
+    pub result: ResultSet,
+    /// The next row.
+    pub next: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    statement: Arc<PreparedStatement>,
+    cursor: Option<OpenCursor>,
+}
+
+/// The prepared statements of a session.
+#[derive(Debug, Default)]
+pub struct PreparedStatements {
+    next_id: u32,
+    by_id: HashMap<u32, Entry>,
+    by_name: HashMap<NameKey, Arc<PreparedStatement>>,
+}
+
+impl PreparedStatements {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.by_id.len() + self.by_name.len()
+    }
+
+    /// Adds a statement of the protocol and returns its number.
+    pub fn add(&mut self, statement: PreparedStatement) -> u32 {
+        self.next_id = self.next_id.wrapping_add(1).max(1);
+        self.by_id.insert(self.next_id, Entry { statement: Arc::new(statement), cursor: None });
+        self.next_id
+    }
+
+    /// The statement of that number.
+    pub fn get(&self, id: u32) -> Option<Arc<PreparedStatement>> {
+        self.by_id.get(&id).map(|entry| entry.statement.clone())
+    }
+
+    /// Removes a statement; tells whether there was one.
+    pub fn remove(&mut self, id: u32) -> bool {
+        self.by_id.remove(&id).is_some()
+    }
+
+    /// Opens a cursor, or closes it with `None`.
+    pub fn set_cursor(&mut self, id: u32, result: Option<ResultSet>) -> bool {
+        match self.by_id.get_mut(&id) {
+            Some(entry) => {
+                entry.cursor = result.map(|result| OpenCursor { result, next: 0 });
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The open cursor of a statement.
+    pub fn cursor(&mut self, id: u32) -> Option<&mut OpenCursor> {
+        self.by_id.get_mut(&id)?.cursor.as_mut()
+    }
+
+    /// PREPARE: replaces a statement of that name; tells whether there was one.
+    pub fn set_named(&mut self, name: &str, statement: PreparedStatement) -> bool {
+        self.by_name.insert(NameKey::new(name), Arc::new(statement)).is_some()
+    }
+
+    /// The statement of that name.
+    pub fn named(&self, name: &str) -> Option<Arc<PreparedStatement>> {
+        self.by_name.get(&NameKey::new(name)).cloned()
+    }
+
+    /// DEALLOCATE: tells whether there was one.
+    pub fn remove_named(&mut self, name: &str) -> bool {
+        self.by_name.remove(&NameKey::new(name)).is_some()
+    }
+}
+
+/// Collects the rows of a result for a cursor.
+#[derive(Debug, Default)]
+pub struct RowCollector {
+    /// What was collected.
+    pub result: ResultSet,
+    row: Vec<Value>,
+}
+
+impl squall_types::RowWriter for RowCollector {
+    fn begin_row(&mut self) {
+        self.row = Vec::with_capacity(self.result.columns.len());
+    }
+
+    fn put_null(&mut self) {
+        self.row.push(Value::Null);
+    }
+
+    fn put_int(&mut self, value: i64) {
+        self.row.push(Value::Int(value));
+    }
+
+    fn put_uint(&mut self, value: u64) {
+        self.row.push(Value::UInt(value));
+    }
+
+    fn put_double(&mut self, value: f64) {
+        self.row.push(Value::Double(value));
+    }
+
+    fn put_decimal(&mut self, value: squall_types::Decimal) {
+        self.row.push(Value::Decimal(value));
+    }
+
+    fn put_bytes(&mut self, value: &[u8]) {
+        let binary = self.result.columns.get(self.row.len()).is_some_and(|column| column.sql_type.is_binary_string());
+        self.row.push(match std::str::from_utf8(value) {
+            Ok(text) if !binary => Value::String(text.to_string()),
+            _ => Value::Bytes(value.to_vec()),
+        });
+    }
+
+    fn put_date(&mut self, value: squall_types::Date) {
+        self.row.push(Value::Date(value));
+    }
+
+    fn put_datetime(&mut self, value: squall_types::DateTime) {
+        self.row.push(Value::DateTime(value));
+    }
+
+    fn put_time(&mut self, value: squall_types::Time) {
+        self.row.push(Value::Time(value));
+    }
+
+    fn end_row(&mut self) {
+        self.result.rows.push(std::mem::take(&mut self.row));
+    }
+}

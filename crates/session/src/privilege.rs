@@ -1,0 +1,148 @@
+//! Whether the session may do what it is asked.
+
+use crate::ddl::execute::QualifiedName;
+use crate::session::Session;
+use squall_catalog::{AccessMap, Privileges};
+use squall_parser::ast::{AlterAction, ObjectName, Statement};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::sync::Arc;
+
+impl Session {
+    /// Reads the session's grants anew if accounts have changed.
+    pub(crate) fn refresh_access(&mut self) {
+        let accounts = self.shared.accounts.load_now();
+        if accounts.version != self.access.version {
+            self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
+        }
+    }
+
+    /// Forgets the grants, because active roles changed.
+    pub(crate) fn rebuild_access(&mut self) {
+        let accounts = self.shared.accounts.load_now();
+        self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
+    }
+
+    pub(crate) fn is_password_expired(&self) -> bool {
+        let accounts = self.shared.accounts.load_now();
+        accounts.get(&self.account).is_some_and(|account| account.password_expired)
+    }
+
+    /// 1142 unless the privileges are there for a table.
+    pub(crate) fn access_to_table(&self, name: &QualifiedName, needed: Privileges, command: &str) -> SqlResult<()> {
+        if self.access.on_table(&name.0, &name.1).contains(needed) {
+            return Ok(());
+        }
+        Err(self.table_denied(command, &name.1))
+    }
+
+    pub(crate) fn table_denied(&self, command: &str, table: &str) -> SqlError {
+        let (user, host) = (&self.account.user, &self.account.host);
+        SqlError::new(ErrorCode::TableAccessDenied, &[&command, user, host, &table])
+    }
+
+    pub(crate) fn database_denied(&self, database: &str) -> SqlError {
+        let (user, host) = (&self.account.user, &self.account.host);
+        SqlError::new(ErrorCode::DbAccessDenied, &[user, host, &database])
+    }
+
+    fn access_to_database(&self, database: &str, needed: Privileges) -> SqlResult<()> {
+        if self.access.on_database(database).contains(needed) {
+            return Ok(());
+        }
+        Err(self.database_denied(database))
+    }
+
+    /// 1227 unless a static or a dynamic privilege is there.
+    pub(crate) fn require_admin(&self, needed: Privileges, dynamic: &str, names: &str) -> SqlResult<()> {
+        if self.access.global.contains(needed) || (!dynamic.is_empty() && self.access.has_dynamic(dynamic)) {
+            return Ok(());
+        }
+        Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&names]))
+    }
+
+    /// 1227 unless a dynamic privilege is there.
+    pub(crate) fn require_dynamic(&self, dynamic: &str, names: &str) -> SqlResult<()> {
+        if self.access.has_dynamic(dynamic) {
+            return Ok(());
+        }
+        Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&names]))
+    }
+
+    /// 1290 when the server is read-only for this session; 1792 in a read-only transaction.
+    pub(crate) fn check_writable(&self) -> SqlResult<()> {
+        use crate::settings::{Values, ids};
+        if self.transaction.is_open() && self.transaction.is_read_only() {
+            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
+        }
+        let globals = self.shared.globals.load_values();
+        let values = Values(&globals);
+        if values.on(ids::SUPER_READ_ONLY) {
+            return Err(SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--super-read-only"]));
+        }
+        if values.on(ids::READ_ONLY) && !self.access.has_dynamic("CONNECTION_ADMIN") {
+            return Err(SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--read-only"]));
+        }
+        Ok(())
+    }
+
+    fn table_command(&self, name: &ObjectName, needed: Privileges, command: &str) -> SqlResult<()> {
+        let name = self.qualify(name)?;
+        if crate::information_schema::virtual_database(&name.0).is_some() {
+            return Err(self.database_denied(&name.0));
+        }
+        self.access_to_table(&name, needed, command)
+    }
+
+    /// Privileges of CREATE, ALTER, DROP, RENAME and TRUNCATE.
+    pub(crate) fn check_definition_privileges(&self, statement: &Statement) -> SqlResult<()> {
+        match statement {
+            Statement::CreateDatabase(create) => self.access_to_database(&create.name, Privileges::CREATE),
+            Statement::AlterDatabase(alter) => match (&alter.name, &self.database) {
+                (Some(name), _) => self.access_to_database(name, Privileges::ALTER),
+                (None, Some(database)) => self.access_to_database(database, Privileges::ALTER),
+                (None, None) => Ok(()),
+            },
+            Statement::DropDatabase(drop) => self.access_to_database(&drop.name, Privileges::DROP),
+            Statement::CreateTable(create) if create.temporary => {
+                let name = self.qualify(&create.name)?;
+                self.access_to_database(&name.0, Privileges::CREATE_TEMPORARY_TABLES)
+            }
+            Statement::CreateTable(create) => self.table_command(&create.name, Privileges::CREATE, "CREATE"),
+            Statement::AlterTable(alter) => {
+                if self.temporary_table_named(&alter.name).is_some() {
+                    return Ok(());
+                }
+                self.table_command(&alter.name, Privileges::ALTER, "ALTER")?;
+                for action in &alter.actions {
+                    if let AlterAction::RenameTable(to) = action {
+                        self.table_command(&alter.name, Privileges::DROP, "DROP")?;
+                        self.table_command(to, Privileges::CREATE.union(Privileges::INSERT), "CREATE")?;
+                    }
+                }
+                Ok(())
+            }
+            Statement::DropTable(drop) => {
+                let own = |name: &&ObjectName| self.temporary_table_named(name).is_none();
+                drop.names.iter().filter(own).try_for_each(|name| self.table_command(name, Privileges::DROP, "DROP"))
+            }
+            Statement::TruncateTable(name) => self.table_command(name, Privileges::DROP, "DROP"),
+            Statement::RenameTable(rename) => rename.renames.iter().try_for_each(|(from, to)| {
+                self.table_command(from, Privileges::ALTER.union(Privileges::DROP), "ALTER")?;
+                self.table_command(to, Privileges::CREATE.union(Privileges::INSERT), "CREATE")
+            }),
+            Statement::CreateIndex(create) => self.table_command(&create.table, Privileges::INDEX, "INDEX"),
+            Statement::DropIndex(drop) => self.table_command(&drop.table, Privileges::INDEX, "INDEX"),
+            Statement::CreateView(create) => {
+                self.table_command(&create.name, Privileges::CREATE_VIEW, "CREATE VIEW")?;
+                if create.alter || create.or_replace {
+                    self.table_command(&create.name, Privileges::DROP, "DROP")?;
+                }
+                Ok(())
+            }
+            Statement::DropView(drop) => {
+                drop.names.iter().try_for_each(|name| self.table_command(name, Privileges::DROP, "DROP"))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The process list: who is connected and what each is doing.
+
+use crate::api::KillCallback;
+use parking_lot::{Mutex, RwLock};
+use squall_registry::KillState;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One connection as others see it.
+pub struct Process {
+    /// `CONNECTION_ID()`.
+    pub id: u64,
+    /// User part as the client gave it.
+    pub user: String,
+    /// `localhost`, or address and port.
+    pub host: String,
+    /// KILL and time-outs.
+    pub kill: Arc<KillState>,
+    /// What it does now.
+    pub activity: Mutex<Activity>,
+    /// Connection attributes.
+    pub attributes: Vec<(String, String)>,
+    /// Counters of this session.
+    pub status: SessionStatus,
+    on_kill: KillCallback,
+}
+
+impl std::fmt::Debug for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Process").field("id", &self.id).field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+/// What a connection does.
+#[derive(Clone, Debug, Default)]
+pub struct Activity {
+    /// `Sleep`, `Query`, `Execute`, `Prepare` …
+    pub command: &'static str,
+    /// When that began, microseconds since 1970 UTC.
+    pub since_micros: i64,
+    /// A word on the stage, empty for none.
+    pub state: &'static str,
+    /// The statement, empty for none.
+    pub statement: String,
+    /// Default database, empty for none.
+    pub database: String,
+}
+
+macro_rules! counters {
+    ($($field:ident = $name:literal;)*) => {
+        /// Counters of one session; SHOW GLOBAL STATUS adds them up.
+        #[derive(Debug, Default)]
+        pub struct SessionStatus {
+            $(#[doc = $name] pub $field: AtomicU64,)*
+        }
+
+        impl SessionStatus {
+            /// Names and values.
+            pub fn values(&self) -> Vec<(&'static str, u64)> {
+                vec![$(($name, self.$field.load(Ordering::Relaxed)),)*]
+            }
+
+            /// Adds all counters to another set.
+            pub fn add_to(&self, sum: &SessionStatus) {
+                $(sum.$field.fetch_add(self.$field.load(Ordering::Relaxed), Ordering::Relaxed);)*
+            }
+
+            /// Sets all counters to 0.
+            pub fn clear(&self) {
+                $(self.$field.store(0, Ordering::Relaxed);)*
+            }
+        }
+    };
+}
+
+counters! {
+    admin_commands = "Com_admin_commands";
+    alter_table = "Com_alter_table";
+    begin = "Com_begin";
+    change_db = "Com_change_db";
+    commit = "Com_commit";
+    create_db = "Com_create_db";
+    create_index = "Com_create_index";
+    create_table = "Com_create_table";
+    create_user = "Com_create_user";
+    create_view = "Com_create_view";
+    delete = "Com_delete";
+    delete_multi = "Com_delete_multi";
+    drop_db = "Com_drop_db";
+    drop_index = "Com_drop_index";
+    drop_table = "Com_drop_table";
+    drop_user = "Com_drop_user";
+    drop_view = "Com_drop_view";
+    grant = "Com_grant";
+    insert = "Com_insert";
+    insert_select = "Com_insert_select";
+    kill = "Com_kill";
+    load = "Com_load";
+    lock_tables = "Com_lock_tables";
+    rename_table = "Com_rename_table";
+    replace = "Com_replace";
+    replace_select = "Com_replace_select";
+    revoke = "Com_revoke";
+    rollback = "Com_rollback";
+    rollback_to_savepoint = "Com_rollback_to_savepoint";
+    savepoint = "Com_savepoint";
+    select = "Com_select";
+    set_option = "Com_set_option";
+    show = "Com_show_status";
+    stmt_close = "Com_stmt_close";
+    stmt_execute = "Com_stmt_execute";
+    stmt_fetch = "Com_stmt_fetch";
+    stmt_prepare = "Com_stmt_prepare";
+    stmt_reset = "Com_stmt_reset";
+    truncate = "Com_truncate";
+    unlock_tables = "Com_unlock_tables";
+    update = "Com_update";
+    update_multi = "Com_update_multi";
+    handler_commit = "Handler_commit";
+    handler_rollback = "Handler_rollback";
+    questions = "Questions";
+    queries = "Queries";
+    slow_queries = "Slow_queries";
+}
+
+/// Adds one to a counter.
+pub fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+impl Process {
+    /// A connection that has just been made.
+    pub fn new(
+        id: u64,
+        user: String,
+        host: String,
+        attributes: Vec<(String, String)>,
+        on_kill: KillCallback,
+        now_micros: i64,
+    ) -> Process {
+        let activity = Activity { command: "Sleep", since_micros: now_micros, ..Default::default() };
+        Process {
+            id,
+            user,
+            host,
+            kill: Arc::default(),
+            activity: Mutex::new(activity),
+            attributes,
+            status: SessionStatus::default(),
+            on_kill,
+        }
+    }
+
+    /// A command begins.
+    pub fn begin(&self, command: &'static str, statement: &str, now_micros: i64) {
+        let mut activity = self.activity.lock();
+        activity.command = command;
+        activity.since_micros = now_micros;
+        activity.state = if command == "Sleep" { "" } else { "executing" };
+        activity.statement.clear();
+        // A statement of many megabytes is not copied for a list that shows its beginning.
+        let mut end = statement.len().min(64 << 10);
+        while !statement.is_char_boundary(end) {
+            end -= 1;
+        }
+        activity.statement.push_str(&statement[..end]);
+    }
+
+    /// The default database changed.
+    pub fn set_database(&self, database: &str) {
+        let mut activity = self.activity.lock();
+        activity.database.clear();
+        activity.database.push_str(database);
+    }
+
+    /// KILL CONNECTION.
+    pub fn kill_connection(&self) {
+        self.kill.kill_connection();
+        (self.on_kill)();
+    }
+}
+
+/// All connections.
+#[derive(Debug, Default)]
+pub struct ProcessList {
+    next_id: AtomicU64,
+    processes: RwLock<BTreeMap<u64, Arc<Process>>>,
+    /// Counters of connections that are gone.
+    pub retired: SessionStatus,
+    /// Connections so far.
+    pub connections: AtomicU64,
+    /// Connections that failed before they had a session.
+    pub aborted_connects: AtomicU64,
+    /// Most connections at once.
+    pub max_used: AtomicU64,
+}
+
+impl ProcessList {
+    /// A number that no connection has had since the start.
+    pub fn next_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Adds a connection.
+    pub fn add(&self, process: Arc<Process>) {
+        let mut processes = self.processes.write();
+        processes.insert(process.id, process);
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        self.max_used.fetch_max(processes.len() as u64, Ordering::Relaxed);
+    }
+
+    /// Removes a connection and keeps its counters.
+    pub fn remove(&self, process: &Arc<Process>) {
+        let mut processes = self.processes.write();
+        // COM_CHANGE_USER gives the number to a new session, which may be here already.
+        if processes.get(&process.id).is_some_and(|current| Arc::ptr_eq(current, process)) {
+            processes.remove(&process.id);
+        }
+        process.status.add_to(&self.retired);
+    }
+
+    /// The connection of that number.
+    pub fn get(&self, id: u64) -> Option<Arc<Process>> {
+        self.processes.read().get(&id).cloned()
+    }
+
+    /// All connections in the order of their numbers.
+    pub fn all(&self) -> Vec<Arc<Process>> {
+        self.processes.read().values().cloned().collect()
+    }
+
+    /// How many connections there are.
+    pub fn len(&self) -> usize {
+        self.processes.read().len()
+    }
+
+    /// The counters of all sessions, past and present.
+    pub fn total_status(&self) -> SessionStatus {
+        let sum = SessionStatus::default();
+        self.retired.add_to(&sum);
+        for process in self.all() {
+            process.status.add_to(&sum);
+        }
+        sum
+    }
+}

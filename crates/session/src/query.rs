@@ -1,0 +1,400 @@
+//! Queries and data changes: bound by the planner, run where they belong, rows sent as they come.
+
+mod change;
+mod into;
+mod meta;
+mod resolver;
+mod view;
+
+pub(crate) use into::Format;
+pub(crate) use resolver::{RowsTable, SessionTables};
+
+use crate::api::ResultWriter;
+use crate::process::count;
+use crate::result::{Outcome, ResultSet};
+use crate::session::{Failure, Request, Session};
+use squall_catalog::Catalog;
+use squall_functions::arrow_map::value_at;
+use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
+use squall_planner::exec::{QueryStream, SharedTransaction, StatementEnv, write_batch};
+use squall_planner::point::{self, PointSource};
+use squall_planner::{Binder, BoundQuery};
+use squall_registry::StatementContext;
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// Rows of a batch that are written between looks at the writer's buffer.
+const ROWS_PER_CHECK: usize = 1024;
+
+impl Session {
+    /// SELECT and its like.
+    pub(crate) async fn run_query(
+        &mut self,
+        query: &Query,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        count(&self.process.status.select);
+        let catalog = self.shared.catalog.load();
+        if let Some(outcome) = self.run_point(query, request, context, &catalog, writer)? {
+            return Ok(outcome);
+        }
+        let limited;
+        let query = match self.with_select_limit(query) {
+            Some(with_limit) => {
+                limited = with_limit;
+                &limited
+            }
+            None => query,
+        };
+        let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
+        self.check_reads(&bound)?;
+        if bound.into.is_some() {
+            return Ok(self.select_into(bound, context, catalog).await?);
+        }
+        let mut running = self.start_query(&bound, context, catalog).await?;
+        let result = self.send_rows(&bound, &mut running, writer).await;
+        let ended = self.end_query(running).await;
+        let outcome = result?;
+        ended?;
+        Ok(outcome)
+    }
+
+    /// `sql_select_limit` for a query without a LIMIT.
+    fn with_select_limit(&self, query: &Query) -> Option<Query> {
+        if self.settings.select_limit == u64::MAX || query.limit.is_some() {
+            return None;
+        }
+        let digits = self.settings.select_limit.to_string();
+        let count = Some(Expr::Literal(ast::Literal::Integer(digits.into())));
+        Some(Query { limit: Some(ast::Limit { count, offset: None }), ..query.clone() })
+    }
+
+    /// Key look-ups, straight on the store.
+    fn run_point(
+        &mut self,
+        query: &Query,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        catalog: &Arc<Catalog>,
+        writer: &mut dyn ResultWriter,
+    ) -> SqlResult<Option<Outcome>> {
+        if self.settings.select_limit != u64::MAX || self.table_locks.is_some() {
+            return Ok(None);
+        }
+        let table_of = |name: &ast::ObjectName| {
+            if self.temporary_table_named(name).is_some() {
+                return None;
+            }
+            let (database, table) = self.qualify(name).ok()?;
+            let definition = catalog.table(&database, &table)?.clone();
+            Some((Arc::from(database), definition))
+        };
+        let registry = &self.shared.registry;
+        let Some(plan) = point::recognize(query, request.sql, registry, &self.shared.store, &table_of)? else {
+            return Ok(None);
+        };
+        let Some(lookup) = plan.prepare(request.parameters)? else { return Ok(None) };
+        let definition = plan.table().def().clone();
+        let database = plan.columns().iter().find_map(|column| column.origin.as_ref()).map(|o| o.database.clone());
+        let database = database.or_else(|| self.database.clone()).unwrap_or_else(|| Arc::from(""));
+        self.check_columns(&database, &definition.name, Some(&definition), &plan.columns_read())?;
+        let zone = squall_types::temporal::TimeZone::parse(&context.time_zone)
+            .ok_or_else(|| SqlError::new(ErrorCode::UnknownTimeZone, &[&context.time_zone]))?;
+        let columns = meta::columns(plan.columns());
+        if !self.reads_committed_now() {
+            self.begin_statement_transaction();
+        }
+        let store = self.shared.store.clone();
+        let source = match self.transaction.current() {
+            Some(transaction) => PointSource::Transaction(transaction),
+            None => PointSource::Committed(&store),
+        };
+        writer.begin_result_set(&columns);
+        let rows = plan.run(&lookup, source, context, &zone, writer)?;
+        Ok(Some(Outcome::Streamed { rows }))
+    }
+
+    /// Binds a query in this session's surroundings.
+    pub(crate) fn bind_query(
+        &self,
+        query: &Query,
+        text: &[u8],
+        parameters: &[Value],
+        catalog: &Arc<Catalog>,
+        context: &Arc<StatementContext>,
+        rows: Option<Arc<RowsTable>>,
+    ) -> SqlResult<BoundQuery> {
+        let tables = SessionTables::new(self, context, rows);
+        self.binder(text, parameters, catalog, context, &tables).bind_query(query)
+    }
+
+    pub(crate) fn binder<'a>(
+        &'a self,
+        text: &'a [u8],
+        parameters: &'a [Value],
+        catalog: &'a Catalog,
+        context: &'a Arc<StatementContext>,
+        tables: &'a SessionTables,
+    ) -> Binder<'a> {
+        Binder {
+            catalog,
+            default_database: self.database.as_deref(),
+            registry: &self.shared.registry,
+            context,
+            tables,
+            params: parameters,
+            text,
+            insert_values: None,
+        }
+    }
+
+    /// Privileges of everything a query reads.
+    pub(crate) fn check_reads(&self, bound: &BoundQuery) -> SqlResult<()> {
+        for table in bound.tables.iter().filter(|table| table.inside_view.is_none()) {
+            if crate::information_schema::virtual_database(&table.database).is_some()
+                || *table.database == *RowsTable::DATABASE
+            {
+                continue;
+            }
+            self.check_columns(&table.database, &table.name, table.definition.as_deref(), &table.columns)?;
+        }
+        Ok(())
+    }
+
+    /// 1142 or 1143 unless SELECT is there for a table or for all of the columns read.
+    fn check_columns(
+        &self,
+        database: &str,
+        table: &str,
+        definition: Option<&squall_catalog::TableDef>,
+        columns: &[usize],
+    ) -> SqlResult<()> {
+        use squall_catalog::Privileges;
+        if self.access.on_table(database, table).contains(Privileges::SELECT) {
+            return Ok(());
+        }
+        if definition.is_some_and(|definition| definition.temporary) {
+            return Ok(());
+        }
+        if !self.access.on_any_column(database, table).contains(Privileges::SELECT) {
+            return Err(self.table_denied("SELECT", table));
+        }
+        let Some(definition) = definition else { return Ok(()) };
+        for column in columns.iter().filter_map(|ordinal| definition.columns.get(*ordinal)) {
+            if !self.access.on_column(database, table, &column.name).contains(Privileges::SELECT) {
+                let error = ErrorCode::ColumnAccessDenied;
+                let (user, host) = (&self.account.user, &self.account.host);
+                return Err(SqlError::new(error, &[&"SELECT", user, host, &column.name, &table]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins to run a bound query on the pool.
+    pub(crate) async fn start_query(
+        &mut self,
+        bound: &BoundQuery,
+        context: &Arc<StatementContext>,
+        catalog: Arc<Catalog>,
+    ) -> SqlResult<RunningQuery> {
+        let locks = !bound.locking.is_empty();
+        if locks || !self.reads_committed_now() {
+            self.begin_statement_transaction();
+        }
+        let store = (*self.shared.store).clone();
+        let view = match self.transaction.current() {
+            Some(transaction) => transaction.read_view(),
+            None => store.read_view(),
+        };
+        let mut env = StatementEnv::new(context.clone(), catalog, store, view)?;
+        let mut shared = None;
+        if locks && let Some(transaction) = self.transaction.take() {
+            let transaction: SharedTransaction = Arc::new(parking_lot::Mutex::new(transaction));
+            env.transaction = Some(transaction.clone());
+            shared = Some(transaction);
+        }
+        let env = Arc::new(env);
+        let stream = self.shared.runtime.query(&env, bound.plan.clone()).await;
+        match stream {
+            Ok(stream) => Ok(RunningQuery { stream, transaction: shared }),
+            Err(error) => {
+                drop(env);
+                self.give_back(shared).await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends a query and takes its transaction back.
+    pub(crate) async fn end_query(&mut self, running: RunningQuery) -> SqlResult<()> {
+        running.stream.stop().await;
+        self.give_back(running.transaction).await
+    }
+
+    async fn give_back(&mut self, transaction: Option<SharedTransaction>) -> SqlResult<()> {
+        let Some(mut transaction) = transaction else { return Ok(()) };
+        // Operators let go of it as their tasks end, which on other threads takes a moment.
+        for _ in 0..1000 {
+            match Arc::try_unwrap(transaction) {
+                Ok(transaction) => {
+                    self.transaction.put_back(transaction.into_inner());
+                    return Ok(());
+                }
+                Err(still_shared) => transaction = still_shared,
+            }
+            tokio::task::yield_now().await;
+            std::thread::yield_now();
+        }
+        Err(SqlError::internal("a query did not let go of its transaction"))
+    }
+
+    async fn send_rows(
+        &mut self,
+        bound: &BoundQuery,
+        running: &mut RunningQuery,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        let types: Vec<SqlType> = bound.columns.iter().map(|column| column.expr_type.sql_type.clone()).collect();
+        let limit = bound.calc_found_rows.unwrap_or_default();
+        let (first, count) = (limit.offset, limit.count.unwrap_or(u64::MAX));
+        let (mut seen, mut begun) = (0u64, false);
+        while let Some(batch) = running.stream.next().await {
+            let batch = batch?;
+            if !begun {
+                // Column definitions wait for the first rows, so that an error before them is an error and nothing else.
+                writer.begin_result_set(&meta::columns(&bound.columns));
+                begun = true;
+            }
+            let rows = batch.num_rows() as u64;
+            let start = first.saturating_sub(seen).min(rows);
+            let end = first.saturating_add(count).saturating_sub(seen).min(rows);
+            let mut at = start as usize;
+            while at < end as usize {
+                let next = (at + ROWS_PER_CHECK).min(end as usize);
+                write_batch(&batch, &types, at..next, writer)?;
+                at = next;
+                if writer.needs_flush() {
+                    writer.flush().await?;
+                }
+            }
+            seen += rows;
+        }
+        if !begun {
+            writer.begin_result_set(&meta::columns(&bound.columns));
+        }
+        Ok(Outcome::Streamed { rows: seen })
+    }
+
+    /// All rows of a query, for what needs them as values.
+    pub(crate) async fn collect_rows(
+        &mut self,
+        bound: &BoundQuery,
+        context: &Arc<StatementContext>,
+        catalog: Arc<Catalog>,
+    ) -> SqlResult<Vec<Vec<Value>>> {
+        let mut running = self.start_query(bound, context, catalog).await?;
+        let mut rows = Vec::new();
+        let mut failed = None;
+        while let Some(batch) = running.stream.next().await {
+            match batch.and_then(|batch| values_of(&batch, bound, &mut rows)) {
+                Ok(()) => {}
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        self.end_query(running).await?;
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(rows),
+        }
+    }
+
+    /// The value of an expression outside of any query, with its type.
+    pub(crate) async fn evaluate(
+        &mut self,
+        expr: &Expr,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<(Value, SqlType)> {
+        if let Some(value) = crate::constant::literal_value(expr) {
+            let ty = squall_functions::build::literal_type(&value, context.collation);
+            return Ok((value, ty.sql_type));
+        }
+        let item = SelectItem::Expr(Box::new(SelectExpr { expr: expr.clone(), alias: None, span: Default::default() }));
+        let query = Query::new(QueryBody::Select(Box::new(Select { items: vec![item], ..Default::default() })));
+        let catalog = self.shared.catalog.load();
+        let bound = self.bind_query(&query, request.sql, request.parameters, &catalog, context, None)?;
+        self.check_reads(&bound)?;
+        let sql_type = bound.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());
+        let rows = self.collect_rows(&bound, context, catalog).await?;
+        let value = rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or_default();
+        Ok((value, sql_type))
+    }
+
+    /// Rows of SHOW that WHERE lets through.
+    pub(crate) async fn filter_rows(
+        &mut self,
+        result: ResultSet,
+        condition: &Expr,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<ResultSet> {
+        let columns = result.columns.clone();
+        let rows = Arc::new(RowsTable::new(result));
+        let factor = ast::TableFactor {
+            name: ast::ObjectName {
+                schema: Some(ast::Ident::new(RowsTable::DATABASE)),
+                name: ast::Ident::new(RowsTable::NAME),
+            },
+            partitions: Vec::new(),
+            alias: None,
+            hints: Vec::new(),
+        };
+        let select = Select {
+            items: vec![SelectItem::Wildcard],
+            from: vec![ast::TableReference::Table(Box::new(factor))],
+            selection: Some(condition.clone()),
+            ..Default::default()
+        };
+        let query = Query::new(QueryBody::Select(Box::new(select)));
+        let catalog = self.shared.catalog.load();
+        let bound = self.bind_query(&query, b"", &[], &catalog, context, Some(rows))?;
+        let rows = self.collect_rows(&bound, context, catalog).await?;
+        Ok(ResultSet { columns, rows })
+    }
+
+    /// EXPLAIN.
+    pub(crate) async fn run_explain(
+        &mut self,
+        _explain: &ast::Explain,
+        _request: Request<'_>,
+        _context: &Arc<StatementContext>,
+        _writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        Err(SqlError::unsupported("EXPLAIN").into())
+    }
+}
+
+/// A query on its way.
+pub(crate) struct RunningQuery {
+    stream: QueryStream,
+    transaction: Option<SharedTransaction>,
+}
+
+fn values_of(
+    batch: &arrow::record_batch::RecordBatch,
+    bound: &BoundQuery,
+    rows: &mut Vec<Vec<Value>>,
+) -> SqlResult<()> {
+    for row in 0..batch.num_rows() {
+        let mut values = Vec::with_capacity(batch.num_columns());
+        for (array, column) in batch.columns().iter().zip(&bound.columns) {
+            values.push(value_at(array.as_ref(), row, &column.expr_type.sql_type)?);
+        }
+        rows.push(values);
+    }
+    Ok(())
+}

@@ -1,0 +1,349 @@
+//! INSERT, REPLACE, UPDATE and DELETE.
+
+use crate::api::{ColumnMeta, OkInfo, ResultWriter};
+use crate::process::count;
+use crate::result::{Outcome, ResultSet, typed_column};
+use crate::session::{Failure, Request, Session};
+use squall_catalog::{Catalog, Privileges, TableDef};
+use squall_parser::ast::{DeleteTarget, InsertSource, Statement, TableReference};
+use squall_planner::dml::plan::InsertRows;
+use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute};
+use squall_planner::exec::StatementEnv;
+use squall_registry::StatementContext;
+use squall_row_store::{LockWait, StoreError, StoreResult, Transaction};
+use squall_types::{SqlError, SqlResult, Value};
+use std::sync::Arc;
+
+/// Rows that an INSERT may have to be carried out on the connection's own thread.
+const INLINE_ROWS_MAX: usize = 64;
+
+/// Columns of RETURNING.
+pub(crate) fn returned_columns(plan: &DmlPlan) -> Vec<ColumnMeta> {
+    plan.returning()
+        .iter()
+        .map(|column| typed_column(&column.name, column.expr.sql_type(), !column.expr.nullable()))
+        .collect()
+}
+
+impl Session {
+    /// Binds a data change in this session's surroundings.
+    pub(crate) fn bind_change(
+        &self,
+        request: Request<'_>,
+        catalog: &Arc<Catalog>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<DmlPlan> {
+        self.check_change_privileges(request.statement)?;
+        let tables = super::SessionTables::new(self, context, None);
+        let binder = self.binder(request.sql, request.parameters, catalog, context, &tables);
+        DmlBinder { binder: &binder, store: &self.shared.store, rules: &self.shared.rules }.bind(request.statement)
+    }
+
+    /// Carries a data change out.
+    pub(crate) async fn run_data_change(
+        &mut self,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        let _ = &writer;
+        self.count_change(request.statement);
+        self.check_writable()?;
+        let catalog = self.shared.catalog.load();
+        let plan = self.bind_change(request, &catalog, context)?;
+        let returning = returned_columns(&plan);
+        let inline = runs_inline(&plan);
+        let result = self.change_rows(Arc::new(plan), request.parameters, context, catalog, inline).await?;
+        Ok(self.change_outcome(result, returning, context))
+    }
+
+    pub(crate) fn change_outcome(
+        &mut self,
+        result: DmlResult,
+        returning: Vec<ColumnMeta>,
+        context: &StatementContext,
+    ) -> Outcome {
+        if let Some(id) = result.generated_id {
+            context.last_insert_id.store(id, std::sync::atomic::Ordering::Relaxed);
+        }
+        self.settings.insert_id = 0;
+        if !returning.is_empty() {
+            return Outcome::Rows(ResultSet { columns: returning, rows: result.returned });
+        }
+        let info = if result.info.is_empty() { String::new() } else { format!("{}  Warnings: ", result.info) };
+        Outcome::Ok(OkInfo { affected_rows: result.affected_rows, last_insert_id: result.packet_id(), info })
+    }
+
+    fn dml_options(&self, lock_wait: LockWait) -> DmlOptions {
+        DmlOptions {
+            found_rows: self.info.found_rows,
+            foreign_key_checks: self.settings.foreign_key_checks,
+            auto_increment_increment: self.settings.auto_increment_increment,
+            auto_increment_offset: self.settings.auto_increment_offset,
+            lock_wait,
+        }
+    }
+
+    /// Runs a plan in the statement's transaction: on this thread if it is short and meets no lock, else on the pool.
+    pub(crate) async fn change_rows(
+        &mut self,
+        plan: Arc<DmlPlan>,
+        parameters: &[Value],
+        context: &Arc<StatementContext>,
+        catalog: Arc<Catalog>,
+        inline: bool,
+    ) -> SqlResult<DmlResult> {
+        if inline {
+            match self.change_rows_here(&plan, parameters, context, catalog.clone()) {
+                Err(StoreError::WouldBlock) => {}
+                result => return result.map_err(SqlError::from),
+            }
+        }
+        self.begin_statement_transaction();
+        let options = self.dml_options(self.lock_wait());
+        let shared = self.shared.clone();
+        let (context, parameters) = (context.clone(), parameters.to_vec());
+        self.with_transaction_on_pool(move |transaction| {
+            let env = environment(&shared, &context, catalog, transaction)?;
+            let mut dml = DmlContext {
+                env: &env,
+                runtime: &shared.runtime,
+                transaction,
+                parameters: &parameters,
+                options,
+                rules: &shared.rules,
+                registry: &shared.registry,
+            };
+            execute(&mut dml, &plan).map_err(SqlError::from)
+        })
+        .await
+    }
+
+    fn change_rows_here(
+        &mut self,
+        plan: &DmlPlan,
+        parameters: &[Value],
+        context: &Arc<StatementContext>,
+        catalog: Arc<Catalog>,
+    ) -> StoreResult<DmlResult> {
+        self.begin_statement_transaction();
+        let options = self.dml_options(LockWait::WouldBlock);
+        let shared = self.shared.clone();
+        let Some(transaction) = self.transaction.current() else {
+            return Err(SqlError::internal("a statement without its transaction").into());
+        };
+        transaction.begin_statement(LockWait::WouldBlock);
+        let env = environment(&shared, context, catalog, transaction)?;
+        let mut dml = DmlContext {
+            env: &env,
+            runtime: &shared.runtime,
+            transaction,
+            parameters,
+            options,
+            rules: &shared.rules,
+            registry: &shared.registry,
+        };
+        execute(&mut dml, plan)
+    }
+
+    /// Lends the statement's transaction to a closure on a thread that may block.
+    pub(crate) async fn with_transaction_on_pool<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Transaction) -> SqlResult<T> + Send + 'static,
+    ) -> SqlResult<T> {
+        let Some(mut transaction) = self.transaction.take() else {
+            return Err(SqlError::internal("a statement without its transaction"));
+        };
+        let task = self.shared.runtime.pool().spawn_blocking(move || {
+            let result = work(&mut transaction);
+            (transaction, result)
+        });
+        match task.await {
+            Ok((transaction, result)) => {
+                self.transaction.put_back(transaction);
+                result
+            }
+            // The transaction went down with the panic and is rolled back.
+            Err(error) => Err(SqlError::internal(format_args!("statement failed: {error}"))),
+        }
+    }
+
+    fn count_change(&self, statement: &Statement) {
+        let status = &self.process.status;
+        count(match statement {
+            Statement::Insert(insert) => match (insert.replace, &insert.source) {
+                (false, InsertSource::Values(_)) => &status.insert,
+                (false, InsertSource::Query(_)) => &status.insert_select,
+                (true, InsertSource::Values(_)) => &status.replace,
+                (true, InsertSource::Query(_)) => &status.replace_select,
+            },
+            Statement::Update(update) if update.tables.len() == 1 => &status.update,
+            Statement::Update(_) => &status.update_multi,
+            Statement::Delete(delete) if matches!(delete.target, DeleteTarget::Multiple { .. }) => &status.delete_multi,
+            _ => &status.delete,
+        });
+    }
+
+    /// INSERT, UPDATE and DELETE of the tables that are changed (1142).
+    pub(crate) fn check_change_privileges(&self, statement: &Statement) -> SqlResult<()> {
+        match statement {
+            Statement::Insert(insert) => {
+                let mut needed = vec![(Privileges::INSERT, "INSERT")];
+                if insert.replace {
+                    needed.push((Privileges::DELETE, "DELETE"));
+                }
+                if !insert.on_duplicate.is_empty() {
+                    needed.push((Privileges::UPDATE, "UPDATE"));
+                }
+                needed.into_iter().try_for_each(|(privilege, word)| self.may_change(&insert.table, privilege, word))
+            }
+            Statement::Update(update) => {
+                let mut names = Vec::new();
+                update.tables.iter().for_each(|table| table_names(table, &mut names));
+                if let [name] = names.as_slice() {
+                    return self.may_change(name, Privileges::UPDATE, "UPDATE");
+                }
+                // Of several tables those that are only read need SELECT alone, which the query's binding shows.
+                let any = names.iter().any(|name| self.may_change(name, Privileges::UPDATE, "UPDATE").is_ok());
+                match names.first() {
+                    Some(name) if !any => self.may_change(name, Privileges::UPDATE, "UPDATE"),
+                    _ => Ok(()),
+                }
+            }
+            Statement::Delete(delete) => match &delete.target {
+                DeleteTarget::Single { table, .. } => self.may_change(table, Privileges::DELETE, "DELETE"),
+                DeleteTarget::Multiple { tables, from } => {
+                    let mut names = Vec::new();
+                    from.iter().for_each(|table| aliases(table, &mut names));
+                    tables.iter().try_for_each(|name| {
+                        let named =
+                            names.iter().find(|(alias, _)| name.schema.is_none() && *alias == name.name.as_str());
+                        self.may_change(named.map_or(name, |(_, table)| table), Privileges::DELETE, "DELETE")
+                    })
+                }
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn may_change(&self, name: &squall_parser::ast::ObjectName, needed: Privileges, word: &str) -> SqlResult<()> {
+        if self.temporary_table_named(name).is_some() {
+            return Ok(());
+        }
+        let (database, table) = self.qualify(name)?;
+        if crate::information_schema::virtual_database(&database).is_some() {
+            return Err(self.database_denied(&database));
+        }
+        if self.access.on_any_column(&database, &table).contains(needed) {
+            return Ok(());
+        }
+        Err(self.table_denied(word, &table))
+    }
+
+    /// Fills a table that CREATE TABLE … SELECT has just made; when that fails the table goes again.
+    pub(crate) async fn fill_created(
+        &mut self,
+        statement: &squall_parser::ast::CreateTable,
+        name: &(String, String),
+        query: &squall_parser::ast::Query,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        use squall_parser::ast::{Ident, Insert, LoadDuplicates, ObjectName};
+        let columns = self.columns_of_query(query, context).await?;
+        let insert = Insert {
+            replace: statement.duplicates == LoadDuplicates::Replace,
+            hints: None,
+            priority: None,
+            ignore: statement.duplicates == LoadDuplicates::Ignore,
+            table: ObjectName { schema: Some(Ident::new(name.0.as_str())), name: Ident::new(name.1.as_str()) },
+            partitions: Vec::new(),
+            columns: columns.iter().map(|column| Ident::new(column.name.as_str())).collect(),
+            source: InsertSource::Query(Box::new(query.clone())),
+            row_alias: None,
+            on_duplicate: Vec::new(),
+            returning: Vec::new(),
+        };
+        let insert = Statement::Insert(Box::new(insert));
+        let filled = self.run_data_change(Request { statement: &insert, ..request }, context, writer).await;
+        if filled.is_err() {
+            self.transaction.statement_failed();
+            let env = self.ddl_env(context);
+            if let Some(table) = self.temporary_tables.remove(name) {
+                self.shared.store.drop_data(table.id)?;
+            } else {
+                let name = name.clone();
+                self.blocking(move |shared| crate::ddl::drop::drop_tables(shared, &env, &[name], true)).await?;
+            }
+        }
+        filled
+    }
+
+    /// The columns that CREATE TABLE … SELECT makes for a query's.
+    pub(crate) async fn columns_of_query(
+        &mut self,
+        query: &squall_parser::ast::Query,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Vec<squall_catalog::ColumnDef>> {
+        let catalog = self.shared.catalog.load();
+        let bound = self.bind_query(query, b"", &[], &catalog, context, None)?;
+        self.check_reads(&bound)?;
+        let mut columns = Vec::with_capacity(bound.columns.len());
+        for output in &bound.columns {
+            crate::ddl::names::check_column_name(&output.name)?;
+            columns.push(super::view::column_of_output(output));
+        }
+        Ok(columns)
+    }
+}
+
+/// Whether a change is short whatever the data: rows written out, or found by nothing but expressions.
+fn runs_inline(plan: &DmlPlan) -> bool {
+    match plan {
+        DmlPlan::Insert(insert) => match &insert.source {
+            InsertRows::Values(rows) => rows.len() <= INLINE_ROWS_MAX && is_childless(insert.target.def()),
+            InsertRows::Query(_) => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether no foreign key leads elsewhere.
+fn is_childless(table: &TableDef) -> bool {
+    table.foreign_keys.is_empty()
+}
+
+fn environment(
+    shared: &crate::database::Shared,
+    context: &Arc<StatementContext>,
+    catalog: Arc<Catalog>,
+    transaction: &mut Transaction,
+) -> SqlResult<Arc<StatementEnv>> {
+    let view = transaction.read_view();
+    Ok(Arc::new(StatementEnv::new(context.clone(), catalog, (*shared.store).clone(), view)?))
+}
+
+fn table_names<'t>(table: &'t TableReference, names: &mut Vec<&'t squall_parser::ast::ObjectName>) {
+    match table {
+        TableReference::Table(factor) => names.push(&factor.name),
+        TableReference::Join(join) => {
+            table_names(&join.left, names);
+            table_names(&join.right, names);
+        }
+        TableReference::Derived(_) | TableReference::JsonTable(_) => {}
+    }
+}
+
+fn aliases<'t>(table: &'t TableReference, names: &mut Vec<(&'t str, &'t squall_parser::ast::ObjectName)>) {
+    match table {
+        TableReference::Table(factor) => {
+            names.push((factor.alias.as_ref().unwrap_or(&factor.name.name).as_str(), &factor.name));
+        }
+        TableReference::Join(join) => {
+            aliases(&join.left, names);
+            aliases(&join.right, names);
+        }
+        TableReference::Derived(_) | TableReference::JsonTable(_) => {}
+    }
+}

@@ -1,0 +1,132 @@
+//! Columns of results as clients are told of them.
+
+use crate::api::{ColumnFlags, ColumnMeta};
+use crate::connection::CursorBuffer;
+use crate::session::{Request, Session};
+use squall_catalog::{ColumnDefault, TableDef};
+use squall_parser::ast::{ObjectName, Statement};
+use squall_planner::OutputColumn;
+use squall_types::{CollationId, SqlResult, StringKind};
+use std::sync::Arc;
+
+/// The column definitions of a bound result.
+pub(crate) fn columns(outputs: &[OutputColumn]) -> Vec<ColumnMeta> {
+    outputs.iter().map(column).collect()
+}
+
+fn column(output: &OutputColumn) -> ColumnMeta {
+    let empty: Arc<str> = Arc::from("");
+    let mut sql_type = output.expr_type.sql_type.clone();
+    if sql_type == squall_types::SqlType::Null {
+        sql_type =
+            squall_types::SqlType::String { kind: StringKind::Varchar, length: 0, collation: CollationId::BINARY };
+    }
+    let mut flags = ColumnFlags { not_null: !output.expr_type.nullable, ..Default::default() };
+    let Some(origin) = &output.origin else {
+        return ColumnMeta {
+            database: empty.clone(),
+            table: empty.clone(),
+            org_table: empty.clone(),
+            name: output.name.clone(),
+            org_name: empty,
+            sql_type,
+            flags,
+        };
+    };
+    if let Some((table, ordinal)) = &origin.base {
+        flags = table_flags(table, *ordinal);
+        flags.not_null = !output.expr_type.nullable;
+    }
+    ColumnMeta {
+        database: origin.database.clone(),
+        table: origin.table.clone(),
+        org_table: origin.org_table.clone(),
+        name: output.name.clone(),
+        org_name: origin.org_name.clone(),
+        sql_type,
+        flags,
+    }
+}
+
+fn table_flags(table: &TableDef, ordinal: usize) -> ColumnFlags {
+    let Some(column) = table.columns.get(ordinal) else { return ColumnFlags::default() };
+    let mut flags = ColumnFlags {
+        not_null: !column.nullable,
+        auto_increment: column.auto_increment,
+        no_default_value: !column.nullable && column.default == ColumnDefault::None && !column.auto_increment,
+        on_update_now: column.on_update_now,
+        ..Default::default()
+    };
+    for index in &table.indexes {
+        if index.primary {
+            flags.primary_key |= index.parts.iter().any(|part| part.column == column.id);
+        } else if index.parts.first().is_some_and(|part| part.column == column.id) {
+            let alone = index.unique && index.parts.len() == 1;
+            flags.unique_key |= alone;
+            flags.multiple_key |= !alone;
+        }
+    }
+    flags
+}
+
+impl Session {
+    /// Columns of the result that a statement will have; empty if it has none.
+    pub(crate) async fn result_columns(&mut self, statement: &Statement, sql: &[u8]) -> SqlResult<Vec<ColumnMeta>> {
+        let context = Arc::new(self.statement_context(statement));
+        let catalog = self.shared.catalog.load();
+        match statement {
+            Statement::Query(query) => {
+                let bound = self.bind_query(query, sql, &[], &catalog, &context, None)?;
+                self.check_reads(&bound)?;
+                Ok(if bound.into.is_some() { Vec::new() } else { columns(&bound.columns) })
+            }
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+                let request = Request { statement, sql, parameters: &[], placeholders: 0 };
+                let plan = self.bind_change(request, &catalog, &context)?;
+                Ok(super::change::returned_columns(&plan))
+            }
+            // What these show does not depend on parameters: they are run once for their columns.
+            Statement::Show(_) | Statement::DescribeTable(_) | Statement::TableMaintenance(_) => {
+                if matches!(statement, Statement::TableMaintenance(_)) {
+                    return Ok(crate::result::ResultSet::of_texts(&["Table", "Op", "Msg_type", "Msg_text"]).columns);
+                }
+                let mut buffer = CursorBuffer::default();
+                let request = Request { statement, sql, parameters: &[], placeholders: 0 };
+                match Box::pin(self.dispatch(request, &context, &mut buffer)).await {
+                    Ok(crate::result::Outcome::Rows(result)) => Ok(result.columns),
+                    Ok(_) => Ok(Vec::new()),
+                    Err(crate::session::Failure::Sql(error)) => Err(error),
+                    Err(crate::session::Failure::Client(_)) => Ok(Vec::new()),
+                }
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// COM_FIELD_LIST.
+    pub(crate) fn columns_matching(&mut self, table: &str, wildcard: &str) -> SqlResult<Vec<ColumnMeta>> {
+        let name = ObjectName::new(table);
+        let context = Arc::new(self.statement_context(&Statement::UnlockTables));
+        let catalog = self.shared.catalog.load();
+        let bound = self.bind_query(&select_all(name), b"", &[], &catalog, &context, None)?;
+        self.check_reads(&bound)?;
+        let mut list = columns(&bound.columns);
+        if !wildcard.is_empty() {
+            let collation = CollationId::UTF8MB3_GENERAL_CI;
+            list.retain(|column| squall_types::collation::like_match(collation, &column.name, wildcard, Some('\\')));
+        }
+        Ok(list)
+    }
+}
+
+/// `SELECT * FROM name`.
+pub(crate) fn select_all(name: ObjectName) -> squall_parser::ast::Query {
+    use squall_parser::ast::{Query, QueryBody, Select, SelectItem, TableFactor, TableReference};
+    let factor = TableFactor { name, partitions: Vec::new(), alias: None, hints: Vec::new() };
+    let select = Select {
+        items: vec![SelectItem::Wildcard],
+        from: vec![TableReference::Table(Box::new(factor))],
+        ..Default::default()
+    };
+    Query::new(QueryBody::Select(Box::new(select)))
+}

@@ -1,0 +1,140 @@
+//! What the planner asks the session for: tables and variables.
+
+use crate::result::ResultSet;
+use crate::session::Session;
+use crate::set::check_read_scope;
+use datafusion::catalog::TableProvider;
+use squall_catalog::TableDef;
+use squall_parser::ast::{SystemVariable, VariableScope};
+use squall_planner::access::{RowTable, TableLock, VirtualTableProvider};
+use squall_planner::{TableRequest, TableResolver};
+use squall_registry::{ReadScope, Registry, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
+use squall_row_store::RowStore;
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A session's tables and variables at the start of a statement.
+#[derive(Debug)]
+pub(crate) struct SessionTables {
+    store: Arc<RowStore>,
+    registry: Arc<Registry>,
+    context: Arc<StatementContext>,
+    temporary: HashMap<(String, String), Arc<TableDef>>,
+    lock_wait: Duration,
+    rows: Option<Arc<RowsTable>>,
+}
+
+impl SessionTables {
+    pub fn new(session: &Session, context: &Arc<StatementContext>, rows: Option<Arc<RowsTable>>) -> SessionTables {
+        SessionTables {
+            store: session.shared.store.clone(),
+            registry: session.shared.registry.clone(),
+            context: context.clone(),
+            temporary: session.temporary_tables.clone(),
+            lock_wait: Duration::from_secs(session.settings.lock_wait_seconds),
+            rows,
+        }
+    }
+}
+
+impl TableResolver for SessionTables {
+    fn base_table(&self, request: &TableRequest<'_>, definition: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>> {
+        if !request.partitions.is_empty() {
+            let message = "PARTITION () clause on non partitioned table".to_string();
+            return Err(SqlError { code: 1747, sqlstate: *b"HY000", message });
+        }
+        let lock = request.lock.map(|(strength, wait)| TableLock::of(strength, wait, self.lock_wait));
+        for name in request.hints.iter().flat_map(|hint| &hint.indexes) {
+            if definition.index(name).is_none() {
+                return Err(SqlError::new(ErrorCode::KeyDoesNotExist, &[&name.as_str(), &request.alias]));
+            }
+        }
+        let table = RowTable::new(request.database, request.alias, definition.clone(), &self.store)?;
+        Ok(Arc::new(table.with_lock(lock).with_hints(request.hints)))
+    }
+
+    fn temporary_table(&self, database: &str, name: &str) -> Option<Arc<TableDef>> {
+        if self.temporary.is_empty() {
+            return None;
+        }
+        self.temporary.get(&(database.to_string(), name.to_string())).cloned()
+    }
+
+    fn virtual_table(&self, database: &str, name: &str) -> SqlResult<Option<Arc<dyn TableProvider>>> {
+        if database == RowsTable::DATABASE
+            && let Some(rows) = &self.rows
+        {
+            return Ok(Some(Arc::new(VirtualTableProvider::new(rows.clone()))));
+        }
+        let table = self.registry.virtual_table(database, name).cloned();
+        Ok(table.map(|table| Arc::new(VirtualTableProvider::new(table)) as Arc<dyn TableProvider>))
+    }
+
+    fn virtual_database(&self, database: &str) -> bool {
+        database == RowsTable::DATABASE || crate::information_schema::virtual_database(database).is_some()
+    }
+
+    fn system_variable(&self, variable: &SystemVariable) -> SqlResult<(Value, SqlType)> {
+        let unknown = |name: &dyn std::fmt::Display| SqlError::new(ErrorCode::UnknownSystemVariable, &[name]);
+        if let Some(prefix) = &variable.prefix {
+            return Err(unknown(&format_args!("{}.{}", prefix.as_str(), variable.name.as_str())));
+        }
+        let variables = &self.registry.variables;
+        let id = variables.find(&variable.name).ok_or_else(|| unknown(&variable.name.as_str()))?;
+        let definition = variables.definition(id);
+        check_read_scope(definition, variable.scope)?;
+        let scope = match variable.scope {
+            None => ReadScope::Any,
+            Some(VariableScope::Session) => ReadScope::Session,
+            Some(_) => ReadScope::Global,
+        };
+        Ok((self.context.system_variable(id, scope, definition), definition.sql_type()))
+    }
+}
+
+/// Rows of a SHOW statement as a table, for its WHERE.
+#[derive(Debug)]
+pub(crate) struct RowsTable {
+    columns: Vec<VirtualColumn>,
+    rows: Vec<Vec<Value>>,
+}
+
+impl RowsTable {
+    /// A database that no identifier can name.
+    pub const DATABASE: &'static str = "\u{0}show";
+    /// The table in it.
+    pub const NAME: &'static str = "rows";
+
+    pub fn new(result: ResultSet) -> RowsTable {
+        let columns = result
+            .columns
+            .iter()
+            .map(|column| VirtualColumn {
+                name: column.name.to_string().into(),
+                sql_type: column.sql_type.clone(),
+                nullable: true,
+            })
+            .collect();
+        RowsTable { columns, rows: result.rows }
+    }
+}
+
+impl VirtualTable for RowsTable {
+    fn database(&self) -> &str {
+        Self::DATABASE
+    }
+
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn columns(&self) -> &[VirtualColumn] {
+        &self.columns
+    }
+
+    fn rows(&self, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+        Ok(self.rows.clone())
+    }
+}

@@ -1,0 +1,183 @@
+//! Views and tables made from queries: their columns and texts.
+
+use crate::ddl::view::ResolvedView;
+use crate::information_schema;
+use crate::session::{Request, Session};
+use squall_catalog::{ColumnDef, ColumnDefault, ColumnId};
+use squall_parser::ast::{self, CreateView, Expr, Ident, ObjectName, Query, QueryBody, SelectItem, TableReference};
+use squall_planner::OutputColumn;
+use squall_registry::StatementContext;
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
+use std::sync::Arc;
+
+/// The column that CREATE TABLE … SELECT makes of a result's.
+pub(super) fn column_of_output(output: &OutputColumn) -> ColumnDef {
+    let base = output.origin.as_ref().and_then(|origin| origin.base.as_ref());
+    let source = base.and_then(|(table, ordinal)| table.columns.get(*ordinal));
+    let sql_type = match &output.expr_type.sql_type {
+        SqlType::Null => SqlType::String { kind: StringKind::Char, length: 0, collation: CollationId::BINARY },
+        // An expression may be longer than any VARCHAR.
+        SqlType::String { kind: StringKind::Char | StringKind::Varchar, length, collation }
+            if source.is_none()
+                && u64::from(*length) * u64::from(crate::charset::bytes_per_character(*collation)) > 65_535 =>
+        {
+            SqlType::longtext(*collation)
+        }
+        SqlType::String { kind: StringKind::Char, length, collation } if *length > 255 => {
+            SqlType::varchar(*length, *collation)
+        }
+        other => other.clone(),
+    };
+    let nullable = output.expr_type.nullable;
+    let default = match source {
+        Some(column) if !column.auto_increment => column.default.clone(),
+        Some(_) => ColumnDefault::Literal(Value::Int(0)),
+        None => ColumnDefault::None,
+    };
+    ColumnDef {
+        id: ColumnId(0),
+        name: output.name.to_string(),
+        sql_type,
+        nullable,
+        default,
+        on_update_now: source.is_some_and(|column| column.on_update_now),
+        auto_increment: false,
+        generated: None,
+        invisible: false,
+        comment: source.map(|column| column.comment.clone()).unwrap_or_default(),
+        value_for_older_rows: Value::Null,
+    }
+}
+
+impl Session {
+    /// Binds a view's query and makes its text independent of the default database.
+    pub(crate) async fn resolve_view(
+        &mut self,
+        statement: &CreateView,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<ResolvedView> {
+        if request.placeholders > 0 || assigns(&statement.query) {
+            return Err(SqlError::new(ErrorCode::ViewSelectVariable, &[]));
+        }
+        if statement.query.into.is_some() {
+            let message = "View's SELECT contains a 'INTO' clause".to_string();
+            return Err(SqlError { code: 1350, sqlstate: *b"HY000", message });
+        }
+        let catalog = self.shared.catalog.load();
+        let bound = self.bind_query(&statement.query, request.sql, &[], &catalog, context, None)?;
+        self.check_reads(&bound)?;
+        for table in &bound.tables {
+            if let Some(definition) = table.definition.as_ref().filter(|definition| definition.temporary) {
+                return Err(SqlError::new(ErrorCode::ViewSelectTmpTable, &[&definition.name]));
+            }
+        }
+        let mut query = (*statement.query).clone();
+        if let Some(database) = &self.database {
+            qualify_query(&mut query, database, &mut Vec::new());
+        }
+        Ok(ResolvedView {
+            query: query.to_string(),
+            columns: bound.columns.iter().map(|column| column.name.to_string()).collect(),
+        })
+    }
+
+    /// SHOW COLUMNS of a view.
+    pub(crate) fn view_columns(
+        &mut self,
+        name: &(String, String),
+        full: bool,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Vec<Vec<Value>>> {
+        let object = ObjectName { schema: Some(Ident::new(name.0.as_str())), name: Ident::new(name.1.as_str()) };
+        let catalog = self.shared.catalog.load();
+        let bound = self.bind_query(&super::meta::select_all(object), b"", &[], &catalog, context, None)?;
+        let s = |text: &str| Value::String(text.to_string());
+        let mut rows = Vec::with_capacity(bound.columns.len());
+        for output in &bound.columns {
+            let column = column_of_output(output);
+            let mut row = vec![s(&column.name), s(&crate::ddl::type_text::type_text(&column.sql_type))];
+            if full {
+                let collation =
+                    column.sql_type.collation().filter(|_| crate::ddl::type_text::has_charset(&column.sql_type));
+                row.push(collation.map_or(Value::Null, |id| s(crate::charset::collation_name(id))));
+            }
+            row.extend([s(if column.nullable { "YES" } else { "NO" }), s("")]);
+            row.push(information_schema::column_default(&column).map_or(Value::Null, Value::String));
+            row.push(s(""));
+            if full {
+                let own = self.access.on_table(&name.0, &name.1);
+                row.extend([s(&information_schema::column_privileges(own)), s("")]);
+            }
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+}
+
+/// Whether a query's outermost items use variables.
+fn assigns(query: &Query) -> bool {
+    let Some(select) = query.as_select() else { return false };
+    let mut found = false;
+    for item in &select.items {
+        if let SelectItem::Expr(item) = item {
+            crate::expression::visit(&item.expr, &mut |expr| {
+                found |= matches!(expr, Expr::UserVariable(_) | Expr::Assign { .. } | Expr::SystemVariable(_));
+            });
+        }
+    }
+    found
+}
+
+/// Puts the database in front of every table that has none; names of WITH stay.
+fn qualify_query(query: &mut Query, database: &str, common: &mut Vec<String>) {
+    let before = common.len();
+    if let Some(with) = &mut query.with {
+        for table in &mut with.tables {
+            if with.recursive {
+                common.push(table.name.to_string());
+            }
+            qualify_query(&mut table.query, database, common);
+            common.push(table.name.to_string());
+        }
+    }
+    qualify_body(&mut query.body, database, common);
+    common.truncate(before);
+}
+
+fn qualify_body(body: &mut QueryBody, database: &str, common: &mut Vec<String>) {
+    match body {
+        QueryBody::Select(select) => {
+            for table in &mut select.from {
+                qualify_reference(table, database, common);
+            }
+        }
+        QueryBody::Table(name) => qualify_name(name, database, common),
+        QueryBody::SetOperation(operation) => {
+            qualify_body(&mut operation.left, database, common);
+            qualify_body(&mut operation.right, database, common);
+        }
+        QueryBody::Nested(query) => qualify_query(query, database, common),
+        QueryBody::Values(_) => {}
+    }
+}
+
+fn qualify_reference(table: &mut TableReference, database: &str, common: &mut Vec<String>) {
+    match table {
+        TableReference::Table(factor) => qualify_name(&mut factor.name, database, common),
+        TableReference::Derived(derived) => qualify_query(&mut derived.query, database, common),
+        TableReference::Join(join) => {
+            let ast::Join { left, right, .. } = &mut **join;
+            qualify_reference(left, database, common);
+            qualify_reference(right, database, common);
+        }
+        TableReference::JsonTable(_) => {}
+    }
+}
+
+fn qualify_name(name: &mut ObjectName, database: &str, common: &[String]) {
+    let is_common = common.iter().any(|other| other.eq_ignore_ascii_case(&name.name));
+    if name.schema.is_none() && !is_common && !name.name.is("dual") {
+        name.schema = Some(Ident::new(database));
+    }
+}

@@ -1,0 +1,604 @@
+//! One connection's state, and the way of one statement through it.
+//!
+//! [`Session::run_text`] goes through the statements of a text; [`Session::run`] is the life of one: context,
+//! privileges, dispatch, transaction, diagnostics, answer.
+
+use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChange, StatusInfo};
+use crate::database::{Shared, now_micros};
+use crate::diagnostics::DiagnosticsArea;
+use crate::prepared::PreparedStatements;
+use crate::process::{Process, count};
+use crate::result::{Outcome, put_value};
+use crate::settings::{Settings, ids};
+use crate::transaction::TransactionState;
+use parking_lot::Mutex;
+use squall_catalog::{AccessMap, AccountKey, NameKey, TableDef};
+use squall_parser::ParseOptions;
+use squall_parser::ast::Statement;
+use squall_registry::{StatementContext, VariableValues};
+use squall_row_store::SessionLocks;
+use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One connection's state; runs one statement at a time.
+pub struct Session {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) process: Arc<Process>,
+    /// The account that matched.
+    pub(crate) account: AccountKey,
+    /// `USER()`.
+    pub(crate) user: Arc<str>,
+    /// `CURRENT_USER()`.
+    pub(crate) current_user: Arc<str>,
+    pub(crate) info: ConnectionInfo,
+    pub(crate) access: Arc<AccessMap>,
+    pub(crate) active_roles: BTreeSet<AccountKey>,
+    /// The default database.
+    pub(crate) database: Option<Arc<str>>,
+    pub(crate) variables: VariableValues,
+    pub(crate) settings: Settings,
+    pub(crate) user_variables: Arc<Mutex<HashMap<NameKey, (Value, SqlType)>>>,
+    pub(crate) transaction: TransactionState,
+    pub(crate) diagnostics: DiagnosticsArea,
+    pub(crate) prepared: PreparedStatements,
+    /// TEMPORARY tables by database and name.
+    pub(crate) temporary_tables: HashMap<(String, String), Arc<TableDef>>,
+    /// LOCK TABLES.
+    pub(crate) table_locks: Option<SessionLocks>,
+    pub(crate) found_rows: u64,
+    pub(crate) row_count: i64,
+    pub(crate) last_insert_id: u64,
+    pub(crate) random_state: u64,
+    pub(crate) multi_statements: bool,
+    /// What session tracking has to report.
+    pub(crate) changes: Vec<SessionChange>,
+    /// Whether the connection ends after this command (COMMIT RELEASE).
+    pub(crate) releasing: bool,
+    /// Notes of statements about accounts, until they are over.
+    pub(crate) pending_notes: Vec<(squall_types::Level, SqlError)>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("id", &self.process.id).field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.transaction.rollback();
+        self.drop_temporary_tables();
+        self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
+        self.shared.processes.remove(&self.process);
+    }
+}
+
+impl Session {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        id: u64,
+        account: AccountKey,
+        info: ConnectionInfo,
+        on_kill: KillCallback,
+    ) -> SqlResult<Session> {
+        let host = match info.address {
+            None => "localhost".to_string(),
+            Some(address) if address.to_canonical().is_loopback() => "localhost".to_string(),
+            Some(address) => address.to_canonical().to_string(),
+        };
+        let shown_host = if info.address.is_some() { format!("{host}:{}", info.port) } else { host.clone() };
+        let process =
+            Arc::new(Process::new(id, info.user.clone(), shown_host, info.attributes.clone(), on_kill, now_micros()));
+        let global = shared.globals.load_values();
+        let variables = VariableValues { session: global.clone(), global, warning_count: 0, error_count: 0 };
+        let settings = Settings::decode(&variables);
+        let mut session = Session {
+            user: format!("{}@{host}", info.user).into(),
+            current_user: format!("{}@{}", account.user, account.host).into(),
+            access: Arc::default(),
+            active_roles: BTreeSet::new(),
+            database: None,
+            transaction: TransactionState::default(),
+            diagnostics: DiagnosticsArea::default(),
+            prepared: PreparedStatements::default(),
+            temporary_tables: HashMap::new(),
+            table_locks: None,
+            found_rows: 0,
+            row_count: -1,
+            last_insert_id: 0,
+            random_state: u64::from_le_bytes(crate::random::bytes()),
+            multi_statements: info.multi_statements,
+            changes: Vec::new(),
+            releasing: false,
+            pending_notes: Vec::new(),
+            user_variables: Arc::default(),
+            shared,
+            process,
+            account,
+            info,
+            variables,
+            settings,
+        };
+        session.activate_default_roles();
+        session.apply_handshake_collation();
+        if !session.info.database.is_empty() {
+            let database = session.info.database.clone();
+            session.use_database(&database)?;
+        }
+        session.changes.clear();
+        session.shared.processes.add(session.process.clone());
+        Ok(session)
+    }
+
+    /// `CONNECTION_ID()`.
+    pub fn id(&self) -> u64 {
+        self.process.id
+    }
+
+    /// How the parser has to read text.
+    pub(crate) fn parse_options(&self) -> ParseOptions {
+        parse_options(self.settings.sql_mode, self.info.ignore_space)
+    }
+
+    /// Runs every statement of a text.
+    pub async fn run_text(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
+        let mut start = 0;
+        loop {
+            let text = &sql[start..];
+            let parsed = match squall_parser::parse_bytes(text, &self.parse_options()) {
+                Ok(parsed) => parsed,
+                Err(error) => {
+                    let error = parse_error(error);
+                    self.begin_command("Query", text);
+                    self.finish_with_error(&error, None);
+                    writer.error(&error);
+                    return self.end_command(writer).await;
+                }
+            };
+            if parsed.rest.is_some() && !self.multi_statements {
+                let error = unexpected_statement(text, parsed.rest.unwrap_or(0));
+                self.finish_with_error(&error, None);
+                writer.error(&error);
+                return self.end_command(writer).await;
+            }
+            let statement_text = &text[..parsed.end];
+            self.begin_command("Query", statement_text);
+            let request = Request {
+                statement: &parsed.statement,
+                sql: statement_text,
+                parameters: &[],
+                placeholders: parsed.placeholders,
+            };
+            let succeeded = self.run(request, parsed.rest.is_some(), writer).await?;
+            match parsed.rest {
+                Some(rest) if succeeded => start += rest,
+                _ => return self.end_command(writer).await,
+            }
+            if writer.needs_flush() {
+                writer.flush().await?;
+            }
+        }
+    }
+
+    pub(crate) fn begin_command(&mut self, command: &'static str, sql: &[u8]) {
+        self.process.kill.reset();
+        count(&self.process.status.questions);
+        count(&self.process.status.queries);
+        self.process.begin(command, &String::from_utf8_lossy(sql), now_micros());
+    }
+
+    pub(crate) async fn end_command(&mut self, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
+        self.process.begin("Sleep", "", now_micros());
+        if self.releasing {
+            self.process.kill_connection();
+        }
+        writer.flush().await
+    }
+
+    /// The life of one statement; tells whether it succeeded.
+    pub(crate) async fn run(
+        &mut self,
+        request: Request<'_>,
+        more_results: bool,
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<bool> {
+        if request.placeholders as usize > request.parameters.len() {
+            // A `?` outside of a prepared statement.
+            let error = placeholder_error(request.sql);
+            self.finish_with_error(&error, None);
+            writer.error(&error);
+            return Ok(false);
+        }
+        let context = Arc::new(self.statement_context(request.statement));
+        let timer = self.start_timer(request.statement, &context);
+        let keeps_diagnostics = keeps_diagnostics(request.statement);
+        let result = match self.check_state(request.statement) {
+            Ok(()) => self.dispatch(request, &context, writer).await,
+            Err(error) => Err(Failure::Sql(error)),
+        };
+        drop(timer);
+        let result = match result {
+            Ok(outcome) => self.end_statement(request.statement).await.map(|()| outcome).map_err(Failure::Sql),
+            Err(failure) => {
+                self.transaction.statement_failed();
+                Err(failure)
+            }
+        };
+        match result {
+            Ok(outcome) => {
+                self.finish(&outcome, &context, keeps_diagnostics);
+                self.write(outcome, &context, more_results, writer).await?;
+                Ok(true)
+            }
+            Err(Failure::Sql(error)) => {
+                self.finish_with_error(&error, Some(&context));
+                writer.error(&error);
+                Ok(false)
+            }
+            Err(Failure::Client(error)) => Err(error),
+        }
+    }
+
+    /// What a statement knows of its session, frozen at its start.
+    pub(crate) fn statement_context(&mut self, statement: &Statement) -> StatementContext {
+        let settings = &self.settings;
+        let now = if settings.timestamp_micros != 0 { settings.timestamp_micros } else { now_micros() };
+        self.random_state =
+            self.random_state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        StatementContext {
+            sql_mode: settings.sql_mode,
+            time_zone: settings.time_zone.clone(),
+            now_micros: now,
+            connection_id: self.process.id,
+            user: self.user.clone(),
+            current_user: self.current_user.clone(),
+            database: self.database.clone(),
+            version: self.version(),
+            collation: settings.collation,
+            max_allowed_packet: settings.max_allowed_packet,
+            group_concat_max_len: settings.group_concat_max_len,
+            div_precision_increment: settings.div_precision_increment,
+            default_week_format: settings.default_week_format,
+            cte_max_recursion_depth: settings.cte_max_recursion_depth,
+            strict_write: settings.sql_mode.is_strict() && writes_strictly(statement),
+            found_rows: self.found_rows,
+            row_count: self.row_count,
+            last_insert_id: AtomicU64::new(self.last_insert_id),
+            diagnostics: squall_registry::Diagnostics::new(settings.max_error_count),
+            user_variables: self.user_variables.clone(),
+            kill: self.process.kill.clone(),
+            random_state: AtomicU64::new(self.random_state),
+            variables: VariableValues { global: self.shared.globals.load_values(), ..self.variables.clone() },
+        }
+    }
+
+    fn version(&self) -> Arc<str> {
+        match self.variables.global.get(usize::from(ids::VERSION.0)) {
+            Some(Value::String(version)) => Arc::from(version.as_str()),
+            _ => Arc::from("8.4.0"),
+        }
+    }
+
+    /// Whether the session is in a state to run the statement at all.
+    fn check_state(&mut self, statement: &Statement) -> SqlResult<()> {
+        self.refresh_access();
+        self.process.kill.check()?;
+        if self.is_password_expired() && !sets_password(statement) {
+            return Err(SqlError::new(ErrorCode::MustChangePassword, &[]));
+        }
+        Ok(())
+    }
+
+    /// Stops a SELECT after `max_execution_time`.
+    fn start_timer(&self, statement: &Statement, context: &Arc<StatementContext>) -> Option<TimerGuard> {
+        let millis = self.settings.max_execution_millis;
+        if millis == 0 || !matches!(statement, Statement::Query(_)) {
+            return None;
+        }
+        let kill = context.kill.clone();
+        let (shared, id) = (self.shared.clone(), self.process.id);
+        let task = self.shared.runtime.pool().spawn(async move {
+            tokio::time::sleep(std::time::Duration::from_millis(millis)).await;
+            kill.time_out();
+            shared.store.interrupt(id);
+        });
+        Some(TimerGuard(task))
+    }
+
+    /// Remembers what later statements ask about a statement that succeeded.
+    fn finish(&mut self, outcome: &Outcome, context: &StatementContext, keeps_diagnostics: bool) {
+        self.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
+        match outcome {
+            Outcome::Ok(ok) => {
+                self.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX);
+                if ok.last_insert_id != 0 {
+                    self.last_insert_id = ok.last_insert_id;
+                }
+            }
+            Outcome::Rows(result) => {
+                self.row_count = -1;
+                self.found_rows = result.rows.len() as u64;
+            }
+            Outcome::Streamed { rows } => {
+                self.row_count = -1;
+                self.found_rows = *rows;
+            }
+        }
+        for (level, note) in self.pending_notes.drain(..) {
+            context.diagnostics.push(level, note);
+        }
+        if !keeps_diagnostics {
+            self.diagnostics.replace(context, None, self.settings.notes);
+        }
+        self.publish_counts();
+    }
+
+    /// As [`Session::finish`] for a statement that failed.
+    pub(crate) fn finish_with_error(&mut self, error: &SqlError, context: Option<&StatementContext>) {
+        self.row_count = -1;
+        match context {
+            Some(context) => self.diagnostics.replace(context, Some(error), self.settings.notes),
+            None => self.diagnostics.only(error),
+        }
+        self.publish_counts();
+    }
+
+    fn publish_counts(&mut self) {
+        self.variables.warning_count = self.diagnostics.total();
+        self.variables.error_count = self.diagnostics.errors();
+    }
+
+    /// The state that goes with every OK and EOF packet.
+    pub(crate) fn status_info(&mut self, more_results: bool) -> StatusInfo {
+        StatusInfo {
+            in_transaction: self.transaction.is_open(),
+            in_read_only_transaction: self.transaction.is_open() && self.transaction.is_read_only(),
+            autocommit: self.settings.autocommit,
+            more_results,
+            no_backslash_escapes: self.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
+            warnings: u16::try_from(self.diagnostics.total()).unwrap_or(u16::MAX),
+            changes: std::mem::take(&mut self.changes),
+            ..Default::default()
+        }
+    }
+
+    async fn write(
+        &mut self,
+        outcome: Outcome,
+        context: &StatementContext,
+        more_results: bool,
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<()> {
+        let status = self.status_info(more_results);
+        match outcome {
+            Outcome::Ok(mut ok) => {
+                if !ok.info.is_empty() && ok.info.ends_with("Warnings: ") {
+                    ok.info.push_str(&self.diagnostics.total().to_string());
+                }
+                writer.ok(&ok, &status);
+            }
+            Outcome::Rows(result) => {
+                writer.begin_result_set(&result.columns);
+                for row in &result.rows {
+                    writer.begin_row();
+                    for value in row {
+                        put_value(writer, value);
+                    }
+                    writer.end_row();
+                    if writer.needs_flush() {
+                        writer.flush().await?;
+                    }
+                }
+                writer.end_result_set(&status);
+            }
+            Outcome::Streamed { .. } => writer.end_result_set(&status),
+        }
+        let _ = context;
+        Ok(())
+    }
+
+    /// Runs something that may wait for a lock or a disk where blocking is allowed.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Shared) -> SqlResult<T> + Send + 'static,
+    ) -> SqlResult<T> {
+        let shared = self.shared.clone();
+        let task = self.shared.runtime.pool().spawn_blocking(move || work(&shared));
+        match task.await {
+            Ok(result) => result,
+            Err(error) => Err(SqlError::internal(format_args!("a background task failed: {error}"))),
+        }
+    }
+
+    /// COM_INIT_DB and USE.
+    pub fn use_database(&mut self, name: &str) -> SqlResult<()> {
+        let catalog = self.shared.catalog.load();
+        let found = match catalog.database(name) {
+            Some(database) => Some((database.name.clone(), database.collation)),
+            None => crate::information_schema::virtual_database(name)
+                .map(|name| (name.to_string(), squall_types::CollationId(33))),
+        };
+        let Some((name, collation)) = found else {
+            return Err(SqlError::new(ErrorCode::BadDatabase, &[&name]));
+        };
+        self.refresh_access();
+        if crate::information_schema::virtual_database(&name).is_none() && !self.access.sees_database(&name) {
+            let error = ErrorCode::DbAccessDenied;
+            return Err(SqlError::new(error, &[&self.account.user, &self.account.host, &name]));
+        }
+        count(&self.process.status.change_db);
+        self.process.set_database(&name);
+        self.set_session_value(ids::COLLATION_DATABASE, Value::from(crate::charset::collation_name(collation)));
+        self.set_session_value(ids::CHARACTER_SET_DATABASE, Value::from(crate::charset::charset_name(collation)));
+        if self.settings.track_schema {
+            self.changes.push(SessionChange::Schema(name.clone()));
+        }
+        self.database = Some(name.into());
+        Ok(())
+    }
+
+    /// Sets a session value without checks.
+    pub(crate) fn set_session_value(&mut self, id: squall_registry::VariableId, value: Value) {
+        let values = Arc::make_mut(&mut self.variables.session);
+        if let Some(place) = values.get_mut(usize::from(id.0)) {
+            *place = value;
+        }
+    }
+
+    /// `COM_RESET_CONNECTION`: as if newly connected.
+    pub(crate) fn reset_state(&mut self) {
+        self.transaction.rollback();
+        self.drop_temporary_tables();
+        self.table_locks = None;
+        self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
+        self.prepared = PreparedStatements::default();
+        let global = self.shared.globals.load_values();
+        self.variables = VariableValues { session: global.clone(), global, warning_count: 0, error_count: 0 };
+        self.settings = Settings::decode(&self.variables);
+        self.user_variables = Arc::default();
+        self.transaction = TransactionState::default();
+        self.diagnostics = DiagnosticsArea::default();
+        self.found_rows = 0;
+        self.row_count = -1;
+        self.last_insert_id = 0;
+        self.activate_default_roles();
+        self.apply_handshake_collation();
+    }
+
+    fn apply_handshake_collation(&mut self) {
+        let known = crate::charset::collation_by_number(u64::from(self.info.collation));
+        let Some(id) = known.filter(|id| *id != squall_types::CollationId::BINARY) else { return };
+        let (charset, collation) = (crate::charset::charset_name(id), crate::charset::collation_name(id));
+        for id in [ids::CHARACTER_SET_CLIENT, ids::CHARACTER_SET_CONNECTION, ids::CHARACTER_SET_RESULTS] {
+            self.set_session_value(id, Value::from(charset));
+        }
+        self.set_session_value(ids::COLLATION_CONNECTION, Value::from(collation));
+        self.settings = Settings::decode(&self.variables);
+    }
+}
+
+/// A statement that is to run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<'a> {
+    /// The statement.
+    pub statement: &'a Statement,
+    /// Its text.
+    pub sql: &'a [u8],
+    /// Values of its `?`.
+    pub parameters: &'a [Value],
+    /// How many `?` there are.
+    pub placeholders: u32,
+}
+
+/// Why a statement stopped.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// An error for the client.
+    Sql(SqlError),
+    /// The client is gone.
+    Client(std::io::Error),
+}
+
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Self {
+        Failure::Sql(error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Failure::Client(error)
+    }
+}
+
+struct TimerGuard(tokio::task::JoinHandle<()>);
+
+impl Drop for TimerGuard {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// How the parser reads text under an sql_mode.
+pub(crate) fn parse_options(mode: SqlMode, ignore_space: bool) -> ParseOptions {
+    ParseOptions {
+        ansi_quotes: mode.contains(SqlMode::ANSI_QUOTES),
+        pipes_as_concat: mode.contains(SqlMode::PIPES_AS_CONCAT),
+        no_backslash_escapes: mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
+        ignore_space: ignore_space || mode.contains(SqlMode::IGNORE_SPACE),
+        high_not_precedence: mode.contains(SqlMode::HIGH_NOT_PRECEDENCE),
+        real_as_float: mode.contains(SqlMode::REAL_AS_FLOAT),
+    }
+}
+
+/// A parser's error as the client sees it.
+pub(crate) fn parse_error(error: squall_parser::ParseError) -> SqlError {
+    let mut sqlstate = *b"HY000";
+    if let Ok(state) = error.sqlstate.as_bytes().try_into() {
+        sqlstate = state;
+    }
+    SqlError { code: error.code, sqlstate, message: error.message }
+}
+
+fn syntax_error_near(text: &[u8], at: usize) -> SqlError {
+    let rest = String::from_utf8_lossy(text.get(at..).unwrap_or_default());
+    let near: String = rest.chars().take(80).collect();
+    let line = 1 + text[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count();
+    SqlError::new(ErrorCode::Parse, &[&near, &line])
+}
+
+/// 1064 at the second statement of a text that may have one only.
+fn unexpected_statement(text: &[u8], rest: usize) -> SqlError {
+    let skipped = text.get(rest..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    syntax_error_near(text, rest + skipped)
+}
+
+/// 1064 at a `?` that nothing will be bound to.
+fn placeholder_error(text: &[u8]) -> SqlError {
+    let at = text.iter().position(|byte| *byte == b'?').unwrap_or(text.len());
+    syntax_error_near(text, at)
+}
+
+/// Statements that speak of the diagnostics area leave it as it is.
+fn keeps_diagnostics(statement: &Statement) -> bool {
+    use squall_parser::ast::Show;
+    match statement {
+        Statement::Show(show) => {
+            matches!(**show, Show::Warnings(_) | Show::Errors(_) | Show::WarningCount | Show::ErrorCount)
+        }
+        Statement::GetDiagnostics(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether conversions that lose data are errors in a strict mode.
+fn writes_strictly(statement: &Statement) -> bool {
+    match statement {
+        Statement::Insert(insert) => !insert.ignore,
+        Statement::Update(update) => !update.ignore,
+        Statement::Delete(delete) => !delete.ignore,
+        Statement::LoadData(load) => load.duplicates != squall_parser::ast::LoadDuplicates::Ignore && !load.local,
+        Statement::CreateTable(create) => create.duplicates != squall_parser::ast::LoadDuplicates::Ignore,
+        Statement::AlterTable(alter) => !alter.ignore,
+        _ => false,
+    }
+}
+
+fn sets_password(statement: &Statement) -> bool {
+    match statement {
+        Statement::CreateUser(create) => create.alter,
+        Statement::Set(set) => matches!(set, squall_parser::ast::Set::Password(_)),
+        _ => false,
+    }
+}
+
+/// The end of [`OkInfo::info`] that the count of warnings is appended to.
+pub(crate) fn info_text(records: u64, duplicates: u64) -> OkInfo {
+    OkInfo {
+        affected_rows: records,
+        info: format!("Records: {records}  Duplicates: {duplicates}  Warnings: "),
+        ..Default::default()
+    }
+}

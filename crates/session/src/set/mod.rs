@@ -1,0 +1,415 @@
+//! SET: system variables, user variables, character sets, transactions, passwords and roles.
+
+pub mod check;
+
+use crate::api::SessionChange;
+use crate::charset;
+use crate::process::count;
+use crate::result::Outcome;
+use crate::session::{Request, Session};
+use crate::settings::{ALIASES, Settings, ids};
+use check::{check, merge_switches};
+use squall_catalog::NameKey;
+use squall_parser::ast::{Expr, Set, SetItem, SystemVariable, VariableScope};
+use squall_registry::variables::{DefaultValue, Effect, Kind, Scope, VariableDef};
+use squall_registry::{StatementContext, VariableId};
+use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// An assignment whose value has been checked, to be carried out together with the others.
+enum Assignment {
+    User { name: NameKey, value: Value, sql_type: SqlType },
+    Session { id: VariableId, value: Value },
+    Global { id: VariableId, value: Value, persist: Persist },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Persist {
+    No,
+    Also,
+    Only,
+}
+
+impl Session {
+    /// SET in all its forms.
+    pub(crate) async fn run_set(
+        &mut self,
+        set: &Set,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        count(&self.process.status.set_option);
+        match set {
+            Set::Items(items) => self.set_items(items, request, context).await,
+            Set::Transaction { scope, characteristics } => self.set_transaction(*scope, *characteristics),
+            Set::Password(password) => self.set_password(password),
+            Set::Role(roles) => self.set_role(roles),
+            Set::DefaultRole(default) => self.set_default_role(default),
+            Set::ResourceGroup { .. } => Err(SqlError::unsupported("SET RESOURCE GROUP")),
+            Set::Statement { .. } => Err(SqlError::unsupported("SET STATEMENT")),
+            Set::SessionAuthorization(_) => Err(SqlError::unsupported("SET SESSION AUTHORIZATION")),
+        }
+    }
+
+    async fn set_items(
+        &mut self,
+        items: &[SetItem],
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        let mut assignments = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                SetItem::User { name, value } => {
+                    let (value, sql_type) = self.evaluate(value, request, context).await?;
+                    assignments.push(Assignment::User { name: NameKey::new(name), value, sql_type });
+                }
+                SetItem::System { variable, value } => {
+                    self.check_item(variable, value, request, context, &mut assignments).await?;
+                }
+                SetItem::NewColumn { .. } => {
+                    return Err(SqlError::new(ErrorCode::UnknownSystemVariable, &[&"NEW"]));
+                }
+                SetItem::Names { charset, collation } => {
+                    self.set_names(charset.as_deref(), collation.as_deref(), &mut assignments)?;
+                }
+                SetItem::CharacterSet(charset) => self.set_character_set(charset.as_deref(), &mut assignments)?,
+            }
+        }
+        self.apply(assignments).await?;
+        Ok(Outcome::done())
+    }
+
+    async fn check_item(
+        &mut self,
+        variable: &SystemVariable,
+        value: &Expr,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        assignments: &mut Vec<Assignment>,
+    ) -> SqlResult<()> {
+        let (id, definition) = self.find_variable(variable)?;
+        let scope = variable.scope;
+        check_scope(&definition, scope)?;
+        self.check_set_privilege(&definition, scope)?;
+        let is_global = !matches!(scope, None | Some(VariableScope::Session));
+        if matches!(value, Expr::Default) {
+            let default = self.default_of(id, &definition, is_global)?;
+            return self.push_assignment(id, &definition, scope, default, assignments);
+        }
+        // A bare word is a text: `SET sql_mode = ANSI`.
+        let given = match value {
+            Expr::Column(name) if name.table.is_none() => Value::String(name.column.to_string()),
+            other => self.evaluate(other, request, context).await?.0,
+        };
+        let given = match (&definition.kind, given) {
+            (Kind::Switches(names), Value::String(change)) => {
+                check(&definition, &Value::String(change.clone()), true)?;
+                let before = match self.current_value(id, is_global) {
+                    Value::String(before) => before,
+                    _ => String::new(),
+                };
+                let default = match definition.default {
+                    DefaultValue::Text(text) => text,
+                    _ => "",
+                };
+                Value::String(merge_switches(names, default, &before, &change))
+            }
+            // Strings set with a binary literal are texts all the same.
+            (_, Value::Bytes(bytes)) => Value::String(String::from_utf8_lossy(&bytes).into_owned()),
+            (_, given) => given,
+        };
+        let strict = self.settings.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
+        let checked = check(&definition, &given, strict)?;
+        if let Some(warning) = checked.warning {
+            context.diagnostics.warn(warning);
+        }
+        self.check_value(id, &definition, scope)?;
+        self.push_assignment(id, &definition, scope, checked.value, assignments)
+    }
+
+    pub(crate) fn find_variable(&self, variable: &SystemVariable) -> SqlResult<(VariableId, VariableDef)> {
+        let unknown = |name: &dyn std::fmt::Display| SqlError::new(ErrorCode::UnknownSystemVariable, &[name]);
+        if let Some(prefix) = &variable.prefix {
+            return Err(unknown(&format_args!("{}.{}", prefix.as_str(), variable.name.as_str())));
+        }
+        let registry = &self.shared.registry.variables;
+        let id = registry.find(&variable.name).ok_or_else(|| unknown(&variable.name.as_str()))?;
+        Ok((id, *registry.definition(id)))
+    }
+
+    fn current_value(&self, id: VariableId, global: bool) -> Value {
+        let values = if global { self.shared.globals.load_values() } else { self.variables.session.clone() };
+        values.get(usize::from(id.0)).cloned().unwrap_or_default()
+    }
+
+    /// What SET x = DEFAULT gives: the global value for a session's, the compiled one for a global.
+    fn default_of(&self, id: VariableId, definition: &VariableDef, is_global: bool) -> SqlResult<Value> {
+        if !is_global && definition.scope == Scope::Both {
+            return Ok(self.current_value(id, true));
+        }
+        Ok(definition.default.to_value())
+    }
+
+    /// What depends on more than the value itself.
+    fn check_value(&self, id: VariableId, definition: &VariableDef, scope: Option<VariableScope>) -> SqlResult<()> {
+        let of_session = matches!(scope, None | Some(VariableScope::Session));
+        if id == ids::MAX_ALLOWED_PACKET && of_session {
+            return Err(read_only_session(definition.name));
+        }
+        let transaction_wide =
+            [ids::TRANSACTION_ISOLATION, ids::TX_ISOLATION, ids::TRANSACTION_READ_ONLY, ids::TX_READ_ONLY];
+        if transaction_wide.contains(&id) && scope.is_none() && self.transaction.is_open() {
+            return Err(SqlError::new(ErrorCode::CantChangeTxCharacteristics, &[]));
+        }
+        Ok(())
+    }
+
+    fn push_assignment(
+        &self,
+        id: VariableId,
+        definition: &VariableDef,
+        scope: Option<VariableScope>,
+        value: Value,
+        assignments: &mut Vec<Assignment>,
+    ) -> SqlResult<()> {
+        let persist = match scope {
+            None | Some(VariableScope::Session) => {
+                self.push_session(id, value, assignments);
+                return Ok(());
+            }
+            Some(VariableScope::Global) => Persist::No,
+            Some(VariableScope::Persist) => Persist::Also,
+            Some(VariableScope::PersistOnly) => Persist::Only,
+        };
+        if persist != Persist::No && !definition.persistable {
+            let error = ErrorCode::IncorrectGlobalLocalVar;
+            return Err(SqlError::new(error, &[&definition.name, &"non persistent"]));
+        }
+        assignments.push(Assignment::Global { id, value, persist });
+        Ok(())
+    }
+
+    /// A session's value and those that follow from it.
+    fn push_session(&self, id: VariableId, value: Value, assignments: &mut Vec<Assignment>) {
+        let text = match &value {
+            Value::String(text) => text.clone(),
+            _ => String::new(),
+        };
+        let follow = match id {
+            ids::CHARACTER_SET_CONNECTION => charset::default_collation(&text)
+                .ok()
+                .map(|collation| (ids::COLLATION_CONNECTION, charset::collation_name(collation))),
+            ids::COLLATION_CONNECTION => {
+                charset::collation(&text).ok().map(|id| (ids::CHARACTER_SET_CONNECTION, charset::charset_name(id)))
+            }
+            ids::CHARACTER_SET_SERVER => charset::default_collation(&text)
+                .ok()
+                .map(|collation| (ids::COLLATION_SERVER, charset::collation_name(collation))),
+            ids::COLLATION_SERVER => {
+                charset::collation(&text).ok().map(|id| (ids::CHARACTER_SET_SERVER, charset::charset_name(id)))
+            }
+            ids::CHARACTER_SET_DATABASE => charset::default_collation(&text)
+                .ok()
+                .map(|collation| (ids::COLLATION_DATABASE, charset::collation_name(collation))),
+            ids::COLLATION_DATABASE => {
+                charset::collation(&text).ok().map(|id| (ids::CHARACTER_SET_DATABASE, charset::charset_name(id)))
+            }
+            _ => None,
+        };
+        for (left, right) in ALIASES {
+            if *left == id {
+                assignments.push(Assignment::Session { id: *right, value: value.clone() });
+            } else if *right == id {
+                assignments.push(Assignment::Session { id: *left, value: value.clone() });
+            }
+        }
+        assignments.push(Assignment::Session { id, value });
+        if let Some((id, text)) = follow {
+            assignments.push(Assignment::Session { id, value: Value::from(text) });
+        }
+    }
+
+    fn set_names(
+        &self,
+        charset_name: Option<&str>,
+        collation: Option<&str>,
+        assignments: &mut Vec<Assignment>,
+    ) -> SqlResult<()> {
+        let default = charset::collation_name(squall_types::CollationId::UTF8MB4_0900_AI_CI);
+        let id = match charset_name {
+            None => charset::collation(default)?,
+            Some(_) => crate::ddl::data_type::named_collation(
+                charset_name,
+                collation,
+                squall_types::CollationId::UTF8MB4_0900_AI_CI,
+            )?,
+        };
+        let charset = Value::from(charset::charset_name(id));
+        for variable in [ids::CHARACTER_SET_CLIENT, ids::CHARACTER_SET_CONNECTION, ids::CHARACTER_SET_RESULTS] {
+            assignments.push(Assignment::Session { id: variable, value: charset.clone() });
+        }
+        let collation = Value::from(charset::collation_name(id));
+        assignments.push(Assignment::Session { id: ids::COLLATION_CONNECTION, value: collation });
+        Ok(())
+    }
+
+    /// SET CHARACTER SET: the connection's is the default database's.
+    fn set_character_set(&self, name: Option<&str>, assignments: &mut Vec<Assignment>) -> SqlResult<()> {
+        let charset = charset::charset(name.unwrap_or("utf8mb4"))?;
+        for variable in [ids::CHARACTER_SET_CLIENT, ids::CHARACTER_SET_RESULTS] {
+            assignments.push(Assignment::Session { id: variable, value: Value::from(charset.name()) });
+        }
+        for (to, from) in [
+            (ids::CHARACTER_SET_CONNECTION, ids::CHARACTER_SET_DATABASE),
+            (ids::COLLATION_CONNECTION, ids::COLLATION_DATABASE),
+        ] {
+            assignments.push(Assignment::Session { id: to, value: self.current_value(from, false) });
+        }
+        Ok(())
+    }
+
+    async fn apply(&mut self, assignments: Vec<Assignment>) -> SqlResult<()> {
+        let autocommit_before = self.settings.autocommit;
+        let mut globals = Vec::new();
+        let mut persisted = Vec::new();
+        let mut session_changed = false;
+        for assignment in assignments {
+            match assignment {
+                Assignment::User { name, value, sql_type } => {
+                    self.user_variables.lock().insert(name, (value, sql_type));
+                    self.track_state_change();
+                }
+                Assignment::Session { id, value } => {
+                    session_changed = true;
+                    self.apply_session(id, value);
+                }
+                Assignment::Global { id, value, persist } => {
+                    if persist != Persist::No {
+                        persisted.push((self.shared.registry.variables.definition(id).name, value.clone()));
+                    }
+                    if persist != Persist::Only {
+                        globals.push((id, value));
+                    }
+                }
+            }
+        }
+        if session_changed {
+            self.settings = Settings::decode(&self.variables);
+        }
+        if !persisted.is_empty() {
+            self.shared.globals.persist(&self.shared.store, &persisted)?;
+        }
+        if !globals.is_empty() {
+            self.shared.globals.set(&globals);
+        }
+        self.autocommit_changed(autocommit_before).await
+    }
+
+    fn apply_session(&mut self, id: VariableId, value: Value) {
+        if (id == ids::LAST_INSERT_ID || id == ids::IDENTITY)
+            && let Value::UInt(number) = value
+        {
+            self.last_insert_id = number;
+        }
+        self.track_variable(id, &value);
+        self.set_session_value(id, value);
+    }
+
+    /// Tells the client about a variable that it has asked to be told about.
+    fn track_variable(&mut self, id: VariableId, value: &Value) {
+        let definition = *self.shared.registry.variables.definition(id);
+        let tracked = &self.settings.tracked_variables;
+        if tracked.iter().any(|name| name == "*" || name == definition.name) {
+            self.changes.push(SessionChange::SystemVariable(definition.name.to_string(), definition.show(value)));
+        }
+        self.track_state_change();
+    }
+
+    pub(crate) fn track_state_change(&mut self) {
+        if self.settings.track_state && !self.changes.contains(&SessionChange::StateChange) {
+            self.changes.push(SessionChange::StateChange);
+        }
+    }
+
+    /// Sets variables by name, as SET TRANSACTION does.
+    pub(crate) fn set_variables(&mut self, scope: VariableScope, items: &[(&str, Value)]) -> SqlResult<()> {
+        let mut globals = Vec::new();
+        for (name, value) in items {
+            let Some(id) = self.shared.registry.variables.find(name) else { continue };
+            let definition = *self.shared.registry.variables.definition(id);
+            self.check_set_privilege(&definition, Some(scope))?;
+            if scope == VariableScope::Session {
+                let mut assignments = Vec::new();
+                self.push_session(id, value.clone(), &mut assignments);
+                for assignment in assignments {
+                    if let Assignment::Session { id, value } = assignment {
+                        self.apply_session(id, value);
+                    }
+                }
+            } else {
+                globals.push((id, value.clone()));
+            }
+        }
+        self.settings = Settings::decode(&self.variables);
+        if !globals.is_empty() {
+            self.shared.globals.set(&globals);
+        }
+        Ok(())
+    }
+
+    fn check_set_privilege(&self, definition: &VariableDef, scope: Option<VariableScope>) -> SqlResult<()> {
+        let need = |any: bool, names: &str| {
+            if any { Ok(()) } else { Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&names])) }
+        };
+        match scope {
+            None | Some(VariableScope::Session) if definition.restricted => need(
+                self.access.has_dynamic("SESSION_VARIABLES_ADMIN") || self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"),
+                "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
+            ),
+            None | Some(VariableScope::Session) => Ok(()),
+            Some(_) => need(self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"), "SUPER or SYSTEM_VARIABLES_ADMIN"),
+        }
+    }
+}
+
+fn read_only_session(name: &str) -> SqlError {
+    SqlError {
+        code: 1238,
+        sqlstate: *b"HY000",
+        message: format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
+    }
+}
+
+/// 1238, 1229, 1228: whether a variable can be set in that scope at all.
+fn check_scope(definition: &VariableDef, scope: Option<VariableScope>) -> SqlResult<()> {
+    if definition.effect == Effect::ReadOnly {
+        let error = ErrorCode::IncorrectGlobalLocalVar;
+        return Err(SqlError::new(error, &[&definition.name, &"read only"]));
+    }
+    match scope {
+        None | Some(VariableScope::Session) if definition.scope == Scope::Global => {
+            Err(SqlError::new(ErrorCode::GlobalVariable, &[&definition.name]))
+        }
+        Some(VariableScope::Global | VariableScope::Persist | VariableScope::PersistOnly)
+            if definition.scope == Scope::Session =>
+        {
+            Err(SqlError::new(ErrorCode::LocalVariable, &[&definition.name]))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether `@@scope.name` can be read (1238).
+pub(crate) fn check_read_scope(definition: &VariableDef, scope: Option<VariableScope>) -> SqlResult<()> {
+    let wrong = |kind: &str| SqlError::new(ErrorCode::IncorrectGlobalLocalVar, &[&definition.name, &kind]);
+    match scope {
+        Some(VariableScope::Session) if definition.scope == Scope::Global => Err(wrong("GLOBAL")),
+        Some(VariableScope::Global | VariableScope::Persist | VariableScope::PersistOnly)
+            if definition.scope == Scope::Session =>
+        {
+            Err(wrong("SESSION"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,300 @@
+//! A session's variables decoded, so that statements need not look them up by name.
+
+use crate::charset;
+use squall_registry::{VariableId, VariableValues};
+use squall_row_store::IsolationLevel;
+use squall_types::{CollationId, SqlMode, Value};
+use std::sync::Arc;
+
+/// The variables that the session itself acts on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// `autocommit`.
+    pub autocommit: bool,
+    /// `sql_mode`.
+    pub sql_mode: SqlMode,
+    /// `time_zone`.
+    pub time_zone: Arc<str>,
+    /// `collation_connection`.
+    pub collation: CollationId,
+    /// The default collation of `character_set_client`.
+    pub client_collation: CollationId,
+    /// The default collation of `character_set_results`; `None` is no conversion.
+    pub results_collation: Option<CollationId>,
+    /// `transaction_isolation`.
+    pub isolation: IsolationLevel,
+    /// `transaction_read_only`.
+    pub read_only: bool,
+    /// `completion_type`.
+    pub completion: Completion,
+    /// `innodb_lock_wait_timeout`, seconds.
+    pub lock_wait_seconds: u64,
+    /// `lock_wait_timeout`, seconds.
+    pub table_lock_wait_seconds: u64,
+    /// `innodb_snapshot_isolation`.
+    pub snapshot_isolation: bool,
+    /// `max_error_count`.
+    pub max_error_count: usize,
+    /// `sql_notes`.
+    pub notes: bool,
+    /// `max_execution_time`, milliseconds.
+    pub max_execution_millis: u64,
+    /// `max_allowed_packet`, bytes.
+    pub max_allowed_packet: u64,
+    /// `group_concat_max_len`, bytes.
+    pub group_concat_max_len: u64,
+    /// `div_precision_increment`.
+    pub div_precision_increment: u8,
+    /// `default_week_format`.
+    pub default_week_format: u8,
+    /// `cte_max_recursion_depth`.
+    pub cte_max_recursion_depth: u64,
+    /// `sql_select_limit`.
+    pub select_limit: u64,
+    /// `sql_safe_updates`.
+    pub safe_updates: bool,
+    /// `foreign_key_checks`.
+    pub foreign_key_checks: bool,
+    /// `auto_increment_increment`.
+    pub auto_increment_increment: u64,
+    /// `auto_increment_offset`.
+    pub auto_increment_offset: u64,
+    /// `insert_id`.
+    pub insert_id: u64,
+    /// `timestamp`, microseconds; 0 is the clock.
+    pub timestamp_micros: i64,
+    /// `session_track_schema`.
+    pub track_schema: bool,
+    /// `session_track_state_change`.
+    pub track_state: bool,
+    /// `session_track_system_variables`, in lower case; `*` is all.
+    pub tracked_variables: Arc<[String]>,
+    /// `session_track_transaction_info`.
+    pub track_transaction: TransactionTracking,
+}
+
+/// `completion_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// Nothing follows.
+    NoChain,
+    /// A transaction of the same kind follows.
+    Chain,
+    /// The connection ends.
+    Release,
+}
+
+/// `session_track_transaction_info`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionTracking {
+    /// Nothing.
+    Off,
+    /// Eight letters.
+    State,
+    /// Also the statements that would start it again.
+    Characteristics,
+}
+
+macro_rules! variable_ids {
+    ($($constant:ident = $name:literal;)*) => {
+        $(#[doc = $name] pub const $constant: VariableId = VariableId::of($name);)*
+    };
+}
+
+/// Ids of the variables that the session knows by name.
+pub mod ids {
+    use super::VariableId;
+
+    variable_ids! {
+        AUTOCOMMIT = "autocommit";
+        SQL_MODE = "sql_mode";
+        TIME_ZONE = "time_zone";
+        CHARACTER_SET_CLIENT = "character_set_client";
+        CHARACTER_SET_CONNECTION = "character_set_connection";
+        CHARACTER_SET_RESULTS = "character_set_results";
+        CHARACTER_SET_DATABASE = "character_set_database";
+        CHARACTER_SET_SERVER = "character_set_server";
+        COLLATION_CONNECTION = "collation_connection";
+        COLLATION_DATABASE = "collation_database";
+        COLLATION_SERVER = "collation_server";
+        TRANSACTION_ISOLATION = "transaction_isolation";
+        TX_ISOLATION = "tx_isolation";
+        TRANSACTION_READ_ONLY = "transaction_read_only";
+        TX_READ_ONLY = "tx_read_only";
+        COMPLETION_TYPE = "completion_type";
+        INNODB_LOCK_WAIT_TIMEOUT = "innodb_lock_wait_timeout";
+        LOCK_WAIT_TIMEOUT = "lock_wait_timeout";
+        INNODB_SNAPSHOT_ISOLATION = "innodb_snapshot_isolation";
+        MAX_ERROR_COUNT = "max_error_count";
+        SQL_NOTES = "sql_notes";
+        MAX_EXECUTION_TIME = "max_execution_time";
+        MAX_ALLOWED_PACKET = "max_allowed_packet";
+        GROUP_CONCAT_MAX_LEN = "group_concat_max_len";
+        DIV_PRECISION_INCREMENT = "div_precision_increment";
+        DEFAULT_WEEK_FORMAT = "default_week_format";
+        CTE_MAX_RECURSION_DEPTH = "cte_max_recursion_depth";
+        SQL_SELECT_LIMIT = "sql_select_limit";
+        SQL_SAFE_UPDATES = "sql_safe_updates";
+        FOREIGN_KEY_CHECKS = "foreign_key_checks";
+        AUTO_INCREMENT_INCREMENT = "auto_increment_increment";
+        AUTO_INCREMENT_OFFSET = "auto_increment_offset";
+        INSERT_ID = "insert_id";
+        LAST_INSERT_ID = "last_insert_id";
+        IDENTITY = "identity";
+        TIMESTAMP = "timestamp";
+        SESSION_TRACK_SCHEMA = "session_track_schema";
+        SESSION_TRACK_STATE_CHANGE = "session_track_state_change";
+        SESSION_TRACK_SYSTEM_VARIABLES = "session_track_system_variables";
+        SESSION_TRACK_TRANSACTION_INFO = "session_track_transaction_info";
+        VERSION = "version";
+        MAX_CONNECTIONS = "max_connections";
+        CONNECT_TIMEOUT = "connect_timeout";
+        NET_WRITE_TIMEOUT = "net_write_timeout";
+        WAIT_TIMEOUT = "wait_timeout";
+        INTERACTIVE_TIMEOUT = "interactive_timeout";
+        REQUIRE_SECURE_TRANSPORT = "require_secure_transport";
+        READ_ONLY = "read_only";
+        SUPER_READ_ONLY = "super_read_only";
+        LOCAL_INFILE = "local_infile";
+        SECURE_FILE_PRIV = "secure_file_priv";
+        MAX_PREPARED_STMT_COUNT = "max_prepared_stmt_count";
+        SQL_REQUIRE_PRIMARY_KEY = "sql_require_primary_key";
+        DURABILITY = "durability";
+        INNODB_FLUSH_LOG_AT_TRX_COMMIT = "innodb_flush_log_at_trx_commit";
+        QUERY_MEMORY_LIMIT = "query_memory_limit";
+        ACTIVATE_ALL_ROLES_ON_LOGIN = "activate_all_roles_on_login";
+        PRINT_IDENTIFIED_WITH_AS_HEX = "print_identified_with_as_hex";
+        GENERATED_RANDOM_PASSWORD_LENGTH = "generated_random_password_length";
+        DEFAULT_STORAGE_ENGINE = "default_storage_engine";
+        STORAGE_ENGINE = "storage_engine";
+        PSEUDO_REPLICA_MODE = "pseudo_replica_mode";
+        PSEUDO_SLAVE_MODE = "pseudo_slave_mode";
+    }
+}
+
+/// Pairs of names for one variable: setting one sets the other.
+pub const ALIASES: &[(VariableId, VariableId)] = &[
+    (ids::TRANSACTION_ISOLATION, ids::TX_ISOLATION),
+    (ids::TRANSACTION_READ_ONLY, ids::TX_READ_ONLY),
+    (ids::DEFAULT_STORAGE_ENGINE, ids::STORAGE_ENGINE),
+    (ids::PSEUDO_REPLICA_MODE, ids::PSEUDO_SLAVE_MODE),
+];
+
+impl Settings {
+    /// Decodes a session's values.
+    pub fn decode(variables: &VariableValues) -> Settings {
+        let values = Values(&variables.session);
+        let collation = |id| charset::collation(values.text(id)).unwrap_or(CollationId::UTF8MB4_0900_AI_CI);
+        let charset = |id| charset::default_collation(values.text(id)).ok();
+        let tracked = values.text(ids::SESSION_TRACK_SYSTEM_VARIABLES);
+        Settings {
+            autocommit: values.on(ids::AUTOCOMMIT),
+            sql_mode: SqlMode::parse(values.text(ids::SQL_MODE)).unwrap_or_default(),
+            time_zone: Arc::from(values.text(ids::TIME_ZONE)),
+            collation: collation(ids::COLLATION_CONNECTION),
+            client_collation: charset(ids::CHARACTER_SET_CLIENT).unwrap_or(CollationId::UTF8MB4_0900_AI_CI),
+            results_collation: charset(ids::CHARACTER_SET_RESULTS),
+            isolation: isolation(values.text(ids::TRANSACTION_ISOLATION)),
+            read_only: values.on(ids::TRANSACTION_READ_ONLY),
+            completion: match values.text(ids::COMPLETION_TYPE) {
+                "CHAIN" => Completion::Chain,
+                "RELEASE" => Completion::Release,
+                _ => Completion::NoChain,
+            },
+            lock_wait_seconds: values.number(ids::INNODB_LOCK_WAIT_TIMEOUT),
+            table_lock_wait_seconds: values.number(ids::LOCK_WAIT_TIMEOUT),
+            snapshot_isolation: values.on(ids::INNODB_SNAPSHOT_ISOLATION),
+            max_error_count: values.number(ids::MAX_ERROR_COUNT) as usize,
+            notes: values.on(ids::SQL_NOTES),
+            max_execution_millis: values.number(ids::MAX_EXECUTION_TIME),
+            max_allowed_packet: values.number(ids::MAX_ALLOWED_PACKET),
+            group_concat_max_len: values.number(ids::GROUP_CONCAT_MAX_LEN),
+            div_precision_increment: values.number(ids::DIV_PRECISION_INCREMENT) as u8,
+            default_week_format: values.number(ids::DEFAULT_WEEK_FORMAT) as u8,
+            cte_max_recursion_depth: values.number(ids::CTE_MAX_RECURSION_DEPTH),
+            select_limit: values.number(ids::SQL_SELECT_LIMIT),
+            safe_updates: values.on(ids::SQL_SAFE_UPDATES),
+            foreign_key_checks: values.on(ids::FOREIGN_KEY_CHECKS),
+            auto_increment_increment: values.number(ids::AUTO_INCREMENT_INCREMENT),
+            auto_increment_offset: values.number(ids::AUTO_INCREMENT_OFFSET),
+            insert_id: values.number(ids::INSERT_ID),
+            timestamp_micros: (values.double(ids::TIMESTAMP) * 1e6) as i64,
+            track_schema: values.on(ids::SESSION_TRACK_SCHEMA),
+            track_state: values.on(ids::SESSION_TRACK_STATE_CHANGE),
+            tracked_variables: tracked.split(',').map(|name| name.trim().to_ascii_lowercase()).collect(),
+            track_transaction: match values.text(ids::SESSION_TRACK_TRANSACTION_INFO) {
+                "STATE" => TransactionTracking::State,
+                "CHARACTERISTICS" => TransactionTracking::Characteristics,
+                _ => TransactionTracking::Off,
+            },
+        }
+    }
+}
+
+/// An isolation level by the words that variables use.
+pub fn isolation(words: &str) -> IsolationLevel {
+    match words {
+        "READ-UNCOMMITTED" => IsolationLevel::ReadUncommitted,
+        "READ-COMMITTED" => IsolationLevel::ReadCommitted,
+        "SERIALIZABLE" => IsolationLevel::Serializable,
+        _ => IsolationLevel::RepeatableRead,
+    }
+}
+
+/// The words of an isolation level.
+pub fn isolation_words(level: IsolationLevel) -> &'static str {
+    match level {
+        IsolationLevel::ReadUncommitted => "READ-UNCOMMITTED",
+        IsolationLevel::ReadCommitted => "READ-COMMITTED",
+        IsolationLevel::RepeatableRead => "REPEATABLE-READ",
+        IsolationLevel::Serializable => "SERIALIZABLE",
+    }
+}
+
+/// Reads values by id.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'a>(pub &'a [Value]);
+
+impl<'a> Values<'a> {
+    fn get(self, id: VariableId) -> &'a Value {
+        self.0.get(usize::from(id.0)).unwrap_or(&Value::Null)
+    }
+
+    /// A switch.
+    pub fn on(self, id: VariableId) -> bool {
+        matches!(self.get(id), Value::Int(value) if *value != 0)
+    }
+
+    /// An unsigned number.
+    pub fn number(self, id: VariableId) -> u64 {
+        match self.get(id) {
+            Value::UInt(value) => *value,
+            Value::Int(value) => u64::try_from(*value).unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// A number.
+    pub fn double(self, id: VariableId) -> f64 {
+        match self.get(id) {
+            Value::Double(value) => *value,
+            _ => 0.0,
+        }
+    }
+
+    /// A text; empty for NULL.
+    pub fn text(self, id: VariableId) -> &'a str {
+        match self.get(id) {
+            Value::String(text) => text,
+            _ => "",
+        }
+    }
+
+    /// A text or NULL.
+    pub fn text_or_null(self, id: VariableId) -> Option<&'a str> {
+        match self.get(id) {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+}

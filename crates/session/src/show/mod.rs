@@ -1,0 +1,170 @@
+//! SHOW and DESCRIBE.
+//!
+//! Each form makes its rows from the same sources as information_schema; LIKE filters the first column here, WHERE is
+//! left to the planner, which sees the rows as a table.
+
+pub mod create_table;
+mod objects;
+mod server;
+
+use crate::process::count;
+use crate::result::{Outcome, ResultSet};
+use crate::session::Session;
+use squall_parser::ast::{DescribeTable, Expr, Limit, Literal, ObjectName, Show, ShowFilter};
+use squall_registry::StatementContext;
+use squall_types::collation::like_match;
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
+use std::sync::Arc;
+
+impl Session {
+    /// SHOW in all its forms.
+    pub(crate) async fn run_show(&mut self, show: &Show, context: &Arc<StatementContext>) -> SqlResult<Outcome> {
+        count(&self.process.status.show);
+        let result = match show {
+            Show::Databases(filter) => {
+                return self.filtered(self.show_databases(filter.as_ref()), filter, context).await;
+            }
+            Show::Tables { full, schema, filter, .. } => {
+                let result = self.show_tables(*full, schema.as_ref().map(|name| name.as_str()), filter.as_ref())?;
+                return self.filtered(result, filter, context).await;
+            }
+            Show::TableStatus { schema, filter } => {
+                let result = self.show_table_status(schema.as_ref().map(|name| name.as_str()), context)?;
+                return self.filtered(result, filter, context).await;
+            }
+            Show::Columns { full, table, filter, .. } => {
+                let result = self.show_columns(table, *full, context)?;
+                return self.filtered(result, filter, context).await;
+            }
+            Show::Indexes { table, filter, .. } => {
+                let result = self.show_indexes(table)?;
+                return self.filtered(result, filter, context).await;
+            }
+            Show::Variables { scope, filter } => {
+                let result = self.show_variables(*scope, context);
+                return self.filtered(result, filter, context).await;
+            }
+            Show::Status { scope, filter } => {
+                let result = self.show_status(*scope, context);
+                return self.filtered(result, filter, context).await;
+            }
+            Show::CharacterSets(filter) => return self.filtered(self.show_charsets(), filter, context).await,
+            Show::Collations(filter) => return self.filtered(self.show_collations(), filter, context).await,
+            Show::OpenTables { filter, .. } => return self.filtered(self.show_open_tables(), filter, context).await,
+            Show::Triggers { schema, filter } => {
+                self.database_or(schema.as_ref().map(|name| name.as_str()))?;
+                return self.filtered(self.show_triggers(), filter, context).await;
+            }
+            Show::Events { schema, filter } => {
+                self.database_or(schema.as_ref().map(|name| name.as_str()))?;
+                return self.filtered(self.show_events(), filter, context).await;
+            }
+            Show::FunctionStatus(filter) | Show::ProcedureStatus(filter) => {
+                return self.filtered(self.show_routine_status(), filter, context).await;
+            }
+            Show::Warnings(limit) => self.show_diagnostics(false, limit.as_ref())?,
+            Show::Errors(limit) => self.show_diagnostics(true, limit.as_ref())?,
+            Show::WarningCount => self.show_count("@@session.warning_count", self.diagnostics.total()),
+            Show::ErrorCount => self.show_count("@@session.error_count", self.diagnostics.errors()),
+            Show::ProcessList { full } => self.show_process_list(*full, context),
+            Show::Engines => self.show_engines(),
+            Show::Plugins { soname: None, .. } => self.show_plugins(),
+            Show::Privileges => self.show_privileges(),
+            Show::Profiles => self.show_profiles(),
+            Show::Grants { user, using } => return self.show_grants(user.as_ref(), using),
+            Show::CreateUser(user) => return self.show_create_user(user.as_ref()),
+            Show::CreateTable(name) => self.show_create_table(name)?,
+            Show::CreateView(name) => self.show_create_view(name)?,
+            Show::CreateDatabase { if_not_exists, name } => self.show_create_database(name, *if_not_exists)?,
+            Show::BinaryLogStatus | Show::BinaryLogs => {
+                let message = "You are not using binary logging".to_string();
+                return Err(SqlError { code: 1381, sqlstate: *b"HY000", message });
+            }
+            Show::Replicas => self.show_replicas(),
+            Show::ReplicaStatus { .. } => self.show_replica_status(),
+            Show::Engine { name, .. } if !name.is("InnoDB") => {
+                return Err(SqlError::new(ErrorCode::UnknownStorageEngine, &[&name.as_str()]));
+            }
+            Show::Engine { .. } => self.show_engine_status(),
+            Show::CreateEvent(name) => return Err(unknown("Event", name)),
+            Show::CreateFunction(name) | Show::FunctionCode(name) => return Err(missing_routine("FUNCTION", name)),
+            Show::CreateProcedure(name) | Show::ProcedureCode(name) => return Err(missing_routine("PROCEDURE", name)),
+            Show::CreateTrigger(_) => {
+                return Err(SqlError { code: 1360, sqlstate: *b"HY000", message: "Trigger does not exist".into() });
+            }
+            other => {
+                let text = format!("{other:?}");
+                let word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+                return Err(SqlError::unsupported(format_args!("SHOW {word}")));
+            }
+        };
+        Ok(Outcome::Rows(result))
+    }
+
+    /// DESCRIBE table [column].
+    pub(crate) fn describe_table(&mut self, describe: &DescribeTable) -> SqlResult<Outcome> {
+        let context = Arc::new(self.statement_context(&squall_parser::ast::Statement::UnlockTables));
+        let mut result = self.show_columns(&describe.table, false, &context)?;
+        if let Some(pattern) = &describe.column {
+            result.rows.retain(|row| like_first(row, pattern));
+        }
+        Ok(Outcome::Rows(result))
+    }
+
+    /// Rows that LIKE or WHERE lets through.
+    async fn filtered(
+        &mut self,
+        mut result: ResultSet,
+        filter: &Option<ShowFilter>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        match filter {
+            None => {}
+            Some(ShowFilter::Like(pattern)) => result.rows.retain(|row| like_first(row, pattern)),
+            Some(ShowFilter::Where(condition)) => {
+                result = self.filter_rows(result, condition, context).await?;
+            }
+        }
+        Ok(Outcome::Rows(result))
+    }
+
+    fn show_diagnostics(&self, errors_only: bool, limit: Option<&Limit>) -> SqlResult<ResultSet> {
+        let (offset, count) = match limit {
+            None => (0, usize::MAX),
+            Some(limit) => (
+                limit.offset.as_ref().map_or(Ok(0), plain_number)?,
+                limit.count.as_ref().map_or(Ok(usize::MAX), plain_number)?,
+            ),
+        };
+        Ok(self.diagnostics.show(errors_only, offset, count))
+    }
+
+    fn show_count(&self, name: &str, count: u64) -> ResultSet {
+        let column = crate::result::typed_column(name, squall_types::SqlType::BIGINT_UNSIGNED, true);
+        ResultSet { columns: vec![column], rows: vec![vec![Value::UInt(count)]] }
+    }
+}
+
+/// A number that stands in LIMIT.
+fn plain_number(expr: &Expr) -> SqlResult<usize> {
+    match expr {
+        Expr::Literal(Literal::Integer(digits)) => Ok(digits.parse().unwrap_or(usize::MAX)),
+        _ => Err(SqlError::unsupported("this LIMIT of SHOW")),
+    }
+}
+
+/// Whether the first column matches a pattern, as names compare: without case.
+fn like_first(row: &[Value], pattern: &str) -> bool {
+    match row.first() {
+        Some(Value::String(text)) => like_match(CollationId::UTF8MB3_GENERAL_CI, text, pattern, Some('\\')),
+        _ => false,
+    }
+}
+
+fn unknown(kind: &str, name: &ObjectName) -> SqlError {
+    SqlError { code: 1539, sqlstate: *b"HY000", message: format!("Unknown {} '{}'", kind.to_lowercase(), &*name.name) }
+}
+
+fn missing_routine(kind: &str, name: &ObjectName) -> SqlError {
+    SqlError::new(ErrorCode::SpDoesNotExist, &[&kind, &name.name.as_str()])
+}

@@ -1,0 +1,205 @@
+//! SHOW of the server: variables, status, processes, engines, character sets, and empty lists of what there is not.
+
+use crate::information_schema::{charsets, collation_rows, engine_rows, process_rows, status_rows, variable_rows};
+use crate::result::{ResultSet, number_column, text_column, typed_column};
+use crate::session::Session;
+use squall_catalog::Privileges;
+use squall_parser::ast::VariableScope;
+use squall_registry::StatementContext;
+use squall_types::{SqlType, Value};
+
+/// Characters of a statement that SHOW PROCESSLIST shows.
+const INFO_CHARACTERS: usize = 100;
+
+fn s(text: impl Into<String>) -> Value {
+    Value::String(text.into())
+}
+
+impl Session {
+    pub(super) fn show_variables(&self, scope: Option<VariableScope>, context: &StatementContext) -> ResultSet {
+        let global = scope == Some(VariableScope::Global);
+        let columns = vec![text_column("Variable_name", 64), text_column("Value", 1024)];
+        ResultSet { columns, rows: variable_rows(&self.source(context), global) }
+    }
+
+    pub(super) fn show_status(&self, scope: Option<VariableScope>, context: &StatementContext) -> ResultSet {
+        let global = scope == Some(VariableScope::Global);
+        let columns = vec![text_column("Variable_name", 64), text_column("Value", 1024)];
+        let mut rows = status_rows(&self.source(context), global);
+        for row in &mut rows {
+            let known = match &row[0] {
+                Value::String(name) if name == "Ssl_cipher" => self.info.tls_cipher.as_deref(),
+                Value::String(name) if name == "Ssl_version" => self.info.tls_version.as_deref(),
+                _ => continue,
+            };
+            row[1] = s(known.unwrap_or_default());
+        }
+        ResultSet { columns, rows }
+    }
+
+    pub(super) fn show_process_list(&self, full: bool, context: &StatementContext) -> ResultSet {
+        let columns = vec![
+            typed_column("Id", SqlType::BIGINT_UNSIGNED, true),
+            text_column("User", 32),
+            text_column("Host", 261),
+            text_column("db", 64),
+            text_column("Command", 16),
+            number_column("Time"),
+            text_column("State", 64),
+            text_column("Info", 16_383),
+        ];
+        let characters = if full { usize::MAX } else { INFO_CHARACTERS };
+        ResultSet { columns, rows: process_rows(&self.source(context), characters) }
+    }
+
+    pub(super) fn show_engines(&self) -> ResultSet {
+        let mut result = ResultSet::of_texts(&["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
+        result.rows = engine_rows();
+        result
+    }
+
+    pub(super) fn show_charsets(&self) -> ResultSet {
+        let mut columns =
+            vec![text_column("Charset", 64), text_column("Description", 2048), text_column("Default collation", 64)];
+        columns.push(typed_column("Maxlen", SqlType::BIGINT_UNSIGNED, true));
+        let rows = charsets()
+            .into_iter()
+            .map(|set| {
+                let most = Value::UInt(u64::from(set.bytes_per_character_max()));
+                vec![s(set.name()), s(set.description()), s(set.default_collation().name()), most]
+            })
+            .collect();
+        ResultSet { columns, rows }
+    }
+
+    pub(super) fn show_collations(&self) -> ResultSet {
+        let columns = vec![
+            text_column("Collation", 64),
+            text_column("Charset", 64),
+            typed_column("Id", SqlType::BIGINT_UNSIGNED, true),
+            text_column("Default", 3),
+            text_column("Compiled", 3),
+            typed_column("Sortlen", SqlType::BIGINT_UNSIGNED, true),
+            text_column("Pad_attribute", 9),
+        ];
+        ResultSet { columns, rows: collation_rows() }
+    }
+
+    pub(super) fn show_plugins(&self) -> ResultSet {
+        let mut result = ResultSet::of_texts(&["Name", "Status", "Type", "Library", "License"]);
+        for (name, kind) in [
+            ("mysql_native_password", "AUTHENTICATION"),
+            ("caching_sha2_password", "AUTHENTICATION"),
+            ("InnoDB", "STORAGE ENGINE"),
+        ] {
+            result.rows.push(vec![s(name), s("ACTIVE"), s(kind), Value::Null, s("Apache-2.0")]);
+        }
+        result
+    }
+
+    pub(super) fn show_privileges(&self) -> ResultSet {
+        let mut result = ResultSet::of_texts(&["Privilege", "Context", "Comment"]);
+        let title = |name: &str| {
+            let words: Vec<String> = name
+                .split(' ')
+                .enumerate()
+                .map(|(at, word)| {
+                    let lower = word.to_ascii_lowercase();
+                    if at > 0 { lower } else { word[..1].to_string() + &lower[1..] }
+                })
+                .collect();
+            words.join(" ")
+        };
+        for (name, _, context, comment) in Privileges::LIST {
+            result.rows.push(vec![s(title(name)), s(*context), s(*comment)]);
+        }
+        for name in squall_catalog::DYNAMIC_PRIVILEGES {
+            result.rows.push(vec![s(*name), s("Server Admin"), s("")]);
+        }
+        result
+    }
+
+    pub(super) fn show_profiles(&self) -> ResultSet {
+        let columns =
+            vec![number_column("Query_ID"), typed_column("Duration", SqlType::DOUBLE, true), text_column("Query", 300)];
+        ResultSet::new(columns)
+    }
+
+    pub(super) fn show_open_tables(&self) -> ResultSet {
+        let columns = vec![
+            text_column("Database", 64),
+            text_column("Table", 64),
+            number_column("In_use"),
+            number_column("Name_locked"),
+        ];
+        ResultSet::new(columns)
+    }
+
+    pub(super) fn show_triggers(&self) -> ResultSet {
+        ResultSet::of_texts(&[
+            "Trigger",
+            "Event",
+            "Table",
+            "Statement",
+            "Timing",
+            "Created",
+            "sql_mode",
+            "Definer",
+            "character_set_client",
+            "collation_connection",
+            "Database Collation",
+        ])
+    }
+
+    pub(super) fn show_events(&self) -> ResultSet {
+        ResultSet::of_texts(&[
+            "Db",
+            "Name",
+            "Definer",
+            "Time zone",
+            "Type",
+            "Execute at",
+            "Interval value",
+            "Interval field",
+            "Starts",
+            "Ends",
+            "Status",
+            "Originator",
+            "character_set_client",
+            "collation_connection",
+            "Database Collation",
+        ])
+    }
+
+    pub(super) fn show_routine_status(&self) -> ResultSet {
+        ResultSet::of_texts(&[
+            "Db",
+            "Name",
+            "Type",
+            "Language",
+            "Definer",
+            "Modified",
+            "Created",
+            "Security_type",
+            "Comment",
+            "character_set_client",
+            "collation_connection",
+            "Database Collation",
+        ])
+    }
+
+    pub(super) fn show_replicas(&self) -> ResultSet {
+        ResultSet::of_texts(&["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"])
+    }
+
+    pub(super) fn show_replica_status(&self) -> ResultSet {
+        ResultSet::of_texts(&["Replica_IO_State", "Source_Host", "Source_User", "Source_Port", "Connect_Retry"])
+    }
+
+    pub(super) fn show_engine_status(&self) -> ResultSet {
+        let mut result = ResultSet::of_texts(&["Type", "Name", "Status"]);
+        let text = format!("Row store in {}\n", self.shared.store.directory().display());
+        result.rows.push(vec![s("InnoDB"), s(""), s(text)]);
+        result
+    }
+}

@@ -1,0 +1,362 @@
+//! Transactions of a session: which one is open, when statements commit, savepoints and the statements about them.
+
+use crate::api::SessionChange;
+use crate::result::Outcome;
+use crate::session::Session;
+use crate::settings::{Completion as CompletionType, TransactionTracking, isolation_words};
+use squall_catalog::name::eq_ignore_case;
+use squall_parser::ast::{
+    AccessMode, Completion, IsolationLevel as AstLevel, Statement, Transaction as AstTransaction,
+    TransactionCharacteristics, VariableScope,
+};
+use squall_row_store::{IsolationLevel, LockWait, Savepoint, Transaction, TransactionOptions};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::time::Duration;
+
+/// The transaction that is open, if one is.
+#[derive(Default)]
+pub struct TransactionState {
+    open: Option<OpenTransaction>,
+    /// The transaction of a single statement under autocommit.
+    statement: Option<Transaction>,
+    /// SET TRANSACTION: of the next transaction only.
+    next: TransactionCharacteristics,
+    /// The one that was open has been rolled back by a deadlock: the next statement begins another.
+    pub(crate) lost: bool,
+}
+
+struct OpenTransaction {
+    /// Away while a statement runs with it on another thread.
+    transaction: Option<Transaction>,
+    /// Begun by BEGIN or START TRANSACTION, rather than by `autocommit = 0`.
+    explicit: bool,
+    read_only: bool,
+    isolation: IsolationLevel,
+    savepoints: Vec<(String, Savepoint)>,
+}
+
+impl std::fmt::Debug for TransactionState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TransactionState").field("open", &self.open.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl TransactionState {
+    /// Whether a transaction of several statements is open.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Whether it is READ ONLY.
+    pub fn is_read_only(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.read_only)
+    }
+
+    /// The transaction that the current statement works in, if it has asked for one.
+    pub fn current(&mut self) -> Option<&mut Transaction> {
+        match &mut self.open {
+            Some(open) => open.transaction.as_mut(),
+            None => self.statement.as_mut(),
+        }
+    }
+
+    /// Takes the statement's transaction out, to move it to another thread.
+    pub fn take(&mut self) -> Option<Transaction> {
+        match &mut self.open {
+            Some(open) => open.transaction.take(),
+            None => self.statement.take(),
+        }
+    }
+
+    /// Puts back what [`TransactionState::take`] took.
+    pub fn put_back(&mut self, transaction: Transaction) {
+        match &mut self.open {
+            Some(open) => open.transaction = Some(transaction),
+            None => self.statement = Some(transaction),
+        }
+    }
+
+    /// Ends what is left of a statement that failed: one of its own is rolled back; an open one stays unless the store
+    /// has rolled it back already (1213, 1020).
+    pub fn statement_failed(&mut self) {
+        self.statement = None;
+        if self.open.as_ref().is_some_and(|open| open.transaction.as_ref().is_none_or(Transaction::is_aborted)) {
+            self.open = None;
+            self.lost = true;
+        }
+    }
+
+    /// Rolls back whatever is open.
+    pub fn rollback(&mut self) {
+        self.open = None;
+        self.statement = None;
+    }
+}
+
+/// An isolation level as the store names it.
+pub(crate) fn store_level(level: AstLevel) -> IsolationLevel {
+    match level {
+        AstLevel::ReadUncommitted => IsolationLevel::ReadUncommitted,
+        AstLevel::ReadCommitted => IsolationLevel::ReadCommitted,
+        AstLevel::RepeatableRead => IsolationLevel::RepeatableRead,
+        AstLevel::Serializable => IsolationLevel::Serializable,
+    }
+}
+
+impl Session {
+    /// `innodb_lock_wait_timeout`.
+    pub(crate) fn lock_wait(&self) -> LockWait {
+        LockWait::Timeout(Duration::from_secs(self.settings.lock_wait_seconds))
+    }
+
+    fn transaction_options(&mut self, autocommit: bool) -> TransactionOptions {
+        let next = std::mem::take(&mut self.transaction.next);
+        TransactionOptions {
+            isolation: next.isolation.map_or(self.settings.isolation, store_level),
+            read_only: next.access.map_or(self.settings.read_only, |access| access == AccessMode::ReadOnly),
+            autocommit,
+            snapshot_isolation: self.settings.snapshot_isolation,
+            durability: self.shared.durability(),
+        }
+    }
+
+    /// Makes sure that the statement has a transaction: the open one; or, with `autocommit = 0`, a new one that stays open; or one of
+    /// the statement's own.
+    pub(crate) fn begin_statement_transaction(&mut self) {
+        let wait = self.lock_wait();
+        if self.transaction.open.is_none() {
+            if self.settings.autocommit {
+                if self.transaction.statement.is_none() {
+                    let options = self.transaction_options(true);
+                    let transaction = self.shared.store.begin_with(options, Some(self.process.id));
+                    self.transaction.statement = Some(transaction);
+                }
+            } else {
+                self.open_transaction(None, false);
+            }
+        }
+        if let Some(transaction) = self.transaction.current() {
+            transaction.begin_statement(wait);
+        }
+    }
+
+    /// Whether a plain read may do without a transaction: it sees what is committed now.
+    pub(crate) fn reads_committed_now(&self) -> bool {
+        self.settings.autocommit && self.transaction.open.is_none()
+    }
+
+    fn open_transaction(&mut self, access: Option<AccessMode>, explicit: bool) {
+        let mut options = self.transaction_options(false);
+        if let Some(access) = access {
+            options.read_only = access == AccessMode::ReadOnly;
+        }
+        let (read_only, isolation) = (options.read_only, options.isolation);
+        let transaction = self.shared.store.begin_with(options, Some(self.process.id));
+        let open =
+            OpenTransaction { transaction: Some(transaction), explicit, read_only, isolation, savepoints: Vec::new() };
+        self.transaction.open = Some(open);
+        self.track_transaction(access);
+    }
+
+    /// Commits what is open; without anything open it does nothing.
+    pub(crate) async fn commit(&mut self) -> SqlResult<()> {
+        let Some(open) = self.transaction.open.take() else { return Ok(()) };
+        crate::process::count(&self.process.status.handler_commit);
+        self.track_transaction(None);
+        match open.transaction {
+            Some(transaction) => transaction.commit_async().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Rolls back what is open.
+    pub(crate) fn rollback(&mut self) {
+        if self.transaction.open.take().is_some() {
+            crate::process::count(&self.process.status.handler_rollback);
+            self.track_transaction(None);
+        }
+    }
+
+    /// What follows a statement that succeeded: under autocommit its transaction is committed.
+    pub(crate) async fn end_statement(&mut self, _statement: &Statement) -> SqlResult<()> {
+        match self.transaction.statement.take() {
+            Some(transaction) => transaction.commit_async().await,
+            None => Ok(()),
+        }
+    }
+
+    /// What DDL and the like do first.
+    pub(crate) async fn implicit_commit(&mut self) -> SqlResult<()> {
+        self.commit().await
+    }
+
+    /// Statements about transactions.
+    pub(crate) async fn run_transaction(&mut self, statement: &AstTransaction) -> SqlResult<Outcome> {
+        match statement {
+            AstTransaction::Begin { consistent_snapshot, access } => {
+                crate::process::count(&self.process.status.begin);
+                self.commit().await?;
+                self.table_locks = None;
+                self.open_transaction(*access, true);
+                if *consistent_snapshot && let Some(transaction) = self.transaction.current() {
+                    transaction.take_snapshot();
+                }
+                Ok(Outcome::done())
+            }
+            AstTransaction::Commit(completion) => {
+                crate::process::count(&self.process.status.commit);
+                let again = self.chained();
+                self.commit().await?;
+                self.complete(*completion, again)
+            }
+            AstTransaction::Rollback(completion) => {
+                crate::process::count(&self.process.status.rollback);
+                let again = self.chained();
+                self.rollback();
+                self.complete(*completion, again)
+            }
+            AstTransaction::Savepoint(name) => {
+                crate::process::count(&self.process.status.savepoint);
+                crate::ddl::names::check_identifier(name)?;
+                self.set_savepoint(name)
+            }
+            AstTransaction::RollbackTo(name) => {
+                crate::process::count(&self.process.status.rollback_to_savepoint);
+                self.rollback_to(name)
+            }
+            AstTransaction::ReleaseSavepoint(name) => self.release_savepoint(name),
+            AstTransaction::Xa(_) => Err(SqlError::unsupported("XA")),
+        }
+    }
+
+    /// Isolation and access of the open transaction, for AND CHAIN.
+    fn chained(&self) -> Option<TransactionCharacteristics> {
+        let open = self.transaction.open.as_ref()?;
+        Some(TransactionCharacteristics {
+            isolation: Some(match open.isolation {
+                IsolationLevel::ReadUncommitted => AstLevel::ReadUncommitted,
+                IsolationLevel::ReadCommitted => AstLevel::ReadCommitted,
+                IsolationLevel::RepeatableRead => AstLevel::RepeatableRead,
+                IsolationLevel::Serializable => AstLevel::Serializable,
+            }),
+            access: Some(if open.read_only { AccessMode::ReadOnly } else { AccessMode::ReadWrite }),
+        })
+    }
+
+    fn complete(&mut self, completion: Completion, again: Option<TransactionCharacteristics>) -> SqlResult<Outcome> {
+        let chain = completion.chain.unwrap_or(self.settings.completion == CompletionType::Chain);
+        let release = completion.release.unwrap_or(self.settings.completion == CompletionType::Release);
+        if chain && release {
+            return Err(SqlError::new(ErrorCode::WrongUsage, &[&"AND CHAIN", &"RELEASE"]));
+        }
+        if chain {
+            if let Some(again) = again {
+                self.transaction.next = again;
+            }
+            self.open_transaction(None, true);
+        }
+        self.releasing |= release;
+        Ok(Outcome::done())
+    }
+
+    fn set_savepoint(&mut self, name: &str) -> SqlResult<Outcome> {
+        if self.transaction.open.is_none() {
+            // Under autocommit there is nothing that a savepoint could be in: MySQL accepts it all the same.
+            if self.settings.autocommit {
+                return Ok(Outcome::done());
+            }
+            self.open_transaction(None, false);
+        }
+        if let Some(open) = &mut self.transaction.open
+            && let Some(transaction) = &mut open.transaction
+        {
+            open.savepoints.retain(|(other, _)| !eq_ignore_case(other, name));
+            let savepoint = transaction.savepoint();
+            open.savepoints.push((name.to_string(), savepoint));
+        }
+        Ok(Outcome::done())
+    }
+
+    fn find_savepoint(&self, name: &str) -> SqlResult<usize> {
+        self.transaction
+            .open
+            .as_ref()
+            .and_then(|open| open.savepoints.iter().position(|(other, _)| eq_ignore_case(other, name)))
+            .ok_or_else(|| SqlError::new(ErrorCode::SavepointDoesNotExist, &[&name]))
+    }
+
+    fn rollback_to(&mut self, name: &str) -> SqlResult<Outcome> {
+        let at = self.find_savepoint(name)?;
+        if let Some(open) = &mut self.transaction.open
+            && let Some(transaction) = &mut open.transaction
+        {
+            transaction.rollback_to(open.savepoints[at].1);
+            open.savepoints.truncate(at + 1);
+        }
+        Ok(Outcome::done())
+    }
+
+    fn release_savepoint(&mut self, name: &str) -> SqlResult<Outcome> {
+        let at = self.find_savepoint(name)?;
+        if let Some(open) = &mut self.transaction.open {
+            open.savepoints.truncate(at);
+        }
+        Ok(Outcome::done())
+    }
+
+    /// SET [SESSION|GLOBAL] TRANSACTION: without scope it holds for the next transaction only.
+    pub(crate) fn set_transaction(
+        &mut self,
+        scope: Option<VariableScope>,
+        characteristics: TransactionCharacteristics,
+    ) -> SqlResult<Outcome> {
+        let Some(scope) = scope else {
+            if self.transaction.is_open() {
+                return Err(SqlError::new(ErrorCode::CantChangeTxCharacteristics, &[]));
+            }
+            let next = &mut self.transaction.next;
+            next.isolation = characteristics.isolation.or(next.isolation);
+            next.access = characteristics.access.or(next.access);
+            return Ok(Outcome::done());
+        };
+        let mut items = Vec::new();
+        if let Some(level) = characteristics.isolation {
+            items.push(("transaction_isolation", Value::from(isolation_words(store_level(level)))));
+        }
+        if let Some(access) = characteristics.access {
+            items.push(("transaction_read_only", Value::from(access == AccessMode::ReadOnly)));
+        }
+        self.set_variables(scope, &items)?;
+        Ok(Outcome::done())
+    }
+
+    /// `autocommit` was changed: turning it on commits what is open.
+    pub(crate) async fn autocommit_changed(&mut self, before: bool) -> SqlResult<()> {
+        if !before && self.settings.autocommit {
+            return self.commit().await;
+        }
+        Ok(())
+    }
+
+    fn track_transaction(&mut self, access: Option<AccessMode>) {
+        if self.settings.track_transaction == TransactionTracking::Off {
+            return;
+        }
+        let open = self.transaction.open.as_ref();
+        if self.settings.track_transaction == TransactionTracking::Characteristics {
+            let text = match (open, access) {
+                (Some(_), Some(AccessMode::ReadOnly)) => "START TRANSACTION READ ONLY;",
+                (Some(_), Some(AccessMode::ReadWrite)) => "START TRANSACTION READ WRITE;",
+                (Some(_), None) => "START TRANSACTION;",
+                (None, _) => "",
+            };
+            self.changes.push(SessionChange::TransactionCharacteristics(text.to_string()));
+        }
+        let letter = match open {
+            Some(open) if open.explicit => 'T',
+            Some(_) => 'I',
+            None => '_',
+        };
+        self.changes.push(SessionChange::TransactionState(format!("{letter}_______")));
+    }
+}

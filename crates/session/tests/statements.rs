@@ -1,0 +1,346 @@
+//! Statements through the embedded interface: what comes back, printed.
+
+use squall_session::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
+use squall_session::{Database, OpenOptions, Session};
+use squall_types::{Date, DateTime, Decimal, ErrorCode, RowWriter, SqlError, SqlType, Time};
+
+/// Prints results, a line per row.
+#[derive(Default)]
+struct Printer {
+    text: String,
+    cells: Vec<String>,
+    columns: Vec<SqlType>,
+    file: Option<Vec<u8>>,
+}
+
+impl RowWriter for Printer {
+    fn begin_row(&mut self) {
+        self.cells.clear();
+    }
+    fn put_null(&mut self) {
+        self.cells.push("NULL".into());
+    }
+    fn put_int(&mut self, value: i64) {
+        self.cells.push(value.to_string());
+    }
+    fn put_uint(&mut self, value: u64) {
+        self.cells.push(value.to_string());
+    }
+    fn put_double(&mut self, value: f64) {
+        self.cells.push(value.to_string());
+    }
+    fn put_decimal(&mut self, value: Decimal) {
+        self.cells.push(value.to_string());
+    }
+    fn put_bytes(&mut self, value: &[u8]) {
+        self.cells.push(String::from_utf8_lossy(value).into_owned());
+    }
+    fn put_date(&mut self, value: Date) {
+        self.cells.push(value.to_text());
+    }
+    fn put_datetime(&mut self, value: DateTime) {
+        self.cells.push(value.to_text(0));
+    }
+    fn put_time(&mut self, value: Time) {
+        self.cells.push(value.to_text(0));
+    }
+    fn end_row(&mut self) {
+        assert_eq!(self.cells.len(), self.columns.len(), "a value per column");
+        self.text.push_str(&self.cells.join("|"));
+        self.text.push('\n');
+    }
+}
+
+impl ResultWriter for Printer {
+    fn begin_result_set(&mut self, columns: &[ColumnMeta]) {
+        self.columns = columns.iter().map(|column| column.sql_type.clone()).collect();
+        let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+        self.text.push_str(&format!("[{}]\n", names.join("|")));
+    }
+    fn end_result_set(&mut self, status: &StatusInfo) {
+        self.end(status);
+    }
+    fn ok(&mut self, ok: &OkInfo, status: &StatusInfo) {
+        self.text.push_str(&format!("ok {}", ok.affected_rows));
+        if ok.last_insert_id != 0 {
+            self.text.push_str(&format!(" id {}", ok.last_insert_id));
+        }
+        if !ok.info.is_empty() {
+            self.text.push_str(&format!(" {}", ok.info));
+        }
+        self.text.push('\n');
+        self.end(status);
+    }
+    fn error(&mut self, error: &SqlError) {
+        self.text.push_str(&format!("{error}\n"));
+    }
+    fn needs_flush(&self) -> bool {
+        false
+    }
+    fn flush(&mut self) -> LocalFuture<'_, std::io::Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
+    fn local_infile<'a>(&'a mut self, _name: &'a str) -> LocalFuture<'a, Result<(), SqlError>> {
+        let has_file = self.file.is_some();
+        Box::pin(async move { if has_file { Ok(()) } else { Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[])) } })
+    }
+    fn local_infile_chunk(&mut self) -> LocalFuture<'_, Result<Option<Vec<u8>>, SqlError>> {
+        let chunk = self.file.take();
+        Box::pin(async move { Ok(chunk) })
+    }
+}
+
+impl Printer {
+    fn end(&mut self, status: &StatusInfo) {
+        if status.warnings > 0 {
+            self.text.push_str(&format!("warnings {}\n", status.warnings));
+        }
+    }
+}
+
+struct Fixture {
+    _directory: tempfile::TempDir,
+    database: Database,
+    session: Session,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Fixture {
+    fn new() -> Fixture {
+        let directory = tempfile::tempdir().expect("a directory");
+        let database = Database::open(directory.path(), OpenOptions::default()).expect("a database");
+        let session = database.connect().expect("a session");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let mut fixture = Fixture { _directory: directory, database, session, runtime };
+        fixture.run("CREATE DATABASE test");
+        fixture.run("USE test");
+        fixture
+    }
+
+    fn run(&mut self, sql: &str) -> String {
+        self.run_with_file(sql, None)
+    }
+
+    fn run_with_file(&mut self, sql: &str, file: Option<&[u8]>) -> String {
+        run_in(&self.runtime, &mut self.session, sql, file)
+    }
+
+    /// Runs statements and compares all that came back.
+    fn check(&mut self, sql: &str, expected: &str) {
+        let printed = self.run(sql);
+        assert_eq!(printed.trim_end(), expected.trim_end(), "{sql}");
+    }
+}
+
+fn run_in(runtime: &tokio::runtime::Runtime, session: &mut Session, sql: &str, file: Option<&[u8]>) -> String {
+    let mut printer = Printer { file: file.map(<[u8]>::to_vec), ..Default::default() };
+    runtime.block_on(session.run_text(sql.as_bytes(), &mut printer)).expect("a client that stays");
+    printer.text
+}
+
+#[test]
+fn select_one_and_multi_statements() {
+    let mut fixture = Fixture::new();
+    fixture.check("SELECT 1", "[1]\n1");
+    fixture.check("SELECT 1 AS a; SELECT 'x' AS b", "[a]\n1\n[b]\nx");
+    fixture.check("SELECT @@autocommit, @@version_comment", "[@@autocommit|@@version_comment]\n1|Squall");
+    fixture.check(
+        "SELEC 1",
+        "ERROR 1064 (42000): You have an error in your SQL syntax; check the manual that corresponds to your MySQL \
+         server version for the right syntax to use near 'SELEC 1' at line 1",
+    );
+}
+
+#[test]
+fn tables_and_rows() {
+    let mut fixture = Fixture::new();
+    fixture.check("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10))", "ok 0");
+    fixture.check("INSERT INTO t VALUES (1, 'x'), (2, 'y')", "ok 2 Records: 2  Duplicates: 0  Warnings: 0");
+    fixture.check("SELECT * FROM t ORDER BY a DESC", "[a|b]\n2|y\n1|x");
+    fixture.check("SELECT b FROM t WHERE a = 2", "[b]\ny");
+    fixture.check("UPDATE t SET b = 'z' WHERE a = 1", "ok 1 Rows matched: 1  Changed: 1  Warnings: 0");
+    fixture.check("INSERT INTO t VALUES (1, 'q')", "ERROR 1062 (23000): Duplicate entry '1' for key 't.PRIMARY'");
+    fixture.check("DELETE FROM t WHERE a = 2", "ok 1");
+    fixture.check("SELECT * FROM t", "[a|b]\n1|z");
+    fixture.check("CREATE TABLE t (a INT)", "ERROR 1050 (42S01): Table 't' already exists");
+    fixture.check("DROP TABLE t, u", "ERROR 1051 (42S02): Unknown table 'test.u'");
+    fixture.check("DROP TABLE IF EXISTS t, u", "ok 0\nwarnings 1");
+    fixture.check("SHOW WARNINGS", "[Level|Code|Message]\nNote|1051|Unknown table 'test.u'\nwarnings 1");
+    fixture.check("SELECT * FROM t", "ERROR 1146 (42S02): Table 'test.t' doesn't exist");
+}
+
+#[test]
+fn transactions() {
+    let mut fixture = Fixture::new();
+    fixture.run("CREATE TABLE t (a INT PRIMARY KEY)");
+    fixture.check("BEGIN; INSERT INTO t VALUES (1); SAVEPOINT s; INSERT INTO t VALUES (2)", "ok 0\nok 1\nok 0\nok 1");
+    fixture.check("ROLLBACK TO s; SELECT * FROM t; ROLLBACK; SELECT * FROM t", "ok 0\n[a]\n1\nok 0\n[a]");
+    fixture.check("ROLLBACK TO s", "ERROR 1305 (42000): SAVEPOINT s does not exist");
+    fixture.check("SET autocommit = 0; INSERT INTO t VALUES (5); ROLLBACK; SELECT * FROM t", "ok 0\nok 1\nok 0\n[a]");
+    fixture.check("INSERT INTO t VALUES (6); SET autocommit = 1; SELECT * FROM t", "ok 1\nok 0\n[a]\n6");
+    fixture.check(
+        "START TRANSACTION READ ONLY; INSERT INTO t VALUES (7)",
+        "ok 0\nERROR 1792 (25006): Cannot execute statement in a READ ONLY transaction.",
+    );
+    fixture.check("COMMIT", "ok 0");
+}
+
+#[test]
+fn definitions_are_shown_as_mysql_shows_them() {
+    let mut fixture = Fixture::new();
+    fixture.run(
+        "CREATE TABLE t (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, name VARCHAR(20) NOT NULL DEFAULT 'a''b', \
+         at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, d DECIMAL(10,2) DEFAULT 1.5, \
+         e ENUM('x','y') DEFAULT 'y', txt TEXT, PRIMARY KEY (id), UNIQUE KEY n (name), KEY (d, txt(5))) COMMENT 'hi'",
+    );
+    fixture.check(
+        "SHOW CREATE TABLE t",
+        "[Table|Create Table]\nt|CREATE TABLE `t` (\n  `id` bigint unsigned NOT NULL AUTO_INCREMENT,\n  `name` varchar(20) NOT NULL DEFAULT 'a''b',\n  \
+         `at` timestamp NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,\n  `d` decimal(10,2) DEFAULT '1.50',\n  \
+         `e` enum('x','y') DEFAULT 'y',\n  `txt` text,\n  PRIMARY KEY (`id`),\n  UNIQUE KEY `n` (`name`),\n  \
+         KEY `d` (`d`,`txt`(5))\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='hi'",
+    );
+    fixture.check(
+        "DESCRIBE t",
+        "[Field|Type|Null|Key|Default|Extra]\nid|bigint unsigned|NO|PRI|NULL|auto_increment\n\
+         name|varchar(20)|NO|UNI|a'b|\nat|timestamp|YES||CURRENT_TIMESTAMP|DEFAULT_GENERATED on update CURRENT_TIMESTAMP\n\
+         d|decimal(10,2)|YES|MUL|1.50|\ne|enum('x','y')|YES||y|\ntxt|text|YES||NULL|",
+    );
+    fixture.check("SHOW TABLES", "[Tables_in_test]\nt");
+    fixture.check(
+        "SHOW COLUMNS FROM t WHERE Field = 'd'",
+        "[Field|Type|Null|Key|Default|Extra]\nd|decimal(10,2)|YES|MUL|1.50|",
+    );
+    fixture.check("SHOW VARIABLES LIKE 'autocommit'", "[Variable_name|Value]\nautocommit|ON");
+    fixture.check(
+        "SELECT table_name, engine FROM information_schema.tables WHERE table_schema = 'test'",
+        "[table_name|engine]\nt|InnoDB",
+    );
+}
+
+#[test]
+fn alter_table() {
+    let mut fixture = Fixture::new();
+    fixture.run("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10)); INSERT INTO t VALUES (1,'x'),(2,'y')");
+    fixture.check(
+        "ALTER TABLE t ADD c INT NOT NULL DEFAULT 7 AFTER a, ADD INDEX (b)",
+        "ok 0 Records: 0  Duplicates: 0  Warnings: 0",
+    );
+    fixture.check("SELECT * FROM t", "[a|c|b]\n1|7|x\n2|7|y");
+    fixture.check(
+        "ALTER TABLE t MODIFY b INT",
+        "ERROR 1366 (HY000): Incorrect integer value: 'x' for column 'b' at row 1",
+    );
+    fixture
+        .check("ALTER TABLE t MODIFY a BIGINT, RENAME COLUMN b TO bb", "ok 2 Records: 2  Duplicates: 0  Warnings: 0");
+    fixture.check("SELECT bb FROM t WHERE bb = 'y'", "[bb]\ny");
+    fixture.check("ALTER TABLE t DROP COLUMN c, RENAME TO u", "ok 0 Records: 0  Duplicates: 0  Warnings: 0");
+    fixture.check("SELECT * FROM u", "[a|bb]\n1|x\n2|y");
+    fixture
+        .check("ALTER TABLE u DROP COLUMN nope", "ERROR 1091 (42000): Can't DROP 'nope'; check that column/key exists");
+    fixture.check(
+        "CREATE UNIQUE INDEX k ON u (bb); DROP INDEX k ON u",
+        "ok 0 Records: 0  Duplicates: 0  Warnings: 0\nok 0 Records: 0  Duplicates: 0  Warnings: 0",
+    );
+    fixture.check("RENAME TABLE u TO v, v TO w; TRUNCATE w; SELECT * FROM w", "ok 0\nok 0\n[a|bb]");
+}
+
+#[test]
+fn variables() {
+    let mut fixture = Fixture::new();
+    fixture.check("SET @a = 5, @b = 'x'; SELECT @a, @b", "ok 0\n[@a|@b]\n5|x");
+    fixture.check("SET nonsense = 1", "ERROR 1193 (HY000): Unknown system variable 'nonsense'");
+    fixture.check(
+        "SET max_connections = 5",
+        "ERROR 1229 (HY000): Variable 'max_connections' is a GLOBAL variable and should be set with SET GLOBAL",
+    );
+    fixture.check(
+        "SET GLOBAL timestamp = 5",
+        "ERROR 1228 (HY000): Variable 'timestamp' is a SESSION variable and can't be used with SET GLOBAL",
+    );
+    fixture.check("SET GLOBAL version = 'x'", "ERROR 1238 (HY000): Variable 'version' is a read only variable");
+    fixture.check("SET wait_timeout = 'x'", "ERROR 1232 (42000): Incorrect argument type to variable 'wait_timeout'");
+    fixture.check(
+        "SET wait_timeout = 0; SHOW WARNINGS",
+        "ok 0\nwarnings 1\n[Level|Code|Message]\nWarning|1292|Truncated incorrect wait_timeout value: '0'\nwarnings 1",
+    );
+    fixture.check(
+        "SET PERSIST max_connections = 77; SELECT @@global.max_connections",
+        "ok 0\n[@@global.max_connections]\n77",
+    );
+    fixture.check(
+        "SET NAMES latin1; SELECT @@character_set_client, @@collation_connection",
+        "ok 0\n[@@character_set_client|@@collation_connection]\nlatin1|latin1_swedish_ci",
+    );
+    fixture.check("SET sql_mode = ''; SELECT @@sql_mode; SET sql_mode = DEFAULT", "ok 0\n[@@sql_mode]\n\nok 0");
+    let directory = fixture.database.directory().to_path_buf();
+    let Fixture { _directory, database, session, runtime } = fixture;
+    drop(session);
+    database.close().expect("closed");
+    drop(database);
+    let database = Database::open(directory, OpenOptions::default()).expect("opened again");
+    let mut session = database.connect().expect("a session");
+    assert_eq!(run_in(&runtime, &mut session, "SELECT @@max_connections", None), "[@@max_connections]\n77\n");
+}
+
+#[test]
+fn prepared_statements() {
+    let mut fixture = Fixture::new();
+    fixture.run("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10)); INSERT INTO t VALUES (1,'x'),(2,'y')");
+    fixture.check(
+        "PREPARE p FROM 'SELECT b FROM t WHERE a = ?'; SET @x = 2; EXECUTE p USING @x",
+        "ok 0 Statement prepared\nok 0\n[b]\ny",
+    );
+    fixture.check("EXECUTE p", "ERROR 1210 (HY000): Incorrect arguments to EXECUTE");
+    fixture.check(
+        "DEALLOCATE PREPARE p; EXECUTE p",
+        "ok 0\nERROR 1243 (HY000): Unknown prepared statement handler (p) given to EXECUTE",
+    );
+}
+
+#[test]
+fn accounts_and_privileges() {
+    let mut fixture = Fixture::new();
+    fixture.run("CREATE TABLE t (a INT, b INT)");
+    fixture.check("CREATE USER 'u'@'%' IDENTIFIED BY 'secret'", "ok 0");
+    fixture.check("GRANT SELECT, INSERT (a) ON test.t TO 'u'@'%'", "ok 0");
+    fixture.check(
+        "SHOW GRANTS FOR 'u'@'%'",
+        "[Grants for u@%]\nGRANT USAGE ON *.* TO `u`@`%`\nGRANT SELECT, INSERT (`a`) ON `test`.`t` TO `u`@`%`",
+    );
+    fixture.check("CREATE USER 'u'@'%'", "ERROR 1396 (HY000): Operation CREATE USER failed for 'u'@'%'");
+    fixture.check(
+        "REVOKE SELECT ON test.t FROM u; DROP USER u; DROP USER u",
+        "ok 0\nok 0\nERROR 1396 (HY000): Operation DROP USER failed for 'u'@'%'",
+    );
+}
+
+#[test]
+fn load_data_local() {
+    let mut fixture = Fixture::new();
+    fixture.run("SET GLOBAL local_infile = 1; CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10), c INT)");
+    let sql = "LOAD DATA LOCAL INFILE 'x' INTO TABLE t FIELDS TERMINATED BY ',' (a, b, c)";
+    let printed = fixture.run_with_file(sql, Some(b"1,x,10\n2,y,\\N\n1,z,3\n"));
+    assert_eq!(printed, "ok 2 Records: 3  Deleted: 0  Skipped: 1  Warnings: 1\nwarnings 1\n");
+    fixture.check("SELECT * FROM t", "[a|b|c]\n1|x|10\n2|y|NULL");
+    let sql = "LOAD DATA LOCAL INFILE 'x' REPLACE INTO TABLE t FIELDS TERMINATED BY ',' (a, @b) SET b = CONCAT(@b, '!'), c = a * 2";
+    let printed = fixture.run_with_file(sql, Some(b"2,n\n3,m\n"));
+    assert_eq!(printed, "ok 3 Records: 2  Deleted: 1  Skipped: 0  Warnings: 0\n");
+    fixture.check("SELECT * FROM t", "[a|b|c]\n1|x|10\n2|n!|4\n3|m!|6");
+}
+
+#[test]
+fn views_and_created_as_select() {
+    let mut fixture = Fixture::new();
+    fixture.run("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10)); INSERT INTO t VALUES (1,'x'),(2,'y')");
+    fixture.check("CREATE VIEW v AS SELECT a, b FROM t WHERE a > 1; SELECT * FROM v", "ok 0\n[a|b]\n2|y");
+    fixture.check(
+        "CREATE TABLE s AS SELECT a, b FROM t; SELECT * FROM s ORDER BY a",
+        "ok 2 Records: 2  Duplicates: 0  Warnings: 0\n[a|b]\n1|x\n2|y",
+    );
+    fixture.check(
+        "CREATE TEMPORARY TABLE t LIKE s; SELECT * FROM t; DROP TEMPORARY TABLE t; SELECT COUNT(*) FROM t",
+        "ok 0\n[a|b]\nok 0\n[COUNT(*)]\n2",
+    );
+    fixture.check("DROP VIEW v; SELECT * FROM v", "ok 0\nERROR 1146 (42S02): Table 'test.v' doesn't exist");
+}
