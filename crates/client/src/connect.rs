@@ -42,6 +42,15 @@ pub enum Target {
     Unix(PathBuf),
 }
 
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp(host, port) => write!(f, "{host}:{port}"),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
+}
+
 /// Whether to use TLS, which is never needed on a Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TlsMode {
@@ -156,6 +165,15 @@ impl Client {
             }
             Target::Unix(path) => Transport::Unix(UnixStream::connect(path)?),
         };
+        Self::authenticate(transport, options)
+    }
+
+    /// Authenticates on a socket that is connected already; the target in the options is not looked at.
+    pub fn connect_over(socket: UnixStream, options: &ConnectOptions) -> Result<Self, ClientError> {
+        Self::authenticate(Transport::Unix(socket), options)
+    }
+
+    fn authenticate(transport: Transport, options: &ConnectOptions) -> Result<Self, ClientError> {
         let mut client = Self {
             transport,
             reader: PacketReader::new(PACKET_BYTES_MAX),

@@ -1,5 +1,6 @@
 //! Reads commands and has the session answer them.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +12,12 @@ use squall_wire::command::{CURSOR_TYPE_READ_ONLY, Command, StmtExecute};
 use squall_wire::framing::FrameError;
 use squall_wire::handshake::ChangeUser;
 use squall_wire::response::PrepareOk;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use crate::charset::charset_of;
 use crate::column_metadata::parameter_definition;
+use crate::event_loop::Neighbours;
 use crate::handshake::{Established, HandshakeError, change_user, kill_callback};
 use crate::packet_stream::ReadError;
 use crate::prepared::PreparedStatements;
@@ -45,8 +48,9 @@ pub(crate) struct CommandLoop<'a> {
     pub(crate) session: Box<dyn Connection>,
     pub(crate) client: ClientWriter,
     pub(crate) statements: PreparedStatements,
-    pub(crate) killed: Arc<Notify>,
-    pub(crate) shutdown: watch::Receiver<bool>,
+    /// Woken by KILL and by a shutdown.
+    pub(crate) wake: Arc<Notify>,
+    pub(crate) neighbours: &'a Neighbours,
 }
 
 impl CommandLoop<'_> {
@@ -114,14 +118,14 @@ impl CommandLoop<'_> {
                         return Err(End::Because(SqlError::new(ErrorCode::ClientInteractionTimeout, &[])));
                     }
                 },
-                () = self.killed.notified() => {
+                () = self.wake.notified() => {
                     if self.session.is_killed() {
                         return Err(End::Quit);
                     }
-                }
-                _ = self.shutdown.wait_for(|down| *down) => {
-                    io.writer.set_sequence(0);
-                    return Err(End::Because(SqlError::new(ErrorCode::ServerShutdown, &[])));
+                    if self.neighbours.is_shutting_down() {
+                        io.writer.set_sequence(0);
+                        return Err(End::Because(SqlError::new(ErrorCode::ServerShutdown, &[])));
+                    }
                 }
             }
         }
@@ -136,7 +140,10 @@ impl CommandLoop<'_> {
             return Ok(());
         };
         match command {
-            Command::Query { sql, .. } => self.session.query(sql, &mut self.client).await?,
+            Command::Query { sql, .. } => {
+                self.session.query(sql, &mut self.client).await?;
+                self.client.skip_file().await.map_err(End::Gone)?;
+            }
             Command::StmtExecute(execute) => self.execute(&execute).await?,
             Command::StmtFetch { statement_id, row_count } => self.fetch(statement_id, row_count).await?,
             Command::StmtPrepare(sql) => self.prepare(sql).await,
@@ -155,11 +162,12 @@ impl CommandLoop<'_> {
             }
             Command::Ping => self.ok(),
             Command::InitDb(name) => {
-                let result = self.session.use_database(&String::from_utf8_lossy(name));
+                let result = self.session.use_database(&self.text(name));
                 self.ok_or_error(result);
             }
             Command::FieldList { table, wildcard } => {
-                self.field_list(&String::from_utf8_lossy(table), &String::from_utf8_lossy(wildcard));
+                let (table, wildcard) = (self.text(table), self.text(wildcard));
+                self.field_list(&table, &wildcard);
             }
             Command::Statistics => {
                 let line = self.session.statistics();
@@ -189,6 +197,11 @@ impl CommandLoop<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Bytes of the client as text.
+    fn text<'t>(&self, bytes: &'t [u8]) -> Cow<'t, str> {
+        charset_of(self.session.client_collation()).decode(bytes).text
     }
 
     fn ok(&mut self) {
@@ -285,7 +298,7 @@ impl CommandLoop<'_> {
         // Roll back and give up locks before the new session begins.
         self.session.reset();
         let settings = self.shared.backend.front_end_settings();
-        let on_kill = kill_callback(&self.killed);
+        let on_kill = kill_callback(&self.wake);
         let io = &mut self.client.io;
         let result = change_user(io, self.shared, &settings, &self.established, change, on_kill).await;
         match result {

@@ -1,8 +1,11 @@
 //! One thread, one single-threaded runtime, many connections.
 
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::io;
 use std::net::TcpStream as StdTcpStream;
 use std::os::unix::net::UnixStream as StdUnixStream;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -73,22 +76,75 @@ pub(crate) fn start(
     Ok((inbox, thread))
 }
 
+/// What the connections of one loop share: how to wake them all. Never leaves the loop's thread.
+#[derive(Debug, Default)]
+pub(crate) struct Neighbours {
+    shutting_down: Cell<bool>,
+    waiting: RefCell<HashMap<u64, Arc<Notify>>>,
+    last_key: Cell<u64>,
+}
+
+impl Neighbours {
+    /// Whether the server is going down.
+    pub(crate) fn is_shutting_down(&self) -> bool {
+        self.shutting_down.get()
+    }
+
+    fn join(self: &Rc<Self>, wake: &Arc<Notify>) -> Neighbour {
+        let key = self.last_key.get() + 1;
+        self.last_key.set(key);
+        self.waiting.borrow_mut().insert(key, Arc::clone(wake));
+        Neighbour { neighbours: Rc::clone(self), key }
+    }
+
+    fn shut_down(&self) {
+        self.shutting_down.set(true);
+        for wake in self.waiting.borrow().values() {
+            wake.notify_one();
+        }
+    }
+}
+
+/// One connection among its neighbours; leaves them when dropped.
+#[derive(Debug)]
+pub(crate) struct Neighbour {
+    neighbours: Rc<Neighbours>,
+    key: u64,
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.neighbours.waiting.borrow_mut().remove(&self.key);
+    }
+}
+
 /// Serves sockets until shutdown, then waits for the statements that are running.
 async fn run(
     mut sockets: mpsc::UnboundedReceiver<(Accepted, ConnectionPermit)>,
     shared: Arc<Shared>,
-    shutdown: watch::Receiver<bool>,
+    mut shutdown: watch::Receiver<bool>,
 ) {
+    let neighbours = Rc::new(Neighbours::default());
     let mut connections = tokio::task::JoinSet::new();
-    while let Some((accepted, permit)) = sockets.recv().await {
-        while connections.try_join_next().is_some() {}
-        let (shared, shutdown) = (Arc::clone(&shared), shutdown.clone());
-        connections.spawn_local(async move {
-            if let Err(error) = serve(accepted, &permit, &shared, shutdown).await {
-                tracing::debug!("a connection that was accepted cannot be served: {error}");
+    loop {
+        tokio::select! {
+            accepted = sockets.recv() => {
+                let Some((accepted, permit)) = accepted else {
+                    break;
+                };
+                while connections.try_join_next().is_some() {}
+                let (shared, neighbours) = (Arc::clone(&shared), Rc::clone(&neighbours));
+                connections.spawn_local(async move {
+                    if let Err(error) = serve(accepted, &permit, &shared, &neighbours).await {
+                        tracing::debug!("a connection that was accepted cannot be served: {error}");
+                    }
+                });
             }
-        });
+            // An error means that the server is gone, which is also a reason to stop.
+            _stopped = shutdown.wait_for(|down| *down), if !neighbours.is_shutting_down() => neighbours.shut_down(),
+        }
     }
+    neighbours.shut_down();
     let drained = timeout(shared.drain_timeout, async { while connections.join_next().await.is_some() {} }).await;
     if drained.is_err() {
         tracing::warn!("{} connections did not end in time", connections.len());
@@ -100,7 +156,7 @@ async fn serve(
     accepted: Accepted,
     permit: &ConnectionPermit,
     shared: &Shared,
-    shutdown: watch::Receiver<bool>,
+    neighbours: &Rc<Neighbours>,
 ) -> io::Result<()> {
     let (socket, peer) = match accepted {
         Accepted::Tcp(stream, address) => (Socket::Tcp(TcpStream::from_std(stream)?), Peer { address: Some(address) }),
@@ -110,20 +166,26 @@ async fn serve(
     let write_timeout = Duration::from_secs(settings.net_write_timeout_seconds.max(1));
     let mut io = PacketStream::new(Transport::Plain(socket), HANDSHAKE_PACKET_BYTES_MAX, write_timeout);
     if permit.ordinal > settings.max_connections {
-        refuse_before_greeting(&mut io, &SqlError::new(ErrorCode::TooManyConnections, &[])).await;
         shared.backend.connect_failed();
+        refuse_before_greeting(&mut io, &SqlError::new(ErrorCode::TooManyConnections, &[])).await;
         return Ok(());
     }
 
-    let killed = Arc::new(Notify::new());
+    let wake = Arc::new(Notify::new());
+    let _neighbour = neighbours.join(&wake);
     let connect_timeout = Duration::from_secs(settings.connect_timeout_seconds.max(1));
-    let handshake = establish(&mut io, shared, &settings, peer, kill_callback(&killed));
-    let (established, mut session) = match timeout(connect_timeout, handshake).await {
+    let handshake = timeout(connect_timeout, establish(&mut io, shared, &settings, peer, kill_callback(&wake)));
+    let handshake = tokio::select! {
+        handshake = handshake => handshake,
+        // Nobody can be killed yet, so this is a shutdown.
+        () = wake.notified() => return Ok(()),
+    };
+    let (established, mut session) = match handshake {
         Ok(Ok(both)) => both,
         Ok(Err(HandshakeError::Refused(error))) => {
             tracing::debug!("refused a client from {}: {error}", peer.host());
-            io.say_goodbye(&error).await;
             shared.backend.connect_failed();
+            io.say_goodbye(&error).await;
             return Ok(());
         }
         Ok(Err(HandshakeError::Gone(ReadError::Closed))) | Err(_) => {
@@ -140,7 +202,7 @@ async fn serve(
     let status = session.status();
     squall_session::api::ResultWriter::ok(&mut client, &Default::default(), &status);
     let statements = PreparedStatements::default();
-    CommandLoop { shared, established, session, client, statements, killed, shutdown }.run().await;
+    CommandLoop { shared, established, session, client, statements, wake, neighbours }.run().await;
     Ok(())
 }
 

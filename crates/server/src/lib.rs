@@ -18,7 +18,6 @@ mod command_loop;
 mod event_loop;
 mod handshake;
 mod listener;
-mod number_text;
 mod packet_stream;
 mod prepared;
 mod result_writer;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, UnixListener};
@@ -58,21 +58,15 @@ impl Listeners {
     }
 
     /// Accepts until shutdown, then removes the socket file.
-    pub(crate) async fn accept(
-        self,
-        event_loops: Arc<[Inbox]>,
-        count: Arc<AtomicUsize>,
-        mut shutdown: watch::Receiver<bool>,
-    ) -> io::Result<()> {
-        let turn = Arc::new(AtomicUsize::new(0));
+    pub(crate) async fn accept(self, dispatch: Dispatch, mut shutdown: watch::Receiver<bool>) -> io::Result<()> {
         let mut acceptors = JoinSet::new();
         for listener in self.tcp {
             let listener = TcpListener::from_std(listener)?;
-            let dispatch = Dispatch::new(&event_loops, &count, &turn);
+            let dispatch = dispatch.clone();
             acceptors.spawn(async move {
                 loop {
                     match listener.accept().await {
-                        Ok((stream, address)) => dispatch.hand_over(|| {
+                        Ok((stream, address)) => dispatch.try_hand_over(|| {
                             stream.set_nodelay(true)?;
                             Ok(Accepted::Tcp(stream.into_std()?, address))
                         }),
@@ -84,11 +78,10 @@ impl Listeners {
         let mut socket_path = None;
         if let Some((listener, path)) = self.unix {
             let listener = UnixListener::from_std(listener)?;
-            let dispatch = Dispatch::new(&event_loops, &count, &turn);
             acceptors.spawn(async move {
                 loop {
                     match listener.accept().await {
-                        Ok((stream, _)) => dispatch.hand_over(|| Ok(Accepted::Unix(stream.into_std()?))),
+                        Ok((stream, _)) => dispatch.try_hand_over(|| Ok(Accepted::Unix(stream.into_std()?))),
                         Err(error) => pause_after(&error).await,
                     }
                 }
@@ -106,27 +99,30 @@ impl Listeners {
 }
 
 /// Gives each socket to the next event loop.
-struct Dispatch {
+#[derive(Debug, Clone)]
+pub(crate) struct Dispatch {
     event_loops: Arc<[Inbox]>,
-    count: Arc<AtomicUsize>,
+    connection_count: Arc<AtomicUsize>,
     turn: Arc<AtomicUsize>,
 }
 
 impl Dispatch {
-    fn new(event_loops: &Arc<[Inbox]>, count: &Arc<AtomicUsize>, turn: &Arc<AtomicUsize>) -> Self {
-        Self { event_loops: Arc::clone(event_loops), count: Arc::clone(count), turn: Arc::clone(turn) }
+    pub(crate) fn new(event_loops: Vec<Inbox>) -> Self {
+        Self { event_loops: event_loops.into(), connection_count: Arc::default(), turn: Arc::default() }
     }
 
-    fn hand_over(&self, accepted: impl FnOnce() -> io::Result<Accepted>) {
-        let permit = ConnectionPermit::new(&self.count);
-        let turn = self.turn.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    pub(crate) fn hand_over(&self, accepted: Accepted) {
+        let permit = ConnectionPermit::new(&self.connection_count);
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let event_loop = &self.event_loops[turn % self.event_loops.len()];
+        if event_loop.send((accepted, permit)).is_err() {
+            tracing::error!("an event loop has ended");
+        }
+    }
+
+    fn try_hand_over(&self, accepted: impl FnOnce() -> io::Result<Accepted>) {
         match accepted() {
-            Ok(accepted) => {
-                if event_loop.send((accepted, permit)).is_err() {
-                    tracing::error!("an event loop has ended");
-                }
-            }
+            Ok(accepted) => self.hand_over(accepted),
             Err(error) => tracing::debug!("a client left at once: {error}"),
         }
     }

@@ -146,7 +146,12 @@ impl PacketStream {
 
     /// Writes an ERR packet.
     pub(crate) fn write_error(&mut self, error: &SqlError) {
-        let packet = ErrPacket { code: error.code, sqlstate: error.sqlstate, message: error.message.as_bytes() };
+        self.write_error_message(error, error.message.as_bytes());
+    }
+
+    /// Writes an ERR packet whose message is in the client's character set.
+    pub(crate) fn write_error_message(&mut self, error: &SqlError, message: &[u8]) {
+        let packet = ErrPacket { code: error.code, sqlstate: error.sqlstate, message };
         self.writer.packet(|buf| packet.encode(buf));
     }
 

@@ -1,8 +1,9 @@
 //! What a session answers, written as packets.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use squall_session::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, SessionChange as Change, StatusInfo};
+use squall_types::convert::number::{write_double, write_fixed, write_float};
 use squall_types::{Charset, Date, DateTime, Decimal, ErrorCode, RowWriter, SqlError, SqlType, Time};
 use squall_wire::binary_row::{BinaryRowEncoder, BinaryRowPosition};
 use squall_wire::column::ColumnDefinition;
@@ -13,8 +14,7 @@ use squall_wire::text_row::TextRowEncoder;
 
 use crate::charset::{charset_of, encode, is_utf8};
 use crate::column_metadata::{definition, length, wire_type};
-use crate::number_text::{print_double, print_float};
-use crate::packet_stream::PacketStream;
+use crate::packet_stream::{PacketStream, ReadError};
 
 /// How the values of one column are written.
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +83,8 @@ pub(crate) struct ClientWriter {
     session_changes: Vec<u8>,
     /// The client sends a file, whose end has not come yet.
     receiving_file: bool,
+    /// An error that must wait for the end of the file.
+    pending_error: Option<SqlError>,
 }
 
 impl ClientWriter {
@@ -101,6 +103,7 @@ impl ClientWriter {
             scratch: Vec::new(),
             session_changes: Vec::new(),
             receiving_file: false,
+            pending_error: None,
         }
     }
 
@@ -119,11 +122,25 @@ impl ClientWriter {
 
     /// Writes one column definition; names go out in the client's character set.
     pub(crate) fn write_definition(&mut self, column: &ColumnMeta) {
-        let mut definition = definition(column, self.results_collation);
-        let charset = self.results_collation.map_or(Charset::Utf8mb4, charset_of);
-        let (table, name) = (encode(charset, definition.table), encode(charset, definition.name));
-        (definition.table, definition.name) = (&table, &name);
-        self.io.writer.packet(|buf| definition.encode(buf));
+        let definition = definition(column, self.results_collation);
+        let charset = self.results_charset();
+        if is_utf8(charset) {
+            self.write_raw_definition(&definition);
+            return;
+        }
+        self.write_raw_definition(&ColumnDefinition {
+            schema: &encode(charset, definition.schema),
+            table: &encode(charset, definition.table),
+            org_table: &encode(charset, definition.org_table),
+            name: &encode(charset, definition.name),
+            org_name: &encode(charset, definition.org_name),
+            ..definition
+        });
+    }
+
+    /// The character set of names and messages.
+    fn results_charset(&self) -> Charset {
+        self.results_collation.map_or(Charset::Utf8mb4, charset_of)
     }
 
     /// Writes a definition that is not of a session's making.
@@ -174,6 +191,18 @@ impl ClientWriter {
             self.definitions_open = false;
             self.end_definitions();
         }
+    }
+
+    /// Reads what is left of a file that the statement did not read to its end.
+    pub(crate) async fn skip_file(&mut self) -> Result<(), ReadError> {
+        while self.receiving_file {
+            let packet = self.io.read_reply(self.io.write_timeout).await?;
+            self.receiving_file = !packet.is_empty();
+        }
+        if let Some(error) = self.pending_error.take() {
+            self.error(&error);
+        }
+        Ok(())
     }
 
     /// The encoding of the next value; `None` past the last column, which would be a bug of the session.
@@ -305,10 +334,9 @@ impl RowWriter for ClientWriter {
             (RowFormat::Text, _) => {
                 self.scratch.clear();
                 match column.decimals {
-                    // Writing to memory cannot fail.
-                    Some(decimals) => drop(write!(self.scratch, "{value:.*}", usize::from(decimals))),
-                    None if is_float => print_float(&mut self.scratch, value),
-                    None => print_double(&mut self.scratch, value),
+                    Some(decimals) => write_fixed(value, decimals, &mut self.scratch),
+                    None if is_float => write_float(value, &mut self.scratch),
+                    None => write_double(value, &mut self.scratch),
                 }
                 self.put_scratch(column.zerofill_width);
             }
@@ -416,11 +444,17 @@ impl ResultWriter for ClientWriter {
     }
 
     fn error(&mut self, error: &SqlError) {
+        if self.receiving_file {
+            self.pending_error = Some(error.clone());
+            return;
+        }
         if std::mem::take(&mut self.in_row) {
             self.io.writer.abandon();
         }
         self.close_definitions();
-        self.io.write_error(error);
+        let charset = self.results_charset();
+        let message = encode(charset, error.message.as_bytes());
+        self.io.write_error_message(error, &message);
     }
 
     fn needs_flush(&self) -> bool {

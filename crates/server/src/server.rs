@@ -4,9 +4,9 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::authentication::PasswordCache;
 use crate::certificates::tls_config;
-use crate::event_loop;
-use crate::listener::{Listeners, resolve};
+use crate::event_loop::{self, Accepted};
+use crate::listener::{Dispatch, Listeners, resolve};
 use crate::rsa_key::LazyRsaKeyPair;
 use crate::transport::acceptor;
 
@@ -83,6 +83,7 @@ pub struct Server {
     shutdown: watch::Sender<bool>,
     acceptor: JoinHandle<io::Result<()>>,
     event_loops: Vec<JoinHandle<()>>,
+    dispatch: Dispatch,
 }
 
 impl Server {
@@ -106,15 +107,14 @@ impl Server {
             .map_err(StartError::Thread)?
             .into_iter()
             .unzip();
+        let dispatch = Dispatch::new(inboxes);
+        let acceptor_dispatch = dispatch.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Thread)?;
         let acceptor = std::thread::Builder::new()
             .name("squall-acceptor".to_owned())
-            .spawn(move || {
-                let count = Arc::new(AtomicUsize::new(0));
-                runtime.block_on(listeners.accept(inboxes.into(), count, stopped))
-            })
+            .spawn(move || runtime.block_on(listeners.accept(acceptor_dispatch, stopped)))
             .map_err(StartError::Thread)?;
-        Ok(Self { tcp_addresses, shutdown, acceptor, event_loops })
+        Ok(Self { tcp_addresses, shutdown, acceptor, event_loops, dispatch })
     }
 
     /// The TCP addresses listened on, with their ports.
@@ -122,10 +122,19 @@ impl Server {
         &self.tcp_addresses
     }
 
+    /// Serves a client at the other end of a socket pair, as if it had come by the Unix socket.
+    pub fn attach(&self, socket: UnixStream) -> io::Result<()> {
+        socket.set_nonblocking(true)?;
+        self.dispatch.hand_over(Accepted::Unix(socket));
+        Ok(())
+    }
+
     /// Accepts no more, tells idle clients goodbye, lets running statements end, and returns when all is quiet.
     pub fn shut_down(self) -> io::Result<()> {
         self.shutdown.send_replace(true);
         let accepted = join(self.acceptor);
+        // The event loops end when nobody can hand them a socket.
+        drop(self.dispatch);
         for event_loop in self.event_loops {
             join(event_loop)?;
         }

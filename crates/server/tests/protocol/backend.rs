@@ -245,6 +245,11 @@ impl ScriptSession {
                 }
                 writer.ok(&OkInfo { affected_rows: length, ..OkInfo::default() }, &self.status());
             }
+            "infile_fails" => {
+                writer.local_infile(words.next().unwrap_or_default()).await?;
+                writer.local_infile_chunk().await?;
+                return Err(SqlError::new(ErrorCode::DivisionByZero, &[]));
+            }
             "track" => {
                 self.changes.push(SessionChange::Schema("shop".to_owned()));
                 self.changes.push(SessionChange::SystemVariable("autocommit".to_owned(), "OFF".to_owned()));

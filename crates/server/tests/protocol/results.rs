@@ -247,6 +247,7 @@ fn local_files_are_sent() {
         panic!("an OK packet was due");
     };
     assert_eq!(ok.affected_rows, 1_000_000);
+    assert_eq!(code(client.run(&statement.replace("infile", "infile_fails"))), 1365);
     assert_eq!(code(client.run("infile /no/such/file")), 2);
     client.ping().expect("still there");
 
