@@ -172,6 +172,21 @@ impl TestDatabase {
             .collect()
     }
 
+    /// EXPLAIN ANALYZE.
+    fn tree(&self, sql: &str) -> String {
+        let context = self.context();
+        let resolver = Resolver(self);
+        let ast::Statement::Query(query) = parse(sql) else { panic!("not a query: {sql}") };
+        let bound = self.binder(sql, &context, &resolver).bind_query(&query).expect("binds");
+        let env = self.env(&context);
+        let plan = futures::executor::block_on(self.runtime.plan_on_pool(&env, bound.plan)).expect("plans");
+        let mut stream = self.runtime.run(&env, plan.clone());
+        while let Some(batch) = stream.next_blocking() {
+            batch.expect("runs");
+        }
+        crate::explain::explain_tree(&plan, true)
+    }
+
     /// Carries a data change out in a transaction of its own.
     fn change(&mut self, sql: &str) -> Result<DmlResult, String> {
         let context = self.context();

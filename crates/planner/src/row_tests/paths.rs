@@ -1,7 +1,8 @@
 //! Which way tables are read, and that every way gives the same rows.
 
 use super::{TestDatabase, table, text, with_index};
-use squall_types::SqlType;
+use squall_row_store::{LockWait, OnDuplicate};
+use squall_types::{SqlType, Value};
 
 /// `t`: id, a (indexed), b, s (indexed); 2,000 rows with a = id / 10 and every hundredth s NULL.
 fn numbers() -> TestDatabase {
@@ -101,4 +102,32 @@ fn a_limit_makes_an_index_worth_its_order() {
         db.rows("SELECT id FROM t USE INDEX () WHERE b > 7 ORDER BY a DESC, b DESC LIMIT 4, 3"),
     );
     assert_eq!(with, without);
+}
+
+#[test]
+fn the_least_and_the_greatest_are_the_first_row_of_an_index() {
+    let db = numbers();
+    assert_eq!(db.rows("SELECT MIN(a) FROM t"), ["0"]);
+    assert_eq!(db.rows("SELECT MAX(a) FROM t"), ["199"]);
+    assert_eq!(db.rows("SELECT MIN(s) FROM t"), ["Name0001"]);
+    assert_eq!(db.rows("SELECT MAX(id) FROM t"), ["1999"]);
+    assert_eq!(db.rows("SELECT COUNT(*), MIN(b), MAX(b) FROM t WHERE a = 3"), ["10|0|9"]);
+    let plan = db.tree("SELECT MAX(a) FROM t");
+    assert!(plan.contains("rows=1)"), "{plan}");
+}
+
+#[test]
+fn big_scans_are_split_among_threads() {
+    let db = TestDatabase::new(vec![table("big", &[("id", SqlType::INT, false), ("n", SqlType::INT, false)], 1)]);
+    let def = db.catalog.table("test", "big").expect("a table");
+    let mut load = db.store.bulk_load(&db.store.table(def).expect("a table"));
+    for id in 0..60_000 {
+        load.push(&[Value::Int(id * 3), Value::Int(id % 10)]).expect("takes the row");
+    }
+    load.finish(1, LockWait::default(), OnDuplicate::Fail).expect("loads");
+    assert_eq!(db.rows("SELECT COUNT(*), SUM(id), MIN(n), MAX(n) FROM big"), ["60000|5399910000|0|9"]);
+    let ids: Vec<i64> =
+        db.rows("SELECT id FROM big ORDER BY id").iter().map(|id| id.parse().expect("a number")).collect();
+    assert!(ids.len() == 60_000 && ids.is_sorted());
+    assert_eq!(db.rows("SELECT id FROM big WHERE n = 3 ORDER BY id DESC LIMIT 2"), ["179979", "179949"]);
 }
