@@ -3,11 +3,12 @@
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
-use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
+use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
@@ -48,15 +49,18 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
         let inner = join.inner();
         let mut depth = depth + 1;
         if let Some(filter) = &inner.filter {
-            let _ = writeln!(text, "{:indent$}-> Filter: ({filter})", "", indent = depth * 4);
+            let _ = writeln!(text, "{:indent$}-> Filter: ({})", "", readable(filter), indent = depth * 4);
             depth += 1;
         }
         let source = &inner.scan.source;
         if let Some(index) = source.def.indexes.get(inner.index) {
             let unique = (index.unique || index.primary) && inner.keys.len() == index.parts.len();
             let kind = if unique { "Single-row index lookup" } else { "Index lookup" };
-            let keys: Vec<String> =
-                inner.keys.iter().map(|key| format!("{}={}", source.def.columns[key.column].name, key.outer)).collect();
+            let keys: Vec<String> = inner
+                .keys
+                .iter()
+                .map(|key| format!("{}={}", source.def.columns[key.column].name, readable(&key.outer)))
+                .collect();
             let line = format!("{kind} on {} using {} ({})", source.alias, index.name, keys.join(", "));
             let _ = writeln!(text, "{:indent$}-> {line}", "", indent = depth * 4);
         }
@@ -79,10 +83,11 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         );
     }
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
-        return Some(format!("Filter: ({})", filter.predicate()));
+        return Some(format!("Filter: ({})", readable(filter.predicate())));
     }
     if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
-        let on: Vec<String> = join.on().iter().map(|(left, right)| format!("{left} = {right}")).collect();
+        let on: Vec<String> =
+            join.on().iter().map(|(left, right)| format!("{} = {}", readable(left), readable(right))).collect();
         return Some(format!("{:?} hash join ({})", join.join_type(), on.join(", ")));
     }
     if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
@@ -92,7 +97,7 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         return Some("Cross join".to_string());
     }
     if let Some(sort) = plan.downcast_ref::<SortExec>() {
-        let keys: Vec<String> = sort.expr().iter().map(ToString::to_string).collect();
+        let keys: Vec<String> = sort.expr().iter().map(readable).collect();
         let limit = sort.fetch().map_or(String::new(), |fetch| format!(", limit input to {fetch} row(s) per chunk"));
         return Some(format!("Sort: {}{limit}", keys.join(", ")));
     }
@@ -104,12 +109,19 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         });
     }
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        // The first half of an aggregation that is done in two.
+        if *aggregate.mode() == AggregateMode::Partial {
+            return None;
+        }
         let functions: Vec<&str> = aggregate.aggr_expr().iter().map(|function| function.name()).collect();
         let kind = if aggregate.group_expr().is_empty() { "Aggregate" } else { "Group aggregate" };
         return Some(format!("{kind}: {}", functions.join(", ")));
     }
     if plan.is::<UnionExec>() {
         return Some("Append".to_string());
+    }
+    if plan.is::<PlaceholderRowExec>() {
+        return Some("Rows fetched before execution".to_string());
     }
     let moves_rows = plan.is::<ProjectionExec>()
         || plan.is::<RepartitionExec>()
@@ -118,6 +130,39 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         || plan.is::<LocalLimitExec>()
         || matches!(plan.name(), "CooperativeExec" | "CoalesceBatchesExec" | "BufferExec");
     if moves_rows { None } else { Some(one_line(plan)) }
+}
+
+/// An expression without what only DataFusion wants to know: places of columns and the making of sort keys.
+fn readable(expr: impl std::fmt::Display) -> String {
+    const SORT_KEY: &str = "convert to sort key(";
+    let text = expr.to_string();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    // How many parentheses are open within each sort key.
+    let mut open: Vec<usize> = Vec::new();
+    while let Some(next) = rest.chars().next() {
+        if let Some(tail) = rest.strip_prefix(SORT_KEY) {
+            open.push(0);
+            rest = tail;
+            continue;
+        }
+        rest = &rest[next.len_utf8()..];
+        match (next, open.last_mut()) {
+            ('@', _) if rest.starts_with(|digit: char| digit.is_ascii_digit()) => {
+                rest = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+                continue;
+            }
+            ('(', Some(depth)) => *depth += 1,
+            (')', Some(0)) => {
+                open.pop();
+                continue;
+            }
+            (')', Some(depth)) => *depth -= 1,
+            _ => {}
+        }
+        out.push(next);
+    }
+    out
 }
 
 fn one_line(plan: &Arc<dyn ExecutionPlan>) -> String {

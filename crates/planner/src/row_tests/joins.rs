@@ -69,3 +69,30 @@ fn look_ups_join_as_hash_joins_do() {
         "SELECT c.id FROM customers c WHERE NOT EXISTS (SELECT 1 FROM orders o USE INDEX () WHERE o.customer = c.id AND o.id < 2)",
     );
 }
+
+/// The lines of a tree without costs and times.
+fn lines(db: &TestDatabase, sql: &str) -> Vec<String> {
+    db.tree(sql).lines().map(|line| line.split("  (").next().unwrap_or(line).to_string()).collect()
+}
+
+#[test]
+fn trees_are_readable() {
+    let db = orders();
+    assert_eq!(
+        lines(
+            &db,
+            "SELECT c.id FROM customers c JOIN orders o ON o.customer = c.id WHERE o.who > 'b' ORDER BY c.id LIMIT 3"
+        ),
+        [
+            "-> Sort: id ASC, limit input to 3 row(s) per chunk",
+            "    -> Nested loop inner join",
+            "        -> Table scan on c",
+            "        -> Filter: (who > b)",
+            "            -> Index lookup on o using customer (customer=id)",
+        ]
+    );
+    assert_eq!(
+        lines(&db, "SELECT * FROM customers WHERE id < 3 AND name = 'ann'"),
+        ["-> Filter: (id < 3 AND name = ann)", "    -> Table scan on customers"]
+    );
+}
