@@ -21,6 +21,7 @@ pub use error::{datafusion_error, sql_error_from};
 pub(crate) use eval::physical_order;
 pub use eval::{EmptyRow, ParameterisedRow, RowSource, truth_of};
 pub use slot::ExecutionSlot;
+pub use text_compare::TextCompareUdf;
 
 use ::datafusion::common::TableReference;
 use ::datafusion::logical_expr::Expr;

@@ -27,6 +27,16 @@ impl TextCompareUdf {
         Self { op, collation, signature: Signature::any(2, Volatility::Immutable) }
     }
 
+    /// Which comparison.
+    pub fn op(&self) -> CompareOp {
+        self.op
+    }
+
+    /// How texts compare.
+    pub fn collation(&self) -> CollationId {
+        self.collation
+    }
+
     /// Compares an array with one text. Columns often have few different texts, so answers are remembered.
     fn with_constant(&self, texts: &StringViewArray, constant: Option<&str>, swapped: bool) -> BooleanArray {
         let Some(constant) = constant else { return BooleanArray::new_null(texts.len()) };

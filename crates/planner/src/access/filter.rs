@@ -6,10 +6,11 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use squall_catalog::TableDef;
 use squall_functions::arrow_map::scalar_to_value;
-use squall_functions::expr::{self, BoundExpr, CallUdf};
+use squall_functions::expr::{self, BoundExpr, CallUdf, TextCompareUdf};
 use squall_functions::operators::convert::ConvertKernel;
 use squall_functions::operators::like::{LikeKernel, PatternCache};
 use squall_functions::operators::sort_key::SortKeyKernel;
+use squall_functions::typing::collation::is_binary;
 use squall_registry::ScalarKernel;
 use squall_types::collation::LikePattern;
 use squall_types::temporal::TimeZone;
@@ -85,6 +86,13 @@ impl Reader<'_> {
                 self.in_list(column, collation, &values)
             }
             Expr::Literal(ScalarValue::Boolean(Some(false) | None), _) => Predicate::Never,
+            Expr::ScalarFunction(_) => match text_comparison(filter) {
+                Some((udf, left, right)) => match bound_op(udf.op()) {
+                    Some(op) => self.compared(op, Some(udf.collation()), left, right),
+                    None => Predicate::Unknown,
+                },
+                None => Predicate::Unknown,
+            },
             _ => Predicate::Unknown,
         }
     }
@@ -136,19 +144,19 @@ impl Reader<'_> {
                 };
             }
         };
-        match self.side(left, None) {
-            Side::Column(column, collation) => match self.side(right, Some(column)) {
-                Side::Constant(value) => self.compare(column, collation, op, value),
+        self.compared(op, None, left, right)
+    }
+
+    /// A comparison in a collation, or one whose operands tell it.
+    fn compared(&self, op: CompareOp, by: Option<CollationId>, left: &Expr, right: &Expr) -> Predicate {
+        for (one, other, op) in [(left, right, op), (right, left, op.swapped())] {
+            let Side::Column(column, collation) = self.side(one, None) else { continue };
+            return match self.side(other, Some(column)) {
+                Side::Constant(value) => self.compare(column, by.or(collation), op, value),
                 _ => Predicate::Unknown,
-            },
-            _ => match self.side(right, None) {
-                Side::Column(column, collation) => match self.side(left, Some(column)) {
-                    Side::Constant(value) => self.compare(column, collation, op.swapped(), value),
-                    _ => Predicate::Unknown,
-                },
-                _ => Predicate::Unknown,
-            },
+            };
         }
+        Predicate::Unknown
     }
 
     fn compare(&self, column: usize, collation: Option<CollationId>, op: CompareOp, value: Value) -> Predicate {
@@ -176,7 +184,7 @@ impl Reader<'_> {
     fn collates(&self, column: usize, collation: Option<CollationId>) -> bool {
         match self.column_type(column) {
             SqlType::String { collation: own, .. } => {
-                collation == Some(*own) || (collation.is_none() && *own == CollationId::BINARY)
+                collation == Some(*own) || (collation.is_none() && compares_as_bytes(*own))
             }
             _ => collation.is_none(),
         }
@@ -340,6 +348,21 @@ fn bound_op(op: expr::CompareOp) -> Option<CompareOp> {
     })
 }
 
+/// Whether texts of a collation compare as their bytes, without sort keys.
+pub fn compares_as_bytes(collation: CollationId) -> bool {
+    collation == CollationId::BINARY || (is_binary(collation) && !collation.info().pads_space)
+}
+
+/// A comparison of a text with a constant.
+fn text_comparison(expr: &Expr) -> Option<(&TextCompareUdf, &Expr, &Expr)> {
+    let Expr::ScalarFunction(function) = expr else { return None };
+    let inner: &dyn std::any::Any = function.func.inner().as_ref();
+    match function.args.as_slice() {
+        [left, right] => Some((inner.downcast_ref::<TextCompareUdf>()?, left, right)),
+        _ => None,
+    }
+}
+
 /// A call and its arguments as DataFusion has them now: its optimizer may have put other columns in their places.
 fn call_of(expr: &Expr) -> Option<(&expr::Call, &[Expr])> {
     let Expr::ScalarFunction(function) = expr else { return None };
@@ -408,30 +431,33 @@ pub fn equal_texts(schema: &arrow::datatypes::Schema, filters: &[Expr]) -> Vec<(
 }
 
 fn collect_equal_texts(schema: &arrow::datatypes::Schema, filter: &Expr, found: &mut Vec<(usize, Value)>) {
-    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = filter else { return };
-    match op {
-        Operator::And => {
+    let (left, right) = match filter {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
             collect_equal_texts(schema, left, found);
             collect_equal_texts(schema, right, found);
+            return;
         }
-        Operator::Eq => {
-            let column = |expr: &Expr| match unwrap_call(expr) {
-                Expr::Column(column) => schema.index_of(&column.name).ok(),
-                _ => None,
-            };
-            let text = |expr: &Expr| match unwrap_call(expr) {
-                Expr::Literal(ScalarValue::Utf8View(Some(text)) | ScalarValue::Utf8(Some(text)), _) => {
-                    Some(Value::String(text.clone()))
-                }
-                _ => None,
-            };
-            if let (Some(column), Some(text)) = (column(left), text(right)) {
-                found.push((column, text));
-            } else if let (Some(column), Some(text)) = (column(right), text(left)) {
-                found.push((column, text));
-            }
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => (left.as_ref(), right.as_ref()),
+        _ => match text_comparison(filter) {
+            Some((udf, left, right)) if udf.op() == expr::CompareOp::Equal => (left, right),
+            _ => return,
+        },
+    };
+    let column = |expr: &Expr| match unwrap_call(expr) {
+        Expr::Column(column) => schema.index_of(&column.name).ok(),
+        _ => None,
+    };
+    let text = |expr: &Expr| match unwrap_call(expr) {
+        Expr::Literal(ScalarValue::Utf8View(Some(text)) | ScalarValue::Utf8(Some(text)), _) => {
+            Some(Value::String(text.clone()))
         }
-        _ => {}
+        _ => None,
+    };
+    for (one, other) in [(left, right), (right, left)] {
+        if let (Some(column), Some(text)) = (column(one), text(other)) {
+            found.push((column, text));
+            return;
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where a hash join would read a whole table to keep few of its rows, look the rows up by an index instead.
 
 use super::lookup_join::{IndexLookupJoinExec, InnerTable, Kept, KeySource, LookupKey};
-use crate::access::filter::{is_sort_key_of, sort_key_operand};
+use crate::access::filter::{compares_as_bytes, is_sort_key_of, sort_key_operand};
 use crate::access::path::{is_usable, rows_per_key_of};
 use crate::access::scan::RowScanExec;
 use datafusion::common::config::ConfigOptions;
@@ -13,6 +13,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use squall_types::SqlType;
 use std::sync::Arc;
@@ -150,6 +151,23 @@ fn inner_scan(plan: &Arc<dyn ExecutionPlan>) -> Option<InnerScan<'_>> {
     if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
         return Some((scan, None, None));
     }
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        let (scan, filter, below) = inner_scan(projection.input())?;
+        let output = projection
+            .expr()
+            .iter()
+            .map(|projected| {
+                let column = projected.expr.downcast_ref::<Column>()?;
+                // A column under another name would have the wrong field.
+                let at = (column.name() == projected.alias).then(|| column.index())?;
+                match &below {
+                    Some(below) => below.get(at).copied(),
+                    None => Some(at),
+                }
+            })
+            .collect::<Option<Vec<_>>>()?;
+        return Some((scan, filter, Some(output)));
+    }
     let filter = plan.downcast_ref::<FilterExec>()?;
     if filter.fetch().is_some() {
         return None;
@@ -176,7 +194,7 @@ fn key_source(
     };
     let sql_type = &scan.source.def.columns.get(ordinal)?.sql_type;
     match sql_type {
-        SqlType::String { collation, .. } if !sql_type.is_binary_string() => {
+        SqlType::String { collation, .. } if !compares_as_bytes(*collation) => {
             let operand = sort_key_operand(expr)?;
             (column_of(operand)? == ordinal && is_sort_key_of(expr, *collation)).then_some(KeySource::SortKey)
         }

@@ -135,7 +135,7 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
 /// An expression without what only DataFusion wants to know: places of columns and the making of sort keys.
 fn readable(expr: impl std::fmt::Display) -> String {
     const SORT_KEY: &str = "convert to sort key(";
-    let text = expr.to_string();
+    let text = infix(expr.to_string());
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     // How many parentheses are open within each sort key.
@@ -163,6 +163,35 @@ fn readable(expr: impl std::fmt::Display) -> String {
         out.push(next);
     }
     out
+}
+
+/// `>(a, b)`, a comparison of texts, as `a > b`.
+fn infix(mut text: String) -> String {
+    for op in ["<=>", "<=", ">=", "<>", "=", "<", ">"] {
+        let call = format!("{op}(");
+        while let Some(at) = text.find(&call).filter(|at| *at == 0 || text[..*at].ends_with([' ', '('])) {
+            let arguments = at + call.len();
+            let Some(end) = closing(&text[arguments..]).map(|end| arguments + end) else { return text };
+            let Some((left, right)) = text[arguments..end].split_once(", ") else { return text };
+            let infix = format!("{left} {op} {right}");
+            text.replace_range(at..=end, &infix);
+        }
+    }
+    text
+}
+
+/// Where the parenthesis that is open before `text` closes.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 0 => return Some(at),
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 fn one_line(plan: &Arc<dyn ExecutionPlan>) -> String {
