@@ -1,4 +1,5 @@
-//! Cuts a torn end off the engine's log before the engine reads it.
+//! The engine's log before the engine opens it, and after it has closed it: a torn end is cut off, and a log whose
+//! contents are all in files is emptied.
 //!
 //! After a power cut, what was written behind the last sync may be there in part: the engine copes with a log that just
 //! ends, and gives up on one with a damaged batch. Nothing behind the first damaged batch can have been acknowledged as
@@ -42,6 +43,18 @@ pub(crate) fn cut_torn_end(folder: &Path) -> SqlResult<()> {
         Ok(())
     };
     cut().map_err(|error| io_error(&error))
+}
+
+/// Empties the newest log file. The caller has made sure that files have everything that is in it, and that nothing is
+/// written to it any more.
+pub(crate) fn empty_log(folder: &Path) -> SqlResult<()> {
+    let empty = || -> std::io::Result<()> {
+        let Some(path) = newest_log(folder)? else { return Ok(()) };
+        let file = OpenOptions::new().write(true).open(path)?;
+        file.set_len(0)?;
+        file.sync_all()
+    };
+    empty().map_err(|error| io_error(&error))
 }
 
 fn newest_log(folder: &Path) -> std::io::Result<Option<PathBuf>> {

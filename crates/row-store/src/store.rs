@@ -11,7 +11,7 @@ use crate::options::{IsolationLevel, LockWait, StoreOptions, TableLock, Transact
 use crate::row::Row;
 use crate::table::{Table, TableData};
 use crate::transaction::Transaction;
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Slice, Snapshot};
+use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Slice, Snapshot};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, TableDef, TableId};
@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// Version of everything the store writes.
 const STORE_FORMAT: u8 = 1;
@@ -29,6 +30,9 @@ const JOURNAL_BYTES_MAX: u64 = 128 << 20;
 
 /// More sequence numbers than all keyspaces that are made and deleted between two writes can take.
 const SEQNO_GAP: u64 = 1 << 24;
+
+/// How long closing waits for buffers to become files; what does not is in the log.
+const FLUSH_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Entries removed at a time.
 const CLEAR_BATCH: usize = 10_000;
@@ -137,11 +141,7 @@ impl RowStore {
 
     /// Sends everything in memory to files and waits for it, so that a restart has little to read again.
     pub fn flush(&self) -> SqlResult<()> {
-        let tables: Vec<_> = self.0.data.read().values().cloned().collect();
-        for data in tables.iter().filter(|data| !data.is_retired()) {
-            data.keyspace.rotate_memtable_and_wait().map_err(engine_error)?;
-        }
-        self.0.meta.rotate_memtable_and_wait().map_err(engine_error)
+        self.0.flush().map(|_| ())
     }
 
     /// How it was opened.
@@ -422,7 +422,31 @@ impl StoreInner {
             }
         }
         self.save_statistics()?;
-        self.db.persist(PersistMode::SyncAll).map_err(engine_error)
+        self.db.persist(PersistMode::SyncAll).map_err(engine_error)?;
+        // Everything in the log is in files now, so the next start need not read it.
+        if self.flush()? && self.db.journal_count() == 1 {
+            crate::log_tail::empty_log(&self.directory.join(ENGINE_FOLDER))?;
+        }
+        Ok(())
+    }
+
+    /// Sends all buffers to files; whether all of them arrived in time.
+    fn flush(&self) -> SqlResult<bool> {
+        let mut keyspaces = Vec::new();
+        for name in self.db.list_keyspace_names() {
+            let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(engine_error)?;
+            keyspace.rotate_memtable().map_err(engine_error)?;
+            keyspaces.push(keyspace);
+        }
+        let deadline = Instant::now() + FLUSH_TIME_MAX;
+        while keyspaces.iter().any(|keyspace| keyspace.sealed_memtable_count() > 0) {
+            // An engine that has stopped refuses to persist, and will not flush either.
+            if Instant::now() > deadline || self.db.persist(PersistMode::Buffer).is_err() {
+                return Ok(false);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(keyspaces.iter().all(|keyspace| keyspace.tree.active_memtable().is_empty()))
     }
 }
 

@@ -190,7 +190,10 @@ fn nothing_acknowledged_is_lost_and_nothing_is_there_by_half() {
             let newest = acknowledged.entry(at).or_insert(number);
             *newest = number.max(*newest);
         }
-        check(directory.path(), &acknowledged, round);
+        // Checking opens and closes the store; often the next writers recover what the last ones left.
+        if round % 3 == 2 || round == rounds - 1 {
+            check(directory.path(), &acknowledged, round);
+        }
     }
     assert!(acknowledged.len() > 4, "the writers have written: {acknowledged:?}");
 }

@@ -100,9 +100,10 @@ pub fn catalog_of(tables: &[&TableDef]) -> Catalog {
     }
 }
 
+/// The store is closed before its directory is removed.
 pub struct Fixture {
-    pub directory: tempfile::TempDir,
     pub store: RowStore,
+    pub directory: tempfile::TempDir,
 }
 
 impl Fixture {
