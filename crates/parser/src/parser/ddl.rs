@@ -46,11 +46,12 @@ impl Parser<'_> {
             _ => {}
         }
         let or_replace = prefix.or_replace;
+        let start = self.current.start;
         self.advance();
         match keyword {
             K::Table => self.create_table(or_replace, prefix.temporary),
             K::Sequence => self.create_sequence(or_replace, prefix.temporary),
-            _ if prefix.temporary => Err(self.syntax_error(self.previous_start(keyword))),
+            _ if prefix.temporary => Err(self.syntax_error(start)),
             K::Database | K::Schema => self.create_database(or_replace),
             K::Index => self.create_index(or_replace, IndexKind::Plain),
             K::Unique | K::Fulltext | K::Spatial => {
@@ -72,16 +73,8 @@ impl Parser<'_> {
             K::Undo if self.at(K::Tablespace) => self.unsupported("CREATE UNDO TABLESPACE"),
             K::Logfile if self.at(K::Group) => self.unsupported("CREATE LOGFILE GROUP"),
             K::Resource if self.at(K::Group) => self.unsupported("CREATE RESOURCE GROUP"),
-            _ => Err(self.syntax_error(self.previous_start(keyword))),
+            _ => Err(self.syntax_error(start)),
         }
-    }
-
-    /// Where the token just passed began; it was `keyword`, or none.
-    fn previous_start(&self, _keyword: K) -> u32 {
-        let end = self.previous_end as usize;
-        let text = &self.sql[..end];
-        let length = text.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-        (end - length.max(1).min(end)) as u32
     }
 
     /// ALGORITHM, DEFINER and SQL SECURITY, in any order.

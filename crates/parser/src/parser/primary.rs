@@ -30,10 +30,12 @@ impl Parser<'_> {
     fn word_primary(&mut self) -> Result<Expr> {
         let keyword = self.current.keyword;
         if keyword == K::None {
-            if self.text(self.current).first() == Some(&b'_')
-                && let Some(literal) = self.introduced_literal()?
-            {
-                return Ok(Expr::Literal(literal));
+            if self.text(self.current).first() == Some(&b'_') && self.introducer(self.current).is_some() {
+                // The name of a character set so written is nothing but an introducer.
+                return match self.introduced_literal()? {
+                    Some(literal) => Ok(Expr::Literal(literal)),
+                    None => Err(self.unexpected_next()),
+                };
             }
             return self.name_or_call();
         }
@@ -45,8 +47,15 @@ impl Parser<'_> {
         }
         match self.literal()? {
             Some(literal) => Ok(Expr::Literal(literal)),
+            None if begins_call(keyword) => Err(self.unexpected_next()),
             None => Err(self.unexpected()),
         }
+    }
+
+    /// The token behind the current one cannot stand there.
+    fn unexpected_next(&mut self) -> Box<ParseError> {
+        let offset = self.peek(1).start;
+        self.syntax_error(offset)
     }
 
     /// A call of a built-in function, some of which have a syntax of their own.
@@ -161,9 +170,7 @@ impl Parser<'_> {
 
     /// `@@[scope.]name`.
     fn system_variable_expr(&mut self) -> Result<Expr> {
-        self.advance();
-        let scope = self.at_at_scope();
-        let variable = self.system_variable_name(scope)?;
+        let variable = self.at_at_variable()?;
         Ok(Expr::SystemVariable(Box::new(variable)))
     }
 
@@ -186,4 +193,37 @@ impl Parser<'_> {
         self.expect_kind(TokenKind::RightBrace)?;
         Ok(expr)
     }
+}
+
+/// Whether a reserved word begins an expression when a parenthesis follows.
+fn begins_call(keyword: K) -> bool {
+    matches!(
+        keyword,
+        K::Char
+            | K::Convert
+            | K::CumeDist
+            | K::Database
+            | K::DenseRank
+            | K::Exists
+            | K::FirstValue
+            | K::Grouping
+            | K::If
+            | K::Insert
+            | K::Lag
+            | K::LastValue
+            | K::Lead
+            | K::Left
+            | K::Mod
+            | K::NthValue
+            | K::Ntile
+            | K::PercentRank
+            | K::Rank
+            | K::Repeat
+            | K::Replace
+            | K::Right
+            | K::Row
+            | K::RowNumber
+            | K::Schema
+            | K::Values
+    )
 }

@@ -3,8 +3,18 @@
 use super::*;
 
 impl Parser<'_> {
+    /// `@@[scope.]name`; nothing stands between `@@` and the name.
+    pub(super) fn at_at_variable(&mut self) -> Result<SystemVariable> {
+        let end = self.advance().end;
+        if self.current.start != end {
+            return Err(self.unexpected());
+        }
+        let scope = self.at_at_scope();
+        self.system_variable_name(scope)
+    }
+
     /// The scope behind `@@`, with its dot.
-    pub(super) fn at_at_scope(&mut self) -> Option<VariableScope> {
+    fn at_at_scope(&mut self) -> Option<VariableScope> {
         let scope = scope_of(self.current.keyword)?;
         if !self.peek_kind(1, TokenKind::Dot) {
             return None;
@@ -102,9 +112,7 @@ impl Parser<'_> {
                 return Ok(SetItem::User { name, value: self.expr()? });
             }
             TokenKind::AtAt => {
-                self.advance();
-                let scope = self.at_at_scope();
-                let variable = self.system_variable_name(scope)?;
+                let variable = self.at_at_variable()?;
                 return self.set_value(variable);
             }
             _ => {}
