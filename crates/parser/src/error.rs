@@ -19,8 +19,9 @@ pub struct ParseError {
 const NEAR_CHARACTERS: usize = 80;
 
 impl ParseError {
-    /// 1064: the token at `offset` cannot stand there.
-    pub(crate) fn syntax(sql: &[u8], offset: usize) -> Self {
+    /// 1064: the token at `offset` cannot stand there. Also for what turns out to be a word of the grammar later
+    /// on, such as the name of a type that does not exist.
+    pub fn syntax(sql: &[u8], offset: usize) -> Self {
         let offset = offset.min(sql.len());
         let rest = &sql[offset..];
         // Four bytes are the longest character, so this much text holds all that is shown.
