@@ -1,0 +1,138 @@
+//! Results as values in memory.
+
+use std::io;
+
+use squall_session::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
+use squall_types::{Date, DateTime, Decimal, ErrorCode, RowWriter, SqlError, SqlType, Time, Value};
+
+/// What one statement answered.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StatementResult {
+    /// Columns; empty for a statement without rows.
+    pub columns: Vec<ColumnMeta>,
+    /// Rows, a value for each column.
+    pub rows: Vec<Vec<Value>>,
+    /// Rows changed.
+    pub affected_rows: u64,
+    /// First AUTO_INCREMENT value made by the statement, or 0.
+    pub last_insert_id: u64,
+    /// How many warnings `SHOW WARNINGS` has.
+    pub warning_count: u16,
+}
+
+/// A writer that keeps everything.
+#[derive(Debug, Default)]
+pub(crate) struct Collector {
+    results: Vec<StatementResult>,
+    error: Option<SqlError>,
+}
+
+impl Collector {
+    pub(crate) fn into_results(self) -> Result<Vec<StatementResult>, SqlError> {
+        match self.error {
+            Some(error) => Err(error),
+            None => Ok(self.results),
+        }
+    }
+
+    fn put(&mut self, make: impl FnOnce(&SqlType) -> Value) {
+        if let Some(result) = self.results.last_mut()
+            && let Some(row) = result.rows.last_mut()
+            && let Some(column) = result.columns.get(row.len())
+        {
+            row.push(make(&column.sql_type));
+        }
+    }
+}
+
+impl RowWriter for Collector {
+    fn begin_row(&mut self) {
+        if let Some(result) = self.results.last_mut() {
+            result.rows.push(Vec::with_capacity(result.columns.len()));
+        }
+    }
+
+    fn put_null(&mut self) {
+        self.put(|_| Value::Null);
+    }
+
+    fn put_int(&mut self, value: i64) {
+        self.put(|_| Value::Int(value));
+    }
+
+    fn put_uint(&mut self, value: u64) {
+        self.put(|_| Value::UInt(value));
+    }
+
+    fn put_double(&mut self, value: f64) {
+        self.put(|_| Value::Double(value));
+    }
+
+    fn put_decimal(&mut self, value: Decimal) {
+        self.put(|_| Value::Decimal(value));
+    }
+
+    fn put_bytes(&mut self, value: &[u8]) {
+        let text = || String::from_utf8_lossy(value).into_owned();
+        self.put(|sql_type| match sql_type {
+            SqlType::Json => Value::Json(text()),
+            _ if sql_type.is_binary_string() => Value::Bytes(value.to_vec()),
+            _ => Value::String(text()),
+        });
+    }
+
+    fn put_date(&mut self, value: Date) {
+        self.put(|_| Value::Date(value));
+    }
+
+    fn put_datetime(&mut self, value: DateTime) {
+        self.put(|_| Value::DateTime(value));
+    }
+
+    fn put_time(&mut self, value: Time) {
+        self.put(|_| Value::Time(value));
+    }
+
+    fn end_row(&mut self) {}
+}
+
+impl ResultWriter for Collector {
+    fn begin_result_set(&mut self, columns: &[ColumnMeta]) {
+        self.results.push(StatementResult { columns: columns.to_vec(), ..StatementResult::default() });
+    }
+
+    fn end_result_set(&mut self, status: &StatusInfo) {
+        if let Some(result) = self.results.last_mut() {
+            result.warning_count = status.warnings;
+        }
+    }
+
+    fn ok(&mut self, ok: &OkInfo, status: &StatusInfo) {
+        self.results.push(StatementResult {
+            affected_rows: ok.affected_rows,
+            last_insert_id: ok.last_insert_id,
+            warning_count: status.warnings,
+            ..StatementResult::default()
+        });
+    }
+
+    fn error(&mut self, error: &SqlError) {
+        self.error = Some(error.clone());
+    }
+
+    fn needs_flush(&self) -> bool {
+        false
+    }
+
+    fn flush(&mut self) -> LocalFuture<'_, io::Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn local_infile<'a>(&'a mut self, _name: &'a str) -> LocalFuture<'a, Result<(), SqlError>> {
+        Box::pin(async { Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[])) })
+    }
+
+    fn local_infile_chunk(&mut self) -> LocalFuture<'_, Result<Option<Vec<u8>>, SqlError>> {
+        Box::pin(async { Ok(None) })
+    }
+}
