@@ -89,6 +89,9 @@ pub(crate) fn engine_error(error: fjall::Error) -> SqlError {
         fjall::Error::Locked => {
             SqlError::with_message(ErrorCode::UnknownError, "The data directory is in use by another process")
         }
+        fjall::Error::Poisoned => {
+            SqlError::internal("the storage engine has stopped after an input/output error; restart the server")
+        }
         error => SqlError::internal(format_args!("storage engine: {error}")),
     }
 }

@@ -141,6 +141,10 @@ impl Row {
 
     /// The columns of the row, by ordinals of `table`'s definition; `table` is the one it was read with.
     pub fn view<'a>(&'a self, table: &'a Table) -> RowView<'a> {
+        debug_assert!(
+            self.projection.is_some() || self.value[1..3] == table.current_projection().layout.number.to_le_bytes(),
+            "a row is looked at with the definition that it was read with"
+        );
         RowView {
             bytes: &self.value,
             projection: self.projection.as_deref().unwrap_or_else(|| table.current_projection()),

@@ -7,6 +7,7 @@ use squall_row_store::{
     ValueRange,
 };
 use squall_types::{CollationId, Date, DateTime, Decimal, ErrorCode, SqlError, SqlType, Time, Value};
+use std::future::Future;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -485,4 +486,51 @@ fn a_transaction_has_a_bound() {
     assert!(SqlError::from(error).is(ErrorCode::CapacityExceeded));
     // What fits can still be committed.
     txn.commit().unwrap();
+}
+
+#[test]
+fn a_commit_wakes_who_waits_for_it() {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let (fixture, table) = Fixture::plain();
+    let waker = std::task::Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = std::task::Context::from_waker(&waker);
+    let mut tickets = Vec::new();
+    for id in 0..20 {
+        let options =
+            TransactionOptions { durability: squall_row_store::Durability::Full, ..TransactionOptions::new(RR) };
+        let mut txn = fixture.store.begin_with(options, None);
+        txn.insert(&table, &row(id, 1, "", None)).unwrap();
+        tickets.push(txn.commit_async());
+    }
+    for ticket in &mut tickets {
+        while std::pin::Pin::new(&mut *ticket).as_mut().poll(&mut context).is_pending() {
+            std::thread::park_timeout(std::time::Duration::from_secs(20));
+        }
+        assert_eq!(ticket.poll_done(), Some(Ok(())));
+    }
+    let mut txn = fixture.store.begin(RR, true);
+    assert_eq!(ids(&mut txn, &table).len(), 20);
+}
+
+#[test]
+fn many_tables() {
+    const TABLES: u32 = 60;
+    let fixture = Fixture::new();
+    let defs: Vec<_> = (1..=TABLES).map(plain_def).collect();
+    fixture.store.commit_ddl(&catalog_of(&defs.iter().collect::<Vec<_>>()), &DdlChanges::default()).unwrap();
+    let mut txn = fixture.store.begin(RR, false);
+    for id in 1..=TABLES {
+        txn.insert(&fixture.table(&format!("t{id}")), &row(i64::from(id), 1, "", None)).unwrap();
+    }
+    txn.commit().unwrap();
+    let fixture = fixture.reopen();
+    let mut txn = fixture.store.begin(RR, true);
+    for id in 1..=TABLES {
+        assert_eq!(ids(&mut txn, &fixture.table(&format!("t{id}"))), [i64::from(id)]);
+    }
 }

@@ -4,6 +4,7 @@ mod basics;
 mod bulk;
 mod crash;
 mod fixture;
+mod full_disk;
 mod isolation;
 mod model;
 mod torn_log;

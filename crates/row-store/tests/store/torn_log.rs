@@ -5,7 +5,7 @@ use crate::fixture::*;
 use squall_row_store::{DdlChanges, Durability, IsolationLevel, RowStore, TransactionOptions};
 use std::path::Path;
 
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
