@@ -63,7 +63,8 @@ def passwords():
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         for options in (dict(ssl=context), dict(), dict()):  # full over TLS, then fast
-            con = connect(user=user, password="pässword", **options)
+            # Bytes, because this client sends text as latin1 whatever the connection's character set.
+            con = connect(user=user, password="pässword".encode(), **options)
             c = con.cursor()
             c.execute("SELECT CURRENT_USER()")
             check(c.fetchone()[0].split("@")[0], user, "user")
