@@ -90,7 +90,7 @@ pub struct BoundCall {
 }
 
 /// The code of a bound call.
-pub trait ScalarKernel: Debug + Send + Sync {
+pub trait ScalarKernel: Any + Debug + Send + Sync {
     /// One row. `arguments` are of the types the call was bound with (or NULL).
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value>;
 

@@ -2,7 +2,7 @@
 
 use super::compare::physical_class;
 use super::{BuildResult, ExprBuilder};
-use crate::expr::BoundExpr;
+use crate::expr::{BoundExpr, Call};
 use crate::operators::bits::{BitBytesKernel, BitKernel, BitOp};
 use crate::operators::{decimal, double, integer};
 use crate::typing::numeric::{NumericKind, decimal_digits, decimal_of_digits, numeric_kind};
@@ -49,6 +49,7 @@ impl ArithmeticOp {
 impl ExprBuilder<'_> {
     /// `left op right` of numbers; dates with INTERVAL are [`ExprBuilder::add_interval`]'s.
     pub fn arithmetic(&self, op: ArithmeticOp, left: BoundExpr, right: BoundExpr) -> BuildResult {
+        let (left, right) = (self.bytes_as_number(left), self.bytes_as_number(right));
         let (left_type, right_type) = (left.sql_type(), right.sql_type());
         let nullable = op.divides() || left.nullable() || right.nullable();
         let (left_kind, right_kind) = (numeric_kind(&left_type), numeric_kind(&right_type));
@@ -96,7 +97,7 @@ impl ExprBuilder<'_> {
                 decimal_of_digits(left_integer.max(right_integer), left_scale.max(right_scale))
             }
         };
-        let args = vec![self.to_decimal(left)?, self.to_decimal(right)?];
+        let args = vec![self.to_decimal(self.unrounded(left))?, self.to_decimal(self.unrounded(right))?];
         if op == ArithmeticOp::IntegerDivide {
             let unsigned = args.iter().any(|arg| arg.sql_type().is_unsigned());
             let ty = ExprType {
@@ -106,10 +107,30 @@ impl ExprBuilder<'_> {
             };
             return Ok(self.immutable("DIV", Arc::new(decimal::IntegerDivide { unsigned }), args, ty));
         }
-        let kernel = decimal::Arithmetic { op, precision, scale };
+        let kernel = decimal::Arithmetic { op, precision, scale, unrounded: false };
         let ty =
             ExprType { sql_type: SqlType::decimal(precision, scale), nullable, coercibility: Coercibility::Numeric };
         Ok(self.immutable(op.symbol(), Arc::new(kernel), args, ty))
+    }
+
+    /// A quotient with the digits that it has within an expression: `2/3*3` is 2.0000 because of them.
+    fn unrounded(&self, expr: BoundExpr) -> BoundExpr {
+        let BoundExpr::Call(call) = &expr else { return expr };
+        let kernel: &dyn std::any::Any = call.kernel.as_ref();
+        let (Some(kernel), [left, right]) = (kernel.downcast_ref::<decimal::Arithmetic>(), call.args.as_slice()) else {
+            return expr;
+        };
+        if kernel.op != ArithmeticOp::Divide || kernel.unrounded {
+            return expr;
+        }
+        let scale_of = |expr: &BoundExpr| decimal_digits(&expr.sql_type()).1 as u8;
+        let increment = self.context.div_precision_increment;
+        let scale = decimal::unrounded_scale(scale_of(left), scale_of(right), increment).max(kernel.scale);
+        let integer_digits = u32::from(kernel.precision.saturating_sub(kernel.scale));
+        let (precision, scale) = decimal_of_digits(integer_digits, u32::from(scale));
+        let ty = ExprType { sql_type: SqlType::decimal(precision, scale), ..call.ty.clone() };
+        let kernel = decimal::Arithmetic { op: ArithmeticOp::Divide, precision, scale, unrounded: true };
+        BoundExpr::call(Call::new("/", Arc::new(kernel), call.args.clone(), ty, call.volatility))
     }
 
     /// Digits before and after the point; those of a literal are those it has.
@@ -133,8 +154,22 @@ impl ExprBuilder<'_> {
         self.to_number_as(expr, &target)
     }
 
+    /// A hexadecimal or bit literal as the number that it is where numbers are asked for.
+    pub(crate) fn bytes_as_number(&self, expr: BoundExpr) -> BoundExpr {
+        match &expr {
+            BoundExpr::Literal(Value::Bytes(bytes), ty)
+                if ty.coercibility == Coercibility::Literal && bytes.len() <= 8 =>
+            {
+                let number = bytes.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+                self.literal(Value::UInt(number))
+            }
+            _ => expr,
+        }
+    }
+
     /// `-operand`.
     pub fn negate(&self, operand: BoundExpr) -> BuildResult {
+        let operand = self.bytes_as_number(operand);
         // The literal 9223372036854775808 is one above the largest BIGINT; its negative is a BIGINT.
         if let BoundExpr::Literal(Value::UInt(value), _) = &operand
             && *value <= i64::MIN.unsigned_abs()
@@ -202,6 +237,7 @@ impl ExprBuilder<'_> {
 
     /// The 64 bits of a number: those of a negative number are its two's complement.
     pub(crate) fn to_bits(&self, operand: BoundExpr) -> BuildResult {
+        let operand = self.bytes_as_number(operand);
         let sql_type = operand.sql_type();
         match physical_class(&sql_type) {
             super::compare::PhysicalClass::Int | super::compare::PhysicalClass::UInt => Ok(operand),

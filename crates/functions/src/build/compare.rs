@@ -179,6 +179,7 @@ impl ExprBuilder<'_> {
     }
 
     fn compared_as_numbers(&self, left: BoundExpr, right: BoundExpr) -> SqlResult<Pair> {
+        let (left, right) = (self.bytes_as_number(left), self.bytes_as_number(right));
         // A constant that the other side's type holds exactly is taken as that: `id = '5'` looks up the key 5.
         let (left, right) = match (left.as_literal().is_some(), right.as_literal().is_some()) {
             (false, true) => {

@@ -3,18 +3,20 @@
 use super::ExprBuilder;
 use crate::expr::{BoundExpr, EmptyRow};
 use squall_registry::Volatility;
+use squall_types::SqlType;
 
 impl ExprBuilder<'_> {
     /// The node's value in place of the node, if its parts are literals, it always gives the same, and it gives it
     /// without error and warning: those belong to the run of the statement.
     pub fn fold(&self, expr: BoundExpr) -> BoundExpr {
         let mut constant = true;
-        expr.for_each_child(&mut |child| constant &= matches!(child, BoundExpr::Literal(..)));
+        expr.for_each_child(&mut |child| constant &= is_constant(child));
         let foldable = match &expr {
             BoundExpr::Literal(..) | BoundExpr::Column(_) | BoundExpr::Parameter { .. } | BoundExpr::Opaque { .. } => {
                 false
             }
-            BoundExpr::Call(call) => call.volatility == Volatility::Immutable,
+            // A quotient is left for what is made of it, which goes on with more digits than a literal would have.
+            BoundExpr::Call(call) => call.volatility == Volatility::Immutable && !is_quotient(&expr),
             _ => true,
         };
         if !constant || !foldable {
@@ -35,4 +37,17 @@ impl ExprBuilder<'_> {
             _ => expr,
         }
     }
+}
+
+/// Literals, and quotients of them.
+fn is_constant(expr: &BoundExpr) -> bool {
+    match expr {
+        BoundExpr::Literal(..) => true,
+        BoundExpr::Call(call) if is_quotient(expr) => call.args.iter().all(|arg| matches!(arg, BoundExpr::Literal(..))),
+        _ => false,
+    }
+}
+
+fn is_quotient(expr: &BoundExpr) -> bool {
+    matches!(expr, BoundExpr::Call(call) if &*call.name == "/" && matches!(call.ty.sql_type, SqlType::Decimal { .. }))
 }

@@ -134,8 +134,20 @@ fn arithmetic() {
          d'2024-02-29' + 0 => 20240229
          ts'2024-02-29 12:30:45' + 0 => 20240229123045
          t'12:30:45' + 0 => 123045
+         x'41' + 0 => 65
          -5.5 - 4.5 => -10.0",
     );
+}
+
+#[test]
+fn quotients_keep_digits_within_an_expression() {
+    let (registry, context) = (Registry::default(), context());
+    let build = ExprBuilder::new(&registry, &context);
+    let int = |number| build.literal(Value::Int(number));
+    let third = build.arithmetic(ArithmeticOp::Divide, int(2), int(3)).unwrap();
+    assert_eq!(text_of(Ok(third.clone()), &context), "0.6667");
+    let product = build.arithmetic(ArithmeticOp::Multiply, third, int(3));
+    assert_eq!(text_of(product, &context), "2.0000");
 }
 
 #[test]
@@ -152,6 +164,7 @@ fn bits() {
          '6' & 3 => 2
          1.5 | 0 => 2
          NULL & 1 => NULL
+         x'41' | 0 => 65
          1 << -1 => 0",
     );
 }

@@ -20,6 +20,18 @@ pub struct Arithmetic {
     pub precision: u8,
     /// Digits of the result after the point.
     pub scale: u8,
+    /// A quotient that the expression goes on with: it has more digits than one that is shown.
+    pub unrounded: bool,
+}
+
+/// Digits after the point of a quotient that the expression goes on with. MySQL keeps digits in groups of nine.
+pub fn unrounded_scale(left: u8, right: u8, increment: u8) -> u8 {
+    let groups = |digits: u32| digits.div_ceil(9) * 9;
+    let (left, right) = (u32::from(left), u32::from(right));
+    let surplus = groups(left) - left + groups(right) - right;
+    let increment = u32::from(increment).saturating_sub(surplus);
+    let scale = groups(groups(left) + groups(right) + increment).min(u32::from(Decimal::SCALE_MAX).max(left));
+    u8::try_from(scale).unwrap_or(Decimal::SCALE_MAX)
 }
 
 fn pair(arguments: &[Value]) -> Option<(Decimal, Decimal)> {
@@ -39,6 +51,9 @@ impl ScalarKernel for Arithmetic {
             ArithmeticOp::Divide | ArithmeticOp::IntegerDivide | ArithmeticOp::Modulo if right.is_zero() => {
                 division_by_zero(context)?;
                 return Ok(Value::Null);
+            }
+            ArithmeticOp::Divide | ArithmeticOp::IntegerDivide if self.unrounded => {
+                left.div_unrounded(right, context.div_precision_increment)
             }
             ArithmeticOp::Divide | ArithmeticOp::IntegerDivide => {
                 left.checked_div(right, context.div_precision_increment)
