@@ -16,7 +16,7 @@ use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{AggregateUDF, Expr};
 use squall_registry::{AggregateKernel, Coercibility, ExprType};
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{CollationId, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -126,14 +126,20 @@ impl ExprBuilder<'_> {
         if family == Family::Count {
             return self.count(args, distinct);
         }
+        let shown_scale = args.first().and_then(|arg| shown_scale(&arg.sql_type()));
         let args = self.aggregate_arguments(family, args)?;
         let types = types_of(&args);
-        let bound = native::bind(
+        let mut bound = native::bind(
             function.name(),
             family,
             &arguments_of(&args, &types),
             self.context().div_precision_increment,
         )?;
+        if let (Family::Variance, Some(scale)) = (family, shown_scale) {
+            let scale = scale.saturating_add(self.context().div_precision_increment).min(Decimal::SCALE_MAX);
+            let digits = Some((DOUBLE_DIGITS.saturating_add(scale), scale));
+            bound.result.sql_type = SqlType::Double { unsigned: false, zerofill: false, digits };
+        }
         // The extremes of a set are those of its different values.
         let matters = distinct && family != Family::Extreme && family != Family::AnyValue;
         let kernel = if matters { self.distinct(bound.kernel, &args) } else { bound.kernel };
@@ -215,6 +221,18 @@ impl ExprBuilder<'_> {
             coercibility: Coercibility::Implicit,
         };
         self.immutable("CONCAT", Arc::new(super::group_concat::JoinKernel), texts, ty)
+    }
+}
+
+/// Digits of a double before those after the point.
+const DOUBLE_DIGITS: u8 = 17;
+
+/// Digits after the point of exact numbers: the variance of such is a double that shows as many and a few more.
+fn shown_scale(sql_type: &SqlType) -> Option<u8> {
+    match numeric_kind(sql_type) {
+        NumericKind::Int { .. } => Some(0),
+        NumericKind::Decimal { scale, .. } => Some(scale),
+        NumericKind::Double => None,
     }
 }
 

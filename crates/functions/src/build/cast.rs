@@ -4,7 +4,7 @@ use super::compare::physical_class;
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, Call};
 use crate::operators::cast::CastKernel;
-use crate::operators::convert::{ConvertKernel, convert_value};
+use crate::operators::convert::{ComparedDateKernel, ConvertKernel, convert_value};
 use crate::operators::interval::{AddIntervalKernel, result_type};
 use crate::typing::numeric::{NumericKind, numeric_kind};
 use crate::typing::{display_length, string_of_length};
@@ -147,6 +147,9 @@ impl ExprBuilder<'_> {
     }
 
     fn conversion(&self, expr: BoundExpr, from: &SqlType, target: ExprType) -> BoundExpr {
+        // What is NULL stays NULL whatever the common type says, and text that is no date becomes NULL.
+        let nullable = expr.nullable() || (target.sql_type.is_temporal() && !from.is_temporal());
+        let target = ExprType { nullable, ..target };
         let name = format!("convert to {}", crate::arrow_map::encode_type(&target.sql_type));
         let kernel = ConvertKernel { from: from.clone(), to: target.sql_type.clone() };
         self.fold(BoundExpr::call(Call::new(name, Arc::new(kernel), vec![expr], target, Volatility::Immutable)))
@@ -252,6 +255,10 @@ impl ExprBuilder<'_> {
                 Ok(converted) => Ok(Some(BoundExpr::Literal(converted, ty))),
                 Err(_) => Ok(None),
             };
+        }
+        if from.is_string() {
+            let kernel = ComparedDateKernel { from, to: target.clone() };
+            return Ok(Some(self.immutable("convert to date", Arc::new(kernel), vec![expr.clone()], ty)));
         }
         self.convert(expr.clone(), &ty).map(Some)
     }

@@ -9,7 +9,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, TypeSignature,
     Volatility as DataFusionVolatility,
 };
-use squall_registry::{StatementContext, Volatility};
+use squall_registry::{ExprType, StatementContext, Volatility};
 use squall_types::{SqlResult, SqlType, Value};
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
@@ -42,7 +42,9 @@ impl CallUdf {
             count => Signature::any(count, volatility),
         };
         let arg_types = call.args.iter().map(super::BoundExpr::sql_type).collect();
-        let return_field = field_ref(&call.name, &call.ty);
+        // A kernel may give NULL for more reasons than its type can say (a result too long to send, a date that is none).
+        let field_type = ExprType { nullable: true, ..call.ty.clone() };
+        let return_field = field_ref(&call.name, &field_type);
         Self { call, slot, arg_types, return_field, signature }
     }
 

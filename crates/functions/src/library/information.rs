@@ -37,8 +37,9 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("NAME_CONST", (2, 2), same_as_second, |args| Ok(args.value(1).clone())).takes_null(),
 ];
 
-fn unsigned(_: &Binding<'_>) -> SqlResult<ExprType> {
-    Ok(ExprType { sql_type: SqlType::BIGINT_UNSIGNED, nullable: false, coercibility: Coercibility::Numeric })
+fn unsigned(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    let nullable = binding.any_nullable();
+    Ok(ExprType { sql_type: SqlType::BIGINT_UNSIGNED, nullable, coercibility: Coercibility::Numeric })
 }
 
 fn same_as_second(binding: &Binding<'_>) -> SqlResult<ExprType> {

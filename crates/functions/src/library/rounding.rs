@@ -20,10 +20,17 @@ fn numeric(sql_type: SqlType) -> ExprType {
 
 /// A decimal keeps as many places as are asked for by a literal, all of them otherwise.
 fn places_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
-    let NumericKind::Decimal { precision, scale } = numeric_kind(binding.arg(0)) else {
-        return Ok(numeric(numeric_kind(binding.arg(0)).sql_type()));
-    };
     let places = if binding.arguments.len() == 1 { Some(0) } else { binding.literal_i64(1) };
+    let (precision, scale) = match (numeric_kind(binding.arg(0)), places) {
+        (NumericKind::Decimal { precision, scale }, _) => (precision, scale),
+        // A double rounded to so many places shows so many.
+        (NumericKind::Double, Some(places)) => {
+            let shown = places.clamp(0, i64::from(Decimal::SCALE_MAX)) as u8;
+            let digits = Some((17 + shown, shown));
+            return Ok(numeric(SqlType::Double { unsigned: false, zerofill: false, digits }));
+        }
+        (kind, _) => return Ok(numeric(kind.sql_type())),
+    };
     let integer_digits = u32::from(precision.saturating_sub(scale));
     let kept = match places {
         Some(places) => places.clamp(0, i64::from(scale)) as u32,
@@ -56,7 +63,7 @@ fn to_places(args: &Args<'_>, round: bool) -> SqlResult<Value> {
                 _ => 0,
             };
             let result = result.and_then(|result| result.rescale(scale));
-            Ok(result.map_or(Value::Null, Value::Decimal))
+            result.map(Value::Decimal).ok_or_else(|| out_of_range("DECIMAL"))
         }
         NumericKind::Double => Ok(Value::Double(double_to_places(args.f64(0)?, places, round) + 0.0)),
     }

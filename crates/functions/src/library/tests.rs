@@ -230,6 +230,8 @@ fn mathematics() {
          ROUND(25,-1) = 30
          ROUND(2.5) = 3
          ROUND(25e-1) = 2
+         ROUND(125e-2,1) = 1.2
+         ROUND(1e0,2) = 1.00
          TRUNCATE(1.223,1) = 1.2
          TRUNCATE(-1.999,1) = -1.9
          TRUNCATE(122,-2) = 100

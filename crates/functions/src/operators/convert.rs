@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64T
 use arrow::error::ArrowError;
 use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::temporal::DateRules;
-use squall_types::{CollationId, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{CollationId, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
 use std::sync::Arc;
 
 /// Turns values of one type into another's.
@@ -36,6 +36,26 @@ impl ScalarKernel for ConvertKernel {
     fn eval_arrays(&self, arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
         let array = arguments.first()?;
         convert_numbers(array, &arrow_type(&self.to)).map(Ok)
+    }
+}
+
+/// Text that is compared with dates or times: what is none is the zero date, not NULL.
+#[derive(Debug)]
+pub struct ComparedDateKernel {
+    /// The type of the text.
+    pub from: SqlType,
+    /// DATETIME or TIME.
+    pub to: SqlType,
+}
+
+impl ScalarKernel for ComparedDateKernel {
+    fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
+        let Some(value) = arguments.first().filter(|value| !value.is_null()) else { return Ok(Value::Null) };
+        Ok(match convert_value(value, &self.from, &self.to, context)? {
+            Value::Null if matches!(self.to, SqlType::Time { .. }) => Value::Time(Time::default()),
+            Value::Null => Value::DateTime(DateTime::ZERO),
+            converted => converted,
+        })
     }
 }
 
