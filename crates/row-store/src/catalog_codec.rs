@@ -471,3 +471,7 @@ fn read_value(reader: &mut Reader<'_>) -> Decoded<Value> {
         _ => return Err(Malformed),
     })
 }
+
+#[cfg(test)]
+#[path = "catalog_codec_tests.rs"]
+mod tests;

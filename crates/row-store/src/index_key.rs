@@ -353,6 +353,16 @@ impl Table {
         codec.prefix(key_values)
     }
 
+    /// The key of a unique index's entry with these values of all its columns, none of them NULL, for
+    /// [`ReadView::get_by_unique`](crate::ReadView::get_by_unique).
+    pub fn unique_key(&self, index: IndexId, values: &[Value]) -> SqlResult<Vec<u8>> {
+        let codec = self.index_codec(index)?;
+        if !codec.unique || values.len() != codec.parts.len() || values.iter().any(Value::is_null) {
+            return Err(SqlError::internal("a unique key of other values than its columns take"));
+        }
+        codec.prefix(values)
+    }
+
     /// The values that a storage key of an index holds, part by part; `None` where the key cannot tell them (texts
     /// are stored by their sort keys).
     pub fn decode_key(&self, index: IndexId, key: &[u8]) -> SqlResult<Vec<Option<Value>>> {

@@ -6,7 +6,21 @@
 //! Knows: the catalog's types, SQL values, the key-value engine below. Must not know: SQL text, plans, Arrow record
 //! batches, sessions, sockets.
 //!
-//! Reading order: [`store`], [`table`], [`row`], [`index_key`], [`transaction`], [`commit`], [`locks`].
+//! # Life of a commit
+//!
+//! 1. `Transaction::insert`, `update`, `delete` lock what they touch (`locks`) and put encoded rows and index entries
+//!    into the transaction's `WriteSet`; nobody else sees them.
+//! 2. `Transaction::commit_async` hands write set and locks to `Committer::commit` as a `CommitRequest` and returns a
+//!    [`CommitTicket`].
+//! 3. The commit thread takes all requests that wait (`Committer::run`). For each, SERIALIZABLE reads are checked against
+//!    the log of recent commits (`CommitLog::is_valid`).
+//! 4. `Committer::apply` makes one batch of the group's changes, with the AUTO_INCREMENT counters that moved; the engine
+//!    writes it to its log and its memory tables, and publishes it: new snapshots see it.
+//! 5. Locks are given back, and whoever waited in line goes on.
+//! 6. One sync makes the group durable; the tickets are completed, which wakes their connections.
+//! 7. After each 24 MB of changes the background thread (`maintenance`) has the memory tables written to files.
+//!
+//! Reading order: `store`, `table`, `row`, `index_key`, `transaction`, `commit`, `locks`.
 
 mod bulk;
 mod bytes;

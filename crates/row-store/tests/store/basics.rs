@@ -32,6 +32,11 @@ fn rows_come_back_after_reopening() {
     let by_k = all(&mut txn, &table, 1, Direction::Backward);
     assert_eq!(by_k.len(), 4);
     assert_eq!(by_k[0], row(9, 90, "row 9", Some(9)));
+    let entry = table.unique_key(IndexId(2), &[Value::Int(5)]).unwrap();
+    let view = fixture.store.read_view();
+    assert_eq!(view.get_by_unique(&table, &entry).unwrap().unwrap().values(&table).unwrap()[0], Value::Int(5));
+    let absent = table.unique_key(IndexId(2), &[Value::Int(6)]).unwrap();
+    assert!(view.get_by_unique(&table, &absent).unwrap().is_none());
     assert_eq!(fixture.store.get(&table, &key(&table, 9)).unwrap().unwrap().values(&table).unwrap()[1], Value::Int(90));
     assert!(txn.insert(&table, &row(7, 7, "", None)).is_err_and(|error| SqlError::from(error).code == 1792));
 }
@@ -533,4 +538,18 @@ fn many_tables() {
     for id in 1..=TABLES {
         assert_eq!(ids(&mut txn, &fixture.table(&format!("t{id}"))), [i64::from(id)]);
     }
+}
+
+#[test]
+fn another_format_is_refused() {
+    let fixture = Fixture::new();
+    fixture.store.close().unwrap();
+    let Fixture { directory, store } = fixture;
+    drop(store);
+    {
+        let db = fjall::Database::builder(directory.path().join("rows")).open().unwrap();
+        db.keyspace("meta", Default::default).unwrap().insert("f", [9]).unwrap();
+    }
+    let error = squall_row_store::RowStore::open(directory.path(), options()).unwrap_err();
+    assert_eq!(error.message, "the data directory has format [9]; this server reads format 1");
 }

@@ -1,0 +1,155 @@
+use super::*;
+
+fn column(id: u32, sql_type: SqlType) -> ColumnDef {
+    ColumnDef {
+        id: ColumnId(id),
+        name: format!("Spalte ü {id}"),
+        sql_type,
+        nullable: id.is_multiple_of(2),
+        default: ColumnDefault::None,
+        on_update_now: id == 3,
+        auto_increment: id == 1,
+        generated: None,
+        invisible: id == 2,
+        comment: "a comment".into(),
+        value_for_older_rows: Value::Null,
+    }
+}
+
+/// A definition with every kind of everything.
+fn full_table() -> TableDef {
+    let members: Arc<[String]> = vec!["a".to_string(), "b,c".to_string()].into();
+    let collation = CollationId::UTF8MB4_0900_AI_CI;
+    let widths = [IntWidth::Tiny, IntWidth::Small, IntWidth::Medium, IntWidth::Int, IntWidth::Big];
+    let mut types: Vec<SqlType> = widths
+        .into_iter()
+        .map(|width| SqlType::Int { width, unsigned: true, zerofill: true, display_width: Some(5) })
+        .collect();
+    let kinds = [
+        StringKind::Char,
+        StringKind::Varchar,
+        StringKind::Text(TextSize::Tiny),
+        StringKind::Text(TextSize::Normal),
+        StringKind::Text(TextSize::Medium),
+        StringKind::Text(TextSize::Long),
+    ];
+    types.extend(kinds.map(|kind| SqlType::String { kind, length: u32::MAX, collation }));
+    types.extend([
+        SqlType::Null,
+        SqlType::Decimal { precision: 65, scale: 30, unsigned: true, zerofill: false },
+        SqlType::Float { unsigned: false, zerofill: true, digits: Some((7, 2)) },
+        SqlType::Double { unsigned: true, zerofill: false, digits: None },
+        SqlType::Bit { width: 64 },
+        SqlType::Year,
+        SqlType::Date,
+        SqlType::Time { fsp: 1 },
+        SqlType::DateTime { fsp: 2 },
+        SqlType::Timestamp { fsp: 6 },
+        SqlType::Enum { members: members.clone(), collation },
+        SqlType::Set { members, collation: CollationId::BINARY },
+        SqlType::Json,
+    ]);
+    let mut columns: Vec<ColumnDef> = types.into_iter().zip(1..).map(|(sql_type, id)| column(id, sql_type)).collect();
+    let values = [
+        Value::Int(-5),
+        Value::UInt(u64::MAX),
+        Value::Double(-0.5),
+        Value::Decimal(Decimal::new(i256::MIN, 30)),
+        Value::String("ü".into()),
+        Value::Bytes(vec![0, 255]),
+        Value::Date(Date::from_packed(77)),
+        Value::DateTime(DateTime::from_packed(1 << 50)),
+        Value::Time(Time::from_micros(-7).unwrap()),
+        Value::Json("{}".into()),
+    ];
+    for (column, value) in columns.iter_mut().zip(values) {
+        column.value_for_older_rows = value.clone();
+        column.default = ColumnDefault::Literal(value);
+    }
+    columns[0].default = ColumnDefault::Now;
+    columns[1].default = ColumnDefault::Expression("(1 + 1)".into());
+    columns[2].generated = Some(GeneratedKind { expression: "`a` + 1".into(), stored: true });
+    let part = |column: u32, prefix: Option<u32>| IndexPart { column: ColumnId(column), prefix, descending: true };
+    let index = IndexDef {
+        id: IndexId(300),
+        name: "PRIMARY".into(),
+        parts: vec![part(1, None), part(6, Some(10))],
+        unique: true,
+        primary: true,
+        invisible: true,
+        comment: "c".into(),
+        kind: "HASH".into(),
+    };
+    let actions = [
+        ReferentialAction::Restrict,
+        ReferentialAction::NoAction,
+        ReferentialAction::Cascade,
+        ReferentialAction::SetNull,
+    ];
+    TableDef {
+        id: TableId(u32::MAX),
+        name: "t".into(),
+        version: 1 << 40,
+        columns,
+        indexes: vec![index],
+        checks: vec![ConstraintCheck { name: "c".into(), expression: "`a` > 0".into(), enforced: false }],
+        foreign_keys: actions
+            .map(|action| ForeignKey {
+                name: "f".into(),
+                columns: vec![ColumnId(1), ColumnId(2)],
+                parent_database: "d".into(),
+                parent_table: "p".into(),
+                parent_columns: vec!["x".into(), "y".into()],
+                on_delete: action,
+                on_update: ReferentialAction::Cascade,
+            })
+            .to_vec(),
+        collation,
+        comment: "table".into(),
+        engine: "InnoDB".into(),
+        auto_increment_start: 7,
+        options: vec![("ROW_FORMAT".into(), "DYNAMIC".into())],
+        next_column_id: 100,
+        next_index_id: 301,
+        created_micros: -1,
+        temporary: false,
+    }
+}
+
+#[test]
+fn every_field_comes_back() {
+    let table = full_table();
+    let record = encode_table(DatabaseId(9), &table);
+    let (database, decoded) = decode_table(&record).unwrap();
+    assert_eq!((database, decoded), (DatabaseId(9), table));
+    let view = ViewDef {
+        name: "v".into(),
+        query: "select 1".into(),
+        columns: vec!["1".into()],
+        algorithm: "MERGE".into(),
+        definer: "root@localhost".into(),
+        security_invoker: true,
+        check_option: "LOCAL".into(),
+        sql_mode: u64::MAX,
+    };
+    assert_eq!(decode_view(&encode_view(&view)).unwrap(), view);
+    let (name, collation) = decode_database(&encode_database("d", CollationId::BINARY)).unwrap();
+    assert_eq!((name.as_str(), collation), ("d", CollationId::BINARY));
+}
+
+#[test]
+fn damaged_records_are_errors() {
+    let record = encode_table(DatabaseId(1), &full_table());
+    for end in 0..record.len() {
+        assert!(decode_table(&record[..end]).is_err(), "cut at {end}");
+    }
+    // Any byte may be anything; what matters is that nothing panics or reserves without bound.
+    for at in 0..record.len() {
+        for byte in [0, 1, 0x7F, 0xFF] {
+            let mut damaged = record.clone();
+            damaged[at] = byte;
+            let _ = decode_table(&damaged);
+        }
+    }
+    assert!(decode_table(&[2]).is_err(), "another version");
+}
