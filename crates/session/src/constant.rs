@@ -6,10 +6,10 @@ use squall_functions::build::literal_type;
 use squall_functions::operators::convert::convert_value;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Expr, Literal, TemporalKind, UnaryOp};
-use squall_registry::{Diagnostics, StatementContext};
-use squall_types::{
-    CollationId, Date, DateTime, Decimal, ErrorCode, SqlError, SqlMode, SqlResult, SqlType, StringKind, Value,
-};
+use squall_registry::StatementContext;
+use squall_types::convert::{ConversionContext, store_value};
+use squall_types::temporal::TimeZone;
+use squall_types::{CollationId, Date, DateTime, Decimal, ErrorCode, Level, SqlError, SqlResult, SqlType, Value};
 
 /// The value of a literal, possibly with a sign.
 pub fn literal_value(expr: &Expr) -> Option<Value> {
@@ -61,113 +61,26 @@ fn plain_literal(literal: &Literal) -> Option<Value> {
 /// A constant as a column holds it; anything lost on the way is an error, as it is for DEFAULT.
 pub fn convert_to_column(value: Value, to: &SqlType, name: &str, statement: &StatementContext) -> SqlResult<Value> {
     let invalid = || SqlError::new(ErrorCode::InvalidDefault, &[&name]);
-    // A context of its own, so that a warning can be told from success.
-    let context = StatementContext {
-        sql_mode: statement.sql_mode,
-        time_zone: statement.time_zone.clone(),
-        now_micros: statement.now_micros,
-        strict_write: true,
-        diagnostics: Diagnostics::new(1),
-        variables: statement.variables.clone(),
-        ..StatementContext::default()
-    };
     let from = literal_type(&value, CollationId::UTF8MB4_0900_AI_CI).sql_type;
-    let converted = match to {
-        SqlType::Enum { members, collation } => enum_ordinal(&value, members, *collation).ok_or_else(invalid)?,
-        SqlType::Set { members, collation } => set_mask(&value, members, *collation).ok_or_else(invalid)?,
-        // A binary literal is a number to a BIT or number column.
-        SqlType::Bit { .. } | SqlType::Int { .. } if matches!(value, Value::Bytes(_)) => {
-            let number = big_endian(&value).ok_or_else(invalid)?;
-            let number_type = SqlType::BIGINT_UNSIGNED;
-            convert_value(&Value::UInt(number), &number_type, to, &context)?
-        }
-        _ => convert_value(&value, &from, to, &context)?,
+    let zone = TimeZone::parse(&statement.time_zone).unwrap_or_else(TimeZone::utc);
+    let conversion = ConversionContext {
+        mode: statement.sql_mode,
+        time_zone: &zone,
+        current_date: zone.from_unix_micros(statement.now_micros).map_or(Date::ZERO, |now| now.date()),
+        column: name,
+        row: 1,
     };
-    if converted.is_null()
-        || context.diagnostics.count() > 0
-        || !fits(&converted, to)
-        || refused_date(&converted, statement)
-    {
+    // A default of a TIMESTAMP is local time, as the statement that uses it says it.
+    let target = match to {
+        SqlType::Timestamp { fsp } => &SqlType::DateTime { fsp: *fsp },
+        other => other,
+    };
+    let mut warnings = Vec::new();
+    let stored = store_value(value, &from, target, &conversion).resolve(true, &mut warnings).map_err(|_| invalid())?;
+    if stored.is_null() || warnings.iter().any(|warning| warning.level != Level::Note) {
         return Err(invalid());
     }
-    Ok(converted)
-}
-
-fn big_endian(value: &Value) -> Option<u64> {
-    let Value::Bytes(bytes) = value else { return None };
-    let significant = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
-    let bytes = &bytes[significant..];
-    (bytes.len() <= 8).then(|| bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
-}
-
-fn refused_date(value: &Value, statement: &StatementContext) -> bool {
-    let date = match value {
-        Value::Date(date) => *date,
-        Value::DateTime(at) => at.date(),
-        _ => return false,
-    };
-    if date == Date::ZERO {
-        return statement.sql_mode.contains(SqlMode::NO_ZERO_DATE) && statement.sql_mode.is_strict();
-    }
-    date.has_zero_part() && statement.sql_mode.contains(SqlMode::NO_ZERO_IN_DATE) && statement.sql_mode.is_strict()
-}
-
-/// Whether a value fits the length, range or width of a type.
-fn fits(value: &Value, to: &SqlType) -> bool {
-    match (value, to) {
-        (Value::String(text), SqlType::String { kind: StringKind::Char | StringKind::Varchar, length, .. }) => {
-            text.chars().count() <= *length as usize
-        }
-        (Value::Bytes(bytes), SqlType::String { kind: StringKind::Char | StringKind::Varchar, length, .. }) => {
-            bytes.len() <= *length as usize
-        }
-        (Value::Int(number), SqlType::Int { width, unsigned: false, .. }) => {
-            let bits = integer_bits(*width);
-            bits == 64 || (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(number)
-        }
-        (Value::UInt(number), SqlType::Int { width, .. }) => {
-            let bits = integer_bits(*width);
-            bits == 64 || *number < 1u64 << bits
-        }
-        (Value::UInt(number), SqlType::Bit { width }) => *width >= 64 || *number < 1u64 << width,
-        (Value::UInt(number), SqlType::Year) => *number == 0 || (1901..=2155).contains(number),
-        (Value::Int(number), SqlType::Int { unsigned: true, .. }) => *number >= 0,
-        (Value::Decimal(number), SqlType::Decimal { unsigned: true, .. }) => !number.is_negative(),
-        (Value::Double(number), SqlType::Float { unsigned: true, .. } | SqlType::Double { unsigned: true, .. }) => {
-            *number >= 0.0
-        }
-        _ => true,
-    }
-}
-
-fn integer_bits(width: squall_types::IntWidth) -> u32 {
-    match width {
-        squall_types::IntWidth::Tiny => 8,
-        squall_types::IntWidth::Small => 16,
-        squall_types::IntWidth::Medium => 24,
-        squall_types::IntWidth::Int => 32,
-        squall_types::IntWidth::Big => 64,
-    }
-}
-
-fn member_position(text: &str, members: &[String], collation: CollationId) -> Option<usize> {
-    members.iter().position(|member| squall_types::collation::eq(collation, member, text.trim_end_matches(' ')))
-}
-
-fn enum_ordinal(value: &Value, members: &[String], collation: CollationId) -> Option<Value> {
-    match value {
-        Value::String(text) => member_position(text, members, collation).map(|at| Value::UInt(at as u64 + 1)),
-        _ => None,
-    }
-}
-
-fn set_mask(value: &Value, members: &[String], collation: CollationId) -> Option<Value> {
-    let Value::String(text) = value else { return None };
-    let mut mask = 0u64;
-    for part in text.split(',').filter(|part| !part.is_empty()) {
-        mask |= 1 << member_position(part, members, collation)?;
-    }
-    Some(Value::UInt(mask))
+    Ok(stored)
 }
 
 /// What rows that were there before a column was added have in it.
@@ -182,7 +95,6 @@ pub fn value_for_older_rows(column: &ColumnDef, statement: &StatementContext) ->
 
 /// The statement's time as a DATETIME (local) or TIMESTAMP (UTC, as stores hold it).
 fn now_for_column(sql_type: &SqlType, statement: &StatementContext) -> DateTime {
-    use squall_types::temporal::TimeZone;
     let (zone, fsp) = match sql_type {
         SqlType::Timestamp { fsp } => (TimeZone::utc(), *fsp),
         SqlType::DateTime { fsp } => (TimeZone::parse(&statement.time_zone).unwrap_or_else(TimeZone::utc), *fsp),

@@ -4,8 +4,11 @@ use crate::database::Shared;
 use crate::ddl::execute::DdlEnv;
 use squall_catalog::{ColumnDefault, IndexId, TableDef};
 use squall_functions::operators::convert::convert_value;
-use squall_planner::dml::target::zero_value;
-use squall_row_store::{Direction, RowStore, Table, ValueRange};
+use squall_planner::dml::foreign_key::check_parents;
+use squall_planner::dml::target::{RowMaker, Target, zero_value};
+use squall_planner::dml::{DmlContext, DmlOptions};
+use squall_planner::exec::StatementEnv;
+use squall_row_store::{Direction, RowStore, Table, Transaction, TransactionOptions, ValueRange};
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::temporal::TimeZone;
 use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -19,6 +22,8 @@ enum Source {
     Value(Value),
     /// AUTO_INCREMENT values.
     Counter,
+    /// A generated column or an expression default: computed once the others are known.
+    Computed,
 }
 
 /// Converts rows.
@@ -30,6 +35,14 @@ pub struct RowCopier<'a> {
     strict: bool,
     zone: TimeZone,
     today: Date,
+    /// The new table with its expressions bound.
+    rules: Target,
+    statement: Arc<StatementEnv>,
+    /// Whether rows have to be computed on or checked beyond conversion.
+    has_rules: bool,
+    /// For looking parents up; present when foreign keys were added.
+    transaction: Option<Transaction>,
+    shared: &'a Shared,
 }
 
 impl<'a> RowCopier<'a> {
@@ -37,7 +50,7 @@ impl<'a> RowCopier<'a> {
     pub fn new(
         shared: &'a Shared,
         env: &'a DdlEnv,
-        _database: &str,
+        database: &str,
         old: &TableDef,
         target: &Arc<Table>,
         strict: bool,
@@ -45,34 +58,57 @@ impl<'a> RowCopier<'a> {
         let new = target.def();
         let mut sources = Vec::with_capacity(new.columns.len());
         for column in &new.columns {
-            if column.generated.is_some() {
-                return Err(SqlError::unsupported("copying a table with generated columns"));
-            }
             sources.push(match old.ordinal(column.id) {
+                _ if column.generated.is_some() => Source::Computed,
                 Some(ordinal) => Source::Column(ordinal, old.columns[ordinal].sql_type.clone()),
                 None if column.auto_increment => Source::Counter,
                 None => match &column.default {
-                    ColumnDefault::Expression(_) => {
-                        return Err(SqlError::unsupported("adding a column with an expression as default to a table"));
-                    }
+                    ColumnDefault::Expression(_) => Source::Computed,
                     _ => Source::Value(crate::constant::value_for_older_rows(column, &env.context)?),
                 },
             });
         }
-        if new.checks.iter().any(|check| check.enforced && !old.checks.contains(check)) {
-            return Err(SqlError::unsupported("adding a CHECK constraint to a table"));
-        }
         let zone = TimeZone::parse(&env.context.time_zone).unwrap_or_else(TimeZone::utc);
         let today = zone.from_unix_micros(env.context.now_micros).map_or(Date::ZERO, |now| now.date());
-        Ok(RowCopier { env, store: &shared.store, target: target.clone(), sources, strict, zone, today })
+        let rules = Target {
+            database: database.into(),
+            alias: new.name.as_str().into(),
+            table: target.clone(),
+            rules: shared.rules.get(&shared.registry, database, new)?,
+        };
+        let added_key = |key: &&squall_catalog::ForeignKey| !old.foreign_keys.contains(key);
+        let checks_parents = env.foreign_key_checks && new.foreign_keys.iter().any(|key| added_key(&key));
+        let has_rules = checks_parents
+            || sources.iter().any(|source| matches!(source, Source::Computed))
+            || new.checks.iter().any(|check| check.enforced && !old.checks.contains(check));
+        let transaction =
+            checks_parents.then(|| shared.store.begin_with(TransactionOptions::autocommit(), Some(env.session)));
+        let store = (*shared.store).clone();
+        let view = store.read_view();
+        let statement = Arc::new(StatementEnv::new(env.context.clone(), shared.catalog.load(), store, view)?);
+        Ok(RowCopier {
+            env,
+            store: &shared.store,
+            target: target.clone(),
+            sources,
+            strict,
+            zone,
+            today,
+            rules,
+            statement,
+            has_rules,
+            transaction,
+            shared,
+        })
     }
 
     /// One row; `row_number` counts from 1.
-    pub fn convert(&self, mut old: Vec<Value>, row_number: u64) -> SqlResult<Vec<Value>> {
+    pub fn convert(&mut self, mut old: Vec<Value>, row_number: u64) -> SqlResult<Vec<Value>> {
         let mut new = Vec::with_capacity(self.sources.len());
         for (source, column) in self.sources.iter().zip(&self.target.def().columns) {
             new.push(match source {
                 Source::Value(value) => value.clone(),
+                Source::Computed => Value::Null,
                 Source::Counter => {
                     let next = self.store.next_auto_increment(&self.target, 1);
                     convert_value(&Value::UInt(next), &SqlType::BIGINT_UNSIGNED, &column.sql_type, &self.env.context)?
@@ -89,7 +125,44 @@ impl<'a> RowCopier<'a> {
                 }
             });
         }
-        Ok(new)
+        if self.has_rules { self.apply_rules(new, row_number) } else { Ok(new) }
+    }
+
+    /// Computes what is computed, and checks what is new.
+    fn apply_rules(&mut self, stored: Vec<Value>, row_number: u64) -> SqlResult<Vec<Value>> {
+        let mut row = stored;
+        for ordinal in &self.rules.rules.timestamps {
+            if let Some(Value::DateTime(at)) = row.get_mut(*ordinal) {
+                *at = self.zone.from_utc(*at).unwrap_or(*at);
+            }
+        }
+        let maker = RowMaker {
+            target: &self.rules,
+            env: &self.statement,
+            parameters: &[],
+            strict: self.strict,
+            null_becomes_zero: !self.strict,
+        };
+        for (ordinal, source) in self.sources.iter().enumerate() {
+            if matches!(source, Source::Computed) && self.target.def().columns[ordinal].generated.is_none() {
+                row[ordinal] = maker.default_value(ordinal, &row)?;
+            }
+        }
+        maker.generate(&mut row, row_number)?;
+        maker.check(&row)?;
+        if let Some(transaction) = &mut self.transaction {
+            let mut dml = DmlContext {
+                env: &self.statement,
+                runtime: &self.shared.runtime,
+                transaction,
+                parameters: &[],
+                options: DmlOptions { lock_wait: self.env.wait, ..DmlOptions::default() },
+                rules: &self.shared.rules,
+                registry: &self.shared.registry,
+            };
+            check_parents(&mut dml, &self.rules, &row, None).map_err(SqlError::from)?;
+        }
+        Ok(self.rules.stored_row(&row, &self.zone))
     }
 
     fn null(&self, column: &squall_catalog::ColumnDef, row_number: u64) -> SqlResult<Value> {

@@ -1,6 +1,7 @@
 //! Queries and data changes: bound by the planner, run where they belong, rows sent as they come.
 
 mod change;
+mod explain;
 mod into;
 mod meta;
 mod resolver;
@@ -364,17 +365,6 @@ impl Session {
         let bound = self.bind_query(&query, b"", &[], &catalog, context, Some(rows))?;
         let rows = self.collect_rows(&bound, context, catalog).await?;
         Ok(ResultSet { columns, rows })
-    }
-
-    /// EXPLAIN.
-    pub(crate) async fn run_explain(
-        &mut self,
-        _explain: &ast::Explain,
-        _request: Request<'_>,
-        _context: &Arc<StatementContext>,
-        _writer: &mut dyn ResultWriter,
-    ) -> Result<Outcome, Failure> {
-        Err(SqlError::unsupported("EXPLAIN").into())
     }
 }
 

@@ -344,3 +344,156 @@ fn views_and_created_as_select() {
     );
     fixture.check("DROP VIEW v; SELECT * FROM v", "ok 0\nERROR 1146 (42S02): Table 'test.v' doesn't exist");
 }
+
+#[test]
+fn alter_table_checks_and_computes() {
+    let mut fixture = Fixture::new();
+    fixture.run("CREATE TABLE p (id INT PRIMARY KEY); INSERT INTO p VALUES (1),(2)");
+    fixture.run("CREATE TABLE t (a INT PRIMARY KEY, b INT); INSERT INTO t VALUES (1,1),(2,2)");
+    fixture.check("ALTER TABLE t ADD CHECK (b < 2)", "ERROR 3819 (HY000): Check constraint 't_chk_1' is violated.");
+    fixture.check(
+        "ALTER TABLE t ADD c INT AS (a + b) STORED, ADD CHECK (b < 5)",
+        "ok 2 Records: 2  Duplicates: 0  Warnings: 0",
+    );
+    fixture.check("SELECT * FROM t", "[a|b|c]\n1|1|2\n2|2|4");
+    fixture.check(
+        "ALTER TABLE t ADD CONSTRAINT f FOREIGN KEY (b) REFERENCES p (id)",
+        "ok 2 Records: 2  Duplicates: 0  Warnings: 0",
+    );
+    fixture.check("INSERT INTO t (a, b) VALUES (3, 4)", "ERROR 1452 (23000): Cannot add or update a child row: a foreign key constraint fails (`test`.`t`, CONSTRAINT `f` FOREIGN KEY (`b`) REFERENCES `p` (`id`))");
+    fixture.check("INSERT INTO t (a, b) VALUES (3, 9)", "ERROR 3819 (HY000): Check constraint 't_chk_1' is violated.");
+    fixture.check(
+        "DROP TABLE p",
+        "ERROR 3730 (HY000): Cannot drop table 'p' referenced by a foreign key constraint 'f' on table 't'.",
+    );
+    fixture
+        .check("ALTER TABLE t DROP FOREIGN KEY f; DROP TABLE p", "ok 0 Records: 0  Duplicates: 0  Warnings: 0\nok 0");
+}
+
+#[test]
+fn ddl_errors() {
+    let mut fixture = Fixture::new();
+    fixture.check("CREATE TABLE t (a INT, a INT)", "ERROR 1060 (42S21): Duplicate column name 'a'");
+    fixture.check("CREATE TABLE t (a INT, KEY k (a), KEY k (a))", "ERROR 1061 (42000): Duplicate key name 'k'");
+    fixture.check("CREATE TABLE t (a INT DEFAULT 'x')", "ERROR 1067 (42000): Invalid default value for 'a'");
+    fixture.check(
+        "CREATE TABLE t (a INT PRIMARY KEY, b INT PRIMARY KEY)",
+        "ERROR 1068 (42000): Multiple primary key defined",
+    );
+    fixture.check("CREATE TABLE t (a INT, KEY (b))", "ERROR 1072 (42000): Key column 'b' doesn't exist in table");
+    fixture.check(
+        "CREATE TABLE t (a VARCHAR(20000))",
+        "ERROR 1074 (42000): Column length too big for column 'a' (max = 16383); use BLOB or TEXT instead",
+    );
+    fixture.check("CREATE TABLE t (a INT AUTO_INCREMENT)", "ERROR 1075 (42000): Incorrect table definition; there can be only one auto column and it must be defined as a key");
+    fixture.check(
+        "CREATE TABLE t (a TEXT DEFAULT 'x')",
+        "ERROR 1101 (42000): BLOB, TEXT, GEOMETRY or JSON column 'a' can't have a default value",
+    );
+    fixture.check(
+        "CREATE TABLE t (a TEXT, KEY (a))",
+        "ERROR 1170 (42000): BLOB/TEXT column 'a' used in key specification without a key length",
+    );
+    fixture.check("CREATE TABLE t (a INT NULL PRIMARY KEY)", "ERROR 1171 (42000): All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead");
+    fixture.check("CREATE TABLE t (a INT) ENGINE=nope", "ERROR 1286 (42000): Unknown storage engine 'nope'");
+    fixture.check("CREATE TABLE nodb.t (a INT)", "ERROR 1049 (42000): Unknown database 'nodb'");
+    fixture.check("CREATE DATABASE test", "ERROR 1007 (HY000): Can't create database 'test'; database exists");
+    fixture.check("DROP DATABASE nope", "ERROR 1008 (HY000): Can't drop database 'nope'; database doesn't exist");
+    let long = "x".repeat(65);
+    fixture.check(
+        &format!("CREATE TABLE {long} (a INT)"),
+        &format!("ERROR 1059 (42000): Identifier name '{long}' is too long"),
+    );
+    let ok = "ж".repeat(64);
+    fixture.check(&format!("CREATE TABLE {ok} (a INT); DROP TABLE {ok}"), "ok 0\nok 0");
+    fixture.check("CREATE TABLE t (e ENUM('a','b') NOT NULL, s SET('x','y') DEFAULT 'x,y', b BIT(4) DEFAULT b'101', y YEAR, n BINARY(3) DEFAULT 'ab')", "ok 0");
+    fixture.check("SHOW CREATE TABLE t", "[Table|Create Table]\nt|CREATE TABLE `t` (\n  `e` enum('a','b') NOT NULL,\n  `s` set('x','y') DEFAULT 'x,y',\n  `b` bit(4) DEFAULT b'101',\n  `y` year DEFAULT NULL,\n  `n` binary(3) DEFAULT 'ab\\0'\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci");
+}
+
+#[test]
+fn explain_and_information_schema() {
+    let mut fixture = Fixture::new();
+    fixture.run("CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY (b)); INSERT INTO t VALUES (1,1),(2,2)");
+    let explained = fixture.run("EXPLAIN SELECT * FROM t WHERE a = 1");
+    assert!(explained.starts_with("[id|select_type|table|"), "{explained}");
+    assert!(explained.contains("PRIMARY"), "{explained}");
+    for table in [
+        "SCHEMATA",
+        "TABLES",
+        "COLUMNS",
+        "STATISTICS",
+        "KEY_COLUMN_USAGE",
+        "TABLE_CONSTRAINTS",
+        "REFERENTIAL_CONSTRAINTS",
+        "CHECK_CONSTRAINTS",
+        "VIEWS",
+        "ENGINES",
+        "COLLATIONS",
+        "CHARACTER_SETS",
+        "PROCESSLIST",
+        "ROUTINES",
+        "TRIGGERS",
+        "EVENTS",
+        "PARTITIONS",
+        "PLUGINS",
+        "USER_PRIVILEGES",
+        "SCHEMA_PRIVILEGES",
+        "TABLE_PRIVILEGES",
+        "COLUMN_PRIVILEGES",
+        "FILES",
+        "PARAMETERS",
+    ] {
+        let printed = fixture.run(&format!("SELECT COUNT(*) >= 0 FROM information_schema.{table}"));
+        assert!(printed.ends_with("]\n1\n"), "{table}: {printed}");
+    }
+    for show in [
+        "DATABASES",
+        "TABLES",
+        "FULL TABLES",
+        "TABLE STATUS",
+        "FULL COLUMNS FROM t",
+        "INDEX FROM t",
+        "VARIABLES",
+        "GLOBAL STATUS",
+        "WARNINGS",
+        "ERRORS",
+        "PROCESSLIST",
+        "FULL PROCESSLIST",
+        "ENGINES",
+        "CHARSET",
+        "COLLATION",
+        "PLUGINS",
+        "PRIVILEGES",
+        "GRANTS",
+        "OPEN TABLES",
+        "TRIGGERS",
+        "EVENTS",
+        "PROCEDURE STATUS",
+        "FUNCTION STATUS",
+        "PROFILES",
+        "CREATE DATABASE test",
+        "CREATE USER root@localhost",
+        "ENGINE InnoDB STATUS",
+        "REPLICA STATUS",
+        "COUNT(*) WARNINGS",
+        "STATUS LIKE 'Com_%'",
+        "COLLATION WHERE Charset = 'latin1'",
+    ] {
+        let printed = fixture.run(&format!("SHOW {show}"));
+        assert!(printed.starts_with('['), "SHOW {show}: {printed}");
+    }
+    fixture.check(
+        "SELECT COLUMN_NAME, COLUMN_KEY, DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 't' ORDER BY ORDINAL_POSITION",
+        "[COLUMN_NAME|COLUMN_KEY|DATA_TYPE]\na|PRI|int\nb|MUL|int",
+    );
+    fixture.check(
+        "UPDATE t SET b = 5 WHERE a = 2; SELECT * FROM t WHERE b = 5 FOR UPDATE",
+        "ok 1 Rows matched: 1  Changed: 1  Warnings: 0\n[a|b]\n2|5",
+    );
+    fixture.check("SELECT a FROM t WHERE a = 1 INTO @x; SELECT @x", "ok 1\n[@x]\n1");
+    fixture.check("SELECT SQL_CALC_FOUND_ROWS * FROM t LIMIT 1; SELECT FOUND_ROWS()", "[a|b]\n1|1\n[FOUND_ROWS()]\n2");
+    fixture.check(
+        "ANALYZE TABLE t; CHECK TABLE t",
+        "[Table|Op|Msg_type|Msg_text]\ntest.t|analyze|status|OK\n[Table|Op|Msg_type|Msg_text]\ntest.t|check|status|OK",
+    );
+}

@@ -240,7 +240,7 @@ fn copy_rows(
     let source = shared.store.table(old)?;
     let target = shared.store.create_data(&new)?;
     let copied = (|| {
-        let copier = RowCopier::new(shared, env, database, old, &target, alter_env.strict)?;
+        let mut copier = RowCopier::new(shared, env, database, old, &target, alter_env.strict)?;
         let mut load = shared.store.bulk_load(&target);
         let range = source.range(IndexId(0), ValueRange::ALL)?;
         let mut cursor = shared.store.read_view().scan(&source, &range, Direction::Forward);

@@ -74,7 +74,8 @@ pub fn add_foreign_key(table: &mut TableDef, key: &ast::ForeignKey, context: &Dd
     let on_delete = action(references.on_delete)?;
     let on_update = action(references.on_update)?;
     if on_delete == ReferentialAction::SetNull || on_update == ReferentialAction::SetNull {
-        for column in table.columns.iter().filter(|column| columns.contains(&column.id) && !column.nullable) {
+        let not_null = table.columns.iter().find(|column| columns.contains(&column.id) && !column.nullable);
+        if let Some(column) = not_null {
             let message = format!(
                 "Column '{}' cannot be NOT NULL: needed in a foreign key constraint '{name}' SET NULL",
                 column.name

@@ -87,7 +87,7 @@ impl Session {
         }
         let load = self.prepare_load(statement, request, context)?;
         self.begin_statement_transaction();
-        let options = self.load_options();
+        let options = self.dml_options(self.lock_wait());
         let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
         let shared = self.shared.clone();
         let (task_context, session) = (context.clone(), self.process.id);
@@ -122,16 +122,6 @@ impl Session {
                 loaded.records, loaded.deleted, loaded.skipped
             ),
         }))
-    }
-
-    fn load_options(&self) -> squall_planner::dml::DmlOptions {
-        squall_planner::dml::DmlOptions {
-            found_rows: self.info.found_rows,
-            foreign_key_checks: self.settings.foreign_key_checks,
-            auto_increment_increment: self.settings.auto_increment_increment,
-            auto_increment_offset: self.settings.auto_increment_offset,
-            lock_wait: self.lock_wait(),
-        }
     }
 
     /// Sends the text to the loading thread until its end or until that thread stops.

@@ -5,6 +5,7 @@ use crate::process::count;
 use crate::result::{Outcome, ResultSet, typed_column};
 use crate::session::{Failure, Request, Session};
 use squall_catalog::{Catalog, Privileges, TableDef};
+use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_parser::ast::{DeleteTarget, InsertSource, Statement, TableReference};
 use squall_planner::dml::plan::InsertRows;
 use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute};
@@ -74,7 +75,7 @@ impl Session {
         Outcome::Ok(OkInfo { affected_rows: result.affected_rows, last_insert_id: result.packet_id(), info })
     }
 
-    fn dml_options(&self, lock_wait: LockWait) -> DmlOptions {
+    pub(crate) fn dml_options(&self, lock_wait: LockWait) -> DmlOptions {
         DmlOptions {
             found_rows: self.info.found_rows,
             foreign_key_checks: self.settings.foreign_key_checks,
@@ -298,14 +299,40 @@ impl Session {
     }
 }
 
-/// Whether a change is short whatever the data: rows written out, or found by nothing but expressions.
+/// Whether a change is short whatever the data: rows written out, or one row by its primary key.
 fn runs_inline(plan: &DmlPlan) -> bool {
     match plan {
         DmlPlan::Insert(insert) => match &insert.source {
             InsertRows::Values(rows) => rows.len() <= INLINE_ROWS_MAX && is_childless(insert.target.def()),
             InsertRows::Query(_) => false,
         },
-        _ => false,
+        DmlPlan::Update(update) => names_one_row(update.target.def(), update.selection.condition.as_ref()),
+        DmlPlan::Delete(delete) => names_one_row(delete.target.def(), delete.selection.condition.as_ref()),
+        DmlPlan::ByQuery(_) => false,
+    }
+}
+
+/// Whether a condition gives every column of the primary key a constant, alone or joined by AND.
+fn names_one_row(table: &TableDef, condition: Option<&BoundExpr>) -> bool {
+    let (Some(condition), Some(key)) = (condition, table.primary_key()) else { return false };
+    let mut equal = Vec::new();
+    equal_columns(condition, &mut equal);
+    table.index_ordinals(key).iter().all(|ordinal| equal.contains(ordinal))
+}
+
+fn equal_columns(condition: &BoundExpr, found: &mut Vec<usize>) {
+    match condition {
+        BoundExpr::And(parts) => parts.iter().for_each(|part| equal_columns(part, found)),
+        BoundExpr::Compare { op: CompareOp::Equal, left, right, .. } => {
+            for (column, other) in [(left, right), (right, left)] {
+                if let BoundExpr::Column(column) = &**column
+                    && other.is_constant()
+                {
+                    found.push(column.ordinal);
+                }
+            }
+        }
+        _ => {}
     }
 }
 
@@ -314,7 +341,7 @@ fn is_childless(table: &TableDef) -> bool {
     table.foreign_keys.is_empty()
 }
 
-fn environment(
+pub(super) fn environment(
     shared: &crate::database::Shared,
     context: &Arc<StatementContext>,
     catalog: Arc<Catalog>,

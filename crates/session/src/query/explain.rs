@@ -1,0 +1,124 @@
+//! EXPLAIN and EXPLAIN ANALYZE.
+
+use crate::api::ResultWriter;
+use crate::result::{Outcome, ResultSet, text_column, typed_column};
+use crate::session::{Failure, Request, Session};
+use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};
+use squall_planner::dml::DmlContext;
+use squall_planner::exec::StatementEnv;
+use squall_planner::explain::{explain_change, explain_columns, explain_table, explain_tree};
+use squall_registry::StatementContext;
+use squall_types::{SqlError, SqlResult, Value};
+use std::sync::Arc;
+
+/// How a plan is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Table,
+    Tree,
+}
+
+impl Session {
+    /// EXPLAIN.
+    pub(crate) async fn run_explain(
+        &mut self,
+        explain: &Explain,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        _writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        let ExplainTarget::Statement(statement) = &explain.target else {
+            return Err(SqlError::unsupported("EXPLAIN FOR CONNECTION").into());
+        };
+        if explain.into.is_some() || explain.schema.is_some() {
+            return Err(SqlError::unsupported("EXPLAIN INTO and FOR SCHEMA").into());
+        }
+        let format = match explain.format.as_deref() {
+            None | Some("TRADITIONAL" | "DEFAULT") if explain.analyze => Format::Tree,
+            None | Some("TRADITIONAL" | "DEFAULT") => Format::Table,
+            Some("TREE") => Format::Tree,
+            Some(other) => return Err(SqlError::unsupported(format_args!("EXPLAIN FORMAT={other}")).into()),
+        };
+        match &**statement {
+            Statement::Query(query) => Ok(self.explain_query(query, explain.analyze, format, request, context).await?),
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) if format == Format::Table => {
+                Ok(self.explain_data_change(Request { statement, ..request }, context).await?)
+            }
+            _ => Err(SqlError::unsupported("EXPLAIN of this statement").into()),
+        }
+    }
+
+    async fn explain_query(
+        &mut self,
+        query: &Query,
+        analyze: bool,
+        format: Format,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        let catalog = self.shared.catalog.load();
+        let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
+        self.check_reads(&bound)?;
+        if analyze && !bound.locking.is_empty() {
+            return Err(SqlError::unsupported("EXPLAIN ANALYZE of a locking read"));
+        }
+        if !self.reads_committed_now() {
+            self.begin_statement_transaction();
+        }
+        let store = (*self.shared.store).clone();
+        let view = match self.transaction.current() {
+            Some(transaction) => transaction.read_view(),
+            None => store.read_view(),
+        };
+        let env = Arc::new(StatementEnv::new(context.clone(), catalog, store, view)?);
+        let runtime = self.shared.runtime.clone();
+        let plan = runtime.plan_on_pool(&env, bound.plan.clone()).await?;
+        if analyze {
+            let mut stream = runtime.run(&env, plan.clone());
+            while let Some(batch) = stream.next().await {
+                batch?;
+            }
+        }
+        Ok(Outcome::Rows(match format {
+            Format::Table => table_of(explain_table(&plan).iter().map(|row| row.values()).collect()),
+            Format::Tree => ResultSet {
+                columns: vec![text_column("EXPLAIN", 16_383)],
+                rows: vec![vec![Value::String(explain_tree(&plan, analyze))]],
+            },
+        }))
+    }
+
+    async fn explain_data_change(
+        &mut self,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        let catalog = self.shared.catalog.load();
+        let plan = self.bind_change(request, &catalog, context)?;
+        self.begin_statement_transaction();
+        let options = self.dml_options(self.lock_wait());
+        let (shared, context, parameters) = (self.shared.clone(), context.clone(), request.parameters.to_vec());
+        let rows = self
+            .with_transaction_on_pool(move |transaction| {
+                let env = super::change::environment(&shared, &context, catalog, transaction)?;
+                let mut dml = DmlContext {
+                    env: &env,
+                    runtime: &shared.runtime,
+                    transaction,
+                    parameters: &parameters,
+                    options,
+                    rules: &shared.rules,
+                    registry: &shared.registry,
+                };
+                let rows = explain_change(&mut dml, &plan).map_err(SqlError::from)?;
+                Ok(rows.iter().map(|row| row.values()).collect::<Vec<_>>())
+            })
+            .await?;
+        Ok(Outcome::Rows(table_of(rows)))
+    }
+}
+
+fn table_of(rows: Vec<Vec<Value>>) -> ResultSet {
+    let columns = explain_columns().into_iter().map(|(name, sql_type)| typed_column(name, sql_type, false)).collect();
+    ResultSet { columns, rows }
+}
