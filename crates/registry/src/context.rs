@@ -1,5 +1,6 @@
 //! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
 
+use crate::user_locks::UserLocks;
 use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
 use squall_catalog::NameKey;
@@ -55,6 +56,8 @@ pub struct StatementContext {
     pub kill: Arc<KillState>,
     /// State of `RAND()` without a seed.
     pub random_state: AtomicU64,
+    /// Locks that users name, of the whole server.
+    pub user_locks: Arc<UserLocks>,
     /// System variables as they stood when the statement began.
     pub variables: VariableValues,
 }
@@ -85,6 +88,7 @@ impl Default for StatementContext {
             user_variables: Arc::default(),
             kill: Arc::default(),
             random_state: AtomicU64::new(1),
+            user_locks: Arc::default(),
             variables: VariableValues::default(),
         }
     }

@@ -5,6 +5,7 @@
 
 pub mod context;
 pub mod function;
+pub mod user_locks;
 pub mod variables;
 pub mod virtual_table;
 
@@ -13,5 +14,6 @@ pub use function::{
     AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, Registry,
     ScalarFunction, ScalarKernel, ValueAccumulator, Volatility,
 };
+pub use user_locks::UserLocks;
 pub use variables::{ReadScope, VariableDef, VariableId, VariableRegistry, VariableValues};
 pub use virtual_table::{VirtualColumn, VirtualScan, VirtualTable};

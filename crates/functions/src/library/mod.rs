@@ -13,13 +13,16 @@ mod network;
 mod number_text;
 mod numeric;
 mod pattern;
+mod random;
 mod rounding;
 mod string;
 mod string_search;
 pub mod support;
+mod user_lock;
 mod uuid;
 
 use squall_registry::Registry;
+use std::sync::Arc;
 
 /// Declares every function of the library.
 pub fn register(registry: &mut Registry) {
@@ -37,10 +40,12 @@ pub fn register(registry: &mut Registry) {
         digest::FUNCTIONS,
         network::FUNCTIONS,
         pattern::FUNCTIONS,
+        user_lock::FUNCTIONS,
         uuid::FUNCTIONS,
     ] {
         support::register(registry, family);
     }
+    registry.register_scalar(Arc::new(random::Rand));
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use crate::operators::{division_by_zero, out_of_range, report};
 use crate::typing::numeric::{NumericKind, numeric_kind};
 use squall_registry::{Coercibility, ExprType};
 use squall_types::{SqlError, SqlMode, SqlResult, SqlType, Value};
-use std::sync::atomic::Ordering;
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -35,7 +34,6 @@ pub const FUNCTIONS: &[Def] = &[
         Ok(Value::UInt(u64::from(crc32fast::hash(&args.bytes(0)))))
     }),
     Def::new("BIT_COUNT", (1, 1), result::bigint, bit_count),
-    Def::new("RAND", (0, 1), result::double, rand).takes_null().volatile(),
     Def::new("INTERVAL", (2, MANY), result::int, interval).takes_null(),
 ];
 
@@ -114,42 +112,6 @@ fn bit_count(args: &Args<'_>) -> SqlResult<Value> {
     }
     let number = args.integer(0)?;
     Ok(Value::Int(i64::from((number as u64).count_ones())))
-}
-
-/// Largest value of the two halves of a seed.
-const RAND_MAX: u64 = 0x3FFF_FFFF;
-
-/// One step of the generator: two linear congruences.
-fn next_random(state: (u64, u64)) -> ((u64, u64), f64) {
-    let first = (state.0 * 3 + state.1) % RAND_MAX;
-    let second = (first + state.1 + 33) % RAND_MAX;
-    ((first, second), first as f64 / RAND_MAX as f64)
-}
-
-/// The state that a seed starts with.
-fn seeded(seed: u32) -> (u64, u64) {
-    let first = seed.wrapping_mul(0x10001).wrapping_add(55_555_555);
-    let second = seed.wrapping_mul(0x1000_0001);
-    (u64::from(first) % RAND_MAX, u64::from(second) % RAND_MAX)
-}
-
-/// RAND(). With a seed each row starts from it, as MySQL does when the seed comes from the row; a constant seed's sequence
-/// goes on from row to row, which the statement's random state remembers.
-fn rand(args: &Args<'_>) -> SqlResult<Value> {
-    if args.len() == 1 {
-        let seed = args.integer(0)? as u32;
-        return Ok(Value::Double(next_random(seeded(seed)).1));
-    }
-    let shared = &args.context.random_state;
-    let mut number = 0.0;
-    let step = |packed: u64| {
-        let (state, value) = next_random((packed >> 32 & RAND_MAX, packed & RAND_MAX));
-        number = value;
-        Some(state.0 << 32 | state.1)
-    };
-    // Always gives a new state.
-    let _ = shared.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step);
-    Ok(Value::Double(number))
 }
 
 fn interval(args: &Args<'_>) -> SqlResult<Value> {

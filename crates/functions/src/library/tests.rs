@@ -460,6 +460,34 @@ fn information() {
 }
 
 #[test]
+fn user_locks() {
+    check(
+        "GET_LOCK('a',0) = 1
+         RELEASE_LOCK('nobody') = NULL
+         GET_LOCK('',1) = error 3057",
+    );
+    let mut context = context();
+    assert_eq!(run(&context, "GET_LOCK", &["'Job'", "10"]).unwrap(), "1");
+    assert_eq!(run(&context, "IS_USED_LOCK", &["'job'"]).unwrap(), "7");
+    context.connection_id = 8;
+    assert_eq!(run(&context, "GET_LOCK", &["'job'", "0.01"]).unwrap(), "0");
+    assert_eq!(run(&context, "RELEASE_LOCK", &["'job'"]).unwrap(), "0");
+    assert_eq!(run(&context, "IS_FREE_LOCK", &["'job'"]).unwrap(), "0");
+    context.connection_id = 7;
+    assert_eq!(run(&context, "RELEASE_ALL_LOCKS", &[]).unwrap(), "1");
+    assert_eq!(run(&context, "IS_FREE_LOCK", &["'job'"]).unwrap(), "1");
+}
+
+#[test]
+fn a_constant_seed_starts_a_sequence() {
+    let context = context();
+    let expr = call(&context, "RAND", &["3"]).unwrap();
+    let numbers: Vec<Value> = (0..3).map(|_| expr.eval(&EmptyRow, &context).unwrap()).collect();
+    let expected = [0.9057697559760601, 0.37307905813034536, 0.14808605345719125];
+    assert_eq!(numbers, expected.map(Value::Double));
+}
+
+#[test]
 fn uuids_differ_from_call_to_call() {
     let context = context();
     let mut seen: Vec<String> = (0..100).map(|_| run(&context, "UUID", &[]).unwrap()).collect();
@@ -510,7 +538,7 @@ fn no_argument_makes_a_function_panic() {
         "'('",
     ];
     for name in registry.scalar_names() {
-        if matches!(name, "SLEEP") {
+        if matches!(name, "SLEEP" | "GET_LOCK") {
             continue;
         }
         for first in values {
