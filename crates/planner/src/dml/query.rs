@@ -8,6 +8,7 @@ use super::{DmlContext, DmlResult, ignorable};
 use crate::exec::env::StatementEnv;
 use crate::exec::runtime::QueryRuntime;
 use datafusion::logical_expr::LogicalPlan;
+use squall_catalog::ReferentialAction;
 use squall_functions::arrow_map::value_at;
 use squall_row_store::{StoreError, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlType, Value};
@@ -91,6 +92,16 @@ fn attempt(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<
     })
 }
 
+/// Whether the statement itself may have changed a row that it found earlier: by another name of the same table, or by
+/// the action of a foreign key.
+fn may_change_itself(context: &DmlContext<'_>, plan: &QueryChangePlan, change: &TableChange) -> bool {
+    let def = change.target.def();
+    let same_table = plan.changes.iter().filter(|other| other.target.def().id == def.id).count() > 1;
+    let acts = |action| matches!(action, ReferentialAction::Cascade | ReferentialAction::SetNull);
+    let by_action = def.foreign_keys.iter().any(|key| acts(key.on_delete) || acts(key.on_update));
+    same_table || (context.options.foreign_key_checks && by_action)
+}
+
 fn change_row(
     context: &mut DmlContext<'_>,
     env: &StatementEnv,
@@ -107,8 +118,7 @@ fn change_row(
     let found = env.view.get(&target.table, key)?;
     if let Some(found) = found {
         let as_found = found.values(&target.table)? == row.values(&target.table)?;
-        let own_change = plan.changes.len() > 1 || context.options.foreign_key_checks;
-        if !as_found && !own_change {
+        if !as_found && !may_change_itself(context, plan, change) {
             return Err(SqlError::new(ErrorCode::RecordChanged, &[&target.def().name]).into());
         }
     }
