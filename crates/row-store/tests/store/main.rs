@@ -5,6 +5,7 @@ mod bulk;
 mod crash;
 mod fixture;
 mod full_disk;
+mod history;
 mod isolation;
 mod model;
 mod torn_log;
