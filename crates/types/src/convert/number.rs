@@ -195,12 +195,9 @@ pub fn write_fixed(number: f64, decimals: u8, out: &mut Vec<u8>) {
 
 /// Turns `-1.25e-3` into MySQL's form.
 fn write_scientific(text: &[u8], out: &mut Vec<u8>) {
-    let text = match text {
-        [b'-', rest @ ..] => {
-            out.push(b'-');
-            rest
-        }
-        _ => text,
+    let (negative, text) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
     };
     let at = text.iter().position(|byte| *byte == b'e').unwrap_or(text.len());
     let exponent = text.get(at + 1..).and_then(|text| std::str::from_utf8(text).ok()?.parse::<i32>().ok()).unwrap_or(0);
@@ -214,6 +211,10 @@ fn write_scientific(text: &[u8], out: &mut Vec<u8>) {
         count -= 1;
     }
     let digits = &digits[..count];
+    // Zero has no sign.
+    if negative && digits != b"0" {
+        out.push(b'-');
+    }
     // Where the point stands, counted from the first digit.
     let point = exponent + 1;
     if digits == b"0" {
@@ -336,6 +337,7 @@ mod tests {
             (-1.5e-20, "-1.5e-20"),
             (1e22 / 3.0, "3.3333333333333335e21"),
             (0.0, "0"),
+            (-0.0, "0"),
             (2.5, "2.5"),
             (100.25, "100.25"),
             (f64::MAX, "1.7976931348623157e308"),
