@@ -1,7 +1,7 @@
 //! Aggregate functions: their kernels and how DataFusion runs them.
 //!
 //! COUNT, MIN and MAX of what orders as Arrow does are DataFusion's own; SUM and AVG have vectorised states
-//! ([`sum`]); MIN and MAX of strings ([`min_max`]) and GROUP_CONCAT ([`group_concat`]) read arrays directly; everything
+//! (`sum`); MIN and MAX of strings (`min_max`) and GROUP_CONCAT ([`group_concat`]) read arrays directly; everything
 //! else takes rows ([`adapter`]).
 
 pub mod adapter;

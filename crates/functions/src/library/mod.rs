@@ -1,6 +1,6 @@
 //! The functions that are called by name, a family per file.
 //!
-//! A function is a [`Def`]: a name, how many arguments, the rule of its result's type, and a plain Rust function on one
+//! A function is a [`support::Def`]: a name, how many arguments, the rule of its result's type, and a plain Rust function on one
 //! row's arguments. [`support`] turns the lists into registered functions.
 
 mod datetime;
