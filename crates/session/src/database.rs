@@ -51,6 +51,8 @@ pub(crate) struct Shared {
     /// Held by whoever makes a new catalog, from reading the old one to publishing.
     pub ddl: Mutex<()>,
     pub started: Instant,
+    /// `GET_LOCK`'s.
+    pub user_locks: Arc<squall_registry::UserLocks>,
     /// Prepared statements of all sessions.
     pub prepared_count: std::sync::atomic::AtomicU64,
     // Dropped last: another process may open the directory from then on.
@@ -125,6 +127,7 @@ impl Database {
                 rules: RulesCache::default(),
                 ddl: Mutex::new(()),
                 started: Instant::now(),
+                user_locks: Arc::default(),
                 prepared_count: Default::default(),
                 _lock: lock,
             }

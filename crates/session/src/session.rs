@@ -70,6 +70,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.transaction.rollback();
         self.drop_temporary_tables();
+        self.shared.user_locks.release_all(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.shared.processes.remove(&self.process);
     }
@@ -270,6 +271,7 @@ impl Session {
             user_variables: self.user_variables.clone(),
             kill: self.process.kill.clone(),
             random_state: AtomicU64::new(self.random_state),
+            user_locks: self.shared.user_locks.clone(),
             variables: VariableValues { global: self.shared.globals.load_values(), ..self.variables.clone() },
         }
     }
@@ -452,6 +454,7 @@ impl Session {
         self.transaction.rollback();
         self.drop_temporary_tables();
         self.table_locks = None;
+        self.shared.user_locks.release_all(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.prepared = PreparedStatements::default();
         let global = self.shared.globals.load_values();
