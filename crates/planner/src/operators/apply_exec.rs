@@ -67,8 +67,10 @@ pub struct ApplyExec {
 
 impl ApplyExec {
     pub(crate) fn new(input: Arc<dyn ExecutionPlan>, spec: Arc<ApplySpec>, schema: SchemaRef) -> Self {
+        // The input's columns come first, so what orders its rows orders these.
+        let order = input.output_ordering().cloned();
         let properties = Arc::new(PlanProperties::new(
-            EquivalenceProperties::new(schema),
+            EquivalenceProperties::new_with_orderings(schema, order),
             input.output_partitioning().clone(),
             EmissionType::Incremental,
             input.boundedness(),
