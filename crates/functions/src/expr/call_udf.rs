@@ -131,7 +131,12 @@ impl ScalarUDFImpl for CallUdf {
         Ok(self.return_field.data_type().clone())
     }
 
-    fn return_field_from_args(&self, _args: ReturnFieldArgs) -> Result<FieldRef> {
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        // A join's equality lets DataFusion put one column in the place of another, which may be NULL where the first
+        // is not.
+        if !self.return_field.is_nullable() && args.arg_fields.iter().any(|field| field.is_nullable()) {
+            return Ok(Arc::new(self.return_field.as_ref().clone().with_nullable(true)));
+        }
         Ok(self.return_field.clone())
     }
 
