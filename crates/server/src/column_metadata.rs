@@ -10,10 +10,19 @@ use crate::charset::charset_of;
 /// Collation id of everything that is not character text.
 const BINARY: u16 = 63;
 
+/// Whether a column is of no table, but calculated.
+fn is_calculated(column: &ColumnMeta) -> bool {
+    column.org_table.is_empty()
+}
+
 /// The type code of a column.
-pub(crate) fn wire_type(sql_type: &SqlType) -> ColumnType {
-    match sql_type {
+pub(crate) fn wire_type(column: &ColumnMeta) -> ColumnType {
+    match &column.sql_type {
         SqlType::Null => ColumnType::Null,
+        // What a comparison gives is a number. Drivers take TINYINT(1) for a column of truth values.
+        SqlType::Int { width: IntWidth::Tiny, display_width: Some(1), .. } if is_calculated(column) => {
+            ColumnType::LongLong
+        }
         SqlType::Int { width, .. } => match width {
             IntWidth::Tiny => ColumnType::Tiny,
             IntWidth::Small => ColumnType::Short,
@@ -59,8 +68,13 @@ pub(crate) fn definition(column: &ColumnMeta, results_collation: Option<u16>) ->
         name: column.name.as_bytes(),
         org_name: column.org_name.as_bytes(),
         collation,
-        length: length(sql_type, charset_of(collation)),
-        column_type: wire_type(sql_type),
+        length: match sql_type {
+            // Calculated numbers are announced with room for a sign.
+            SqlType::Int { width: IntWidth::Big, unsigned: false, .. } if is_calculated(column) => 21,
+            SqlType::Double { digits: None, .. } if is_calculated(column) => 23,
+            _ => length(sql_type, charset_of(collation)),
+        },
+        column_type: wire_type(column),
         flags: flags(column, own_collation),
         decimals: decimals(column),
     }
@@ -147,7 +161,6 @@ fn flags(column: &ColumnMeta, own_collation: u16) -> ColumnFlags {
     flags.set(ColumnFlags::NO_DEFAULT_VALUE, facts.no_default_value);
     flags.set(ColumnFlags::ON_UPDATE_NOW, facts.on_update_now);
 
-    let from_table = !column.org_table.is_empty();
     let sql_type = &column.sql_type;
     flags.set(ColumnFlags::UNSIGNED, sql_type.is_unsigned() && !is_enumeration(sql_type));
     flags.set(ColumnFlags::ZEROFILL, is_zerofill(sql_type));
@@ -157,7 +170,7 @@ fn flags(column: &ColumnMeta, own_collation: u16) -> ColumnFlags {
     let text = matches!(sql_type, SqlType::String { kind: StringKind::Text(_), .. } | SqlType::Json);
     flags.set(ColumnFlags::BLOB, text);
     // A number of a table is not "binary", one that was calculated is: MySQL's habit, which drivers have learnt.
-    let binary = if sql_type.is_numeric() { !from_table } else { is_byte_ordered(own_collation) };
+    let binary = if sql_type.is_numeric() { is_calculated(column) } else { is_byte_ordered(own_collation) };
     flags.set(ColumnFlags::BINARY, binary);
     flags
 }
@@ -190,7 +203,7 @@ fn decimals(column: &ColumnMeta) -> u8 {
         }
         SqlType::Float { .. } | SqlType::Double { .. } => DECIMALS_NOT_FIXED,
         SqlType::Time { fsp } | SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => *fsp,
-        SqlType::String { .. } if column.org_table.is_empty() => DECIMALS_NOT_FIXED,
+        SqlType::String { .. } if is_calculated(column) => DECIMALS_NOT_FIXED,
         _ => 0,
     }
 }
@@ -224,7 +237,11 @@ mod tests {
         let utf8 = CollationId::UTF8MB4_0900_AI_CI;
         let none = ColumnFlags::EMPTY;
         check(SqlType::INT, "t", (ColumnType::Long, 63, 11, none, 0));
-        check(SqlType::BIGINT, "", (ColumnType::LongLong, 63, 20, ColumnFlags::BINARY, 0));
+        check(SqlType::BIGINT, "t", (ColumnType::LongLong, 63, 20, none, 0));
+        check(SqlType::BIGINT, "", (ColumnType::LongLong, 63, 21, ColumnFlags::BINARY, 0));
+        check(SqlType::BOOL, "t", (ColumnType::Tiny, 63, 1, none, 0));
+        check(SqlType::BOOL, "", (ColumnType::LongLong, 63, 1, ColumnFlags::BINARY, 0));
+        check(SqlType::DOUBLE, "", (ColumnType::Double, 63, 23, ColumnFlags::BINARY, 31));
         check(SqlType::BIGINT_UNSIGNED, "t", (ColumnType::LongLong, 63, 20, ColumnFlags::UNSIGNED, 0));
         check(SqlType::decimal(10, 2), "t", (ColumnType::NewDecimal, 63, 12, none, 2));
         check(SqlType::DOUBLE, "t", (ColumnType::Double, 63, 22, none, 31));

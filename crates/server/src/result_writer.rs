@@ -31,7 +31,8 @@ struct ColumnEncoding {
 }
 
 impl ColumnEncoding {
-    fn new(sql_type: &SqlType, results_charset: Option<Charset>) -> Self {
+    fn new(column: &ColumnMeta, results_charset: Option<Charset>) -> Self {
+        let sql_type = &column.sql_type;
         let (decimals, zerofill) = match sql_type {
             SqlType::Time { fsp } | SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => (Some(*fsp), false),
             SqlType::Float { digits, zerofill, .. } | SqlType::Double { digits, zerofill, .. } => {
@@ -42,7 +43,7 @@ impl ColumnEncoding {
         };
         let is_text = sql_type.collation().is_some() && !sql_type.is_binary_string();
         Self {
-            column_type: wire_type(sql_type),
+            column_type: wire_type(column),
             decimals,
             zerofill_width: if zerofill { length(sql_type, Charset::Binary).try_into().unwrap_or(u8::MAX) } else { 0 },
             bit_bytes: if let SqlType::Bit { width } = sql_type { width.div_ceil(8).clamp(1, 8) } else { 0 },
@@ -116,7 +117,7 @@ impl ClientWriter {
     pub(crate) fn resume_result_set(&mut self, columns: &[ColumnMeta]) {
         let results_charset = self.results_collation.map(charset_of);
         self.columns.clear();
-        self.columns.extend(columns.iter().map(|column| ColumnEncoding::new(&column.sql_type, results_charset)));
+        self.columns.extend(columns.iter().map(|column| ColumnEncoding::new(column, results_charset)));
         self.definitions_open = false;
     }
 
