@@ -180,11 +180,13 @@ impl BulkLoad {
         outcome.skipped.sort_unstable();
         table.data.count_changes(outcome.loaded as i64, outcome.loaded);
         let next = table.data.auto_increment.load(Ordering::Relaxed);
-        if table.data.auto_increment_saved.fetch_max(next, Ordering::Relaxed) < next {
-            let mut batch = store.0.db.batch().durability(Some(PersistMode::SyncData));
-            batch.insert(&store.0.meta, meta::table_key(meta::AUTO_INCREMENT, table.id()), next.to_le_bytes());
-            batch.commit().map_err(engine_error)?;
-        }
+        table.data.auto_increment_saved.fetch_max(next, Ordering::Relaxed);
+        let mut batch = store.0.db.batch().durability(Some(PersistMode::SyncData));
+        let counter = meta::table_key(meta::AUTO_INCREMENT, table.id());
+        batch.insert(&store.0.meta, counter, table.data.auto_increment_saved.load(Ordering::Relaxed).to_le_bytes());
+        // A plan that takes a large table for empty is a bad one, so the count does not wait for its turn.
+        store.0.put_statistics(&mut batch, &table.data)?;
+        batch.commit().map_err(engine_error)?;
         Ok(outcome)
     }
 }

@@ -15,7 +15,7 @@ const PERIOD: Duration = Duration::from_millis(250);
 /// Lazy commits are synced, and statistics looked at, every so many periods.
 const PERIODS_PER_SYNC: u32 = 4;
 const PERIODS_PER_SAMPLE: u32 = 8;
-const PERIODS_PER_SAVE: u32 = 120;
+const PERIODS_PER_SAVE: u32 = 8;
 
 /// Log files, the current one included, that small buffers may keep alive.
 const JOURNALS_KEPT: usize = 2;

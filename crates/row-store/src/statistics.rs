@@ -8,7 +8,7 @@ use crate::meta;
 use crate::read_view::ReadView;
 use crate::store::{RowStore, StoreInner, malformed};
 use crate::table::{Table, TableData};
-use fjall::PersistMode;
+use fjall::{OwnedWriteBatch, PersistMode};
 use rustc_hash::FxHashMap;
 use squall_catalog::IndexId;
 use squall_types::SqlResult;
@@ -152,6 +152,22 @@ impl StoreInner {
         Ok(())
     }
 
+    /// Adds a table's statistics to a batch, if it is a table of the catalog.
+    pub fn put_statistics(&self, batch: &mut OwnedWriteBatch, data: &TableData) -> SqlResult<()> {
+        if !self.meta.contains_key(meta::table_key(meta::GENERATION, data.id)).map_err(engine_error)? {
+            return Ok(());
+        }
+        let mut out = Writer::new(STATISTICS_VERSION);
+        out.i64(data.row_count.load(Ordering::Relaxed));
+        let distinct: Vec<_> = data.distinct.read().iter().map(|(id, counts)| (*id, counts.clone())).collect();
+        out.list(&distinct, |out, (id, counts)| {
+            out.uint(u64::from(id.0));
+            out.list(counts, |out, count| out.uint(*count));
+        });
+        batch.insert(&self.meta, meta::table_key(meta::STATISTICS, data.id), out.finish());
+        Ok(())
+    }
+
     /// Saves the statistics of tables that have changed.
     pub fn save_statistics(&self) -> SqlResult<()> {
         // The catalog's lock keeps a drop from coming between looking a table up and writing its record.
@@ -161,18 +177,7 @@ impl StoreInner {
             if data.changes.swap(0, Ordering::Relaxed) == 0 || data.is_retired() {
                 continue;
             }
-            let in_catalog =
-                self.meta.contains_key(meta::table_key(meta::GENERATION, data.id)).map_err(engine_error)?;
-            if in_catalog {
-                let mut out = Writer::new(STATISTICS_VERSION);
-                out.i64(data.row_count.load(Ordering::Relaxed));
-                let distinct: Vec<_> = data.distinct.read().iter().map(|(id, counts)| (*id, counts.clone())).collect();
-                out.list(&distinct, |out, (id, counts)| {
-                    out.uint(u64::from(id.0));
-                    out.list(counts, |out, count| out.uint(*count));
-                });
-                batch.insert(&self.meta, meta::table_key(meta::STATISTICS, data.id), out.finish());
-            }
+            self.put_statistics(&mut batch, data)?;
         }
         let saved = batch.commit().map_err(engine_error);
         drop(catalog);

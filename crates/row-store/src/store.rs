@@ -244,9 +244,12 @@ impl RowStore {
     /// Makes the files of a table that is in no catalog yet, or never will be (a TEMPORARY table, the copy that an ALTER
     /// fills). They are gone after a restart unless a catalog with the table has been committed by then.
     pub fn create_data(&self, def: &Arc<TableDef>) -> SqlResult<Arc<Table>> {
+        self.0.forget_table(def.id);
         let data = self.0.create_data(def.id, 1)?;
         data.auto_increment.store(def.auto_increment_start.max(1), Ordering::Relaxed);
-        self.0.data.write().insert(def.id, data);
+        if let Some(replaced) = self.0.data.write().insert(def.id, data) {
+            replaced.retired.store(true, Ordering::Release);
+        }
         self.table(def)
     }
 
@@ -313,8 +316,13 @@ impl StoreInner {
 
     /// Makes the keyspace of a table's generation.
     pub fn create_data(&self, id: TableId, generation: u64) -> SqlResult<Arc<TableData>> {
-        let keyspace =
-            self.db.keyspace(&keyspace_name(id, generation), || self.keyspace_options()).map_err(engine_error)?;
+        let name = keyspace_name(id, generation);
+        if self.db.keyspace_exists(&name) {
+            // What a statement has left that failed after making it.
+            let leftover = self.db.keyspace(&name, || self.keyspace_options()).map_err(engine_error)?;
+            self.db.delete_keyspace(leftover).map_err(engine_error)?;
+        }
+        let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(engine_error)?;
         Ok(Arc::new(TableData::new(id, generation, keyspace, Vec::new())))
     }
 

@@ -327,7 +327,13 @@ fn dropping_and_truncating_let_data_go() {
 fn data_made_outside_of_the_catalog() {
     let (fixture, _) = Fixture::plain();
     let copy = Arc::new(plain_def(2));
+    let failed = fixture.store.create_data(&copy).unwrap();
+    let mut txn = fixture.store.begin(RR, false);
+    txn.insert(&failed, &row(7, 1, "of an attempt that failed", None)).unwrap();
+    txn.commit().unwrap();
     let table = fixture.store.create_data(&copy).unwrap();
+    assert!(failed.is_retired());
+    drop(failed);
     let mut txn = fixture.store.begin(RR, false);
     txn.insert(&table, &row(1, 1, "kept", None)).unwrap();
     txn.commit().unwrap();

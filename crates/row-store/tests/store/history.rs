@@ -99,9 +99,12 @@ fn run(level: IsolationLevel) -> (BTreeMap<i64, Vec<u64>>, Vec<Committed>) {
     (lists, history.into_inner())
 }
 
+/// Pairs of transactions of which the first must come before the second.
+type Order = Vec<(u64, u64)>;
+
 /// Checks reads against the final lists and returns who must come before whom: by writing or reading what the other
 /// wrote, and by having read what the other then changed.
-fn dependencies(lists: &BTreeMap<i64, Vec<u64>>, history: &[Committed]) -> (Vec<(u64, u64)>, Vec<(u64, u64)>) {
+fn dependencies(lists: &BTreeMap<i64, Vec<u64>>, history: &[Committed]) -> (Order, Order) {
     let numbers: BTreeSet<u64> = history.iter().map(|committed| committed.number).collect();
     let (mut after, mut before) = (Vec::new(), Vec::new());
     for list in lists.values() {
