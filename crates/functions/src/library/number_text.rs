@@ -26,7 +26,7 @@ fn hex_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
 }
 
 fn hex(args: &Args<'_>) -> SqlResult<Value> {
-    if args.ty(0).is_numeric() && !matches!(args.ty(0), squall_types::SqlType::Bit { .. }) {
+    if args.ty(0).is_numeric() {
         let number = args.integer(0)?;
         // Out of range in either direction is all ones.
         let bits = u64::try_from(number).or_else(|_| i64::try_from(number).map(|number| number as u64));
