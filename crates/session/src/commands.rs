@@ -112,6 +112,7 @@ impl Session {
         self.table_locks = None;
         let catalog = self.shared.catalog.load();
         let mut wanted = Vec::with_capacity(statement.locks.len());
+        let mut locked = Vec::with_capacity(statement.locks.len());
         for lock in &statement.locks {
             if self.temporary_table_named(&lock.table).is_some() {
                 continue;
@@ -122,9 +123,17 @@ impl Session {
                 TableLockKind::Read | TableLockKind::ReadLocal => TableLock::ReadOnly,
                 TableLockKind::Write | TableLockKind::LowPriorityWrite => TableLock::Exclusive,
             };
+            locked.push((name.clone(), mode == TableLock::Exclusive));
             match catalog.entry(&name.0, &name.1) {
                 Some(TableEntry::Table(table)) => wanted.push((table.id, mode)),
-                Some(TableEntry::View(_)) => return Err(SqlError::unsupported("LOCK TABLES of a view")),
+                Some(TableEntry::View(_)) => {
+                    // The tables behind a view are locked in its place.
+                    let query = crate::query::select_all(lock.table.clone());
+                    let context = Arc::new(self.statement_context(&squall_parser::ast::Statement::UnlockTables));
+                    let bound = self.bind_query(&query, b"", &[], &catalog, &context, None)?;
+                    let tables = bound.tables.iter().filter_map(|table| table.definition.as_ref());
+                    wanted.extend(tables.filter(|table| !table.temporary).map(|table| (table.id, mode)));
+                }
                 None => return Err(missing(&catalog, &name)),
             }
         }
@@ -142,6 +151,7 @@ impl Session {
             })
             .await?;
         self.table_locks = Some(locks);
+        self.locked_tables = locked;
         Ok(Outcome::done())
     }
 

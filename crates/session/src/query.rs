@@ -8,6 +8,7 @@ mod resolver;
 mod view;
 
 pub(crate) use into::Format;
+pub(crate) use meta::select_all;
 pub(crate) use resolver::{RowsTable, SessionTables};
 
 use crate::api::ResultWriter;
@@ -160,6 +161,9 @@ impl Session {
                 continue;
             }
             self.check_columns(&table.database, &table.name, table.definition.as_deref(), &table.columns)?;
+            if table.definition.as_ref().is_some_and(|definition| !definition.temporary) {
+                self.check_locked(&table.database, &table.name, false)?;
+            }
         }
         Ok(())
     }

@@ -47,6 +47,8 @@ pub struct Session {
     pub(crate) temporary_tables: HashMap<(String, String), Arc<TableDef>>,
     /// LOCK TABLES.
     pub(crate) table_locks: Option<SessionLocks>,
+    /// Tables that these locks are on, and whether for writing.
+    pub(crate) locked_tables: Vec<((String, String), bool)>,
     pub(crate) found_rows: u64,
     pub(crate) row_count: i64,
     pub(crate) last_insert_id: u64,
@@ -106,6 +108,7 @@ impl Session {
             prepared: PreparedStatements::default(),
             temporary_tables: HashMap::new(),
             table_locks: None,
+            locked_tables: Vec::new(),
             found_rows: 0,
             row_count: -1,
             last_insert_id: 0,

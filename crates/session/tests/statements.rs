@@ -497,3 +497,21 @@ fn explain_and_information_schema() {
         "[Table|Op|Msg_type|Msg_text]\ntest.t|analyze|status|OK\n[Table|Op|Msg_type|Msg_text]\ntest.t|check|status|OK",
     );
 }
+
+#[test]
+fn lock_tables_and_safe_updates() {
+    let mut fixture = Fixture::new();
+    fixture.run("CREATE TABLE t (a INT); CREATE TABLE u (a INT)");
+    fixture.check("LOCK TABLES t READ; SELECT * FROM t", "ok 0\n[a]");
+    fixture.check(
+        "INSERT INTO t VALUES (1)",
+        "ERROR 1099 (HY000): Table 't' was locked with a READ lock and can't be updated",
+    );
+    fixture.check("SELECT * FROM u", "ERROR 1100 (HY000): Table 'u' was not locked with LOCK TABLES");
+    fixture.check(
+        "LOCK TABLES t WRITE; INSERT INTO t VALUES (1); UNLOCK TABLES; SELECT * FROM u",
+        "ok 0\nok 1\nok 0\n[a]",
+    );
+    fixture.check("SET sql_safe_updates = 1", "ok 0");
+    fixture.check("DELETE FROM t", "ERROR 1175 (HY000): You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column.");
+}

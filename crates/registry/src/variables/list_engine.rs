@@ -20,8 +20,9 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         128 << 20,
         5 << 20,
         u64::MAX,
-        "Memory of the row store's block cache in bytes; takes effect at the next start.",
-    ),
+        "Memory of InnoDB's page cache; the row store's cache has a size of its own.",
+    )
+    .compatibility(),
     unsigned("innodb_buffer_pool_instances", Global, 1, 1, 64, "Parts of the cache.").read_only(),
     unsigned("innodb_buffer_pool_chunk_size", Global, 128 << 20, 1 << 20, u64::MAX, "Step of the cache's size.")
         .read_only(),

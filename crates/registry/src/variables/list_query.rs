@@ -58,8 +58,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("sql_buffer_result", Both, false, "Whether results are buffered in a temporary table.").compatibility(),
     boolean("sql_notes", Both, true, "Whether notes are kept with the warnings."),
     boolean("sql_warnings", Both, false, "Whether single-row INSERTs report warnings in their text.").compatibility(),
-    boolean("sql_quote_show_create", Both, true, "Whether SHOW CREATE quotes names."),
-    boolean("sql_safe_updates", Both, false, "Whether UPDATE and DELETE need a key or a LIMIT."),
+    boolean("sql_quote_show_create", Both, true, "Whether SHOW CREATE quotes names.").compatibility(),
+    boolean("sql_safe_updates", Both, false, "Whether UPDATE and DELETE need a WHERE or a LIMIT."),
     unsigned("sql_select_limit", Both, u64::MAX, 0, u64::MAX, "Most rows of a SELECT without LIMIT."),
     boolean("sql_log_off", Session, false, "Whether the general log leaves this session out.")
         .restricted()
@@ -121,7 +121,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("max_length_for_sort_data", Both, 4096, 4, 8 << 20, "A limit of MySQL's older sort.").compatibility(),
     unsigned("max_points_in_geometry", Both, 65_536, 3, 1_048_576, "Points of a geometry.").compatibility(),
     unsigned("max_seeks_for_key", Both, u64::MAX, 1, u64::MAX, "Seeks MySQL assumes for a key.").compatibility(),
-    unsigned("max_sp_recursion_depth", Both, 0, 0, 255, "How deep procedures may call themselves."),
+    unsigned("max_sp_recursion_depth", Both, 0, 0, 255, "How deep procedures may call themselves.").compatibility(),
     unsigned("max_write_lock_count", Global, u64::MAX, 1, u64::MAX, "Write locks before a read lock gets its turn.")
         .compatibility(),
     unsigned("max_digest_length", Global, 1024, 0, 1 << 20, "Bytes of a statement that a digest is made of.")
@@ -276,7 +276,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
             "aes-256-ofb",
         ],
         "Cipher of AES_ENCRYPT and AES_DECRYPT.",
-    ),
+    )
+    .compatibility(),
     unsigned("ft_min_word_len", Global, 4, 1, 84, "Shortest word of MyISAM full-text indexes.").read_only(),
     unsigned("ft_max_word_len", Global, 84, 10, 84, "Longest word of them.").read_only(),
     unsigned("ft_query_expansion_limit", Global, 20, 0, 1000, "Matches used for query expansion.").read_only(),
@@ -306,6 +307,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Which older names performance_schema shows.",
     )
     .compatibility(),
-    boolean("restrict_fk_on_non_standard_key", Both, true, "Whether foreign keys need a unique parent key."),
+    boolean("restrict_fk_on_non_standard_key", Both, true, "Whether foreign keys need a unique parent key.")
+        .compatibility(),
     boolean("xa_detach_on_prepare", Both, true, "Whether XA PREPARE lets go of the transaction.").compatibility(),
 ];

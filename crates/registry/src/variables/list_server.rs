@@ -67,7 +67,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         31_536_000,
         "`wait_timeout` of clients that call themselves interactive.",
     ),
-    unsigned("net_read_timeout", Both, 30, 1, 31_536_000, "Seconds to wait for more of a packet."),
+    unsigned("net_read_timeout", Both, 30, 1, 31_536_000, "Seconds to wait for more of a packet.").compatibility(),
     unsigned("net_write_timeout", Both, 60, 1, 31_536_000, "Seconds to wait until a client takes a packet."),
     unsigned("net_retry_count", Both, 10, 1, u64::MAX, "Tries of an interrupted read.").compatibility(),
     unsigned("net_buffer_length", Both, 16_384, 1024, 1 << 20, "First size of a connection's buffer.")
@@ -137,7 +137,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     )
     .read_only(),
     boolean("check_proxy_users", Global, false, "Whether authentication maps proxy users.").read_only(),
-    text("mandatory_roles", Global, "", "Roles that everyone has."),
+    text("mandatory_roles", Global, "", "Roles that everyone has.").compatibility(),
     boolean("activate_all_roles_on_login", Global, false, "Whether all granted roles are active in a new session."),
     boolean("automatic_sp_privileges", Global, true, "Whether creators of routines may run and drop them.")
         .compatibility(),
@@ -214,7 +214,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("error_count", Session, 0, 0, u64::MAX, "Errors of the statement before.").read_only(),
     unsigned("last_insert_id", Session, 0, 0, u64::MAX, "What LAST_INSERT_ID() returns."),
     unsigned("identity", Session, 0, 0, u64::MAX, "Another name of `last_insert_id`."),
-    unsigned("insert_id", Session, 0, 0, u64::MAX, "AUTO_INCREMENT value that the next INSERT uses, if not 0."),
+    unsigned("insert_id", Session, 0, 0, u64::MAX, "AUTO_INCREMENT value that the next INSERT uses, if not 0.")
+        .compatibility(),
     double(
         "timestamp",
         Session,

@@ -12,7 +12,7 @@ use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult,
 use squall_planner::exec::StatementEnv;
 use squall_registry::StatementContext;
 use squall_row_store::{LockWait, StoreError, StoreResult, Transaction};
-use squall_types::{SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 /// Rows that an INSERT may have to be carried out on the connection's own thread.
@@ -35,6 +35,7 @@ impl Session {
         context: &Arc<StatementContext>,
     ) -> SqlResult<DmlPlan> {
         self.check_change_privileges(request.statement)?;
+        self.check_safe_update(request.statement)?;
         let tables = super::SessionTables::new(self, context, None);
         let binder = self.binder(request.sql, request.parameters, catalog, context, &tables);
         DmlBinder { binder: &binder, store: &self.shared.store, rules: &self.shared.rules }.bind(request.statement)
@@ -227,6 +228,19 @@ impl Session {
         }
     }
 
+    /// `sql_safe_updates` (1175).
+    fn check_safe_update(&self, statement: &Statement) -> SqlResult<()> {
+        let unbounded = match statement {
+            Statement::Update(update) => update.selection.is_none() && update.limit.is_none(),
+            Statement::Delete(delete) => delete.selection.is_none() && delete.limit.is_none(),
+            _ => false,
+        };
+        if self.settings.safe_updates && unbounded {
+            return Err(SqlError::new(ErrorCode::UpdateWithoutKeyInSafeMode, &[]));
+        }
+        Ok(())
+    }
+
     fn may_change(&self, name: &squall_parser::ast::ObjectName, needed: Privileges, word: &str) -> SqlResult<()> {
         if self.temporary_table_named(name).is_some() {
             return Ok(());
@@ -235,10 +249,28 @@ impl Session {
         if crate::information_schema::virtual_database(&database).is_some() {
             return Err(self.database_denied(&database));
         }
-        if self.access.on_any_column(&database, &table).contains(needed) {
+        if !self.access.on_any_column(&database, &table).contains(needed) {
+            return Err(self.table_denied(word, &table));
+        }
+        self.check_locked(&database, &table, true)
+    }
+
+    /// Under LOCK TABLES only locked tables can be used (1100), and those locked for reading not be written (1099).
+    pub(crate) fn check_locked(&self, database: &str, table: &str, write: bool) -> SqlResult<()> {
+        if self.table_locks.is_none() {
             return Ok(());
         }
-        Err(self.table_denied(word, &table))
+        let found = self.locked_tables.iter().filter(|(name, _)| name.0 == database && name.1 == table);
+        let (mut any, mut writable) = (false, false);
+        for (_, for_write) in found {
+            any = true;
+            writable |= for_write;
+        }
+        match (any, writable || !write) {
+            (false, _) => Err(SqlError::new(ErrorCode::TableNotLocked, &[&table])),
+            (true, false) => Err(SqlError::new(ErrorCode::TableNotLockedForWrite, &[&table])),
+            (true, true) => Ok(()),
+        }
     }
 
     /// Fills a table that CREATE TABLE … SELECT has just made; when that fails the table goes again.

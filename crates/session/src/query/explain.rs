@@ -3,6 +3,7 @@
 use crate::api::ResultWriter;
 use crate::result::{Outcome, ResultSet, text_column, typed_column};
 use crate::session::{Failure, Request, Session};
+use crate::settings::{Values, ids};
 use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};
 use squall_planner::dml::DmlContext;
 use squall_planner::exec::StatementEnv;
@@ -33,7 +34,8 @@ impl Session {
         if explain.into.is_some() || explain.schema.is_some() {
             return Err(SqlError::unsupported("EXPLAIN INTO and FOR SCHEMA").into());
         }
-        let format = match explain.format.as_deref() {
+        let default = Values(&self.variables.session).text(ids::EXPLAIN_FORMAT).to_string();
+        let format = match explain.format.as_deref().or(Some(default.as_str())) {
             None | Some("TRADITIONAL" | "DEFAULT") if explain.analyze => Format::Tree,
             None | Some("TRADITIONAL" | "DEFAULT") => Format::Table,
             Some("TREE") => Format::Tree,
