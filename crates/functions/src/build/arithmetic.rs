@@ -7,8 +7,11 @@ use crate::operators::bits::{BitBytesKernel, BitKernel, BitOp};
 use crate::operators::{decimal, double, integer};
 use crate::typing::numeric::{NumericKind, decimal_digits, decimal_of_digits, numeric_kind};
 use squall_registry::{Coercibility, ExprType, ScalarKernel};
-use squall_types::{SqlMode, SqlType, Value};
+use squall_types::{Decimal, SqlMode, SqlType, Value};
 use std::sync::Arc;
+
+/// Digits of a double before those after the point.
+const DOUBLE_DIGITS: u8 = 17;
 
 /// The arithmetic operators of two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +66,9 @@ impl ExprBuilder<'_> {
                 let ty = typed(NumericKind::Int { unsigned }.sql_type());
                 return Ok(self.immutable("DIV", Arc::new(double::IntegerDivide { unsigned }), args, ty));
             }
-            return Ok(self.immutable(op.symbol(), Arc::new(double::Arithmetic { op }), args, typed(SqlType::DOUBLE)));
+            let digits = self.shown_digits(op, &left_type, &right_type);
+            let sql_type = SqlType::Double { unsigned: false, zerofill: false, digits };
+            return Ok(self.immutable(op.symbol(), Arc::new(double::Arithmetic { op }), args, typed(sql_type)));
         }
         if let (NumericKind::Int { unsigned: a }, NumericKind::Int { unsigned: b }) = (left_kind, right_kind)
             && op != ArithmeticOp::Divide
@@ -81,6 +86,22 @@ impl ExprBuilder<'_> {
             return Ok(self.immutable(op.symbol(), Arc::new(kernel), vec![left, right], ty));
         }
         self.decimal_arithmetic(op, left, right, nullable)
+    }
+
+    /// The digits that a double result shows, where both operands say how many they do: `PI() * 1` has six places.
+    fn shown_digits(&self, op: ArithmeticOp, left: &SqlType, right: &SqlType) -> Option<(u8, u8)> {
+        let places = |sql_type: &SqlType| match sql_type {
+            SqlType::Float { digits, .. } | SqlType::Double { digits, .. } => digits.map(|(_, places)| places),
+            _ => match numeric_kind(sql_type) {
+                NumericKind::Int { .. } => Some(0),
+                NumericKind::Decimal { scale, .. } => Some(scale),
+                NumericKind::Double => None,
+            },
+        };
+        let places = places(left)?.max(places(right)?);
+        let increment = if op == ArithmeticOp::Divide { self.context.div_precision_increment } else { 0 };
+        let places = places.checked_add(increment).filter(|places| *places <= Decimal::SCALE_MAX)?;
+        Some((DOUBLE_DIGITS + places, places))
     }
 
     fn decimal_arithmetic(&self, op: ArithmeticOp, left: BoundExpr, right: BoundExpr, nullable: bool) -> BuildResult {

@@ -151,6 +151,19 @@ fn quotients_keep_digits_within_an_expression() {
 }
 
 #[test]
+fn doubles_show_the_places_of_their_operands() {
+    let mut registry = Registry::default();
+    crate::register_all(&mut registry);
+    let context = context();
+    let build = ExprBuilder::new(&registry, &context);
+    let twice =
+        build.arithmetic(ArithmeticOp::Multiply, build.call("PI", vec![]).unwrap(), build.literal(Value::Int(2)));
+    assert_eq!(text_of(twice, &context), "6.283185");
+    let (whole, half) = (build.literal(Value::Int(1)), build.literal(Value::Double(0.123_456_789)));
+    assert_eq!(text_of(build.arithmetic(ArithmeticOp::Add, whole, half), &context), "1.123456789");
+}
+
+#[test]
 fn bits() {
     check(
         "29 & 15 => 13
