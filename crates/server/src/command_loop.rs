@@ -24,6 +24,10 @@ use crate::prepared::PreparedStatements;
 use crate::result_writer::{ClientWriter, RowFormat};
 use crate::server::Shared;
 
+/// A goodbye that no command asked for is numbered as the answer to the next command: so clients that send one, not
+/// knowing, read it.
+const GOODBYE_SEQUENCE: u8 = 1;
+
 /// Why a connection ends.
 #[derive(Debug)]
 pub(crate) enum End {
@@ -114,7 +118,7 @@ impl CommandLoop<'_> {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => return Err(End::Gone(error)),
                     Err(_) => {
-                        io.writer.set_sequence(0);
+                        io.writer.set_sequence(GOODBYE_SEQUENCE);
                         return Err(End::Because(SqlError::new(ErrorCode::ClientInteractionTimeout, &[])));
                     }
                 },
@@ -123,7 +127,7 @@ impl CommandLoop<'_> {
                         return Err(End::Quit);
                     }
                     if self.neighbours.is_shutting_down() {
-                        io.writer.set_sequence(0);
+                        io.writer.set_sequence(GOODBYE_SEQUENCE);
                         return Err(End::Because(SqlError::new(ErrorCode::ServerShutdown, &[])));
                     }
                 }
