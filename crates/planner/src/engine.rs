@@ -3,6 +3,7 @@
 //! The binder has settled every type, so nothing here may change one: DataFusion's analyzer with its coercion is off,
 //! and so are the rules that fold or rewrite expressions by DataFusion's own idea of their meaning.
 
+use crate::operators::null_supply::HideConstants;
 use crate::operators::optimize_subqueries::OptimizeSubqueries;
 use crate::operators::planner::SquallQueryPlanner;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -25,6 +26,8 @@ use datafusion::optimizer::propagate_empty_relation::PropagateEmptyRelation;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::push_down_limit::PushDownLimit;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
 use squall_functions::expr::sql_error_from;
@@ -86,11 +89,20 @@ pub fn session_state(options: &EngineOptions) -> SessionState {
         .with_runtime_env(Arc::clone(&options.runtime))
         .with_analyzer_rules(Vec::new())
         .with_optimizer_rules(optimizer_rules())
+        .with_physical_optimizer_rules(physical_rules())
         .with_query_planner(Arc::new(SquallQueryPlanner));
     for rule in &options.physical_rules {
         builder = builder.with_physical_optimizer_rule(Arc::clone(rule));
     }
     builder.build()
+}
+
+/// DataFusion's physical rules, with [`HideConstants`] before the one that decides which sorts are needed.
+fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    let at = rules.iter().position(|rule| rule.name() == EnsureRequirements::new().name()).unwrap_or(0);
+    rules.insert(at, Arc::new(HideConstants));
+    rules
 }
 
 /// Optimizes a bound plan.

@@ -5,6 +5,7 @@
 
 pub mod apply;
 pub mod apply_exec;
+pub mod null_supply;
 pub mod optimize_subqueries;
 pub mod planner;
 pub mod recursive;
@@ -13,5 +14,6 @@ mod subquery_result;
 
 pub use apply::{Apply, ApplyKind, OuterValue};
 pub use apply_exec::ApplyExec;
+pub use null_supply::NullSupplyExec;
 pub use recursive::RecursiveUnion;
 pub use recursive_exec::{RecursiveUnionExec, WorkTable, WorkTableExec};

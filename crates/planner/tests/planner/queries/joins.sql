@@ -170,3 +170,21 @@ SELECT a1.x, a2.x FROM a a1 STRAIGHT_JOIN a a2 WHERE a1.x < a2.x
 ----
 x|x
 1|5
+
+SELECT a.x, d.k FROM a LEFT JOIN (SELECT 2 AS k) d ON a.x < d.k ORDER BY d.k, a.x
+----
+x|k
+5|NULL
+1|2
+
+SELECT a.x, b.c FROM a LEFT JOIN b ON a.c = b.c AND b.c = 2 ORDER BY b.c
+----
+x|c
+5|NULL
+1|2
+
+SELECT b.c, COUNT(*) FROM a LEFT JOIN b ON a.c = b.c AND b.c = 2 GROUP BY b.c ORDER BY b.c
+----
+c|COUNT(*)
+NULL|1
+2|1
