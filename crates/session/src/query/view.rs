@@ -73,6 +73,7 @@ impl Session {
             }
         }
         let mut query = (*statement.query).clone();
+        expand_wildcards(&mut query, &bound.columns);
         if let Some(database) = &self.database {
             qualify_query(&mut query, database, &mut Vec::new());
         }
@@ -127,6 +128,53 @@ fn assigns(query: &Query) -> bool {
         }
     }
     found
+}
+
+/// Puts the columns in the place of `*`: a view keeps those it was made with.
+fn expand_wildcards(query: &mut Query, outputs: &[OutputColumn]) {
+    let QueryBody::Select(select) = &mut query.body else { return };
+    let plain = select.items.iter().filter(|item| matches!(item, SelectItem::Expr(_))).count();
+    let wildcards = select.items.len() - plain;
+    let mut outputs = outputs.iter().peekable();
+    let mut expanded = Vec::with_capacity(outputs.len());
+    let total = outputs.len();
+    for item in std::mem::take(&mut select.items) {
+        match item {
+            SelectItem::Expr(item) => {
+                outputs.next();
+                expanded.push(SelectItem::Expr(item));
+            }
+            // One wildcard stands for whatever the other items leave.
+            SelectItem::Wildcard | SelectItem::QualifiedWildcard(_) if wildcards == 1 => {
+                expanded.extend(outputs.by_ref().take(total - plain).map(column_item));
+            }
+            SelectItem::QualifiedWildcard(name) => {
+                let of_table = |output: &&OutputColumn| {
+                    output.origin.as_ref().is_some_and(|origin| *origin.table == *name.name.as_str())
+                };
+                while let Some(output) = outputs.next_if(of_table) {
+                    expanded.push(column_item(output));
+                }
+            }
+            SelectItem::Wildcard => expanded.push(SelectItem::Wildcard),
+        }
+    }
+    select.items = expanded;
+}
+
+fn column_item(output: &OutputColumn) -> SelectItem {
+    let (table, column) = match &output.origin {
+        Some(origin) if !origin.org_name.is_empty() => {
+            (Some(Ident::new(&*origin.table)), Ident::new(&*origin.org_name))
+        }
+        _ => (None, Ident::new(&*output.name)),
+    };
+    let name = ast::ColumnName { schema: None, table: table.filter(|table| !table.is_empty()), column };
+    SelectItem::Expr(Box::new(ast::SelectExpr {
+        expr: Expr::Column(Box::new(name)),
+        alias: Some(Ident::new(&*output.name)),
+        span: Default::default(),
+    }))
 }
 
 /// Puts the database in front of every table that has none; names of WITH stay.
