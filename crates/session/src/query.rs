@@ -241,7 +241,7 @@ impl Session {
     async fn give_back(&mut self, transaction: Option<SharedTransaction>) -> SqlResult<()> {
         let Some(mut transaction) = transaction else { return Ok(()) };
         // Operators let go of it as their tasks end, which on other threads takes a moment.
-        for _ in 0..1000 {
+        for attempt in 0..5000 {
             match Arc::try_unwrap(transaction) {
                 Ok(transaction) => {
                     self.transaction.put_back(transaction.into_inner());
@@ -249,8 +249,16 @@ impl Session {
                 }
                 Err(still_shared) => transaction = still_shared,
             }
-            tokio::task::yield_now().await;
-            std::thread::yield_now();
+            if attempt < 100 {
+                tokio::task::yield_now().await;
+            } else {
+                let pause = std::time::Duration::from_millis(1);
+                self.blocking(move |_| {
+                    std::thread::sleep(pause);
+                    Ok(())
+                })
+                .await?;
+            }
         }
         Err(SqlError::internal("a query did not let go of its transaction"))
     }

@@ -515,3 +515,24 @@ fn lock_tables_and_safe_updates() {
     fixture.check("SET sql_safe_updates = 1", "ok 0");
     fixture.check("DELETE FROM t", "ERROR 1175 (HY000): You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column.");
 }
+
+#[test]
+fn two_sessions_wait_and_deadlock() {
+    let mut fixture = Fixture::new();
+    fixture.run("CREATE TABLE t (a INT PRIMARY KEY, b INT); INSERT INTO t VALUES (1,1),(2,2)");
+    let mut other = fixture.database.connect().expect("a second session");
+    run_in(&fixture.runtime, &mut other, "USE test; SET innodb_lock_wait_timeout = 1", None);
+    fixture.check("BEGIN; SELECT * FROM t WHERE a = 1 FOR UPDATE", "ok 0\n[a|b]\n1|1");
+    let waited = run_in(&fixture.runtime, &mut other, "UPDATE t SET b = 9 WHERE a = 1", None);
+    assert_eq!(waited, "ERROR 1205 (HY000): Lock wait timeout exceeded; try restarting transaction\n");
+    let refused = run_in(&fixture.runtime, &mut other, "SELECT * FROM t WHERE a = 1 FOR UPDATE NOWAIT", None);
+    assert!(refused.starts_with("ERROR 3572"), "{refused}");
+    let skipped = run_in(&fixture.runtime, &mut other, "SELECT a FROM t FOR UPDATE SKIP LOCKED", None);
+    assert_eq!(skipped, "[a]\n2\n");
+    fixture.check("UPDATE t SET b = 5 WHERE a = 1; COMMIT", "ok 1 Rows matched: 1  Changed: 1  Warnings: 0\nok 0");
+    let seen = run_in(&fixture.runtime, &mut other, "SELECT b FROM t WHERE a = 1", None);
+    assert_eq!(seen, "[b]\n5\n");
+    let id = fixture.session.id();
+    let killed = run_in(&fixture.runtime, &mut other, &format!("KILL QUERY {id}"), None);
+    assert_eq!(killed, "ok 0\n");
+}
