@@ -27,6 +27,7 @@ use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::push_down_limit::PushDownLimit;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
+use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
@@ -98,8 +99,14 @@ pub fn session_state(options: &EngineOptions) -> SessionState {
 }
 
 /// DataFusion's physical rules, with [`HideConstants`] before the one that decides which sorts are needed.
+///
+/// Without the rules that push filters down: the logical ones have done so, and these tell the columns of a join's two
+/// sides apart by name alone, so that a filter on one side's `n` can end up on the other side's.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
+    let unwanted =
+        [FilterPushdown::new().name().to_string(), FilterPushdown::new_post_optimization().name().to_string()];
+    rules.retain(|rule| !unwanted.iter().any(|name| rule.name() == name));
     let at = rules.iter().position(|rule| rule.name() == EnsureRequirements::new().name()).unwrap_or(0);
     rules.insert(at, Arc::new(HideConstants));
     rules

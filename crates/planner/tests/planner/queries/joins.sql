@@ -188,3 +188,8 @@ SELECT b.c, COUNT(*) FROM a LEFT JOIN b ON a.c = b.c AND b.c = 2 GROUP BY b.c OR
 c|COUNT(*)
 NULL|1
 2|1
+
+SELECT b1.d, b2.d, (SELECT MAX(x) FROM a WHERE b2.d > 0) AS m FROM b b1 RIGHT JOIN b b2 ON b1.d = b2.z - 5 WHERE 4 <=> b1.d
+----
+d|d|m
+4|4|5
