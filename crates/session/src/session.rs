@@ -1,6 +1,6 @@
 //! One connection's state, and the way of one statement through it.
 //!
-//! [`Session::run_text`] goes through the statements of a text; [`Session::run`] is the life of one: context,
+//! [`Session::run_text`] goes through the statements of a text; `Session::run` is the life of one: context,
 //! privileges, dispatch, transaction, diagnostics, answer.
 
 use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChange, StatusInfo};
