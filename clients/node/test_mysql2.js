@@ -64,7 +64,7 @@ const cases = {
   },
   async errors() {
     const con = await connect();
-    await assert.rejects(con.query('SELECT * FROM nowhere'), { errno: 1049 });
+    await assert.rejects(con.query('SELECT * FROM nowhere.t'), { errno: 1049 });
     await assert.rejects(con.execute('SELEC 1'), { errno: 1064, sqlState: '42000' });
     await con.end();
   },
