@@ -318,7 +318,7 @@ impl Context<'_> {
         &mut self,
         function: ast::WindowFunction,
         name: &str,
-        args: &mut Vec<BoundExpr>,
+        args: &mut [BoundExpr],
     ) -> SqlResult<ExprType> {
         use ast::WindowFunction as F;
         let count = match function {
