@@ -83,6 +83,9 @@ pub fn session_state(options: &EngineOptions) -> SessionState {
     // MySQL's NULLs come first in ascending order and the binder says so in every sort.
     settings.sql_parser.default_null_ordering = "nulls_min".to_string();
     settings.optimizer.max_passes = 3;
+    // Big scans are split by the access path. Dealing the rows of a small input out again would only change the order
+    // in which GROUP_CONCAT and user variables see them.
+    settings.optimizer.enable_round_robin_repartition = false;
     // Fields carry MySQL types as metadata, which expressions of DataFusion's own do not repeat.
     settings.execution.skip_physical_aggregate_schema_check = true;
     let mut builder = SessionStateBuilder::new()
