@@ -193,6 +193,11 @@ impl RowStore {
         Transaction::new(self.clone(), options, self.new_owner(session))
     }
 
+    /// How many transactions wait for a row or table lock now.
+    pub fn lock_waiter_count(&self) -> usize {
+        self.0.locks.waiter_count()
+    }
+
     /// Locks of a session that outlive its transactions (LOCK TABLES) or belong to none (DDL).
     pub fn session_locks(&self, session: u64) -> SessionLocks {
         SessionLocks(self.new_owner(Some(session)))

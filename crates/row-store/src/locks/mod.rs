@@ -197,6 +197,11 @@ impl LockTable {
         self.release(owner, &table_key(table));
     }
 
+    /// How many wait for a lock now.
+    pub fn waiter_count(&self) -> usize {
+        self.waiting.lock().len()
+    }
+
     /// Ends the wait of a family, as KILL does. Tells whether it waited.
     pub fn interrupt(&self, family: u64) -> bool {
         let waiting = self.waiting.lock();
