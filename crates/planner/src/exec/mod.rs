@@ -1,6 +1,6 @@
 //! Running query plans.
 //!
-//! Reading order: [`env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), [`lookup_join`] and
+//! Reading order: [`mod@env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), [`lookup_join`] and
 //! [`join_rule`] (index nested-loop joins), [`order_rule`] (rows in an order),
 //! [`output`] (from batches to rows on the wire).
 

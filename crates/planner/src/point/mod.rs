@@ -4,7 +4,7 @@
 //! and costs nothing to keep. Whatever does not fit is left to the binder: [`recognize`] gives `None`, and
 //! [`PointSelect::prepare`] does for parameters that a plan cannot use.
 //!
-//! Reading order: [`recognize`], [`select`].
+//! Reading order: `recognize`, `select`.
 
 mod recognize;
 mod select;
