@@ -33,6 +33,8 @@ const SEQNO_GAP: u64 = 1 << 24;
 
 /// How long closing waits for buffers to become files; what does not is in the log.
 const FLUSH_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long opening waits for a directory that somebody is just letting go of.
+const LOCK_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Entries removed at a time.
 const CLEAR_BATCH: usize = 10_000;
@@ -535,14 +537,22 @@ fn create(directory: &Path, folder: &Path, options: &StoreOptions) -> SqlResult<
         .map_err(|error| io_error(&error))
 }
 
+/// Opens the engine. Its worker threads let go of a directory that this process has just closed a moment after the
+/// close, and the system of one whose process was killed likewise: a lock is waited for before it is an error.
 fn open_engine(folder: &Path, options: &StoreOptions) -> SqlResult<(Database, Keyspace)> {
-    let db = Database::builder(folder)
-        .cache_size(options.cache_bytes)
-        .worker_threads(options.background_threads.max(1))
-        .max_journaling_size(JOURNAL_BYTES_MAX)
-        .manual_journal_persist(true)
-        .open()
-        .map_err(engine_error)?;
+    let deadline = Instant::now() + LOCK_TIME_MAX;
+    let db = loop {
+        let opened = Database::builder(folder)
+            .cache_size(options.cache_bytes)
+            .worker_threads(options.background_threads.max(1))
+            .max_journaling_size(JOURNAL_BYTES_MAX)
+            .manual_journal_persist(true)
+            .open();
+        match opened {
+            Err(fjall::Error::Locked) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
+            opened => break opened.map_err(engine_error)?,
+        }
+    };
     let meta_options = || KeyspaceCreateOptions::default().manual_journal_persist(true).max_memtable_size(4 << 20);
     let meta = db.keyspace("meta", meta_options).map_err(engine_error)?;
     Ok((db, meta))
