@@ -1,12 +1,14 @@
-//! EXPLAIN: MySQL's table form, and the tree that EXPLAIN ANALYZE adds what happened to.
+//! EXPLAIN: MySQL's table form, the same as JSON, and the tree that EXPLAIN ANALYZE adds what happened to.
 //!
-//! Reading order: [`table`], [`tree`].
+//! Reading order: [`table`], [`json`], [`tree`].
 
 pub mod change;
+pub mod json;
 pub mod key_length;
 pub mod table;
 pub mod tree;
 
 pub use change::explain_change;
+pub use json::explain_json;
 pub use table::{ExplainRow, explain_columns, explain_table};
 pub use tree::explain_tree;

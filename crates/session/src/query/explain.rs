@@ -7,7 +7,7 @@ use crate::settings::{Values, ids};
 use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};
 use squall_planner::dml::DmlContext;
 use squall_planner::exec::StatementEnv;
-use squall_planner::explain::{explain_change, explain_columns, explain_table, explain_tree};
+use squall_planner::explain::{ExplainRow, explain_change, explain_columns, explain_json, explain_table, explain_tree};
 use squall_registry::StatementContext;
 use squall_types::{SqlError, SqlResult, Value};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Table,
+    Json,
     Tree,
 }
 
@@ -39,12 +40,16 @@ impl Session {
             None | Some("TRADITIONAL" | "DEFAULT") if explain.analyze => Format::Tree,
             None | Some("TRADITIONAL" | "DEFAULT") => Format::Table,
             Some("TREE") => Format::Tree,
+            Some("JSON") if explain.analyze => {
+                return Err(SqlError::unsupported("EXPLAIN ANALYZE with JSON format").into());
+            }
+            Some("JSON") => Format::Json,
             Some(other) => return Err(SqlError::unsupported(format_args!("EXPLAIN FORMAT={other}")).into()),
         };
         match &**statement {
             Statement::Query(query) => Ok(self.explain_query(query, explain.analyze, format, request, context).await?),
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) if format == Format::Table => {
-                Ok(self.explain_data_change(Request { statement, ..request }, context).await?)
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) if format != Format::Tree => {
+                Ok(self.explain_data_change(format, Request { statement, ..request }, context).await?)
             }
             _ => Err(SqlError::unsupported("EXPLAIN of this statement").into()),
         }
@@ -82,16 +87,14 @@ impl Session {
             }
         }
         Ok(Outcome::Rows(match format {
-            Format::Table => table_of(explain_table(&plan).iter().map(|row| row.values()).collect()),
-            Format::Tree => ResultSet {
-                columns: vec![text_column("EXPLAIN", 16_383)],
-                rows: vec![vec![Value::String(explain_tree(&plan, analyze))]],
-            },
+            Format::Table | Format::Json => result_of(&explain_table(&plan), format),
+            Format::Tree => one_text(explain_tree(&plan, analyze)),
         }))
     }
 
     async fn explain_data_change(
         &mut self,
+        format: Format,
         request: Request<'_>,
         context: &Arc<StatementContext>,
     ) -> SqlResult<Outcome> {
@@ -112,15 +115,21 @@ impl Session {
                     rules: &shared.rules,
                     registry: &shared.registry,
                 };
-                let rows = explain_change(&mut dml, &plan).map_err(SqlError::from)?;
-                Ok(rows.iter().map(|row| row.values()).collect::<Vec<_>>())
+                explain_change(&mut dml, &plan).map_err(SqlError::from)
             })
             .await?;
-        Ok(Outcome::Rows(table_of(rows)))
+        Ok(Outcome::Rows(result_of(&rows, format)))
     }
 }
 
-fn table_of(rows: Vec<Vec<Value>>) -> ResultSet {
+fn result_of(rows: &[ExplainRow], format: Format) -> ResultSet {
+    if format == Format::Json {
+        return one_text(explain_json(rows));
+    }
     let columns = explain_columns().into_iter().map(|(name, sql_type)| typed_column(name, sql_type, false)).collect();
-    ResultSet { columns, rows }
+    ResultSet { columns, rows: rows.iter().map(ExplainRow::values).collect() }
+}
+
+fn one_text(text: String) -> ResultSet {
+    ResultSet { columns: vec![text_column("EXPLAIN", 16_383)], rows: vec![vec![Value::String(text)]] }
 }
