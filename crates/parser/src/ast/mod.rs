@@ -18,6 +18,7 @@ mod routine;
 mod show;
 mod statement;
 mod table;
+mod tables_mut;
 mod transaction;
 mod types;
 mod variable;

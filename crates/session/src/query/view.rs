@@ -4,7 +4,7 @@ use crate::ddl::view::ResolvedView;
 use crate::information_schema;
 use crate::session::{Request, Session};
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId};
-use squall_parser::ast::{self, CreateView, Expr, Ident, ObjectName, Query, QueryBody, SelectItem, TableReference};
+use squall_parser::ast::{self, CreateView, Expr, Ident, ObjectName, Query, QueryBody, SelectItem};
 use squall_planner::OutputColumn;
 use squall_registry::StatementContext;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
@@ -75,7 +75,7 @@ impl Session {
         let mut query = (*statement.query).clone();
         expand_wildcards(&mut query, &bound.columns);
         if let Some(database) = &self.database {
-            qualify_query(&mut query, database, &mut Vec::new());
+            qualify_query(&mut query, database);
         }
         Ok(ResolvedView {
             query: query.to_string(),
@@ -178,54 +178,10 @@ fn column_item(output: &OutputColumn) -> SelectItem {
 }
 
 /// Puts the database in front of every table that has none; names of WITH stay.
-fn qualify_query(query: &mut Query, database: &str, common: &mut Vec<String>) {
-    let before = common.len();
-    if let Some(with) = &mut query.with {
-        for table in &mut with.tables {
-            if with.recursive {
-                common.push(table.name.to_string());
-            }
-            qualify_query(&mut table.query, database, common);
-            common.push(table.name.to_string());
+fn qualify_query(query: &mut Query, database: &str) {
+    query.for_each_table_mut(&mut |name| {
+        if name.schema.is_none() && !name.name.is("dual") {
+            name.schema = Some(Ident::new(database));
         }
-    }
-    qualify_body(&mut query.body, database, common);
-    common.truncate(before);
-}
-
-fn qualify_body(body: &mut QueryBody, database: &str, common: &mut Vec<String>) {
-    match body {
-        QueryBody::Select(select) => {
-            for table in &mut select.from {
-                qualify_reference(table, database, common);
-            }
-        }
-        QueryBody::Table(name) => qualify_name(name, database, common),
-        QueryBody::SetOperation(operation) => {
-            qualify_body(&mut operation.left, database, common);
-            qualify_body(&mut operation.right, database, common);
-        }
-        QueryBody::Nested(query) => qualify_query(query, database, common),
-        QueryBody::Values(_) => {}
-    }
-}
-
-fn qualify_reference(table: &mut TableReference, database: &str, common: &mut Vec<String>) {
-    match table {
-        TableReference::Table(factor) => qualify_name(&mut factor.name, database, common),
-        TableReference::Derived(derived) => qualify_query(&mut derived.query, database, common),
-        TableReference::Join(join) => {
-            let ast::Join { left, right, .. } = &mut **join;
-            qualify_reference(left, database, common);
-            qualify_reference(right, database, common);
-        }
-        TableReference::JsonTable(_) => {}
-    }
-}
-
-fn qualify_name(name: &mut ObjectName, database: &str, common: &[String]) {
-    let is_common = common.iter().any(|other| other.eq_ignore_ascii_case(&name.name));
-    if name.schema.is_none() && !is_common && !name.name.is("dual") {
-        name.schema = Some(Ident::new(database));
-    }
+    });
 }
