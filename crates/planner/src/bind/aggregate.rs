@@ -224,10 +224,7 @@ impl Context<'_> {
         self.frame()?.windows = windows;
         let mut subqueries = Vec::with_capacity(above.len());
         for mut subquery in above {
-            for expr in subquery.outer.iter_mut().map(|(_, value)| value).chain(&mut subquery.operands) {
-                *expr = self.above(std::mem::replace(expr, BoundExpr::null()), place, grouped)?;
-            }
-            for (expr, _) in subquery.joined_on_mut() {
+            for expr in subquery.values_mut() {
                 *expr = self.above(std::mem::replace(expr, BoundExpr::null()), place, grouped)?;
             }
             subqueries.push(subquery);

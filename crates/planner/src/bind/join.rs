@@ -6,7 +6,8 @@ use super::from::FromItem;
 use super::scope::{Clause, Found, Relation, VisibleColumn};
 use super::subquery::{self, PendingSubquery};
 use crate::operators::ApplyKind;
-use datafusion::common::{JoinType, NullEquality};
+use arrow::datatypes::Field;
+use datafusion::common::{DFSchema, JoinType, NullEquality};
 use datafusion::logical_expr::{Expr, Join, JoinConstraint, LogicalPlan};
 use squall_catalog::name::eq_ignore_case;
 use squall_functions::expr::{BoundExpr, CompareOp};
@@ -89,14 +90,25 @@ impl Context<'_> {
             let plan = self.filter(plan, bound, block)?;
             return Ok(beside(plan, left_relations, left_visible, right_relations, right_visible));
         }
+        let one_sided = |subquery: &PendingSubquery| {
+            self.reads_only(subquery, &right_relations, block) || self.reads_only(subquery, &left_relations, block)
+        };
+        if !frame.subqueries.iter().all(one_sided) {
+            let from_right = kind == ast::JoinKind::Right;
+            let (kept, other, other_relations) = match from_right {
+                false => (left_plan, right_plan, &right_relations),
+                true => (right_plan, left_plan, &left_relations),
+            };
+            let plan = self.join_by_rows(kept, other, other_relations, bound, frame.subqueries, block)?;
+            self.supply_nulls(kind, &left_relations, &right_relations);
+            return Ok(beside(plan, left_relations, left_visible, right_relations, right_visible));
+        }
         for subquery in frame.subqueries {
             // An added column changes no row of its side, so a subquery goes to the side whose columns it reads.
             if self.reads_only(&subquery, &right_relations, block) {
                 right_plan = self.attach_subqueries(right_plan, vec![subquery], block)?;
-            } else if self.reads_only(&subquery, &left_relations, block) {
-                left_plan = self.attach_subqueries(left_plan, vec![subquery], block)?;
             } else {
-                return Err(SqlError::unsupported("a subquery in ON that reads both sides of an outer join"));
+                left_plan = self.attach_subqueries(left_plan, vec![subquery], block)?;
             }
         }
         let condition = self.binder.builder().filter(bound)?;
@@ -104,6 +116,29 @@ impl Context<'_> {
         let plan = join(left_plan, right_plan, Some(condition), join_type)?;
         self.supply_nulls(kind, &left_relations, &right_relations);
         Ok(beside(plan, left_relations, left_visible, right_relations, right_visible))
+    }
+
+    /// An outer join whose condition has subqueries that read both sides: for each row of `kept` the rows of `other`
+    /// are filtered anew.
+    fn join_by_rows(
+        &mut self,
+        kept: LogicalPlan,
+        other: LogicalPlan,
+        relations: &[Relation],
+        conditions: Vec<BoundExpr>,
+        mut subqueries: Vec<PendingSubquery>,
+        block: BlockId,
+    ) -> SqlResult<LogicalPlan> {
+        let inner_block = self.new_block();
+        let columns = relations.iter().flat_map(|relation| &relation.columns).map(|column| column.id);
+        let own: Vec<usize> = columns.chain(subqueries.iter().flat_map(|subquery| subquery.outputs.clone())).collect();
+        for value in subqueries.iter_mut().flat_map(PendingSubquery::values_mut) {
+            *value = self.keep_own(value, &own);
+        }
+        let inner = self.attach_subqueries(other, subqueries, inner_block)?;
+        let condition = self.binder.builder().filter(conditions)?;
+        let predicate = self.predicate_over(&condition, inner_block, &own)?;
+        self.lateral_plan(kept, filter_plan(inner, predicate)?, ApplyKind::LeftLateral, block)
     }
 
     fn reads_only(&self, subquery: &PendingSubquery, relations: &[Relation], block: BlockId) -> bool {
@@ -209,15 +244,19 @@ impl Context<'_> {
 
     /// A condition where only the columns in `own` are the row's; every other one is a placeholder.
     fn predicate_over(&self, condition: &BoundExpr, other_block: BlockId, own: &[usize]) -> SqlResult<Expr> {
-        let kept = condition.clone().rewrite(&mut |node| match &node {
+        self.predicate(&self.keep_own(condition, own), other_block)
+    }
+
+    /// An expression whose columns in `own` stay columns wherever it is put.
+    fn keep_own(&self, expr: &BoundExpr, own: &[usize]) -> BoundExpr {
+        expr.clone().rewrite(&mut |node| match &node {
             BoundExpr::Column(column) if own.contains(&column.ordinal) => BoundExpr::Opaque {
                 expr: Box::new(Expr::Column(self.columns.datafusion(column.ordinal))),
                 ty: column.ty.clone(),
                 predicate: false,
             },
             _ => node,
-        });
-        self.predicate(&kept, other_block)
+        })
     }
 
     fn lateral_plan(
@@ -232,7 +271,10 @@ impl Context<'_> {
         if outer.is_empty() && kind == ApplyKind::Lateral {
             return join(left, inner, None, JoinType::Inner);
         }
-        let outputs = inner.schema().as_ref().clone();
+        let mut outputs = inner.schema().as_ref().clone();
+        if kind == ApplyKind::LeftLateral {
+            outputs = nullable(&outputs)?;
+        }
         self.apply(
             left,
             inner,
@@ -255,6 +297,15 @@ impl Context<'_> {
         let predicate = self.predicate(&condition, block)?;
         filter_plan(plan, predicate)
     }
+}
+
+/// The same columns, each of which may be NULL.
+fn nullable(schema: &DFSchema) -> SqlResult<DFSchema> {
+    let fields = schema.iter().map(|(relation, field)| {
+        let field = Field::clone(field).with_nullable(true);
+        (relation.cloned(), Arc::new(field))
+    });
+    plan_result(DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone()))
 }
 
 /// A filter over a plan.

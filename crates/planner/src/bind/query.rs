@@ -5,6 +5,7 @@ use super::context::{Context, Frame, plan_result};
 use super::decorrelate::SimpleBlock;
 use super::output::RowLimit;
 use super::scope::{Clause, Relation, RelationColumn, Scope};
+use super::subquery::PendingSubquery;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection, Sort, SortExpr};
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
@@ -103,19 +104,35 @@ impl Context<'_> {
         limit: Option<&ast::Limit>,
     ) -> SqlResult<BoundBlock> {
         let mut plan = bound.plan;
+        let block = bound.outputs.first().map_or(0, |output| self.columns.get(output.id).block);
+        let mut widened = false;
         if !order_by.is_empty() {
-            let keys = self.bind_result_order(&bound.outputs, order_by)?;
-            let block = bound.outputs.first().map_or(0, |output| self.columns.get(output.id).block);
+            let (keys, subqueries) = self.bind_result_order(&bound.outputs, order_by)?;
+            widened = !subqueries.is_empty();
+            plan = self.attach_subqueries(plan, subqueries, block)?;
             plan = self.sort(plan, &keys, block)?;
         }
         if let Some(limit) = limit {
             let limit = self.bind_limit(limit)?;
             plan = self.limit(plan, limit)?;
         }
+        if widened {
+            let columns = bound.outputs.iter().map(|output| {
+                let value = self.value(&self.columns.expr(output.id), block)?;
+                Ok((value, output.id))
+            });
+            let columns = columns.collect::<SqlResult<Vec<_>>>()?;
+            plan = self.project(plan, columns)?;
+        }
         Ok(BoundBlock { plan, outputs: bound.outputs, simple: None })
     }
 
-    fn bind_result_order(&mut self, outputs: &[BlockOutput], order_by: &[ast::OrderItem]) -> SqlResult<Vec<OrderKey>> {
+    /// The keys, and the subqueries in them, which have to be in the plan before it is sorted.
+    fn bind_result_order(
+        &mut self,
+        outputs: &[BlockOutput],
+        order_by: &[ast::OrderItem],
+    ) -> SqlResult<(Vec<OrderKey>, Vec<PendingSubquery>)> {
         let block = outputs.first().map_or(0, |output| self.columns.get(output.id).block);
         let columns = outputs
             .iter()
@@ -147,10 +164,7 @@ impl Context<'_> {
                 })
                 .collect::<SqlResult<Vec<_>>>()
         })?;
-        match frame.subqueries.is_empty() {
-            true => Ok(keys),
-            false => Err(SqlError::unsupported("a subquery in the ORDER BY of a UNION")),
-        }
+        Ok((keys, frame.subqueries))
     }
 
     /// Sorts rows: strings by their collation, NULL before everything else.

@@ -56,9 +56,11 @@ impl PendingSubquery {
         self.kind == ApplyKind::Scalar && self.outer.is_empty() && self.joined_on.is_none() && self.outputs.len() == 1
     }
 
-    /// The values that a left join is on, for rewriting.
-    pub fn joined_on_mut(&mut self) -> &mut [(BoundExpr, ColumnId)] {
-        self.joined_on.as_deref_mut().unwrap_or_default()
+    /// The expressions over the rows of the block around it.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut BoundExpr> {
+        let outer = self.outer.iter_mut().map(|(_, value)| value);
+        let joined_on = self.joined_on.iter_mut().flatten().map(|(value, _)| value);
+        outer.chain(&mut self.operands).chain(joined_on)
     }
 
     /// Columns of the block around it that it needs.
