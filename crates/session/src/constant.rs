@@ -61,6 +61,13 @@ fn plain_literal(literal: &Literal) -> Option<Value> {
 /// A constant as a column holds it; anything lost on the way is an error, as it is for DEFAULT.
 pub fn convert_to_column(value: Value, to: &SqlType, name: &str, statement: &StatementContext) -> SqlResult<Value> {
     let invalid = || SqlError::new(ErrorCode::InvalidDefault, &[&name]);
+    // Hexadecimal digits are a number where a number is asked for.
+    let value = match value {
+        Value::Bytes(bytes) if to.is_numeric() && bytes.len() <= 8 => {
+            Value::UInt(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+        }
+        other => other,
+    };
     let from = literal_type(&value, CollationId::UTF8MB4_0900_AI_CI).sql_type;
     let zone = TimeZone::parse(&statement.time_zone).unwrap_or_else(TimeZone::utc);
     let conversion = ConversionContext {

@@ -140,8 +140,10 @@ impl BoundExpr {
     /// COALESCE as CASE, which looks at later values only where earlier ones are NULL, and at each value twice: values
     /// that must be looked at once are given names by the planner's projections beforehand or are last here.
     fn coalesce(&self, values: &[BoundExpr], slot: &Arc<ExecutionSlot>) -> Result<Expr> {
-        let Some((last, firsts)) = values.split_last() else {
-            return Ok(Expr::Literal(ScalarValue::Null, None));
+        let (last, firsts) = match values {
+            [] => return Ok(Expr::Literal(ScalarValue::Null, None)),
+            [only] => return only.to_value(slot),
+            [firsts @ .., last] => (last, firsts),
         };
         if firsts.iter().any(|value| value.volatility() == Volatility::Volatile) {
             let call = super::Call::new(

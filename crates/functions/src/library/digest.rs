@@ -13,13 +13,13 @@ pub const FUNCTIONS: &[Def] = &[
         "MD5",
         (1, 1),
         |binding| Ok(binding.connection_string(32)),
-        |args| Ok(args.string(hex(&Md5::digest(args.bytes(0))))),
+        |args| Ok(args.string(hex(&Md5::digest(args.encoded(0))))),
     ),
     Def::new(
         "SHA1",
         (1, 1),
         |binding| Ok(binding.connection_string(40)),
-        |args| Ok(args.string(hex(&Sha1::digest(args.bytes(0))))),
+        |args| Ok(args.string(hex(&Sha1::digest(args.encoded(0))))),
     )
     .also(&["SHA"]),
     Def::new("SHA2", (2, 2), sha2_type, sha2_digest),
@@ -40,7 +40,7 @@ fn sha2_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
 }
 
 fn sha2_digest(args: &Args<'_>) -> SqlResult<Value> {
-    let bytes = args.bytes(0);
+    let bytes = args.encoded(0);
     let text = match args.i64(1)? {
         224 => hex(&Sha224::digest(&bytes)),
         0 | 256 => hex(&Sha256::digest(&bytes)),

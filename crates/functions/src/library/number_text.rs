@@ -32,7 +32,7 @@ fn hex(args: &Args<'_>) -> SqlResult<Value> {
         let bits = u64::try_from(number).or_else(|_| i64::try_from(number).map(|number| number as u64));
         return Ok(args.string(format!("{:X}", bits.unwrap_or(u64::MAX))));
     }
-    Ok(args.string(hex_of(&args.bytes(0))))
+    Ok(args.string(hex_of(&args.encoded(0))))
 }
 
 /// Two digits in upper case for each byte.
@@ -204,7 +204,7 @@ fn format_number(args: &Args<'_>) -> SqlResult<Value> {
 fn to_base64(args: &Args<'_>) -> SqlResult<Value> {
     /// Characters to a line.
     const LINE: usize = 76;
-    let encoded = STANDARD.encode(args.bytes(0));
+    let encoded = STANDARD.encode(args.encoded(0));
     if !args.fits(encoded.len() as u64) {
         return Ok(Value::Null);
     }

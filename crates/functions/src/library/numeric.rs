@@ -31,7 +31,7 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("DEGREES", (1, 1), result::nullable_double, |args| finite(args.f64(0)?.to_degrees())),
     Def::new("RADIANS", (1, 1), result::nullable_double, |args| finite(args.f64(0)?.to_radians())),
     Def::new("CRC32", (1, 1), result::nullable_unsigned, |args| {
-        Ok(Value::UInt(u64::from(crc32fast::hash(&args.bytes(0)))))
+        Ok(Value::UInt(u64::from(crc32fast::hash(&args.encoded(0)))))
     }),
     Def::new("BIT_COUNT", (1, 1), result::bigint, bit_count),
     Def::new("INTERVAL", (2, MANY), result::int, interval).takes_null(),

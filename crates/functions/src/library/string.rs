@@ -5,7 +5,7 @@ use crate::operators::coerce;
 use crate::typing::string_of_length;
 use squall_registry::{Coercibility, ExprType};
 use squall_types::collation::{to_lower, to_upper};
-use squall_types::{Charset, CollationId, SqlResult, Value};
+use squall_types::{CollationId, SqlResult, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -95,16 +95,7 @@ fn concat_ws(args: &Args<'_>) -> SqlResult<Value> {
 
 /// Bytes of a value in its own character set.
 fn byte_length(args: &Args<'_>, at: usize) -> i64 {
-    let length = match (args.value(at), args.ty(at).collation().map(CollationId::charset)) {
-        (Value::String(text), Some(charset)) if !matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3) => {
-            let mut bytes = Vec::with_capacity(text.len());
-            charset.encode(text, &mut bytes);
-            bytes.len()
-        }
-        (Value::String(text) | Value::Json(text), _) => text.len(),
-        _ => args.bytes(at).len(),
-    };
-    i64::try_from(length).unwrap_or(i64::MAX)
+    i64::try_from(args.encoded(at).len()).unwrap_or(i64::MAX)
 }
 
 fn char_length(args: &Args<'_>) -> SqlResult<Value> {

@@ -2,7 +2,7 @@
 
 use super::support::{Args, Def, MANY, result};
 use squall_types::collation::{compare, eq, find};
-use squall_types::{CollationId, SqlResult, SqlType, Value};
+use squall_types::{Charset, CollationId, SqlResult, SqlType, Value};
 use std::cmp::Ordering;
 
 /// The family.
@@ -12,7 +12,9 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("STRCMP", (2, 2), result::int, strcmp),
     Def::new("FIELD", (2, MANY), result::int, field).takes_null(),
     Def::new("FIND_IN_SET", (2, 2), result::int, find_in_set),
-    Def::new("ASCII", (1, 1), result::int, |args| Ok(Value::Int(args.bytes(0).first().copied().map_or(0, i64::from)))),
+    Def::new("ASCII", (1, 1), result::int, |args| {
+        Ok(Value::Int(args.encoded(0).first().copied().map_or(0, i64::from)))
+    }),
     Def::new("ORD", (1, 1), result::bigint, ord),
     Def::new("WEIGHT_STRING", (1, 1), result::bytes, weight_string),
 ];
@@ -111,9 +113,10 @@ fn ord(args: &Args<'_>) -> SqlResult<Value> {
     }
     let text = args.text(0);
     let Some(first) = text.chars().next() else { return Ok(Value::Int(0)) };
-    let mut buffer = [0; 4];
-    let number = first.encode_utf8(&mut buffer).bytes().fold(0_i64, |number, byte| number << 8 | i64::from(byte));
-    Ok(Value::Int(number))
+    let charset = args.ty(0).collation().map_or(Charset::Utf8mb4, CollationId::charset);
+    let mut bytes = Vec::new();
+    charset.encode(first.encode_utf8(&mut [0; 4]), &mut bytes);
+    Ok(Value::Int(bytes.iter().fold(0, |number, byte| number << 8 | i64::from(*byte))))
 }
 
 fn weight_string(args: &Args<'_>) -> SqlResult<Value> {

@@ -370,8 +370,17 @@ impl<'a> Args<'a> {
         coerce::to_text(self.value(at), self.ty(at))
     }
 
-    /// As bytes; empty for NULL.
+    /// As the bytes that the result is made of: those of its character set for a byte string, UTF-8 for a text. Empty
+    /// for NULL.
     pub fn bytes(&self, at: usize) -> Cow<'a, [u8]> {
+        match self.value(at) {
+            Value::String(text) if !self.is_binary() => Cow::Borrowed(text.as_bytes()),
+            _ => self.encoded(at),
+        }
+    }
+
+    /// As bytes in the value's own character set; empty for NULL.
+    pub fn encoded(&self, at: usize) -> Cow<'a, [u8]> {
         coerce::to_bytes(self.value(at), self.ty(at)).unwrap_or_default()
     }
 

@@ -8,7 +8,7 @@ use squall_types::convert::{self, parse_f64, parse_integer};
 use squall_types::json::Json;
 use squall_types::temporal::parse::{datetime_from_number, parse_datetime, parse_time, time_from_number};
 use squall_types::temporal::{DateRules, TimeZone};
-use squall_types::{Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
+use squall_types::{Charset, Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
 use std::borrow::Cow;
 
 fn truncated(kind: &str, text: &str, context: &StatementContext) -> SqlResult<()> {
@@ -145,10 +145,18 @@ pub fn to_text<'a>(value: &'a Value, ty: &SqlType) -> Option<Cow<'a, str>> {
     })
 }
 
-/// As bytes; `None` is NULL.
+/// As bytes, those of its character set for a text; `None` is NULL.
 pub fn to_bytes<'a>(value: &'a Value, ty: &SqlType) -> Option<Cow<'a, [u8]>> {
     match (value, ty) {
         (Value::Bytes(bytes), _) => Some(Cow::Borrowed(bytes)),
+        (Value::String(text), SqlType::String { collation, .. }) => Some(match collation.charset() {
+            Charset::Utf8mb4 | Charset::Utf8mb3 => Cow::Borrowed(text.as_bytes()),
+            charset => {
+                let mut bytes = Vec::with_capacity(text.len());
+                charset.encode(text, &mut bytes);
+                Cow::Owned(bytes)
+            }
+        }),
         (Value::UInt(_), SqlType::Bit { .. }) => {
             let mut bytes = Vec::new();
             convert::write_text(value, ty, &mut bytes);

@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64T
 use arrow::error::ArrowError;
 use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::temporal::DateRules;
-use squall_types::{CollationId, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
+use squall_types::{Charset, CollationId, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
 use std::sync::Arc;
 
 /// Turns values of one type into another's.
@@ -141,8 +141,8 @@ pub fn convert_value(value: &Value, from: &SqlType, to: &SqlType, context: &Stat
         SqlType::String { collation, .. } if *collation == CollationId::BINARY => {
             coerce::to_bytes(value, from).map(|bytes| Value::Bytes(bytes.into_owned()))
         }
-        SqlType::String { .. } => match value {
-            Value::Bytes(bytes) => Some(text_of_bytes(bytes)?),
+        SqlType::String { collation, .. } => match value {
+            Value::Bytes(bytes) => Some(text_of_bytes(bytes, collation.charset())?),
             _ => coerce::to_text(value, from).map(|text| Value::String(text.into_owned())),
         },
         SqlType::Json => Some(super::json_compare::to_json(value, from).to_value()),
@@ -150,14 +150,14 @@ pub fn convert_value(value: &Value, from: &SqlType, to: &SqlType, context: &Stat
     Ok(value.unwrap_or(Value::Null))
 }
 
-/// Bytes as characters; error 1300 if they are none.
-fn text_of_bytes(bytes: &[u8]) -> SqlResult<Value> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(Value::from(text)),
-        Err(error) => {
-            let bad: String =
-                bytes[error.valid_up_to()..].iter().take(6).map(|byte| format!("\\x{byte:02X}")).collect();
-            Err(SqlError::new(ErrorCode::InvalidCharacterString, &[&"utf8mb4", &bad]))
+/// Bytes as characters of a set; error 1300 if they are none.
+fn text_of_bytes(bytes: &[u8], charset: Charset) -> SqlResult<Value> {
+    let decoded = charset.decode(bytes);
+    match decoded.invalid_at {
+        None => Ok(Value::String(decoded.text.into_owned())),
+        Some(at) => {
+            let bad: String = bytes[at..].iter().take(6).map(|byte| format!("\\x{byte:02X}")).collect();
+            Err(SqlError::new(ErrorCode::InvalidCharacterString, &[&charset.name(), &bad]))
         }
     }
 }

@@ -6,7 +6,7 @@ use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
 use squall_types::temporal::DateRules;
 use squall_types::temporal::parse::{parse_date, parse_datetime, parse_time};
-use squall_types::{CollationId, Decimal, ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{Charset, CollationId, Decimal, ErrorCode, SqlError, SqlResult, Value};
 
 impl Context<'_> {
     /// Binds a literal.
@@ -30,7 +30,7 @@ impl Context<'_> {
             },
             ast::Literal::String(literal) => self.bind_string(literal)?,
             ast::Literal::Hex { introducer, value } | ast::Literal::Bit { introducer, value } => match introducer {
-                Some(charset) => self.string_of(value.as_bytes(), charset)?,
+                Some(charset) => self.bytes_of(value.as_bytes(), charset)?,
                 None => builder.literal(Value::Bytes(value.as_bytes().to_vec())),
             },
             ast::Literal::Temporal { kind, text } => self.bind_temporal(*kind, text)?,
@@ -58,13 +58,28 @@ impl Context<'_> {
         // written as text; only escapes and hexadecimal digits give bytes of the set itself.
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(self.binder.builder().string_literal(text, collation)),
-            Err(_) => {
-                let decoded = collation.charset().decode(bytes);
-                match decoded.invalid_at {
-                    None => Ok(self.binder.builder().string_literal(decoded.text, collation)),
-                    Some(_) => Err(invalid_string(charset, bytes)),
-                }
-            }
+            Err(_) => self.bytes_of(bytes, charset),
+        }
+    }
+
+    /// Bytes of a character set as a string of it.
+    fn bytes_of(&self, bytes: &[u8], charset: &str) -> SqlResult<BoundExpr> {
+        let collation = charset_collation(charset)?;
+        if collation == CollationId::BINARY {
+            return Ok(self.binder.builder().literal(Value::Bytes(bytes.to_vec())));
+        }
+        // Digits of a part of a character stand for its end.
+        let unit = match collation.charset() {
+            Charset::Ucs2 | Charset::Utf16 | Charset::Utf16le => 2,
+            Charset::Utf32 => 4,
+            _ => 1,
+        };
+        let mut padded = vec![0; bytes.len().next_multiple_of(unit) - bytes.len()];
+        padded.extend_from_slice(bytes);
+        let decoded = collation.charset().decode(&padded);
+        match decoded.invalid_at {
+            None => Ok(self.binder.builder().string_literal(decoded.text, collation)),
+            Some(_) => Err(invalid_string(charset, bytes)),
         }
     }
 

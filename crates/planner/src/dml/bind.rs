@@ -13,7 +13,7 @@ use squall_functions::expr::BoundExpr;
 use squall_functions::operators::sort_key::sort_key;
 use squall_parser::ast;
 use squall_row_store::RowStore;
-use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// What binding a data change needs beside the binder.
@@ -141,10 +141,10 @@ impl DmlBinder<'_> {
                 return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, &[&(number + 1)]));
             }
             let mut values = Vec::with_capacity(row.len());
-            for expr in row {
+            for (expr, ordinal) in row.iter().zip(columns) {
                 let value = match expr {
                     ast::Expr::Default => NewValue::Default,
-                    expr => match self.plain_literal(expr) {
+                    expr => match self.plain_literal(expr, &def.columns[*ordinal].sql_type) {
                         Some(literal) => NewValue::Expr(literal),
                         None => match self.binder.bind_expr(expr, &scope) {
                             Ok(expr) => NewValue::Expr(expr),
@@ -172,7 +172,7 @@ impl DmlBinder<'_> {
     }
 
     /// The literals that most rows of an INSERT are made of, without a scope being set up for each.
-    fn plain_literal(&self, expr: &ast::Expr) -> Option<BoundExpr> {
+    fn plain_literal(&self, expr: &ast::Expr, column: &SqlType) -> Option<BoundExpr> {
         let literal = |value| {
             let builder = squall_functions::build::ExprBuilder::new(self.binder.registry, self.binder.context);
             Some(builder.literal(value))
@@ -183,6 +183,13 @@ impl DmlBinder<'_> {
                 literal(Value::String(text.value.as_str()?.to_string()))
             }
             ast::Expr::Literal(ast::Literal::Null) => Some(BoundExpr::null()),
+            // Hexadecimal digits are a number where a number is asked for.
+            ast::Expr::Literal(ast::Literal::Hex { introducer: None, value })
+            | ast::Expr::Literal(ast::Literal::Bit { introducer: None, value })
+                if column.is_numeric() && value.as_bytes().len() <= 8 =>
+            {
+                literal(Value::UInt(value.as_bytes().iter().fold(0, |number, byte| number << 8 | u64::from(*byte))))
+            }
             ast::Expr::Placeholder(number) => match self.binder.params.get(*number as usize)? {
                 Value::Null => Some(BoundExpr::null()),
                 value => literal(value.clone()),
@@ -289,7 +296,10 @@ impl DmlBinder<'_> {
                 let column = self.assigned_column(target, &assignment.column)?;
                 let value = match &assignment.value {
                     ast::Expr::Default => NewValue::Default,
-                    expr => NewValue::Expr(self.binder.bind_expr(expr, &scope)?),
+                    expr => match self.plain_literal(expr, &target.def().columns[column].sql_type) {
+                        Some(literal) => NewValue::Expr(literal),
+                        None => NewValue::Expr(self.binder.bind_expr(expr, &scope)?),
+                    },
                 };
                 Ok(ColumnAssignment { column, value })
             })
