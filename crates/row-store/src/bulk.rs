@@ -65,7 +65,7 @@ impl RowStore {
     }
 
     fn sorter(&self) -> Sorter {
-        Sorter::new(&self.temporary_directory(), self.options().sort_buffer_bytes)
+        Sorter::new(&self.temporary_directory(), self.options().sort_buffer_bytes, self.gate().clone())
     }
 
     /// Fills an index of `table`'s definition from the rows that are there. The caller holds the table's exclusive lock
@@ -104,6 +104,7 @@ impl RowStore {
 
     /// Makes sorted records files of the table, all at once, without those of some rows.
     fn ingest(&self, table: &Table, sorted: &Sorted, left_out: &FxHashSet<u64>) -> SqlResult<()> {
+        self.gate().check_addition(sorted.bytes(), &table.def().name)?;
         let mut ingestion = table.data.keyspace.start_ingestion().map_err(engine_error)?;
         let mut merge = sorted.iter()?;
         let mut record = Record::default();
@@ -186,7 +187,7 @@ impl BulkLoad {
         batch.insert(&store.0.meta, counter, table.data.auto_increment_saved.load(Ordering::Relaxed).to_le_bytes());
         // A plan that takes a large table for empty is a bad one, so the count does not wait for its turn.
         store.0.put_statistics(&mut batch, &table.data)?;
-        batch.commit().map_err(engine_error)?;
+        store.0.write(batch)?;
         Ok(outcome)
     }
 }

@@ -3,7 +3,7 @@
 //! A durable commit goes through a thread of its own: while that thread syncs, the next commits gather. Locks are given
 //! back as soon as a commit is applied, before it is durable: whoever reads it and commits is synced after it.
 
-use crate::error::engine_error;
+use crate::gate::WriteGate;
 use crate::locks::{LockKey, LockTable, Owner};
 use crate::meta;
 use crate::options::{Durability, TableLock};
@@ -156,6 +156,7 @@ impl Drop for StopsCommits<'_> {
 pub(crate) struct Committer {
     pub db: Database,
     pub meta: Keyspace,
+    pub gate: Arc<WriteGate>,
     /// Held while commits are checked and applied, so that both happen in one order.
     pub log: Mutex<CommitLog>,
     queue: Mutex<Vec<CommitRequest>>,
@@ -168,10 +169,11 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    pub fn new(db: Database, meta: Keyspace) -> Committer {
+    pub fn new(db: Database, meta: Keyspace, gate: Arc<WriteGate>) -> Committer {
         Committer {
             db,
             meta,
+            gate,
             log: Mutex::default(),
             queue: Mutex::default(),
             queued: Condvar::new(),
@@ -214,7 +216,7 @@ impl Committer {
         while let Some(group) = self.next_group() {
             let mut results = self.apply(group, None);
             if let Err(error) = self.db.persist(PersistMode::SyncData) {
-                let error = engine_error(error);
+                let error = self.gate.stop(error);
                 for (_, result) in &mut results {
                     *result = result.clone().and(Err(error.clone()));
                 }
@@ -250,6 +252,7 @@ impl Committer {
         let mut ended = Vec::new();
         let mut bytes = 0;
         let mut deltas: Vec<(Arc<TableData>, i64, u64)> = Vec::new();
+        self.gate.look();
         let mut log = self.log.lock();
         let mut batch = self.db.batch().durability(persist);
         for request in group {
@@ -259,6 +262,10 @@ impl Committer {
                 && !log.is_valid(reads, *snapshot)
             {
                 results.push((request.ticket, Err(SqlError::new(ErrorCode::Deadlock, &[]))));
+                continue;
+            }
+            if let Err(error) = self.gate.check_commit(bytes + request.writes.bytes()) {
+                results.push((request.ticket, Err(error)));
                 continue;
             }
             let mut logged = Vec::new();
@@ -291,7 +298,8 @@ impl Committer {
             }
         }
         self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        let committed = batch.commit().map_err(engine_error);
+        self.gate.count(bytes as u64);
+        let committed = batch.commit().map_err(|error| self.gate.stop(error));
         log.publish(self.db.visible_seqno());
         ended.into_iter().for_each(|since| log.unregister(since));
         drop(log);

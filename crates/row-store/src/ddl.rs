@@ -78,6 +78,8 @@ impl RowStore {
         let mut current = inner.catalog.lock();
         let mut batch = inner.db.batch().durability(Some(PersistMode::SyncData));
         let (old, new) = (Objects::not_shared(&current, next), Objects::not_shared(next, &current));
+        let makes_tables = new.tables.keys().any(|id| !old.tables.contains_key(id));
+        self.gate().check_definition(makes_tables)?;
         write_objects(&inner.meta, &mut batch, &old, &new);
         let counters = Counters {
             version: next.version,
@@ -107,7 +109,7 @@ impl RowStore {
         }
         // Should the batch fail, the engine has stopped; new files are removed at the next start.
         let fresh = inner.fresh_data(&mut batch, &old, &new, &changes.truncated)?;
-        batch.commit().map_err(engine_error)?;
+        inner.write(batch)?;
         *current = next.clone();
         drop(current);
         for data in fresh {
@@ -118,8 +120,12 @@ impl RowStore {
                 inner.retire(&replaced)?;
             }
         }
+        let makes_room = !dropped.is_empty() || !changes.truncated.is_empty();
         for id in dropped {
             inner.drop_data(id)?;
+        }
+        if makes_room {
+            inner.reserve_space();
         }
         Ok(())
     }

@@ -99,10 +99,19 @@ pub(crate) fn engine_error(error: fjall::Error) -> SqlError {
 /// An input/output error as MySQL would name it.
 pub(crate) fn io_error(error: &std::io::Error) -> SqlError {
     if error.kind() == std::io::ErrorKind::StorageFull {
-        SqlError::new(ErrorCode::DiskFull, &[&"data directory"])
+        let number = error.raw_os_error().unwrap_or(0);
+        SqlError::new(ErrorCode::DiskFull, &[&"data directory", &number, &"No space left on device"])
     } else {
         SqlError::internal(format_args!("data directory: {error}"))
     }
+}
+
+/// Number and text of an input/output error as MySQL prints them: `5 - 'Input/output error'`.
+pub(crate) fn io_error_text(error: &std::io::Error) -> String {
+    let Some(number) = error.raw_os_error() else { return error.to_string() };
+    let text = error.to_string();
+    let text = text.rsplit_once(" (os error").map_or(&*text, |(text, _)| text);
+    format!("{number} - '{text}'")
 }
 
 /// A row or key that is not what was written.

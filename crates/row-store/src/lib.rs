@@ -30,6 +30,7 @@ mod conflicts;
 mod cursor;
 mod ddl;
 mod error;
+mod gate;
 mod index_key;
 mod layout;
 mod locks;

@@ -20,6 +20,9 @@ const PERIODS_PER_SAVE: u32 = 8;
 /// Log files, the current one included, that small buffers may keep alive.
 const JOURNALS_KEPT: usize = 2;
 
+/// The engine's merges are smaller than this, unless levels have fallen far behind.
+const MERGE_BYTES_MAX: u64 = 512 << 20;
+
 /// Tells the background thread to end.
 #[derive(Default)]
 pub(crate) struct Maintenance(Arc<(Mutex<bool>, Condvar)>);
@@ -56,9 +59,11 @@ impl Maintenance {
 impl StoreInner {
     fn maintain(&self, period: u32) {
         self.bound_write_buffer();
+        self.reserve_space();
         if period.is_multiple_of(PERIODS_PER_SYNC) && self.committer.unsynced.swap(false, Ordering::AcqRel) {
             // A failed sync stops the engine; the next commit reports it to a client.
-            if self.db.persist(PersistMode::SyncData).is_err() {
+            if let Err(error) = self.db.persist(PersistMode::SyncData) {
+                self.committer.gate.stop(error);
                 self.committer.unsynced.store(true, Ordering::Release);
             }
         }
@@ -71,6 +76,22 @@ impl StoreInner {
         }
     }
 
+    /// Tells the gate what the engine may still need: buffers that become files, and the largest merge of files. A
+    /// merge keeps its sources until it is done; it is at most as large as its table.
+    pub fn reserve_space(&self) {
+        let written = self.committer.written_bytes.load(Ordering::Relaxed);
+        let sealed_bytes_max = self.options.table_buffer_bytes_max.min(self.options.write_buffer_bytes_max);
+        let (mut buffers, mut largest) = (0, 0);
+        for data in self.data.read().values() {
+            let sealed = data.keyspace.sealed_memtable_count() as u64 * sealed_bytes_max;
+            buffers += data.keyspace.tree.active_memtable().size() + sealed;
+            largest = largest.max(data.keyspace.disk_space());
+        }
+        let gate = &self.committer.gate;
+        gate.reserve(buffers.max(written) + largest.min(MERGE_BYTES_MAX));
+        gate.look();
+    }
+
     /// Removes the entries of dropped indexes. Who reads at an older snapshot still sees them.
     fn remove_dropped_entries(&self) -> SqlResult<()> {
         for guard in self.meta.prefix([meta::DROPPED_INDEX]) {
@@ -81,7 +102,7 @@ impl StoreInner {
             }
             let mut batch = self.db.batch();
             batch.remove(&self.meta, key);
-            batch.commit().map_err(engine_error)?;
+            self.write(batch)?;
         }
         Ok(())
     }

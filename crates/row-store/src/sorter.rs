@@ -5,12 +5,14 @@
 //! ```
 
 use crate::error::io_error;
-use squall_types::SqlResult;
+use crate::gate::WriteGate;
+use squall_types::{SqlError, SqlResult};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as AtomicOrdering};
 
 const HEADER_BYTES: usize = 16;
@@ -35,18 +37,23 @@ struct Indexed {
 pub(crate) struct Sorter {
     directory: PathBuf,
     budget: usize,
+    gate: Arc<WriteGate>,
     arena: Vec<u8>,
     index: Vec<Indexed>,
     runs: Vec<Run>,
 }
 
 /// A sorted file, removed when dropped.
-struct Run(PathBuf);
+struct Run {
+    path: PathBuf,
+    records: u64,
+    bytes: u64,
+}
 
 impl Drop for Run {
     fn drop(&mut self) {
         // What cannot be removed now is removed with the whole folder at the next start.
-        let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 
@@ -67,9 +74,9 @@ fn record_at(arena: &[u8], offset: usize) -> (&[u8], &[u8], u64) {
 
 impl Sorter {
     /// Sorts within `budget` bytes of memory, roughly; runs go to `directory`.
-    pub fn new(directory: &Path, budget: usize) -> Sorter {
+    pub fn new(directory: &Path, budget: usize, gate: Arc<WriteGate>) -> Sorter {
         let directory = directory.to_path_buf();
-        Sorter { directory, budget, arena: Vec::new(), index: Vec::new(), runs: Vec::new() }
+        Sorter { directory, budget, gate, arena: Vec::new(), index: Vec::new(), runs: Vec::new() }
     }
 
     pub fn push(&mut self, key: &[u8], value: &[u8], number: u64) -> SqlResult<()> {
@@ -105,12 +112,14 @@ impl Sorter {
 
     fn spill(&mut self) -> SqlResult<()> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        self.gate.check_temporary(self.arena.len())?;
         self.sort();
         let write = || -> std::io::Result<Run> {
             std::fs::create_dir_all(&self.directory)?;
             let name = format!("sort-{}-{}", std::process::id(), NEXT.fetch_add(1, AtomicOrdering::Relaxed));
-            let run = Run(self.directory.join(name));
-            let mut file = BufWriter::with_capacity(FILE_BUFFER_BYTES, File::create(&run.0)?);
+            let (records, bytes) = (self.index.len() as u64, self.arena.len() as u64);
+            let run = Run { path: self.directory.join(name), records, bytes };
+            let mut file = BufWriter::with_capacity(FILE_BUFFER_BYTES, File::create(&run.path)?);
             for indexed in &self.index {
                 let (key, value, _) = record_at(&self.arena, indexed.offset);
                 let bytes = HEADER_BYTES + key.len() + value.len();
@@ -140,12 +149,18 @@ pub(crate) struct Sorted {
 }
 
 impl Sorted {
+    /// What the records take, with their headers.
+    pub fn bytes(&self) -> usize {
+        self.arena.len() + self.runs.iter().map(|run| run.bytes as usize).sum::<usize>()
+    }
+
     /// All records in order of key, then number.
     pub fn iter(&self) -> SqlResult<Merge<'_>> {
         let mut merge = Merge { sorted: self, next_in_memory: 0, files: Vec::new(), heads: BinaryHeap::new() };
         for run in &self.runs {
-            let file = File::open(&run.0).map_err(|error| io_error(&error))?;
-            merge.files.push(BufReader::with_capacity(FILE_BUFFER_BYTES, file));
+            let file = File::open(&run.path).map_err(|error| io_error(&error))?;
+            let file = BufReader::with_capacity(FILE_BUFFER_BYTES, file);
+            merge.files.push(RunReader { file, records: run.records, bytes: run.bytes });
         }
         for source in 0..=self.runs.len() {
             merge.refill(source, Record::default())?;
@@ -183,7 +198,7 @@ impl Ord for Head {
 pub(crate) struct Merge<'a> {
     sorted: &'a Sorted,
     next_in_memory: usize,
-    files: Vec<BufReader<File>>,
+    files: Vec<RunReader>,
     heads: BinaryHeap<Reverse<Head>>,
 }
 
@@ -199,7 +214,7 @@ impl Merge<'_> {
     /// Puts the next record of a source among the heads; the source after the files is the memory.
     fn refill(&mut self, source: usize, mut record: Record) -> SqlResult<()> {
         let more = match self.files.get_mut(source) {
-            Some(file) => read_record(file, &mut record).map_err(|error| io_error(&error))?,
+            Some(file) => file.read_record(&mut record)?,
             None => match self.sorted.index.get(self.next_in_memory) {
                 Some(indexed) => {
                     self.next_in_memory += 1;
@@ -221,19 +236,39 @@ impl Merge<'_> {
     }
 }
 
-fn read_record(file: &mut BufReader<File>, record: &mut Record) -> std::io::Result<bool> {
-    let mut header = [0; HEADER_BYTES];
-    match file.read_exact(&mut header) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
-        Err(error) => return Err(error),
+/// Reads a run again, with what is still to come.
+struct RunReader {
+    file: BufReader<File>,
+    records: u64,
+    bytes: u64,
+}
+
+impl RunReader {
+    /// The next record; `false` behind the last one. A file that is not as it was written is an error.
+    fn read_record(&mut self, record: &mut Record) -> SqlResult<bool> {
+        if self.records == 0 {
+            return Ok(false);
+        }
+        let mut header = [0; HEADER_BYTES];
+        self.fill(&mut header)?;
+        let (key_len, value_len) = (u32::from_le_bytes(field(&header, 0)), u32::from_le_bytes(field(&header, 4)));
+        if u64::from(key_len) + u64::from(value_len) > self.bytes {
+            return Err(SqlError::internal("a temporary file of a sort has been damaged"));
+        }
+        record.key.resize(key_len as usize, 0);
+        record.value.resize(value_len as usize, 0);
+        record.number = u64::from_le_bytes(field(&header, 8));
+        self.fill(&mut record.key)?;
+        self.fill(&mut record.value)?;
+        self.records -= 1;
+        Ok(true)
     }
-    record.key.resize(u32::from_le_bytes(field(&header, 0)) as usize, 0);
-    record.value.resize(u32::from_le_bytes(field(&header, 4)) as usize, 0);
-    record.number = u64::from_le_bytes(field(&header, 8));
-    file.read_exact(&mut record.key)?;
-    file.read_exact(&mut record.value)?;
-    Ok(true)
+
+    fn fill(&mut self, buffer: &mut [u8]) -> SqlResult<()> {
+        self.file.read_exact(buffer).map_err(|error| io_error(&error))?;
+        self.bytes = self.bytes.saturating_sub(buffer.len() as u64);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -243,8 +278,9 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_merged_from_files() {
         let directory = tempfile::tempdir().unwrap();
+        let gate = Arc::new(WriteGate::new(directory.path()));
         for budget in [200, 10_000, 10_000_000] {
-            let mut sorter = Sorter::new(directory.path(), budget);
+            let mut sorter = Sorter::new(directory.path(), budget, gate.clone());
             let mut expected = Vec::new();
             for number in 0..1000u64 {
                 let key = (number * 7919 % 500).to_string().into_bytes();
@@ -265,5 +301,29 @@ mod tests {
             }
         }
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_damaged_run_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let gate = Arc::new(WriteGate::new(directory.path()));
+        for (damage, at) in [(&[0xFF, 0xFF, 0xFF, 0xFF][..], 0), (&[], 30)] {
+            let mut sorter = Sorter::new(directory.path(), 100, gate.clone());
+            for number in 0..10 {
+                sorter.push(b"key", b"value", number).unwrap();
+            }
+            let sorted = sorter.finish();
+            let path = &sorted.runs[0].path;
+            let mut bytes = std::fs::read(path).unwrap();
+            bytes.truncate(bytes.len() - at);
+            bytes[..damage.len()].copy_from_slice(damage);
+            std::fs::write(path, bytes).unwrap();
+            let read = || -> SqlResult<()> {
+                let (mut merge, mut record) = (sorted.iter()?, Record::default());
+                while merge.next_into(&mut record)? {}
+                Ok(())
+            };
+            read().unwrap_err();
+        }
     }
 }

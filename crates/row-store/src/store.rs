@@ -3,6 +3,7 @@
 use crate::bytes::Malformed;
 use crate::commit::{Committer, HeldLocks};
 use crate::error::{engine_error, io_error};
+use crate::gate::WriteGate;
 use crate::layout::RowLayout;
 use crate::locks::{LockTable, Owner};
 use crate::maintenance::Maintenance;
@@ -11,7 +12,9 @@ use crate::options::{IsolationLevel, LockWait, StoreOptions, TableLock, Transact
 use crate::row::Row;
 use crate::table::{Table, TableData};
 use crate::transaction::Transaction;
-use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Slice, Snapshot};
+use fjall::{
+    AbstractTree, Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Slice, Snapshot,
+};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, TableDef, TableId};
@@ -103,7 +106,8 @@ impl RowStore {
         remove_folder(&directory.join(TEMPORARY_FOLDER))?;
         let catalog = crate::ddl::load_catalog(&meta)?;
         remove_orphans(&db, &meta)?;
-        let committer = Arc::new(Committer::new(db.clone(), meta.clone()));
+        let gate = Arc::new(WriteGate::new(&directory));
+        let committer = Arc::new(Committer::new(db.clone(), meta.clone(), gate));
         let store = RowStore(Arc::new(StoreInner {
             locks: Arc::new(LockTable::new()),
             catalog: Mutex::new(catalog),
@@ -163,6 +167,10 @@ impl RowStore {
 
     pub(crate) fn temporary_directory(&self) -> PathBuf {
         self.0.directory.join(TEMPORARY_FOLDER)
+    }
+
+    pub(crate) fn gate(&self) -> &Arc<WriteGate> {
+        &self.0.committer.gate
     }
 
     pub(crate) fn committer(&self) -> &Committer {
@@ -251,6 +259,7 @@ impl RowStore {
     /// Makes the files of a table that is in no catalog yet, or never will be (a TEMPORARY table, the copy that an ALTER
     /// fills). They are gone after a restart unless a catalog with the table has been committed by then.
     pub fn create_data(&self, def: &Arc<TableDef>) -> SqlResult<Arc<Table>> {
+        self.gate().check_definition(true)?;
         self.0.forget_table(def.id);
         let data = self.0.create_data(def.id, 1)?;
         data.auto_increment.store(def.auto_increment_start.max(1), Ordering::Relaxed);
@@ -264,7 +273,7 @@ impl RowStore {
     pub fn drop_data(&self, table: TableId) -> SqlResult<()> {
         let mut batch = self.0.db.batch();
         self.0.remove_table_records(&mut batch, table)?;
-        batch.commit().map_err(engine_error)?;
+        self.0.write(batch)?;
         self.0.drop_data(table)
     }
 
@@ -291,7 +300,7 @@ impl RowStore {
         table.data.auto_increment_saved.store(next, Ordering::Relaxed);
         let mut batch = self.0.db.batch().durability(Some(PersistMode::SyncData));
         batch.insert(&self.0.meta, meta::table_key(meta::AUTO_INCREMENT, table.id()), next.to_le_bytes());
-        batch.commit().map_err(engine_error)
+        self.0.write(batch)
     }
 }
 
@@ -331,6 +340,11 @@ impl StoreInner {
         }
         let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(engine_error)?;
         Ok(Arc::new(TableData::new(id, generation, keyspace, Vec::new())))
+    }
+
+    /// Writes a batch that is not a transaction's.
+    pub fn write(&self, batch: OwnedWriteBatch) -> SqlResult<()> {
+        batch.commit().map_err(|error| self.committer.gate.stop(error))
     }
 
     /// The data of a table that exists.
@@ -386,7 +400,7 @@ impl StoreInner {
         let layout = Arc::new(RowLayout::new(number, columns));
         let mut batch = self.db.batch();
         batch.insert(&self.meta, meta::layout_key(def.id, number), layout.encode());
-        batch.commit().map_err(engine_error)?;
+        self.write(batch)?;
         layouts.push(layout.clone());
         Ok(layout)
     }
@@ -411,7 +425,7 @@ impl StoreInner {
             if batch.is_empty() {
                 return Ok(());
             }
-            batch.commit().map_err(engine_error)?;
+            self.write(batch)?;
         }
     }
 

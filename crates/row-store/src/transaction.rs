@@ -300,6 +300,12 @@ impl Transaction {
         Ok(())
     }
 
+    /// Whether the disk has room for what has been written so far.
+    fn check_room(&self, table: &Table) -> StoreResult<()> {
+        let bytes = self.own.writes.read().bytes();
+        Ok(self.store.gate().check_addition(bytes, &table.def().name)?)
+    }
+
     fn write_request(&self) -> LockRequest {
         LockRequest { mode: LockMode::Exclusive, wait: self.lock_wait }
     }
@@ -307,6 +313,7 @@ impl Transaction {
     /// Inserts a row; `values` are those of all columns in the order of the definition, of the columns' types.
     pub fn insert(&mut self, table: &Table, values: &[Value]) -> StoreResult<RowKey> {
         self.check_writable(table)?;
+        self.check_room(table)?;
         let key = Slice::from(table.place_row(values)?);
         if !table.has_hidden_row_id() {
             self.lock_row(table, &key, self.write_request())?;
@@ -363,6 +370,7 @@ impl Transaction {
     /// returned, as it may be another.
     pub fn update(&mut self, table: &Table, old: &Row, values: &[Value]) -> StoreResult<RowKey> {
         self.lock_for_change(table, old)?;
+        self.check_room(table)?;
         let old_values = indexed_values(table, old)?;
         let moved_to = if table.has_hidden_row_id() {
             None

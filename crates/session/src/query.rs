@@ -7,6 +7,7 @@ mod meta;
 mod resolver;
 mod view;
 
+pub(crate) use change::environment as change_environment;
 pub(crate) use into::Format;
 pub(crate) use meta::select_all;
 pub(crate) use resolver::{RowsTable, SessionTables};

@@ -43,6 +43,9 @@ pub(crate) fn default_socket(data_directory: &Path) -> PathBuf {
     data_directory.join("squall.sock")
 }
 
+/// Sent by the system when a file would exceed the process's limit.
+const SIGXFSZ: i32 = 25;
+
 /// Serves until SIGTERM or SIGINT.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let socket = match &args.socket {
@@ -104,6 +107,8 @@ fn wait_for_signal() -> Result<(), String> {
         .block_on(async {
             let mut terminate = signal(SignalKind::terminate())?;
             let mut interrupt = signal(SignalKind::interrupt())?;
+            // A file that may not grow further is an error of the write that met it, not the end of the process.
+            let _file_too_large = signal(SignalKind::from_raw(SIGXFSZ))?;
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}

@@ -1,7 +1,8 @@
 //! `kill -9` at random moments under writers: no acknowledged transaction is lost and none is half there.
 //!
 //! Each writer's transaction touches three tables: it appends a journal row with a checksum, sets its counter to the
-//! journal row's number, and moves money between two accounts. After every restart the three must agree.
+//! journal row's number, and moves money between two accounts. After every restart the three must agree. Definitions are
+//! killed likewise: afterwards the catalog and the data agree, and each has happened or has not.
 //! `SQUALL_CRASH_ROUNDS=500` makes the long run.
 
 use mysql::prelude::Queryable;
@@ -44,6 +45,121 @@ fn killed_servers_lose_nothing() {
     let transactions: u64 = acknowledged.iter().map(|count| count.load(Ordering::Relaxed)).sum();
     assert!(transactions > rounds, "too few transactions ({transactions}) for the run to mean anything");
     println!("{rounds} kills, {transactions} transactions, slowest restart {} ms", slowest.as_millis());
+}
+
+/// Rows of the tables that definitions are tried on.
+const ROWS: u64 = 500;
+
+/// Definitions, each over and over again by a connection of its own. Whatever was going on when the server was killed
+/// has happened as a whole or not at all.
+const DEFINITIONS: &[&[&str]] = &[
+    &["CREATE TABLE crash.copied (PRIMARY KEY (id), KEY (v)) AS SELECT * FROM crash.source", "DROP TABLE crash.copied"],
+    &[
+        "ALTER TABLE crash.altered ADD KEY by_v (v)",
+        "ALTER TABLE crash.altered ADD COLUMN w INT NOT NULL DEFAULT 7",
+        "ALTER TABLE crash.altered MODIFY v VARCHAR(40)",
+        "ALTER TABLE crash.altered DROP COLUMN w",
+        "ALTER TABLE crash.altered MODIFY v VARCHAR(50), DROP KEY by_v",
+    ],
+    &["RENAME TABLE crash.old_name TO crash.new_name", "RENAME TABLE crash.new_name TO crash.old_name"],
+    &["INSERT INTO crash.emptied SELECT * FROM crash.source", "TRUNCATE TABLE crash.emptied"],
+    &["CREATE DATABASE passing", "CREATE TABLE passing.t AS SELECT * FROM crash.source", "DROP DATABASE passing"],
+];
+
+#[test]
+fn killed_definitions_happen_as_a_whole() {
+    let rounds: u64 = std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
+    let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
+    let mut conn = server.connect();
+    conn.query_drop("CREATE DATABASE crash").expect("a database");
+    let values: Vec<String> = (1..=ROWS).map(|id| format!("({id}, 'value {}')", id * 7919 % ROWS)).collect();
+    for table in ["source", "altered", "old_name", "emptied"] {
+        conn.query_drop(format!("CREATE TABLE crash.{table} (id INT PRIMARY KEY, v VARCHAR(50))")).expect("a table");
+        if table != "emptied" {
+            conn.query_drop(format!("INSERT INTO crash.{table} VALUES {}", values.join(", "))).expect("rows");
+        }
+    }
+    let mut random = Random(0xB5AD_4ECE);
+    let done = Arc::new(AtomicU64::new(0));
+    for round in 1..=rounds {
+        let port = server.port();
+        let writers: Vec<_> = DEFINITIONS
+            .iter()
+            .map(|statements| {
+                let done = done.clone();
+                std::thread::spawn(move || define_until_killed(port, statements, &done))
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(100 + random.next() % 800));
+        server.kill();
+        for writer in writers {
+            writer.join().expect("a writer's thread");
+        }
+        server.restart();
+        check_definitions(&mut server.connect(), round);
+    }
+    let done = done.load(Ordering::Relaxed);
+    assert!(done > rounds, "too few definitions ({done}) for the run to mean anything");
+    println!("{rounds} kills, {done} definitions");
+}
+
+/// Runs statements in turn; those that the last run left half way through are refused as already done.
+fn define_until_killed(port: u16, statements: &[&str], done: &AtomicU64) {
+    let Ok(mut conn) = server::connect("127.0.0.1", port, Duration::from_secs(5)) else { return };
+    // Table exists, is missing, is unknown to DROP; database exists, is missing, is unknown; column or key exists, is missing;
+    // rows are there already.
+    const DONE_BEFORE: [u16; 10] = [1050, 1146, 1051, 1007, 1008, 1049, 1060, 1061, 1091, 1062];
+    loop {
+        for sql in statements {
+            match conn.query_drop(sql) {
+                Ok(()) => {
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(mysql::Error::MySqlError(error)) if DONE_BEFORE.contains(&error.code) => {}
+                Err(mysql::Error::MySqlError(error)) => panic!("{sql}: {error}"),
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+fn check_definitions(conn: &mut mysql::Conn, round: u64) {
+    let tables: Vec<(String, String)> = conn
+        .query(
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema IN ('crash', 'passing')",
+        )
+        .expect("the tables");
+    let has = |name: &str| tables.iter().any(|(schema, table)| schema == "crash" && table == name);
+    for name in ["source", "altered", "emptied"] {
+        assert!(has(name), "round {round}: table {name} is gone");
+    }
+    assert!(has("old_name") != has("new_name"), "round {round}: {tables:?}");
+    for (schema, table) in &tables {
+        let mut rows = |hint: &str| -> (u64, u64, u64) {
+            let sql = format!(
+                "SELECT COUNT(*), COALESCE(SUM(id), 0), COUNT(DISTINCT v) FROM {schema}.{table} {hint} WHERE v LIKE 'value %'"
+            );
+            conn.query_first(&sql).unwrap_or_else(|error| panic!("round {round}: {sql}: {error}")).expect("a row")
+        };
+        let whole = (ROWS, ROWS * (ROWS + 1) / 2, ROWS);
+        let found = rows("");
+        assert!(
+            found == whole || table == "emptied" && found == (0, 0, 0),
+            "round {round}: {schema}.{table} has {found:?}"
+        );
+        let keys: Vec<String> = conn
+            .query(format!(
+                "SELECT DISTINCT index_name FROM information_schema.statistics WHERE table_schema = '{schema}' AND table_name = '{table}' AND index_name <> 'PRIMARY'"
+            ))
+            .expect("the keys");
+        for key in keys {
+            let sql = format!(
+                "SELECT COUNT(*), COALESCE(SUM(id), 0), COUNT(DISTINCT v) FROM {schema}.{table} FORCE INDEX ({key}) WHERE v LIKE 'value %'"
+            );
+            let by_key: Option<(u64, u64, u64)> = conn.query_first(&sql).expect("rows by a key");
+            assert_eq!(by_key, Some(found), "round {round}: {schema}.{table} by key {key}");
+        }
+    }
 }
 
 fn create_tables(server: &TestServer) {

@@ -25,7 +25,14 @@ impl TestServer {
     /// # Panics
     /// If the server does not come up.
     pub fn start(binary: &Path) -> TestServer {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        TestServer::start_in(binary, tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    /// Starts `binary` on a new data directory in a folder, which is removed with the server.
+    ///
+    /// # Panics
+    /// If the server does not come up.
+    pub fn start_in(binary: &Path, folder: TempDir) -> TestServer {
         let mut server = TestServer { binary: binary.to_path_buf(), folder, port: free_port(), child: None };
         server.restart();
         server
@@ -77,6 +84,14 @@ impl TestServer {
         assert!(ended.is_none(), "the server had died by itself ({ended:?}):\n{}", self.log());
         child.kill().expect("kill");
         child.wait().expect("wait");
+    }
+
+    /// The number of the server's process.
+    ///
+    /// # Panics
+    /// If no server is running.
+    pub fn process_id(&self) -> u32 {
+        self.child.as_ref().expect("a running server").id()
     }
 
     /// The TCP port on 127.0.0.1.

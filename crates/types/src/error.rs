@@ -113,7 +113,7 @@ error_codes! {
     DbDropExists = 1008, b"HY000", "Can't drop database '%s'; database doesn't exist";
     CantReadDirectory = 1018, b"HY000", "Can't read dir of '%s' (errno: %s)";
     RecordChanged = 1020, b"HY000", "Record has changed since last read in table '%s'";
-    DiskFull = 1021, b"HY000", "Disk full (%s); waiting for someone to free some space...";
+    DiskFull = 1021, b"HY000", "Disk full (%s); waiting for someone to free some space... (OS errno %s - %s)";
     DuplicateKeyName0 = 1022, b"23000", "Can't write; duplicate key in table '%s'";
     FileNotFound = 1017, b"HY000", "Can't find file: '%s' (errno: %s)";
     OutOfMemory = 1037, b"HY001", "Out of memory; restart server and try again (needed %s bytes)";
@@ -178,6 +178,7 @@ error_codes! {
     FieldSpecifiedTwice = 1110, b"42000", "Column '%s' specified twice";
     InvalidGroupFuncUse = 1111, b"HY000", "Invalid use of group function";
     TableMustHaveColumns = 1113, b"42000", "A table must have at least 1 column";
+    RecordFileFull = 1114, b"HY000", "The table '%s' is full";
     UnknownCharacterSet = 1115, b"42000", "Unknown character set: '%s'";
     TooManyTables = 1116, b"HY000", "Too many tables; MySQL can only use %s tables in a join";
     TooManyFields = 1117, b"HY000", "Too many columns";

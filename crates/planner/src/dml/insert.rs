@@ -31,6 +31,31 @@ pub fn execute_insert(context: &mut DmlContext<'_>, plan: &InsertPlan) -> StoreR
     })
 }
 
+/// Fills a table that nobody else sees yet with a query's rows. Where nothing has to be looked up for a row they go
+/// around the transaction, without a bound of memory, and are durable at the end.
+pub fn fill_table(context: &mut DmlContext<'_>, plan: &InsertPlan, session: u64) -> StoreResult<DmlResult> {
+    let alone = matches!(plan.on_duplicate, OnDuplicate::Fail) && !plan.ignore;
+    let InsertRows::Query(query) = &plan.source else { return execute_insert(context, plan) };
+    if !alone || !plan.target.def().foreign_keys.is_empty() {
+        return execute_insert(context, plan);
+    }
+    let wait = context.options.lock_wait;
+    let load = context.env.store.bulk_load(&plan.target.table);
+    let mut inserter = Inserter::new(context, plan, false);
+    inserter.begin_bulk(load);
+    let env = with_parameters(inserter.context);
+    let (runtime, types) = (inserter.context.runtime.clone(), column_types(query));
+    for_each_row(&runtime, &env, query.plan.clone(), &types, |values| {
+        inserter.insert_values(values.into_iter().zip(&types).map(|(value, ty)| Some((value, ty))))
+    })?;
+    let bulk = inserter.take_bulk();
+    let result = inserter.finish(true);
+    if let Some(bulk) = bulk {
+        bulk.finish(session, wait, squall_row_store::OnDuplicate::Fail)?;
+    }
+    Ok(result)
+}
+
 /// Inserts rows one after another; LOAD DATA uses it directly.
 pub struct Inserter<'c, 'p, 'a> {
     context: &'c mut DmlContext<'a>,

@@ -19,7 +19,7 @@ pub mod target;
 
 pub use bind::DmlBinder;
 pub use change::{execute_delete, execute_update};
-pub use insert::{Inserter, execute_insert};
+pub use insert::{Inserter, execute_insert, fill_table};
 pub use plan::{DeletePlan, DmlPlan, InsertPlan, QueryChangePlan, Returned, UpdatePlan};
 pub use query::execute_by_query;
 pub use rules::{RulesCache, TableRules};

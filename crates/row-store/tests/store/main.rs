@@ -4,7 +4,6 @@ mod basics;
 mod bulk;
 mod crash;
 mod fixture;
-mod full_disk;
 mod history;
 mod isolation;
 mod model;

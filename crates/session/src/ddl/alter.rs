@@ -196,7 +196,7 @@ fn commit_copy(
 }
 
 /// An id that no table of the catalog has or will have.
-fn reserve_table_id(shared: &Shared) -> SqlResult<TableId> {
+pub fn reserve_table_id(shared: &Shared) -> SqlResult<TableId> {
     shared.change_catalog(|catalog| {
         let id = TableId(catalog.next_table_id);
         catalog.next_table_id += 1;

@@ -8,6 +8,7 @@ pub mod alter_table;
 pub mod column;
 pub mod constraint;
 pub mod create;
+pub(crate) mod create_select;
 pub mod create_table;
 pub mod data_type;
 pub mod database;

@@ -196,6 +196,11 @@ impl Session {
             Some(like) => Some(self.table_to_copy(&env, like)?),
             None => None,
         };
+        if let Some(query) = &statement.query
+            && !statement.temporary
+        {
+            return self.create_from_query(statement, &name, query, selected, request, context).await;
+        }
         let created = if statement.temporary {
             self.create_temporary(statement, &env, &name, &selected, source)?
         } else {

@@ -241,7 +241,12 @@ impl Session {
         Ok(())
     }
 
-    fn may_change(&self, name: &squall_parser::ast::ObjectName, needed: Privileges, word: &str) -> SqlResult<()> {
+    pub(crate) fn may_change(
+        &self,
+        name: &squall_parser::ast::ObjectName,
+        needed: Privileges,
+        word: &str,
+    ) -> SqlResult<()> {
         if self.temporary_table_named(name).is_some() {
             return Ok(());
         }
@@ -273,7 +278,7 @@ impl Session {
         }
     }
 
-    /// Fills a table that CREATE TABLE … SELECT has just made; when that fails the table goes again.
+    /// Fills a table that CREATE TEMPORARY TABLE … SELECT has just made; when that fails the table goes again.
     pub(crate) async fn fill_created(
         &mut self,
         statement: &squall_parser::ast::CreateTable,
@@ -283,31 +288,13 @@ impl Session {
         context: &Arc<StatementContext>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        use squall_parser::ast::{Ident, Insert, LoadDuplicates, ObjectName};
         let columns = self.columns_of_query(query, context).await?;
-        let insert = Insert {
-            replace: statement.duplicates == LoadDuplicates::Replace,
-            hints: None,
-            priority: None,
-            ignore: statement.duplicates == LoadDuplicates::Ignore,
-            table: ObjectName { schema: Some(Ident::new(name.0.as_str())), name: Ident::new(name.1.as_str()) },
-            partitions: Vec::new(),
-            columns: columns.iter().map(|column| Ident::new(column.name.as_str())).collect(),
-            source: InsertSource::Query(Box::new(query.clone())),
-            row_alias: None,
-            on_duplicate: Vec::new(),
-            returning: Vec::new(),
-        };
-        let insert = Statement::Insert(Box::new(insert));
+        let insert = crate::ddl::create_select::insert_of_query(statement, name, &columns, query);
         let filled = self.run_data_change(Request { statement: &insert, ..request }, context, writer).await;
         if filled.is_err() {
             self.transaction.statement_failed();
-            let env = self.ddl_env(context);
             if let Some(table) = self.temporary_tables.remove(name) {
                 self.shared.store.drop_data(table.id)?;
-            } else {
-                let name = name.clone();
-                self.blocking(move |shared| crate::ddl::drop::drop_tables(shared, &env, &[name], true)).await?;
             }
         }
         filled
@@ -373,7 +360,7 @@ fn is_childless(table: &TableDef) -> bool {
     table.foreign_keys.is_empty()
 }
 
-pub(super) fn environment(
+pub(crate) fn environment(
     shared: &crate::database::Shared,
     context: &Arc<StatementContext>,
     catalog: Arc<Catalog>,

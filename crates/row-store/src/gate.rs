@@ -1,0 +1,190 @@
+//! Whether changes may go on: there is room for them, and nothing has gone wrong with what was written before.
+//!
+//! The engine stops for good at its first failed write, so a full disk has to be found out before the engine meets it.
+//! A part of the free space is therefore never given to changes: what the engine still has to write of what it was given
+//! (buffers that become files, and the largest merge of files that may come). See `docs/decisions/0004-full-disk.md`.
+
+use crate::error::{engine_error, io_error_text};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+/// The number of "No space left on device", which MySQL prints beside the text.
+const NO_SPACE: i32 = 28;
+
+/// A change is written to the log and once more to a table's file.
+const TIMES_WRITTEN: i64 = 2;
+
+/// Room beyond the engine's for what makes room again: deletes, and small records.
+const ROOM_FOR_REMOVAL: i64 = 8 << 20;
+
+/// What is kept free beside what the engine is known to need.
+const MARGIN: i64 = 4 << 20;
+
+/// What a definition needs at least: a DROP writes a few hundred bytes before it gives files back.
+const DEFINITION_BYTES: i64 = 1 << 20;
+
+/// Whether changes may go on.
+pub(crate) struct WriteGate {
+    directory: PathBuf,
+    /// Bytes of the file system that nobody has, as of the last look.
+    free: AtomicI64,
+    /// Bytes that the engine may still need.
+    reserved: AtomicU64,
+    /// Why the engine has stopped writing.
+    stopped: OnceLock<String>,
+}
+
+impl WriteGate {
+    pub fn new(directory: &Path) -> WriteGate {
+        let gate = WriteGate {
+            directory: directory.to_path_buf(),
+            free: AtomicI64::new(0),
+            reserved: AtomicU64::new(0),
+            stopped: OnceLock::new(),
+        };
+        gate.look();
+        gate
+    }
+
+    /// Sets what the engine may still need for what it has been given.
+    pub fn reserve(&self, bytes: u64) {
+        self.reserved.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Looks how much is free now.
+    pub fn look(&self) {
+        let free = match rustix::fs::statvfs(&self.directory) {
+            Ok(status) => i64::try_from(status.f_bavail.saturating_mul(status.f_frsize)).unwrap_or(i64::MAX),
+            // A file system that does not tell: the engine finds out.
+            Err(_) => i64::MAX,
+        };
+        self.free.store(free, Ordering::Relaxed);
+    }
+
+    /// Takes account of what has been written since the last look.
+    pub fn count(&self, bytes: u64) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX).saturating_mul(TIMES_WRITTEN);
+        self.free.fetch_sub(bytes.min(1 << 50), Ordering::Relaxed);
+    }
+
+    fn has_room(&self, bytes: usize, beyond: i64) -> bool {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX).saturating_mul(TIMES_WRITTEN);
+        let reserved = i64::try_from(self.reserved.load(Ordering::Relaxed)).unwrap_or(i64::MAX);
+        let wanted = bytes.saturating_add(reserved).saturating_add(beyond);
+        if self.free.load(Ordering::Relaxed) >= wanted {
+            return true;
+        }
+        self.look();
+        self.free.load(Ordering::Relaxed) >= wanted
+    }
+
+    fn check_stopped(&self) -> SqlResult<()> {
+        match self.stopped.get() {
+            None => Ok(()),
+            Some(reason) => Err(read_only(reason)),
+        }
+    }
+
+    /// Whether a table may take `bytes` more, counting all that a transaction has not committed yet: error 1114, as for
+    /// a tablespace that cannot grow.
+    pub fn check_addition(&self, bytes: usize, table: &str) -> SqlResult<()> {
+        self.check_stopped()?;
+        if self.has_room(bytes, MARGIN + ROOM_FOR_REMOVAL) {
+            return Ok(());
+        }
+        Err(SqlError::new(ErrorCode::RecordFileFull, &[&table]))
+    }
+
+    /// Whether a transaction may be committed. Statements have been checked before, but several transactions may have
+    /// counted on the same room.
+    pub fn check_commit(&self, bytes: usize) -> SqlResult<()> {
+        self.check_stopped()?;
+        if self.has_room(bytes, MARGIN) {
+            return Ok(());
+        }
+        let reason = format!("{NO_SPACE} - 'No space left on device'");
+        Err(SqlError::new(ErrorCode::ErrorDuringCommit, &[&reason]))
+    }
+
+    /// Whether a definition may be changed; more is needed for a new table than for dropping one.
+    pub fn check_definition(&self, makes_tables: bool) -> SqlResult<()> {
+        self.check_stopped()?;
+        if makes_tables {
+            return self.check_temporary(0);
+        }
+        self.look();
+        if self.free.load(Ordering::Relaxed) >= DEFINITION_BYTES {
+            return Ok(());
+        }
+        Err(disk_full(&self.directory))
+    }
+
+    /// Whether `bytes` of files beside the tables may be written.
+    pub fn check_temporary(&self, bytes: usize) -> SqlResult<()> {
+        self.check_stopped()?;
+        if self.has_room(bytes, MARGIN + ROOM_FOR_REMOVAL) {
+            return Ok(());
+        }
+        Err(disk_full(&self.directory))
+    }
+
+    /// The error of a write that the engine could not do. It has stopped with that; later writes are told why.
+    pub fn stop(&self, error: fjall::Error) -> SqlError {
+        match &error {
+            fjall::Error::Poisoned => {
+                read_only(self.stopped.get_or_init(|| "a file could not be written in the background".into()))
+            }
+            fjall::Error::Io(cause) | fjall::Error::Storage(fjall::LsmError::Io(cause)) => {
+                let text = io_error_text(cause);
+                let _ = self.stopped.set(text.clone());
+                SqlError::new(ErrorCode::ErrorDuringCommit, &[&text])
+            }
+            _ => engine_error(error),
+        }
+    }
+}
+
+fn read_only(reason: &str) -> SqlError {
+    SqlError::with_message(
+        ErrorCode::CantExecuteInReadOnly,
+        format!("Running in read-only mode: writing to the data directory has failed ({reason}); restart the server"),
+    )
+}
+
+fn disk_full(directory: &Path) -> SqlError {
+    SqlError::new(ErrorCode::DiskFull, &[&directory.display(), &NO_SPACE, &"No space left on device"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_engine_needs_is_never_given_away() {
+        let directory = tempfile::tempdir().unwrap();
+        let gate = WriteGate::new(directory.path());
+        gate.check_addition(1000, "t").unwrap();
+        gate.reserve(1 << 60);
+        assert!(gate.check_addition(0, "t").unwrap_err().is(ErrorCode::RecordFileFull));
+        assert!(gate.check_commit(0).unwrap_err().is(ErrorCode::ErrorDuringCommit));
+        assert!(gate.check_temporary(0).unwrap_err().is(ErrorCode::DiskFull));
+        assert!(gate.check_definition(true).unwrap_err().is(ErrorCode::DiskFull));
+        // What makes room again is let through.
+        gate.check_definition(false).unwrap();
+        gate.reserve(0);
+        gate.check_commit(1000).unwrap();
+    }
+
+    #[test]
+    fn later_writes_are_told_why_the_engine_has_stopped() {
+        let gate = WriteGate::new(Path::new("."));
+        let first = gate.stop(fjall::Error::Io(std::io::Error::from_raw_os_error(5)));
+        assert!(first.is(ErrorCode::ErrorDuringCommit), "{first}");
+        for later in [gate.check_commit(0).unwrap_err(), gate.stop(fjall::Error::Poisoned)] {
+            assert!(later.is(ErrorCode::CantExecuteInReadOnly), "{later}");
+            assert!(later.to_string().contains("Input/output error"), "{later}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! CREATE TABLE … SELECT: the table comes into the catalog when all its rows are durable.
+//!
+//! Until then its files belong to no catalog and only this session knows them, under a name that no statement can write
+//! by accident. Whatever ends the statement before (an error, KILL, a crash) leaves no table: files that no catalog names
+//! are removed at the next start.
+
+use super::alter::reserve_table_id;
+use super::create::{check_constraint_names, definition};
+use super::execute::{DdlEnv, QualifiedName, database_mut};
+use crate::api::OkInfo;
+use crate::database::Shared;
+use crate::query::change_environment;
+use crate::result::Outcome;
+use crate::session::{Failure, Request, Session};
+use squall_catalog::{ColumnDef, Privileges, TableDef, TableEntry};
+use squall_parser::ast::{CreateTable, Ident, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
+use squall_planner::dml::{DmlContext, DmlPlan, fill_table};
+use squall_registry::StatementContext;
+use squall_row_store::DdlChanges;
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::sync::Arc;
+
+/// The INSERT … SELECT that fills the new table.
+pub(crate) fn insert_of_query(
+    statement: &CreateTable,
+    table: &QualifiedName,
+    columns: &[ColumnDef],
+    query: &Query,
+) -> Statement {
+    Statement::Insert(Box::new(Insert {
+        replace: statement.duplicates == LoadDuplicates::Replace,
+        hints: None,
+        priority: None,
+        ignore: statement.duplicates == LoadDuplicates::Ignore,
+        table: ObjectName { schema: Some(Ident::new(table.0.as_str())), name: Ident::new(table.1.as_str()) },
+        partitions: Vec::new(),
+        columns: columns.iter().map(|column| Ident::new(column.name.as_str())).collect(),
+        source: InsertSource::Query(Box::new(query.clone())),
+        row_alias: None,
+        on_duplicate: Vec::new(),
+        returning: Vec::new(),
+    }))
+}
+
+impl Session {
+    /// CREATE TABLE … SELECT of a base table.
+    pub(super) async fn create_from_query(
+        &mut self,
+        statement: &CreateTable,
+        name: &QualifiedName,
+        query: &Query,
+        selected: Vec<ColumnDef>,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> Result<Outcome, Failure> {
+        self.may_change(&statement.name, Privileges::INSERT, "INSERT")?;
+        let env = self.ddl_env(context);
+        let catalog = self.shared.catalog.load();
+        if let Some(entry) = catalog.entry(&name.0, &name.1)
+            && !(statement.or_replace && matches!(entry, TableEntry::Table(_)))
+        {
+            let error = SqlError::new(ErrorCode::TableExists, &[&name.1]);
+            if statement.if_not_exists {
+                env.note(error);
+                return Ok(Outcome::done());
+            }
+            return Err(error.into());
+        }
+        let mut table = definition(&catalog, &env, statement, name, &selected, None)?;
+        check_constraint_names(&catalog, &name.0, &table)?;
+        let table = self
+            .blocking(move |shared| {
+                table.id = reserve_table_id(shared)?;
+                let table = Arc::new(table);
+                shared.store.create_data(&table)?;
+                Ok(table)
+            })
+            .await?;
+        let hidden = (name.0.clone(), format!("#sql-create-{}", table.id.0));
+        self.temporary_tables.insert(hidden.clone(), table.clone());
+        let insert = insert_of_query(statement, &hidden, &selected, query);
+        let filled = self.fill_hidden(Request { statement: &insert, ..request }, context).await;
+        self.temporary_tables.remove(&hidden);
+        let created = match filled {
+            Ok(filled) => {
+                let (name, table, or_replace) = (name.clone(), table.clone(), statement.or_replace);
+                let publish = move |shared: &Shared| publish_table(shared, &env, &name, table, or_replace);
+                self.blocking(publish).await.map(|()| filled)
+            }
+            Err(error) => Err(error),
+        };
+        if created.is_err() {
+            self.transaction.statement_failed();
+            let id = table.id;
+            self.blocking(move |shared| shared.store.drop_data(id)).await?;
+        }
+        Ok(Outcome::Ok(created?))
+    }
+
+    /// Runs the INSERT and makes its rows durable.
+    async fn fill_hidden(&mut self, request: Request<'_>, context: &Arc<StatementContext>) -> SqlResult<OkInfo> {
+        let catalog = self.shared.catalog.load();
+        let DmlPlan::Insert(plan) = self.bind_change(request, &catalog, context)? else {
+            return Err(SqlError::internal("an INSERT that is bound as something else"));
+        };
+        self.begin_statement_transaction();
+        let options = self.dml_options(self.lock_wait());
+        let (shared, session) = (self.shared.clone(), self.process.id);
+        let (statement, parameters) = (context.clone(), request.parameters.to_vec());
+        let result = self
+            .with_transaction_on_pool(move |transaction| {
+                let env = change_environment(&shared, &statement, catalog, transaction)?;
+                let mut dml = DmlContext {
+                    env: &env,
+                    runtime: &shared.runtime,
+                    transaction,
+                    parameters: &parameters,
+                    options,
+                    rules: &shared.rules,
+                    registry: &shared.registry,
+                };
+                fill_table(&mut dml, &plan, session).map_err(SqlError::from)
+            })
+            .await?;
+        self.end_statement(request.statement).await?;
+        self.commit().await?;
+        let info = format!("{}  Warnings: ", result.info);
+        Ok(OkInfo { affected_rows: result.affected_rows, last_insert_id: result.packet_id(), info })
+    }
+}
+
+/// Puts a filled table into the catalog, in the place of another one with OR REPLACE.
+fn publish_table(
+    shared: &Shared,
+    env: &DdlEnv,
+    name: &QualifiedName,
+    table: Arc<TableDef>,
+    or_replace: bool,
+) -> SqlResult<()> {
+    let seen = shared.catalog.load();
+    let replaced = or_replace && seen.table(&name.0, &name.1).is_some();
+    let names = if replaced { vec![name.clone()] } else { Vec::new() };
+    let _locks = shared.lock_for_ddl(env, &names)?;
+    shared.change_locked(&names, &seen, |catalog| {
+        match catalog.entry(&name.0, &name.1) {
+            Some(TableEntry::Table(_)) if or_replace => {
+                database_mut(catalog, &name.0)?.tables.remove(&name.1);
+            }
+            Some(_) => return Err(SqlError::new(ErrorCode::TableExists, &[&name.1])),
+            None => {}
+        }
+        check_constraint_names(catalog, &name.0, &table)?;
+        database_mut(catalog, &name.0)?.tables.insert(table.name.clone(), TableEntry::Table(table));
+        Ok(((), DdlChanges::default()))
+    })
+}

@@ -1,0 +1,175 @@
+//! A disk that fills up and a file that cannot be written: an error for the statement instead of the server's end, reads
+//! go on, nothing acknowledged is lost.
+
+use mysql::prelude::Queryable;
+use squall_test_support::server::TestServer;
+use std::path::Path;
+use std::process::Command;
+
+const TABLE_FULL: u16 = 1114;
+const ERROR_DURING_COMMIT: u16 = 1180;
+const READ_ONLY: u16 = 1836;
+
+/// Bytes of the file system that the server is given.
+const DISK_BYTES: u64 = 160 << 20;
+
+/// A small file system in memory; unmounted when dropped.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    /// `None` where this process may not mount.
+    fn mount() -> Option<SmallDisk> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={DISK_BYTES}"), "tmpfs"])
+            .arg(folder.path())
+            .status();
+        mounted.is_ok_and(|status| status.success()).then(|| SmallDisk(folder))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: the server's own folder lies in it and is removed a moment later.
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+fn error_code(result: mysql::Result<()>) -> Option<u16> {
+    match result {
+        Ok(()) => None,
+        Err(mysql::Error::MySqlError(error)) => Some(error.code),
+        Err(error) => panic!("the connection broke: {error}"),
+    }
+}
+
+/// Bytes that do not shrink when they are compressed (xorshift64).
+fn noise(len: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed + 0x5DEE_CE66;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    std::iter::repeat_with(next).take(len).collect()
+}
+
+fn count(conn: &mut mysql::Conn, table: &str) -> u64 {
+    conn.query_first(format!("SELECT COUNT(*) FROM {table}")).expect("a count").expect("a row")
+}
+
+#[test]
+fn a_full_disk_is_an_error_of_the_statement() {
+    let Some(disk) = SmallDisk::mount() else {
+        eprintln!("skipped: a_full_disk_is_an_error_of_the_statement (mounting a tmpfs is not allowed here)");
+        return;
+    };
+    let folder = tempfile::tempdir_in(disk.0.path()).expect("a folder on the small disk");
+    let mut server = TestServer::start_in(Path::new(env!("CARGO_BIN_EXE_squall")), folder);
+    let mut conn = server.connect();
+    conn.query_drop("CREATE DATABASE d").expect("a database");
+    conn.query_drop("CREATE TABLE d.t (id INT PRIMARY KEY, v LONGBLOB, KEY (id, v(10)))").expect("a table");
+    conn.query_drop("INSERT INTO d.t VALUES (0, 'first')").expect("a row");
+
+    // Until there is no room.
+    let mut stored = 1;
+    let refused = loop {
+        let insert = conn.exec_drop("INSERT INTO d.t VALUES (?, ?)", (stored, noise(500_000, stored)));
+        match error_code(insert) {
+            None => stored += 1,
+            Some(code) => break code,
+        }
+        assert!(stored < DISK_BYTES / 500_000, "the disk does not fill up");
+    };
+    assert_eq!(refused, TABLE_FULL);
+    assert_eq!(count(&mut conn, "d.t"), stored);
+
+    // A statement is refused as a whole, its transaction stays, and what makes room is let through.
+    conn.query_drop("START TRANSACTION").expect("a transaction");
+    conn.query_drop("DELETE FROM d.t WHERE id = 0").expect("a delete");
+    let twice = "INSERT INTO d.t SELECT id + 100000, v FROM d.t";
+    assert_eq!(error_code(conn.query_drop(twice)), Some(TABLE_FULL));
+    conn.query_drop("COMMIT").expect("a commit");
+    assert_eq!(count(&mut conn, "d.t"), stored - 1);
+    let create = conn.query_drop("CREATE TABLE d.other AS SELECT * FROM d.t");
+    assert!(error_code(create).is_some(), "a copy of everything has no room");
+    assert_eq!(error_code(conn.query_drop("SELECT 1 FROM d.other")), Some(1146));
+
+    // Room again: writes go on, in the same server.
+    conn.query_drop("TRUNCATE TABLE d.t").expect("room again");
+    conn.query_drop("INSERT INTO d.t VALUES (1, REPEAT('y', 1000000))").expect("a row after the disk was full");
+    server.kill();
+    server.restart();
+    assert_eq!(count(&mut server.connect(), "d.t"), 1);
+}
+
+#[test]
+fn others_may_fill_the_disk() {
+    let Some(disk) = SmallDisk::mount() else {
+        eprintln!("skipped: others_may_fill_the_disk (mounting a tmpfs is not allowed here)");
+        return;
+    };
+    let folder = tempfile::tempdir_in(disk.0.path()).expect("a folder on the small disk");
+    let server = TestServer::start_in(Path::new(env!("CARGO_BIN_EXE_squall")), folder);
+    let mut conn = server.connect();
+    conn.query_drop("CREATE DATABASE d").expect("a database");
+    conn.query_drop("CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(100))").expect("a table");
+    conn.query_drop("INSERT INTO d.t VALUES (1, 'a')").expect("a row");
+    let other = disk.0.path().join("other");
+    // Writing fails where the disk ends: a part of a megabyte may be left.
+    let _ = std::fs::write(&other, vec![1u8; DISK_BYTES as usize]);
+    // Statements are refused after the server's next look.
+    let mut rows = 1;
+    let refused = loop {
+        match error_code(conn.query_drop(format!("INSERT INTO d.t VALUES ({rows} + 1, 'b')"))) {
+            None => rows += 1,
+            Some(code) => break code,
+        }
+    };
+    // The first is refused at its start or, if the look came in between, at its end.
+    assert!(refused == TABLE_FULL || refused == ERROR_DURING_COMMIT, "{refused}");
+    assert_eq!(error_code(conn.query_drop("UPDATE d.t SET v = 'c'")), Some(TABLE_FULL));
+    assert_eq!(error_code(conn.query_drop("CREATE TABLE d.u (id INT)")), Some(1021));
+    assert_eq!(count(&mut conn, "d.t"), rows);
+    std::fs::remove_file(other).expect("the other file");
+    conn.query_drop("UPDATE d.t SET v = 'c'").expect("a change after the disk was full");
+    conn.query_drop("INSERT INTO d.t VALUES (0, 'd')").expect("a row after the disk was full");
+    assert_eq!(count(&mut conn, "d.t"), rows + 1);
+}
+
+#[test]
+fn a_failed_write_stops_writes_and_says_why() {
+    let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
+    let mut conn = server.connect();
+    conn.query_drop("CREATE DATABASE d").expect("a database");
+    conn.query_drop("CREATE TABLE d.t (id INT PRIMARY KEY, v LONGBLOB)").expect("a table");
+    let process = server.process_id().to_string();
+    let limited = Command::new("prlimit").args(["--pid", &process, "--fsize=2000000"]).status();
+    if !limited.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: a_failed_write_stops_writes_and_says_why (there is no prlimit here)");
+        return;
+    }
+    let mut stored = 0;
+    let first = loop {
+        let insert = conn.exec_drop("INSERT INTO d.t VALUES (?, ?)", (stored, noise(100_000, stored)));
+        match error_code(insert) {
+            None => stored += 1,
+            Some(code) => break code,
+        }
+        assert!(stored < 100, "files grow beyond their limit");
+    };
+    assert_eq!(first, ERROR_DURING_COMMIT);
+    let Err(mysql::Error::MySqlError(error)) = conn.query_drop("DELETE FROM d.t") else {
+        panic!("a write after a failed one");
+    };
+    assert_eq!(error.code, READ_ONLY);
+    assert!(error.message.contains("File too large"), "{}", error.message);
+    assert_eq!(count(&mut conn, "d.t"), stored, "what was acknowledged can be read, and nothing else");
+    server.kill();
+    server.restart();
+    let mut conn = server.connect();
+    let after = count(&mut conn, "d.t");
+    assert!(after == stored || after == stored + 1, "{after} of {stored} acknowledged rows after a restart");
+    conn.query_drop("INSERT INTO d.t VALUES (-1, 'after')").expect("a write after a restart");
+}
