@@ -6,6 +6,7 @@
 use crate::operators::null_supply::HideConstants;
 use crate::operators::optimize_subqueries::OptimizeSubqueries;
 use crate::operators::planner::SquallQueryPlanner;
+use datafusion::catalog::default_table_source::source_as_provider;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::context::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -122,8 +123,9 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> SqlResult<LogicalPl
 
 /// Optimizes a bound plan and makes it physical.
 pub async fn physical_plan(plan: &LogicalPlan, state: &SessionState) -> SqlResult<Arc<dyn ExecutionPlan>> {
-    if state.config().target_partitions() > 1 && assigns_variables(plan)? {
-        // Rows have to be made one after another.
+    if state.config().target_partitions() > 1 && (is_small(plan)? || assigns_variables(plan)?) {
+        // Rows that assign variables have to be made one after another. Few rows are not worth a second thread, and on
+        // one their groups come out in the order in which they were met.
         let config = state.config().clone().with_target_partitions(1);
         let state = SessionStateBuilder::new_from_existing(state.clone()).with_config(config).build();
         return plan_with(plan, &state).await;
@@ -134,6 +136,25 @@ pub async fn physical_plan(plan: &LogicalPlan, state: &SessionState) -> SqlResul
 async fn plan_with(plan: &LogicalPlan, state: &SessionState) -> SqlResult<Arc<dyn ExecutionPlan>> {
     let plan = optimize(plan, state)?;
     state.query_planner().create_physical_plan(&plan, state).await.map_err(sql_error_from)
+}
+
+/// Whether the tables of a plan have few rows, and few pairs of rows where it joins.
+fn is_small(plan: &LogicalPlan) -> SqlResult<bool> {
+    /// Fewer than a thread works off while another one is woken and given its part.
+    const ROWS_MAX: usize = 100_000;
+    /// What a table without statistics is taken for.
+    const ROWS_UNKNOWN: usize = 1_000;
+    let mut pairs: usize = 1;
+    let visited = plan.apply(|plan| {
+        if let LogicalPlan::TableScan(scan) = plan {
+            let statistics = source_as_provider(&scan.source)?.statistics();
+            let rows = statistics.and_then(|statistics| statistics.num_rows.get_value().copied());
+            pairs = pairs.saturating_mul(rows.unwrap_or(ROWS_UNKNOWN).max(1));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    visited.map_err(sql_error_from)?;
+    Ok(pairs <= ROWS_MAX)
 }
 
 /// Whether a plan assigns user variables.

@@ -1,6 +1,5 @@
 //! Expressions inside definitions: literals as values, texts to keep, the columns they name.
 
-use crate::expression::visit;
 use squall_catalog::{ColumnDef, ColumnDefault};
 use squall_functions::build::literal_type;
 use squall_functions::operators::convert::convert_value;
@@ -119,7 +118,7 @@ pub fn expression_text(expr: &Expr) -> String {
 
 /// Columns that an expression names, each once.
 pub fn columns_of(expr: &Expr, found: &mut Vec<String>) {
-    visit(expr, &mut |expr| {
+    expr.visit(&mut |expr| {
         if let Expr::Column(name) = expr
             && !found.iter().any(|other| other.eq_ignore_ascii_case(&name.column))
         {
@@ -171,7 +170,7 @@ pub fn check_condition(expr: &Expr, name: &str) -> SqlResult<()> {
 /// Subqueries, variables, parameters and aggregates stand in no definition.
 fn forbidden(expr: &Expr) -> Option<String> {
     let mut found = None;
-    visit(expr, &mut |expr| {
+    expr.visit(&mut |expr| {
         let what = match expr {
             Expr::Subquery(_) | Expr::Exists(_) | Expr::InSubquery { .. } | Expr::Quantified { .. } => "subquery",
             Expr::UserVariable(_) | Expr::Assign { .. } => "user variable",
@@ -223,7 +222,7 @@ fn volatile_call(expr: &Expr) -> Option<String> {
         "BENCHMARK",
     ];
     let mut found = None;
-    visit(expr, &mut |expr| {
+    expr.visit(&mut |expr| {
         if let Expr::Function(call) = expr
             && VOLATILE.iter().any(|name| call.name.is(name))
         {

@@ -75,6 +75,7 @@ impl<'a> RowCopier<'a> {
             alias: new.name.as_str().into(),
             table: target.clone(),
             rules: shared.rules.get(&shared.registry, database, new)?,
+            view: None,
         };
         let added_key = |key: &&squall_catalog::ForeignKey| !old.foreign_keys.contains(key);
         let checks_parents = env.foreign_key_checks && new.foreign_keys.iter().any(|key| added_key(&key));

@@ -16,7 +16,6 @@ pub mod database;
 mod ddl;
 mod diagnostics;
 mod dispatch;
-mod expression;
 mod globals;
 mod information_schema;
 mod load_data;

@@ -150,6 +150,7 @@ impl Session {
             params: parameters,
             text,
             insert_values: None,
+            row_keys_of_views: false,
         }
     }
 

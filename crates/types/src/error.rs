@@ -299,6 +299,7 @@ error_codes! {
     CannotUser = 1396, b"HY000", "Operation %s failed for %s";
     DataTooLong = 1406, b"22001", "Data too long for column '%s' at row %s";
     CommitNotAllowedInSfOrTrg = 1422, b"HY000", "Explicit or implicit commit is not allowed in stored function or trigger.";
+    NoDefaultForViewField = 1423, b"HY000", "Field of view '%s.%s' underlying table doesn't have a default value";
     TooBigScale = 1425, b"42000", "Too big scale %s specified for column '%s'. Maximum is %s.";
     TooBigPrecision = 1426, b"42000", "Too-big precision %s specified for '%s'. Maximum is %s.";
     MBiggerThanD = 1427, b"42000", "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%s').";

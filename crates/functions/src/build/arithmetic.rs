@@ -197,6 +197,10 @@ impl ExprBuilder<'_> {
         {
             return Ok(self.literal(Value::Int(0_i64.wrapping_sub_unsigned(*value))));
         }
+        // Larger ones are no BIGINT any more.
+        if let BoundExpr::Literal(Value::UInt(value), _) = &operand {
+            return Ok(self.literal(Value::Decimal(Decimal::from_i128(-i128::from(*value), 0))));
+        }
         let sql_type = operand.sql_type();
         let (kernel, target): (Arc<dyn ScalarKernel>, SqlType) = match numeric_kind(&sql_type) {
             NumericKind::Int { unsigned } => {

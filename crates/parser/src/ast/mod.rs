@@ -22,6 +22,7 @@ mod tables_mut;
 mod transaction;
 mod types;
 mod variable;
+mod visit;
 
 pub use account::*;
 pub use admin::*;

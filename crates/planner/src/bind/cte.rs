@@ -159,7 +159,7 @@ impl Context<'_> {
                     .collect::<SqlResult<Vec<_>>>()?,
             ),
         };
-        let schema = Arc::clone(seed.schema());
+        let schema = Arc::new(super::join::nullable(seed.schema())?);
         let plan = RecursiveUnion {
             name: name.to_string(),
             work_table,

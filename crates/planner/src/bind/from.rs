@@ -6,6 +6,7 @@ use super::environment::TableRequest;
 use super::output::{ColumnOrigin, TableUse};
 use super::query::BoundBlock;
 use super::scope::{Clause, Relation, RelationColumn, Scope, VisibleColumn};
+use crate::access::ROW_KEY_COLUMN;
 use datafusion::catalog::TableProvider;
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::TableReference;
@@ -277,7 +278,16 @@ impl Context<'_> {
         if self.views.contains(&key) {
             return Err(SqlError::new(ErrorCode::ViewRecursive, &[database, &name]));
         }
-        let query = super::view::parse(view, database)?;
+        let mut query = super::view::parse(view, database)?;
+        let mut columns: Vec<Arc<str>> = view.columns.iter().map(|column| column.as_str().into()).collect();
+        if self.binder.row_keys_of_views
+            && super::updatable::updatable(self.binder.catalog, database, view)?.is_some()
+            && let Some(key) = super::updatable::row_key_item(&query)
+            && let ast::QueryBody::Select(select) = &mut query.body
+        {
+            select.items.push(key);
+            columns.push(ROW_KEY_COLUMN.into());
+        }
         self.tables.push(TableUse {
             database: Arc::clone(database),
             name: Arc::clone(&name),
@@ -299,7 +309,6 @@ impl Context<'_> {
         self.common_tables = common_tables;
         self.frames = frames;
         let bound = bound.map_err(|error| view_error(error, database, &name))?;
-        let columns: Vec<Arc<str>> = view.columns.iter().map(|column| column.as_str().into()).collect();
         let origin = Some((Arc::clone(database), name));
         self.derived_item(bound, alias, &columns, Some(Arc::clone(database)), origin, block)
     }
@@ -357,7 +366,8 @@ impl Context<'_> {
                 ty,
                 Some(Arc::new(origin)),
             );
-            columns.push(RelationColumn { name: Arc::clone(name), id, invisible: false });
+            let invisible = **name == *ROW_KEY_COLUMN;
+            columns.push(RelationColumn { name: Arc::clone(name), id, invisible });
         }
         let relation = Relation { alias: Arc::clone(alias), database, columns, definition: None };
         Ok(FromItem::of(bound.plan, relation))

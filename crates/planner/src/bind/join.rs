@@ -300,7 +300,7 @@ impl Context<'_> {
 }
 
 /// The same columns, each of which may be NULL.
-fn nullable(schema: &DFSchema) -> SqlResult<DFSchema> {
+pub(crate) fn nullable(schema: &DFSchema) -> SqlResult<DFSchema> {
     let fields = schema.iter().map(|(relation, field)| {
         let field = Field::clone(field).with_nullable(true);
         (relation.cloned(), Arc::new(field))

@@ -27,6 +27,7 @@ mod special_call;
 mod subquery;
 mod tree;
 mod types;
+pub mod updatable;
 mod user_variable;
 mod view;
 mod window;
@@ -64,6 +65,8 @@ pub struct Binder<'a> {
     pub text: &'a [u8],
     /// In ON DUPLICATE KEY UPDATE: the alias of the row to be inserted, which VALUES(column) reads.
     pub insert_values: Option<&'a str>,
+    /// In changes of rows: whether updatable views show the key of their table's row.
+    pub row_keys_of_views: bool,
 }
 
 impl<'a> Binder<'a> {

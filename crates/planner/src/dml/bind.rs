@@ -6,6 +6,7 @@ use super::plan::{
 };
 use super::rules::RulesCache;
 use super::target::Target;
+use super::view::{insertable, row_of};
 use crate::access::ROW_KEY_COLUMN;
 use crate::bind::{Binder, RowColumn, RowTable};
 use squall_catalog::{TableDef, TableEntry};
@@ -59,7 +60,9 @@ impl DmlBinder<'_> {
         match self.binder.catalog.entry(database, &name.name) {
             Some(TableEntry::Table(def)) => Ok(def.clone()),
             Some(TableEntry::View(_)) => {
-                Err(SqlError::new(ErrorCode::NonUpdatableTable, &[&name.name.as_str(), &statement]))
+                let inserts = matches!(statement, "INSERT" | "REPLACE");
+                let error = if inserts { ErrorCode::NonInsertableTable } else { ErrorCode::NonUpdatableTable };
+                Err(SqlError::new(error, &[&name.name.as_str(), &statement]))
             }
             None if self.binder.catalog.database(database).is_none()
                 && !self.binder.tables.virtual_database(database) =>
@@ -70,12 +73,13 @@ impl DmlBinder<'_> {
         }
     }
 
-    fn target_of(&self, database: &str, alias: &str, def: &Arc<TableDef>) -> SqlResult<Target> {
+    pub(super) fn target_of(&self, database: &str, alias: &str, def: &Arc<TableDef>) -> SqlResult<Target> {
         Ok(Target {
             database: database.into(),
             alias: alias.into(),
             table: self.store.table(def)?,
             rules: self.rules.get(self.binder.registry, database, def)?,
+            view: None,
         })
     }
 
@@ -85,9 +89,8 @@ impl DmlBinder<'_> {
     pub fn bind_insert(&self, insert: &ast::Insert) -> SqlResult<InsertPlan> {
         let statement = if insert.replace { "REPLACE" } else { "INSERT" };
         refuse_partitions(&insert.partitions)?;
-        let target = self.target(&insert.table, None, statement)?;
-        let def = target.def().clone();
-        let columns = self.insert_columns(&def, insert)?;
+        let target = self.changed(&insert.table, None, statement)?;
+        let columns = self.insert_columns(&target, statement, insert)?;
         let source = match &insert.source {
             ast::InsertSource::Values(rows) => self.bind_rows(&target, &columns, rows)?,
             ast::InsertSource::Query(query) => {
@@ -109,7 +112,12 @@ impl DmlBinder<'_> {
         Ok(InsertPlan { target, columns, source, on_duplicate, ignore: insert.ignore, returning })
     }
 
-    fn insert_columns(&self, def: &TableDef, insert: &ast::Insert) -> SqlResult<Vec<usize>> {
+    fn insert_columns(&self, target: &Target, statement: &str, insert: &ast::Insert) -> SqlResult<Vec<usize>> {
+        let def = target.def();
+        if let Some(view) = &target.view {
+            let strict = self.binder.context.sql_mode.is_strict() && !insert.ignore;
+            insertable(view, def, statement, strict)?;
+        }
         // `t () VALUES ()` and `t VALUES ()`: nothing is given.
         let empty_rows = matches!(&insert.source, ast::InsertSource::Values(rows)
             if !rows.is_empty() && rows.iter().all(Vec::is_empty));
@@ -117,15 +125,19 @@ impl DmlBinder<'_> {
             if empty_rows {
                 return Ok(Vec::new());
             }
+            if let Some(view) = &target.view {
+                return Ok(view.columns.iter().filter_map(|(_, ordinal)| *ordinal).collect());
+            }
             let visible = def.columns.iter().enumerate().filter(|(_, column)| !column.invisible);
             return Ok(visible.map(|(ordinal, _)| ordinal).collect());
         }
         let mut columns = Vec::with_capacity(insert.columns.len());
         for name in &insert.columns {
-            let (ordinal, column) =
-                def.column(name).ok_or_else(|| SqlError::new(ErrorCode::BadField, &[&name.as_str(), &"field list"]))?;
+            let ordinal = target
+                .column(name)?
+                .ok_or_else(|| SqlError::new(ErrorCode::BadField, &[&name.as_str(), &"field list"]))?;
             if columns.contains(&ordinal) {
-                return Err(SqlError::new(ErrorCode::FieldSpecifiedTwice, &[&column.name]));
+                return Err(SqlError::new(ErrorCode::FieldSpecifiedTwice, &[&def.columns[ordinal].name]));
             }
             columns.push(ordinal);
         }
@@ -134,7 +146,7 @@ impl DmlBinder<'_> {
 
     fn bind_rows(&self, target: &Target, columns: &[usize], rows: &[Vec<ast::Expr>]) -> SqlResult<InsertRows> {
         let def = target.def();
-        let scope = [RowTable::of(&target.database, &target.alias, def)];
+        let scope = [row_of(target)];
         let mut bound = Vec::with_capacity(rows.len());
         for (number, row) in rows.iter().enumerate() {
             if row.len() != columns.len() {
@@ -204,9 +216,7 @@ impl DmlBinder<'_> {
         columns: &[usize],
         insert: &ast::Insert,
     ) -> SqlResult<Vec<ColumnAssignment>> {
-        let def = target.def();
-        let mut new_row = RowTable::of(&target.database, NEW_ROW, def);
-        new_row.database = None;
+        let mut new_row = RowTable { alias: NEW_ROW, database: None, ..row_of(target) };
         new_row.qualified_only = insert.row_alias.is_none();
         if let Some(alias) = &insert.row_alias {
             new_row.alias = &alias.name;
@@ -222,7 +232,7 @@ impl DmlBinder<'_> {
         }
         // The new row may hold NULL where its column allows none: the statement failed before it was stored.
         let new_alias = new_row.alias;
-        let scope = [RowTable::of(&target.database, &target.alias, def), new_row];
+        let scope = [row_of(target), new_row];
         let binder = Binder { insert_values: Some(new_alias), ..self.binder.clone() };
         insert
             .on_duplicate
@@ -240,15 +250,15 @@ impl DmlBinder<'_> {
 
     fn assigned_column(&self, target: &Target, name: &ast::ColumnName) -> SqlResult<usize> {
         let qualified = name.table.as_ref().is_none_or(|table| **table == *target.alias);
-        match target.def().column(&name.column).filter(|_| qualified) {
-            Some((ordinal, _)) => Ok(ordinal),
+        match target.column(&name.column)?.filter(|_| qualified) {
+            Some(ordinal) => Ok(ordinal),
             None => Err(SqlError::new(ErrorCode::BadField, &[&display_name(name), &"field list"])),
         }
     }
 
     fn bind_returning(&self, target: &Target, items: &[ast::SelectItem]) -> SqlResult<Vec<super::plan::Returned>> {
         let def = target.def();
-        let scope = [RowTable::of(&target.database, &target.alias, def)];
+        let scope = [row_of(target)];
         let mut returned = Vec::new();
         for item in items {
             match item {
@@ -274,11 +284,13 @@ impl DmlBinder<'_> {
     pub fn bind_update(&self, update: &ast::Update) -> SqlResult<DmlPlan> {
         if let ([ast::TableReference::Table(factor)], None) = (update.tables.as_slice(), &update.with) {
             refuse_partitions(&factor.partitions)?;
-            let target = self.target(&factor.name, factor.alias.as_ref(), "UPDATE")?;
-            match self.bind_single_update(&target, update) {
-                Ok(plan) => return Ok(DmlPlan::Update(Box::new(plan))),
-                Err(error) if !error.is(ErrorCode::NotSupportedYet) => return Err(error),
-                Err(_) => {}
+            let target = self.changed(&factor.name, factor.alias.as_ref(), "UPDATE")?;
+            if target.view.is_none() {
+                match self.bind_single_update(&target, update) {
+                    Ok(plan) => return Ok(DmlPlan::Update(Box::new(plan))),
+                    Err(error) if !error.is(ErrorCode::NotSupportedYet) => return Err(error),
+                    Err(_) => {}
+                }
             }
         } else if !update.order_by.is_empty() || update.limit.is_some() {
             let clause = if update.limit.is_some() { "LIMIT" } else { "ORDER BY" };
@@ -342,7 +354,7 @@ impl DmlBinder<'_> {
                     changes.len() - 1
                 }
             };
-            let (column, _) = target.def().column(&assignment.column.column).ok_or_else(|| {
+            let column = target.column(&assignment.column.column)?.ok_or_else(|| {
                 SqlError::new(ErrorCode::BadField, &[&display_name(&assignment.column), &"field list"])
             })?;
             let source = match &assignment.value {
@@ -373,11 +385,13 @@ impl DmlBinder<'_> {
             ast::DeleteTarget::Single { table, alias, partitions } => {
                 refuse_partitions(partitions)?;
                 if delete.with.is_none() {
-                    let target = self.target(table, alias.as_ref(), "DELETE")?;
-                    match self.bind_single_delete(&target, delete) {
-                        Ok(plan) => return Ok(DmlPlan::Delete(Box::new(plan))),
-                        Err(error) if !error.is(ErrorCode::NotSupportedYet) => return Err(error),
-                        Err(_) => {}
+                    let target = self.changed(table, alias.as_ref(), "DELETE")?;
+                    if target.view.is_none() {
+                        match self.bind_single_delete(&target, delete) {
+                            Ok(plan) => return Ok(DmlPlan::Delete(Box::new(plan))),
+                            Err(error) if !error.is(ErrorCode::NotSupportedYet) => return Err(error),
+                            Err(_) => {}
+                        }
                     }
                 }
                 let factor = ast::TableFactor {
@@ -452,7 +466,8 @@ impl DmlBinder<'_> {
         query.with = with.cloned();
         query.order_by = order_by.to_vec();
         query.limit = limit.cloned();
-        Ok(Box::new(self.binder.bind_query(&query)?))
+        let binder = Binder { row_keys_of_views: true, ..self.binder.clone() };
+        Ok(Box::new(binder.bind_query(&query)?))
     }
 
     /// The base tables of a FROM by what the statement calls them.
@@ -471,8 +486,8 @@ impl DmlBinder<'_> {
     ) -> SqlResult<()> {
         match reference {
             ast::TableReference::Table(factor) => {
-                // Views and table expressions may be read, not changed.
-                if let Ok(target) = self.target(&factor.name, factor.alias.as_ref(), "UPDATE") {
+                // Other views and table expressions may be read, not changed.
+                if let Ok(target) = self.changed(&factor.name, factor.alias.as_ref(), "UPDATE") {
                     let schema = if factor.alias.is_some() { None } else { factor.name.schema.clone() };
                     let name = factor.alias.clone().unwrap_or_else(|| factor.name.name.clone());
                     tables.push((ast::ObjectName { schema, name }, target));
@@ -497,7 +512,7 @@ impl DmlBinder<'_> {
             Some(table) => {
                 *alias.name == **table && name.schema.as_ref().is_none_or(|schema| **schema == *target.database)
             }
-            None => target.def().column(&name.column).is_some(),
+            None => !matches!(target.column(&name.column), Ok(None)),
         });
         let Some((alias, target)) = found.next() else {
             return match &name.table {

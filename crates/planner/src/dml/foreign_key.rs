@@ -214,6 +214,7 @@ impl Child {
             alias: self.def.name.as_str().into(),
             table: context.env.store.table(&self.def)?,
             rules: self.rules(context)?,
+            view: None,
         };
         Ok(rows.into_iter().map(|row| (target.clone(), row)).collect())
     }

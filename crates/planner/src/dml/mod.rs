@@ -4,7 +4,8 @@
 //! Everything here blocks: where a lock may have to be waited for, the caller stands on a thread that may block, or has
 //! told the transaction to report [`StoreError::WouldBlock`], upon which it starts the statement again elsewhere.
 //!
-//! Reading order: [`plan`], [`target`], [`insert`], [`find`], [`change`], [`foreign_key`], [`query`].
+//! Reading order: [`plan`], [`target`], `view`, [`insert`], [`find`], [`change`], [`foreign_key`],
+//! [`query`].
 
 pub mod bind;
 pub mod change;
@@ -16,6 +17,7 @@ pub mod plan;
 pub mod query;
 pub mod rules;
 pub mod target;
+mod view;
 
 pub use bind::DmlBinder;
 pub use change::{execute_delete, execute_update};

@@ -121,6 +121,7 @@ fn bind_rules(registry: &Registry, database: &str, def: &Arc<TableDef>) -> SqlRe
             params: &[],
             text: text.as_bytes(),
             insert_values: None,
+            row_keys_of_views: false,
         };
         let expr = squall_parser::parse_expr(text, &parse_options(SqlMode::default()))
             .map_err(|_| SqlError::internal(format_args!("expression of table {}: {text}", def.name)))?;

@@ -3,6 +3,7 @@
 use super::rules::{DefaultRule, TableRules};
 use crate::access::decode::from_utc;
 use crate::exec::env::StatementEnv;
+use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, TableDef};
 use squall_functions::expr::{BoundExpr, ParameterisedRow};
 use squall_row_store::{Row, Table};
@@ -21,6 +22,21 @@ pub struct Target {
     pub table: Arc<Table>,
     /// Its bound rules.
     pub rules: Arc<TableRules>,
+    /// The view that the statement names instead.
+    pub view: Option<Arc<TargetView>>,
+}
+
+/// A view through which a table is changed.
+#[derive(Clone, Debug)]
+pub struct TargetView {
+    /// Its database.
+    pub database: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its columns: the name, and the ordinal in the table of those that are no expressions.
+    pub columns: Vec<(Arc<str>, Option<usize>)>,
+    /// What WITH CHECK OPTION demands of the table's row.
+    pub checks: Vec<BoundExpr>,
 }
 
 /// How the values of one statement are stored.
@@ -42,6 +58,16 @@ impl Target {
     /// The definition.
     pub fn def(&self) -> &Arc<TableDef> {
         self.table.def()
+    }
+
+    /// The ordinal of the column that the statement calls so; error 1348 for a view's expression.
+    pub fn column(&self, name: &str) -> SqlResult<Option<usize>> {
+        let Some(view) = &self.view else { return Ok(self.def().column(name).map(|(ordinal, _)| ordinal)) };
+        match view.columns.iter().find(|(column, _)| eq_ignore_case(column, name)) {
+            Some((column, None)) => Err(SqlError::new(ErrorCode::NonupdateableColumn, &[column])),
+            Some((_, ordinal)) => Ok(*ordinal),
+            None => Ok(None),
+        }
     }
 
     /// A stored row as statements see it: TIMESTAMP in the session's time zone.
@@ -154,10 +180,17 @@ impl RowMaker<'_> {
         Ok(())
     }
 
-    /// Checks the CHECK constraints. Unknown passes.
+    /// Checks the CHECK constraints, where unknown passes, and a view's CHECK OPTION, where it does not.
     pub fn check(&self, row: &[Value]) -> SqlResult<()> {
+        let source = ParameterisedRow { row, parameters: self.parameters };
+        if let Some(view) = &self.target.view {
+            for condition in &view.checks {
+                if condition.eval_condition(&source, &self.env.context)? != Some(true) {
+                    return Err(SqlError::new(ErrorCode::ViewCheckFailed, &[&view.database, &view.name]));
+                }
+            }
+        }
         for (name, condition) in &self.target.rules.checks {
-            let source = ParameterisedRow { row, parameters: self.parameters };
             if condition.eval_condition(&source, &self.env.context)? == Some(false) {
                 return Err(SqlError::new(ErrorCode::CheckConstraintViolated, &[name]));
             }

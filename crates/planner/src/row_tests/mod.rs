@@ -109,6 +109,7 @@ impl TestDatabase {
             params: &[],
             text: sql.as_bytes(),
             insert_values: None,
+            row_keys_of_views: false,
         }
     }
 

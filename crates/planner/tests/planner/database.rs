@@ -121,6 +121,7 @@ impl TestDatabase {
             params: &[],
             text,
             insert_values: None,
+            row_keys_of_views: false,
         }
     }
 

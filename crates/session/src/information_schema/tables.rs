@@ -201,7 +201,7 @@ fn views(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value
             s(name),
             s_or_null(Some(if shows { view.query.as_str() } else { "" })),
             s(&view.check_option),
-            yes_no(view.algorithm != "TEMPTABLE"),
+            yes_no(squall_planner::bind::updatable::updatable(&source.catalog, &database.name, view)?.is_some()),
             s(&view.definer),
             s(if view.security_invoker { "INVOKER" } else { "DEFINER" }),
             s("utf8mb4"),

@@ -122,7 +122,7 @@ fn assigns(query: &Query) -> bool {
     let mut found = false;
     for item in &select.items {
         if let SelectItem::Expr(item) = item {
-            crate::expression::visit(&item.expr, &mut |expr| {
+            item.expr.visit(&mut |expr| {
                 found |= matches!(expr, Expr::UserVariable(_) | Expr::Assign { .. } | Expr::SystemVariable(_));
             });
         }

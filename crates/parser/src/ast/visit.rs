@@ -1,14 +1,16 @@
 //! Going through the tree of an expression.
 
-use squall_parser::ast::{Expr, JsonResponse};
+use super::{Expr, JsonResponse, SequenceOperation};
 
-/// Calls `found` with an expression and everything inside it, queries left out.
-pub fn visit(expr: &Expr, found: &mut dyn FnMut(&Expr)) {
-    // Trees are at most as deep as the parser lets them be; one level at a time keeps the stack flat.
-    let mut pending = vec![expr];
-    while let Some(expr) = pending.pop() {
-        found(expr);
-        push_children(expr, &mut pending);
+impl Expr {
+    /// Calls `found` with the expression and everything inside it, queries left out.
+    pub fn visit(&self, found: &mut dyn FnMut(&Expr)) {
+        // Trees are at most as deep as the parser lets them be; one level at a time keeps the stack flat.
+        let mut pending = vec![self];
+        while let Some(expr) = pending.pop() {
+            found(expr);
+            push_children(expr, &mut pending);
+        }
     }
 }
 
@@ -78,7 +80,7 @@ fn push_children<'e>(expr: &'e Expr, pending: &mut Vec<&'e Expr>) {
             }
         }
         Expr::Sequence { operation, .. } => {
-            if let squall_parser::ast::SequenceOperation::Set(arguments) = operation {
+            if let SequenceOperation::Set(arguments) = operation {
                 pending.extend(arguments);
             }
         }
