@@ -189,7 +189,7 @@ impl Session {
         let env = self.ddl_env(context);
         let name = env.qualify(&statement.name)?;
         let selected = match &statement.query {
-            Some(query) => self.columns_of_query(query, context).await?,
+            Some(query) => self.columns_of_query(query, request, context).await?,
             None => Vec::new(),
         };
         let source = match &statement.like {

@@ -288,7 +288,7 @@ impl Session {
         context: &Arc<StatementContext>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        let columns = self.columns_of_query(query, context).await?;
+        let columns = self.columns_of_query(query, request, context).await?;
         let insert = crate::ddl::create_select::insert_of_query(statement, name, &columns, query);
         let filled = self.run_data_change(Request { statement: &insert, ..request }, context, writer).await;
         if filled.is_err() {
@@ -304,10 +304,11 @@ impl Session {
     pub(crate) async fn columns_of_query(
         &mut self,
         query: &squall_parser::ast::Query,
+        request: Request<'_>,
         context: &Arc<StatementContext>,
     ) -> SqlResult<Vec<squall_catalog::ColumnDef>> {
         let catalog = self.shared.catalog.load();
-        let bound = self.bind_query(query, b"", &[], &catalog, context, None)?;
+        let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
         self.check_reads(&bound)?;
         let mut columns = Vec::with_capacity(bound.columns.len());
         for output in &bound.columns {
