@@ -177,6 +177,37 @@ pub fn write_double(number: f64, out: &mut Vec<u8>) {
     write_scientific(shortest, out);
 }
 
+/// The text of a double in at most `width` characters, with as many digits as fit; `None` if none do.
+pub fn double_within(number: f64, width: usize) -> Option<String> {
+    let mut full = Vec::new();
+    write_double(number, &mut full);
+    let full = String::from_utf8(full).ok()?;
+    if full.len() <= width || !number.is_finite() {
+        return (full.len() <= width).then_some(full);
+    }
+    let sign = if number < 0.0 { "-" } else { "" };
+    (1..=17_usize).rev().find_map(|digits| {
+        // Rounded to so many digits: `d.ddde±n`.
+        let scientific = format!("{:.*e}", digits - 1, number.abs());
+        let (mantissa, exponent) = scientific.split_once('e')?;
+        let exponent: i32 = exponent.parse().ok()?;
+        let significant = mantissa.replace('.', "");
+        let significant = significant.trim_end_matches('0');
+        let significant = if significant.is_empty() { "0" } else { significant };
+        let fixed = match usize::try_from(exponent) {
+            Err(_) => Some(format!("0.{}{significant}", "0".repeat(exponent.unsigned_abs() as usize - 1))),
+            // Digits before the point may not be lost.
+            Ok(whole) if whole >= digits => None,
+            Ok(whole) if significant.len() <= whole + 1 => Some(format!("{significant:0<places$}", places = whole + 1)),
+            Ok(whole) => Some(format!("{}.{}", &significant[..=whole], &significant[whole + 1..])),
+        };
+        let (first, rest) = significant.split_at(1);
+        let point = if rest.is_empty() { "" } else { "." };
+        let candidates = [fixed, Some(format!("{first}{point}{rest}e{exponent}"))];
+        candidates.into_iter().flatten().map(|text| format!("{sign}{text}")).find(|text| text.len() <= width)
+    })
+}
+
 /// Appends a FLOAT with six significant digits, as MySQL prints it.
 pub fn write_float(number: f64, out: &mut Vec<u8>) {
     let mut buffer = Buffer { bytes: [0; 40], length: 0 };

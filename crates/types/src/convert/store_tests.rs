@@ -345,3 +345,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn doubles_in_narrow_texts() {
+    use crate::convert::number::double_within;
+    let cases = [
+        (0.1225877, 9, Some("0.1225877")),
+        (0.1225877, 7, Some("0.12259")),
+        (0.00001225877, 10, Some("1.22588e-5")),
+        (0.0001234567, 8, Some("1.235e-4")),
+        (0.00001225877, 7, Some("1.23e-5")),
+        (9.999999, 6, Some("10")),
+        (-5000.0, 5, Some("-5000")),
+        (-5000.0, 4, Some("-5e3")),
+        (122_588.0, 5, Some("1.2e5")),
+        (122_588.0, 2, None),
+        (1.5, 3, Some("1.5")),
+        (1e300, 5, Some("1e300")),
+    ];
+    for (number, width, text) in cases {
+        assert_eq!(double_within(number, width).as_deref(), text, "{number} in {width}");
+    }
+}

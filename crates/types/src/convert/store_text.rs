@@ -1,6 +1,7 @@
 //! Storing into string, ENUM, SET and JSON columns.
 
 use super::context::{ConversionContext, Severity, Stored};
+use super::number::double_within;
 use super::text::write_text;
 use crate::json::Json;
 use crate::{Charset, CollationId, ErrorCode, SqlError, SqlType, StringKind, Value, collation};
@@ -97,6 +98,12 @@ pub(super) fn store_string(
         return store_bytes(value, source, kind, length, context);
     }
     let charset = if collation == CollationId::UTF8MB4_0900_AI_CI { Charset::Utf8mb4 } else { collation.charset() };
+    if let (Value::Double(number), StringKind::Char | StringKind::Varchar) = (&value, kind)
+        && matches!(source, SqlType::Double { digits: None, .. })
+        && let Some(text) = double_within(*number, length as usize)
+    {
+        return Stored::plain(Value::String(text));
+    }
     let (mut text, invalid) = text_of(value, source, charset);
     if let Some(invalid) = invalid {
         let error = context.incorrect_for_field("string", &shown_bytes(&invalid));
