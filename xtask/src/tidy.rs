@@ -1,10 +1,12 @@
 //! Checks of the tree that no compiler makes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The workspace's crates from the bottom up: a crate may depend only on crates before it.
 const CRATE_ORDER: &[&str] = &[
+    "dependency-features",
     "types",
     "wire",
     "client",
@@ -42,6 +44,7 @@ pub fn run(root: &Path) -> Result<(), String> {
         source_file(root, path, &mut findings)?;
     }
     script_folders(root, &mut findings)?;
+    one_feature_set(root, &mut findings)?;
     for finding in &findings {
         eprintln!("tidy: {finding}");
     }
@@ -105,6 +108,47 @@ fn script_folders(root: &Path, findings: &mut Vec<String>) -> Result<(), String>
         }
     }
     Ok(())
+}
+
+/// Every selection of packages builds dependencies with the same features; otherwise each would build them anew.
+fn one_feature_set(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
+    let all = features(root, &["--workspace", "--edges", "normal,build,dev"])?;
+    for selection in [&["--workspace", "--edges", "normal,build"], &["--package=squall", "--edges", "normal,build"]] {
+        for (package, chosen) in features(root, selection)? {
+            if all.get(&package).is_some_and(|wanted| !chosen.is_subset(wanted)) {
+                let chosen = chosen.into_iter().collect::<Vec<_>>().join(" | ");
+                findings.push(format!(
+                    "{package} has other features ({chosen}) for {} than for tests: add what is missing to \
+                     crates/dependency-features",
+                    selection[0]
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The feature lists that each package of a selection is built with: one, or two if build scripts use it as well.
+fn features(root: &Path, selection: &[&str]) -> Result<BTreeMap<String, BTreeSet<String>>, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = std::process::Command::new(cargo)
+        .current_dir(root)
+        .args(["tree", "--locked", "--prefix", "none", "--format", "{p}\t{f}"])
+        .args(selection)
+        .output()
+        .map_err(|error| format!("cargo tree: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo tree: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let mut packages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        // A package that was listed before has a mark in the place of its dependencies.
+        let line = line.trim_end().trim_end_matches(" (*)");
+        if let Some((package, features)) = line.split_once('\t') {
+            packages.entry(package.to_string()).or_default().insert(features.trim().to_string());
+        }
+    }
+    Ok(packages)
 }
 
 fn collect(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) -> Result<(), String> {

@@ -1,0 +1,1 @@
+//! Nothing to use: this crate's dependencies switch on features of crates that several packages share. See its manifest.
