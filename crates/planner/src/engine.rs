@@ -3,6 +3,8 @@
 //! The binder has settled every type, so nothing here may change one: DataFusion's analyzer with its coercion is off,
 //! and so are the rules that fold or rewrite expressions by DataFusion's own idea of their meaning.
 
+use crate::exec::in_order::in_order;
+use crate::exec::one_row::{is_assignment, one_row_at_a_time};
 use crate::operators::null_supply::HideConstants;
 use crate::operators::optimize_subqueries::OptimizeSubqueries;
 use crate::operators::planner::SquallQueryPlanner;
@@ -123,19 +125,25 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> SqlResult<LogicalPl
 
 /// Optimizes a bound plan and makes it physical.
 pub async fn physical_plan(plan: &LogicalPlan, state: &SessionState) -> SqlResult<Arc<dyn ExecutionPlan>> {
-    if state.config().target_partitions() > 1 && (is_small(plan)? || assigns_variables(plan)?) {
-        // Rows that assign variables have to be made one after another. Few rows are not worth a second thread, and on
-        // one their groups come out in the order in which they were met.
-        let config = state.config().clone().with_target_partitions(1);
-        let state = SessionStateBuilder::new_from_existing(state.clone()).with_config(config).build();
-        return plan_with(plan, &state).await;
+    let assigns = assigns_variables(plan)?;
+    if state.config().target_partitions() == 1 || !(assigns || is_small(plan)?) {
+        return plan_with(plan, state, assigns).await;
     }
-    plan_with(plan, state).await
+    // Rows that assign variables have to be made one after another. Few rows are not worth a second thread, and on one
+    // their groups come out in the order in which they were met.
+    let config = state.config().clone().with_target_partitions(1);
+    let state = SessionStateBuilder::new_from_existing(state.clone()).with_config(config).build();
+    plan_with(plan, &state, assigns).await
 }
 
-async fn plan_with(plan: &LogicalPlan, state: &SessionState) -> SqlResult<Arc<dyn ExecutionPlan>> {
+async fn plan_with(plan: &LogicalPlan, state: &SessionState, assigns: bool) -> SqlResult<Arc<dyn ExecutionPlan>> {
     let plan = optimize(plan, state)?;
-    state.query_planner().create_physical_plan(&plan, state).await.map_err(sql_error_from)
+    let plan = state.query_planner().create_physical_plan(&plan, state).await.map_err(sql_error_from)?;
+    if state.config().target_partitions() > 1 {
+        return Ok(plan);
+    }
+    let plan = in_order(plan).map_err(sql_error_from)?;
+    if assigns { one_row_at_a_time(plan).map_err(sql_error_from) } else { Ok(plan) }
 }
 
 /// Whether the tables of a plan have few rows, and few pairs of rows where it joins.
@@ -163,8 +171,7 @@ fn assigns_variables(plan: &LogicalPlan) -> SqlResult<bool> {
     let visited = plan.apply(|plan| {
         plan.apply_expressions(|expr| {
             expr.apply(|expr| {
-                found |= matches!(expr, Expr::ScalarFunction(call)
-                    if call.func.name().starts_with('@') && call.func.name().ends_with(":="));
+                found |= matches!(expr, Expr::ScalarFunction(call) if is_assignment(call.func.name()));
                 Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
             })
         })

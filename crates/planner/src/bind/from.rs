@@ -10,7 +10,7 @@ use crate::access::ROW_KEY_COLUMN;
 use datafusion::catalog::TableProvider;
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::TableReference;
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, TableScanBuilder};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableScanBuilder};
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{TableDef, TableEntry, ViewDef};
 use squall_functions::arrow_map::expr_type_of;
@@ -315,9 +315,25 @@ impl Context<'_> {
 
     fn bind_derived(&mut self, derived: &ast::DerivedTable, block: BlockId) -> SqlResult<FromItem> {
         let Some(alias) = &derived.alias else { return Err(SqlError::new(ErrorCode::DerivedMustHaveAlias, &[])) };
-        let bound = self.nested(|context| context.bind_query_block(&derived.query))?;
+        let assigned_before = std::mem::replace(&mut self.row_order_matters, false);
+        let mut bound = self.nested(|context| context.bind_query_block(&derived.query))?;
+        if self.row_order_matters {
+            bound.plan = self.keep_assignments(bound.plan)?;
+        }
+        self.row_order_matters |= assigned_before;
         let columns: Vec<Arc<str>> = derived.columns.iter().map(|column| column.value.as_ref().into()).collect();
         self.derived_item(bound, &alias.value.as_ref().into(), &columns, None, None, block)
+    }
+
+    /// A condition on every column that is always met: a column that assigns a variable is made even where nothing
+    /// reads it, as in `FROM t, (SELECT @n := 0) AS start`.
+    fn keep_assignments(&self, plan: LogicalPlan) -> SqlResult<LogicalPlan> {
+        let columns = plan.schema().columns().into_iter().map(Expr::Column);
+        let met = columns.map(|column| column.clone().is_null().or(column.is_not_null()));
+        match met.reduce(Expr::and) {
+            Some(met) => super::join::filter_plan(plan, met),
+            None => Ok(plan),
+        }
     }
 
     /// The names of a derived table, view or table expression in the block that uses it.

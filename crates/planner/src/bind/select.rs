@@ -112,15 +112,18 @@ impl Context<'_> {
         block: BlockId,
         simple: Option<Box<SimpleBlock>>,
     ) -> SqlResult<BoundBlock> {
+        let assigns = |expr: &BoundExpr| expr.volatility() == squall_registry::Volatility::Volatile;
+        if self.row_order_matters
+            && !select.options.distinct
+            && !select.options.calc_found_rows
+            && !exprs.order.iter().any(|key| assigns(&key.expr))
+        {
+            return self.finish_in_order(plan, exprs, limit, block);
+        }
         let mut projected = Vec::with_capacity(exprs.items.len());
         let mut outputs = Vec::with_capacity(exprs.items.len());
         for item in &exprs.items {
-            let id = self.columns.add_computed(block, &item.name, item.expr.ty());
-            if let BoundExpr::Column(column) = &item.expr {
-                let info = self.columns.get(column.ordinal).clone();
-                self.columns.set_display(id, &info.reference.display);
-                self.columns.set_origin(id, info.origin);
-            }
+            let id = self.output_column(item, block);
             projected.push((self.value(&item.expr, block)?, id));
             outputs.push(BlockOutput { name: Arc::clone(&item.name), id });
         }
@@ -166,6 +169,39 @@ impl Context<'_> {
         Ok(BoundBlock { plan, outputs, simple })
     }
 
+    /// ORDER BY and LIMIT before the select list, whose assignments of variables see the rows as they are sent.
+    fn finish_in_order(
+        &mut self,
+        plan: datafusion::logical_expr::LogicalPlan,
+        exprs: BlockExprs,
+        limit: Option<super::output::RowLimit>,
+        block: BlockId,
+    ) -> SqlResult<BoundBlock> {
+        let mut plan = self.sort(plan, &exprs.order, block)?;
+        if let Some(limit) = limit {
+            plan = self.limit(plan, limit)?;
+        }
+        let mut projected = Vec::with_capacity(exprs.items.len());
+        let mut outputs = Vec::with_capacity(exprs.items.len());
+        for item in exprs.items {
+            let id = self.output_column(&item, block);
+            projected.push((self.value(&item.expr, block)?, id));
+            outputs.push(BlockOutput { name: item.name, id });
+        }
+        Ok(BoundBlock { plan: self.project(plan, projected)?, outputs, simple: None })
+    }
+
+    /// The column of the result that an item of the select list makes.
+    fn output_column(&mut self, item: &Item, block: BlockId) -> ColumnId {
+        let id = self.columns.add_computed(block, &item.name, item.expr.ty());
+        if let BoundExpr::Column(column) = &item.expr {
+            let info = self.columns.get(column.ordinal).clone();
+            self.columns.set_display(id, &info.reference.display);
+            self.columns.set_origin(id, info.origin);
+        }
+        id
+    }
+
     fn not_in_distinct(&self, number: usize, expr: &BoundExpr, items: &[Item], block: BlockId) -> SqlError {
         let mut missing = String::new();
         expr.visit(&mut |node| {
@@ -194,6 +230,9 @@ impl Context<'_> {
                 ast::SelectItem::Expr(item) => {
                     let expr = self.bind_expr(&item.expr)?;
                     let name: Arc<str> = item.column_name(&self.text).into();
+                    if item.alias.is_some() {
+                        self.frame()?.aliases.push((Arc::clone(&name), expr.clone()));
+                    }
                     bound.push(Item { name, expr, aliased: item.alias.is_some() });
                 }
             }

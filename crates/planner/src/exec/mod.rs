@@ -1,13 +1,15 @@
 //! Running query plans.
 //!
 //! Reading order: [`mod@env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), [`lookup_join`] and
-//! [`join_rule`] (index nested-loop joins), [`order_rule`] (rows in an order),
-//! [`output`] (from batches to rows on the wire).
+//! [`join_rule`] (index nested-loop joins), [`order_rule`] (rows in an order), [`one_row`]
+//! (assignments of variables), [`in_order`] (parts of a UNION), [`output`] (from batches to rows on the wire).
 
 pub mod env;
+pub mod in_order;
 pub mod join_rule;
 pub mod kill_check;
 pub mod lookup_join;
+pub mod one_row;
 pub mod order_rule;
 pub mod output;
 pub mod runtime;
