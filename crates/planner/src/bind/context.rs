@@ -202,9 +202,11 @@ impl<'a> Context<'a> {
                 }
                 Found::None => {}
             }
-            // An inner block may refer to an outer select list's names where the outer clause may.
+            // An inner block may refer to the names of an outer select list, as far as that has been bound.
             let inner = depth + 1 < self.frames.len();
-            if inner && table.is_none() && matches!(frame.clause, Clause::Having | Clause::Order) {
+            let sees_aliases =
+                matches!(frame.clause, Clause::FieldList | Clause::Group | Clause::Having | Clause::Order);
+            if inner && table.is_none() && sees_aliases {
                 let named =
                     frame.aliases.iter().find(|(alias, _)| squall_catalog::name::eq_ignore_case(alias, &name.column));
                 if let Some((_, expr)) = named {

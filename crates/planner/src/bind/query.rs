@@ -33,7 +33,7 @@ pub(crate) struct BlockOutput {
 }
 
 /// A key of ORDER BY.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OrderKey {
     /// What to order by.
     pub expr: BoundExpr,

@@ -25,7 +25,7 @@ use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// What a window function is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WindowKind {
     /// ROW_NUMBER and its like.
     Ranking(ast::WindowFunction),
@@ -34,7 +34,7 @@ pub(crate) enum WindowKind {
 }
 
 /// A bound of a frame.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 enum Bound {
     UnboundedPreceding,
     Preceding(Value, SqlType),
@@ -44,7 +44,7 @@ enum Bound {
 }
 
 /// A call of a window function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Window {
     /// The column that stands for its result.
     pub id: ColumnId,
@@ -142,9 +142,16 @@ impl Context<'_> {
         })?;
         let frame = specification.frame.as_ref();
         let (units, start, end, order) = self.bind_frame(frame, order)?;
+        let mut window = Window { id: 0, kind, args, partition, order, units, start, end };
+        // The same call again is the same column.
+        let known = self.frame()?.windows.iter().find(|known| **known == Window { id: known.id, ..window.clone() });
+        if let Some(known) = known.map(|known| known.id) {
+            return Ok(self.columns.expr(known));
+        }
         let block = self.frame()?.scope.block;
-        let id = self.columns.add_computed(block, name, ty);
-        self.frame()?.windows.push(Window { id, kind, args, partition, order, units, start, end });
+        window.id = self.columns.add_computed(block, name, ty);
+        let id = window.id;
+        self.frame()?.windows.push(window);
         Ok(self.columns.expr(id))
     }
 
