@@ -269,7 +269,9 @@ impl Session {
                     for (kind, text) in notes {
                         row(kind, &text);
                     }
-                    row("status", "OK");
+                    if statement.kind != MaintenanceKind::Repair {
+                        row("status", "OK");
+                    }
                 }
                 Err(error) if error.is(ErrorCode::NoSuchTable) || error.is(ErrorCode::BadDatabase) => {
                     row("Error", &error.message);

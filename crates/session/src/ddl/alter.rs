@@ -95,7 +95,7 @@ pub fn alter_table(
             set_auto_increment(shared, &alteration)?;
             Ok(0)
         }
-        Work::Copy => {
+        Work::Rebuild | Work::Copy => {
             let mut table = alteration.table.clone();
             table.id = reserve_table_id(shared)?;
             let (table, rows) = copy_rows(shared, env, alter_env, statement, &name.0, &old, table)?;
@@ -104,8 +104,9 @@ pub fn alter_table(
                 shared.store.drop_data(table.id)?;
             }
             commit?;
+            let counted = if alteration.work == Work::Copy { rows } else { 0 };
             set_auto_increment(shared, &Alteration { table: (*table).clone(), ..alteration })?;
-            Ok(rows)
+            Ok(counted)
         }
     }
 }
@@ -133,11 +134,11 @@ pub fn alter_temporary(
             build_indexes(shared, old, &Arc::new(table.clone()))?;
             0
         }
-        Work::Copy => {
+        Work::Rebuild | Work::Copy => {
             table.id = shared.store.allocate_temporary_id();
             let (copied, rows) = copy_rows(shared, env, alter_env, statement, database, old, table)?;
             table = (*copied).clone();
-            rows
+            if alteration.work == Work::Copy { rows } else { 0 }
         }
     };
     Ok((Arc::new(table), rename, rows))

@@ -40,6 +40,8 @@ pub enum Work {
     Metadata,
     /// New keys are built; rows stay.
     Indexes,
+    /// All rows are copied into a new table as they are, which counts as done in place.
+    Rebuild,
     /// All rows are copied into a new table, converted on the way.
     Copy,
 }
@@ -83,7 +85,13 @@ pub fn alter_table(old: &TableDef, statement: &AlterTable, context: &DdlContext<
         builder.apply(action, &mut alteration)?;
     }
     builder.finish()?;
+    if old.primary_key().is_some() && builder.table.primary_key().is_none() {
+        builder.need(Work::Copy);
+    }
     check_algorithm(statement, builder.work)?;
+    if builder.work == Work::Rebuild && statement.algorithm.as_ref().is_some_and(|word| word.is("COPY")) {
+        builder.work = Work::Copy;
+    }
     alteration.table = builder.table;
     alteration.work = builder.work;
     Ok(alteration)
@@ -143,7 +151,7 @@ impl Builder<'_> {
                     return Err(cannot_drop("PRIMARY"));
                 }
                 self.table.indexes.remove(0);
-                self.need(Work::Copy);
+                self.need(Work::Rebuild);
                 Ok(())
             }
             AlterAction::DropIndex { if_exists, name } if name.is("PRIMARY") && !*if_exists => {
@@ -312,7 +320,7 @@ impl Builder<'_> {
                 });
                 if options.iter().any(|option| matches!(option, TableOption::Engine(_))) {
                     // ENGINE=InnoDB is how tables are rebuilt.
-                    self.need(Work::Copy);
+                    self.need(Work::Rebuild);
                 }
                 apply_options(&mut self.table, options, self.context)
             }
@@ -326,7 +334,7 @@ impl Builder<'_> {
                 Ok(())
             }
             AlterAction::Force => {
-                self.need(Work::Copy);
+                self.need(Work::Rebuild);
                 Ok(())
             }
             AlterAction::DiscardTablespace | AlterAction::ImportTablespace => {
@@ -349,8 +357,10 @@ impl Builder<'_> {
         let mut column = resolve_column(definition, self.collation, self.context)?;
         column.id = ColumnId(self.table.next_column_id);
         self.table.next_column_id += 1;
-        let computed = column.auto_increment
-            || column.generated.as_ref().is_some_and(|generated| generated.stored)
+        if column.auto_increment {
+            self.need(Work::Rebuild);
+        }
+        let computed = column.generated.as_ref().is_some_and(|generated| generated.stored)
             || matches!(column.default, ColumnDefault::Expression(_));
         if computed {
             self.need(Work::Copy);
@@ -363,7 +373,7 @@ impl Builder<'_> {
         let had_primary = self.table.primary_key().is_some();
         add_column_keys(&mut self.table, std::slice::from_ref(definition), self.context)?;
         if self.table.indexes.len() != before {
-            self.need(if self.table.primary_key().is_some() != had_primary { Work::Copy } else { Work::Indexes });
+            self.need(if self.table.primary_key().is_some() != had_primary { Work::Rebuild } else { Work::Indexes });
         }
         if !definition.checks.is_empty() || definition.references.is_some() {
             self.need(Work::Copy);
@@ -390,7 +400,7 @@ impl Builder<'_> {
                 }
                 add_index(&mut self.table, index, self.context)?;
                 let primary = index.kind == squall_parser::ast::IndexKind::Primary;
-                self.need(if primary { Work::Copy } else { Work::Indexes });
+                self.need(if primary { Work::Rebuild } else { Work::Indexes });
                 Ok(())
             }
             TableConstraint::Check(check) => {
