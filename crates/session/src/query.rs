@@ -11,6 +11,7 @@ pub(crate) use change::environment as change_environment;
 pub(crate) use into::Format;
 pub(crate) use meta::select_all;
 pub(crate) use resolver::{RowsTable, SessionTables};
+pub(crate) use view::column_of_output;
 
 use crate::api::ResultWriter;
 use crate::process::count;

@@ -5,7 +5,7 @@ use crate::operators::coerce;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use squall_registry::ExprType;
-use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -99,7 +99,11 @@ fn conv(args: &Args<'_>) -> SqlResult<Value> {
     if !valid(from) || !valid(to) {
         return Ok(Value::Null);
     }
-    let text = args.text(0);
+    let text = match (args.value(0), args.ty(0)) {
+        // BIT is its number here, not its bytes.
+        (Value::UInt(bits), SqlType::Bit { .. }) => bits.to_string().into(),
+        _ => args.text(0),
+    };
     let trimmed = text.trim_start();
     if trimmed.is_empty() {
         return Ok(Value::Null);

@@ -3,8 +3,11 @@
 use super::{ColumnSpec, Source, TableSpec, choice, int, long_text, s, s_or_null, text, u, uint, yes_no};
 use crate::charset;
 use crate::ddl::type_text::{data_type_name, has_charset, type_text};
+use crate::query::{SessionTables, column_of_output, select_all};
 use crate::show::create_table::{current_timestamp, default_text};
-use squall_catalog::{ColumnDef, ColumnDefault, Privileges, TableDef, TableEntry};
+use squall_catalog::{ColumnDef, ColumnDefault, Privileges, TableDef, TableEntry, ViewDef};
+use squall_parser::ast::{Ident, ObjectName};
+use squall_planner::Binder;
 use squall_registry::{VirtualColumn, VirtualScan};
 use squall_types::{SqlResult, SqlType, Value};
 
@@ -40,9 +43,12 @@ fn columns(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Val
     let (database, table) = (scan.equal_text(1), scan.equal_text(2));
     let mut rows = Vec::new();
     for (database, name, entry) in source.entries(database, table) {
-        let TableEntry::Table(table) = entry else {
-            rows.extend(view_columns(source, &database.name, name, entry));
-            continue;
+        let table = match entry {
+            TableEntry::Table(table) => table,
+            TableEntry::View(view) => {
+                rows.extend(view_columns(source, &database.name, name, view));
+                continue;
+            }
         };
         for (ordinal, column) in table.columns.iter().enumerate() {
             let own = source.access.on_column(&database.name, name, &column.name);
@@ -63,27 +69,28 @@ fn columns(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Val
     Ok(rows)
 }
 
-/// The columns of a view; their types are known to whoever binds it, so they are asked for by name there.
-fn view_columns(_source: &Source<'_>, database: &str, name: &str, entry: &TableEntry) -> Vec<Vec<Value>> {
-    let TableEntry::View(view) = entry else { return Vec::new() };
-    let column_of = |column: &String| ColumnDef {
-        id: squall_catalog::ColumnId(0),
-        name: column.clone(),
-        sql_type: SqlType::varchar(255, squall_types::CollationId::UTF8MB4_0900_AI_CI),
-        nullable: true,
-        default: ColumnDefault::None,
-        on_update_now: false,
-        auto_increment: false,
-        generated: None,
-        invisible: false,
-        comment: String::new(),
-        value_for_older_rows: Value::Null,
+/// The columns of a view, typed by binding it; none if it refers to what is gone.
+fn view_columns(source: &Source<'_>, database: &str, name: &str, view: &ViewDef) -> Vec<Vec<Value>> {
+    let object = ObjectName { schema: Some(Ident::new(database)), name: Ident::new(name) };
+    let tables = SessionTables::of_catalog(source.shared, source.context);
+    let binder = Binder {
+        catalog: &source.catalog,
+        default_database: None,
+        registry: &source.shared.registry,
+        context: source.context,
+        tables: &tables,
+        params: &[],
+        text: view.query.as_bytes(),
+        insert_values: None,
+        row_keys_of_views: false,
     };
+    let Ok(bound) = binder.bind_query(&select_all(object)) else { return Vec::new() };
     let mut table =
         crate::ddl::create_table::empty_table(name, squall_types::CollationId::UTF8MB4_0900_AI_CI, false, 0);
-    table.columns = view.columns.iter().map(column_of).collect();
-    let all = Privileges::ALL_COLUMN;
-    table.columns.iter().enumerate().map(|(at, column)| row(database, &table, at, column, all)).collect()
+    table.columns = bound.columns.iter().map(column_of_output).collect();
+    let columns = table.columns.iter().enumerate();
+    let own = |column: &ColumnDef| source.access.on_column(database, name, &column.name);
+    columns.map(|(at, column)| row(database, &table, at, column, own(column))).collect()
 }
 
 /// `PRI`, `UNI`, `MUL` or nothing.

@@ -38,7 +38,7 @@ pub(crate) struct Source<'a> {
     pub shared: &'a Shared,
     pub catalog: Arc<Catalog>,
     pub access: AccessMap,
-    pub context: &'a StatementContext,
+    pub context: &'a Arc<StatementContext>,
 }
 
 impl Source<'_> {

@@ -1,5 +1,6 @@
 //! What the planner asks the session for: tables and variables.
 
+use crate::database::Shared;
 use crate::result::ResultSet;
 use crate::session::Session;
 use crate::set::check_read_scope;
@@ -35,6 +36,20 @@ impl SessionTables {
             temporary: session.temporary_tables.clone(),
             lock_wait: Duration::from_secs(session.settings.lock_wait_seconds),
             rows,
+        }
+    }
+}
+
+impl SessionTables {
+    /// The tables of the catalog alone, for what belongs to no session.
+    pub fn of_catalog(shared: &Shared, context: &Arc<StatementContext>) -> SessionTables {
+        SessionTables {
+            store: shared.store.clone(),
+            registry: shared.registry.clone(),
+            context: context.clone(),
+            temporary: HashMap::new(),
+            lock_wait: Duration::ZERO,
+            rows: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringK
 use std::sync::Arc;
 
 /// The column that CREATE TABLE … SELECT makes of a result's.
-pub(super) fn column_of_output(output: &OutputColumn) -> ColumnDef {
+pub(crate) fn column_of_output(output: &OutputColumn) -> ColumnDef {
     let base = output.origin.as_ref().and_then(|origin| origin.base.as_ref());
     let source = base.and_then(|(table, ordinal)| table.columns.get(*ordinal));
     let sql_type = match &output.expr_type.sql_type {
@@ -73,7 +73,10 @@ impl Session {
             }
         }
         let mut query = (*statement.query).clone();
-        expand_wildcards(&mut query, &bound.columns);
+        let with = query.with.clone();
+        expand_body(&mut query.body, with.as_ref(), &|block| {
+            Ok(self.bind_query(block, request.sql, &[], &catalog, context, None)?.columns)
+        })?;
         if let Some(database) = &self.database {
             qualify_query(&mut query, database);
         }
@@ -130,9 +133,29 @@ fn assigns(query: &Query) -> bool {
     found
 }
 
+/// Puts the columns in the place of `*` in each block of a set operation.
+fn expand_body(
+    body: &mut QueryBody,
+    with: Option<&ast::With>,
+    bind: &dyn Fn(&Query) -> SqlResult<Vec<OutputColumn>>,
+) -> SqlResult<()> {
+    match body {
+        QueryBody::Select(select) if select.items.iter().any(|item| !matches!(item, SelectItem::Expr(_))) => {
+            let block = Query { with: with.cloned(), ..Query::new(QueryBody::Select(select.clone())) };
+            expand_wildcards(select, &bind(&block)?);
+        }
+        QueryBody::SetOperation(operation) => {
+            expand_body(&mut operation.left, with, bind)?;
+            expand_body(&mut operation.right, with, bind)?;
+        }
+        QueryBody::Nested(query) if query.with.is_none() => expand_body(&mut query.body, with, bind)?,
+        _ => {}
+    }
+    Ok(())
+}
+
 /// Puts the columns in the place of `*`: a view keeps those it was made with.
-fn expand_wildcards(query: &mut Query, outputs: &[OutputColumn]) {
-    let QueryBody::Select(select) = &mut query.body else { return };
+fn expand_wildcards(select: &mut ast::Select, outputs: &[OutputColumn]) {
     let plain = select.items.iter().filter(|item| matches!(item, SelectItem::Expr(_))).count();
     let wildcards = select.items.len() - plain;
     let mut outputs = outputs.iter().peekable();

@@ -85,7 +85,7 @@ impl Session {
     }
 
     /// What information_schema's rows are made from, with this session's grants.
-    pub(super) fn source<'a>(&'a self, context: &'a StatementContext) -> Source<'a> {
+    pub(super) fn source<'a>(&'a self, context: &'a Arc<StatementContext>) -> Source<'a> {
         Source { shared: &self.shared, catalog: self.shared.catalog.load(), access: (*self.access).clone(), context }
     }
 

@@ -7,6 +7,7 @@ use squall_catalog::Privileges;
 use squall_parser::ast::VariableScope;
 use squall_registry::StatementContext;
 use squall_types::{SqlType, Value};
+use std::sync::Arc;
 
 /// Characters of a statement that SHOW PROCESSLIST shows.
 const INFO_CHARACTERS: usize = 100;
@@ -16,13 +17,13 @@ fn s(text: impl Into<String>) -> Value {
 }
 
 impl Session {
-    pub(super) fn show_variables(&self, scope: Option<VariableScope>, context: &StatementContext) -> ResultSet {
+    pub(super) fn show_variables(&self, scope: Option<VariableScope>, context: &Arc<StatementContext>) -> ResultSet {
         let global = scope == Some(VariableScope::Global);
         let columns = vec![text_column("Variable_name", 64), text_column("Value", 1024)];
         ResultSet { columns, rows: variable_rows(&self.source(context), global) }
     }
 
-    pub(super) fn show_status(&self, scope: Option<VariableScope>, context: &StatementContext) -> ResultSet {
+    pub(super) fn show_status(&self, scope: Option<VariableScope>, context: &Arc<StatementContext>) -> ResultSet {
         let global = scope == Some(VariableScope::Global);
         let columns = vec![text_column("Variable_name", 64), text_column("Value", 1024)];
         let mut rows = status_rows(&self.source(context), global);
@@ -37,7 +38,7 @@ impl Session {
         ResultSet { columns, rows }
     }
 
-    pub(super) fn show_process_list(&self, full: bool, context: &StatementContext) -> ResultSet {
+    pub(super) fn show_process_list(&self, full: bool, context: &Arc<StatementContext>) -> ResultSet {
         let columns = vec![
             typed_column("Id", SqlType::BIGINT_UNSIGNED, true),
             text_column("User", 32),
