@@ -78,6 +78,12 @@ fn aggregate(left: StringOperand, right: StringOperand) -> Option<StringOperand>
         (false, true) => return Some(weaker),
         _ => {}
     }
+    match (stronger.collation.charset(), weaker.collation.charset()) {
+        // All of the one is in the other.
+        (Charset::Utf8mb4, Charset::Utf8mb3) => return Some(stronger),
+        (Charset::Utf8mb3, Charset::Utf8mb4) => return Some(weaker),
+        _ => {}
+    }
     if stronger.collation.charset() == weaker.collation.charset() || (left_unicode && right_unicode) {
         if is_binary(stronger.collation) {
             return Some(stronger);
@@ -91,7 +97,8 @@ fn aggregate(left: StringOperand, right: StringOperand) -> Option<StringOperand>
 }
 
 fn unicode(collation: CollationId) -> bool {
-    matches!(collation.charset(), Charset::Utf8mb4 | Charset::Utf8mb3)
+    use Charset::{Ucs2, Utf8mb3, Utf8mb4, Utf16, Utf16le, Utf32};
+    matches!(collation.charset(), Utf8mb4 | Utf8mb3 | Ucs2 | Utf16 | Utf16le | Utf32)
 }
 
 fn illegal_mix(operands: &[StringOperand], operation: &str) -> SqlError {
