@@ -6,7 +6,7 @@ use crate::session::{Request, Session};
 use squall_catalog::{ColumnDefault, TableDef};
 use squall_parser::ast::{ObjectName, Statement};
 use squall_planner::OutputColumn;
-use squall_types::{CollationId, SqlResult, StringKind};
+use squall_types::{CollationId, SqlResult};
 use std::sync::Arc;
 
 /// The column definitions of a bound result.
@@ -16,11 +16,7 @@ pub(crate) fn columns(outputs: &[OutputColumn]) -> Vec<ColumnMeta> {
 
 fn column(output: &OutputColumn) -> ColumnMeta {
     let empty: Arc<str> = Arc::from("");
-    let mut sql_type = output.expr_type.sql_type.clone();
-    if sql_type == squall_types::SqlType::Null {
-        sql_type =
-            squall_types::SqlType::String { kind: StringKind::Varchar, length: 0, collation: CollationId::BINARY };
-    }
+    let sql_type = output.expr_type.sql_type.clone();
     let mut flags = ColumnFlags { not_null: !output.expr_type.nullable, ..Default::default() };
     let Some(origin) = &output.origin else {
         return ColumnMeta {
