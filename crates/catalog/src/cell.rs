@@ -19,6 +19,11 @@ impl CatalogCell {
         self.0.load_full()
     }
 
+    /// The version of the current catalog.
+    pub fn version(&self) -> u64 {
+        self.0.load().version
+    }
+
     /// Publishes the next catalog. The caller holds the DDL lock and has made the change durable.
     pub fn publish(&self, catalog: Catalog) {
         self.0.store(Arc::new(catalog));

@@ -1,11 +1,13 @@
 //! A statement's context for tests.
 
 use squall_registry::StatementContext;
+use squall_types::temporal::TimeZone;
+use std::sync::Arc;
 
 /// A query at 2026-11-21 09:30:15.123456 UTC under the default settings.
 pub fn context() -> StatementContext {
     StatementContext {
-        time_zone: "+00:00".into(),
+        time_zone: Arc::new(TimeZone::utc()),
         now_micros: 1_795_253_415_123_456,
         connection_id: 7,
         user: "root@localhost".into(),

@@ -7,11 +7,13 @@ mod keyword;
 mod lexer;
 mod parser;
 mod printer;
+mod shape;
 mod token;
 
 use ast::{DataType, Expr, Statement};
 pub use digest::{Digest, digest};
 pub use error::ParseError;
+pub use shape::{ShapeLiteral, ShapeScanner};
 
 /// The parts of sql_mode that change how text is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

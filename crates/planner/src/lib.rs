@@ -15,4 +15,4 @@ pub mod point;
 #[cfg(test)]
 mod row_tests;
 
-pub use bind::{Binder, BoundQuery, OutputColumn, TableRequest, TableResolver};
+pub use bind::{Binder, BoundQuery, OutputColumn, ParameterKind, TableRequest, TableResolver};

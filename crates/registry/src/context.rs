@@ -4,6 +4,7 @@ use crate::user_locks::UserLocks;
 use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
 use squall_catalog::NameKey;
+use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, Level, SqlError, SqlMode, SqlType, Value, Warning};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 pub struct StatementContext {
     /// `sql_mode`.
     pub sql_mode: SqlMode,
-    /// `time_zone` as set: `SYSTEM`, `+05:30` or a zone's name. Resolve it once with `squall_types::temporal`.
-    pub time_zone: Arc<str>,
+    /// `time_zone`.
+    pub time_zone: Arc<TimeZone>,
     /// Start of the statement, microseconds since 1970 UTC: what `NOW()` says (or `SET timestamp` said).
     pub now_micros: i64,
     /// `CONNECTION_ID()`.
@@ -67,7 +68,7 @@ impl Default for StatementContext {
     fn default() -> Self {
         StatementContext {
             sql_mode: SqlMode::DEFAULT,
-            time_zone: "SYSTEM".into(),
+            time_zone: Arc::new(TimeZone::system()),
             now_micros: 0,
             connection_id: 0,
             user: "root@localhost".into(),

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use squall_session::api::{Connection, OkInfo, ResultWriter as _};
@@ -13,11 +14,11 @@ use squall_wire::framing::FrameError;
 use squall_wire::handshake::ChangeUser;
 use squall_wire::response::PrepareOk;
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::sync::futures::Notified;
 
 use crate::charset::charset_of;
 use crate::column_metadata::parameter_definition;
-use crate::event_loop::Neighbours;
+use crate::event_loop::{IdleClock, Neighbours};
 use crate::handshake::{Established, HandshakeError, change_user, kill_callback};
 use crate::packet_stream::ReadError;
 use crate::prepared::PreparedStatements;
@@ -55,13 +56,17 @@ pub(crate) struct CommandLoop<'a> {
     /// Woken by KILL and by a shutdown.
     pub(crate) wake: Arc<Notify>,
     pub(crate) neighbours: &'a Neighbours,
+    /// `wait_timeout`'s.
+    pub(crate) idle: Rc<IdleClock>,
 }
 
 impl CommandLoop<'_> {
     /// Answers commands until the connection ends.
     pub(crate) async fn run(mut self) {
+        let wake = Arc::clone(&self.wake);
+        let mut woken = pin!(wake.notified());
         let end = loop {
-            let packet = match self.next_command().await {
+            let packet = match self.next_command(&wake, woken.as_mut()).await {
                 Ok(packet) => packet,
                 Err(end) => break end,
             };
@@ -87,7 +92,7 @@ impl CommandLoop<'_> {
     }
 
     /// The next command. Answers are sent only when there is none yet, so that those to pipelined commands go together.
-    async fn next_command(&mut self) -> Result<Bytes, End> {
+    async fn next_command<'w>(&mut self, wake: &'w Notify, mut woken: Pin<&mut Notified<'w>>) -> Result<Bytes, End> {
         let io = &mut self.client.io;
         io.reader.set_payload_bytes_max(self.session.max_allowed_packet());
         io.reader.set_sequence(0);
@@ -111,24 +116,25 @@ impl CommandLoop<'_> {
                 }
             }
             io.flush().await?;
-            let patience = Duration::from_secs(self.session.idle_timeout_seconds());
+            self.idle.start(self.neighbours, self.session.idle_timeout_seconds());
             tokio::select! {
                 biased;
-                read = timeout(patience, io.fill()) => match read {
-                    Ok(Ok(())) => {}
-                    Ok(Err(error)) => return Err(End::Gone(error)),
-                    Err(_) => {
-                        io.writer.set_sequence(GOODBYE_SEQUENCE);
-                        return Err(End::Because(SqlError::new(ErrorCode::ClientInteractionTimeout, &[])));
-                    }
-                },
-                () = self.wake.notified() => {
+                read = io.fill() => {
+                    self.idle.stop();
+                    read.map_err(End::Gone)?;
+                }
+                () = woken.as_mut() => {
+                    woken.set(wake.notified());
                     if self.session.is_killed() {
                         return Err(End::Quit);
                     }
                     if self.neighbours.is_shutting_down() {
                         io.writer.set_sequence(GOODBYE_SEQUENCE);
                         return Err(End::Because(SqlError::new(ErrorCode::ServerShutdown, &[])));
+                    }
+                    if self.idle.is_over(self.neighbours) {
+                        io.writer.set_sequence(GOODBYE_SEQUENCE);
+                        return Err(End::Because(SqlError::new(ErrorCode::ClientInteractionTimeout, &[])));
                     }
                 }
             }
@@ -145,8 +151,10 @@ impl CommandLoop<'_> {
         };
         match command {
             Command::Query { sql, .. } => {
-                self.session.query(sql, &mut self.client).await?;
-                self.client.skip_file().await.map_err(End::Gone)?;
+                if !self.session.query_at_once(sql, &mut self.client) {
+                    self.session.query(sql, &mut self.client).await?;
+                    self.client.skip_file().await.map_err(End::Gone)?;
+                }
             }
             Command::StmtExecute(execute) => self.execute(&execute).await?,
             Command::StmtFetch { statement_id, row_count } => self.fetch(statement_id, row_count).await?,
@@ -266,6 +274,9 @@ impl CommandLoop<'_> {
             }
         };
         let cursor = execute.flags & CURSOR_TYPE_READ_ONLY != 0;
+        if !cursor && self.session.execute_at_once(execute.statement_id, &parameters, &mut self.client) {
+            return Ok(());
+        }
         self.session.execute(execute.statement_id, parameters, cursor, &mut self.client).await
     }
 

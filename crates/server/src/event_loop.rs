@@ -80,7 +80,9 @@ pub(crate) fn start(
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
     shutting_down: Cell<bool>,
-    waiting: RefCell<HashMap<u64, Arc<Notify>>>,
+    /// Seconds that the loop has run.
+    seconds: Cell<u64>,
+    members: RefCell<HashMap<u64, Member>>,
     last_key: Cell<u64>,
 }
 
@@ -93,15 +95,53 @@ impl Neighbours {
     fn join(self: &Rc<Self>, wake: &Arc<Notify>) -> Neighbour {
         let key = self.last_key.get() + 1;
         self.last_key.set(key);
-        self.waiting.borrow_mut().insert(key, Arc::clone(wake));
-        Neighbour { neighbours: Rc::clone(self), key }
+        let idle = Rc::new(IdleClock::default());
+        self.members.borrow_mut().insert(key, Member { wake: Arc::clone(wake), idle: Rc::clone(&idle) });
+        Neighbour { neighbours: Rc::clone(self), key, idle }
+    }
+
+    /// Another second has passed: wakes those that have waited for their clients for too long.
+    fn tick(&self) {
+        self.seconds.set(self.seconds.get() + 1);
+        for member in self.members.borrow().values().filter(|member| member.idle.is_over(self)) {
+            member.wake.notify_one();
+        }
     }
 
     fn shut_down(&self) {
         self.shutting_down.set(true);
-        for wake in self.waiting.borrow().values() {
-            wake.notify_one();
+        for member in self.members.borrow().values() {
+            member.wake.notify_one();
         }
+    }
+}
+
+#[derive(Debug)]
+struct Member {
+    wake: Arc<Notify>,
+    idle: Rc<IdleClock>,
+}
+
+/// How long a connection may wait for its client. One clock for all of a loop's connections, which ticks once a second,
+/// instead of a timer for every command.
+#[derive(Debug, Default)]
+pub(crate) struct IdleClock(Cell<Option<u64>>);
+
+impl IdleClock {
+    /// Begins to wait, for so many seconds at most.
+    pub(crate) fn start(&self, neighbours: &Neighbours, seconds: u64) {
+        // The second that is under way does not count.
+        self.0.set(Some(neighbours.seconds.get().saturating_add(seconds).saturating_add(1)));
+    }
+
+    /// Ends the waiting.
+    pub(crate) fn stop(&self) {
+        self.0.set(None);
+    }
+
+    /// Whether it has been too long.
+    pub(crate) fn is_over(&self, neighbours: &Neighbours) -> bool {
+        self.0.get().is_some_and(|end| end <= neighbours.seconds.get())
     }
 }
 
@@ -110,11 +150,12 @@ impl Neighbours {
 pub(crate) struct Neighbour {
     neighbours: Rc<Neighbours>,
     key: u64,
+    idle: Rc<IdleClock>,
 }
 
 impl Drop for Neighbour {
     fn drop(&mut self) {
-        self.neighbours.waiting.borrow_mut().remove(&self.key);
+        self.neighbours.members.borrow_mut().remove(&self.key);
     }
 }
 
@@ -126,6 +167,7 @@ async fn run(
 ) {
     let neighbours = Rc::new(Neighbours::default());
     let mut connections = tokio::task::JoinSet::new();
+    let mut clock = tokio::time::interval(Duration::from_secs(1));
     loop {
         tokio::select! {
             accepted = sockets.recv() => {
@@ -140,6 +182,7 @@ async fn run(
                     }
                 });
             }
+            _ = clock.tick() => neighbours.tick(),
             // An error means that the server is gone, which is also a reason to stop.
             _stopped = shutdown.wait_for(|down| *down), if !neighbours.is_shutting_down() => neighbours.shut_down(),
         }
@@ -172,7 +215,7 @@ async fn serve(
     }
 
     let wake = Arc::new(Notify::new());
-    let _neighbour = neighbours.join(&wake);
+    let neighbour = neighbours.join(&wake);
     let connect_timeout = Duration::from_secs(settings.connect_timeout_seconds.max(1));
     let handshake = timeout(connect_timeout, establish(&mut io, shared, &settings, peer, kill_callback(&wake)));
     let handshake = tokio::select! {
@@ -202,7 +245,8 @@ async fn serve(
     let status = session.status();
     squall_session::api::ResultWriter::ok(&mut client, &Default::default(), &status);
     let statements = PreparedStatements::default();
-    CommandLoop { shared, established, session, client, statements, wake, neighbours }.run().await;
+    let idle = Rc::clone(&neighbour.idle);
+    CommandLoop { shared, established, session, client, statements, wake, neighbours, idle }.run().await;
     Ok(())
 }
 

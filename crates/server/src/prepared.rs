@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use rustc_hash::FxHashMap;
 use squall_session::api::PreparedInfo;
 use squall_types::{Charset, Date, DateTime, Decimal, ErrorCode, SqlError, Time, Value};
 use squall_wire::command::StmtExecute;
@@ -43,7 +44,7 @@ impl StatementParameters for Statement {
 /// The statements of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct PreparedStatements {
-    statements: HashMap<u32, Statement>,
+    statements: FxHashMap<u32, Statement>,
 }
 
 impl PreparedStatements {

@@ -1,6 +1,7 @@
 //! What a session answers, written as packets.
 
 use std::io;
+use std::sync::Arc;
 
 use squall_session::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, SessionChange as Change, StatusInfo};
 use squall_types::convert::number::{write_double, write_fixed, write_float};
@@ -62,6 +63,22 @@ pub(crate) enum RowFormat {
     Binary,
 }
 
+/// Column definitions as they were written once, as the first packets of an answer.
+#[derive(Debug)]
+struct KeptDefinitions {
+    columns: Arc<[ColumnMeta]>,
+    results_collation: Option<u16>,
+    packets: Vec<u8>,
+    encodings: Vec<ColumnEncoding>,
+    /// Sequence id behind them.
+    sequence: u8,
+}
+
+/// How many results' definitions a connection keeps.
+const KEPT_DEFINITIONS_MAX: usize = 16;
+/// Longest definitions that are kept.
+const KEPT_BYTES_MAX: usize = 4 << 10;
+
 /// Writes results to one client. Its buffers are used by every statement of the connection.
 #[derive(Debug)]
 pub(crate) struct ClientWriter {
@@ -71,6 +88,8 @@ pub(crate) struct ClientWriter {
     results_collation: Option<u16>,
     columns: Vec<ColumnEncoding>,
     column_ordinal: usize,
+    /// Definitions that were written before.
+    kept_definitions: Vec<KeptDefinitions>,
     /// Where the open binary row is.
     position: BinaryRowPosition,
     in_row: bool,
@@ -97,6 +116,7 @@ impl ClientWriter {
             results_collation: None,
             columns: Vec::new(),
             column_ordinal: 0,
+            kept_definitions: Vec::new(),
             position: BinaryRowPosition::default(),
             in_row: false,
             definitions_open: false,
@@ -419,6 +439,38 @@ impl ResultWriter for ClientWriter {
         }
         self.resume_result_set(columns);
         self.definitions_open = true;
+    }
+
+    fn begin_kept_result_set(&mut self, columns: &Arc<[ColumnMeta]>) {
+        let first = self.io.writer.sequence() == 1;
+        let results_collation = self.results_collation;
+        let known = self
+            .kept_definitions
+            .iter()
+            .find(|kept| first && Arc::ptr_eq(&kept.columns, columns) && kept.results_collation == results_collation);
+        if let Some(kept) = known {
+            self.io.writer.append_packets(&kept.packets, kept.sequence);
+            self.columns.clear();
+            self.columns.extend_from_slice(&kept.encodings);
+            self.definitions_open = true;
+            return;
+        }
+        let start = self.io.writer.len();
+        self.begin_result_set(columns);
+        let packets = &self.io.writer.bytes()[start..];
+        if first && packets.len() <= KEPT_BYTES_MAX {
+            let packets = packets.to_vec();
+            if self.kept_definitions.len() == KEPT_DEFINITIONS_MAX {
+                self.kept_definitions.remove(0);
+            }
+            self.kept_definitions.push(KeptDefinitions {
+                columns: Arc::clone(columns),
+                results_collation,
+                packets,
+                encodings: self.columns.clone(),
+                sequence: self.io.writer.sequence(),
+            });
+        }
     }
 
     fn end_result_set(&mut self, status: &StatusInfo) {

@@ -112,6 +112,11 @@ pub enum SessionChange {
 pub trait ResultWriter: RowWriter {
     /// Column definitions; rows follow.
     fn begin_result_set(&mut self, columns: &[ColumnMeta]);
+    /// As [`ResultWriter::begin_result_set`] for columns that come again and again: a writer may remember how they are
+    /// written.
+    fn begin_kept_result_set(&mut self, columns: &Arc<[ColumnMeta]>) {
+        self.begin_result_set(columns);
+    }
     /// All rows were given.
     fn end_result_set(&mut self, status: &StatusInfo);
     /// A statement without rows has succeeded.
@@ -201,6 +206,11 @@ pub trait Connection {
     /// COM_QUERY: one text, possibly of several statements.
     fn query<'a>(&'a mut self, sql: &'a [u8], writer: &'a mut dyn ResultWriter)
     -> LocalFuture<'a, std::io::Result<()>>;
+    /// Answers a text whose plan is known and needs not wait for anything. `false`: nothing has been written, and
+    /// [`Connection::query`] follows with the same text.
+    fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool;
+    /// The same for COM_STMT_EXECUTE without a cursor; otherwise [`Connection::execute`] follows.
+    fn execute_at_once(&mut self, id: u32, parameters: &[squall_types::Value], writer: &mut dyn ResultWriter) -> bool;
     /// COM_STMT_PREPARE.
     fn prepare<'a>(&'a mut self, sql: &'a [u8]) -> LocalFuture<'a, Result<PreparedInfo, SqlError>>;
     /// COM_STMT_EXECUTE. `parameters` are typed by the client; with `cursor` rows wait for [`Connection::fetch`].

@@ -179,7 +179,13 @@ impl Session {
     }
 
     async fn statement_text(&mut self, source: &Expr, context: &Arc<StatementContext>) -> SqlResult<String> {
-        let request = Request { statement: &ast::Statement::UnlockTables, sql: b"", parameters: &[], placeholders: 0 };
+        let request = Request {
+            statement: &ast::Statement::UnlockTables,
+            sql: b"",
+            parameters: &[],
+            placeholders: 0,
+            plan: None,
+        };
         Ok(match self.evaluate(source, request, context).await?.0 {
             Value::String(text) => text,
             Value::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -227,7 +233,13 @@ impl Session {
         if using.len() != prepared.placeholders as usize {
             return Err(SqlError::new(ErrorCode::WrongPsArguments, &[]).into());
         }
-        let outer = Request { statement: &prepared.statement, sql: &prepared.sql, parameters: &[], placeholders: 0 };
+        let outer = Request {
+            statement: &prepared.statement,
+            sql: &prepared.sql,
+            parameters: &[],
+            placeholders: 0,
+            plan: None,
+        };
         let mut parameters = Vec::with_capacity(using.len());
         for expr in using {
             parameters.push(self.evaluate(expr, outer, context).await?.0);
@@ -237,6 +249,7 @@ impl Session {
             sql: &prepared.sql,
             parameters: &parameters,
             placeholders: prepared.placeholders,
+            plan: None,
         };
         // The inner statement is dispatched as if it stood here: same context, same transaction.
         Box::pin(self.dispatch(request, context, writer)).await

@@ -1,6 +1,7 @@
 //! What a front end asks of a session.
 
 use crate::api::{ColumnMeta, Connection, LocalFuture, PreparedInfo, ResultWriter, StatusInfo};
+use crate::kept_plan::KeptPlan;
 use crate::prepared::{PreparedStatement, RowCollector};
 use crate::process::count;
 use crate::result::put_value;
@@ -61,11 +62,16 @@ impl Session {
         };
         self.begin_command("Execute", &prepared.sql);
         self.prepared.set_cursor(id, None);
+        let plan = match self.plan_of_prepared(id, &parameters) {
+            Some(KeptPlan::Change(change)) => Some(change),
+            _ => None,
+        };
         let request = Request {
             statement: &prepared.statement,
             sql: &prepared.sql,
             parameters: &parameters,
             placeholders: prepared.placeholders,
+            plan: plan.as_ref().map(|change| &change.plan),
         };
         if parameters.len() != prepared.placeholders as usize {
             let error = SqlError::new(ErrorCode::WrongPsArguments, &[]);
@@ -216,6 +222,28 @@ impl Connection for Session {
         Box::pin(self.run_text(sql, writer))
     }
 
+    fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool {
+        self.known_text = self.plan_of_text(sql);
+        match &self.known_text {
+            Some((_, KeptPlan::Select(plan), parameters)) => {
+                let (plan, parameters) = (plan.clone(), parameters.clone());
+                self.known_text = None;
+                self.answer_select(&plan, &parameters, writer)
+            }
+            _ => false,
+        }
+    }
+
+    fn execute_at_once(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {
+        let Some(KeptPlan::Select(plan)) = self.plan_of_prepared(id, parameters) else { return false };
+        let answered = self.answer_select(&plan, parameters, writer);
+        if answered {
+            count(&self.process.status.stmt_execute);
+            self.prepared.set_cursor(id, None);
+        }
+        answered
+    }
+
     fn prepare<'a>(&'a mut self, sql: &'a [u8]) -> LocalFuture<'a, Result<PreparedInfo, SqlError>> {
         Box::pin(async move {
             count(&self.process.status.stmt_prepare);
@@ -278,7 +306,7 @@ impl Connection for Session {
 
     fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
         let result = Session::use_database(self, name);
-        self.settings = crate::settings::Settings::decode(&self.variables);
+        self.settings_changed();
         if let Err(error) = &result {
             self.finish_with_error(error, None);
         }

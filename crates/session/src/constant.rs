@@ -68,11 +68,10 @@ pub fn convert_to_column(value: Value, to: &SqlType, name: &str, statement: &Sta
         other => other,
     };
     let from = literal_type(&value, CollationId::UTF8MB4_0900_AI_CI).sql_type;
-    let zone = TimeZone::parse(&statement.time_zone).unwrap_or_else(TimeZone::utc);
     let conversion = ConversionContext {
         mode: statement.sql_mode,
-        time_zone: &zone,
-        current_date: zone.from_unix_micros(statement.now_micros).map_or(Date::ZERO, |now| now.date()),
+        time_zone: &statement.time_zone,
+        current_date: statement.time_zone.from_unix_micros(statement.now_micros).map_or(Date::ZERO, |now| now.date()),
         column: name,
         row: 1,
     };
@@ -102,9 +101,9 @@ pub fn value_for_older_rows(column: &ColumnDef, statement: &StatementContext) ->
 /// The statement's time as a DATETIME (local) or TIMESTAMP (UTC, as stores hold it).
 fn now_for_column(sql_type: &SqlType, statement: &StatementContext) -> DateTime {
     let (zone, fsp) = match sql_type {
-        SqlType::Timestamp { fsp } => (TimeZone::utc(), *fsp),
-        SqlType::DateTime { fsp } => (TimeZone::parse(&statement.time_zone).unwrap_or_else(TimeZone::utc), *fsp),
-        _ => (TimeZone::utc(), 0),
+        SqlType::Timestamp { fsp } => (&TimeZone::utc(), *fsp),
+        SqlType::DateTime { fsp } => (&*statement.time_zone, *fsp),
+        _ => (&TimeZone::utc(), 0),
     };
     let unit = 10i64.pow(u32::from(6 - fsp.min(6)));
     let micros = statement.now_micros - statement.now_micros.rem_euclid(unit);

@@ -33,7 +33,7 @@ pub struct RowCopier<'a> {
     target: Arc<Table>,
     sources: Vec<Source>,
     strict: bool,
-    zone: TimeZone,
+    zone: Arc<TimeZone>,
     today: Date,
     /// The new table with its expressions bound.
     rules: Target,
@@ -68,7 +68,7 @@ impl<'a> RowCopier<'a> {
                 },
             });
         }
-        let zone = TimeZone::parse(&env.context.time_zone).unwrap_or_else(TimeZone::utc);
+        let zone = env.context.time_zone.clone();
         let today = zone.from_unix_micros(env.context.now_micros).map_or(Date::ZERO, |now| now.date());
         let rules = Target {
             database: database.into(),
@@ -86,7 +86,7 @@ impl<'a> RowCopier<'a> {
             checks_parents.then(|| shared.store.begin_with(TransactionOptions::autocommit(), Some(env.session)));
         let store = (*shared.store).clone();
         let view = store.read_view();
-        let statement = Arc::new(StatementEnv::new(env.context.clone(), shared.catalog.load(), store, view)?);
+        let statement = Arc::new(StatementEnv::new(env.context.clone(), shared.catalog.load(), store, Some(view)));
         Ok(RowCopier {
             env,
             store: &shared.store,

@@ -33,6 +33,13 @@ impl DiagnosticsArea {
         self.errors = self.rows.iter().filter(|row| row.level == Level::Error).count() as u64;
     }
 
+    /// A statement has succeeded without any.
+    pub fn clear(&mut self) {
+        if self.total != 0 {
+            *self = DiagnosticsArea::default();
+        }
+    }
+
     /// An error of a statement that did not come to run.
     pub fn only(&mut self, error: &SqlError) {
         self.rows = vec![Warning { level: Level::Error, error: error.clone() }];

@@ -35,7 +35,7 @@ impl Session {
             Statement::Set(set) => Ok(self.run_set(set, request, context).await?),
             Statement::Use(name) => {
                 self.use_database(name)?;
-                self.settings = crate::settings::Settings::decode(&self.variables);
+                self.settings_changed();
                 Ok(Outcome::done())
             }
             Statement::Prepare(prepare) => Ok(self.run_prepare(prepare, context).await?),
@@ -72,7 +72,12 @@ impl Session {
             | Statement::DropRole(_)
             | Statement::Grant(_)
             | Statement::Revoke(_) => Ok(self.run_account_statement(request.statement)?),
-            statement if is_definition(statement) => self.run_definition(request, context, writer).await,
+            statement if is_definition(statement) => {
+                let outcome = self.run_definition(request, context, writer).await;
+                // TEMPORARY tables come and go without a new catalog.
+                self.settings_version += 1;
+                outcome
+            }
             other => Err(SqlError::unsupported(statement_name(other)).into()),
         }
     }

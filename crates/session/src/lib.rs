@@ -18,6 +18,7 @@ mod diagnostics;
 mod dispatch;
 mod globals;
 mod information_schema;
+mod kept_plan;
 mod load_data;
 mod prepared;
 mod privilege;

@@ -1,7 +1,9 @@
 //! Prepared statements: the protocol's by number, and PREPARE's by name.
 
 use crate::api::ColumnMeta;
+use crate::kept_plan::PlanSlot;
 use crate::result::ResultSet;
+use rustc_hash::FxHashMap;
 use squall_catalog::NameKey;
 use squall_parser::ast::Statement;
 use squall_types::Value;
@@ -33,6 +35,7 @@ pub struct OpenCursor {
 #[derive(Debug)]
 struct Entry {
     statement: Arc<PreparedStatement>,
+    slot: PlanSlot,
     cursor: Option<OpenCursor>,
 }
 
@@ -40,7 +43,7 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct PreparedStatements {
     next_id: u32,
-    by_id: HashMap<u32, Entry>,
+    by_id: FxHashMap<u32, Entry>,
     by_name: HashMap<NameKey, Arc<PreparedStatement>>,
 }
 
@@ -53,13 +56,19 @@ impl PreparedStatements {
     /// Adds a statement of the protocol and returns its number.
     pub fn add(&mut self, statement: PreparedStatement) -> u32 {
         self.next_id = self.next_id.wrapping_add(1).max(1);
-        self.by_id.insert(self.next_id, Entry { statement: Arc::new(statement), cursor: None });
+        self.by_id
+            .insert(self.next_id, Entry { statement: Arc::new(statement), slot: PlanSlot::default(), cursor: None });
         self.next_id
     }
 
     /// The statement of that number.
     pub fn get(&self, id: u32) -> Option<Arc<PreparedStatement>> {
         self.by_id.get(&id).map(|entry| entry.statement.clone())
+    }
+
+    /// The statement of that number and the place of its plan.
+    pub(crate) fn entry(&mut self, id: u32) -> Option<(&Arc<PreparedStatement>, &mut PlanSlot)> {
+        self.by_id.get_mut(&id).map(|entry| (&entry.statement, &mut entry.slot))
     }
 
     /// Removes a statement; tells whether there was one.

@@ -13,6 +13,7 @@ impl Session {
         let accounts = self.shared.accounts.load_now();
         if accounts.version != self.access.version {
             self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
+            self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
         }
     }
 
@@ -20,11 +21,8 @@ impl Session {
     pub(crate) fn rebuild_access(&mut self) {
         let accounts = self.shared.accounts.load_now();
         self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
-    }
-
-    pub(crate) fn is_password_expired(&self) -> bool {
-        let accounts = self.shared.accounts.load_now();
-        accounts.get(&self.account).is_some_and(|account| account.password_expired)
+        self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
+        self.settings_version += 1;
     }
 
     /// 1142 unless the privileges are there for a table.

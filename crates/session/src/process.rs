@@ -5,7 +5,7 @@ use parking_lot::{Mutex, RwLock};
 use squall_registry::KillState;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// One connection as others see it.
 pub struct Process {
@@ -19,6 +19,8 @@ pub struct Process {
     pub kill: Arc<KillState>,
     /// What it does now.
     pub activity: Mutex<Activity>,
+    /// When that began, microseconds since 1970 UTC.
+    pub since_micros: AtomicI64,
     /// Connection attributes.
     pub attributes: Vec<(String, String)>,
     /// Counters of this session.
@@ -37,8 +39,6 @@ impl std::fmt::Debug for Process {
 pub struct Activity {
     /// `Sleep`, `Query`, `Execute`, `Prepare` …
     pub command: &'static str,
-    /// When that began, microseconds since 1970 UTC.
-    pub since_micros: i64,
     /// A word on the stage, empty for none.
     pub state: &'static str,
     /// The statement, empty for none.
@@ -124,9 +124,9 @@ counters! {
     slow_queries = "Slow_queries";
 }
 
-/// Adds one to a counter.
+/// Adds one to a counter of the caller's own session: nobody else writes it, so there is nothing to lock.
 pub fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
 impl Process {
@@ -139,13 +139,14 @@ impl Process {
         on_kill: KillCallback,
         now_micros: i64,
     ) -> Process {
-        let activity = Activity { command: "Sleep", since_micros: now_micros, ..Default::default() };
+        let activity = Activity { command: "Sleep", ..Default::default() };
         Process {
             id,
             user,
             host,
             kill: Arc::default(),
             activity: Mutex::new(activity),
+            since_micros: AtomicI64::new(now_micros),
             attributes,
             status: SessionStatus::default(),
             on_kill,
@@ -154,9 +155,9 @@ impl Process {
 
     /// A command begins.
     pub fn begin(&self, command: &'static str, statement: &str, now_micros: i64) {
+        self.since_micros.store(now_micros, Ordering::Relaxed);
         let mut activity = self.activity.lock();
         activity.command = command;
-        activity.since_micros = now_micros;
         activity.state = if command == "Sleep" { "" } else { "executing" };
         activity.statement.clear();
         // A statement of many megabytes is not copied for a list that shows its beginning.
@@ -165,6 +166,11 @@ impl Process {
             end -= 1;
         }
         activity.statement.push_str(&statement[..end]);
+    }
+
+    /// A command has ended that was too short to be shown.
+    pub fn rest(&self, now_micros: i64) {
+        self.since_micros.store(now_micros, Ordering::Relaxed);
     }
 
     /// The default database changed.

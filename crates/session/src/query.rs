@@ -4,6 +4,7 @@ mod change;
 mod explain;
 mod into;
 mod meta;
+mod point;
 mod resolver;
 mod view;
 
@@ -21,7 +22,6 @@ use squall_catalog::Catalog;
 use squall_functions::arrow_map::value_at;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
 use squall_planner::exec::{QueryStream, SharedTransaction, StatementEnv, write_batch};
-use squall_planner::point::{self, PointSource};
 use squall_planner::{Binder, BoundQuery};
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -41,7 +41,7 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         count(&self.process.status.select);
         let catalog = self.shared.catalog.load();
-        if let Some(outcome) = self.run_point(query, request, context, &catalog, writer)? {
+        if let Some(outcome) = self.run_point(query, request, context, writer)? {
             return Ok(outcome);
         }
         let limited;
@@ -81,42 +81,15 @@ impl Session {
         query: &Query,
         request: Request<'_>,
         context: &Arc<StatementContext>,
-        catalog: &Arc<Catalog>,
         writer: &mut dyn ResultWriter,
     ) -> SqlResult<Option<Outcome>> {
         if self.settings.select_limit != u64::MAX || self.table_locks.is_some() {
             return Ok(None);
         }
-        let table_of = |name: &ast::ObjectName| {
-            if self.temporary_table_named(name).is_some() {
-                return None;
-            }
-            let (database, table) = self.qualify(name).ok()?;
-            let definition = catalog.table(&database, &table)?.clone();
-            Some((Arc::from(database), definition))
-        };
-        let registry = &self.shared.registry;
-        let Some(plan) = point::recognize(query, request.sql, registry, &self.shared.store, &table_of)? else {
-            return Ok(None);
-        };
-        let Some(lookup) = plan.prepare(request.parameters)? else { return Ok(None) };
-        let definition = plan.table().def().clone();
-        let database = plan.columns().iter().find_map(|column| column.origin.as_ref()).map(|o| o.database.clone());
-        let database = database.or_else(|| self.database.clone()).unwrap_or_else(|| Arc::from(""));
-        self.check_columns(&database, &definition.name, Some(&definition), &plan.columns_read())?;
-        let zone = squall_types::temporal::TimeZone::parse(&context.time_zone)
-            .ok_or_else(|| SqlError::new(ErrorCode::UnknownTimeZone, &[&context.time_zone]))?;
-        let columns = meta::columns(plan.columns());
-        if !self.reads_committed_now() {
-            self.begin_statement_transaction();
-        }
-        let store = self.shared.store.clone();
-        let source = match self.transaction.current() {
-            Some(transaction) => PointSource::Transaction(transaction),
-            None => PointSource::Committed(&store),
-        };
-        writer.begin_result_set(&columns);
-        let rows = plan.run(&lookup, source, context, &zone, writer)?;
+        let Some(plan) = self.point_select(query, request.sql, context)? else { return Ok(None) };
+        let Some(lookup) = plan.point.prepare(request.parameters)? else { return Ok(None) };
+        writer.begin_result_set(&plan.columns);
+        let rows = self.run_lookup(&plan.point, &lookup, Some(context), writer)?;
         Ok(Some(Outcome::Streamed { rows }))
     }
 
@@ -150,6 +123,7 @@ impl Session {
             tables,
             params: parameters,
             text,
+            keeps_parameters: false,
             insert_values: None,
             row_keys_of_views: false,
         }
@@ -216,7 +190,7 @@ impl Session {
             Some(transaction) => transaction.read_view(),
             None => store.read_view(),
         };
-        let mut env = StatementEnv::new(context.clone(), catalog, store, view)?;
+        let mut env = StatementEnv::new(context.clone(), catalog, store, Some(view));
         let mut shared = None;
         if locks && let Some(transaction) = self.transaction.take() {
             let transaction: SharedTransaction = Arc::new(parking_lot::Mutex::new(transaction));

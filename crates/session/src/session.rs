@@ -6,15 +6,17 @@
 use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChange, StatusInfo};
 use crate::database::{Shared, now_micros};
 use crate::diagnostics::DiagnosticsArea;
-use crate::prepared::PreparedStatements;
+use crate::kept_plan::{KeptPlan, Shapes};
+use crate::prepared::{PreparedStatement, PreparedStatements};
 use crate::process::{Process, count};
 use crate::result::{Outcome, put_value};
-use crate::settings::{Settings, ids};
+use crate::settings::{Settings, Values, ids};
 use crate::transaction::TransactionState;
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, NameKey, TableDef};
 use squall_parser::ParseOptions;
 use squall_parser::ast::Statement;
+use squall_planner::dml::DmlPlan;
 use squall_registry::{StatementContext, VariableValues};
 use squall_row_store::SessionLocks;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
@@ -43,6 +45,13 @@ pub struct Session {
     pub(crate) transaction: TransactionState,
     pub(crate) diagnostics: DiagnosticsArea,
     pub(crate) prepared: PreparedStatements,
+    /// What [`Connection::query_at_once`](crate::api::Connection::query_at_once) found of a text that it did not run.
+    pub(crate) known_text: Option<KnownText>,
+    /// Plans of texts.
+    pub(crate) shapes: Shapes,
+    /// Changes with everything of the session that plans depend on.
+    pub(crate) settings_version: u64,
+    pub(crate) password_expired: bool,
     /// TEMPORARY tables by database and name.
     pub(crate) temporary_tables: HashMap<(String, String), Arc<TableDef>>,
     /// LOCK TABLES.
@@ -53,6 +62,8 @@ pub struct Session {
     pub(crate) row_count: i64,
     pub(crate) last_insert_id: u64,
     pub(crate) random_state: u64,
+    /// `VERSION()`.
+    version: Arc<str>,
     pub(crate) multi_statements: bool,
     /// What session tracking has to report.
     pub(crate) changes: Vec<SessionChange>,
@@ -106,6 +117,10 @@ impl Session {
             transaction: TransactionState::default(),
             diagnostics: DiagnosticsArea::default(),
             prepared: PreparedStatements::default(),
+            known_text: None,
+            shapes: Shapes::default(),
+            settings_version: 0,
+            password_expired: false,
             temporary_tables: HashMap::new(),
             table_locks: None,
             locked_tables: Vec::new(),
@@ -113,6 +128,7 @@ impl Session {
             row_count: -1,
             last_insert_id: 0,
             random_state: u64::from_le_bytes(crate::random::bytes()),
+            version: Values(&variables.global).text(ids::VERSION).into(),
             multi_statements: info.multi_statements,
             changes: Vec::new(),
             releasing: false,
@@ -148,6 +164,18 @@ impl Session {
 
     /// Runs every statement of a text.
     pub async fn run_text(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
+        if let Some((statement, KeptPlan::Change(change), parameters)) = self.known_text.take() {
+            self.begin_command("Query", sql);
+            let request = Request {
+                statement: &statement.statement,
+                sql,
+                parameters: &parameters,
+                placeholders: statement.placeholders,
+                plan: Some(&change.plan),
+            };
+            self.run(request, false, writer).await?;
+            return self.end_command(writer).await;
+        }
         let mut start = 0;
         loop {
             let text = &sql[start..];
@@ -173,6 +201,7 @@ impl Session {
                 statement: &parsed.statement,
                 sql: statement_text,
                 parameters: &[],
+                plan: None,
                 placeholders: parsed.placeholders,
             };
             let succeeded = self.run(request, parsed.rest.is_some(), writer).await?;
@@ -259,7 +288,7 @@ impl Session {
             user: self.user.clone(),
             current_user: self.current_user.clone(),
             database: self.database.clone(),
-            version: self.version(),
+            version: self.version.clone(),
             collation: settings.collation,
             max_allowed_packet: settings.max_allowed_packet,
             group_concat_max_len: settings.group_concat_max_len,
@@ -279,18 +308,11 @@ impl Session {
         }
     }
 
-    fn version(&self) -> Arc<str> {
-        match self.variables.global.get(usize::from(ids::VERSION.0)) {
-            Some(Value::String(version)) => Arc::from(version.as_str()),
-            _ => Arc::from("8.4.0"),
-        }
-    }
-
     /// Whether the session is in a state to run the statement at all.
     fn check_state(&mut self, statement: &Statement) -> SqlResult<()> {
         self.refresh_access();
         self.process.kill.check()?;
-        if self.is_password_expired() && !sets_password(statement) {
+        if self.password_expired && !sets_password(statement) {
             return Err(SqlError::new(ErrorCode::MustChangePassword, &[]));
         }
         Ok(())
@@ -350,7 +372,7 @@ impl Session {
         self.publish_counts();
     }
 
-    fn publish_counts(&mut self) {
+    pub(crate) fn publish_counts(&mut self) {
         self.variables.warning_count = self.diagnostics.total();
         self.variables.error_count = self.diagnostics.errors();
     }
@@ -444,6 +466,12 @@ impl Session {
         Ok(())
     }
 
+    /// What follows from variables or from the default database has to be found anew.
+    pub(crate) fn settings_changed(&mut self) {
+        self.settings = Settings::decode(&self.variables);
+        self.settings_version += 1;
+    }
+
     /// Sets a session value without checks.
     pub(crate) fn set_session_value(&mut self, id: squall_registry::VariableId, value: Value) {
         let values = Arc::make_mut(&mut self.variables.session);
@@ -460,9 +488,10 @@ impl Session {
         self.shared.user_locks.release_all(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.prepared = PreparedStatements::default();
+        self.shapes.clear();
         let global = self.shared.globals.load_values();
         self.variables = VariableValues { session: global.clone(), global, warning_count: 0, error_count: 0 };
-        self.settings = Settings::decode(&self.variables);
+        self.settings_changed();
         self.user_variables = Arc::default();
         self.transaction = TransactionState::default();
         self.diagnostics = DiagnosticsArea::default();
@@ -481,9 +510,12 @@ impl Session {
             self.set_session_value(id, Value::from(charset));
         }
         self.set_session_value(ids::COLLATION_CONNECTION, Value::from(collation));
-        self.settings = Settings::decode(&self.variables);
+        self.settings_changed();
     }
 }
+
+/// A text's shape as a statement, its plan, and its literals.
+pub(crate) type KnownText = (Arc<PreparedStatement>, KeptPlan, Vec<Value>);
 
 /// A statement that is to run.
 #[derive(Clone, Copy, Debug)]
@@ -494,6 +526,8 @@ pub(crate) struct Request<'a> {
     pub sql: &'a [u8],
     /// Values of its `?`.
     pub parameters: &'a [Value],
+    /// Its plan, where one is known.
+    pub plan: Option<&'a Arc<DmlPlan>>,
     /// How many `?` there are.
     pub placeholders: u32,
 }

@@ -3,6 +3,7 @@
 use crate::charset;
 use squall_registry::{VariableId, VariableValues};
 use squall_row_store::IsolationLevel;
+use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, SqlMode, Value};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ pub struct Settings {
     /// `sql_mode`.
     pub sql_mode: SqlMode,
     /// `time_zone`.
-    pub time_zone: Arc<str>,
+    pub time_zone: Arc<TimeZone>,
     /// `collation_connection`.
     pub collation: CollationId,
     /// The default collation of `character_set_client`.
@@ -191,7 +192,7 @@ impl Settings {
         Settings {
             autocommit: values.on(ids::AUTOCOMMIT),
             sql_mode: SqlMode::parse(values.text(ids::SQL_MODE)).unwrap_or_default(),
-            time_zone: Arc::from(values.text(ids::TIME_ZONE)),
+            time_zone: Arc::new(TimeZone::parse(values.text(ids::TIME_ZONE)).unwrap_or_else(TimeZone::system)),
             collation: collation(ids::COLLATION_CONNECTION),
             client_collation: charset(ids::CHARACTER_SET_CLIENT).unwrap_or(CollationId::UTF8MB4_0900_AI_CI),
             results_collation: charset(ids::CHARACTER_SET_RESULTS),

@@ -198,6 +198,13 @@ impl PacketWriter {
         self.start = self.buffer.len();
     }
 
+    /// Appends packets that were written before, behind which `sequence` is next. Their ids must follow on this writer's.
+    pub fn append_packets(&mut self, packets: &[u8], sequence: u8) {
+        self.buffer.extend_from_slice(packets);
+        self.start = self.buffer.len();
+        self.sequence = sequence;
+    }
+
     /// Writes one packet.
     pub fn packet(&mut self, encode: impl FnOnce(&mut Vec<u8>)) {
         encode(self.begin());

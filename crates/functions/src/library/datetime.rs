@@ -133,8 +133,8 @@ fn utc_now(args: &Args<'_>) -> DateTime {
     TimeZone::utc().from_unix_micros(args.context.now_micros).unwrap_or_default()
 }
 
-fn session_zone(args: &Args<'_>) -> TimeZone {
-    TimeZone::parse(&args.context.time_zone).unwrap_or_else(TimeZone::utc)
+fn session_zone<'a>(args: &'a Args<'_>) -> &'a TimeZone {
+    &args.context.time_zone
 }
 
 /// The one function that does not stand still while the statement runs.

@@ -4,7 +4,6 @@ use super::coerce;
 use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::convert::cast::{CastTarget, cast_value};
 use squall_types::convert::context::ConversionContext;
-use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, Value};
 
 /// `CAST(x AS type)`.
@@ -29,18 +28,17 @@ impl ScalarKernel for CastKernel {
             }
             _ => {}
         }
-        let zone = match self.target {
-            CastTarget::Date | CastTarget::DateTime { .. } | CastTarget::Time { .. } => {
-                TimeZone::parse(&context.time_zone).unwrap_or_else(TimeZone::utc)
-            }
-            _ => TimeZone::utc(),
-        };
         let current_date = match value {
             Value::Time(_) => coerce::now(context).date(),
             _ => squall_types::Date::ZERO,
         };
-        let conversion =
-            ConversionContext { mode: context.sql_mode, time_zone: &zone, current_date, column: "", row: 1 };
+        let conversion = ConversionContext {
+            mode: context.sql_mode,
+            time_zone: &context.time_zone,
+            current_date,
+            column: "",
+            row: 1,
+        };
         let cast = cast_value(value.clone(), &self.from, &self.target, &conversion)?;
         if let Some(warning) = cast.warning {
             if context.strict_write && warning.level == squall_types::Level::Warning {

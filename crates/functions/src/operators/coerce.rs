@@ -6,8 +6,8 @@ use squall_registry::StatementContext;
 use squall_types::convert::number::round_f64;
 use squall_types::convert::{self, parse_f64, parse_integer};
 use squall_types::json::Json;
+use squall_types::temporal::DateRules;
 use squall_types::temporal::parse::{datetime_from_number, parse_datetime, parse_time, time_from_number};
-use squall_types::temporal::{DateRules, TimeZone};
 use squall_types::{Charset, Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
 use std::borrow::Cow;
 
@@ -177,8 +177,7 @@ pub fn argument_rules(context: &StatementContext) -> DateRules {
 
 /// The current date and time in the session's time zone.
 pub fn now(context: &StatementContext) -> DateTime {
-    let zone = TimeZone::parse(&context.time_zone).unwrap_or_else(TimeZone::utc);
-    zone.from_unix_micros(context.now_micros).unwrap_or_default()
+    context.time_zone.from_unix_micros(context.now_micros).unwrap_or_default()
 }
 
 /// As a date and time; `None` is NULL, also for text that is none (with a warning).

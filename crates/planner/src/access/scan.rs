@@ -332,12 +332,13 @@ impl RowReader {
     }
 
     /// The cursor on the current range; `None` when all ranges have been read.
-    fn cursor(&mut self) -> Option<&mut Cursor> {
-        if self.cursor.is_none() {
-            let range = self.ranges.pop_front()?;
-            self.cursor = Some(self.env.view.scan(&self.table, &range, self.direction));
+    fn cursor(&mut self) -> SqlResult<Option<&mut Cursor>> {
+        if self.cursor.is_none()
+            && let Some(range) = self.ranges.pop_front()
+        {
+            self.cursor = Some(self.env.view()?.scan(&self.table, &range, self.direction));
         }
-        self.cursor.as_mut()
+        Ok(self.cursor.as_mut())
     }
 
     fn rows_batch(&mut self, limit: usize) -> SqlResult<Option<RecordBatch>> {
@@ -347,7 +348,7 @@ impl RowReader {
         while rows.len() < limit && bytes < BATCH_BYTES {
             let known = rows.len();
             let missing = (limit - known).min(CHUNK_ROWS);
-            let Some(cursor) = self.cursor() else { break };
+            let Some(cursor) = self.cursor()? else { break };
             if !cursor.next_batch(missing, &mut rows)? {
                 self.cursor = None;
             }
@@ -360,7 +361,7 @@ impl RowReader {
         self.rows = rows;
         match batch {
             // Every row of this round was skipped because it is locked; others follow.
-            None if self.lock.is_some() && self.cursor().is_some() && limit > 0 => self.rows_batch(limit),
+            None if self.lock.is_some() && self.cursor()?.is_some() && limit > 0 => self.rows_batch(limit),
             batch => Ok(batch),
         }
     }
@@ -374,7 +375,7 @@ impl RowReader {
         let mut decoders = decoders(&self.table, &self.projection, &self.env, limit);
         let mut count = 0;
         while count < limit {
-            let Some(cursor) = self.cursor() else { break };
+            let Some(cursor) = self.cursor()? else { break };
             let Some(entry) = cursor.next_entry()? else {
                 self.cursor = None;
                 continue;
@@ -409,7 +410,7 @@ fn decoders(table: &Table, projection: &[usize], env: &StatementEnv, capacity: u
     projection
         .iter()
         .map(|ordinal| match columns.get(*ordinal) {
-            Some(column) => ColumnDecoder::new(&column.sql_type, &env.time_zone, capacity),
+            Some(column) => ColumnDecoder::new(&column.sql_type, &env.context.time_zone, capacity),
             None => ColumnDecoder::bytes(capacity),
         })
         .collect()

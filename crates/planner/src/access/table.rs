@@ -232,15 +232,16 @@ impl TableProvider for RowTable {
             None => (0..self.schema.fields().len()).collect(),
         };
         let table = &self.table;
-        let predicate = predicate_of(&self.def, filters, &env.time_zone);
+        let predicate = predicate_of(&self.def, filters, &env.context.time_zone);
         let columns = self.needed_columns(&projection);
-        let path = choose(&env.store, &env.view, table, &predicate, &columns, &self.hints).map_err(datafusion_error)?;
+        let view = env.view().map_err(datafusion_error)?;
+        let path = choose(&env.store, view, table, &predicate, &columns, &self.hints).map_err(datafusion_error)?;
         // A limit is passed down only where no filter stands in between.
         let fetch = limit.filter(|_| filters.is_empty());
         let sort_exprs = Arc::new(self.sort_exprs(&projection, state)?);
         let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, sort_exprs, Direction::Forward, fetch);
         let partitions = state.config().target_partitions();
-        let scan = scan.split(&env.view, table, partitions).map_err(datafusion_error)?;
+        let scan = scan.split(view, table, partitions).map_err(datafusion_error)?;
         Ok(Arc::new(scan))
     }
 }

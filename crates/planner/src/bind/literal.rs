@@ -110,11 +110,7 @@ impl Context<'_> {
 
     /// Binds `?`.
     pub fn bind_parameter(&self, number: u32) -> BoundExpr {
-        match self.parameter(number) {
-            Some(Value::String(text)) => self.binder.builder().string_literal(text, self.binder.context.collation),
-            Some(value) => self.binder.builder().literal(value),
-            None => BoundExpr::null(),
-        }
+        self.binder.bind_parameter(number).unwrap_or_else(BoundExpr::null)
     }
 }
 

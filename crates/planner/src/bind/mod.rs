@@ -18,6 +18,7 @@ mod from;
 mod join;
 mod literal;
 pub mod output;
+mod parameter;
 mod query;
 mod row_expr;
 mod scope;
@@ -34,13 +35,14 @@ mod window;
 
 pub use environment::{TableRequest, TableResolver};
 pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
+pub use parameter::ParameterKind;
 pub use row_expr::{RowColumn, RowTable, columns_read};
 pub use view::parse_options;
 
 use context::Context;
 use squall_catalog::Catalog;
 use squall_functions::build::ExprBuilder;
-use squall_functions::expr::ExecutionSlot;
+use squall_functions::expr::{BoundExpr, ExecutionSlot};
 use squall_parser::ast;
 use squall_registry::{Registry, StatementContext};
 use squall_types::{SqlResult, Value};
@@ -61,6 +63,9 @@ pub struct Binder<'a> {
     pub tables: &'a dyn TableResolver,
     /// Values of `?`; empty when a statement is only prepared.
     pub params: &'a [Value],
+    /// Whether `?` stay parameters, so that the plan can be kept for other values of the same kinds (see
+    /// [`ParameterKind`]). Otherwise they are bound as literals, whose values types and plans may depend on.
+    pub keeps_parameters: bool,
     /// The statement's text, which names result columns.
     pub text: &'a [u8],
     /// In ON DUPLICATE KEY UPDATE: the alias of the row to be inserted, which VALUES(column) reads.
@@ -70,6 +75,21 @@ pub struct Binder<'a> {
 }
 
 impl<'a> Binder<'a> {
+    /// Binds `?`; `None` when the statement is only prepared and there is no value yet.
+    pub(crate) fn bind_parameter(&self, number: u32) -> Option<BoundExpr> {
+        let value = self.params.get(number as usize)?;
+        let collation = self.context.collation;
+        if self.keeps_parameters
+            && let Some(ty) = ParameterKind::of(value).and_then(|kind| kind.expr_type(collation))
+        {
+            return Some(BoundExpr::Parameter { index: number, ty });
+        }
+        Some(match value {
+            Value::String(text) => self.builder().string_literal(text.as_str(), collation),
+            value => self.builder().literal(value.clone()),
+        })
+    }
+
     /// The builder of expressions.
     pub(crate) fn builder(&self) -> ExprBuilder<'a> {
         ExprBuilder::new(self.registry, self.context)

@@ -9,6 +9,7 @@ use super::target::Target;
 use super::view::{insertable, row_of};
 use crate::access::ROW_KEY_COLUMN;
 use crate::bind::{Binder, RowColumn, RowTable};
+use crate::point::NamedTable;
 use squall_catalog::{TableDef, TableEntry};
 use squall_functions::expr::BoundExpr;
 use squall_functions::operators::sort_key::sort_key;
@@ -202,10 +203,7 @@ impl DmlBinder<'_> {
             {
                 literal(Value::UInt(value.as_bytes().iter().fold(0, |number, byte| number << 8 | u64::from(*byte))))
             }
-            ast::Expr::Placeholder(number) => match self.binder.params.get(*number as usize)? {
-                Value::Null => Some(BoundExpr::null()),
-                value => literal(value.clone()),
-            },
+            ast::Expr::Placeholder(number) => self.binder.bind_parameter(*number),
             _ => None,
         }
     }
@@ -317,17 +315,20 @@ impl DmlBinder<'_> {
             })
             .collect::<SqlResult<_>>()?;
         let selection =
-            self.bind_selection(&scope, update.selection.as_ref(), &update.order_by, update.limit.as_ref())?;
+            self.bind_selection(target, update.selection.as_ref(), &update.order_by, update.limit.as_ref())?;
         Ok(UpdatePlan { target: target.clone(), assignments, selection, ignore: update.ignore })
     }
 
     fn bind_selection(
         &self,
-        scope: &[RowTable<'_>],
+        target: &Target,
         condition: Option<&ast::Expr>,
         order_by: &[ast::OrderItem],
         limit: Option<&ast::Limit>,
     ) -> SqlResult<Selection> {
+        let scope = &[RowTable::of(&target.database, &target.alias, target.def())];
+        let named = NamedTable { def: target.def(), database: &target.database, alias: &target.alias };
+        let key = condition.and_then(|condition| named.primary_key(condition));
         let condition = condition.map(|condition| self.binder.bind_condition(condition, scope)).transpose()?;
         let order = order_by
             .iter()
@@ -337,7 +338,7 @@ impl DmlBinder<'_> {
             Some(count) => Some(self.binder.bind_expr(count, &[])?),
             None => None,
         };
-        Ok(Selection { condition, order, limit })
+        Ok(Selection { key, condition, order, limit })
     }
 
     fn bind_update_by_query(&self, update: &ast::Update) -> SqlResult<DmlPlan> {
@@ -412,9 +413,8 @@ impl DmlBinder<'_> {
     }
 
     fn bind_single_delete(&self, target: &Target, delete: &ast::Delete) -> SqlResult<DeletePlan> {
-        let scope = [RowTable::of(&target.database, &target.alias, target.def())];
         let selection =
-            self.bind_selection(&scope, delete.selection.as_ref(), &delete.order_by, delete.limit.as_ref())?;
+            self.bind_selection(target, delete.selection.as_ref(), &delete.order_by, delete.limit.as_ref())?;
         let returning = self.bind_returning(target, &delete.returning)?;
         Ok(DeletePlan { target: target.clone(), selection, ignore: delete.ignore, returning })
     }

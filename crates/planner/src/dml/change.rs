@@ -147,7 +147,7 @@ pub fn update_row(
         foreign_key::check_parents(context, target, updated, Some(old))?;
         foreign_key::parent_updated(context, target, old, updated, 0)?;
     }
-    let stored = target.stored_row(updated, &context.env.time_zone);
+    let stored = target.stored_row(updated, &context.env.context.time_zone);
     context.transaction.update(&target.table, row, &stored)?;
     Ok(true)
 }
@@ -155,7 +155,7 @@ pub fn update_row(
 /// Deletes a row, with all checks.
 pub fn delete_row(context: &mut DmlContext<'_>, target: &Target, row: &Row) -> StoreResult<()> {
     if context.options.foreign_key_checks {
-        let old = target.read_row(row, &context.env.time_zone)?;
+        let old = target.read_row(row, &context.env.context.time_zone)?;
         foreign_key::parent_deleted(context, target, &old, 0)?;
     }
     context.transaction.delete(&target.table, row)

@@ -20,7 +20,7 @@ pub(crate) fn to_column(
     let env = maker.env;
     let context = ConversionContext {
         mode: env.context.sql_mode,
-        time_zone: &env.time_zone,
+        time_zone: &env.context.time_zone,
         current_date: env.current_date,
         column: &column.name,
         row: row_number,
@@ -31,7 +31,9 @@ pub(crate) fn to_column(
         env.context.diagnostics.push(warning.level, warning.error);
     }
     Ok(match (resolved?, &column.sql_type) {
-        (Value::DateTime(moment), SqlType::Timestamp { .. }) => Value::DateTime(from_utc(&env.time_zone, moment)),
+        (Value::DateTime(moment), SqlType::Timestamp { .. }) => {
+            Value::DateTime(from_utc(&env.context.time_zone, moment))
+        }
         (value, _) => value,
     })
 }

@@ -8,6 +8,7 @@ use crate::access::key::storage_range;
 use crate::access::path::{AccessPath, IndexHints, choose, whole_index};
 use crate::access::predicate::Predicate;
 use crate::exec::env::StatementEnv;
+use crate::point::Lookup;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_row_store::{Direction, Row, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -35,6 +36,18 @@ pub fn for_each_selected(
     if limit == 0 {
         return Ok(());
     }
+    if let Some(key) = &selection.key
+        && let Some(lookup) = key.lookup(&target.table, context.parameters)?
+    {
+        let request = context.write_lock();
+        if let Lookup::Row(key) = lookup
+            && let Some(row) = context.transaction.get_locked(&target.table, &key, request)?
+        {
+            let values = target.read_row(&row, &context.env.context.time_zone)?;
+            change(context, &row, values)?;
+        }
+        return Ok(());
+    }
     let (path, ordered) = choose_path(context, target, selection)?;
     match ordered {
         Some(direction) => {
@@ -49,7 +62,7 @@ pub fn for_each_selected(
             for key in sorted_keys(context, target, selection, &path, limit)? {
                 let request = context.write_lock();
                 if let Some(row) = context.transaction.get_locked(&target.table, &key, request)? {
-                    let values = target.read_row(&row, &context.env.time_zone)?;
+                    let values = target.read_row(&row, &context.env.context.time_zone)?;
                     change(context, &row, values)?;
                 }
             }
@@ -67,9 +80,9 @@ pub fn choose_path(
     let env = context.env;
     let def = target.def();
     let predicate = match &selection.condition {
-        Some(condition) => {
-            predicate_of_bound(def, condition, &env.time_zone, context.parameters, &|column| Some(column.ordinal))
-        }
+        Some(condition) => predicate_of_bound(def, condition, &env.context.time_zone, context.parameters, &|column| {
+            Some(column.ordinal)
+        }),
         None => Predicate::Unknown,
     };
     let view = context.transaction.read_view();
@@ -144,7 +157,7 @@ fn scan(
         let mut rows = context.transaction.scan_locked(&target.table, &range, direction, request);
         while let Some(row) = rows.next(context.transaction)? {
             context.env.context.kill.check()?;
-            let values = target.read_row(&row, &context.env.time_zone)?;
+            let values = target.read_row(&row, &context.env.context.time_zone)?;
             if !matches(selection, context, &values)? {
                 // Nobody need wait for a row that is left as it is.
                 context.transaction.unlock_last(&row.key());
@@ -238,7 +251,7 @@ pub fn limit_of(selection: &Selection, context: &DmlContext<'_>) -> SqlResult<u6
 /// The statement's surroundings for a query inside of it: it reads what the transaction has written up to now.
 pub fn with_parameters(context: &mut DmlContext<'_>) -> Arc<StatementEnv> {
     let view = context.transaction.read_view();
-    Arc::new(StatementEnv { view, transaction: None, ..(**context.env).clone() })
+    Arc::new(StatementEnv { view: Some(view), transaction: None, ..(**context.env).clone() })
 }
 
 /// Adds RETURNING's values to a result.

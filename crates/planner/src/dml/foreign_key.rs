@@ -112,7 +112,7 @@ fn cascade_delete(context: &mut DmlContext<'_>, target: &Target, row: &Row, dept
     let request = context.write_lock();
     // A row that two ways of cascading lead to is gone the second time.
     let Some(row) = context.transaction.get_locked(&target.table, row.key_bytes(), request)? else { return Ok(()) };
-    let old = target.read_row(&row, &context.env.time_zone)?;
+    let old = target.read_row(&row, &context.env.context.time_zone)?;
     parent_deleted(context, target, &old, depth)?;
     let checks = std::mem::replace(&mut context.options.foreign_key_checks, false);
     let deleted = delete_row(context, target, &row);
@@ -130,7 +130,7 @@ fn set_key(
 ) -> StoreResult<()> {
     let request = context.write_lock();
     let Some(row) = context.transaction.get_locked(&target.table, row.key_bytes(), request)? else { return Ok(()) };
-    let old = target.read_row(&row, &context.env.time_zone)?;
+    let old = target.read_row(&row, &context.env.context.time_zone)?;
     let mut updated = old.clone();
     for (at, column) in columns.iter().enumerate() {
         updated[*column] = values.and_then(|values| values.get(at).cloned()).unwrap_or(Value::Null);
@@ -266,7 +266,7 @@ fn rows_with(
         .zip(values)
         .map(|(column, value)| match (&def.columns[*column].sql_type, value) {
             (squall_types::SqlType::Timestamp { .. }, Value::DateTime(moment)) => {
-                Value::DateTime(context.env.time_zone.to_utc(*moment).unwrap_or(*moment))
+                Value::DateTime(context.env.context.time_zone.to_utc(*moment).unwrap_or(*moment))
             }
             _ => value.clone(),
         })

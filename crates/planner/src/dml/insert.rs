@@ -295,7 +295,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         if self.context.options.foreign_key_checks {
             foreign_key::check_parents(self.context, target, row, None)?;
         }
-        let stored = target.stored_row(row, &self.context.env.time_zone);
+        let stored = target.stored_row(row, &self.context.env.context.time_zone);
         if let Some(bulk) = &mut self.bulk {
             bulk.push(&stored)?;
             self.result.affected_rows += 1;
@@ -343,7 +343,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     ) -> StoreResult<()> {
         let existing = self.existing(duplicate)?;
         let target = &self.plan.target;
-        let old = target.read_row(&existing, &self.context.env.time_zone)?;
+        let old = target.read_row(&existing, &self.context.env.context.time_zone)?;
         let strict = self.strict();
         let updated = change::assign(
             &RowMaker {

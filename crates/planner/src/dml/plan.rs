@@ -5,6 +5,7 @@
 
 use super::target::Target;
 use crate::bind::BoundQuery;
+use crate::point::PointAccess;
 use squall_functions::expr::BoundExpr;
 use squall_types::SqlType;
 use std::sync::Arc;
@@ -115,6 +116,8 @@ pub struct DeletePlan {
 /// WHERE, ORDER BY and LIMIT over one table.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
+    /// The primary key, where the condition says that and nothing else.
+    pub key: Option<PointAccess>,
     /// WHERE.
     pub condition: Option<BoundExpr>,
     /// ORDER BY: sort keys and whether they descend.

@@ -115,7 +115,7 @@ fn change_row(
     let request = context.write_lock();
     // A row may have gone by a foreign key's CASCADE meanwhile.
     let Some(row) = context.transaction.get_locked(&target.table, key, request)? else { return Ok(false) };
-    let found = env.view.get(&target.table, key)?;
+    let found = env.view()?.get(&target.table, key)?;
     if let Some(found) = found {
         let as_found = found.values(&target.table)? == row.values(&target.table)?;
         if !as_found && !may_change_itself(context, plan, change) {
@@ -126,7 +126,7 @@ fn change_row(
         delete_row(context, target, &row)?;
         return Ok(true);
     }
-    let old = target.read_row(&row, &context.env.time_zone)?;
+    let old = target.read_row(&row, &context.env.context.time_zone)?;
     let mut updated = old.clone();
     let strict = context.env.context.sql_mode.is_strict() && !plan.ignore;
     {

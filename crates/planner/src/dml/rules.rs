@@ -120,6 +120,7 @@ fn bind_rules(registry: &Registry, database: &str, def: &Arc<TableDef>) -> SqlRe
             tables: &NoTables,
             params: &[],
             text: text.as_bytes(),
+            keeps_parameters: false,
             insert_values: None,
             row_keys_of_views: false,
         };

@@ -160,6 +160,7 @@ impl RowMaker<'_> {
         let micros = self.env.context.now_micros;
         let now = self
             .env
+            .context
             .time_zone
             .from_unix_micros(micros - micros.rem_euclid(unit))
             .ok_or_else(|| SqlError::internal("the time is out of range"))?;

@@ -4,8 +4,7 @@ use parking_lot::Mutex;
 use squall_catalog::Catalog;
 use squall_registry::StatementContext;
 use squall_row_store::{ReadView, RowStore, Transaction};
-use squall_types::temporal::TimeZone;
-use squall_types::{Date, DateTime, ErrorCode, SqlError, SqlResult};
+use squall_types::{Date, DateTime, SqlError, SqlResult};
 use std::sync::Arc;
 
 /// A transaction that operators on other threads may lock rows in.
@@ -20,13 +19,11 @@ pub struct StatementEnv {
     pub catalog: Arc<Catalog>,
     /// The row store.
     pub store: RowStore,
-    /// What is read.
-    pub view: ReadView,
+    /// What is read; a change by key has no need of one.
+    pub view: Option<ReadView>,
     /// For locking reads.
     pub transaction: Option<SharedTransaction>,
-    /// The session's time zone, which TIMESTAMP columns are shown in.
-    pub time_zone: TimeZone,
-    /// Today, there.
+    /// Today, in the session's time zone.
     pub current_date: Date,
 }
 
@@ -37,16 +34,19 @@ impl std::fmt::Debug for StatementEnv {
 }
 
 impl StatementEnv {
-    /// Puts the parts together; the time zone is the context's.
+    /// Puts the parts together.
     pub fn new(
         context: Arc<StatementContext>,
         catalog: Arc<Catalog>,
         store: RowStore,
-        view: ReadView,
-    ) -> SqlResult<StatementEnv> {
-        let time_zone = TimeZone::parse(&context.time_zone)
-            .ok_or_else(|| SqlError::new(ErrorCode::UnknownTimeZone, &[&context.time_zone]))?;
-        let current_date = time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, DateTime::date);
-        Ok(StatementEnv { current_date, context, catalog, store, view, transaction: None, time_zone })
+        view: Option<ReadView>,
+    ) -> StatementEnv {
+        let current_date = context.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, DateTime::date);
+        StatementEnv { current_date, context, catalog, store, view, transaction: None }
+    }
+
+    /// What is read.
+    pub fn view(&self) -> SqlResult<&ReadView> {
+        self.view.as_ref().ok_or_else(|| SqlError::internal("a statement without anything to read from"))
     }
 }

@@ -365,10 +365,10 @@ impl Joiner {
         let range = KeyRange { start: Bound::Included(key.to_vec()), end };
         let index = &self.table.def().indexes[self.inner.index];
         if index.primary && self.inner.keys.len() == index.parts.len() {
-            found.extend(self.env.view.get(&self.table, key)?);
+            found.extend(self.env.view()?.get(&self.table, key)?);
             return Ok(());
         }
-        let mut cursor = self.env.view.scan(&self.table, &range, Direction::Forward);
+        let mut cursor = self.env.view()?.scan(&self.table, &range, Direction::Forward);
         while cursor.next_batch(BATCH_ROWS, found)? {
             self.env.context.kill.check()?;
         }

@@ -4,10 +4,14 @@
 //! and costs nothing to keep. Whatever does not fit is left to the binder: [`recognize`] gives `None`, and
 //! [`PointSelect::prepare`] does for parameters that a plan cannot use.
 //!
-//! Reading order: `recognize`, `select`.
+//! Reading order: `key`, `recognize`, `select`, `change`.
 
+mod change;
+mod key;
 mod recognize;
 mod select;
 
+pub use change::is_point_change;
+pub use key::{Lookup, NamedTable, PointAccess};
 pub use recognize::recognize;
-pub use select::{Lookup, PointSelect, PointSource};
+pub use select::{PointSelect, PointSource};

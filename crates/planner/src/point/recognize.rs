@@ -1,6 +1,7 @@
 //! Seeing a point plan in a syntax tree.
 
-use super::select::{Operand, PointAccess, PointSelect, Shape};
+use super::key::{NamedTable, PointAccess, operand_of};
+use super::select::{PointSelect, Shape};
 use crate::bind::output::{ColumnOrigin, OutputColumn};
 use datafusion::common::Column;
 use squall_catalog::TableDef;
@@ -8,40 +9,44 @@ use squall_functions::arrow_map::expr_type_of;
 use squall_parser::ast;
 use squall_registry::{Argument, Registry, StatementContext};
 use squall_row_store::RowStore;
-use squall_types::{SqlResult, SqlType, Value};
+use squall_types::SqlResult;
 use std::sync::Arc;
 
 /// The database and the definition of the base table that a name stands for.
-pub type NamedTable = Option<(Arc<str>, Arc<TableDef>)>;
+pub type FoundTable = Option<(Arc<str>, Arc<TableDef>)>;
 
 /// The point plan of a query, if it is one. `table_of` gives the base table that a name stands for, if it does.
 pub fn recognize(
     query: &ast::Query,
     text: &[u8],
+    context: &StatementContext,
     registry: &Registry,
     store: &RowStore,
-    table_of: &dyn Fn(&ast::ObjectName) -> NamedTable,
+    table_of: &dyn Fn(&ast::ObjectName) -> FoundTable,
 ) -> SqlResult<Option<PointSelect>> {
     let Some((select, factor)) = simple_select(query) else { return Ok(None) };
     let Some((database, def)) = table_of(&factor.name) else { return Ok(None) };
     let alias: Arc<str> = factor.alias.as_ref().unwrap_or(&factor.name.name).as_str().into();
     let reader = Reader { def: &def, alias: &alias, database: &database };
-    let Some(access) = select.selection.as_ref().and_then(|condition| reader.access(condition)) else {
+    let Some(access) = select.selection.as_ref().and_then(|condition| reader.named().access(condition)) else {
         return Ok(None);
     };
-    let single = matches!(access, PointAccess::Row { .. });
-    if let Some(limit) = &query.limit {
-        // One row is all that a key finds; LIMIT 0 and offsets are for others.
-        let harmless = limit.offset.is_none()
-            && matches!(&limit.count, Some(ast::Expr::Literal(ast::Literal::Integer(count)))
-                if count.parse::<u64>().is_ok_and(|count| count > 0));
-        if !single || !harmless {
-            return Ok(None);
+    let limit = match &query.limit {
+        None => None,
+        // One row is all that a key finds, so all that a LIMIT can do is to be 0. Others are for others.
+        Some(ast::Limit { count: Some(count), offset: None }) if matches!(access, PointAccess::Row { .. }) => {
+            match operand_of(count) {
+                Some(limit) => Some(limit),
+                None => return Ok(None),
+            }
         }
-    }
-    let Some((outputs, shape)) = reader.outputs(select, &query.order_by, text, registry) else { return Ok(None) };
+        Some(_) => return Ok(None),
+    };
+    let Some((outputs, shape)) = reader.outputs(select, &query.order_by, text, context, registry) else {
+        return Ok(None);
+    };
     let table = store.table(&def)?;
-    Ok(Some(PointSelect::new(table, access, outputs, shape)))
+    Ok(Some(PointSelect::new(database.clone(), table, access, limit, outputs, shape)))
 }
 
 /// The select and the table of a query that has nothing but columns, one table, WHERE, ORDER BY and LIMIT.
@@ -71,62 +76,12 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    fn named(&self) -> NamedTable<'_> {
+        NamedTable { def: self.def, database: self.database, alias: self.alias }
+    }
+
     fn ordinal(&self, expr: &ast::Expr) -> Option<usize> {
-        let ast::Expr::Column(name) = expr else { return None };
-        if name.table.as_ref().is_some_and(|table| **table != **self.alias)
-            || name.schema.as_ref().is_some_and(|schema| **schema != **self.database)
-        {
-            return None;
-        }
-        self.def.column(&name.column).map(|(ordinal, _)| ordinal)
-    }
-
-    /// The look-up that a condition asks for.
-    fn access(&self, condition: &ast::Expr) -> Option<PointAccess> {
-        if let ast::Expr::Between { operand, low, high, negated: false } = condition {
-            return self.range(operand, low, high);
-        }
-        let conditions: &[ast::Expr] = match condition {
-            ast::Expr::And(parts) => parts,
-            one => std::slice::from_ref(one),
-        };
-        let mut equal: Vec<(usize, Operand)> = Vec::with_capacity(conditions.len());
-        for condition in conditions {
-            let ast::Expr::Binary { op: ast::BinaryOp::Equal, left, right } = condition else { return None };
-            let (ordinal, operand) = match self.ordinal(left) {
-                Some(ordinal) => (ordinal, operand_of(right)?),
-                None => (self.ordinal(right)?, operand_of(left)?),
-            };
-            if !is_lookup_type(&self.def.columns[ordinal].sql_type) || equal.iter().any(|(known, _)| *known == ordinal)
-            {
-                return None;
-            }
-            equal.push((ordinal, operand));
-        }
-        let (position, columns) = self.def.indexes.iter().enumerate().find_map(|(position, index)| {
-            let columns = self.def.index_ordinals(index);
-            let whole = columns.len() == equal.len()
-                && index.parts.iter().all(|part| part.prefix.is_none())
-                && columns.iter().all(|column| equal.iter().any(|(known, _)| known == column));
-            (whole && (index.primary || index.unique) && !index.invisible).then_some((position, columns))
-        })?;
-        let operands = columns
-            .iter()
-            .filter_map(|column| equal.iter().find(|(known, _)| known == column).map(|(_, operand)| operand.clone()))
-            .collect();
-        Some(PointAccess::Row { index: position, operands })
-    }
-
-    /// A range of the primary key, if that is one integer.
-    fn range(&self, operand: &ast::Expr, low: &ast::Expr, high: &ast::Expr) -> Option<PointAccess> {
-        let key = self.def.primary_key()?;
-        let [part] = key.parts.as_slice() else { return None };
-        let column = self.def.ordinal(part.column)?;
-        let integer = matches!(self.def.columns[column].sql_type, SqlType::Int { .. });
-        if self.ordinal(operand)? != column || !integer || part.descending {
-            return None;
-        }
-        Some(PointAccess::Range { low: operand_of(low)?, high: operand_of(high)? })
+        self.named().ordinal(expr)
     }
 
     fn outputs(
@@ -134,12 +89,13 @@ impl Reader<'_> {
         select: &ast::Select,
         order_by: &[ast::OrderItem],
         text: &[u8],
+        context: &StatementContext,
         registry: &Registry,
     ) -> Option<(Vec<OutputColumn>, Shape)> {
         if let [ast::SelectItem::Expr(item)] = select.items.as_slice()
             && let ast::Expr::Aggregate(call) = &item.expr
         {
-            return self.aggregate(select, order_by, item, call, text, registry);
+            return self.aggregate(select, order_by, item, call, text, context, registry);
         }
         let mut outputs = Vec::new();
         let mut ordinals = Vec::new();
@@ -191,6 +147,7 @@ impl Reader<'_> {
         item: &ast::SelectExpr,
         call: &ast::AggregateCall,
         text: &[u8],
+        context: &StatementContext,
         registry: &Registry,
     ) -> Option<(Vec<OutputColumn>, Shape)> {
         let name = match call.function {
@@ -210,9 +167,7 @@ impl Reader<'_> {
             return None;
         }
         let function = registry.aggregate(name)?;
-        let bound = function
-            .bind(&[Argument { expr_type: &expr_type, literal: None }], false, &StatementContext::default())
-            .ok()?;
+        let bound = function.bind(&[Argument { expr_type: &expr_type, literal: None }], false, context).ok()?;
         let name: Arc<str> = item.column_name(text).into();
         let output = OutputColumn {
             column: Column::from_name(name.to_string()),
@@ -238,27 +193,5 @@ impl Reader<'_> {
             })),
             column: Column::from_name(column.name.clone()),
         }
-    }
-}
-
-/// Types whose equality with a constant is a key's equality.
-fn is_lookup_type(sql_type: &SqlType) -> bool {
-    matches!(sql_type, SqlType::Int { .. } | SqlType::String { .. } | SqlType::Date | SqlType::DateTime { .. })
-}
-
-fn operand_of(expr: &ast::Expr) -> Option<Operand> {
-    match expr {
-        ast::Expr::Placeholder(number) => Some(Operand::Parameter(*number)),
-        ast::Expr::Literal(ast::Literal::Integer(digits)) => Some(Operand::Value(Value::Int(digits.parse().ok()?))),
-        ast::Expr::Literal(ast::Literal::String(text)) if text.introducer.is_none() => {
-            Some(Operand::Value(Value::String(text.value.as_str()?.to_string())))
-        }
-        ast::Expr::Unary { op: ast::UnaryOp::Minus, operand } => match operand.as_ref() {
-            ast::Expr::Literal(ast::Literal::Integer(digits)) => {
-                Some(Operand::Value(Value::Int(digits.parse::<i64>().ok()?.checked_neg()?)))
-            }
-            _ => None,
-        },
-        _ => None,
     }
 }

@@ -1,49 +1,15 @@
 //! Running point plans.
 
+use super::key::{Lookup, Operand, PointAccess};
 use crate::access::decode::from_utc;
-use crate::access::predicate::{CompareOp, Predicate};
 use crate::bind::output::OutputColumn;
 use crate::dml::find::compare_values;
 use crate::exec::output::member_text;
 use squall_registry::{AggregateKernel, StatementContext};
-use squall_row_store::{
-    Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRange, ValueRef,
-};
+use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRef};
 use squall_types::temporal::TimeZone;
 use squall_types::{RowWriter, SqlResult, SqlType, Value};
-use std::ops::Bound;
 use std::sync::Arc;
-
-/// Widest range of integer keys that runs as a point plan.
-const RANGE_MAX: i128 = 1000;
-
-/// A constant of a point plan.
-#[derive(Clone, Debug)]
-pub enum Operand {
-    /// A literal.
-    Value(Value),
-    /// A parameter of the statement.
-    Parameter(u32),
-}
-
-/// Which rows are read.
-#[derive(Clone, Debug)]
-pub enum PointAccess {
-    /// The row with this key.
-    Row {
-        /// Position of the index: the primary key or a unique one.
-        index: usize,
-        /// The key's values.
-        operands: Vec<Operand>,
-    },
-    /// The rows from one integer key to another.
-    Range {
-        /// From.
-        low: Operand,
-        /// To.
-        high: Operand,
-    },
-}
 
 /// What is made of the rows.
 #[derive(Clone, Debug)]
@@ -69,21 +35,13 @@ pub enum Shape {
 /// A query of one table by a key.
 #[derive(Clone, Debug)]
 pub struct PointSelect {
+    database: Arc<str>,
     table: Arc<Table>,
     access: PointAccess,
+    /// LIMIT of a look-up.
+    limit: Option<Operand>,
     outputs: Arc<[OutputColumn]>,
     shape: Shape,
-}
-
-/// What a point plan reads with its parameters in place.
-#[derive(Clone, Debug)]
-pub enum Lookup {
-    /// Nothing: no row can have the key.
-    Nothing,
-    /// The row at a storage key.
-    Row(Vec<u8>),
-    /// A range of storage keys.
-    Range(KeyRange),
 }
 
 /// What a point plan reads from.
@@ -112,13 +70,30 @@ impl PointSource<'_> {
 }
 
 impl PointSelect {
-    pub(super) fn new(table: Arc<Table>, access: PointAccess, outputs: Vec<OutputColumn>, shape: Shape) -> Self {
-        PointSelect { table, access, outputs: outputs.into(), shape }
+    pub(super) fn new(
+        database: Arc<str>,
+        table: Arc<Table>,
+        access: PointAccess,
+        limit: Option<Operand>,
+        outputs: Vec<OutputColumn>,
+        shape: Shape,
+    ) -> Self {
+        PointSelect { database, table, access, limit, outputs: outputs.into(), shape }
     }
 
     /// The result's columns.
     pub fn columns(&self) -> &Arc<[OutputColumn]> {
         &self.outputs
+    }
+
+    /// The table's database.
+    pub fn database(&self) -> &Arc<str> {
+        &self.database
+    }
+
+    /// Whether an aggregate comes out, which needs the statement's context.
+    pub fn is_aggregate(&self) -> bool {
+        matches!(self.shape, Shape::Aggregate { .. })
     }
 
     /// The table.
@@ -145,56 +120,19 @@ impl PointSelect {
 
     /// Puts the parameters in; `None` if they are of types that need the general way.
     pub fn prepare(&self, parameters: &[Value]) -> SqlResult<Option<Lookup>> {
-        let def = self.table.def();
-        match &self.access {
-            PointAccess::Row { index, operands } => {
-                let index = &def.indexes[*index];
-                let columns = index.parts.iter().filter_map(|part| def.ordinal(part.column));
-                let mut values = Vec::with_capacity(operands.len());
-                for (operand, column) in operands.iter().zip(columns) {
-                    let Some(value) = operand.value(parameters) else { return Ok(None) };
-                    let sql_type = &def.columns[column].sql_type;
-                    match Predicate::compare(column, sql_type, CompareOp::Equal, value) {
-                        Predicate::Compare { value, .. } => values.push(value),
-                        Predicate::Never => return Ok(Some(Lookup::Nothing)),
-                        _ => return Ok(None),
-                    }
-                }
-                // A value that no key can hold, such as 300 for a TINYINT, is left to the general way.
-                if index.primary {
-                    return Ok(self.table.row_key(&values).ok().map(Lookup::Row));
-                }
-                Ok(self.table.range(index.id, ValueRange::prefix(&values)).ok().map(Lookup::Range))
-            }
-            PointAccess::Range { low, high } => {
-                let (Some(low), Some(high)) = (low.integer(parameters), high.integer(parameters)) else {
-                    return Ok(None);
-                };
-                if high < low {
-                    return Ok(Some(Lookup::Nothing));
-                }
-                if high - low > RANGE_MAX {
-                    return Ok(None);
-                }
-                let bound = |number: i128| {
-                    i64::try_from(number).map(Value::Int).or_else(|_| u64::try_from(number).map(Value::UInt))
-                };
-                let (Ok(low), Ok(high)) = (bound(low), bound(high)) else { return Ok(None) };
-                let bounds = ValueRange {
-                    start: Bound::Included(std::slice::from_ref(&low)),
-                    end: Bound::Included(std::slice::from_ref(&high)),
-                };
-                Ok(self.table.range(squall_catalog::IndexId(0), bounds).ok().map(Lookup::Range))
-            }
+        match self.limit.as_ref().map(|limit| limit.integer(parameters)) {
+            Some(Some(0)) => Ok(Some(Lookup::Nothing)),
+            Some(Some(..0)) | Some(None) => Ok(None),
+            None | Some(Some(1..)) => self.access.lookup(&self.table, parameters),
         }
     }
 
-    /// Reads and writes the rows; says how many.
+    /// Reads and writes the rows; says how many. Only aggregates need the statement's context.
     pub fn run(
         &self,
         lookup: &Lookup,
         mut source: PointSource<'_>,
-        context: &Arc<StatementContext>,
+        context: impl FnOnce() -> Arc<StatementContext>,
         zone: &TimeZone,
         writer: &mut dyn RowWriter,
     ) -> SqlResult<u64> {
@@ -218,7 +156,7 @@ impl PointSelect {
                 Ok(rows.len() as u64)
             }
             Shape::Aggregate { ordinal, kernel } => {
-                let mut state = kernel.accumulator(context.clone());
+                let mut state = kernel.accumulator(context());
                 for row in &rows {
                     let value = row.view(&self.table).get_value(*ordinal)?;
                     state.update(std::slice::from_ref(&value))?;
@@ -296,22 +234,5 @@ impl PointSelect {
         }
         writer.end_row();
         Ok(())
-    }
-}
-
-impl Operand {
-    fn value<'a>(&'a self, parameters: &'a [Value]) -> Option<&'a Value> {
-        match self {
-            Operand::Value(value) => Some(value),
-            Operand::Parameter(number) => parameters.get(*number as usize),
-        }
-    }
-
-    fn integer(&self, parameters: &[Value]) -> Option<i128> {
-        match self.value(parameters)? {
-            Value::Int(number) => Some(i128::from(*number)),
-            Value::UInt(number) => Some(i128::from(*number)),
-            _ => None,
-        }
     }
 }

@@ -109,8 +109,11 @@ fn locked_ids(db: &TestDatabase, sql: &str, wait: LockWait) -> SqlResult<usize> 
     let bound = binder.bind_query(&query)?;
     let mut transaction = db.store.begin(IsolationLevel::RepeatableRead, false);
     let view = transaction.read_view();
-    let env =
-        StatementEnv { view, transaction: Some(Arc::new(Mutex::new(transaction))), ..(*db.env(&context)).clone() };
+    let env = StatementEnv {
+        view: Some(view),
+        transaction: Some(Arc::new(Mutex::new(transaction))),
+        ..(*db.env(&context)).clone()
+    };
     let mut stream = futures::executor::block_on(db.runtime.query(&Arc::new(env), bound.plan))?;
     let mut count = 0;
     while let Some(batch) = stream.next_blocking() {

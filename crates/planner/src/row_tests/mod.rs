@@ -93,7 +93,7 @@ impl TestDatabase {
     fn context(&self) -> Arc<StatementContext> {
         Arc::new(StatementContext {
             sql_mode: self.sql_mode,
-            time_zone: "+02:00".into(),
+            time_zone: Arc::new(squall_types::temporal::TimeZone::parse("+02:00").expect("a displacement")),
             now_micros: 1_700_000_000_123_456,
             ..StatementContext::default()
         })
@@ -108,6 +108,7 @@ impl TestDatabase {
             tables,
             params: &[],
             text: sql.as_bytes(),
+            keeps_parameters: false,
             insert_values: None,
             row_keys_of_views: false,
         }
@@ -146,8 +147,7 @@ impl TestDatabase {
 
     fn env(&self, context: &Arc<StatementContext>) -> Arc<StatementEnv> {
         let catalog = Arc::new(self.catalog.clone());
-        let env = StatementEnv::new(context.clone(), catalog, self.store.clone(), self.store.read_view());
-        Arc::new(env.expect("an environment"))
+        Arc::new(StatementEnv::new(context.clone(), catalog, self.store.clone(), Some(self.store.read_view())))
     }
 
     /// The `type:key:Extra` of each line of EXPLAIN.

@@ -77,7 +77,7 @@ fn plan(db: &TestDatabase, sql: &str) -> Option<PointSelect> {
         let def = db.catalog.table("test", &name.name)?;
         Some(("test".into(), def.clone()))
     };
-    recognize(&query, sql.as_bytes(), &db.registry, &db.store, &table_of).expect("no error")
+    recognize(&query, sql.as_bytes(), &db.context(), &db.registry, &db.store, &table_of).expect("no error")
 }
 
 fn run(db: &TestDatabase, sql: &str, parameters: &[Value]) -> Vec<String> {
@@ -85,7 +85,7 @@ fn run(db: &TestDatabase, sql: &str, parameters: &[Value]) -> Vec<String> {
     let lookup = plan.prepare(parameters).expect("no error").expect("usable parameters");
     let mut rows = Rows::default();
     let context = db.context();
-    plan.run(&lookup, PointSource::Committed(&db.store), &context, &TimeZone::utc(), &mut rows).expect("runs");
+    plan.run(&lookup, PointSource::Committed(&db.store), || context, &TimeZone::utc(), &mut rows).expect("runs");
     rows.0
 }
 
@@ -103,6 +103,8 @@ fn keys_and_short_ranges() {
     assert_eq!(run(&db, "SELECT c FROM t WHERE id BETWEEN 1 AND 3 ORDER BY c", &[]), ["A", "a", "b"]);
     assert_eq!(run(&db, "SELECT DISTINCT c FROM t WHERE id BETWEEN 1 AND 9 ORDER BY c", &[]), ["NULL", "A", "b"]);
     assert_eq!(run(&db, "SELECT SUM(k) FROM t WHERE id BETWEEN 1 AND 3", &[]), ["60"]);
+    assert_eq!(run(&db, "SELECT k FROM t WHERE id = ? LIMIT ?", &[Value::Int(2), Value::Int(1)]), ["20"]);
+    assert!(run(&db, "SELECT k FROM t WHERE id = ? LIMIT ?", &[Value::Int(2), Value::Int(0)]).is_empty());
 }
 
 #[test]
@@ -114,7 +116,8 @@ fn whatever_does_not_fit_is_left_to_the_binder() {
         "SELECT c FROM t WHERE id = 1 AND k = 1",
         "SELECT c FROM t WHERE id = k",
         "SELECT c + 1 FROM t WHERE id = 1",
-        "SELECT c FROM t WHERE id = 1 LIMIT 0",
+        "SELECT c FROM t WHERE id BETWEEN 1 AND 3 LIMIT 2",
+        "SELECT c FROM t WHERE id = 1 LIMIT 1 OFFSET 1",
         "SELECT c FROM t WHERE id = 1 FOR UPDATE",
         "SELECT c FROM t, pair WHERE id = 1",
         "SELECT nope FROM t WHERE id = 1",

@@ -120,6 +120,7 @@ impl TestDatabase {
             tables: self,
             params: &[],
             text,
+            keeps_parameters: false,
             insert_values: None,
             row_keys_of_views: false,
         }

@@ -23,6 +23,7 @@ use squall_wire::auth::{native_auth_string, sha2_auth_string};
 pub struct Script {
     pub max_connections: AtomicUsize,
     pub idle_timeout_seconds: AtomicU64,
+    pub connect_timeout_seconds: AtomicU64,
     pub failed_connects: AtomicUsize,
     last_id: AtomicU64,
     kills: Mutex<HashMap<u64, (Arc<AtomicBool>, KillCallback)>>,
@@ -38,7 +39,7 @@ impl Backend for ScriptBackend {
             version: "8.4.0-script".to_owned(),
             collation: 255,
             max_connections: self.0.max_connections.load(Ordering::Relaxed),
-            connect_timeout_seconds: 2,
+            connect_timeout_seconds: self.0.connect_timeout_seconds.load(Ordering::Relaxed),
             net_write_timeout_seconds: 2,
             max_allowed_packet: 64 << 20,
             require_secure_transport: false,
@@ -294,6 +295,14 @@ impl ScriptSession {
 }
 
 impl Connection for ScriptSession {
+    fn query_at_once(&mut self, _sql: &[u8], _writer: &mut dyn ResultWriter) -> bool {
+        false
+    }
+
+    fn execute_at_once(&mut self, _id: u32, _parameters: &[Value], _writer: &mut dyn ResultWriter) -> bool {
+        false
+    }
+
     fn query<'a>(
         &'a mut self,
         sql: &'a [u8],
@@ -460,6 +469,8 @@ impl TestServer {
         let script = Arc::new(Script {
             max_connections: AtomicUsize::new(100),
             idle_timeout_seconds: AtomicU64::new(60),
+            // A key is made at the first use, which takes its time on a busy machine.
+            connect_timeout_seconds: AtomicU64::new(60),
             ..Script::default()
         });
         let directory = tempfile::tempdir().expect("a directory");

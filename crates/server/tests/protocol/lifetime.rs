@@ -43,7 +43,8 @@ fn idle_connections_are_told_and_closed() {
     let server = TestServer::start();
     server.script.idle_timeout_seconds.store(1, Ordering::Relaxed);
     let mut client = server.connect();
-    std::thread::sleep(Duration::from_millis(1300));
+    // The clock ticks once a second, and the one under way does not count.
+    std::thread::sleep(Duration::from_millis(2500));
     // The goodbye is in the socket already, and is read as the answer.
     assert_eq!(code(client.ping()), 4031);
 }
@@ -51,12 +52,13 @@ fn idle_connections_are_told_and_closed() {
 #[test]
 fn a_silent_client_is_given_up() {
     let server = TestServer::start();
+    server.script.connect_timeout_seconds.store(2, Ordering::Relaxed);
     let address = server.server.as_ref().expect("a server").tcp_addresses()[0];
     let stream = std::net::TcpStream::connect(address).expect("a connection");
     let started = Instant::now();
     let mut bytes = Vec::new();
     std::io::Read::read_to_end(&mut &stream, &mut bytes).expect("the end");
-    assert!((1..8).contains(&started.elapsed().as_secs()));
+    assert!(started.elapsed() >= Duration::from_secs(1));
     assert_eq!(bytes[4], 10, "the greeting came first");
 }
 

@@ -100,7 +100,7 @@ impl Session {
     /// Runs the INSERT and makes its rows durable.
     async fn fill_hidden(&mut self, request: Request<'_>, context: &Arc<StatementContext>) -> SqlResult<OkInfo> {
         let catalog = self.shared.catalog.load();
-        let DmlPlan::Insert(plan) = self.bind_change(request, &catalog, context)? else {
+        let DmlPlan::Insert(plan) = self.bind_change(request, &catalog, context, false)? else {
             return Err(SqlError::internal("an INSERT that is bound as something else"));
         };
         self.begin_statement_transaction();
@@ -109,7 +109,7 @@ impl Session {
         let (statement, parameters) = (context.clone(), request.parameters.to_vec());
         let result = self
             .with_transaction_on_pool(move |transaction| {
-                let env = change_environment(&shared, &statement, catalog, transaction)?;
+                let env = change_environment(&shared, &statement, catalog);
                 let mut dml = DmlContext {
                     env: &env,
                     runtime: &shared.runtime,

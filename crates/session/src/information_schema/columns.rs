@@ -81,6 +81,7 @@ fn view_columns(source: &Source<'_>, database: &str, name: &str, view: &ViewDef)
         tables: &tables,
         params: &[],
         text: view.query.as_bytes(),
+        keeps_parameters: false,
         insert_values: None,
         row_keys_of_views: false,
     };

@@ -242,7 +242,6 @@ pub(crate) fn no_rows(_source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResul
 
 /// Microseconds since 1970 as the session's local time.
 pub(crate) fn local_time(context: &StatementContext, micros: i64) -> Value {
-    use squall_types::temporal::TimeZone;
-    let zone = TimeZone::parse(&context.time_zone).unwrap_or_else(TimeZone::utc);
+    let zone = &context.time_zone;
     zone.from_unix_micros(micros - micros.rem_euclid(1_000_000)).map_or(Value::Null, Value::DateTime)
 }

@@ -309,7 +309,7 @@ pub(crate) fn process_rows(source: &Source<'_>, info_characters: usize) -> Vec<V
                 s(&process.host),
                 shown(&activity.database),
                 s(activity.command),
-                Value::Int((now - activity.since_micros).max(0) / 1_000_000),
+                Value::Int((now - process.since_micros.load(std::sync::atomic::Ordering::Relaxed)).max(0) / 1_000_000),
                 s(activity.state),
                 shown(&info),
             ]

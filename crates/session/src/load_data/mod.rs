@@ -27,7 +27,6 @@ use squall_registry::StatementContext;
 use squall_row_store::{LockWait, OnDuplicate, Transaction};
 use squall_types::collation::Charset;
 use squall_types::convert::{ConversionContext, store_value};
-use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::io::Read;
 use std::sync::Arc;
@@ -304,7 +303,7 @@ fn run_load(
     session: u64,
 ) -> SqlResult<Loaded> {
     let view = transaction.read_view();
-    let env = Arc::new(StatementEnv::new(context.clone(), catalog, (*shared.store).clone(), view)?);
+    let env = Arc::new(StatementEnv::new(context.clone(), catalog, (*shared.store).clone(), Some(view)));
     let savepoint = transaction.savepoint();
     let mut dml = DmlContext {
         env: &env,
@@ -419,14 +418,13 @@ fn store_row(
     let mut types = Vec::with_capacity(load.assignments.len());
     if !load.assignments.is_empty() {
         let mut so_far = vec![Value::Null; definition.columns.len()];
-        let zone = TimeZone::parse(&context.time_zone).unwrap_or_else(TimeZone::utc);
         for (position, value) in values.iter().enumerate() {
             if let Some((value, from)) = value {
                 let ordinal = load.plan.columns[position];
                 let column = &definition.columns[ordinal];
                 let conversion = ConversionContext {
                     mode: context.sql_mode,
-                    time_zone: &zone,
+                    time_zone: &context.time_zone,
                     current_date: Date::ZERO,
                     column: &column.name,
                     row: number,

@@ -7,6 +7,7 @@ use crate::session::{Failure, Request, Session};
 use squall_catalog::{Catalog, Privileges, TableDef};
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_parser::ast::{DeleteTarget, InsertSource, Statement, TableReference};
+use squall_planner::Binder;
 use squall_planner::dml::plan::InsertRows;
 use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute};
 use squall_planner::exec::StatementEnv;
@@ -27,17 +28,19 @@ pub(crate) fn returned_columns(plan: &DmlPlan) -> Vec<ColumnMeta> {
 }
 
 impl Session {
-    /// Binds a data change in this session's surroundings.
+    /// Binds a data change in this session's surroundings; see [`Binder::keeps_parameters`].
     pub(crate) fn bind_change(
         &self,
         request: Request<'_>,
         catalog: &Arc<Catalog>,
         context: &Arc<StatementContext>,
+        keeps_parameters: bool,
     ) -> SqlResult<DmlPlan> {
         self.check_change_privileges(request.statement)?;
         self.check_safe_update(request.statement)?;
         let tables = super::SessionTables::new(self, context, None);
         let binder = self.binder(request.sql, request.parameters, catalog, context, &tables);
+        let binder = Binder { keeps_parameters, ..binder };
         DmlBinder { binder: &binder, store: &self.shared.store, rules: &self.shared.rules }.bind(request.statement)
     }
 
@@ -52,10 +55,13 @@ impl Session {
         self.count_change(request.statement);
         self.check_writable()?;
         let catalog = self.shared.catalog.load();
-        let plan = self.bind_change(request, &catalog, context)?;
+        let plan = match request.plan {
+            Some(plan) => plan.clone(),
+            None => Arc::new(self.bind_change(request, &catalog, context, false)?),
+        };
         let returning = returned_columns(&plan);
         let inline = runs_inline(&plan);
-        let result = self.change_rows(Arc::new(plan), request.parameters, context, catalog, inline).await?;
+        let result = self.change_rows(plan, request.parameters, context, catalog, inline).await?;
         Ok(self.change_outcome(result, returning, context))
     }
 
@@ -106,7 +112,7 @@ impl Session {
         let shared = self.shared.clone();
         let (context, parameters) = (context.clone(), parameters.to_vec());
         self.with_transaction_on_pool(move |transaction| {
-            let env = environment(&shared, &context, catalog, transaction)?;
+            let env = environment(&shared, &context, catalog);
             let mut dml = DmlContext {
                 env: &env,
                 runtime: &shared.runtime,
@@ -135,7 +141,7 @@ impl Session {
             return Err(SqlError::internal("a statement without its transaction").into());
         };
         transaction.begin_statement(LockWait::WouldBlock);
-        let env = environment(&shared, context, catalog, transaction)?;
+        let env = environment(&shared, context, catalog);
         let mut dml = DmlContext {
             env: &env,
             runtime: &shared.runtime,
@@ -326,6 +332,8 @@ fn runs_inline(plan: &DmlPlan) -> bool {
             InsertRows::Values(rows) => rows.len() <= INLINE_ROWS_MAX && is_childless(insert.target.def()),
             InsertRows::Query(_) => false,
         },
+        DmlPlan::Update(update) if update.selection.key.is_some() => true,
+        DmlPlan::Delete(delete) if delete.selection.key.is_some() => true,
         DmlPlan::Update(update) => names_one_row(update.target.def(), update.selection.condition.as_ref()),
         DmlPlan::Delete(delete) => names_one_row(delete.target.def(), delete.selection.condition.as_ref()),
         DmlPlan::ByQuery(_) => false,
@@ -365,10 +373,8 @@ pub(crate) fn environment(
     shared: &crate::database::Shared,
     context: &Arc<StatementContext>,
     catalog: Arc<Catalog>,
-    transaction: &mut Transaction,
-) -> SqlResult<Arc<StatementEnv>> {
-    let view = transaction.read_view();
-    Ok(Arc::new(StatementEnv::new(context.clone(), catalog, (*shared.store).clone(), view)?))
+) -> Arc<StatementEnv> {
+    Arc::new(StatementEnv::new(context.clone(), catalog, (*shared.store).clone(), None))
 }
 
 fn table_names<'t>(table: &'t TableReference, names: &mut Vec<&'t squall_parser::ast::ObjectName>) {

@@ -77,7 +77,7 @@ impl Session {
             Some(transaction) => transaction.read_view(),
             None => store.read_view(),
         };
-        let env = Arc::new(StatementEnv::new(context.clone(), catalog, store, view)?);
+        let env = Arc::new(StatementEnv::new(context.clone(), catalog, store, Some(view)));
         let runtime = self.shared.runtime.clone();
         let plan = runtime.plan_on_pool(&env, bound.plan.clone()).await?;
         if analyze {
@@ -99,13 +99,13 @@ impl Session {
         context: &Arc<StatementContext>,
     ) -> SqlResult<Outcome> {
         let catalog = self.shared.catalog.load();
-        let plan = self.bind_change(request, &catalog, context)?;
+        let plan = self.bind_change(request, &catalog, context, false)?;
         self.begin_statement_transaction();
         let options = self.dml_options(self.lock_wait());
         let (shared, context, parameters) = (self.shared.clone(), context.clone(), request.parameters.to_vec());
         let rows = self
             .with_transaction_on_pool(move |transaction| {
-                let env = super::change::environment(&shared, &context, catalog, transaction)?;
+                let env = super::change::environment(&shared, &context, catalog);
                 let mut dml = DmlContext {
                     env: &env,
                     runtime: &shared.runtime,

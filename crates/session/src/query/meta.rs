@@ -77,8 +77,8 @@ impl Session {
                 Ok(if bound.into.is_some() { Vec::new() } else { columns(&bound.columns) })
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-                let request = Request { statement, sql, parameters: &[], placeholders: 0 };
-                let plan = self.bind_change(request, &catalog, &context)?;
+                let request = Request { statement, sql, parameters: &[], placeholders: 0, plan: None };
+                let plan = self.bind_change(request, &catalog, &context, false)?;
                 Ok(super::change::returned_columns(&plan))
             }
             // What these show does not depend on parameters: they are run once for their columns.
@@ -87,7 +87,7 @@ impl Session {
                     return Ok(crate::result::ResultSet::of_texts(&["Table", "Op", "Msg_type", "Msg_text"]).columns);
                 }
                 let mut buffer = CursorBuffer::default();
-                let request = Request { statement, sql, parameters: &[], placeholders: 0 };
+                let request = Request { statement, sql, parameters: &[], placeholders: 0, plan: None };
                 match Box::pin(self.dispatch(request, &context, &mut buffer)).await {
                     Ok(crate::result::Outcome::Rows(result)) => Ok(result.columns),
                     Ok(_) => Ok(Vec::new()),

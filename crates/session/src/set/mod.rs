@@ -7,7 +7,7 @@ use crate::charset;
 use crate::process::count;
 use crate::result::Outcome;
 use crate::session::{Request, Session};
-use crate::settings::{ALIASES, Settings, ids};
+use crate::settings::{ALIASES, ids};
 use check::{check, merge_switches};
 use squall_catalog::NameKey;
 use squall_parser::ast::{Expr, Set, SetItem, SystemVariable, VariableScope};
@@ -295,7 +295,7 @@ impl Session {
             }
         }
         if session_changed {
-            self.settings = Settings::decode(&self.variables);
+            self.settings_changed();
         }
         if !persisted.is_empty() {
             self.shared.globals.persist(&self.shared.store, &persisted)?;
@@ -351,7 +351,7 @@ impl Session {
                 globals.push((id, value.clone()));
             }
         }
-        self.settings = Settings::decode(&self.variables);
+        self.settings_changed();
         if !globals.is_empty() {
             self.shared.globals.set(&globals);
         }

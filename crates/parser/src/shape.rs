@@ -1,0 +1,211 @@
+//! The shape of a statement: its text with a `?` in place of each plain literal.
+//!
+//! Statements of one shape differ only in their literals, so whoever knows what a shape means (a plan with parameters)
+//! need not parse the next statement of it. Finding a shape is one pass over the bytes and makes no token; whatever is
+//! not plain (comments, escapes, other character sets, user variables, several statements) has no shape.
+
+use std::ops::Range;
+
+/// Longest text that has a shape.
+const TEXT_BYTES_MAX: usize = 4 << 10;
+/// Most literals of a shape.
+const LITERALS_MAX: usize = 256;
+/// Digits that every 64-bit integer can hold.
+const DIGITS_MAX: usize = 18;
+
+/// A literal that a shape has left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShapeLiteral {
+    /// An integer without a sign.
+    Integer(i64),
+    /// A string of ASCII characters without escapes: where it is in the text, without its quotes.
+    String(Range<usize>),
+}
+
+/// Room for finding shapes, used again and again.
+#[derive(Debug, Default)]
+pub struct ShapeScanner {
+    shape: Vec<u8>,
+    literals: Vec<ShapeLiteral>,
+}
+
+impl ShapeScanner {
+    /// The shape of a text and the literals that belong into it, in order; `None` if the text has none.
+    pub fn scan(&mut self, text: &[u8]) -> Option<(&[u8], &[ShapeLiteral])> {
+        self.shape.clear();
+        self.literals.clear();
+        if text.len() > TEXT_BYTES_MAX {
+            return None;
+        }
+        let mut at = 0;
+        while let Some(&byte) = text.get(at) {
+            at = match byte {
+                b'0'..=b'9' => self.number(text, at)?,
+                b'\'' => self.string(text, at)?,
+                b'`' => self.copy_through(text, at, b'`')?,
+                b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$' => self.word(text, at),
+                b'/' if text.get(at + 1) == Some(&b'*') => return None,
+                b'-' if text.get(at + 1) == Some(&b'-') => return None,
+                b'"' | b'\\' | b'#' | b'@' | b'?' | b';' | 0 | 0x80.. => return None,
+                _ => self.copy(text, at..at + 1),
+            };
+        }
+        (!self.literals.is_empty()).then_some((&self.shape, &self.literals))
+    }
+
+    fn copy(&mut self, text: &[u8], range: Range<usize>) -> usize {
+        self.shape.extend_from_slice(&text[range.clone()]);
+        range.end
+    }
+
+    fn word(&mut self, text: &[u8], start: usize) -> usize {
+        let length = text[start..].iter().take_while(|byte| is_word(**byte)).count();
+        self.copy(text, start..start + length)
+    }
+
+    fn copy_through(&mut self, text: &[u8], start: usize, quote: u8) -> Option<usize> {
+        let length = memchr::memchr(quote, &text[start + 1..])?;
+        Some(self.copy(text, start..start + length + 2))
+    }
+
+    /// A number; one with a point, an exponent or too many digits stays in the shape, with the word that it begins.
+    fn number(&mut self, text: &[u8], start: usize) -> Option<usize> {
+        let length = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let end = start + length;
+        let after_point = start.checked_sub(1).is_some_and(|before| text[before] == b'.');
+        let goes_on = text.get(end).is_some_and(|next| is_word(*next) || matches!(next, b'.' | b'@' | 0x80..));
+        if after_point || goes_on || length > DIGITS_MAX {
+            return Some(self.word_or_point(text, start));
+        }
+        let value = text[start..end].iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+        self.push(ShapeLiteral::Integer(value))?;
+        Some(end)
+    }
+
+    fn word_or_point(&mut self, text: &[u8], start: usize) -> usize {
+        let length = text[start..].iter().take_while(|byte| is_word(**byte) || **byte == b'.').count();
+        self.copy(text, start..start + length)
+    }
+
+    fn string(&mut self, text: &[u8], start: usize) -> Option<usize> {
+        // `_latin1'a'`, `x'61'`, `DATE '…'`: the word before decides what the string is.
+        if start.checked_sub(1).is_some_and(|before| is_word(text[before])) {
+            return None;
+        }
+        let content = &text[start + 1..];
+        let length = memchr::memchr(b'\'', content)?;
+        if !content[..length].iter().all(|byte| matches!(byte, 1..=0x7f) && *byte != b'\\') {
+            return None;
+        }
+        let end = start + length + 2;
+        if text.get(end) == Some(&b'\'') {
+            return None;
+        }
+        self.push(ShapeLiteral::String(start + 1..end - 1))?;
+        Some(end)
+    }
+
+    fn push(&mut self, literal: ShapeLiteral) -> Option<()> {
+        if self.literals.len() == LITERALS_MAX {
+            return None;
+        }
+        self.literals.push(literal);
+        self.shape.push(b'?');
+        Some(())
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(text: &str) -> Option<(String, Vec<String>)> {
+        let mut scanner = ShapeScanner::default();
+        let (shape, literals) = scanner.scan(text.as_bytes())?;
+        let literals = literals
+            .iter()
+            .map(|literal| match literal {
+                ShapeLiteral::Integer(number) => number.to_string(),
+                ShapeLiteral::String(range) => format!("'{}'", &text[range.clone()]),
+            })
+            .collect();
+        Some((String::from_utf8(shape.to_vec()).expect("ASCII"), literals))
+    }
+
+    #[test]
+    fn literals_become_question_marks() {
+        let (text, literals) = shape("SELECT c1 FROM `t 1` WHERE id=42 AND c = 'a b' LIMIT 1").expect("a shape");
+        assert_eq!(text, "SELECT c1 FROM `t 1` WHERE id=? AND c = ? LIMIT ?");
+        assert_eq!(literals, ["42", "'a b'", "1"]);
+    }
+
+    #[test]
+    fn what_is_part_of_something_else_stays() {
+        let (text, literals) = shape("UPDATE t1 SET a=1.5, b=2e3, c=0x10, d=.5, e=t1.x+7").expect("a shape");
+        assert_eq!(text, "UPDATE t1 SET a=1.5, b=2e3, c=0x10, d=.5, e=t1.x+?");
+        assert_eq!(literals, ["7"]);
+        assert_eq!(shape("SELECT 1 FROM 2a").expect("a shape").0, "SELECT ? FROM 2a");
+        let long = shape("SELECT 1, 12345678901234567890").expect("a shape");
+        assert_eq!(long.0, "SELECT ?, 12345678901234567890");
+    }
+
+    #[test]
+    fn texts_that_are_not_plain_have_no_shape() {
+        let texts = [
+            "SELECT 'a''b' + 1",
+            r"SELECT 'a\'b', 1",
+            "SELECT 'unclosed, 1",
+            "SELECT 1 /* hint */",
+            "SELECT 1 -- end",
+            "SELECT 1 # end",
+            "SELECT @a + 1",
+            "SELECT \"a\", 1",
+            "SELECT 1; SELECT 2",
+            "SELECT ? + 1",
+            "SELECT 'ä', 1",
+            "SELECT _latin1'a', 1",
+            "SELECT x'61', 1",
+            "SELECT `unclosed, 1",
+            "SELECT a",
+        ];
+        for text in texts {
+            assert_eq!(shape(text), None, "{text}");
+        }
+        assert_eq!(shape(&format!("SELECT 1{}", " ".repeat(TEXT_BYTES_MAX))), None);
+        assert_eq!(shape(&format!("SELECT 1{}", ",1".repeat(LITERALS_MAX))), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_scanned(text in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..300)) {
+            ShapeScanner::default().scan(&text);
+        }
+
+        /// Putting the literals back gives the text again.
+        #[test]
+        fn nothing_is_lost(text in "[ a-z0-9'.,=`]{0,60}") {
+            let mut scanner = ShapeScanner::default();
+            if let Some((shape, literals)) = scanner.scan(text.as_bytes()) {
+                let mut literals = literals.iter();
+                let mut back = String::new();
+                for byte in shape {
+                    match byte {
+                        b'?' => match literals.next().expect("a literal for each") {
+                            ShapeLiteral::String(range) => back.push_str(&format!("'{}'", &text[range.clone()])),
+                            ShapeLiteral::Integer(number) => back.push_str(&number.to_string()),
+                        },
+                        other => back.push(char::from(*other)),
+                    }
+                }
+                // Leading zeros are the one thing that a number does not keep.
+                if !text.contains('0') {
+                    proptest::prop_assert_eq!(back, text);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Plans of point statements that are kept for the next time: by a prepared statement's number, or by a text's shape.
+//!
+//! A plan holds for as long as everything holds that it was made from: the catalog, the accounts, and what the session
+//! itself has set ([`Surroundings`]). Whatever has no such plan is parsed and bound each time.
+//!
+//! Every session keeps its own, so finding one takes no lock.
+
+use crate::api::ColumnMeta;
+use crate::prepared::PreparedStatement;
+use rustc_hash::{FxHashMap, FxHasher};
+use squall_parser::{ShapeLiteral, ShapeScanner};
+use squall_planner::ParameterKind;
+use squall_planner::dml::DmlPlan;
+use squall_planner::point::PointSelect;
+use squall_types::Value;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+/// Most shapes that a session keeps; when there are more it begins anew.
+const SHAPES_MAX: usize = 256;
+/// Places for shapes that were met once.
+const MET_PLACES: usize = 64;
+
+/// What plans depend on, by versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Surroundings {
+    /// Of the catalog.
+    pub catalog: u64,
+    /// Of the accounts and their privileges.
+    pub accounts: u64,
+    /// Of the session's settings, default database, roles and TEMPORARY tables.
+    pub session: u64,
+}
+
+/// The plan of a statement.
+#[derive(Clone, Debug)]
+pub(crate) enum KeptPlan {
+    /// None: the statement goes the general way.
+    General,
+    /// A look-up by key.
+    Select(Arc<SelectPlan>),
+    /// A change of single rows.
+    Change(Arc<ChangePlan>),
+}
+
+/// A look-up by key.
+#[derive(Debug)]
+pub(crate) struct SelectPlan {
+    pub point: PointSelect,
+    pub columns: Arc<[ColumnMeta]>,
+}
+
+/// A change of single rows.
+#[derive(Debug)]
+pub(crate) struct ChangePlan {
+    pub plan: Arc<DmlPlan>,
+    /// What the values must be for the plan to hold.
+    pub kinds: Box<[ParameterKind]>,
+}
+
+impl ChangePlan {
+    /// Whether the plan holds for these values.
+    pub fn takes(&self, parameters: &[Value]) -> bool {
+        self.kinds.len() == parameters.len()
+            && self.kinds.iter().zip(parameters).all(|(kind, value)| ParameterKind::of(value) == Some(*kind))
+    }
+}
+
+/// A place for a statement's plan.
+#[derive(Debug, Default)]
+pub(crate) struct PlanSlot(Option<(Surroundings, KeptPlan)>);
+
+impl PlanSlot {
+    /// The plan, if it still holds.
+    pub fn get(&self, now: Surroundings) -> Option<&KeptPlan> {
+        self.0.as_ref().filter(|(made, _)| *made == now).map(|(_, plan)| plan)
+    }
+
+    /// Keeps a plan.
+    pub fn set(&mut self, now: Surroundings, plan: KeptPlan) {
+        self.0 = Some((now, plan));
+    }
+}
+
+/// A shape that has been met more than once.
+#[derive(Debug)]
+pub(crate) struct ShapeEntry {
+    /// The shape as a statement with parameters; `None` if it is none that could have a plan.
+    pub statement: Option<Arc<PreparedStatement>>,
+    pub slot: PlanSlot,
+}
+
+/// The shapes of a session's texts.
+#[derive(Debug, Default)]
+pub(crate) struct Shapes {
+    scanner: ShapeScanner,
+    entries: FxHashMap<Box<[u8]>, ShapeEntry>,
+    /// Hashes of shapes that were met once, each in its place.
+    met: Vec<u64>,
+}
+
+/// What is known of a text's shape.
+pub(crate) enum Known<'s> {
+    /// Nothing, and it is not worth while: it has none, or it is met for the first time.
+    Nothing,
+    /// Nothing yet, but it is met again: its text, for [`Shapes::learn`].
+    Again(Vec<u8>, Vec<Value>),
+    /// Its entry and the text's literals.
+    Entry(&'s mut ShapeEntry, Vec<Value>),
+}
+
+impl Shapes {
+    /// What is known of a text.
+    pub fn find(&mut self, text: &[u8]) -> Known<'_> {
+        let Some((shape, literals)) = self.scanner.scan(text) else { return Known::Nothing };
+        if let Some(entry) = self.entries.get_mut(shape) {
+            if entry.statement.is_none() {
+                return Known::Nothing;
+            }
+            return Known::Entry(entry, values(text, literals));
+        }
+        let mut hasher = FxHasher::default();
+        hasher.write(shape);
+        // Never 0, which is an empty place.
+        let hash = hasher.finish() | 1;
+        self.met.resize(MET_PLACES, 0);
+        let place = &mut self.met[(hash >> 32) as usize % MET_PLACES];
+        if std::mem::replace(place, hash) == hash {
+            return Known::Again(shape.to_vec(), values(text, literals));
+        }
+        Known::Nothing
+    }
+
+    /// Keeps what a shape means.
+    pub fn learn(&mut self, shape: Vec<u8>, entry: ShapeEntry) {
+        if self.entries.len() >= SHAPES_MAX {
+            self.entries.clear();
+        }
+        self.entries.insert(shape.into(), entry);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Shapes::default();
+    }
+}
+
+fn values(text: &[u8], literals: &[ShapeLiteral]) -> Vec<Value> {
+    literals
+        .iter()
+        .map(|literal| match literal {
+            ShapeLiteral::Integer(number) => Value::Int(*number),
+            ShapeLiteral::String(range) => {
+                Value::String(String::from_utf8_lossy(text.get(range.clone()).unwrap_or_default()).into_owned())
+            }
+        })
+        .collect()
+}
