@@ -311,6 +311,7 @@ error_codes! {
     NoReferencedRow2 = 1452, b"23000", "Cannot add or update a child row: a foreign key constraint fails (%s)";
     WrongStringLength = 1470, b"HY000", "String '%s' is too long for %s (should be no longer than %s)";
     NonInsertableTable = 1471, b"HY000", "The target table %s of the %s is not insertable-into";
+    LockOrActiveTransaction = 1192, b"HY000", "Can't execute the given command because you have active locked tables or an active transaction";
     TooManyPartitions = 1499, b"HY000", "Too many partitions (including subpartitions) were defined";
     WrongParamCountToNativeFct = 1582, b"42000", "Incorrect parameter count in the call to native function '%s'";
     WrongParametersToNativeFct = 1583, b"42000", "Incorrect parameters in the call to native function '%s'";
