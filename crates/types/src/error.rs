@@ -365,6 +365,7 @@ error_codes! {
     CteRecursionLimit = 3636, b"HY000", "Recursive query aborted after %s iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     CteRecursiveRequiresUnion = 3573, b"HY000", "Recursive Common Table Expression '%s' should contain a UNION";
     CteRecursiveRequiresNonRecursiveFirst = 3574, b"HY000", "Recursive Common Table Expression '%s' should have one or more non-recursive query blocks followed by one or more recursive ones";
+    CteRecursiveRequiresSingleReference = 3577, b"HY000", "In recursive query block of Recursive Common Table Expression '%s', the recursive table must be referenced only once, and not in any subquery";
     CteRecursiveForbidsAggregation = 3575, b"HY000", "Recursive Common Table Expression '%s' can contain neither aggregation nor window functions in recursive query block";
     RegexpErrorIcu = 3696, b"HY000", "The regular expression contains an unclosed bracket expression. (%s)";
     RegexpIllegalArgument = 3685, b"HY000", "Illegal argument to a regular expression.";
