@@ -99,6 +99,10 @@ impl ScalarFunction for LibraryFunction {
         self.0.volatility
     }
 
+    fn arity(&self) -> (usize, usize) {
+        (self.0.args_min, self.0.args_max)
+    }
+
     fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall> {
         let def = &self.0;
         if !(def.args_min..=def.args_max).contains(&arguments.len()) {
