@@ -17,7 +17,8 @@
 //! id
 //! ```
 //!
-//! `-- session NAME` before the SQL runs the block on another connection of that name (`main` without it).
+//! `-- session NAME` before the SQL runs the block on another connection of that name (`main` without it); one of the
+//! name `as USER` is that account's, which has no password.
 //! `-- session NAME, waits` starts the block's one statement and expects it to be waiting for a row or metadata lock;
 //! `-- session NAME, goes on` gives the answer of the statement that was waiting. After every statement that has
 //! warnings they are listed. `-- sorted` before the SQL sorts the rows of the answer; use it where the order is not
@@ -193,7 +194,10 @@ impl Run {
         if let Some(conn) = self.sessions.remove(name) {
             return Ok(conn);
         }
-        let mut conn = self.open()?;
+        let mut conn = match name.strip_prefix("as ") {
+            Some(user) => server::connect_as(user, "127.0.0.1", self.port, Duration::from_secs(60)).map_err(text)?,
+            None => self.open()?,
+        };
         conn.query_drop("USE test").map_err(text)?;
         Ok(conn)
     }

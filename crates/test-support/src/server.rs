@@ -166,11 +166,19 @@ impl Drop for TestServer {
 /// # Errors
 /// When the server cannot be reached or refuses.
 pub fn connect(host: &str, port: u16, time: Duration) -> mysql::Result<mysql::Conn> {
+    connect_as("root", host, port, time)
+}
+
+/// A connection of an account without password.
+///
+/// # Errors
+/// When the server cannot be reached or refuses.
+pub fn connect_as(user: &str, host: &str, port: u16, time: Duration) -> mysql::Result<mysql::Conn> {
     mysql::Conn::new(
         mysql::OptsBuilder::new()
             .ip_or_hostname(Some(host))
             .tcp_port(port)
-            .user(Some("root"))
+            .user(Some(user))
             .prefer_socket(false)
             .tcp_connect_timeout(Some(time))
             .max_allowed_packet(Some(64 << 20)),
