@@ -41,7 +41,7 @@ fn main() -> SqlResult<()> {
     per_op("bulk load, PK+k", rows, || {
         let mut load = store.bulk_load(&loaded);
         for id in 0..rows {
-            load.push(&row(id))?;
+            load.push(row(id))?;
         }
         load.finish(1, LockWait::default(), OnDuplicate::Fail)?;
         Ok(())

@@ -5,7 +5,7 @@
 
 use crate::conflicts::Conflicts;
 use crate::cursor::is_row_key;
-use crate::error::{StoreError, StoreResult, corrupted, engine_error};
+use crate::error::{StoreError, StoreResult, corrupted, engine_error, io_error};
 use crate::index_key::row_key_of_entry;
 use crate::meta;
 use crate::options::{LockWait, TableLock};
@@ -21,6 +21,14 @@ use squall_catalog::IndexId;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+/// Rows that go to the encoder at a time.
+const BATCH_ROWS: usize = 512;
+/// Records that go from the merge to the table files at a time, and how many such batches may wait.
+const BATCH_RECORDS: usize = 1024;
+const BATCHES_AHEAD: usize = 4;
 
 /// What happens to a row whose unique key is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +48,31 @@ pub struct BulkOutcome {
     pub skipped: Vec<u64>,
 }
 
-/// A load of many rows that become visible, and durable, all at once.
+/// A load of many rows that become visible, and durable, all at once. Rows are encoded and sorted by a thread of its own
+/// once there are many.
 pub struct BulkLoad {
     store: RowStore,
     table: Arc<Table>,
-    sorter: Sorter,
     pushed: u64,
+    batch: Vec<Vec<Value>>,
+    encoding: Encoding,
+}
+
+/// Who encodes.
+enum Encoding {
+    /// Whoever pushes.
+    Here(Encoder),
+    /// A thread, which gives the encoder back when no more batches can come.
+    There(SyncSender<Vec<Vec<Value>>>, JoinHandle<SqlResult<Encoder>>),
+    /// Nobody any more: it has failed.
+    Failed,
+}
+
+/// Makes sorted records of rows.
+struct Encoder {
+    table: Arc<Table>,
+    sorter: Sorter,
+    encoded: u64,
     /// Rows have come in the order of their keys so far, each key once.
     last_key: Vec<u8>,
     ascending: bool,
@@ -54,13 +81,14 @@ pub struct BulkLoad {
 impl RowStore {
     /// Begins a bulk load. It is a statement of its own: it sees no transaction's writes and is in none.
     pub fn bulk_load(&self, table: &Arc<Table>) -> BulkLoad {
+        let encoder =
+            Encoder { table: table.clone(), sorter: self.sorter(), encoded: 0, last_key: Vec::new(), ascending: true };
         BulkLoad {
-            sorter: self.sorter(),
             store: self.clone(),
             table: table.clone(),
             pushed: 0,
-            last_key: Vec::new(),
-            ascending: true,
+            batch: Vec::new(),
+            encoding: Encoding::Here(encoder),
         }
     }
 
@@ -90,7 +118,7 @@ impl RowStore {
             sorter.push(&entry.key, &entry.value, number)?;
             number += 1;
         }
-        let sorted = sorter.finish();
+        let sorted = sorter.finish()?;
         if codec.unique
             && let Some(loser) = Conflicts::find(table, &sorted, false)?.first_loser()
         {
@@ -106,15 +134,18 @@ impl RowStore {
     fn ingest(&self, table: &Table, sorted: &Sorted, left_out: &FxHashSet<u64>) -> SqlResult<()> {
         self.gate().check_addition(sorted.bytes(), &table.def().name)?;
         let mut ingestion = table.data.keyspace.start_ingestion().map_err(engine_error)?;
-        let mut merge = sorted.iter()?;
-        let mut record = Record::default();
-        let mut any = false;
-        while merge.next_into(&mut record)? {
-            if left_out.is_empty() || !left_out.contains(&record.number) {
-                ingestion.write(Slice::new(&record.key), Slice::new(&record.value)).map_err(engine_error)?;
+        let (sender, batches) = sync_channel::<Vec<(Slice, Slice)>>(BATCHES_AHEAD);
+        // Merging runs and making table files of them take about the same time.
+        let any = std::thread::scope(|scope| -> SqlResult<bool> {
+            let merging = scope.spawn(move || merge_batches(sorted, left_out, &sender));
+            let mut any = false;
+            for (key, value) in batches.into_iter().flatten() {
+                ingestion.write(key, value).map_err(engine_error)?;
                 any = true;
             }
-        }
+            merging.join().map_err(|_| SqlError::internal("a merge's thread has panicked"))??;
+            Ok(any)
+        })?;
         if !any {
             return Ok(());
         }
@@ -128,22 +159,67 @@ impl RowStore {
     }
 }
 
-impl BulkLoad {
-    /// Adds a row: values of all columns in the order of the definition, of the columns' types.
-    pub fn push(&mut self, values: &[Value]) -> SqlResult<()> {
+impl Encoder {
+    fn push(&mut self, values: &[Value]) -> SqlResult<()> {
         let table = &self.table;
         let key = table.place_row(values)?;
         let row = encode_row(&table.current_projection().layout, &key, values)?;
-        self.sorter.push(&key, &row, self.pushed)?;
+        self.sorter.push(&key, &row, self.encoded)?;
         for codec in table.secondary_codecs() {
             let entry = codec.entry(values, &key)?;
-            self.sorter.push(&entry.key, &entry.value, self.pushed)?;
+            self.sorter.push(&entry.key, &entry.value, self.encoded)?;
         }
         self.ascending &= self.last_key < key;
         self.last_key = key;
-        self.pushed += 1;
-        table.observe_auto_increment(values);
+        self.encoded += 1;
         Ok(())
+    }
+
+    fn run(mut self, batches: &Receiver<Vec<Vec<Value>>>) -> SqlResult<Encoder> {
+        for row in batches.iter().flatten() {
+            self.push(&row)?;
+        }
+        Ok(self)
+    }
+}
+
+impl BulkLoad {
+    /// Adds a row: values of all columns in the order of the definition, of the columns' types. An error may be that of
+    /// an earlier row; the load is over then.
+    pub fn push(&mut self, values: Vec<Value>) -> SqlResult<()> {
+        self.table.observe_auto_increment(&values);
+        self.pushed += 1;
+        self.batch.push(values);
+        if self.batch.len() < BATCH_ROWS {
+            return Ok(());
+        }
+        if let Encoding::Here(_) = self.encoding
+            && let Encoding::Here(encoder) = std::mem::replace(&mut self.encoding, Encoding::Failed)
+        {
+            let (sender, batches) = sync_channel(BATCHES_AHEAD);
+            let thread = std::thread::Builder::new().name("squall-load".into()).spawn(move || encoder.run(&batches));
+            self.encoding = Encoding::There(sender, thread.map_err(|error| io_error(&error))?);
+        }
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH_ROWS));
+        match &self.encoding {
+            Encoding::There(sender, _) if sender.send(batch).is_ok() => Ok(()),
+            _ => self.end_encoding().map(|_| ()),
+        }
+    }
+
+    /// Encodes what is left and returns the encoder, or the error that has ended it before.
+    fn end_encoding(&mut self) -> SqlResult<Encoder> {
+        let rest = std::mem::take(&mut self.batch);
+        let mut encoder = match std::mem::replace(&mut self.encoding, Encoding::Failed) {
+            Encoding::Here(encoder) => encoder,
+            Encoding::There(sender, thread) => {
+                drop(sender);
+                thread.join().map_err(|_| SqlError::internal("a load's thread has panicked"))??
+            }
+            Encoding::Failed => return Err(SqlError::internal("a bulk load that has failed goes on")),
+        };
+        rest.iter().try_for_each(|row| encoder.push(row))?;
+        Ok(encoder)
     }
 
     /// Rows pushed so far.
@@ -152,9 +228,10 @@ impl BulkLoad {
     }
 
     /// Makes the rows the table's. Takes the table's exclusive lock for `session` for the time of the last step.
-    pub fn finish(self, session: u64, wait: LockWait, on_duplicate: OnDuplicate) -> StoreResult<BulkOutcome> {
-        let BulkLoad { store, table, sorter, pushed, ascending, .. } = self;
-        let sorted = sorter.finish();
+    pub fn finish(mut self, session: u64, wait: LockWait, on_duplicate: OnDuplicate) -> StoreResult<BulkOutcome> {
+        let Encoder { sorter, ascending, .. } = self.end_encoding()?;
+        let BulkLoad { store, table, pushed, .. } = self;
+        let sorted = sorter.finish()?;
         let mut locks: SessionLocks = store.session_locks(session);
         locks.lock(table.id(), TableLock::Exclusive, wait)?;
         if table.is_retired() {
@@ -190,6 +267,32 @@ impl BulkLoad {
         store.0.write(batch)?;
         Ok(outcome)
     }
+}
+
+/// Hands sorted records on, without those of some rows, until nobody takes them any more.
+fn merge_batches(
+    sorted: &Sorted,
+    left_out: &FxHashSet<u64>,
+    sender: &SyncSender<Vec<(Slice, Slice)>>,
+) -> SqlResult<()> {
+    let mut merge = sorted.iter()?;
+    let mut record = Record::default();
+    let mut batch = Vec::with_capacity(BATCH_RECORDS);
+    while merge.next_into(&mut record)? {
+        if !left_out.is_empty() && left_out.contains(&record.number) {
+            continue;
+        }
+        batch.push((Slice::new(&record.key), Slice::new(&record.value)));
+        if batch.len() == BATCH_RECORDS {
+            let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH_RECORDS));
+            if sender.send(full).is_err() {
+                return Ok(());
+            }
+        }
+    }
+    // Who has stopped taking has an error of its own.
+    let _ = sender.send(batch);
+    Ok(())
 }
 
 /// The row that was pushed with a number.

@@ -74,9 +74,17 @@ impl Cursor {
 
     /// The next key and value.
     pub(crate) fn next_pair(&mut self) -> SqlResult<Option<(Slice, Slice)>> {
+        // What most scans are: nothing of the transaction's own to be put in between.
+        if self.own.is_none() {
+            let next = match self.direction {
+                Direction::Forward => self.committed.next(),
+                Direction::Backward => self.committed.next_back(),
+            };
+            return next.map(|guard| guard.into_inner().map_err(engine_error)).transpose();
+        }
         loop {
             self.fill_committed()?;
-            let Some(own) = &mut self.own else { return Ok(self.next_committed.take()) };
+            let Some(own) = &mut self.own else { return Ok(None) };
             own.fill(&self.view, self.table.id(), self.direction);
             let Some((own_key, _)) = own.fetched.front() else { return Ok(self.next_committed.take()) };
             if let Some((key, _)) = &self.next_committed {

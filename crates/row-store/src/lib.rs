@@ -25,10 +25,12 @@
 mod bulk;
 mod bytes;
 mod catalog_codec;
+mod column;
 mod commit;
 mod conflicts;
 mod cursor;
 mod ddl;
+mod entries;
 mod error;
 mod gate;
 mod index_key;
@@ -51,6 +53,7 @@ mod value_text;
 mod write_set;
 
 pub use bulk::{BulkLoad, BulkOutcome, OnDuplicate};
+pub use column::FixedColumn;
 pub use commit::CommitTicket;
 pub use cursor::{Cursor, Direction, IndexEntry};
 pub use ddl::{DdlChanges, SystemChange};

@@ -134,6 +134,11 @@ impl Row {
         &self.key
     }
 
+    /// Whether the row is of its table's current layout.
+    pub fn is_current(&self) -> bool {
+        self.projection.is_none()
+    }
+
     /// Bytes the row takes.
     pub fn size_bytes(&self) -> usize {
         self.key.len() + self.value.len()

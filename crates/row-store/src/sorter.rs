@@ -9,11 +9,13 @@ use crate::gate::WriteGate;
 use squall_types::{SqlError, SqlResult};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as AtomicOrdering};
+use std::thread::JoinHandle;
 
 const HEADER_BYTES: usize = 16;
 const FILE_BUFFER_BYTES: usize = 256 << 10;
@@ -38,9 +40,17 @@ pub(crate) struct Sorter {
     directory: PathBuf,
     budget: usize,
     gate: Arc<WriteGate>,
+    taken: Taken,
+    /// Written by a thread of its own while more is taken.
+    spilling: Option<JoinHandle<std::io::Result<(Run, Taken)>>>,
+    runs: Vec<Run>,
+}
+
+/// Records in the order in which they came, or sorted by the index.
+#[derive(Default)]
+struct Taken {
     arena: Vec<u8>,
     index: Vec<Indexed>,
-    runs: Vec<Run>,
 }
 
 /// A sorted file, removed when dropped.
@@ -72,86 +82,128 @@ fn record_at(arena: &[u8], offset: usize) -> (&[u8], &[u8], u64) {
     (&arena[key_at..key_at + key_len], &arena[key_at + key_len..key_at + key_len + value_len], number)
 }
 
+impl Taken {
+    fn bytes(&self) -> usize {
+        self.arena.len() + self.index.len() * size_of::<Indexed>()
+    }
+
+    /// Whether the records have come in order, each key behind the last.
+    fn is_sorted(&self) -> bool {
+        self.index.is_sorted_by(|left, right| self.compare(left, right) != Ordering::Greater)
+    }
+
+    fn compare(&self, left: &Indexed, right: &Indexed) -> Ordering {
+        left.prefix.cmp(&right.prefix).then_with(|| {
+            let (left_key, _, left_number) = record_at(&self.arena, left.offset);
+            let (right_key, _, right_number) = record_at(&self.arena, right.offset);
+            left_key.cmp(right_key).then(left_number.cmp(&right_number))
+        })
+    }
+
+    /// Sorts the index; tells whether it was sorted already.
+    fn sort(&mut self) -> bool {
+        if self.is_sorted() {
+            return true;
+        }
+        let mut index = std::mem::take(&mut self.index);
+        index.sort_unstable_by(|left, right| self.compare(left, right));
+        self.index = index;
+        false
+    }
+
+    fn write(&mut self, path: PathBuf) -> std::io::Result<Run> {
+        let in_order = self.sort();
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let run = Run { path, records: self.index.len() as u64, bytes: self.arena.len() as u64 };
+        let file = File::create(&run.path)?;
+        if in_order {
+            (&file).write_all(&self.arena)?;
+            return Ok(run);
+        }
+        let mut file = BufWriter::with_capacity(FILE_BUFFER_BYTES, file);
+        for indexed in &self.index {
+            let (key, value, _) = record_at(&self.arena, indexed.offset);
+            let bytes = HEADER_BYTES + key.len() + value.len();
+            file.write_all(&self.arena[indexed.offset..indexed.offset + bytes])?;
+        }
+        file.flush()?;
+        Ok(run)
+    }
+}
+
 impl Sorter {
     /// Sorts within `budget` bytes of memory, roughly; runs go to `directory`.
     pub fn new(directory: &Path, budget: usize, gate: Arc<WriteGate>) -> Sorter {
         let directory = directory.to_path_buf();
-        Sorter { directory, budget, gate, arena: Vec::new(), index: Vec::new(), runs: Vec::new() }
+        // One half is filled while the other one is written.
+        Sorter { directory, budget: budget / 2, gate, taken: Taken::default(), spilling: None, runs: Vec::new() }
     }
 
     pub fn push(&mut self, key: &[u8], value: &[u8], number: u64) -> SqlResult<()> {
         let bytes = HEADER_BYTES + key.len() + value.len() + size_of::<Indexed>();
-        if !self.index.is_empty() && self.arena.len() + self.index.len() * size_of::<Indexed>() + bytes > self.budget {
+        if !self.taken.index.is_empty() && self.taken.bytes() + bytes > self.budget {
             self.spill()?;
         }
         let mut prefix = [0; 8];
         let len = key.len().min(8);
         prefix[..len].copy_from_slice(&key[..len]);
-        self.index.push(Indexed { prefix: u64::from_be_bytes(prefix), offset: self.arena.len() });
-        self.arena.extend_from_slice(&(key.len() as u32).to_le_bytes());
-        self.arena.extend_from_slice(&(value.len() as u32).to_le_bytes());
-        self.arena.extend_from_slice(&number.to_le_bytes());
-        self.arena.extend_from_slice(key);
-        self.arena.extend_from_slice(value);
+        let Taken { arena, index } = &mut self.taken;
+        index.push(Indexed { prefix: u64::from_be_bytes(prefix), offset: arena.len() });
+        arena.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        arena.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        arena.extend_from_slice(&number.to_le_bytes());
+        arena.extend_from_slice(key);
+        arena.extend_from_slice(value);
         Ok(())
     }
 
-    fn sort(&mut self) {
-        let arena = &self.arena;
-        let compare = |left: &Indexed, right: &Indexed| {
-            left.prefix.cmp(&right.prefix).then_with(|| {
-                let (left_key, _, left_number) = record_at(arena, left.offset);
-                let (right_key, _, right_number) = record_at(arena, right.offset);
-                left_key.cmp(right_key).then(left_number.cmp(&right_number))
-            })
-        };
-        if !self.index.is_sorted_by(|left, right| compare(left, right) != Ordering::Greater) {
-            self.index.sort_unstable_by(compare);
-        }
-    }
-
+    /// Has what was taken written by another thread.
     fn spill(&mut self) -> SqlResult<()> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        self.gate.check_temporary(self.arena.len())?;
-        self.sort();
-        let write = || -> std::io::Result<Run> {
-            std::fs::create_dir_all(&self.directory)?;
-            let name = format!("sort-{}-{}", std::process::id(), NEXT.fetch_add(1, AtomicOrdering::Relaxed));
-            let (records, bytes) = (self.index.len() as u64, self.arena.len() as u64);
-            let run = Run { path: self.directory.join(name), records, bytes };
-            let mut file = BufWriter::with_capacity(FILE_BUFFER_BYTES, File::create(&run.path)?);
-            for indexed in &self.index {
-                let (key, value, _) = record_at(&self.arena, indexed.offset);
-                let bytes = HEADER_BYTES + key.len() + value.len();
-                file.write_all(&self.arena[indexed.offset..indexed.offset + bytes])?;
-            }
-            file.flush()?;
-            Ok(run)
-        };
-        self.runs.push(write().map_err(|error| io_error(&error))?);
-        self.arena.clear();
-        self.index.clear();
+        let empty = self.end_spill()?;
+        self.gate.check_temporary(self.taken.arena.len())?;
+        let mut taken = std::mem::replace(&mut self.taken, empty);
+        let name = format!("sort-{}-{}", std::process::id(), NEXT.fetch_add(1, AtomicOrdering::Relaxed));
+        let path = self.directory.join(name);
+        let thread = std::thread::Builder::new().name("squall-sort".into()).spawn(move || {
+            let run = taken.write(path)?;
+            taken.arena.clear();
+            taken.index.clear();
+            Ok((run, taken))
+        });
+        self.spilling = Some(thread.map_err(|error| io_error(&error))?);
         Ok(())
+    }
+
+    /// Waits for the run that is being written; its memory comes back.
+    fn end_spill(&mut self) -> SqlResult<Taken> {
+        let Some(thread) = self.spilling.take() else { return Ok(Taken::default()) };
+        let written = thread.join().map_err(|_| SqlError::internal("a sort's thread has panicked"))?;
+        let (run, memory) = written.map_err(|error| io_error(&error))?;
+        self.runs.push(run);
+        Ok(memory)
     }
 
     /// Ends the taking.
-    pub fn finish(mut self) -> Sorted {
-        self.sort();
-        Sorted { arena: self.arena, index: self.index, runs: self.runs }
+    pub fn finish(mut self) -> SqlResult<Sorted> {
+        self.end_spill()?;
+        self.taken.sort();
+        Ok(Sorted { taken: self.taken, runs: self.runs })
     }
 }
 
 /// What has been sorted.
 pub(crate) struct Sorted {
-    arena: Vec<u8>,
-    index: Vec<Indexed>,
+    taken: Taken,
     runs: Vec<Run>,
 }
 
 impl Sorted {
     /// What the records take, with their headers.
     pub fn bytes(&self) -> usize {
-        self.arena.len() + self.runs.iter().map(|run| run.bytes as usize).sum::<usize>()
+        self.taken.arena.len() + self.runs.iter().map(|run| run.bytes as usize).sum::<usize>()
     }
 
     /// All records in order of key, then number.
@@ -163,7 +215,7 @@ impl Sorted {
             merge.files.push(RunReader { file, records: run.records, bytes: run.bytes });
         }
         for source in 0..=self.runs.len() {
-            merge.refill(source, Record::default())?;
+            merge.begin(source)?;
         }
         Ok(merge)
     }
@@ -205,20 +257,40 @@ pub(crate) struct Merge<'a> {
 impl Merge<'_> {
     /// Replaces `record` by the next one; `false` at the end.
     pub fn next_into(&mut self, record: &mut Record) -> SqlResult<bool> {
-        let Some(Reverse(mut head)) = self.heads.pop() else { return Ok(false) };
-        std::mem::swap(record, &mut head.record);
-        self.refill(head.source, head.record)?;
+        let Some(mut head) = self.heads.peek_mut() else { return Ok(false) };
+        let source = head.0.source;
+        // The head's place is kept for the source's next record: sources that lie behind one another never move.
+        std::mem::swap(record, &mut head.0.record);
+        if Self::read(self.sorted, &mut self.files, &mut self.next_in_memory, source, &mut head.0.record)? {
+            return Ok(true);
+        }
+        PeekMut::pop(head);
         Ok(true)
     }
 
-    /// Puts the next record of a source among the heads; the source after the files is the memory.
-    fn refill(&mut self, source: usize, mut record: Record) -> SqlResult<()> {
-        let more = match self.files.get_mut(source) {
-            Some(file) => file.read_record(&mut record)?,
-            None => match self.sorted.index.get(self.next_in_memory) {
+    /// Puts the first record of a source among the heads.
+    fn begin(&mut self, source: usize) -> SqlResult<()> {
+        let mut record = Record::default();
+        if Self::read(self.sorted, &mut self.files, &mut self.next_in_memory, source, &mut record)? {
+            self.heads.push(Reverse(Head { record, source }));
+        }
+        Ok(())
+    }
+
+    /// Reads the next record of a source; the source after the files is the memory.
+    fn read(
+        sorted: &Sorted,
+        files: &mut [RunReader],
+        next_in_memory: &mut usize,
+        source: usize,
+        record: &mut Record,
+    ) -> SqlResult<bool> {
+        let more = match files.get_mut(source) {
+            Some(file) => file.read_record(record)?,
+            None => match sorted.taken.index.get(*next_in_memory) {
                 Some(indexed) => {
-                    self.next_in_memory += 1;
-                    let (key, value, number) = record_at(&self.sorted.arena, indexed.offset);
+                    *next_in_memory += 1;
+                    let (key, value, number) = record_at(&sorted.taken.arena, indexed.offset);
                     record.key.clear();
                     record.key.extend_from_slice(key);
                     record.value.clear();
@@ -229,10 +301,7 @@ impl Merge<'_> {
                 None => false,
             },
         };
-        if more {
-            self.heads.push(Reverse(Head { record, source }));
-        }
-        Ok(())
+        Ok(more)
     }
 }
 
@@ -288,7 +357,7 @@ mod tests {
                 expected.push((key, number));
             }
             expected.sort();
-            let sorted = sorter.finish();
+            let sorted = sorter.finish().unwrap();
             for _ in 0..2 {
                 let mut merge = sorted.iter().unwrap();
                 let mut record = Record::default();
@@ -307,12 +376,12 @@ mod tests {
     fn a_damaged_run_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let gate = Arc::new(WriteGate::new(directory.path()));
-        for (damage, at) in [(&[0xFF, 0xFF, 0xFF, 0xFF][..], 0), (&[], 30)] {
-            let mut sorter = Sorter::new(directory.path(), 100, gate.clone());
-            for number in 0..10 {
+        for (damage, at) in [(&[0xFF, 0xFF, 0xFF, 0xFF][..], 0), (&[], 10)] {
+            let mut sorter = Sorter::new(directory.path(), 1000, gate.clone());
+            for number in 0..100 {
                 sorter.push(b"key", b"value", number).unwrap();
             }
-            let sorted = sorter.finish();
+            let sorted = sorter.finish().unwrap();
             let path = &sorted.runs[0].path;
             let mut bytes = std::fs::read(path).unwrap();
             bytes.truncate(bytes.len() - at);

@@ -3,11 +3,11 @@
 //! Every write carries the number of the step it belongs to. A savepoint is such a number: rolling back to it drops the
 //! later ones. A scan is opened at a number too, so a statement never meets its own later writes.
 
+use crate::entries::{Entries, Version, Versions};
 use crate::table::TableData;
 use fjall::Slice;
 use rustc_hash::FxHashMap;
 use squall_catalog::TableId;
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -17,24 +17,11 @@ const ENTRY_OVERHEAD_BYTES: usize = 200;
 /// A value, or its absence.
 pub(crate) type Change = Option<Slice>;
 
-#[derive(Debug)]
-struct Version {
-    step: u64,
-    change: Change,
-}
-
-#[derive(Debug)]
-struct Versions {
-    newest: Version,
-    /// Earlier steps' versions, oldest first; rarely any.
-    older: Vec<Version>,
-}
-
 /// One table's writes.
 #[derive(Debug)]
 pub(crate) struct TableWrites {
     pub data: Arc<TableData>,
-    entries: BTreeMap<Slice, Versions>,
+    entries: Entries,
     /// Rows inserted less rows deleted.
     pub row_delta: i64,
 }
@@ -76,24 +63,21 @@ impl WriteSet {
     pub fn put(&mut self, data: &Arc<TableData>, key: Slice, change: Change, row_delta: i8) {
         let table = self.tables.entry(data.id).or_insert_with(|| TableWrites {
             data: data.clone(),
-            entries: BTreeMap::new(),
+            entries: Entries::default(),
             row_delta: 0,
         });
         self.bytes += key.len() + change.as_ref().map_or(0, |value| value.len()) + ENTRY_OVERHEAD_BYTES;
         table.row_delta += i64::from(row_delta);
         self.undo.push(Undo { step: self.step, table: data.id, key: key.clone(), row_delta });
         let version = Version { step: self.step, change };
-        match table.entries.entry(key) {
-            std::collections::btree_map::Entry::Occupied(entry) => {
-                let versions = entry.into_mut();
+        match table.entries.get_mut(&key) {
+            Some(versions) => {
                 let previous = std::mem::replace(&mut versions.newest, version);
                 if previous.step != self.step {
                     versions.older.push(previous);
                 }
             }
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                entry.insert(Versions { newest: version, older: Vec::new() });
-            }
+            None => table.entries.insert(key, Versions { newest: version, older: Vec::new() }),
         }
     }
 
@@ -122,13 +106,7 @@ impl WriteSet {
         limit: usize,
     ) -> Vec<(Slice, Change)> {
         let Some(writes) = self.tables.get(&table) else { return Vec::new() };
-        let at_step = |(key, versions): (&Slice, &Versions)| Some((key.clone(), versions.at(step)?.clone()));
-        let range = writes.entries.range::<[u8], _>(bounds);
-        if reverse {
-            range.rev().filter_map(at_step).take(limit).collect()
-        } else {
-            range.filter_map(at_step).take(limit).collect()
-        }
+        writes.entries.range(bounds, reverse, step, limit)
     }
 
     /// Drops what was written after a step.
@@ -164,15 +142,6 @@ impl WriteSet {
 impl TableWrites {
     /// The newest write of every key, in order.
     pub fn into_changes(self) -> impl Iterator<Item = (Slice, Change)> {
-        self.entries.into_iter().map(|(key, versions)| (key, versions.newest.change))
-    }
-}
-
-impl Versions {
-    fn at(&self, step: u64) -> Option<&Change> {
-        if self.newest.step <= step {
-            return Some(&self.newest.change);
-        }
-        self.older.iter().rev().find(|version| version.step <= step).map(|version| &version.change)
+        self.entries.into_changes()
     }
 }

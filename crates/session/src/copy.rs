@@ -163,7 +163,7 @@ impl<'a> RowCopier<'a> {
             };
             check_parents(&mut dml, &self.rules, &row, None).map_err(SqlError::from)?;
         }
-        Ok(self.rules.stored_row(&row, &self.zone))
+        Ok(self.rules.stored_row(&row, &self.zone).into_owned())
     }
 
     fn null(&self, column: &squall_catalog::ColumnDef, row_number: u64) -> SqlResult<Value> {

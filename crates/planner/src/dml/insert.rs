@@ -7,6 +7,7 @@ use super::target::RowMaker;
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
 use squall_row_store::{BulkLoad, DuplicateKey, Row, StoreError, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
+use std::borrow::Cow;
 
 /// Carries an INSERT or REPLACE out.
 pub fn execute_insert(context: &mut DmlContext<'_>, plan: &InsertPlan) -> StoreResult<DmlResult> {
@@ -135,7 +136,10 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         }
         let (mut row, given) = {
             let maker = self.maker();
-            let mut row = self.starting_row(&maker)?;
+            // Rows of literals are most of what is inserted, and none of them looks at another column.
+            let constant = values.iter().all(|value| matches!(value, NewValue::Expr(expr) if expr.is_constant()));
+            let columns = self.plan.target.def().columns.len();
+            let mut row = if constant { vec![Value::Null; columns] } else { self.starting_row(&maker)? };
             let mut given = vec![false; row.len()];
             for (column, value) in self.plan.columns.iter().zip(values) {
                 if let NewValue::Expr(expr) = value {
@@ -143,6 +147,9 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
                     row[*column] = self.column_value(&maker, *column, raw, &expr.sql_type())?;
                     given[*column] = true;
                 }
+            }
+            if constant {
+                self.fill_start(&maker, &mut row, &given)?;
             }
             (row, given)
         };
@@ -155,7 +162,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         self.row_number += 1;
         let (mut row, given) = {
             let maker = self.maker();
-            let mut row = self.starting_row(&maker)?;
+            let mut row = vec![Value::Null; self.plan.target.def().columns.len()];
             let mut given = vec![false; row.len()];
             for (column, value) in self.plan.columns.iter().zip(values) {
                 if let Some((value, sql_type)) = value {
@@ -163,6 +170,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
                     given[*column] = true;
                 }
             }
+            self.fill_start(&maker, &mut row, &given)?;
             (row, given)
         };
         self.complete(&mut row, &given)?;
@@ -182,6 +190,17 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
                 _ => Ok(super::target::zero_value(&column.sql_type)),
             })
             .collect()
+    }
+
+    /// The starting values of columns that were not given.
+    fn fill_start(&self, maker: &RowMaker<'_>, row: &mut [Value], given: &[bool]) -> SqlResult<()> {
+        if given.contains(&false) {
+            let start = self.starting_row(maker)?;
+            for ((value, start), _) in row.iter_mut().zip(start).zip(given).filter(|(_, given)| !**given) {
+                *value = start;
+            }
+        }
+        Ok(())
     }
 
     fn column_value(&self, maker: &RowMaker<'_>, ordinal: usize, value: Value, from: &SqlType) -> SqlResult<Value> {
@@ -263,10 +282,10 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     }
 
     /// Stores a complete row, or does what the statement wants with a duplicate.
-    fn store(&mut self, row: Vec<Value>) -> StoreResult<()> {
+    fn store(&mut self, mut row: Vec<Value>) -> StoreResult<()> {
         self.context.env.context.kill.check()?;
         let generated_before = self.result.generated_id;
-        match self.try_store(&row) {
+        match self.try_store(&mut row) {
             Ok(()) => {
                 self.records += 1;
                 if !self.plan.returning.is_empty() {
@@ -289,7 +308,8 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         }
     }
 
-    fn try_store(&mut self, row: &[Value]) -> StoreResult<()> {
+    /// A bulk load takes the values with it.
+    fn try_store(&mut self, row: &mut Vec<Value>) -> StoreResult<()> {
         self.maker().check(row)?;
         let target = &self.plan.target;
         if self.context.options.foreign_key_checks {
@@ -297,7 +317,11 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         }
         let stored = target.stored_row(row, &self.context.env.context.time_zone);
         if let Some(bulk) = &mut self.bulk {
-            bulk.push(&stored)?;
+            let stored = match stored {
+                Cow::Owned(stored) => stored,
+                Cow::Borrowed(_) => std::mem::take(row),
+            };
+            bulk.push(stored)?;
             self.result.affected_rows += 1;
             return Ok(());
         }

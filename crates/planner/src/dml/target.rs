@@ -9,6 +9,7 @@ use squall_functions::expr::{BoundExpr, ParameterisedRow};
 use squall_row_store::{Row, Table};
 use squall_types::temporal::TimeZone;
 use squall_types::{Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A table that a statement changes.
@@ -82,7 +83,10 @@ impl Target {
     }
 
     /// A row as it is stored.
-    pub fn stored_row(&self, values: &[Value], zone: &TimeZone) -> Vec<Value> {
+    pub fn stored_row<'v>(&self, values: &'v [Value], zone: &TimeZone) -> Cow<'v, [Value]> {
+        if self.rules.timestamps.is_empty() {
+            return Cow::Borrowed(values);
+        }
         let mut stored = values.to_vec();
         for ordinal in &self.rules.timestamps {
             if let Some(Value::DateTime(moment)) = stored.get_mut(*ordinal)
@@ -91,7 +95,7 @@ impl Target {
                 *moment = zone.to_utc(*moment).unwrap_or(*moment);
             }
         }
-        stored
+        Cow::Owned(stored)
     }
 }
 

@@ -122,7 +122,7 @@ fn big_scans_are_split_among_threads() {
     let def = db.catalog.table("test", "big").expect("a table");
     let mut load = db.store.bulk_load(&db.store.table(def).expect("a table"));
     for id in 0..60_000 {
-        load.push(&[Value::Int(id * 3), Value::Int(id % 10)]).expect("takes the row");
+        load.push(vec![Value::Int(id * 3), Value::Int(id % 10)]).expect("takes the row");
     }
     load.finish(1, LockWait::default(), OnDuplicate::Fail).expect("loads");
     assert_eq!(db.rows("SELECT COUNT(*), SUM(id), MIN(n), MAX(n) FROM big"), ["60000|5399910000|0|9"]);

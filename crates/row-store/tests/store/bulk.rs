@@ -29,7 +29,7 @@ fn a_load_becomes_visible_all_at_once() {
     let mut load = fixture.store.bulk_load(&table);
     for id in 0..2000 {
         let id = id * 7919 % 2000;
-        load.push(&row(id, id % 10, "loaded", Some(id))).unwrap();
+        load.push(row(id, id % 10, "loaded", Some(id))).unwrap();
     }
     let mut reader = fixture.store.begin(RR, true);
     assert_eq!(ids(&mut reader, &table), [-1]);
@@ -68,7 +68,7 @@ fn a_load_treats_duplicates_as_single_inserts_would() {
     ];
     let load = || {
         let mut load = fixture.store.bulk_load(&table);
-        rows.iter().for_each(|row| load.push(row).unwrap());
+        rows.iter().for_each(|row| load.push(row.clone()).unwrap());
         load
     };
     let error = load().finish(1, LockWait::Nowait, OnDuplicate::Fail).unwrap_err();
@@ -88,7 +88,7 @@ fn a_load_waits_for_writers() {
     let mut writer = fixture.store.begin(RR, false);
     writer.insert(&table, &row(1, 1, "", None)).unwrap();
     let mut load = fixture.store.bulk_load(&table);
-    load.push(&row(2, 2, "", None)).unwrap();
+    load.push(row(2, 2, "", None)).unwrap();
     let error = load.finish(1, LockWait::Nowait, OnDuplicate::Fail).unwrap_err();
     assert!(matches!(error, StoreError::Sql(_)));
 }

@@ -105,7 +105,7 @@ fn load(store: &RowStore) {
     loop {
         let mut bulk = store.bulk_load(&target);
         for at in 0..LOAD_ROWS {
-            bulk.push(&row(number * LOAD_ROWS + at, number, "loaded", None)).unwrap();
+            bulk.push(row(number * LOAD_ROWS + at, number, "loaded", None)).unwrap();
         }
         bulk.finish(1, LockWait::default(), OnDuplicate::Fail).unwrap();
         number += 1;

@@ -248,7 +248,7 @@ fn copy_rows(
         while let Some(row) = cursor.next_row()? {
             env.context.kill.check()?;
             let values = copier.convert(row.values(&source)?, load.pushed() + 1)?;
-            load.push(&values)?;
+            load.push(values)?;
         }
         let on_duplicate = if statement.ignore { OnDuplicate::Skip } else { OnDuplicate::Fail };
         let outcome = load.finish(env.session, env.wait, on_duplicate).map_err(SqlError::from)?;

@@ -13,7 +13,7 @@ use crate::query::Format;
 use crate::result::Outcome;
 use crate::session::{Failure, Request, Session};
 use crate::settings::{Values, ids};
-use reader::{Field, LineReader};
+use reader::{LineReader, Row, Rows};
 use squall_catalog::NameKey;
 use squall_functions::expr::{BoundExpr, ParameterisedRow};
 use squall_parser::ast::{
@@ -43,9 +43,20 @@ enum Target {
     /// Position among the columns of the plan, with its charset rules.
     Column {
         position: usize,
-        binary: bool,
+        kind: FieldKind,
     },
     Variable(NameKey),
+}
+
+/// What a column makes of a field's bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FieldKind {
+    /// Text in the file's character set.
+    Text,
+    /// Bytes as they are.
+    Binary,
+    /// A number, as a rule of plain digits; text if it is anything else.
+    Integer,
 }
 
 /// What the loading thread works with.
@@ -60,6 +71,9 @@ struct Load {
     ignore: bool,
     strict: bool,
     bulk_allowed: bool,
+    /// What fields are before they are converted.
+    text: SqlType,
+    bytes: SqlType,
 }
 
 #[derive(Default)]
@@ -184,7 +198,7 @@ impl Session {
             match column {
                 VariableTarget::User(name) => targets.push(Target::Variable(NameKey::new(name))),
                 VariableTarget::Local(ColumnName { column, .. }) => {
-                    targets.push(Target::Column { position: names.len(), binary: false });
+                    targets.push(Target::Column { position: names.len(), kind: FieldKind::Text });
                     names.push(column.clone());
                 }
             }
@@ -193,7 +207,7 @@ impl Session {
         let definition = self.load_definition(statement, &catalog)?;
         if !given {
             for column in definition.columns.iter().filter(|column| !column.invisible) {
-                targets.push(Target::Column { position: names.len(), binary: false });
+                targets.push(Target::Column { position: names.len(), kind: FieldKind::Text });
                 names.push(Ident::new(column.name.as_str()));
             }
         }
@@ -220,12 +234,6 @@ impl Session {
         let dml = DmlBinder { binder: &binder, store: &self.shared.store, rules: &self.shared.rules };
         let Statement::Insert(insert) = &insert else { return Err(SqlError::internal("not an INSERT")) };
         let plan = dml.bind_insert(insert)?;
-        for target in &mut targets {
-            if let Target::Column { position, binary } = target {
-                let sql_type = &plan.target.def().columns[plan.columns[*position]].sql_type;
-                *binary = sql_type.is_binary_string() || matches!(sql_type, SqlType::Bit { .. });
-            }
-        }
         let definition = plan.target.def().clone();
         let scope = [RowTable::of(&plan.target.database, &plan.target.alias, &definition)];
         let mut assignments = Vec::with_capacity(statement.assignments.len());
@@ -243,6 +251,16 @@ impl Session {
                 crate::charset::charset(values.text(ids::CHARACTER_SET_DATABASE)).unwrap_or(Charset::Utf8mb4)
             }
         };
+        for target in &mut targets {
+            if let Target::Column { position, kind } = target {
+                *kind = match &definition.columns[plan.columns[*position]].sql_type {
+                    SqlType::Bit { .. } => FieldKind::Binary,
+                    sql_type if sql_type.is_binary_string() => FieldKind::Binary,
+                    SqlType::Int { .. } if matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3) => FieldKind::Integer,
+                    _ => FieldKind::Text,
+                };
+            }
+        }
         let format = Format::new(&statement.format);
         if format.fields_terminated.is_empty() && format.enclosed.is_none() {
             return Err(SqlError::unsupported("LOAD DATA of fields with fixed widths"));
@@ -261,6 +279,8 @@ impl Session {
             ignore,
             strict: self.settings.sql_mode.is_strict() && !ignore,
             bulk_allowed,
+            text: text_type(),
+            bytes: SqlType::longtext(CollationId::BINARY),
         })
     }
 
@@ -343,25 +363,20 @@ fn load_rows(
     if load.bulk_allowed && first.len() >= BULK_BYTES_MIN {
         inserter.begin_bulk(shared.store.bulk_load(&load.plan.target.table));
     }
-    let mut reader = LineReader::new(load.format.clone(), load.skip);
+    let reader = LineReader::new(load.format.clone(), load.skip);
     let mut records = 0;
-    reader.feed(&first, ended);
-    loop {
-        while let Some(row) = reader.next_row() {
-            records += 1;
-            store_row(context, load, &mut inserter, row, records)?;
-        }
-        if ended {
-            break;
-        }
-        match receiver.blocking_recv() {
-            Some(chunk) => reader.feed(&chunk, false),
-            None => {
-                ended = true;
-                reader.feed(&[], true);
+    let (sender, batches) = std::sync::mpsc::sync_channel(CHUNKS_AHEAD);
+    std::thread::scope(|scope| -> SqlResult<()> {
+        // Cutting lines into fields takes a good part of the time, so it has a thread of its own.
+        scope.spawn(move || cut_batches(reader, first, ended, receiver, &sender));
+        for rows in batches {
+            for row in rows.iter() {
+                records += 1;
+                store_row(context, load, &mut inserter, row, records)?;
             }
         }
-    }
+        Ok(())
+    })?;
     let duplicates = inserter.duplicates();
     let bulk = inserter.take_bulk();
     let result = inserter.finish(true);
@@ -383,27 +398,67 @@ fn load_rows(
     Ok(loaded)
 }
 
+/// Cuts the text into batches of rows until it ends or nobody takes them any more.
+fn cut_batches(
+    mut reader: LineReader,
+    mut chunk: Vec<u8>,
+    mut ended: bool,
+    receiver: &mut mpsc::Receiver<Vec<u8>>,
+    sender: &std::sync::mpsc::SyncSender<Rows>,
+) {
+    loop {
+        reader.feed(&chunk, ended);
+        let mut rows = Rows::default();
+        reader.cut_rows(&mut rows);
+        if (!rows.is_empty() && sender.send(rows).is_err()) || ended {
+            return;
+        }
+        match receiver.blocking_recv() {
+            Some(next) => chunk = next,
+            None => {
+                chunk = Vec::new();
+                ended = true;
+            }
+        }
+    }
+}
+
+/// A number written as digits only, with a sign at most, that is sure to fit.
+fn plain_integer(field: &[u8]) -> Option<i64> {
+    let (negative, digits) = match field {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number = digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
+    Some(if negative { -number } else { number })
+}
+
 fn store_row(
     context: &Arc<StatementContext>,
     load: &Load,
     inserter: &mut Inserter<'_, '_, '_>,
-    row: Vec<Field>,
+    row: Row<'_>,
     number: u64,
 ) -> SqlResult<()> {
     check_field_count(context, load, row.len(), number)?;
     let definition = load.plan.target.def();
-    let (text, bytes) = (text_type(), SqlType::longtext(CollationId::BINARY));
+    let (text, bytes) = (&load.text, &load.bytes);
     let mut values: Vec<Option<(Value, &SqlType)>> = vec![None; load.plan.columns.len()];
-    let mut fields = row.into_iter();
+    let mut fields = row.fields();
     for target in &load.targets {
         let field = fields.next();
         match target {
-            Target::Column { position, binary } => {
+            Target::Column { position, kind } => {
                 let Some(field) = field else { continue };
-                values[*position] = Some(match field {
-                    None => (Value::Null, &SqlType::Null),
-                    Some(field) if *binary => (Value::Bytes(field), &bytes),
-                    Some(field) => (Value::String(decode(load.charset, field)), &text),
+                let integer = || (*kind == FieldKind::Integer).then(|| field.and_then(plain_integer)).flatten();
+                values[*position] = Some(match (field, kind, integer()) {
+                    (None, ..) => (Value::Null, &SqlType::Null),
+                    (_, _, Some(number)) => (Value::Int(number), &SqlType::BIGINT),
+                    (Some(field), FieldKind::Binary, _) => (Value::Bytes(field.to_vec()), bytes),
+                    (Some(field), ..) => (Value::String(decode(load.charset, field)), text),
                 });
             }
             Target::Variable(name) => {
@@ -459,12 +514,9 @@ fn check_field_count(context: &StatementContext, load: &Load, fields: usize, num
     Ok(())
 }
 
-fn decode(charset: Charset, bytes: Vec<u8>) -> String {
+fn decode(charset: Charset, bytes: &[u8]) -> String {
     if matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3) {
-        return match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        };
+        return String::from_utf8_lossy(bytes).into_owned();
     }
-    charset.decode(&bytes).text.into_owned()
+    charset.decode(bytes).text.into_owned()
 }

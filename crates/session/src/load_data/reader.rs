@@ -1,10 +1,64 @@
 //! Lines and fields of a file, as FIELDS and LINES describe them.
 
 use crate::query::Format;
-use std::collections::VecDeque;
 
 /// A field: `None` is NULL.
-pub type Field = Option<Vec<u8>>;
+pub type Field<'r> = Option<&'r [u8]>;
+
+/// Rows with their fields, one after the other in one text.
+#[derive(Debug, Default)]
+pub struct Rows {
+    text: Vec<u8>,
+    /// Where each field ends in the text, and whether it is NULL.
+    fields: Vec<(usize, bool)>,
+    /// Where each row ends among the fields.
+    ends: Vec<usize>,
+}
+
+impl Rows {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The rows.
+    pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+        let mut first = 0;
+        self.ends.iter().map(move |end| {
+            let start = first;
+            first = *end;
+            Row { rows: self, first: start, end: *end }
+        })
+    }
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'r> {
+    rows: &'r Rows,
+    first: usize,
+    end: usize,
+}
+
+impl<'r> Row<'r> {
+    /// How many fields.
+    pub fn len(&self) -> usize {
+        self.end - self.first
+    }
+
+    /// The fields.
+    pub fn fields(self) -> impl Iterator<Item = Field<'r>> {
+        let mut start = match self.first {
+            0 => 0,
+            first => self.rows.fields[first - 1].0,
+        };
+        self.rows.fields[self.first..self.end].iter().map(move |(end, null)| {
+            let text = &self.rows.text[start..*end];
+            start = *end;
+            (!null).then_some(text)
+        })
+    }
+}
 
 /// Cuts text into rows as it comes.
 #[derive(Debug)]
@@ -13,12 +67,16 @@ pub struct LineReader {
     buffer: Vec<u8>,
     position: usize,
     lines_to_skip: u64,
-    rows: VecDeque<Vec<Field>>,
+    /// No more text follows.
+    ended: bool,
+    /// Bytes that may mean something in a field that is not enclosed.
+    special: [bool; 256],
 }
 
 /// What parsing a row at the end of the text so far came to.
 enum Cut {
-    Row(Vec<Field>, usize),
+    /// Where the row's text ends.
+    Row(usize),
     /// A line that is left out.
     Skipped(usize),
     Incomplete,
@@ -32,18 +90,26 @@ enum FieldEnd {
 impl LineReader {
     /// A reader that leaves out the first lines.
     pub fn new(format: Format, lines_to_skip: u64) -> LineReader {
-        LineReader { format, buffer: Vec::new(), position: 0, lines_to_skip, rows: VecDeque::new() }
+        let mut special = [false; 256];
+        let terminators = [format.fields_terminated.first(), format.lines_terminated.first()];
+        for byte in terminators.into_iter().flatten().chain(&format.escaped) {
+            special[usize::from(*byte)] = true;
+        }
+        LineReader { format, buffer: Vec::new(), position: 0, lines_to_skip, ended: false, special }
     }
 
-    /// Takes more text in; with `last` the rest is a row too.
+    /// Takes more text in; after the `last` the rest is a row too.
     pub fn feed(&mut self, chunk: &[u8], last: bool) {
         self.buffer.drain(..self.position);
         self.position = 0;
         self.buffer.extend_from_slice(chunk);
-        loop {
-            if self.position >= self.buffer.len() {
-                break;
-            }
+        self.ended = last;
+    }
+
+    /// Appends the rows that are complete.
+    pub fn cut_rows(&mut self, rows: &mut Rows) {
+        let last = self.ended;
+        while self.position < self.buffer.len() {
             if self.lines_to_skip > 0 {
                 match self.line_end(self.position) {
                     Some(end) => self.position = end,
@@ -53,20 +119,20 @@ impl LineReader {
                 self.lines_to_skip -= 1;
                 continue;
             }
-            match self.cut(last) {
-                Cut::Row(row, end) => {
-                    self.rows.push_back(row);
+            let (text, fields) = (rows.text.len(), rows.fields.len());
+            match self.cut(last, rows) {
+                Cut::Row(end) => {
+                    rows.ends.push(rows.fields.len());
                     self.position = end;
                 }
                 Cut::Skipped(end) => self.position = end,
-                Cut::Incomplete => break,
+                Cut::Incomplete => {
+                    rows.text.truncate(text);
+                    rows.fields.truncate(fields);
+                    break;
+                }
             }
         }
-    }
-
-    /// The next complete row.
-    pub fn next_row(&mut self) -> Option<Vec<Field>> {
-        self.rows.pop_front()
     }
 
     /// Behind the next line terminator.
@@ -80,7 +146,7 @@ impl LineReader {
         Some(from + at + terminator.len())
     }
 
-    fn cut(&self, last: bool) -> Cut {
+    fn cut(&self, last: bool, rows: &mut Rows) -> Cut {
         let mut at = self.position;
         let starting = &self.format.lines_starting;
         if !starting.is_empty() {
@@ -95,13 +161,16 @@ impl LineReader {
                 None => return Cut::Skipped(end),
             }
         }
-        let mut row = Vec::new();
         loop {
-            let Some((field, end, kind)) = self.field(at, last) else { return Cut::Incomplete };
-            row.push(field);
+            let start = rows.text.len();
+            let Some((is_null, end, kind)) = self.field(at, last, &mut rows.text) else { return Cut::Incomplete };
+            if is_null {
+                rows.text.truncate(start);
+            }
+            rows.fields.push((rows.text.len(), is_null));
             match kind {
                 FieldEnd::Field => at = end,
-                FieldEnd::Line => return Cut::Row(row, end),
+                FieldEnd::Line => return Cut::Row(end),
             }
         }
     }
@@ -127,19 +196,32 @@ impl LineReader {
         None
     }
 
-    fn field(&self, start: usize, last: bool) -> Option<(Field, usize, FieldEnd)> {
+    /// Appends a field's text and tells whether it is NULL and where it ends; `None` if its end is still to come.
+    fn field(&self, start: usize, last: bool, value: &mut Vec<u8>) -> Option<(bool, usize, FieldEnd)> {
         let format = &self.format;
         let quote = format.enclosed.filter(|quote| self.buffer.get(start) == Some(quote));
         let mut at = start + usize::from(quote.is_some());
-        let mut value = Vec::new();
+        let value_at = value.len();
         let mut null_escape = false;
         let mut escaped_any = false;
         loop {
+            let rest = &self.buffer[at..];
+            let plain = match quote {
+                None => rest.iter().position(|byte| self.special[usize::from(*byte)]),
+                Some(quote) => rest.iter().position(|byte| *byte == quote || Some(*byte) == format.escaped),
+            };
+            let plain = plain.unwrap_or(rest.len());
+            if plain > 0 {
+                null_escape = false;
+                value.extend_from_slice(&rest[..plain]);
+                at += plain;
+            }
             let Some(&byte) = self.buffer.get(at) else {
                 if !last {
                     return None;
                 }
-                return Some((self.finish(value, quote.is_some(), null_escape), at, FieldEnd::Line));
+                let is_null = self.is_null(&value[value_at..], quote.is_some(), null_escape);
+                return Some((is_null, at, FieldEnd::Line));
             };
             if format.escaped == Some(byte) && format.escaped != quote {
                 let Some(&next) = self.buffer.get(at + 1) else {
@@ -150,7 +232,7 @@ impl LineReader {
                     at += 1;
                     continue;
                 };
-                null_escape = next == b'N' && value.is_empty() && !escaped_any && quote.is_none();
+                null_escape = next == b'N' && value.len() == value_at && !escaped_any && quote.is_none();
                 escaped_any = true;
                 value.push(unescape(next));
                 at += 2;
@@ -167,13 +249,13 @@ impl LineReader {
                         continue;
                     }
                     if at + 1 >= self.buffer.len() {
-                        return Some((Some(value), at + 1, FieldEnd::Line));
+                        return Some((false, at + 1, FieldEnd::Line));
                     }
                     if self.may_be_cut(at + 1, last) && self.terminator(at + 1).is_none() {
                         return None;
                     }
                     if let Some((end, kind)) = self.terminator(at + 1) {
-                        return Some((Some(value), end, kind));
+                        return Some((false, end, kind));
                     }
                 }
                 value.push(byte);
@@ -181,7 +263,7 @@ impl LineReader {
                 continue;
             }
             if let Some((end, kind)) = self.terminator(at) {
-                return Some((self.finish(value, false, null_escape), end, kind));
+                return Some((self.is_null(&value[value_at..], false, null_escape), end, kind));
             }
             if self.may_be_cut(at, last) && self.begins_terminator(byte) {
                 return None;
@@ -197,15 +279,12 @@ impl LineReader {
     }
 
     /// `\N` is NULL; so is the bare word where fields are enclosed, or where nothing escapes.
-    fn finish(&self, value: Vec<u8>, quoted: bool, null_escape: bool) -> Field {
+    fn is_null(&self, value: &[u8], quoted: bool, null_escape: bool) -> bool {
         if null_escape && value == b"N" {
-            return None;
+            return true;
         }
         let word_is_null = self.format.enclosed.is_some() || self.format.escaped.is_none();
-        if word_is_null && !quoted && value == b"NULL" {
-            return None;
-        }
-        Some(value)
+        word_is_null && !quoted && value == b"NULL"
     }
 }
 
@@ -230,14 +309,16 @@ mod tests {
     fn rows(format: &FileFormat, skip: u64, text: &str) -> String {
         let read = |pieces: &[&[u8]]| {
             let mut reader = LineReader::new(Format::new(format), skip);
+            let mut rows = Rows::default();
             for (at, piece) in pieces.iter().enumerate() {
                 reader.feed(piece, at + 1 == pieces.len());
+                reader.cut_rows(&mut rows);
             }
             let mut out = Vec::new();
-            while let Some(row) = reader.next_row() {
+            for row in rows.iter() {
                 let fields: Vec<String> = row
-                    .into_iter()
-                    .map(|field| field.map_or("NULL".into(), |field| format!("{:?}", String::from_utf8_lossy(&field))))
+                    .fields()
+                    .map(|field| field.map_or("NULL".into(), |field| format!("{:?}", String::from_utf8_lossy(field))))
                     .collect();
                 out.push(fields.join(","));
             }
