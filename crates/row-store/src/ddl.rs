@@ -197,7 +197,7 @@ impl StoreInner {
             batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, *id), auto_increment.to_le_bytes());
         }
         for id in truncated {
-            let generation = self.data(*id)?.generation + 1;
+            let generation = self.data(*id)?.generation.checked_add(1).ok_or_else(|| malformed("generation"))?;
             let data = self.create_data(*id, generation)?;
             for (number, layout) in self.data(*id)?.layouts().read().iter().enumerate() {
                 debug_assert_eq!(usize::from(layout.number), number + 1);

@@ -130,7 +130,7 @@ fn sample_index(view: &ReadView, table: &Arc<Table>, codec: &IndexCodec, rows: u
     }
     if seen == SAMPLE_ENTRIES {
         // The front's density is taken for that of the rest.
-        distinct.iter_mut().for_each(|count| *count = *count * rows.max(seen) / seen);
+        distinct.iter_mut().for_each(|count| *count = count.saturating_mul(rows.max(seen)) / seen);
     }
     Ok(distinct)
 }

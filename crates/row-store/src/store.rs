@@ -371,8 +371,12 @@ impl StoreInner {
         let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(engine_error)?;
         let mut layouts = Vec::new();
         for guard in self.meta.prefix(meta::table_key(meta::LAYOUT, id)) {
-            let record = guard.value().map_err(engine_error)?;
-            let number = layouts.len() as u16 + 1;
+            let (key, record) = guard.into_inner().map_err(engine_error)?;
+            // Counted from 1 without a gap: rows name their layout by its number.
+            let number = u16::try_from(layouts.len() + 1).map_err(|_| malformed("row layout"))?;
+            if key[..] != meta::layout_key(id, number)[..] {
+                return Err(malformed("row layout"));
+            }
             layouts.push(Arc::new(RowLayout::decode(number, &record).map_err(|_| malformed("row layout"))?));
         }
         let data = TableData::new(id, generation, keyspace, layouts);

@@ -97,8 +97,9 @@ impl TableData {
                 }
                 None => 0,
             };
+            let next = last.checked_add(1).ok_or_else(|| SqlError::internal("the table's row ids are used up"))?;
             // Whoever is later finds the counter set; nobody has taken an id before it is.
-            let _ = self.next_row_id.compare_exchange(0, last + 1, Ordering::AcqRel, Ordering::Acquire);
+            let _ = self.next_row_id.compare_exchange(0, next, Ordering::AcqRel, Ordering::Acquire);
         }
         Ok(self.next_row_id.fetch_add(1, Ordering::Relaxed))
     }

@@ -320,9 +320,8 @@ impl Session {
 
     /// Stops a SELECT after `max_execution_time`.
     fn start_timer(&self, statement: &Statement, context: &Arc<StatementContext>) -> Option<TimerGuard> {
-        let Statement::Query(query) = statement else { return None };
-        let millis = crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis);
-        if millis == 0 {
+        let millis = self.settings.max_execution_millis;
+        if millis == 0 || !matches!(statement, Statement::Query(_)) {
             return None;
         }
         let kill = context.kill.clone();

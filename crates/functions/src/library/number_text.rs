@@ -32,11 +32,7 @@ fn hex(args: &Args<'_>) -> SqlResult<Value> {
         let bits = u64::try_from(number).or_else(|_| i64::try_from(number).map(|number| number as u64));
         return Ok(args.string(format!("{:X}", bits.unwrap_or(u64::MAX))));
     }
-    let bytes = args.encoded(0);
-    if !args.fits(bytes.len() as u64 * 2) {
-        return Ok(Value::Null);
-    }
-    Ok(args.string(hex_of(&bytes)))
+    Ok(args.string(hex_of(&args.encoded(0))))
 }
 
 /// Two digits in upper case for each byte.

@@ -6,7 +6,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, i256};
 use squall_functions::arrow_map::arrow_type;
-use squall_row_store::ValueRef;
+use squall_row_store::{FixedColumn, Physical, Row, ValueRef};
 use squall_types::temporal::TimeZone;
 use squall_types::{DateTime, Decimal, SqlError, SqlResult, SqlType};
 use std::sync::Arc;
@@ -87,6 +87,64 @@ impl ColumnDecoder {
             _ => return Err(mismatch(value)),
         }
         Ok(())
+    }
+
+    /// Adds the values of all rows, which are of the current layout; `false`, with none added, for stored forms that
+    /// need more than a copy.
+    pub fn append_fixed(&mut self, column: &FixedColumn<'_>, rows: &[Row]) -> SqlResult<bool> {
+        use Physical::{DateTime, Decimal, Double, Float, Signed, Time, Unsigned};
+        match (&mut self.column, column.physical()) {
+            (Column::Int(to), Signed(1)) => {
+                column.read(rows, |bytes| to.append_option(bytes.map(|bytes| i64::from(i8::from_le_bytes(bytes)))))?;
+            }
+            (Column::Int(to), Signed(2)) => {
+                column.read(rows, |bytes| to.append_option(bytes.map(|bytes| i64::from(i16::from_le_bytes(bytes)))))?;
+            }
+            (Column::Int(to), Signed(4)) => {
+                column.read(rows, |bytes| to.append_option(bytes.map(|bytes| i64::from(i32::from_le_bytes(bytes)))))?;
+            }
+            (Column::Int(to), Signed(8) | Time) => {
+                column.read(rows, |bytes| to.append_option(bytes.map(i64::from_le_bytes)))?;
+            }
+            (Column::Int(to), DateTime) if self.zone.is_none() => {
+                column.read(rows, |bytes| to.append_option(bytes.map(i64::from_le_bytes)))?;
+            }
+            (Column::Int(to), Physical::Date) => {
+                let midnight = |bytes| i64::from(u32::from_le_bytes(bytes)) << 37;
+                column.read(rows, |bytes| to.append_option(bytes.map(midnight)))?;
+            }
+            (Column::UInt(to), Unsigned(1)) => {
+                column.read(rows, |bytes: Option<[u8; 1]>| to.append_option(bytes.map(|[byte]| u64::from(byte))))?;
+            }
+            (Column::UInt(to), Unsigned(2)) => {
+                column.read(rows, |bytes| to.append_option(bytes.map(|bytes| u64::from(u16::from_le_bytes(bytes)))))?;
+            }
+            (Column::UInt(to), Unsigned(4)) => {
+                column.read(rows, |bytes| to.append_option(bytes.map(|bytes| u64::from(u32::from_le_bytes(bytes)))))?;
+            }
+            (Column::UInt(to), Unsigned(8)) => {
+                column.read(rows, |bytes| to.append_option(bytes.map(u64::from_le_bytes)))?;
+            }
+            (Column::Double(to), Float) => {
+                column.read(rows, |bytes| to.append_option(bytes.map(|bytes| f64::from(f32::from_le_bytes(bytes)))))?;
+            }
+            (Column::Double(to), Double) => {
+                column.read(rows, |bytes| to.append_option(bytes.map(f64::from_le_bytes)))?;
+            }
+            (Column::Decimal128(to, digits), Decimal { bytes: 4, scale }) if scale == *digits => {
+                column
+                    .read(rows, |bytes| to.append_option(bytes.map(|bytes| i128::from(i32::from_le_bytes(bytes)))))?;
+            }
+            (Column::Decimal128(to, digits), Decimal { bytes: 8, scale }) if scale == *digits => {
+                column
+                    .read(rows, |bytes| to.append_option(bytes.map(|bytes| i128::from(i64::from_le_bytes(bytes)))))?;
+            }
+            (Column::Decimal128(to, digits), Decimal { bytes: 16, scale }) if scale == *digits => {
+                column.read(rows, |bytes| to.append_option(bytes.map(i128::from_le_bytes)))?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// Adds a NULL.

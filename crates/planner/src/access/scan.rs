@@ -367,7 +367,7 @@ impl RowReader {
     }
 
     fn decode(&self, rows: &[Row]) -> SqlResult<RecordBatch> {
-        let arrays = decode_columns(&self.table, rows.iter(), rows.len(), &self.projection, &self.env)?;
+        let arrays = decode_columns(&self.table, rows, &self.projection, &self.env)?;
         make_batch(self.schema.clone(), arrays, rows.len())
     }
 
@@ -417,26 +417,26 @@ fn decoders(table: &Table, projection: &[usize], env: &StatementEnv, capacity: u
 }
 
 /// Decodes the wanted columns of rows; an ordinal beyond the last column is the row's key.
-pub fn decode_columns<'r>(
+pub fn decode_columns(
     table: &Table,
-    rows: impl Iterator<Item = &'r Row>,
-    capacity: usize,
+    rows: &[Row],
     projection: &[usize],
     env: &StatementEnv,
 ) -> SqlResult<Vec<arrow::array::ArrayRef>> {
-    let mut decoders = decoders(table, projection, env, capacity);
+    let mut decoders = decoders(table, projection, env, rows.len());
     let column_count = table.def().columns.len();
-    if !projection.is_empty() {
-        for row in rows {
-            let view = row.view(table);
-            for (decoder, ordinal) in decoders.iter_mut().zip(projection) {
-                if *ordinal < column_count {
-                    decoder.append(view.get(*ordinal)?)?;
-                } else {
-                    decoder.append(ValueRef::Bytes(row.key_bytes()))?;
-                }
-            }
+    let current = rows.iter().all(Row::is_current);
+    for (decoder, ordinal) in decoders.iter_mut().zip(projection) {
+        if *ordinal >= column_count {
+            rows.iter().try_for_each(|row| decoder.append(ValueRef::Bytes(row.key_bytes())))?;
+            continue;
         }
+        if let Some(column) = table.fixed_column(*ordinal).filter(|_| current)
+            && decoder.append_fixed(&column, rows)?
+        {
+            continue;
+        }
+        rows.iter().try_for_each(|row| decoder.append(row.view(table).get(*ordinal)?))?;
     }
     Ok(decoders.iter_mut().map(ColumnDecoder::finish).collect())
 }

@@ -94,13 +94,6 @@ impl Backend for ScriptBackend {
         }))
     }
 
-    fn client_gone(&self, connection_id: u64) {
-        if let Some((killed, wake)) = self.0.kills.lock().expect("no panic").get(&connection_id) {
-            killed.store(true, Ordering::Release);
-            wake();
-        }
-    }
-
     fn connect_failed(&self) {
         self.0.failed_connects.fetch_add(1, Ordering::Relaxed);
     }
@@ -127,12 +120,7 @@ pub fn column(name: &str, sql_type: SqlType) -> ColumnMeta {
         name: name.into(),
         org_name: name.to_uppercase().into(),
         sql_type,
-        flags: ColumnFlags {
-            not_null: name == "id",
-            primary_key: name == "id",
-            part_key: name == "id",
-            ..ColumnFlags::default()
-        },
+        flags: ColumnFlags { not_null: name == "id", primary_key: name == "id", ..ColumnFlags::default() },
     }
 }
 
@@ -348,7 +336,7 @@ impl Connection for ScriptSession {
     ) -> LocalFuture<'a, std::io::Result<()>> {
         Box::pin(async move {
             let Some((sql, position)) = self.statements.get_mut(&id) else {
-                writer.error(&SqlError::new(ErrorCode::UnknownStatementHandler, &[&id, &"mysqld_stmt_execute"]));
+                writer.error(&SqlError::new(ErrorCode::UnknownPreparedStatement, &[&id]));
                 return Ok(());
             };
             if cursor {
@@ -402,7 +390,7 @@ impl Connection for ScriptSession {
         if self.statements.contains_key(&id) {
             Ok(())
         } else {
-            Err(SqlError::new(ErrorCode::UnknownStatementHandler, &[&id, &"mysqld_stmt_execute"]))
+            Err(SqlError::new(ErrorCode::UnknownPreparedStatement, &[&id]))
         }
     }
 
