@@ -17,6 +17,7 @@ CLIENTS = [
     ("mariadb-cli", ["mariadb", "--version"], "apt-get install mariadb-client", ["python3", "python/test_mariadb_cli.py"]),
     ("PyMySQL", ["python3", "-c", "import pymysql, cryptography"], "pip install PyMySQL cryptography", ["python3", "python/test_pymysql.py"]),
     ("mysql-connector-python", ["python3", "-c", "import mysql.connector"], "pip install mysql-connector-python", ["python3", "python/test_connector.py"]),
+    ("squall-shell", ["python3", "-c", "import pty"], "a system with pseudo-terminals", ["python3", "python/test_shell.py"]),
     ("mysql2", ["node", "-e", "require('mysql2')"], "npm install --prefix clients/node", ["node", "test_mysql2.js"]),
     ("go-sql-driver", ["go", "build", "-o", os.devnull, "."], "apt-get install golang; cd clients/go && go mod download", ["go", "run", "."]),
 ]
@@ -78,6 +79,7 @@ def main():
     chosen = [c for c in CLIENTS if not a.only or c[0] == a.only]
     if not chosen:
         raise SystemExit("no such client: " + a.only)
+    binary = a.server or default_binary()
     passed = failed = skipped = 0
 
     def run(port, socket_path):
@@ -92,7 +94,7 @@ def main():
                 skipped += 1
                 print(f"{name}: skipped, to run it: {how}")
                 continue
-            environment = dict(os.environ, SQUALL_PORT=str(port), SQUALL_SOCKET=socket_path or "")
+            environment = dict(os.environ, SQUALL_PORT=str(port), SQUALL_SOCKET=socket_path or "", SQUALL_SHELL=str(binary))
             try:
                 code = subprocess.run(command, cwd=folder, env=environment, timeout=600).returncode
             except subprocess.TimeoutExpired:
@@ -106,7 +108,7 @@ def main():
     if a.port:
         run(a.port, None)
     else:
-        with Server(a.server or default_binary()) as server:
+        with Server(binary) as server:
             run(server.port, server.socket)
         if server.exit_code != 0:
             failed += 1

@@ -24,6 +24,13 @@ pub fn test(root: &Path, arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
+/// Writes `docs/reference/`. The lists are in crates that this one would take minutes to build with: a test of theirs
+/// writes the pages, and compares them whenever the tests are run.
+pub fn reference(root: &Path) -> Result<(), String> {
+    let cargo = ["test", "--workspace", "--test", "reference"];
+    step_with(root, "cargo", &cargo, &[("SQUALL_REFERENCE", "update")])
+}
+
 /// Everything that CI runs.
 pub fn check(root: &Path) -> Result<(), String> {
     step(root, "cargo", &["fmt", "--all", "--check"])?;

@@ -1,4 +1,4 @@
-//! Project chores: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask check`.
+//! Project chores: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask reference`, `cargo xtask check`.
 
 mod commands;
 mod tidy;
@@ -10,9 +10,10 @@ const USAGE: &str = "\
 Usage: cargo xtask <COMMAND>
 
 Commands:
-  test    Runs every test: crates, golden scripts, crash runs and real clients
-  tidy    Checks what the compiler does not: crate order, file sizes, scripts that no runner reads
-  check   Everything CI runs: format, clippy, tidy, doc builds, tests
+  test       Runs every test: crates, golden scripts, crash runs and real clients
+  tidy       Checks what the compiler does not: crate order, file sizes, scripts that no runner reads
+  reference  Writes docs/reference anew from the program's lists of functions, variables and errors
+  check      Everything CI runs: format, clippy, tidy, doc builds, tests
 
 Options of `test`:
   --filter TEXT   Only cargo tests whose name contains TEXT
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let result = match command.as_str() {
         "test" => commands::test(&root, &rest),
         "tidy" => tidy::run(&root),
+        "reference" => commands::reference(&root),
         "check" => commands::check(&root),
         "" | "help" | "--help" | "-h" => {
             print!("{USAGE}");

@@ -7,7 +7,9 @@ use squall_wire::bytes::Reader;
 use squall_wire::column::ColumnDefinition;
 use squall_wire::command::encode_text_command;
 use squall_wire::constants::{Capabilities, ColumnFlags, ColumnType, StatusFlags, command_code};
-use squall_wire::response::{ERR_HEADER, EofPacket, ErrPacket, LOCAL_INFILE_HEADER, OK_HEADER, OkPacket, ends_rows};
+use squall_wire::response::{
+    EOF_HEADER, ERR_HEADER, EofPacket, ErrPacket, LOCAL_INFILE_HEADER, OK_HEADER, OkPacket, ends_rows,
+};
 use squall_wire::session_track::SessionChange;
 use squall_wire::text_row::decode_text_row;
 
@@ -37,6 +39,12 @@ pub struct OkResult {
     pub schema: Option<String>,
     /// System variables that changed.
     pub variables: Vec<(String, String)>,
+    /// Whether anything of the session changed, if the server was asked to tell.
+    pub state_changed: bool,
+    /// The transaction's state as eight letters, if it changed.
+    pub transaction_state: Option<String>,
+    /// The statements that start such a transaction again, if they changed.
+    pub transaction_characteristics: Option<String>,
 }
 
 impl OkResult {
@@ -54,6 +62,11 @@ impl OkResult {
             match change {
                 SessionChange::Schema(name) => result.schema = Some(text(name)),
                 SessionChange::SystemVariable { name, value } => result.variables.push((text(name), text(value))),
+                SessionChange::StateChange(changed) => result.state_changed = changed,
+                SessionChange::TransactionState(state) => result.transaction_state = Some(text(state)),
+                SessionChange::TransactionCharacteristics(statements) => {
+                    result.transaction_characteristics = Some(text(statements));
+                }
                 _ => {}
             }
         }
@@ -127,8 +140,8 @@ pub(crate) enum ReadState {
 
 impl Client {
     /// Sends statements; read what they answer with [`Client::next_result`].
-    pub fn query(&mut self, sql: &str) -> Result<(), ClientError> {
-        self.text_command(command_code::QUERY, sql.as_bytes())?;
+    pub fn query(&mut self, sql: impl AsRef<[u8]>) -> Result<(), ClientError> {
+        self.text_command(command_code::QUERY, sql.as_ref())?;
         self.state = ReadState::Result;
         Ok(())
     }
@@ -193,10 +206,14 @@ impl Client {
         Ok(results)
     }
 
-    /// Sends a command that is answered by OK or ERR.
+    /// Sends a command that is answered by OK, EOF or ERR.
     pub fn simple_command(&mut self, code: u8, text: &[u8]) -> Result<OkResult, ClientError> {
         self.text_command(code, text)?;
         let packet = self.read_answer()?;
+        if packet.first() == Some(&EOF_HEADER) && !self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
+            let eof = EofPacket::decode(&packet)?;
+            return Ok(OkResult { status: eof.status, warning_count: eof.warning_count, ..OkResult::default() });
+        }
         OkResult::new(&OkPacket::decode(&packet, self.capabilities)?)
     }
 

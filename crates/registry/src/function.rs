@@ -72,7 +72,9 @@ pub trait ScalarFunction: Debug + Send + Sync {
     fn aliases(&self) -> &[&str] {
         &[]
     }
-    /// Types a call and picks its kernel. Wrong arity is error 1582 (`WrongParamCountToNativeFct`).
+    /// Fewest and most arguments; `usize::MAX` for any number. Others are error 1582 (`WrongParamCountToNativeFct`).
+    fn arity(&self) -> (usize, usize);
+    /// Types a call and picks its kernel.
     fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall>;
     /// See [`Volatility`].
     fn volatility(&self) -> Volatility {
@@ -203,17 +205,19 @@ impl Registry {
         self.virtual_tables.values()
     }
 
-    /// Names of all scalar functions, sorted, for the reference page.
-    pub fn scalar_names(&self) -> Vec<&str> {
-        let mut names: Vec<_> = self.scalars.keys().map(String::as_str).collect();
-        names.sort_unstable();
-        names
+    /// All scalar functions by name and alias, sorted.
+    pub fn scalars(&self) -> Vec<(&str, &Arc<dyn ScalarFunction>)> {
+        sorted(&self.scalars)
     }
 
-    /// Names of all aggregate functions, sorted.
-    pub fn aggregate_names(&self) -> Vec<&str> {
-        let mut names: Vec<_> = self.aggregates.keys().map(String::as_str).collect();
-        names.sort_unstable();
-        names
+    /// All aggregate functions by name and alias, sorted.
+    pub fn aggregates(&self) -> Vec<(&str, &Arc<dyn AggregateFunction>)> {
+        sorted(&self.aggregates)
     }
+}
+
+fn sorted<T>(functions: &HashMap<String, T>) -> Vec<(&str, &T)> {
+    let mut sorted: Vec<_> = functions.iter().map(|(name, function)| (name.as_str(), function)).collect();
+    sorted.sort_unstable_by_key(|(name, _)| *name);
+    sorted
 }

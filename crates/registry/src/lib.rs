@@ -3,12 +3,14 @@
 //! The core knows no function or module by name: the binary builds a [`Registry`] from the lists that the crates
 //! offer, and the planner and the session look names up in it.
 
+pub mod blocking;
 pub mod context;
 pub mod function;
 pub mod user_locks;
 pub mod variables;
 pub mod virtual_table;
 
+pub use blocking::off_pool;
 pub use context::{Diagnostics, KillState, StatementContext};
 pub use function::{
     AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, Registry,

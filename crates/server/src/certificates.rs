@@ -59,10 +59,16 @@ fn make(data_directory: &Path) -> io::Result<()> {
     let key = generate()?;
     let certificate = params.signed_by(&key, &authority).map_err(io::Error::other)?;
 
-    write_secret(&data_directory.join("ca-key.pem"), &authority.key().serialize_pem())?;
-    fs::write(data_directory.join("ca.pem"), authority.pem())?;
-    write_secret(&data_directory.join("server-key.pem"), &key.serialize_pem())?;
-    fs::write(data_directory.join("server-cert.pem"), certificate.pem())
+    // A start that is cut short must not leave one of a pair: both are complete before either has its name.
+    let path = |name: &str| data_directory.join(name);
+    write_secret(&path("ca-key.pem.new"), &authority.key().serialize_pem())?;
+    fs::write(path("ca.pem.new"), authority.pem())?;
+    write_secret(&path("server-key.pem.new"), &key.serialize_pem())?;
+    fs::write(path("server-cert.pem.new"), certificate.pem())?;
+    for name in ["ca-key.pem", "ca.pem", "server-key.pem", "server-cert.pem"] {
+        fs::rename(path(&format!("{name}.new")), path(name))?;
+    }
+    Ok(())
 }
 
 /// Writes a file that only its owner may read.

@@ -156,7 +156,7 @@ fn flags(column: &ColumnMeta, own_collation: u16) -> ColumnFlags {
     flags.set(ColumnFlags::PRI_KEY, facts.primary_key);
     flags.set(ColumnFlags::UNIQUE_KEY, facts.unique_key);
     flags.set(ColumnFlags::MULTIPLE_KEY, facts.multiple_key);
-    flags.set(ColumnFlags::PART_KEY, facts.primary_key || facts.unique_key || facts.multiple_key);
+    flags.set(ColumnFlags::PART_KEY, facts.part_key);
     flags.set(ColumnFlags::AUTO_INCREMENT, facts.auto_increment);
     flags.set(ColumnFlags::NO_DEFAULT_VALUE, facts.no_default_value);
     flags.set(ColumnFlags::ON_UPDATE_NOW, facts.on_update_now);

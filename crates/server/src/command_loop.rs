@@ -18,7 +18,7 @@ use tokio::sync::futures::Notified;
 
 use crate::charset::charset_of;
 use crate::column_metadata::parameter_definition;
-use crate::event_loop::{IdleClock, Neighbours};
+use crate::event_loop::{Activity, IdleClock, Neighbours};
 use crate::handshake::{Established, HandshakeError, change_user, kill_callback};
 use crate::packet_stream::ReadError;
 use crate::prepared::PreparedStatements;
@@ -58,6 +58,7 @@ pub(crate) struct CommandLoop<'a> {
     pub(crate) neighbours: &'a Neighbours,
     /// `wait_timeout`'s.
     pub(crate) idle: Rc<IdleClock>,
+    pub(crate) activity: Rc<Activity>,
 }
 
 impl CommandLoop<'_> {
@@ -70,7 +71,10 @@ impl CommandLoop<'_> {
                 Ok(packet) => packet,
                 Err(end) => break end,
             };
-            if let Err(end) = self.answer(&packet).await {
+            self.activity.begin();
+            let answered = self.answer(&packet).await;
+            self.activity.end();
+            if let Err(end) = answered {
                 break end;
             }
             if self.session.is_killed() {
@@ -288,8 +292,8 @@ impl CommandLoop<'_> {
                 self.session.fetch(statement_id, row_count, &mut self.client).await
             }
             None => {
-                let message = format!("Unknown prepared statement handler ({statement_id}) given to mysqld_stmt_fetch");
-                self.client.error(&SqlError::with_message(ErrorCode::UnknownPreparedStatement, message));
+                let error = ErrorCode::UnknownStatementHandler;
+                self.client.error(&SqlError::new(error, &[&statement_id, &"mysqld_stmt_fetch"]));
                 Ok(())
             }
         }

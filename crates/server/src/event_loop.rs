@@ -92,19 +92,28 @@ impl Neighbours {
         self.shutting_down.get()
     }
 
-    fn join(self: &Rc<Self>, wake: &Arc<Notify>) -> Neighbour {
+    fn join(self: &Rc<Self>, wake: &Arc<Notify>, socket: Socket) -> Neighbour {
         let key = self.last_key.get() + 1;
         self.last_key.set(key);
-        let idle = Rc::new(IdleClock::default());
-        self.members.borrow_mut().insert(key, Member { wake: Arc::clone(wake), idle: Rc::clone(&idle) });
-        Neighbour { neighbours: Rc::clone(self), key, idle }
+        let (idle, activity) = (Rc::new(IdleClock::default()), Rc::new(Activity::new(socket)));
+        let member = Member { wake: Arc::clone(wake), idle: Rc::clone(&idle), activity: Rc::clone(&activity) };
+        self.members.borrow_mut().insert(key, member);
+        Neighbour { neighbours: Rc::clone(self), key, idle, activity }
     }
 
-    /// Another second has passed: wakes those that have waited for their clients for too long.
-    fn tick(&self) {
+    /// Another second has passed: wakes those that have waited for their clients for too long, and stops statements
+    /// whose clients have hung up.
+    fn tick(&self, shared: &Shared) {
         self.seconds.set(self.seconds.get() + 1);
-        for member in self.members.borrow().values().filter(|member| member.idle.is_over(self)) {
-            member.wake.notify_one();
+        for member in self.members.borrow().values() {
+            if member.idle.is_over(self) {
+                member.wake.notify_one();
+            }
+            if member.activity.is_for_nobody() {
+                let id = member.activity.connection_id.get();
+                tracing::debug!("connection {id} hung up while its statement ran");
+                shared.backend.client_gone(id);
+            }
         }
     }
 
@@ -120,6 +129,41 @@ impl Neighbours {
 struct Member {
     wake: Arc<Notify>,
     idle: Rc<IdleClock>,
+    activity: Rc<Activity>,
+}
+
+/// Whether a connection is answering a command, for those who look whether its client is still there.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    socket: Socket,
+    /// 0 until the handshake is over.
+    connection_id: Cell<u64>,
+    is_running: Cell<bool>,
+    /// The command was running at the last look already.
+    was_running: Cell<bool>,
+}
+
+impl Activity {
+    fn new(socket: Socket) -> Self {
+        Self { socket, connection_id: Cell::new(0), is_running: Cell::new(false), was_running: Cell::new(false) }
+    }
+
+    /// A command begins.
+    pub(crate) fn begin(&self) {
+        self.is_running.set(true);
+        self.was_running.set(false);
+    }
+
+    /// The command is answered.
+    pub(crate) fn end(&self) {
+        self.is_running.set(false);
+    }
+
+    /// Whether a command has been running since the look before this one, and nobody waits for its answer any more.
+    fn is_for_nobody(&self) -> bool {
+        let was_running = self.was_running.replace(self.is_running.get());
+        was_running && self.is_running.get() && self.socket.has_hung_up()
+    }
 }
 
 /// How long a connection may wait for its client. One clock for all of a loop's connections, which ticks once a second,
@@ -151,6 +195,7 @@ pub(crate) struct Neighbour {
     neighbours: Rc<Neighbours>,
     key: u64,
     idle: Rc<IdleClock>,
+    activity: Rc<Activity>,
 }
 
 impl Drop for Neighbour {
@@ -182,7 +227,7 @@ async fn run(
                     }
                 });
             }
-            _ = clock.tick() => neighbours.tick(),
+            _ = clock.tick() => neighbours.tick(&shared),
             // An error means that the server is gone, which is also a reason to stop.
             _stopped = shutdown.wait_for(|down| *down), if !neighbours.is_shutting_down() => neighbours.shut_down(),
         }
@@ -202,12 +247,12 @@ async fn serve(
     neighbours: &Rc<Neighbours>,
 ) -> io::Result<()> {
     let (socket, peer) = match accepted {
-        Accepted::Tcp(stream, address) => (Socket::Tcp(TcpStream::from_std(stream)?), Peer { address: Some(address) }),
-        Accepted::Unix(stream) => (Socket::Unix(UnixStream::from_std(stream)?), Peer { address: None }),
+        Accepted::Tcp(stream, address) => (Socket::tcp(TcpStream::from_std(stream)?), Peer { address: Some(address) }),
+        Accepted::Unix(stream) => (Socket::unix(UnixStream::from_std(stream)?), Peer { address: None }),
     };
     let settings = shared.backend.front_end_settings();
     let write_timeout = Duration::from_secs(settings.net_write_timeout_seconds.max(1));
-    let mut io = PacketStream::new(Transport::Plain(socket), HANDSHAKE_PACKET_BYTES_MAX, write_timeout);
+    let mut io = PacketStream::new(Transport::Plain(socket.clone()), HANDSHAKE_PACKET_BYTES_MAX, write_timeout);
     if permit.ordinal > settings.max_connections {
         shared.backend.connect_failed();
         refuse_before_greeting(&mut io, &SqlError::new(ErrorCode::TooManyConnections, &[])).await;
@@ -215,7 +260,7 @@ async fn serve(
     }
 
     let wake = Arc::new(Notify::new());
-    let neighbour = neighbours.join(&wake);
+    let neighbour = neighbours.join(&wake, socket);
     let connect_timeout = Duration::from_secs(settings.connect_timeout_seconds.max(1));
     let handshake = timeout(connect_timeout, establish(&mut io, shared, &settings, peer, kill_callback(&wake)));
     let handshake = tokio::select! {
@@ -241,12 +286,13 @@ async fn serve(
             return Ok(());
         }
     };
+    neighbour.activity.connection_id.set(established.connection_id);
     let mut client = ClientWriter::new(io, established.capabilities);
     let status = session.status();
     squall_session::api::ResultWriter::ok(&mut client, &Default::default(), &status);
     let statements = PreparedStatements::default();
-    let idle = Rc::clone(&neighbour.idle);
-    CommandLoop { shared, established, session, client, statements, wake, neighbours, idle }.run().await;
+    let (idle, activity) = (Rc::clone(&neighbour.idle), Rc::clone(&neighbour.activity));
+    CommandLoop { shared, established, session, client, statements, wake, neighbours, idle, activity }.run().await;
     Ok(())
 }
 

@@ -86,7 +86,8 @@ impl PreparedStatements {
 
     /// The parameters of an execution, as values. Long data is used up by it.
     pub(crate) fn values(&mut self, execute: &StmtExecute<'_>, client_collation: u16) -> Result<Vec<Value>, SqlError> {
-        let unknown = || SqlError::new(ErrorCode::UnknownPreparedStatement, &[&execute.statement_id]);
+        let unknown =
+            || SqlError::new(ErrorCode::UnknownStatementHandler, &[&execute.statement_id, &"mysqld_stmt_execute"]);
         let statement = self.statements.get_mut(&execute.statement_id).ok_or_else(unknown)?;
         let decoded =
             execute.parameters.decode(statement).map_err(|_| SqlError::new(ErrorCode::MalformedPacket, &[]))?;
@@ -142,7 +143,7 @@ fn value(parameter: &Parameter<'_>, charset: Charset) -> Result<Value, SqlError>
 }
 
 fn wrong_arguments() -> SqlError {
-    SqlError::new(ErrorCode::WrongPsArguments, &[])
+    SqlError::new(ErrorCode::WrongArguments, &[&"EXECUTE"])
 }
 
 fn string_value(column_type: ColumnType, bytes: &[u8], charset: Charset) -> Value {

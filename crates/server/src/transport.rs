@@ -1,20 +1,46 @@
 //! A client's socket, plain or encrypted.
 
+use std::cell::RefCell;
+use std::future::Future;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// A TCP or Unix socket.
-#[derive(Debug)]
+/// A TCP or Unix socket. Clones are the same socket: one reads and writes, another watches for the client to hang up.
+/// None is borrowed for longer than one call.
+#[derive(Debug, Clone)]
 pub(crate) enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
+    Tcp(Rc<RefCell<TcpStream>>),
+    Unix(Rc<RefCell<UnixStream>>),
+}
+
+impl Socket {
+    pub(crate) fn tcp(stream: TcpStream) -> Self {
+        Self::Tcp(Rc::new(RefCell::new(stream)))
+    }
+
+    pub(crate) fn unix(stream: UnixStream) -> Self {
+        Self::Unix(Rc::new(RefCell::new(stream)))
+    }
+
+    /// Whether the client will send nothing more, as far as the event loop has heard; what it has sent may still be unread.
+    pub(crate) fn has_hung_up(&self) -> bool {
+        fn now(ready: impl Future<Output = io::Result<Ready>>) -> bool {
+            let polled = pin!(ready).poll(&mut Context::from_waker(Waker::noop()));
+            matches!(polled, Poll::Ready(Ok(ready)) if ready.is_read_closed())
+        }
+        match self {
+            Self::Tcp(stream) => now(stream.borrow().ready(Interest::READABLE)),
+            Self::Unix(stream) => now(stream.borrow().ready(Interest::READABLE)),
+        }
+    }
 }
 
 /// A socket, perhaps with TLS on it.
@@ -73,8 +99,8 @@ pub(crate) fn acceptor(config: Arc<tokio_rustls::rustls::ServerConfig>) -> TlsAc
 impl AsyncRead for Socket {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
-            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Tcp(stream) => Pin::new(&mut *stream.borrow_mut()).poll_read(cx, buf),
+            Self::Unix(stream) => Pin::new(&mut *stream.borrow_mut()).poll_read(cx, buf),
         }
     }
 }
@@ -82,22 +108,22 @@ impl AsyncRead for Socket {
 impl AsyncWrite for Socket {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
-            Self::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
+            Self::Tcp(stream) => Pin::new(&mut *stream.borrow_mut()).poll_write(cx, buf),
+            Self::Unix(stream) => Pin::new(&mut *stream.borrow_mut()).poll_write(cx, buf),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
-            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tcp(stream) => Pin::new(&mut *stream.borrow_mut()).poll_flush(cx),
+            Self::Unix(stream) => Pin::new(&mut *stream.borrow_mut()).poll_flush(cx),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
-            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tcp(stream) => Pin::new(&mut *stream.borrow_mut()).poll_shutdown(cx),
+            Self::Unix(stream) => Pin::new(&mut *stream.borrow_mut()).poll_shutdown(cx),
         }
     }
 }

@@ -44,6 +44,8 @@ pub struct ColumnFlags {
     pub unique_key: bool,
     /// First part of a key that is not unique.
     pub multiple_key: bool,
+    /// Any part of any key.
+    pub part_key: bool,
     /// AUTO_INCREMENT.
     pub auto_increment: bool,
     /// NOT NULL without a default.
@@ -301,6 +303,8 @@ pub trait Backend: Send + Sync {
         info: ConnectionInfo,
         on_kill: KillCallback,
     ) -> Result<Box<dyn Connection>, SqlError>;
+    /// The client of a connection is gone while a statement of it runs: the statement has to stop, and the connection.
+    fn client_gone(&self, connection_id: u64);
     /// A connection that ended before it had a session (`Aborted_connects`).
     fn connect_failed(&self);
 }

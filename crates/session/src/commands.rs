@@ -231,7 +231,7 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         count(&self.process.status.stmt_execute);
         if using.len() != prepared.placeholders as usize {
-            return Err(SqlError::new(ErrorCode::WrongPsArguments, &[]).into());
+            return Err(SqlError::new(ErrorCode::WrongArguments, &[&"EXECUTE"]).into());
         }
         let outer = Request {
             statement: &prepared.statement,

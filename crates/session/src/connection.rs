@@ -74,7 +74,7 @@ impl Session {
             plan: plan.as_ref().map(|change| &change.plan),
         };
         if parameters.len() != prepared.placeholders as usize {
-            let error = SqlError::new(ErrorCode::WrongPsArguments, &[]);
+            let error = SqlError::new(ErrorCode::WrongArguments, &[&"EXECUTE"]);
             self.finish_with_error(&error, None);
             writer.error(&error);
         } else if cursor && !prepared.columns.is_empty() {

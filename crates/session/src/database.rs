@@ -326,6 +326,12 @@ impl Backend for Database {
         Ok(Box::new(session))
     }
 
+    fn client_gone(&self, connection_id: u64) {
+        if let Some(process) = self.0.processes.get(connection_id) {
+            self.0.kill(&process, true);
+        }
+    }
+
     fn connect_failed(&self) {
         self.0.processes.aborted_connects.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }

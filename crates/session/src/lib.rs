@@ -17,6 +17,7 @@ mod ddl;
 mod diagnostics;
 mod dispatch;
 mod globals;
+mod hints;
 mod information_schema;
 mod kept_plan;
 mod load_data;

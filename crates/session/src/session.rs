@@ -320,8 +320,9 @@ impl Session {
 
     /// Stops a SELECT after `max_execution_time`.
     fn start_timer(&self, statement: &Statement, context: &Arc<StatementContext>) -> Option<TimerGuard> {
-        let millis = self.settings.max_execution_millis;
-        if millis == 0 || !matches!(statement, Statement::Query(_)) {
+        let Statement::Query(query) = statement else { return None };
+        let millis = crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis);
+        if millis == 0 {
             return None;
         }
         let kill = context.kill.clone();

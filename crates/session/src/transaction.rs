@@ -282,7 +282,7 @@ impl Session {
             .open
             .as_ref()
             .and_then(|open| open.savepoints.iter().position(|(other, _)| eq_ignore_case(other, name)))
-            .ok_or_else(|| SqlError::new(ErrorCode::SavepointDoesNotExist, &[&name]))
+            .ok_or_else(|| SqlError::new(ErrorCode::SpDoesNotExist, &[&"SAVEPOINT", &name]))
     }
 
     fn rollback_to(&mut self, name: &str) -> SqlResult<Outcome> {

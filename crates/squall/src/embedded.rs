@@ -86,6 +86,10 @@ impl Backend for Owner {
         Backend::connect(&self.0, connection_id, account, info, on_kill)
     }
 
+    fn client_gone(&self, connection_id: u64) {
+        self.0.client_gone(connection_id);
+    }
+
     fn connect_failed(&self) {
         self.0.connect_failed();
     }

@@ -1,11 +1,16 @@
 //! The command line: starting, refusing to start, stopping, and the shell on a server and on a directory.
 
+use mysql::prelude::Queryable as _;
 use squall_test_support::server::TestServer;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_squall");
+
+/// How long something that must come about may take. Far above what is expected, for busy machines.
+const WAIT_MAX: Duration = Duration::from_secs(60);
 
 fn squall(arguments: &[&str]) -> Output {
     Command::new(BINARY).args(arguments).stdin(Stdio::null()).output().expect("the binary runs")
@@ -111,4 +116,146 @@ fn a_database_is_opened_by_another_program() {
     assert_eq!(connection.query("SELECT * FROM d.nothing").map_err(|error| error.code), Err(1146));
     drop(connection);
     database.close().expect("closed");
+}
+
+fn start_shell(arguments: &[&str]) -> Child {
+    Command::new(BINARY)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs")
+}
+
+/// Waits until a server runs a statement with this text in it.
+fn wait_for_statement(server: &TestServer, text: &str) {
+    let mut observer = server.connect();
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%{text}%' AND id <> CONNECTION_ID()"
+    );
+    let started = Instant::now();
+    while observer.query_first::<u64, _>(&sql).expect("the process list") != Some(1) {
+        assert!(started.elapsed() < WAIT_MAX, "`{text}` does not run");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn send_signal(process: u32, signal: &str) {
+    let status = Command::new("kill").args([signal, &process.to_string()]).status().expect("kill runs");
+    assert!(status.success());
+}
+
+#[test]
+fn control_c_cancels_the_statement_of_a_shell() {
+    let server = TestServer::start(Path::new(BINARY));
+    let port = server.port().to_string();
+    let shell =
+        start_shell(&["sql", "--port", &port, "--force", "-e", "SELECT COUNT(*), SLEEP(600) AS x; SELECT 42 AS y"]);
+    wait_for_statement(&server, "SLEEP(600) AS x");
+    send_signal(shell.id(), "-INT");
+    let output = shell.wait_with_output().expect("an end");
+    assert!(text(&output.stderr).contains("ERROR 1317 (70100) at line 1"), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "y\n42\n", "the shell goes on");
+    assert!(!output.status.success());
+}
+
+#[test]
+fn control_c_cancels_the_statement_of_a_shell_on_a_directory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let script = "SELECT 'started' AS s;\nSELECT COUNT(*), SLEEP(600);\nSELECT 42 AS y";
+    let mut shell = start_shell(&["sql", "--datadir", path(&data), "--force", "-N", "-e", script]);
+    let mut output = BufReader::new(shell.stdout.take().expect("its output"));
+    let mut line = String::new();
+    output.read_line(&mut line).expect("a line");
+    assert_eq!(line, "started\n");
+    // The next statement follows at once, but nobody else can see it: the directory is this shell's alone.
+    std::thread::sleep(Duration::from_millis(500));
+    send_signal(shell.id(), "-INT");
+    line.clear();
+    output.read_line(&mut line).expect("a line");
+    assert_eq!(line, "42\n");
+    let output = shell.wait_with_output().expect("an end");
+    assert!(text(&output.stderr).contains("ERROR 1317"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn sigterm_lets_statements_end_and_closes_in_order() {
+    let mut server = TestServer::start(Path::new(BINARY));
+    let mut idle = server.connect();
+    let mut busy = server.connect();
+    busy.query_drop("CREATE DATABASE d").expect("a database");
+    busy.query_drop("CREATE TABLE d.t (id INT PRIMARY KEY)").expect("a table");
+    let port = server.port();
+    let statement = std::thread::spawn(move || busy.query_drop("INSERT INTO d.t SELECT 1 + SLEEP(1)"));
+    wait_for_statement(&server, "SLEEP(1)");
+    let code = server.terminate();
+    assert_eq!(code, Some(0), "{}", server.log());
+    statement.join().expect("no panic").expect("the running statement ends");
+    assert!(idle.query_drop("SELECT 1").is_err());
+    assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err(), "nobody listens any more");
+    server.restart();
+    let count: Option<u64> = server.connect().query_first("SELECT COUNT(*) FROM d.t").expect("a count");
+    assert_eq!(count, Some(1));
+}
+
+#[test]
+fn the_password_of_root_comes_from_the_environment_at_the_first_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let mut server = Command::new(BINARY)
+        .args(["serve", "--datadir", path(&data), "--port", "0", "--bind-address", "0.0.0.0"])
+        .env("MYSQL_ROOT_PASSWORD", "first")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let mut lines = BufReader::new(server.stdout.take().expect("its output")).lines();
+    let ready = lines.next().expect("a line").expect("text");
+    assert!(ready.starts_with("squall is ready on 0.0.0.0:"), "{ready}");
+    let port: String = ready["squall is ready on 0.0.0.0:".len()..].chars().take_while(char::is_ascii_digit).collect();
+    let with =
+        |password: &str| squall(&["sql", "--port", &port, &format!("--password={password}"), "-N", "-e", "SELECT 1"]);
+    assert_eq!(text(&with("first").stdout), "1\n");
+    let refused = with("wrong");
+    assert!(text(&refused.stderr).contains("ERROR 1045 (28000): Access denied"), "{}", text(&refused.stderr));
+    send_signal(server.id(), "-TERM");
+    assert!(server.wait().expect("an end").success());
+    // Later the variable means nothing: the account is what counts.
+    let output = Command::new(BINARY)
+        .args([
+            "sql",
+            "--datadir",
+            path(&data),
+            "-N",
+            "-e",
+            "ALTER USER root@localhost IDENTIFIED BY 'second'; SELECT 2",
+        ])
+        .env("MYSQL_ROOT_PASSWORD", "third")
+        .output()
+        .expect("the binary runs");
+    assert_eq!(text(&output.stdout), "2\n", "{}", text(&output.stderr));
+}
+
+#[test]
+fn wrong_options_say_what_is_wrong() {
+    for (arguments, expected) in [
+        (&["serve", "--nothing"][..], "unexpected argument '--nothing'"),
+        (&["serve", "--port", "x"], "invalid value 'x' for '--port"),
+        (&["nothing"], "unrecognized subcommand 'nothing'"),
+        (&["sql", "--host", "x", "--datadir", "y"], "cannot be used with"),
+        (&[], "Usage: squall"),
+    ] {
+        let output = squall(arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(text(&output.stderr).contains(expected), "{arguments:?}: {}", text(&output.stderr));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "x").expect("a file");
+    let output = squall(&["serve", "--datadir", path(&file), "--port", "0"]);
+    assert!(text(&output.stderr).starts_with("squall: "), "{}", text(&output.stderr));
+    let output = squall(&["sql", "--port", "1", "-e", "SELECT 1"]);
+    assert!(text(&output.stderr).contains("cannot connect to 127.0.0.1:1"), "{}", text(&output.stderr));
 }

@@ -17,11 +17,12 @@
 //! id
 //! ```
 //!
-//! `-- session NAME` before the SQL runs the block on another connection of that name (`main` without it).
+//! `-- session NAME` before the SQL runs the block on another connection of that name (`main` without it); one of the
+//! name `as USER` is that account's, which has no password.
 //! `-- session NAME, waits` starts the block's one statement and expects it to be waiting for a row or metadata lock;
 //! `-- session NAME, goes on` gives the answer of the statement that was waiting. After every statement that has
 //! warnings they are listed. `-- sorted` before the SQL sorts the rows of the answer; use it where the order is not
-//! defined.
+//! defined. `-- lines` shows values of several lines as lines, with the times of EXPLAIN ANALYZE left out.
 //!
 //! With `SQUALL_GOLDEN=update` the answers are written into the scripts instead of being compared.
 //! With `SQUALL_GOLDEN_PORT=3306` the scripts run on whatever server listens there (root without password).
@@ -78,13 +79,20 @@ enum Mode {
     GoesOn,
 }
 
+/// How rows are shown.
+#[derive(Clone, Copy, Default)]
+struct Show {
+    sorted: bool,
+    lines: bool,
+}
+
 struct Block {
     line: usize,
     comment: String,
     head_and_sql: String,
     session: String,
     mode: Mode,
-    sorted: bool,
+    show: Show,
     statements: Vec<String>,
     expected: String,
 }
@@ -105,7 +113,7 @@ fn parse(text: &str) -> Result<Vec<Block>, String> {
             head_and_sql: String::new(),
             session: "main".to_string(),
             mode: Mode::Run,
-            sorted: false,
+            show: Show::default(),
             statements: Vec::new(),
             expected: String::new(),
         };
@@ -129,7 +137,9 @@ fn parse(text: &str) -> Result<Vec<Block>, String> {
                     other => return Err(format!("line {}: unknown mode `{other}`", number + 1)),
                 };
             } else if line == "-- sorted" {
-                block.sorted = true;
+                block.show.sorted = true;
+            } else if line == "-- lines" {
+                block.show.lines = true;
             } else {
                 sql.push_str(line);
                 if line.ends_with(';') {
@@ -184,7 +194,10 @@ impl Run {
         if let Some(conn) = self.sessions.remove(name) {
             return Ok(conn);
         }
-        let mut conn = self.open()?;
+        let mut conn = match name.strip_prefix("as ") {
+            Some(user) => server::connect_as(user, "127.0.0.1", self.port, Duration::from_secs(60)).map_err(text)?,
+            None => self.open()?,
+        };
         conn.query_drop("USE test").map_err(text)?;
         Ok(conn)
     }
@@ -195,7 +208,7 @@ impl Run {
                 let mut conn = self.session(&block.session)?;
                 let mut answer = String::new();
                 for statement in &block.statements {
-                    answer.push_str(&execute(&mut conn, statement, block.sorted));
+                    answer.push_str(&execute(&mut conn, statement, block.show));
                 }
                 self.sessions.insert(block.session.clone(), conn);
                 Ok(answer)
@@ -207,10 +220,10 @@ impl Run {
                 let conn = self.session(&block.session)?;
                 let waiters_before = self.lock_waiters()?;
                 let (sender, receiver) = mpsc::channel();
-                let (statement, sorted) = (statement.clone(), block.sorted);
+                let (statement, show) = (statement.clone(), block.show);
                 std::thread::spawn(move || {
                     let mut conn = conn;
-                    let answer = execute(&mut conn, &statement, sorted);
+                    let answer = execute(&mut conn, &statement, show);
                     // A receiver that is gone means the script has already failed.
                     let _ = sender.send((conn, answer));
                 });
@@ -256,7 +269,7 @@ fn text(error: mysql::Error) -> String {
 }
 
 /// Runs a statement and shows what came back.
-fn execute(conn: &mut Conn, sql: &str, sorted: bool) -> String {
+fn execute(conn: &mut Conn, sql: &str, show: Show) -> String {
     let mut answer = String::new();
     let mut warnings = 0;
     match conn.query_iter(sql) {
@@ -279,11 +292,15 @@ fn execute(conn: &mut Conn, sql: &str, sorted: bool) -> String {
                 let mut rows = Vec::new();
                 for row in set.by_ref() {
                     match row {
-                        Ok(row) => rows.push(row.unwrap().iter().map(show_value).collect::<Vec<_>>().join(" | ")),
+                        Ok(row) => {
+                            let values: Vec<String> =
+                                row.unwrap().iter().map(|value| show_value(value, show)).collect();
+                            rows.push(values.join(" | "));
+                        }
                         Err(error) => return answer + &show_error(error),
                     }
                 }
-                if sorted {
+                if show.sorted {
                     rows.sort_unstable();
                 }
                 for row in rows {
@@ -314,10 +331,11 @@ fn show_error(error: mysql::Error) -> String {
     }
 }
 
-fn show_value(value: &Value) -> String {
+fn show_value(value: &Value, show: Show) -> String {
     match value {
         Value::NULL => "NULL".to_string(),
         Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) if show.lines => without_times(text.trim_end()),
             Ok(text) if !text.chars().any(char::is_control) => text.to_string(),
             Ok(text) => text.escape_debug().to_string(),
             Err(_) => bytes.iter().fold("0x".to_string(), |mut hex, byte| {
@@ -327,4 +345,18 @@ fn show_value(value: &Value) -> String {
         },
         other => other.as_sql(true),
     }
+}
+
+/// The text of EXPLAIN ANALYZE without what is never the same twice.
+fn without_times(text: &str) -> String {
+    const TIME: &str = "actual time=";
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(TIME) {
+        let (before, after) = rest.split_at(at + TIME.len());
+        out.push_str(before);
+        out.push('…');
+        rest = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    }
+    out + rest
 }

@@ -94,9 +94,33 @@ impl TestServer {
         self.child.as_ref().expect("a running server").id()
     }
 
+    /// SIGTERM; gives the exit code, or `None` if a signal ended the process.
+    ///
+    /// # Panics
+    /// If there is no server, or it cannot be told.
+    pub fn terminate(&mut self) -> Option<i32> {
+        let mut child = self.child.take().expect("a running server");
+        let told = Command::new("kill").arg("-TERM").arg(child.id().to_string()).status().expect("kill runs");
+        assert!(told.success(), "SIGTERM");
+        child.wait().expect("wait").code()
+    }
+
     /// The TCP port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Bytes of the server's memory that are in RAM; `None` where the system does not tell.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        let id = self.child.as_ref()?.id();
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
+    }
+
+    /// Whether the process is there.
+    pub fn is_running(&mut self) -> bool {
+        self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 
     /// The server's data directory.
@@ -142,11 +166,19 @@ impl Drop for TestServer {
 /// # Errors
 /// When the server cannot be reached or refuses.
 pub fn connect(host: &str, port: u16, time: Duration) -> mysql::Result<mysql::Conn> {
+    connect_as("root", host, port, time)
+}
+
+/// A connection of an account without password.
+///
+/// # Errors
+/// When the server cannot be reached or refuses.
+pub fn connect_as(user: &str, host: &str, port: u16, time: Duration) -> mysql::Result<mysql::Conn> {
     mysql::Conn::new(
         mysql::OptsBuilder::new()
             .ip_or_hostname(Some(host))
             .tcp_port(port)
-            .user(Some("root"))
+            .user(Some(user))
             .prefer_socket(false)
             .tcp_connect_timeout(Some(time))
             .max_allowed_packet(Some(64 << 20)),

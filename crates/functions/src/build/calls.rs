@@ -81,8 +81,19 @@ impl ExprBuilder<'_> {
     }
 }
 
+/// Functions that [`ExprBuilder::call`] knows without a declaration, with their fewest and most arguments.
+pub const CONTROL_FUNCTIONS: &[(&str, (usize, usize))] = &[
+    ("COALESCE", (1, usize::MAX)),
+    ("GREATEST", (2, usize::MAX)),
+    ("IF", (3, 3)),
+    ("IFNULL", (2, 2)),
+    ("ISNULL", (1, 1)),
+    ("LEAST", (2, usize::MAX)),
+    ("MOD", (2, 2)),
+    ("NULLIF", (2, 2)),
+    ("NVL", (2, 2)),
+];
+
 fn is_control_function(name: &str) -> bool {
-    ["IF", "IFNULL", "NVL", "NULLIF", "ISNULL", "COALESCE", "MOD", "GREATEST", "LEAST"]
-        .iter()
-        .any(|known| known.eq_ignore_ascii_case(name))
+    CONTROL_FUNCTIONS.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
 }

@@ -13,6 +13,7 @@ mod literal;
 mod logical;
 
 pub use arithmetic::ArithmeticOp;
+pub use calls::CONTROL_FUNCTIONS;
 pub use cast::CastTarget;
 pub use literal::literal_type;
 

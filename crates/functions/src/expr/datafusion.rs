@@ -7,6 +7,7 @@ use super::call_udf::{CallUdf, ParameterUdf};
 use super::text_compare::TextCompareUdf;
 use super::{BoundExpr, CompareOp, ExecutionSlot, datafusion_error};
 use crate::arrow_map::{arrow_type, field_ref, value_to_scalar};
+use crate::operators::truth::ChainKernel;
 use crate::typing::collation::is_binary;
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -67,8 +68,14 @@ impl BoundExpr {
             BoundExpr::Literal(value @ (Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_)), _) => {
                 Expr::Literal(ScalarValue::Boolean(super::truth_of(value).map_err(datafusion_error)?), None)
             }
-            BoundExpr::And(list) => balanced(list, Operator::And, slot)?,
-            BoundExpr::Or(list) => balanced(list, Operator::Or, slot)?,
+            BoundExpr::And(list) => match grouped(list, CONJUNCTS_MAX, true) {
+                Some(groups) => balanced(&groups, Operator::And, slot)?,
+                None => balanced(list, Operator::And, slot)?,
+            },
+            BoundExpr::Or(list) => match grouped(list, DISJUNCTS_MAX, false) {
+                Some(groups) => balanced(&groups, Operator::Or, slot)?,
+                None => balanced(list, Operator::Or, slot)?,
+            },
             BoundExpr::Not(operand) => Expr::Not(Box::new(operand.to_predicate(slot)?)),
             // `!=` on Booleans is NULL when either is.
             BoundExpr::Xor(left, right) => binary(left.to_predicate(slot)?, Operator::NotEq, right.to_predicate(slot)?),
@@ -167,6 +174,26 @@ impl BoundExpr {
 /// Whether texts of a collation compare as their bytes: code points in UTF-8 order as bytes do.
 fn is_plain(collation: CollationId) -> bool {
     is_binary(collation) && !collation.info().pads_space
+}
+
+/// Most conditions joined by AND that DataFusion sees one by one. Its rules take them apart and put them together again
+/// one below the other, as deep as there are conditions.
+const CONJUNCTS_MAX: usize = 500;
+/// Most conditions joined by OR, which stay as balanced as they were.
+const DISJUNCTS_MAX: usize = 5000;
+
+/// A chain of more than `count_max` conditions as a shorter one, whose conditions are calls that look at many each.
+fn grouped(list: &[BoundExpr], count_max: usize, and: bool) -> Option<Vec<BoundExpr>> {
+    if list.len() <= count_max {
+        return None;
+    }
+    let name = if and { "AND" } else { "OR" };
+    let call = |group: &[BoundExpr]| {
+        let ty = super::boolean_type(group.iter().any(|condition| condition.ty().nullable));
+        let volatility = BoundExpr::And(group.to_vec()).volatility();
+        BoundExpr::call(super::Call::new(name, Arc::new(ChainKernel { and }), group.to_vec(), ty, volatility))
+    };
+    Some(list.chunks(list.len().div_ceil(count_max)).map(call).collect())
 }
 
 /// Joins conditions as a balanced tree: a chain of thousands stays shallow.

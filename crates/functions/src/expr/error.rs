@@ -15,7 +15,7 @@ pub fn sql_error_from(error: DataFusionError) -> SqlError {
         return error.clone();
     }
     match error.find_root() {
-        DataFusionError::ResourcesExhausted(_) => SqlError::new(ErrorCode::OutOfMemory, &[&"more than the pool has"]),
+        DataFusionError::ResourcesExhausted(_) => SqlError::new(ErrorCode::OutOfResources, &[]),
         DataFusionError::NotImplemented(what) => SqlError::unsupported(what),
         DataFusionError::Execution(text) if text.contains("more than one row") => {
             SqlError::new(ErrorCode::SubqueryReturnsMoreRows, &[])

@@ -1,7 +1,7 @@
 //! The clock, and making and computing with dates and times.
 
 use super::support::{Args, Binding, Def, result};
-use crate::operators::coerce;
+use crate::operators::{coerce, report};
 use squall_registry::{Coercibility, ExprType};
 use squall_types::temporal::calendar::{months_to_period, period_to_months};
 use squall_types::temporal::{Interval, IntervalUnit, TimeZone, str_to_date};
@@ -389,12 +389,12 @@ fn str_to_date_function(args: &Args<'_>) -> SqlResult<Value> {
         Err(_) => {
             let message = format!("Incorrect datetime value: '{text}' for function str_to_date");
             let error = SqlError { code: 1411, sqlstate: *b"HY000", message };
-            args.context.diagnostics.warn(error);
+            report(error, args.context)?;
             return Ok(Value::Null);
         }
     };
     if parsed.truncated {
-        args.context.diagnostics.warn(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"datetime", &text]));
+        report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"datetime", &text]), args.context)?;
     }
     Ok(match args.result {
         SqlType::Date => Value::Date(parsed.date),

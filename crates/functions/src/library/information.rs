@@ -2,7 +2,7 @@
 
 use super::support::{Args, Binding, Def, result};
 use crate::expr::boolean_type;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::{Coercibility, ExprType, off_pool};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -82,14 +82,16 @@ fn sleep(args: &Args<'_>) -> SqlResult<Value> {
     let Some(end) = Duration::try_from_secs_f64(seconds).ok().and_then(|time| Instant::now().checked_add(time)) else {
         return Err(SqlError::new(ErrorCode::WrongArguments, &[&"sleep"]));
     };
-    loop {
-        if args.context.kill.check().is_err() {
-            return Ok(Value::Int(1));
+    off_pool(|| {
+        loop {
+            if args.context.kill.check().is_err() {
+                return Ok(Value::Int(1));
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Value::Int(0));
+            }
+            std::thread::sleep(left.min(STEP));
         }
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(Value::Int(0));
-        }
-        std::thread::sleep(left.min(STEP));
-    }
+    })
 }

@@ -8,63 +8,68 @@ use squall_types::json::{self, Json, JsonPath, Object};
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 
 /// The family.
-pub const FUNCTIONS: &[Def] =
-    &[
-        Def::new("JSON_ARRAY", (0, MANY), result::json, |args| {
-            let elements = (0..args.len()).map(|at| element(args, at)).collect();
-            Ok(Json::Array(elements).to_value())
-        })
-        .takes_null(),
-        Def::new("JSON_OBJECT", (0, MANY), object_type, json_object).takes_null(),
-        Def::new("JSON_QUOTE", (1, 1), result::connection_text, |args| Ok(args.string(json::quote(&args.text(0))))),
-        Def::new("JSON_UNQUOTE", (1, 1), unquoted_type, json_unquote),
-        Def::new("JSON_EXTRACT", (2, MANY), result::json, json_extract),
-        Def::new("JSON_VALUE", (2, 2), unquoted_type, json_value),
-        Def::new("JSON_VALID", (1, 1), result::nullable_boolean, |args| {
-            Ok(Value::from(match args.value(0) {
-                Value::Json(_) => true,
-                Value::String(text) => Json::parse(text).is_ok(),
-                _ => false,
-            }))
-        }),
-        Def::new("JSON_TYPE", (1, 1), result::short_text, |args| Ok(args.string(args.document(0)?.type_name()))),
-        Def::new("JSON_DEPTH", (1, 1), result::nullable_int, |args| count(args.document(0)?.depth())),
-        Def::new("JSON_LENGTH", (1, 2), result::nullable_int, |args| {
-            let document = args.document(0)?;
-            let place = if args.len() == 2 { path(args, 1)?.find(&document).cloned() } else { Some(document) };
-            place.map_or(Ok(Value::Null), |place| count(place.length()))
-        }),
-        Def::new("JSON_KEYS", (1, 2), result::json, |args| {
-            let document = args.document(0)?;
-            let place = if args.len() == 2 { path(args, 1)?.find(&document) } else { Some(&document) };
-            Ok(place.and_then(Json::keys).map_or(Value::Null, |keys| keys.to_value()))
-        }),
-        Def::new("JSON_CONTAINS", (2, 3), result::nullable_boolean, |args| {
-            let (document, candidate) = (args.document(0)?, args.document(1)?);
-            let place = if args.len() == 3 { path(args, 2)?.find(&document) } else { Some(&document) };
-            Ok(place.map_or(Value::Null, |place| Value::from(json::contains(place, &candidate))))
-        }),
-        Def::new("JSON_CONTAINS_PATH", (3, MANY), result::nullable_boolean, json_contains_path),
-        Def::new("JSON_OVERLAPS", (2, 2), result::nullable_boolean, |args| {
-            Ok(Value::from(json::overlaps(&args.document(0)?, &args.document(1)?)))
-        }),
-        Def::new("MEMBER OF", (2, 2), result::nullable_boolean, |args| {
-            let (value, array) = (element(args, 0), args.document(1)?);
-            Ok(Value::from(match array {
-                Json::Array(elements) => elements.iter().any(|element| element.compare(&value).is_eq()),
-                other => other.compare(&value).is_eq(),
-            }))
-        }),
-        Def::new("JSON_SEARCH", (3, MANY), result::json, json_search).takes_null(),
-        Def::new("JSON_PRETTY", (1, 1), result::connection_text, |args| {
-            Ok(args.string(args.document(0)?.to_pretty_text()))
-        }),
-        Def::new("JSON_STORAGE_SIZE", (1, 1), result::nullable_bigint, |args| count(args.document(0)?.to_text().len())),
-        Def::new("JSON_STORAGE_FREE", (1, 1), result::nullable_bigint, |args| {
-            args.document(0)?;
-            Ok(Value::Int(0))
-        }),
-    ];
+pub const FUNCTIONS: &[Def] = &[
+    Def::new("JSON_ARRAY", (0, MANY), result::json, |args| {
+        let elements = (0..args.len()).map(|at| element(args, at)).collect();
+        Ok(Json::Array(elements).to_value())
+    })
+    .takes_null(),
+    Def::new("JSON_OBJECT", (0, MANY), object_type, json_object).takes_null(),
+    Def::new("JSON_QUOTE", (1, 1), result::connection_text, |args| Ok(args.string(json::quote(&args.text(0))))),
+    Def::new("JSON_UNQUOTE", (1, 1), unquoted_type, json_unquote),
+    Def::new("JSON_EXTRACT", (2, MANY), result::json, json_extract),
+    Def::new("JSON_VALUE", (2, 2), unquoted_type, json_value),
+    Def::new("JSON_VALID", (1, 1), result::nullable_boolean, |args| {
+        Ok(Value::from(match args.value(0) {
+            Value::Json(_) => true,
+            Value::String(text) => Json::parse(text).is_ok(),
+            _ => false,
+        }))
+    }),
+    Def::new("JSON_TYPE", (1, 1), result::short_text, |args| Ok(args.string(args.document(0)?.type_name()))),
+    Def::new("JSON_DEPTH", (1, 1), result::nullable_int, |args| count(args.document(0)?.depth())),
+    Def::new("JSON_LENGTH", (1, 2), result::nullable_int, |args| {
+        let document = args.document(0)?;
+        let place = if args.len() == 2 { path(args, 1)?.find(&document).cloned() } else { Some(document) };
+        place.map_or(Ok(Value::Null), |place| count(place.length()))
+    }),
+    Def::new("JSON_KEYS", (1, 2), result::json, |args| {
+        let document = args.document(0)?;
+        let place = if args.len() == 2 { path(args, 1)?.find(&document) } else { Some(&document) };
+        Ok(place.and_then(Json::keys).map_or(Value::Null, |keys| keys.to_value()))
+    }),
+    Def::new("JSON_CONTAINS", (2, 3), result::nullable_boolean, |args| {
+        let (document, candidate) = (args.document(0)?, args.document(1)?);
+        let place = if args.len() == 3 { path(args, 2)?.find(&document) } else { Some(&document) };
+        Ok(place.map_or(Value::Null, |place| Value::from(json::contains(place, &candidate))))
+    }),
+    Def::new("JSON_CONTAINS_PATH", (3, MANY), result::nullable_boolean, json_contains_path),
+    Def::new("JSON_OVERLAPS", (2, 2), result::nullable_boolean, |args| {
+        Ok(Value::from(json::overlaps(&args.document(0)?, &args.document(1)?)))
+    }),
+    Def::new("MEMBER OF", (2, 2), result::nullable_boolean, |args| {
+        let (value, array) = (element(args, 0), args.document(1)?);
+        Ok(Value::from(match array {
+            Json::Array(elements) => elements.iter().any(|element| element.compare(&value).is_eq()),
+            other => other.compare(&value).is_eq(),
+        }))
+    }),
+    Def::new("JSON_SEARCH", (3, MANY), result::json, json_search).takes_null(),
+    Def::new("JSON_PRETTY", (1, 1), result::connection_text, |args| {
+        let document = args.document(0)?;
+        // Each element has a line of its own, which is as far to the right as the element is deep.
+        let longest = (document.to_text().len() as u64).saturating_mul(document.depth() as u64);
+        if !args.fits(longest / 4) {
+            return Ok(Value::Null);
+        }
+        Ok(args.string(document.to_pretty_text()))
+    }),
+    Def::new("JSON_STORAGE_SIZE", (1, 1), result::nullable_bigint, |args| count(args.document(0)?.to_text().len())),
+    Def::new("JSON_STORAGE_FREE", (1, 1), result::nullable_bigint, |args| {
+        args.document(0)?;
+        Ok(Value::Int(0))
+    }),
+];
 
 fn count(number: usize) -> SqlResult<Value> {
     Ok(Value::Int(i64::try_from(number).unwrap_or(i64::MAX)))

@@ -32,7 +32,11 @@ fn hex(args: &Args<'_>) -> SqlResult<Value> {
         let bits = u64::try_from(number).or_else(|_| i64::try_from(number).map(|number| number as u64));
         return Ok(args.string(format!("{:X}", bits.unwrap_or(u64::MAX))));
     }
-    Ok(args.string(hex_of(&args.encoded(0))))
+    let bytes = args.encoded(0);
+    if !args.fits(bytes.len() as u64 * 2) {
+        return Ok(Value::Null);
+    }
+    Ok(args.string(hex_of(&bytes)))
 }
 
 /// Two digits in upper case for each byte.

@@ -47,6 +47,10 @@ impl ScalarFunction for Rand {
         Volatility::Volatile
     }
 
+    fn arity(&self) -> (usize, usize) {
+        (0, 1)
+    }
+
     fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall> {
         let result = ExprType { sql_type: SqlType::DOUBLE, nullable: false, coercibility: Coercibility::Numeric };
         let kernel: Arc<dyn ScalarKernel> = match arguments {

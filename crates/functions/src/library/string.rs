@@ -417,15 +417,16 @@ fn export_set(args: &Args<'_>) -> SqlResult<Value> {
     let separator = if args.len() > 3 { args.bytes(3).into_owned() } else { b",".to_vec() };
     let count = if args.len() > 4 { args.i64(4)? } else { 64 };
     let count = if (0..=64).contains(&count) { count as u32 } else { 64 };
+    let longest = on.len().max(off.len()) + separator.len();
+    if !args.fits((longest as u64).saturating_mul(u64::from(count))) {
+        return Ok(Value::Null);
+    }
     let mut out = Vec::new();
     for bit in 0..count {
         if bit > 0 {
             out.extend_from_slice(&separator);
         }
         out.extend_from_slice(if bits >> bit & 1 == 1 { &on } else { &off });
-    }
-    if !args.fits(out.len() as u64) {
-        return Ok(Value::Null);
     }
     Ok(from_bytes(args, out))
 }

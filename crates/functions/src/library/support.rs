@@ -99,6 +99,10 @@ impl ScalarFunction for LibraryFunction {
         self.0.volatility
     }
 
+    fn arity(&self) -> (usize, usize) {
+        (self.0.args_min, self.0.args_max)
+    }
+
     fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall> {
         let def = &self.0;
         if !(def.args_min..=def.args_max).contains(&arguments.len()) {
@@ -311,14 +315,22 @@ impl ScalarKernel for RowKernel {
         if self.def.null_in_null_out && arguments.iter().any(Value::is_null) {
             return Ok(Value::Null);
         }
-        (self.def.eval)(&Args {
+        let args = Args {
             name: self.def.name,
             values: arguments,
             types: &self.types,
             coercibilities: &self.coercibilities,
             result: &self.result,
             context,
-        })
+        };
+        let value = (self.def.eval)(&args)?;
+        // Calls inside of calls may each make a string longer: none gets beyond the limit.
+        let length = match &value {
+            Value::String(text) | Value::Json(text) => text.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            _ => return Ok(value),
+        };
+        Ok(if args.fits(length as u64) { value } else { Value::Null })
     }
 }
 

@@ -537,7 +537,7 @@ fn no_argument_makes_a_function_panic() {
         "'$[0]'",
         "'('",
     ];
-    for name in registry.scalar_names() {
+    for (name, _) in registry.scalars() {
         if matches!(name, "SLEEP" | "GET_LOCK") {
             continue;
         }

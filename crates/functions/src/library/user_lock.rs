@@ -1,6 +1,7 @@
 //! GET_LOCK and its family.
 
 use super::support::{Args, Def, result};
+use squall_registry::off_pool;
 use squall_types::{SqlError, SqlResult, Value};
 use std::time::Duration;
 
@@ -46,6 +47,7 @@ fn get_lock(args: &Args<'_>) -> SqlResult<Value> {
     let seconds = args.f64(1)?;
     // A negative time is one without end.
     let wait = (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
-    let locks = &args.context.user_locks;
-    Ok(locks.acquire(&name, args.context.connection_id, wait, &args.context.kill).map_or(Value::Null, Value::from))
+    let (locks, id) = (&args.context.user_locks, args.context.connection_id);
+    let acquired = off_pool(|| locks.acquire(&name, id, wait, &args.context.kill));
+    Ok(acquired.map_or(Value::Null, Value::from))
 }

@@ -2,6 +2,7 @@
 
 use crate::exec::env::StatementEnv;
 use squall_parser::ast;
+use squall_registry::off_pool;
 use squall_row_store::{LockMode, LockRequest, LockWait, Row, StoreError, Table};
 use squall_types::{SqlError, SqlResult};
 use std::time::Duration;
@@ -39,12 +40,20 @@ impl TableLock {
         };
         let mut transaction = transaction.lock();
         let request = LockRequest { mode: self.mode, wait: self.wait };
+        // Few rows are locked by others: only for those does the pool's thread have to be free to wait.
+        let first = match self.wait {
+            LockWait::Timeout(_) => LockRequest { mode: self.mode, wait: LockWait::WouldBlock },
+            _ => request,
+        };
         let mut locked = Vec::with_capacity(rows.len());
         for row in rows.drain(..) {
-            match transaction.get_locked(table, row.key_bytes(), request) {
+            let mut result = transaction.get_locked(table, row.key_bytes(), first);
+            if let Err(StoreError::WouldBlock) = result {
+                result = off_pool(|| transaction.get_locked(table, row.key_bytes(), request));
+            }
+            match result {
                 Ok(Some(row)) => locked.push(row),
                 Ok(None) => {}
-                Err(StoreError::WouldBlock) => return Err(SqlError::internal("a locking read that may not wait")),
                 Err(error) => return Err(error.into()),
             }
         }

@@ -63,6 +63,10 @@ impl Context<'_> {
             if let Some((number, work)) = &scope.work
                 && *scope.tables[*number].name.value == *name
             {
+                // A frame beyond those around WITH is the recursive block's: the reference stands in a subquery of it.
+                if self.frames.len() > scope.frames {
+                    return Err(SqlError::new(ErrorCode::CteRecursiveRequiresSingleReference, &[&name]));
+                }
                 let work = work.clone();
                 return self.bind_work_table(work, alias, block).map(Some);
             }

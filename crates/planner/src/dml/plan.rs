@@ -155,6 +155,13 @@ pub fn column_types(query: &BoundQuery) -> Vec<SqlType> {
     query.columns.iter().map(|column| column.expr_type.sql_type.clone()).collect()
 }
 
+impl Selection {
+    /// The expressions over the table's rows.
+    pub fn exprs(&self) -> impl Iterator<Item = &BoundExpr> {
+        self.condition.iter().chain(self.order.iter().map(|(expr, _)| expr))
+    }
+}
+
 impl DmlPlan {
     /// The columns of RETURNING.
     pub fn returning(&self) -> &[Returned] {

@@ -1,7 +1,8 @@
-//! KILL inside of joins.
+//! KILL, and the turns of others, inside of joins.
 //!
 //! A join whose condition accepts few pairs may try millions of them without giving a row, and so without ever being
-//! asked whether it should go on. Its condition is: it is evaluated once per batch of pairs.
+//! asked whether it should go on. Its condition is: it is evaluated once per batch of pairs. A join without a condition
+//! makes row after row without ever waiting for anything; it is made to pause.
 
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
@@ -10,19 +11,50 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
-use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec};
+use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
 use squall_functions::expr::datafusion_error;
-use squall_registry::KillState;
+use squall_registry::{KillState, off_pool};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// A condition that fails once its statement has been killed.
 #[derive(Debug)]
 struct KillCheck {
     condition: Arc<dyn PhysicalExpr>,
     kill: Arc<KillState>,
+    turn: Turn,
+}
+
+/// Sees to it that a task which does not pause leaves its pool thread's other tasks to another thread.
+#[derive(Debug)]
+struct Turn {
+    began: Instant,
+    /// Microseconds after `began` of the last time.
+    last_micros: AtomicU64,
+}
+
+impl Turn {
+    /// How long a task may have a thread to itself.
+    const LENGTH: Duration = Duration::from_millis(20);
+    /// How long another thread gets to come forward.
+    const HANDOVER: Duration = Duration::from_micros(100);
+
+    fn new() -> Self {
+        Self { began: Instant::now(), last_micros: AtomicU64::new(0) }
+    }
+
+    fn check(&self) {
+        let now = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        if now - self.last_micros.load(Ordering::Relaxed).min(now) > Self::LENGTH.as_micros() as u64 {
+            self.last_micros.store(now, Ordering::Relaxed);
+            off_pool(|| std::thread::sleep(Self::HANDOVER));
+        }
+    }
 }
 
 impl fmt::Display for KillCheck {
@@ -56,6 +88,7 @@ impl PhysicalExpr for KillCheck {
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
         self.kill.check().map_err(datafusion_error)?;
+        self.turn.check();
         self.condition.evaluate(batch)
     }
 
@@ -65,7 +98,7 @@ impl PhysicalExpr for KillCheck {
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
         let condition = children.into_iter().next().unwrap_or_else(|| self.condition.clone());
-        Ok(Arc::new(KillCheck { condition, kill: self.kill.clone() }))
+        Ok(Arc::new(KillCheck { condition, kill: self.kill.clone(), turn: Turn::new() }))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,7 +109,8 @@ impl PhysicalExpr for KillCheck {
 /// Puts the check into the condition of every join of a plan.
 pub fn check_kill_in_joins(plan: Arc<dyn ExecutionPlan>, kill: &Arc<KillState>) -> Result<Arc<dyn ExecutionPlan>> {
     let checked = |filter: &JoinFilter| {
-        let condition = Arc::new(KillCheck { condition: filter.expression().clone(), kill: kill.clone() });
+        let condition =
+            Arc::new(KillCheck { condition: filter.expression().clone(), kill: kill.clone(), turn: Turn::new() });
         JoinFilter::new(condition, filter.column_indices().to_vec(), filter.schema().clone())
     };
     plan.transform_up(|plan| {
@@ -90,14 +124,22 @@ pub fn check_kill_in_joins(plan: Arc<dyn ExecutionPlan>, kill: &Arc<KillState>) 
                 join.join_type(),
                 join.projection().as_ref().map(|projection| projection.to_vec()),
             )?;
-            return Ok(Transformed::yes(Arc::new(join) as Arc<dyn ExecutionPlan>));
+            return Ok(Transformed::yes(pausing(Arc::new(join))));
         }
         if let Some(join) = plan.downcast_ref::<HashJoinExec>()
             && let Some(filter) = join.filter()
         {
             return Ok(Transformed::yes(join.builder().with_filter(Some(checked(filter))).build_exec()?));
         }
+        if plan.is::<CrossJoinExec>() || plan.is::<NestedLoopJoinExec>() {
+            return Ok(Transformed::yes(pausing(plan)));
+        }
         Ok(Transformed::no(plan))
     })
     .data()
+}
+
+/// The join, pausing after some batches of its own making.
+fn pausing(join: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    Arc::new(CooperativeExec::new(join))
 }

@@ -7,7 +7,7 @@
 pub mod env;
 pub mod in_order;
 pub mod join_rule;
-pub mod kill_check;
+mod kill_check;
 pub mod lookup_join;
 pub mod one_row;
 pub mod order_rule;
@@ -15,5 +15,6 @@ pub mod output;
 pub mod runtime;
 
 pub use env::{SharedTransaction, StatementEnv};
+pub use kill_check::check_kill_in_joins;
 pub use output::write_batch;
 pub use runtime::{QueryRuntime, QueryStream, RuntimeOptions};

@@ -2,7 +2,6 @@
 
 use super::env::StatementEnv;
 use super::join_rule::IndexLookupJoinRule;
-use super::kill_check::check_kill_in_joins;
 use super::order_rule::OrderedScanRule;
 use crate::engine::{EngineOptions, physical_plan, session_state};
 use arrow::datatypes::SchemaRef;
@@ -26,6 +25,12 @@ use tokio::sync::mpsc;
 const BATCHES_AHEAD: usize = 2;
 /// How often a query that gives no batch is checked for KILL and time-outs.
 const KILL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
+/// The pool has at least this much for each row of a batch, unless that made batches very small.
+const ROW_SHARE_BYTES: usize = 32 << 10;
+/// Rows of a batch in the smallest of pools.
+const BATCH_ROWS_MIN: usize = 256;
+/// Rows of a batch.
+const BATCH_ROWS_MAX: usize = 8192;
 /// Stack of the pool's threads: a plan is as deep as its statement is nested.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -95,6 +100,9 @@ impl QueryRuntime {
             physical_rules: Vec::new(),
         });
         state = with_row_table_rules(state);
+        // Sorts merge what they have spilled a batch of each run at a time: in a small pool batches must be small too.
+        let batch_rows = (options.memory_bytes_max / ROW_SHARE_BYTES).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX);
+        *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
         // One sort may not keep a large part of the pool to itself while many statements run.
         state.config_mut().options_mut().execution.sort_spill_reservation_bytes =
             (options.memory_bytes_max / 64).clamp(64 << 10, 10 << 20);
@@ -120,8 +128,7 @@ impl QueryRuntime {
 
     /// Optimises a logical plan and makes it executable.
     pub async fn plan(&self, env: &Arc<StatementEnv>, logical: &LogicalPlan) -> SqlResult<Arc<dyn ExecutionPlan>> {
-        let plan = physical_plan(logical, &self.state_for(env)).await?;
-        check_kill_in_joins(plan, &env.context.kill).map_err(sql_error_from)
+        physical_plan(logical, &self.state_for(env)).await
     }
 
     /// [`QueryRuntime::plan`] on the query pool: planning takes up to milliseconds, and deep plans need its stack.

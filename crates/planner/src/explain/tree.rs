@@ -128,7 +128,7 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         || plan.is::<CoalescePartitionsExec>()
         || plan.is::<SortPreservingMergeExec>()
         || plan.is::<LocalLimitExec>()
-        || matches!(plan.name(), "CooperativeExec" | "CoalesceBatchesExec" | "BufferExec");
+        || matches!(plan.name(), "CooperativeExec" | "CoalesceBatchesExec" | "BufferExec" | "InOrderExec");
     if moves_rows { None } else { Some(one_line(plan)) }
 }
 

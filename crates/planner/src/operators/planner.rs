@@ -4,6 +4,7 @@ use super::apply::Apply;
 use super::apply_exec::{ApplyExec, ApplySpec, nullable_schema};
 use super::recursive::RecursiveUnion;
 use super::recursive_exec::RecursiveUnionExec;
+use crate::exec::{StatementEnv, check_kill_in_joins};
 use arrow::datatypes::DataType;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
@@ -28,9 +29,14 @@ impl QueryPlanner for SquallQueryPlanner {
         logical_plan: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(OperatorPlanner)])
+        let plan = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(OperatorPlanner)])
             .create_physical_plan(logical_plan, session)
-            .await
+            .await?;
+        // Subqueries are planned here too, while their statement runs.
+        match session.config().get_extension::<StatementEnv>() {
+            Some(env) => check_kill_in_joins(plan, &env.context.kill),
+            None => Ok(plan),
+        }
     }
 }
 

@@ -94,6 +94,13 @@ impl Backend for ScriptBackend {
         }))
     }
 
+    fn client_gone(&self, connection_id: u64) {
+        if let Some((killed, wake)) = self.0.kills.lock().expect("no panic").get(&connection_id) {
+            killed.store(true, Ordering::Release);
+            wake();
+        }
+    }
+
     fn connect_failed(&self) {
         self.0.failed_connects.fetch_add(1, Ordering::Relaxed);
     }
@@ -120,7 +127,12 @@ pub fn column(name: &str, sql_type: SqlType) -> ColumnMeta {
         name: name.into(),
         org_name: name.to_uppercase().into(),
         sql_type,
-        flags: ColumnFlags { not_null: name == "id", primary_key: name == "id", ..ColumnFlags::default() },
+        flags: ColumnFlags {
+            not_null: name == "id",
+            primary_key: name == "id",
+            part_key: name == "id",
+            ..ColumnFlags::default()
+        },
     }
 }
 
@@ -336,7 +348,7 @@ impl Connection for ScriptSession {
     ) -> LocalFuture<'a, std::io::Result<()>> {
         Box::pin(async move {
             let Some((sql, position)) = self.statements.get_mut(&id) else {
-                writer.error(&SqlError::new(ErrorCode::UnknownPreparedStatement, &[&id]));
+                writer.error(&SqlError::new(ErrorCode::UnknownStatementHandler, &[&id, &"mysqld_stmt_execute"]));
                 return Ok(());
             };
             if cursor {
@@ -390,7 +402,7 @@ impl Connection for ScriptSession {
         if self.statements.contains_key(&id) {
             Ok(())
         } else {
-            Err(SqlError::new(ErrorCode::UnknownPreparedStatement, &[&id]))
+            Err(SqlError::new(ErrorCode::UnknownStatementHandler, &[&id, &"mysqld_stmt_execute"]))
         }
     }
 

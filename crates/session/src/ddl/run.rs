@@ -12,7 +12,7 @@ use squall_catalog::{Privileges, TableDef};
 use squall_parser::ast::{self, Statement};
 use squall_registry::StatementContext;
 use squall_row_store::LockWait;
-use squall_types::{CollationId, SqlResult};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +40,7 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         self.check_writable()?;
         self.check_definition_privileges(request.statement)?;
+        self.check_definition_locks(request.statement)?;
         let env = self.ddl_env(context);
         let status = &self.process.status;
         match request.statement {
@@ -164,6 +165,33 @@ impl Session {
             if self.shared.store.drop_data(table.id).is_err() {
                 return;
             }
+        }
+    }
+
+    /// Under LOCK TABLES only tables that are locked for writing are defined anew (1099, 1100), and no database (1192).
+    fn check_definition_locks(&self, statement: &Statement) -> SqlResult<()> {
+        if self.table_locks.is_none() {
+            return Ok(());
+        }
+        let written = |name: &ast::ObjectName| {
+            if self.temporary_table_named(name).is_some() {
+                return Ok(());
+            }
+            let (database, table) = self.qualify(name)?;
+            self.check_locked(&database, &table, true)
+        };
+        match statement {
+            Statement::CreateTable(create) if !create.temporary => written(&create.name),
+            Statement::AlterTable(alter) => written(&alter.name),
+            Statement::DropTable(drop) if !drop.temporary => drop.names.iter().try_for_each(written),
+            Statement::TruncateTable(name) => written(name),
+            Statement::RenameTable(rename) => rename.renames.iter().try_for_each(|(from, _)| written(from)),
+            Statement::CreateIndex(create) => written(&create.table),
+            Statement::DropIndex(drop) => written(&drop.table),
+            Statement::CreateDatabase(_) | Statement::AlterDatabase(_) | Statement::DropDatabase(_) => {
+                Err(SqlError::new(ErrorCode::LockOrActiveTransaction, &[]))
+            }
+            _ => Ok(()),
         }
     }
 

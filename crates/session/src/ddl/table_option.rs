@@ -23,8 +23,15 @@ pub fn table_collation(options: &[TableOption], default: CollationId) -> SqlResu
     let (mut charset, mut collation) = (None, None);
     for option in options {
         match option {
-            TableOption::Charset(None) => charset = Some(charset::charset_name(default)),
-            TableOption::Charset(Some(name)) => charset = Some(&**name),
+            TableOption::Charset(name) => {
+                let name = name.as_deref().unwrap_or_else(|| charset::charset_name(default));
+                if let Some(other) = charset.filter(|other: &&str| !other.eq_ignore_ascii_case(name)) {
+                    let message =
+                        format!("Conflicting declarations: 'CHARACTER SET {other}' and 'CHARACTER SET {name}'");
+                    return Err(SqlError { code: 1302, sqlstate: *b"HY000", message });
+                }
+                charset = Some(name);
+            }
             TableOption::Collate(name) => collation = Some(&**name),
             _ => {}
         }

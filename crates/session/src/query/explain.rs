@@ -9,7 +9,7 @@ use squall_planner::dml::DmlContext;
 use squall_planner::exec::StatementEnv;
 use squall_planner::explain::{ExplainRow, explain_change, explain_columns, explain_json, explain_table, explain_tree};
 use squall_registry::StatementContext;
-use squall_types::{SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 /// How a plan is shown.
@@ -44,7 +44,7 @@ impl Session {
                 return Err(SqlError::unsupported("EXPLAIN ANALYZE with JSON format").into());
             }
             Some("JSON") => Format::Json,
-            Some(other) => return Err(SqlError::unsupported(format_args!("EXPLAIN FORMAT={other}")).into()),
+            Some(other) => return Err(SqlError::new(ErrorCode::UnknownExplainFormat, &[&other]).into()),
         };
         match &**statement {
             Statement::Query(query) => Ok(self.explain_query(query, explain.analyze, format, request, context).await?),

@@ -54,6 +54,7 @@ fn table_flags(table: &TableDef, ordinal: usize) -> ColumnFlags {
         ..Default::default()
     };
     for index in &table.indexes {
+        flags.part_key |= index.parts.iter().any(|part| part.column == column.id);
         if index.primary {
             flags.primary_key |= index.parts.iter().any(|part| part.column == column.id);
         } else if index.parts.first().is_some_and(|part| part.column == column.id) {

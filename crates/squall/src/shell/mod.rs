@@ -1,5 +1,6 @@
 //! `squall sql`: a shell on a server, or directly on a data directory.
 
+mod interrupt;
 mod line_editor;
 mod output;
 mod splitter;
@@ -8,12 +9,14 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
 use squall_client::{Client, ClientError, ConnectOptions, OkResult, QueryResult, Target};
 
 use crate::embedded::Embedded;
+use interrupt::Interrupts;
 use line_editor::{Input, LineEditor};
 use output::{Format, Printer, Style};
 use splitter::{Inside, Piece, Splitter};
@@ -118,6 +121,7 @@ pub(crate) fn run(args: &ShellArgs) -> Result<(), ShellError> {
         interactive,
         force: args.force,
         target: connected.target.clone(),
+        interrupts: &connected.interrupts,
         failed: false,
         quit: false,
     };
@@ -138,8 +142,9 @@ pub(crate) fn run(args: &ShellArgs) -> Result<(), ShellError> {
 /// A connection, and the database behind it when that is in this process.
 struct Connected {
     client: Client,
-    embedded: Option<Embedded>,
+    embedded: Option<Arc<Embedded>>,
     target: String,
+    interrupts: Interrupts,
 }
 
 impl Connected {
@@ -163,22 +168,27 @@ impl Connected {
         let options = options(args, target)?;
         let client = Client::connect(&options)
             .map_err(|error| ShellError::Message(format!("cannot connect to {name}: {error}")))?;
-        Ok(Self { client, embedded: None, target: name })
+        let interrupts = Interrupts::listen(client.connection_id(), options, None)?;
+        Ok(Self { client, embedded: None, target: name, interrupts })
     }
 
     fn open_embedded(args: &ShellArgs, directory: &Path, embedded: Embedded) -> Result<Self, ShellError> {
         let options = options(args, Target::Unix(PathBuf::new()))?;
         let socket = embedded.attach().map_err(|error| ShellError::Message(error.to_string()))?;
         let client = Client::connect_over(socket, &options)?;
-        Ok(Self { client, embedded: Some(embedded), target: format!("directory {}", directory.display()) })
+        let embedded = Arc::new(embedded);
+        let interrupts = Interrupts::listen(client.connection_id(), options, Some(Arc::downgrade(&embedded)))?;
+        let target = format!("directory {}", directory.display());
+        Ok(Self { client, embedded: Some(embedded), target, interrupts })
     }
 
     fn close(self) -> Result<(), ShellError> {
         // A server that is gone needs no goodbye.
         let _gone = self.client.quit();
-        match self.embedded {
-            Some(embedded) => embedded.close().map_err(ShellError::Message),
-            None => Ok(()),
+        match self.embedded.map(Arc::try_unwrap) {
+            Some(Ok(embedded)) => embedded.close().map_err(ShellError::Message),
+            // A Ctrl-C is just being served; what was committed is in the files all the same.
+            Some(Err(_)) | None => Ok(()),
         }
     }
 }
@@ -214,6 +224,7 @@ struct Shell<'a, W: Write> {
     interactive: bool,
     force: bool,
     target: String,
+    interrupts: &'a Interrupts,
     /// A statement has failed.
     failed: bool,
     quit: bool,
@@ -339,6 +350,8 @@ impl<W: Write> Shell<'_, W> {
 
     fn statement(&mut self, sql: &str, vertical: bool, line: usize) -> Result<(), ShellError> {
         let started = Instant::now();
+        let interrupts = self.interrupts;
+        let _running = interrupts.running();
         let mut style = self.style;
         if vertical {
             style.format = Format::Vertical;

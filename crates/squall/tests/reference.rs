@@ -1,0 +1,187 @@
+//! The pages of `docs/reference/` say what the program has. `cargo xtask reference` writes them anew.
+
+use squall_functions::build::CONTROL_FUNCTIONS;
+use squall_registry::variables::{DefaultValue, Effect, Kind, Scope, VariableDef};
+use squall_registry::{Registry, Volatility};
+use squall_types::ErrorCode;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Functions that the grammar knows by a form of their own, or that are made of others.
+const GRAMMAR_FUNCTIONS: &[(&str, (usize, usize))] = &[
+    ("ADDDATE", (2, 2)),
+    ("ANY_VALUE", (1, 1)),
+    ("CAST", (1, 1)),
+    ("CONVERT", (1, 1)),
+    ("DATE_ADD", (2, 2)),
+    ("DATE_SUB", (2, 2)),
+    ("SUBDATE", (2, 2)),
+];
+
+const GENERATED: &str = "*Written by `cargo xtask reference` from the program's own lists; change those.*\n";
+
+/// The windows' own functions, which the grammar knows by name; aggregates can have a window too.
+const WINDOW_FUNCTIONS: &str = "`CUME_DIST`, `DENSE_RANK`, `FIRST_VALUE`, `LAG`, `LAST_VALUE`, `LEAD`, `NTH_VALUE`, `NTILE`, \
+                                `PERCENT_RANK`, `RANK`, `ROW_NUMBER`";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference")
+}
+
+/// Compares a page with what it should be, or writes it.
+fn page(name: &str, expected: &str) {
+    let path = folder().join(name);
+    if std::env::var("SQUALL_REFERENCE").is_ok_and(|mode| mode == "update") {
+        std::fs::create_dir_all(folder()).expect("a folder");
+        std::fs::write(&path, expected).expect("a page");
+        return;
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == expected, "docs/reference/{name} is not up to date: run `cargo xtask reference`");
+}
+
+fn registry() -> Registry {
+    let mut registry = Registry::default();
+    squall_functions::register_all(&mut registry);
+    registry
+}
+
+#[test]
+fn functions() {
+    let registry = registry();
+    let mut text =
+        format!("# Functions\n\n{GENERATED}\nA function that is not here is error 1305.\n\n## Scalar functions\n\n");
+    text += "| Function | Arguments | |\n|---|---|---|\n";
+    let mut rows: Vec<(&str, (usize, usize), String)> = Vec::new();
+    for (name, function) in registry.scalars() {
+        // Operators are registered too, under signs and words that no call can be spelt with.
+        if !name.starts_with(|first: char| first.is_ascii_alphabetic()) || name.contains(' ') {
+            continue;
+        }
+        let mut notes = Vec::new();
+        if name != function.name() {
+            notes.push(format!("same as `{}`", function.name()));
+        }
+        match function.volatility() {
+            Volatility::Immutable => {}
+            Volatility::Stable => notes.push("one value per statement".to_owned()),
+            Volatility::Volatile => notes.push("computed anew for each row".to_owned()),
+        }
+        rows.push((name, function.arity(), notes.join("; ")));
+    }
+    rows.extend(CONTROL_FUNCTIONS.iter().map(|(name, arity)| (*name, *arity, String::new())));
+    rows.extend(GRAMMAR_FUNCTIONS.iter().map(|(name, arity)| (*name, *arity, String::new())));
+    rows.sort();
+    rows.dedup_by_key(|(name, ..)| *name);
+    for (name, arity, notes) in rows {
+        let _ = writeln!(text, "| `{name}` | {} | {notes} |", arguments(arity));
+    }
+    text += "\n## Aggregate functions\n\n";
+    let names: Vec<String> = registry.aggregates().iter().map(|(name, _)| format!("`{name}`")).collect();
+    let _ = writeln!(text, "{}", wrapped(&names.join(", ")));
+    let _ = write!(text, "\n## Window functions\n\n{}\n", wrapped(WINDOW_FUNCTIONS));
+    page("functions.md", &text);
+}
+
+fn arguments((min, max): (usize, usize)) -> String {
+    match (min, max) {
+        (_, usize::MAX) => format!("{min} or more"),
+        _ if min == max => min.to_string(),
+        _ => format!("{min} to {max}"),
+    }
+}
+
+/// Text in lines of at most 120 characters.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.len() + 1 + word.len() <= 120 {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn variables() {
+    let registry = registry();
+    let mut all: Vec<&VariableDef> = registry.variables.all().iter().collect();
+    all.sort_unstable_by_key(|definition| definition.name);
+    let mut text = format!("# System variables\n\n{GENERATED}\n");
+    text += "`SET GLOBAL`, `SET SESSION` and `SET PERSIST` change them while the server runs; there is no configuration file. \
+             *Dynamic* is `no`\nwhere a variable can only be read, and `kept only` where clients set it and read it back and \
+             nothing depends on it.\n\n";
+    text += "| Variable | Scope | Type | Default | Dynamic | |\n|---|---|---|---|---|---|\n";
+    for definition in all {
+        let scope = match definition.scope {
+            Scope::Global => "global",
+            Scope::Session => "session",
+            Scope::Both => "global, session",
+        };
+        let dynamic = match definition.effect {
+            Effect::Live => "yes",
+            Effect::ReadOnly => "no",
+            Effect::CompatibilityOnly => "kept only",
+        };
+        let (kind, default) = (kind(definition.kind), default(definition));
+        let doc = definition.doc.replace('|', "\\|");
+        let _ = writeln!(text, "| `{}` | {scope} | {kind} | {default} | {dynamic} | {doc} |", definition.name);
+    }
+    page("variables.md", &text);
+}
+
+fn kind(kind: Kind) -> String {
+    let words = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    match kind {
+        Kind::Bool => "`ON`, `OFF`".to_owned(),
+        Kind::Int { min, max } => format!("{min} to {max}"),
+        Kind::UInt { min, max, block: 1 } => format!("{min} to {max}"),
+        Kind::UInt { min, max, block } => format!("{min} to {max}, multiples of {block}"),
+        Kind::Double { min, max } => format!("{min} to {max}, any number"),
+        Kind::Enum(list) => format!("one of {}", words(list)),
+        Kind::Flags(list) => format!("any of {}", words(list)),
+        Kind::Switches(_) => "`name=on` or `name=off`, several".to_owned(),
+        Kind::Text => "text".to_owned(),
+        Kind::NullableText => "text or NULL".to_owned(),
+        Kind::SqlMode => "SQL modes".to_owned(),
+        Kind::Charset { nullable: false } => "character set".to_owned(),
+        Kind::Charset { nullable: true } => "character set or NULL".to_owned(),
+        Kind::Collation => "collation".to_owned(),
+        Kind::TimeZone => "`SYSTEM`, an offset or a time zone's name".to_owned(),
+    }
+}
+
+fn default(definition: &VariableDef) -> String {
+    match definition.default {
+        DefaultValue::Null => "NULL".to_owned(),
+        DefaultValue::Text("") => "empty".to_owned(),
+        // A list is easier to read where it can be broken into lines.
+        other => {
+            let shown = definition.show(&other.to_value());
+            match definition.kind {
+                Kind::SqlMode | Kind::Flags(_) | Kind::Switches(_) => format!("`{}`", shown.replace(',', ", ")),
+                _ => format!("`{shown}`"),
+            }
+        }
+    }
+}
+
+#[test]
+fn errors() {
+    let mut text = format!(
+        "# Errors\n\n{GENERATED}\nNumbers, SQLSTATEs and texts are MySQL 8.4's. `%s` stands for what a message is about.\n\n"
+    );
+    text += "| Number | SQLSTATE | Message |\n|---|---|---|\n";
+    for code in ErrorCode::ALL {
+        let state = code.sqlstate();
+        let state = String::from_utf8_lossy(&state);
+        let _ = writeln!(text, "| {} | {state} | {} |", code.number(), code.template().replace('|', "\\|"));
+    }
+    page("errors.md", &text);
+}

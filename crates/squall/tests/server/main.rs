@@ -1,0 +1,74 @@
+//! A server process under everything that clients may do to it: limits, KILL, clients that vanish, and the protocol's
+//! commands on a real socket.
+
+mod columns;
+mod kill;
+mod limits;
+mod memory;
+mod protocol;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use squall_client::{Client, ClientError, ConnectOptions, Target};
+use squall_test_support::server::TestServer;
+
+/// How long something that must come about may take. Far above what is expected, for busy machines.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+
+fn start() -> TestServer {
+    TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")))
+}
+
+fn options(server: &TestServer) -> ConnectOptions {
+    ConnectOptions::new(Target::Tcp("127.0.0.1".to_owned(), server.port()))
+}
+
+fn connect(server: &TestServer) -> Client {
+    Client::connect(&options(server)).unwrap_or_else(|error| panic!("{error}\n{}", server.log()))
+}
+
+/// The first value of the first row, as text.
+fn value(client: &mut Client, sql: &str) -> String {
+    let results = client.run(sql).unwrap_or_else(|error| panic!("{}: {error}", beginning(sql)));
+    let value = results.first().and_then(|(_, rows)| rows.first()).and_then(|row| row.first());
+    match value {
+        Some(Some(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+        Some(None) => "NULL".to_owned(),
+        None => panic!("{}: no row", beginning(sql)),
+    }
+}
+
+/// Runs statements that must succeed.
+fn run(client: &mut Client, sql: &str) {
+    if let Err(error) = client.run(sql) {
+        panic!("{}: {error}", beginning(sql));
+    }
+}
+
+/// Code, SQLSTATE and message of a statement that must fail.
+fn error(client: &mut Client, sql: &str) -> String {
+    match client.run(sql) {
+        Err(ClientError::Server(error)) => error.to_string(),
+        Err(error) => panic!("{}: {error}", beginning(sql)),
+        Ok(_) => panic!("{}: no error", beginning(sql)),
+    }
+}
+
+/// As much of a statement as a message can hold.
+fn beginning(sql: &str) -> String {
+    sql.chars().take(120).collect()
+}
+
+/// Asks again and again until the answer is yes.
+fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < WAIT_MAX, "{what}: not within {} s", WAIT_MAX.as_secs());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A statement that counts a million million pairs of numbers: it ends when somebody ends it.
+const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
+                       SELECT COUNT(*) FROM n a, n b, n c, n d WHERE a.i + b.i + c.i + d.i < 0";

@@ -1,0 +1,95 @@
+//! A small memory pool: what can spill spills and is right, what cannot is an error, and the server goes on.
+
+use super::{connect, run, start, value};
+use squall_client::{Client, ClientError};
+use squall_test_support::server::TestServer;
+
+const ROWS: u64 = 200_000;
+
+/// A server whose queries share 64 MB, with a table of some 100 MB.
+fn small_server() -> (TestServer, Client) {
+    let mut server = start();
+    let mut client = connect(&server);
+    run(&mut client, "SET PERSIST query_memory_limit = 67108864");
+    server.kill();
+    server.restart();
+    let mut client = connect(&server);
+    assert_eq!(value(&mut client, "SELECT @@global.query_memory_limit"), "67108864");
+    run(&mut client, "CREATE DATABASE d; USE d; SET cte_max_recursion_depth = 1000000");
+    run(
+        &mut client,
+        "CREATE TABLE big (id INT PRIMARY KEY, k INT NOT NULL, filler VARCHAR(600) NOT NULL); \
+         CREATE TABLE n (i INT PRIMARY KEY)",
+    );
+    let numbers: Vec<String> = (0..1000).map(|number| format!("({number})")).collect();
+    run(&mut client, &format!("INSERT INTO n VALUES {}", numbers.join(",")));
+    run(
+        &mut client,
+        &format!(
+            "INSERT INTO big SELECT id, (id * 7919) % {ROWS}, RPAD(id, 500, 'x') \
+             FROM (SELECT a.i * 1000 + b.i AS id FROM n a, n b WHERE a.i < {}) ids",
+            ROWS / 1000
+        ),
+    );
+    (server, client)
+}
+
+#[test]
+fn what_does_not_fit_spills_and_is_right() {
+    let (mut server, mut client) = small_server();
+    assert_eq!(value(&mut client, "SELECT COUNT(*) FROM big"), ROWS.to_string());
+
+    // Groups that are as many as the rows.
+    let groups = "SELECT COUNT(*), SUM(c), SUM(l) FROM \
+                  (SELECT filler, COUNT(*) AS c, MAX(LENGTH(filler)) AS l FROM big GROUP BY filler) g";
+    let results = client.run(groups).unwrap_or_else(|error| panic!("{error}"));
+    let text = |at: usize| String::from_utf8_lossy(results[0].1[0][at].as_deref().expect("a value")).into_owned();
+    assert_eq!([text(0), text(1), text(2)], [ROWS, ROWS, ROWS * 500].map(|number| number.to_string()));
+
+    let distinct = "SELECT COUNT(*) FROM (SELECT DISTINCT filler, k FROM big) d";
+    assert_eq!(value(&mut client, distinct), ROWS.to_string());
+
+    let windows = "SELECT SUM(r = k + 1) FROM (SELECT k, ROW_NUMBER() OVER (ORDER BY k) AS r FROM big) w";
+    assert_eq!(value(&mut client, windows), ROWS.to_string());
+    assert!(server.is_running());
+}
+
+#[test]
+fn a_join_larger_than_the_pool_is_answered_or_refused() {
+    let (mut server, mut client) = small_server();
+    for sql in [
+        "SELECT COUNT(*), SUM(a.filler = b.filler) FROM big a JOIN big b ON a.k = b.id AND a.filler <> CONCAT(b.filler, 'y')",
+        "SELECT COUNT(*) FROM big a JOIN big b ON a.filler = b.filler",
+        "SELECT COUNT(*) FROM big a LEFT JOIN big b ON a.filler = b.filler",
+        "SELECT COUNT(*) FROM big a WHERE a.filler IN (SELECT filler FROM big)",
+    ] {
+        match client.run(sql) {
+            Ok(results) => {
+                let count = results[0].1[0][0].as_deref().expect("a count");
+                assert_eq!(String::from_utf8_lossy(count), ROWS.to_string(), "{sql}");
+            }
+            Err(ClientError::Server(error)) => {
+                assert_eq!((error.code, &error.sqlstate), (1041, b"HY000"), "{sql}: {error}")
+            }
+            Err(error) => panic!("{sql}: {error}"),
+        }
+        assert!(server.is_running());
+        assert_eq!(value(&mut client, "SELECT COUNT(*) FROM big WHERE id < 10"), "10");
+    }
+}
+
+#[test]
+fn a_value_larger_than_the_pool_is_refused() {
+    let (mut server, mut client) = small_server();
+    run(&mut client, "SET group_concat_max_len = 4294967295");
+    match client.run("SELECT LENGTH(GROUP_CONCAT(filler)) FROM big") {
+        Ok(results) => {
+            let length = results[0].1[0][0].as_deref().expect("a length");
+            assert_eq!(String::from_utf8_lossy(length), (ROWS * 501 - 1).to_string());
+        }
+        Err(ClientError::Server(error)) => assert_eq!(error.code, 1041, "{error}"),
+        Err(error) => panic!("{error}"),
+    }
+    assert!(server.is_running());
+    assert_eq!(value(&mut client, "SELECT LENGTH(GROUP_CONCAT(filler)) FROM big WHERE id < 2"), "1001");
+}
