@@ -3,7 +3,7 @@
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion::physical_expr::{Partitioning, PhysicalExpr};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -21,8 +21,12 @@ struct InOrderExec {
 
 impl InOrderExec {
     fn new(input: Arc<dyn ExecutionPlan>) -> Self {
+        // What is equal in every row stays so; what is in order within a partition is in none beyond it.
+        let mut equalities = input.properties().equivalence_properties().clone();
+        equalities.clear_orderings();
+        equalities.clear_per_partition_constants();
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(input.schema()),
+            equalities,
             Partitioning::UnknownPartitioning(1),
             input.properties().emission_type,
             input.properties().boundedness,
