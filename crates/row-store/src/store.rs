@@ -13,7 +13,8 @@ use crate::row::Row;
 use crate::table::{Table, TableData};
 use crate::transaction::Transaction;
 use fjall::{
-    AbstractTree, Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Slice, Snapshot,
+    AbstractTree, Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, SeqNo, Slice,
+    Snapshot,
 };
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -226,12 +227,16 @@ impl RowStore {
 
     /// The newest committed version of a row: a plain autocommit read of one row needs no more.
     pub fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
-        // Not the newest entry as such: that of a commit which is being applied would be seen by this statement and
-        // perhaps not by the next one.
-        match self.0.db.snapshot().get(&table.data.keyspace, key).map_err(engine_error)? {
-            Some(value) => Row::check(table, Slice::new(key), value).map(Some),
-            None => Ok(None),
-        }
+        // The newest entry, which needs no snapshot to be registered and is never collected. That of a commit which is
+        // being applied would be seen by this statement and perhaps not by the next one, so then, and where nothing is
+        // found (which may be such a commit's DELETE), the answer is a snapshot's.
+        let keyspace = &table.data.keyspace;
+        let newest = keyspace.tree.get_internal_entry(key, SeqNo::MAX).map_err(|error| engine_error(error.into()))?;
+        let value = match newest {
+            Some(entry) if entry.key.seqno < self.0.db.visible_seqno() => Some(entry.value),
+            _ => self.0.db.snapshot().get(keyspace, key).map_err(engine_error)?,
+        };
+        value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
     }
 
     /// What is committed now, for the plain reads of one statement outside of a transaction.

@@ -27,7 +27,7 @@ pub fn recognize(
     let Some((select, factor)) = simple_select(query) else { return Ok(None) };
     let Some((database, def)) = table_of(&factor.name) else { return Ok(None) };
     let alias: Arc<str> = factor.alias.as_ref().unwrap_or(&factor.name.name).as_str().into();
-    let reader = Reader { def: &def, alias: &alias, database: &database };
+    let reader = Reader { def: &def, alias: &alias, database: &database, text, context, registry };
     let Some(access) = select.selection.as_ref().and_then(|condition| reader.named().access(condition)) else {
         return Ok(None);
     };
@@ -42,7 +42,7 @@ pub fn recognize(
         }
         Some(_) => return Ok(None),
     };
-    let Some((outputs, shape)) = reader.outputs(select, &query.order_by, text, context, registry) else {
+    let Some((outputs, shape)) = reader.outputs(select, &query.order_by) else {
         return Ok(None);
     };
     let table = store.table(&def)?;
@@ -73,6 +73,9 @@ struct Reader<'a> {
     def: &'a Arc<TableDef>,
     alias: &'a Arc<str>,
     database: &'a Arc<str>,
+    text: &'a [u8],
+    context: &'a StatementContext,
+    registry: &'a Registry,
 }
 
 impl Reader<'_> {
@@ -84,18 +87,11 @@ impl Reader<'_> {
         self.named().ordinal(expr)
     }
 
-    fn outputs(
-        &self,
-        select: &ast::Select,
-        order_by: &[ast::OrderItem],
-        text: &[u8],
-        context: &StatementContext,
-        registry: &Registry,
-    ) -> Option<(Vec<OutputColumn>, Shape)> {
+    fn outputs(&self, select: &ast::Select, order_by: &[ast::OrderItem]) -> Option<(Vec<OutputColumn>, Shape)> {
         if let [ast::SelectItem::Expr(item)] = select.items.as_slice()
             && let ast::Expr::Aggregate(call) = &item.expr
         {
-            return self.aggregate(select, order_by, item, call, text, context, registry);
+            return self.aggregate(select, order_by, item, call);
         }
         let mut outputs = Vec::new();
         let mut ordinals = Vec::new();
@@ -111,7 +107,7 @@ impl Reader<'_> {
                 }
                 ast::SelectItem::Expr(item) => {
                     let ordinal = self.ordinal(&item.expr)?;
-                    outputs.push(self.output(&item.column_name(text), ordinal));
+                    outputs.push(self.output(&item.column_name(self.text), ordinal));
                     ordinals.push(ordinal);
                 }
                 ast::SelectItem::QualifiedWildcard(_) => return None,
@@ -146,9 +142,6 @@ impl Reader<'_> {
         order_by: &[ast::OrderItem],
         item: &ast::SelectExpr,
         call: &ast::AggregateCall,
-        text: &[u8],
-        context: &StatementContext,
-        registry: &Registry,
     ) -> Option<(Vec<OutputColumn>, Shape)> {
         let name = match call.function {
             ast::AggregateFunction::Sum => "SUM",
@@ -166,9 +159,9 @@ impl Reader<'_> {
         if !expr_type.sql_type.is_numeric() {
             return None;
         }
-        let function = registry.aggregate(name)?;
-        let bound = function.bind(&[Argument { expr_type: &expr_type, literal: None }], false, context).ok()?;
-        let name: Arc<str> = item.column_name(text).into();
+        let function = self.registry.aggregate(name)?;
+        let bound = function.bind(&[Argument { expr_type: &expr_type, literal: None }], false, self.context).ok()?;
+        let name: Arc<str> = item.column_name(self.text).into();
         let output = OutputColumn {
             column: Column::from_name(name.to_string()),
             name,
