@@ -26,7 +26,7 @@ const BATCHES_AHEAD: usize = 2;
 /// How often a query that gives no batch is checked for KILL and time-outs.
 const KILL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The pool has at least this much for each row of a batch, unless that made batches very small.
-const ROW_SHARE_BYTES: usize = 32 << 10;
+const ROW_SHARE_BYTES: usize = 64 << 10;
 /// Rows of a batch in the smallest of pools.
 const BATCH_ROWS_MIN: usize = 256;
 /// Rows of a batch.
@@ -105,7 +105,7 @@ impl QueryRuntime {
         *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
         // One sort may not keep a large part of the pool to itself while many statements run.
         state.config_mut().options_mut().execution.sort_spill_reservation_bytes =
-            (options.memory_bytes_max / 64).clamp(64 << 10, 10 << 20);
+            (options.memory_bytes_max / 16).clamp(64 << 10, 10 << 20);
         Ok(QueryRuntime { state, resources, handle: pool.handle().clone(), pool: Some(pool) })
     }
 

@@ -39,6 +39,17 @@ fn what_does_not_fit_spills_and_is_right() {
     let (mut server, mut client) = small_server();
     assert_eq!(value(&mut client, "SELECT COUNT(*) FROM big"), ROWS.to_string());
 
+    // A sort of 100 MB: the rows come in order, all of them.
+    client.query("SELECT k, filler FROM big ORDER BY k").expect("sent");
+    client.next_result().expect("an answer").expect("rows");
+    let mut expected = 0_u64;
+    while let Some(row) = client.next_row().unwrap_or_else(|error| panic!("{error}")) {
+        let key: u64 = String::from_utf8_lossy(row[0].as_deref().expect("a key")).parse().expect("a number");
+        assert_eq!(key, expected);
+        expected += 1;
+    }
+    assert_eq!(expected, ROWS);
+
     // Groups that are as many as the rows.
     let groups = "SELECT COUNT(*), SUM(c), SUM(l) FROM \
                   (SELECT filler, COUNT(*) AS c, MAX(LENGTH(filler)) AS l FROM big GROUP BY filler) g";
