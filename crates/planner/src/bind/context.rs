@@ -20,6 +20,9 @@ use std::sync::Arc;
 
 /// How deep query blocks may nest.
 const DEPTH_MAX: usize = 63;
+/// Most query blocks of one statement. A view or a common table counts each time it is named, so that twenty of them,
+/// each naming the one before twice, would be a million.
+const BLOCKS_MAX: usize = 4000;
 
 /// A query block whose names are visible to what is being bound.
 #[derive(Debug)]
@@ -106,6 +109,8 @@ pub(crate) struct Context<'a> {
     next_block: BlockId,
     next_work_table: u32,
     depth: usize,
+    /// Query blocks begun so far.
+    blocks: usize,
 }
 
 impl<'a> Context<'a> {
@@ -131,6 +136,7 @@ impl<'a> Context<'a> {
             next_block: 0,
             next_work_table: 0,
             depth: 0,
+            blocks: 0,
         }
     }
 
@@ -159,10 +165,11 @@ impl<'a> Context<'a> {
 
     /// Runs `f` one level deeper.
     pub fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> SqlResult<T>) -> SqlResult<T> {
-        if self.depth >= DEPTH_MAX {
+        if self.depth >= DEPTH_MAX || self.blocks >= BLOCKS_MAX {
             return Err(SqlError::new(ErrorCode::TooHighLevelOfNesting, &[]));
         }
         self.depth += 1;
+        self.blocks += 1;
         let result = f(self);
         self.depth -= 1;
         result

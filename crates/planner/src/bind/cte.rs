@@ -16,6 +16,7 @@ use squall_functions::arrow_map::field_for;
 use squall_parser::ast;
 use squall_registry::ExprType;
 use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The tables of one WITH clause.
@@ -41,8 +42,9 @@ struct WorkReference {
 impl Context<'_> {
     /// Makes the tables of a WITH clause visible.
     pub fn push_common_tables(&mut self, with: &ast::With) -> SqlResult<()> {
-        for (number, table) in with.tables.iter().enumerate() {
-            if with.tables[..number].iter().any(|other| other.name.value == table.name.value) {
+        let mut names = HashSet::with_capacity(with.tables.len());
+        for table in &with.tables {
+            if !names.insert(&table.name.value) {
                 return Err(SqlError::new(ErrorCode::NonUniqueTable, &[&table.name.as_str()]));
             }
         }
