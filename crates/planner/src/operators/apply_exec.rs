@@ -2,6 +2,7 @@
 
 use super::apply::{ApplyKind, substitute};
 use super::subquery_result::{SubqueryCache, SubqueryResult, truth_of};
+use crate::exec::in_order::in_order;
 use arrow::array::{ArrayRef, Int64Array, UInt64Array};
 use arrow::compute::{concat_batches, take};
 use arrow::datatypes::{Schema, SchemaRef};
@@ -274,7 +275,7 @@ impl Runner {
         let plan = substitute(self.spec.subquery.as_ref().clone(), values)?;
         let physical =
             self.spec.session.query_planner().create_physical_plan(&plan, self.spec.session.as_ref()).await?;
-        let batches = collect(physical, Arc::clone(&self.task)).await?;
+        let batches = collect(in_order(physical)?, Arc::clone(&self.task)).await?;
         let rows = concat_batches(&self.spec.subquery_schema, &conform(batches, &self.spec.subquery_schema)?)?;
         if self.spec.kind == ApplyKind::Scalar && rows.num_rows() > 1 {
             let error = SqlError::new(ErrorCode::SubqueryReturnsMoreRows, &[]);
