@@ -2,6 +2,7 @@
 
 use super::{BoundExpr, Call};
 use squall_types::Value;
+use squall_types::convert::number::write_double;
 use std::fmt::{self, Display, Formatter};
 
 impl Display for BoundExpr {
@@ -81,7 +82,11 @@ fn write_value(value: &Value, f: &mut Formatter<'_>) -> fmt::Result {
         Value::Null => f.write_str("NULL"),
         Value::Int(value) => value.fmt(f),
         Value::UInt(value) => value.fmt(f),
-        Value::Double(value) => value.fmt(f),
+        Value::Double(value) => {
+            let mut text = Vec::new();
+            write_double(*value, &mut text);
+            f.write_str(&String::from_utf8_lossy(&text))
+        }
         Value::Decimal(value) => write!(f, "{value}"),
         Value::String(text) | Value::Json(text) => write!(f, "'{}'", text.replace('\'', "\\'")),
         Value::Bytes(bytes) => {
