@@ -149,7 +149,7 @@ impl RowScanExec {
         Ok(Self::with_partitions(source, path, projection, sort_exprs, direction, fetch, Arc::new(pieces)))
     }
 
-    fn open(&self, partition: usize, env: &Arc<StatementEnv>) -> SqlResult<RowReader> {
+    fn open(&self, partition: usize, env: &Arc<StatementEnv>, batch_rows_max: usize) -> SqlResult<RowReader> {
         let table = env.store.table(&self.source.def)?;
         let mut ranges = self.partitions.get(partition).cloned().unwrap_or_default();
         if self.direction == Direction::Backward {
@@ -168,7 +168,8 @@ impl RowScanExec {
             direction: self.direction,
             lock: self.source.lock,
             remaining: self.fetch.unwrap_or(usize::MAX),
-            batch_rows: FIRST_BATCH_ROWS,
+            batch_rows: FIRST_BATCH_ROWS.min(batch_rows_max),
+            batch_rows_max,
             projection: self.projection.clone(),
             schema: self.schema(),
             rows: Vec::new(),
@@ -238,7 +239,9 @@ impl ExecutionPlan for RowScanExec {
             .session_config()
             .get_extension::<StatementEnv>()
             .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
-        let reader = self.open(partition, &env).map_err(datafusion_error)?;
+        // Small where memory is: what sorts and joins hold is counted in batches.
+        let batch_rows_max = context.session_config().batch_size().clamp(1, BATCH_ROWS);
+        let reader = self.open(partition, &env, batch_rows_max).map_err(datafusion_error)?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let stream = futures::stream::unfold((reader, metrics), |(mut reader, metrics)| async move {
             let timer = metrics.elapsed_compute().timer();
@@ -310,6 +313,7 @@ struct RowReader {
     lock: Option<TableLock>,
     remaining: usize,
     batch_rows: usize,
+    batch_rows_max: usize,
     projection: Arc<[usize]>,
     schema: SchemaRef,
     /// Kept for its memory.
@@ -320,7 +324,7 @@ impl RowReader {
     fn next_batch(&mut self) -> SqlResult<Option<RecordBatch>> {
         self.env.context.kill.check()?;
         let limit = self.batch_rows.min(self.remaining);
-        self.batch_rows = BATCH_ROWS;
+        self.batch_rows = self.batch_rows_max;
         let batch = match self.covering.clone() {
             Some(parts) => self.entries_batch(&parts, limit)?,
             None => self.rows_batch(limit)?,
