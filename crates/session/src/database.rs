@@ -16,7 +16,7 @@ use squall_types::{CollationId, SqlError, SqlResult, Value};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How a database is opened.
 #[derive(Debug, Default)]
@@ -69,6 +69,10 @@ pub(crate) fn now_micros() -> i64 {
 struct DirectoryLock(#[allow(dead_code, reason = "held for its lock")] std::fs::File);
 
 impl DirectoryLock {
+    /// A process that was killed has its files open until the system has taken its memory apart.
+    const WAIT_MAX: Duration = Duration::from_secs(2);
+    const WAIT_STEP: Duration = Duration::from_millis(5);
+
     fn take(directory: &Path) -> SqlResult<DirectoryLock> {
         let failed = |error: std::io::Error| {
             SqlError::internal(format_args!("cannot open data directory {}: {error}", directory.display()))
@@ -76,13 +80,21 @@ impl DirectoryLock {
         std::fs::create_dir_all(directory).map_err(failed)?;
         let path = directory.join("lock");
         let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => Ok(DirectoryLock(file)),
-            Err(std::fs::TryLockError::WouldBlock) => Err(SqlError::internal(format_args!(
-                "data directory {} is in use by another process",
-                directory.display()
-            ))),
-            Err(std::fs::TryLockError::Error(error)) => Err(failed(error)),
+        let deadline = Instant::now() + Self::WAIT_MAX;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(DirectoryLock(file)),
+                Err(std::fs::TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    std::thread::sleep(Self::WAIT_STEP)
+                }
+                Err(std::fs::TryLockError::WouldBlock) => {
+                    let shown = directory.display();
+                    return Err(SqlError::internal(format_args!(
+                        "data directory {shown} is in use by another process"
+                    )));
+                }
+                Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
+            }
         }
     }
 }
@@ -334,5 +346,25 @@ impl Backend for Database {
 
     fn connect_failed(&self) {
         self.0.processes.aborted_connects.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_being_let_go_of_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let held = DirectoryLock::take(folder.path()).expect("the lock");
+        let (asks, asked) = std::sync::mpsc::channel();
+        let path = folder.path().to_path_buf();
+        let second = std::thread::spawn(move || {
+            asks.send(()).expect("the other thread waits");
+            DirectoryLock::take(&path)
+        });
+        asked.recv().expect("the second process asks");
+        drop(held);
+        second.join().expect("no panic").expect("the lock");
     }
 }

@@ -8,6 +8,7 @@ mod splitter;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal as _, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -150,17 +151,15 @@ struct Connected {
 impl Connected {
     fn open(args: &ShellArgs) -> Result<Self, ShellError> {
         let target = match (&args.datadir, &args.socket) {
-            (Some(directory), _) => match Embedded::open(directory) {
-                Ok(embedded) => return Self::open_embedded(args, directory, embedded),
-                Err(error) => {
-                    // A server may have the directory: then it is asked.
-                    let socket = crate::serve::default_socket(directory);
-                    if !socket.exists() {
-                        return Err(ShellError::Message(error));
-                    }
-                    Target::Unix(socket)
+            (Some(directory), _) => {
+                let socket = crate::serve::default_socket(directory);
+                // A server may have the directory: then it is asked.
+                if UnixStream::connect(&socket).is_err() {
+                    let embedded = Embedded::open(directory).map_err(ShellError::Message)?;
+                    return Self::open_embedded(args, directory, embedded);
                 }
-            },
+                Target::Unix(socket)
+            }
             (None, Some(socket)) => Target::Unix(socket.clone()),
             (None, None) => Target::Tcp(args.host.clone(), args.port),
         };
