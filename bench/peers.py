@@ -68,6 +68,11 @@ class Server:
                 return int(line.split()[1]) * 1024
         return 0
 
+    def cpu_seconds(self):
+        """User and system time so far."""
+        fields = open(f"/proc/{self.process.pid}/stat").read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def disk_bytes(self):
         return sum(f.stat().st_blocks * 512 for f in pathlib.Path(self.data).rglob("*") if f.is_file())
 

@@ -16,16 +16,20 @@ import argparse, os, re, signal, subprocess, sys, time
 import ssb
 from peers import MariaDB, Squall, record
 
-WORKLOADS = ["oltp_point_select", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert"]
+WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert"]
 
 
+# A workload's name may end in `:text`: statements are then sent as text instead of being prepared.
 # `conflicts` counts what sysbench retries: deadlocks (1213), lock time-outs (1205) and, with snapshot isolation, rows
 # changed since the snapshot (1020).
 def sysbench(server, workload, threads, seconds, rows, action):
-    command = ["sysbench", workload, "--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-port={server.port}", "--mysql-user=root", "--mysql-db=sbtest", f"--threads={threads}", f"--time={seconds}", "--db-ps-mode=auto", "--rand-type=uniform", "--percentile=99"]
+    workload, _, way = workload.partition(":")
+    command = ["sysbench", workload, "--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-port={server.port}", "--mysql-user=root", "--mysql-db=sbtest", f"--threads={threads}", f"--time={seconds}", f"--db-ps-mode={'disable' if way == 'text' else 'auto'}", "--rand-type=uniform", "--percentile=99"]
     if workload != "bulk_insert":
         command += ["--tables=1", f"--table-size={rows}"]
+    cpu = server.cpu_seconds()
     done = subprocess.run(command + [action], capture_output=True, text=True)
+    cpu = server.cpu_seconds() - cpu
     output = done.stdout + done.stderr
     if done.returncode or re.search(r"\bFATAL\b", output):
         tail = "\n".join(output.splitlines()[-15:])
@@ -34,7 +38,12 @@ def sysbench(server, workload, threads, seconds, rows, action):
     if action != "run":
         return {}
     found = {name: re.search(pattern, output) for name, pattern in (("queries", r"queries:\s+\d+\s+\(([\d.]+) per sec"), ("transactions", r"transactions:\s+\d+\s+\(([\d.]+) per sec"), ("p99_ms", r"99th percentile:\s+([\d.]+)"), ("conflicts", r"ignored errors:\s+(\d+)"))}
-    return {name: float(match.group(1)) for name, match in found.items() if match}
+    results = {name: float(match.group(1)) for name, match in found.items() if match}
+    total = re.search(r"queries:\s+(\d+)", output)
+    if total and int(total.group(1)):
+        # What the server itself has spent, user and system time; without the client, which has the same cores.
+        results["cpu_us"] = round(cpu * 1e6 / int(total.group(1)), 2)
+    return results
 
 
 def run_sysbench(a):
@@ -47,20 +56,21 @@ def run_sysbench(a):
             for workload in a.workloads.split(","):
                 for threads in map(int, a.threads.split(",")):
                     # Writers change the table: every workload starts from its own.
-                    if prepared != workload or workload not in ("oltp_point_select", "oltp_read_only"):
+                    table = workload.partition(":")[0]
+                    if prepared != table or table not in ("oltp_point_select", "oltp_read_only"):
                         server.sql("DROP DATABASE sbtest; CREATE DATABASE sbtest")
                         sysbench(server, workload, threads, a.seconds, a.rows, "prepare")
-                        prepared = workload
+                        prepared = table
                     got = sysbench(server, workload, threads, a.seconds, a.rows, "run")
                     failed |= got is None and server.name == "squall"
                     results[server.name, workload, threads] = got
                     print(f"  {server.name:8} {workload:22} {threads:3} threads  {got}", file=sys.stderr, flush=True)
-    print(f"{'workload':24}{'threads':>8}{'squall/s':>12}{'mariadb/s':>12}{'ratio':>8}{'p99 ms':>10}{'p99 ms':>10}{'conflicts':>11}{'conflicts':>11}")
+    print(f"{'workload':24}{'threads':>8}{'squall/s':>12}{'mariadb/s':>12}{'ratio':>8}{'p99 ms':>10}{'p99 ms':>10}{'cpu us':>9}{'cpu us':>9}{'conflicts':>11}{'conflicts':>11}")
     for workload in a.workloads.split(","):
         for threads in map(int, a.threads.split(",")):
             s, m = results["squall", workload, threads] or {}, results["mariadb", workload, threads] or {}
             ours, theirs = s.get("queries", 0), m.get("queries", 0)
-            print(f"{workload:24}{threads:8}{ours:12.0f}{theirs:12.0f}{ours / theirs if theirs else 0:8.2f}{s.get('p99_ms', 0):10.2f}{m.get('p99_ms', 0):10.2f}{s.get('conflicts', 0):11.0f}{m.get('conflicts', 0):11.0f}")
+            print(f"{workload:24}{threads:8}{ours:12.0f}{theirs:12.0f}{ours / theirs if theirs else 0:8.2f}{s.get('p99_ms', 0):10.2f}{m.get('p99_ms', 0):10.2f}{s.get('cpu_us', 0):9.1f}{m.get('cpu_us', 0):9.1f}{s.get('conflicts', 0):11.0f}{m.get('conflicts', 0):11.0f}")
             if a.record:
                 record("sysbench", {"workload": workload, "threads": threads, "squall": s, "mariadb": m})
     return 1 if failed else 0
