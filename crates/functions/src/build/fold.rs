@@ -3,7 +3,7 @@
 use super::ExprBuilder;
 use crate::expr::{BoundExpr, EmptyRow};
 use squall_registry::Volatility;
-use squall_types::SqlType;
+use squall_types::{SqlType, Value};
 
 impl ExprBuilder<'_> {
     /// The node's value in place of the node, if its parts are literals, it always gives the same, and it gives it
@@ -42,8 +42,18 @@ impl ExprBuilder<'_> {
 /// Literals, and quotients of them.
 fn is_constant(expr: &BoundExpr) -> bool {
     match expr {
-        BoundExpr::Literal(..) => true,
+        BoundExpr::Literal(value, _) => !is_long(value),
         BoundExpr::Call(call) if is_quotient(expr) => call.args.iter().all(|arg| matches!(arg, BoundExpr::Literal(..))),
+        _ => false,
+    }
+}
+
+/// Whether a value is so long that work on it belongs to the query pool, not to the thread that binds.
+fn is_long(value: &Value) -> bool {
+    const BYTES_MAX: usize = 64 << 10;
+    match value {
+        Value::String(text) | Value::Json(text) => text.len() > BYTES_MAX,
+        Value::Bytes(bytes) => bytes.len() > BYTES_MAX,
         _ => false,
     }
 }
