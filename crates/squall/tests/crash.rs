@@ -96,7 +96,7 @@ fn killed_definitions_happen_as_a_whole() {
             writer.join().expect("a writer's thread");
         }
         server.restart();
-        check_definitions(&mut server.connect(), round);
+        check_definitions(&server, round);
     }
     let done = done.load(Ordering::Relaxed);
     assert!(done > rounds, "too few definitions ({done}) for the run to mean anything");
@@ -123,7 +123,8 @@ fn define_until_killed(port: u16, statements: &[&str], done: &AtomicU64) {
     }
 }
 
-fn check_definitions(conn: &mut mysql::Conn, round: u64) {
+fn check_definitions(server: &TestServer, round: u64) {
+    let mut conn = server.connect();
     let tables: Vec<(String, String)> = conn
         .query(
             "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema IN ('crash', 'passing')",
@@ -131,7 +132,7 @@ fn check_definitions(conn: &mut mysql::Conn, round: u64) {
         .expect("the tables");
     let has = |name: &str| tables.iter().any(|(schema, table)| schema == "crash" && table == name);
     for name in ["source", "altered", "emptied"] {
-        assert!(has(name), "round {round}: table {name} is gone");
+        assert!(has(name), "round {round}: table {name} is gone, there are {tables:?}\n{}", server.log());
     }
     assert!(has("old_name") != has("new_name"), "round {round}: {tables:?}");
     for (schema, table) in &tables {

@@ -64,11 +64,13 @@ impl TestServer {
             .expect("the server's binary");
         self.child = Some(child);
         while started.elapsed() < START_TIME_MAX {
-            if self.connect_within(Duration::from_secs(5)).is_ok() {
-                return started.elapsed();
-            }
+            let answers = self.connect_within(Duration::from_secs(5)).is_ok();
+            // Looked at after the answer too: another server may have taken the port meanwhile.
             let ended = self.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
             assert!(ended.is_none(), "the server ended at its start:\n{}", self.log());
+            if answers {
+                return started.elapsed();
+            }
             std::thread::sleep(Duration::from_millis(5));
         }
         panic!("the server does not answer:\n{}", self.log());
