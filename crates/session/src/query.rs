@@ -3,8 +3,8 @@
 mod change;
 mod explain;
 mod into;
+mod lookup;
 mod meta;
-mod point;
 mod resolver;
 mod view;
 
@@ -22,6 +22,7 @@ use squall_catalog::Catalog;
 use squall_functions::arrow_map::value_at;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
 use squall_planner::exec::{QueryStream, SharedTransaction, StatementEnv, write_batch};
+use squall_planner::point;
 use squall_planner::{Binder, BoundQuery};
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -42,6 +43,9 @@ impl Session {
         count(&self.process.status.select);
         let catalog = self.shared.catalog.load();
         if let Some(outcome) = self.run_point(query, request, context, writer)? {
+            return Ok(outcome);
+        }
+        if let Some(outcome) = self.run_constant(query, request, context, &catalog, writer)? {
             return Ok(outcome);
         }
         let limited;
@@ -88,9 +92,31 @@ impl Session {
         }
         let Some(plan) = self.point_select(query, request.sql, context)? else { return Ok(None) };
         let Some(lookup) = plan.point.prepare(request.parameters)? else { return Ok(None) };
+        let Some(rows) = self.read_rows(&plan.point, &lookup)? else { return Ok(None) };
         writer.begin_result_set(&plan.columns);
-        let rows = self.run_lookup(&plan.point, &lookup, Some(context), writer)?;
+        let rows = self.write_rows(&plan.point, rows, lookup.limit, Some(context), writer)?;
         Ok(Some(Outcome::Streamed { rows }))
+    }
+
+    /// One row of constants, computed on the spot.
+    fn run_constant(
+        &self,
+        query: &Query,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        catalog: &Arc<Catalog>,
+        writer: &mut dyn ResultWriter,
+    ) -> SqlResult<Option<Outcome>> {
+        if self.settings.select_limit != u64::MAX {
+            return Ok(None);
+        }
+        let tables = SessionTables::new(self, context, None);
+        let binder = self.binder(request.sql, request.parameters, catalog, context, &tables);
+        let Some(row) = point::constant_row(query, &binder) else { return Ok(None) };
+        let values = row.values(context)?;
+        writer.begin_result_set(&meta::columns(&row.columns));
+        row.write(&values, writer);
+        Ok(Some(Outcome::Streamed { rows: 1 }))
     }
 
     /// Binds a query in this session's surroundings.

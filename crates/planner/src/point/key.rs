@@ -29,6 +29,13 @@ pub enum PointAccess {
         /// The key's values, in the order of its parts.
         operands: Vec<Operand>,
     },
+    /// The rows with these values in the first columns of an index.
+    Prefix {
+        /// Position of the index.
+        index: usize,
+        /// The values, in the order of its parts.
+        operands: Vec<Operand>,
+    },
     /// The rows from one integer key to another.
     Range {
         /// From.
@@ -45,7 +52,7 @@ pub enum Lookup {
     Nothing,
     /// The row at a storage key.
     Row(Vec<u8>),
-    /// A range of storage keys.
+    /// The rows of a range of storage keys, of the table itself or of an index.
     Range(KeyRange),
 }
 
@@ -94,18 +101,28 @@ impl NamedTable<'_> {
             }
             equal.push((ordinal, operand));
         }
-        let (position, columns) = self.def.indexes.iter().enumerate().find_map(|(position, index)| {
+        // A whole unique key, or else the first index that begins with just these columns.
+        let mut prefix = None;
+        for (position, index) in self.def.indexes.iter().enumerate().filter(|(_, index)| !index.invisible) {
             let columns = self.def.index_ordinals(index);
-            let whole = columns.len() == equal.len()
-                && index.parts.iter().all(|part| part.prefix.is_none())
-                && columns.iter().all(|column| equal.iter().any(|(known, _)| known == column));
-            (whole && (index.primary || index.unique) && !index.invisible).then_some((position, columns))
-        })?;
-        let operands = columns
-            .iter()
-            .filter_map(|column| equal.iter().find(|(known, _)| known == column).map(|(_, operand)| operand.clone()))
-            .collect();
-        Some(PointAccess::Row { index: position, operands })
+            let first = columns.get(..equal.len()).unwrap_or_default();
+            let covers = first.len() == equal.len()
+                && index.parts.iter().take(equal.len()).all(|part| part.prefix.is_none())
+                && first.iter().all(|column| equal.iter().any(|(known, _)| known == column));
+            if !covers {
+                continue;
+            }
+            let operands = || {
+                let operand =
+                    |column| equal.iter().find(|(known, _)| known == column).map(|(_, operand)| operand.clone());
+                first.iter().filter_map(operand).collect()
+            };
+            if columns.len() == equal.len() && (index.primary || index.unique) {
+                return Some(PointAccess::Row { index: position, operands: operands() });
+            }
+            prefix.get_or_insert_with(|| PointAccess::Prefix { index: position, operands: operands() });
+        }
+        prefix
     }
 
     /// The primary key that a condition gives a value, and nothing else.
@@ -136,7 +153,7 @@ impl PointAccess {
     pub fn lookup(&self, table: &Table, parameters: &[Value]) -> SqlResult<Option<Lookup>> {
         let def = table.def();
         match self {
-            PointAccess::Row { index, operands } => {
+            PointAccess::Row { index, operands } | PointAccess::Prefix { index, operands } => {
                 let index = &def.indexes[*index];
                 let columns = index.parts.iter().filter_map(|part| def.ordinal(part.column));
                 let mut values = Vec::with_capacity(operands.len());
@@ -150,7 +167,7 @@ impl PointAccess {
                     }
                 }
                 // A value that no key can hold, such as 300 for a TINYINT, is left to the general way.
-                if index.primary {
+                if index.primary && operands.len() == index.parts.len() {
                     return Ok(table.row_key(&values).ok().map(Lookup::Row));
                 }
                 Ok(table.range(index.id, ValueRange::prefix(&values)).ok().map(Lookup::Range))

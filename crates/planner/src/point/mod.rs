@@ -4,14 +4,16 @@
 //! and costs nothing to keep. Whatever does not fit is left to the binder: [`recognize`] gives `None`, and
 //! [`PointSelect::prepare`] does for parameters that a plan cannot use.
 //!
-//! Reading order: `key`, `recognize`, `select`, `change`.
+//! Reading order: `key`, `recognize`, `select`, `change`; `constant` stands by itself.
 
 mod change;
+mod constant;
 mod key;
 mod recognize;
 mod select;
 
 pub use change::is_point_change;
+pub use constant::{ConstantRow, constant_row};
 pub use key::{Lookup, NamedTable, PointAccess};
 pub use recognize::recognize;
-pub use select::{PointSelect, PointSource};
+pub use select::{PointSelect, PointSource, PreparedLookup};

@@ -1,6 +1,6 @@
 //! Seeing a point plan in a syntax tree.
 
-use super::key::{NamedTable, PointAccess, operand_of};
+use super::key::{NamedTable, operand_of};
 use super::select::{PointSelect, Shape};
 use crate::bind::output::{ColumnOrigin, OutputColumn};
 use datafusion::common::Column;
@@ -33,18 +33,13 @@ pub fn recognize(
     };
     let limit = match &query.limit {
         None => None,
-        // One row is all that a key finds, so all that a LIMIT can do is to be 0. Others are for others.
-        Some(ast::Limit { count: Some(count), offset: None }) if matches!(access, PointAccess::Row { .. }) => {
-            match operand_of(count) {
-                Some(limit) => Some(limit),
-                None => return Ok(None),
-            }
-        }
+        Some(ast::Limit { count: Some(count), offset: None }) => match operand_of(count) {
+            Some(limit) => Some(limit),
+            None => return Ok(None),
+        },
         Some(_) => return Ok(None),
     };
-    let Some((outputs, shape)) = reader.outputs(select, &query.order_by) else {
-        return Ok(None);
-    };
+    let Some((outputs, shape)) = reader.outputs(select, &query.order_by) else { return Ok(None) };
     let table = store.table(&def)?;
     Ok(Some(PointSelect::new(database.clone(), table, access, limit, outputs, shape)))
 }

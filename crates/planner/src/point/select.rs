@@ -38,10 +38,23 @@ pub struct PointSelect {
     database: Arc<str>,
     table: Arc<Table>,
     access: PointAccess,
-    /// LIMIT of a look-up.
+    /// LIMIT.
     limit: Option<Operand>,
     outputs: Arc<[OutputColumn]>,
     shape: Shape,
+}
+
+/// Rows that a look-up reads at a time.
+const ROWS_PER_READ: usize = 256;
+/// Most rows that a look-up by an index reads; what finds more is not a small statement.
+const ROWS_MAX: usize = 1000 + ROWS_PER_READ;
+
+/// A look-up with its parameters in place.
+#[derive(Clone, Debug)]
+pub struct PreparedLookup {
+    lookup: Lookup,
+    /// LIMIT.
+    pub limit: usize,
 }
 
 /// What a point plan reads from.
@@ -109,7 +122,7 @@ impl PointSelect {
             Shape::Aggregate { ordinal, .. } => vec![*ordinal],
         };
         let key = match &self.access {
-            PointAccess::Row { index, .. } => def.indexes.get(*index),
+            PointAccess::Row { index, .. } | PointAccess::Prefix { index, .. } => def.indexes.get(*index),
             PointAccess::Range { .. } => def.primary_key(),
         };
         columns.extend(key.map(|key| def.index_ordinals(key)).unwrap_or_default());
@@ -119,36 +132,53 @@ impl PointSelect {
     }
 
     /// Puts the parameters in; `None` if they are of types that need the general way.
-    pub fn prepare(&self, parameters: &[Value]) -> SqlResult<Option<Lookup>> {
-        match self.limit.as_ref().map(|limit| limit.integer(parameters)) {
-            Some(Some(0)) => Ok(Some(Lookup::Nothing)),
-            Some(Some(..0)) | Some(None) => Ok(None),
-            None | Some(Some(1..)) => self.access.lookup(&self.table, parameters),
-        }
+    pub fn prepare(&self, parameters: &[Value]) -> SqlResult<Option<PreparedLookup>> {
+        let limit = match self.limit.as_ref().map(|limit| limit.integer(parameters)) {
+            None => usize::MAX,
+            Some(Some(limit @ 0..)) => usize::try_from(limit).unwrap_or(usize::MAX),
+            Some(_) => return Ok(None),
+        };
+        let lookup = self.access.lookup(&self.table, parameters)?;
+        Ok(lookup.map(|lookup| PreparedLookup { lookup, limit }))
     }
 
-    /// Reads and writes the rows; says how many. Only aggregates need the statement's context.
-    pub fn run(
-        &self,
-        lookup: &Lookup,
-        mut source: PointSource<'_>,
-        context: impl FnOnce() -> Arc<StatementContext>,
-        zone: &TimeZone,
-        writer: &mut dyn RowWriter,
-    ) -> SqlResult<u64> {
+    /// Reads the rows; `None` if they are more than a connection's own thread should read.
+    pub fn read(&self, prepared: &PreparedLookup, mut source: PointSource<'_>) -> SqlResult<Option<Vec<Row>>> {
         let mut rows = Vec::new();
-        match lookup {
+        // Without an order the first rows will do.
+        let ordered = !matches!(self.shape, Shape::Rows { order: None, distinct: false, .. });
+        let enough = if ordered { usize::MAX } else { prepared.limit };
+        match &prepared.lookup {
+            _ if prepared.limit == 0 => {}
             Lookup::Nothing => {}
             Lookup::Row(key) => rows.extend(source.get(&self.table, key)?),
             Lookup::Range(range) => {
                 let mut cursor = source.scan(&self.table, range);
-                while cursor.next_batch(256, &mut rows)? {}
+                while rows.len() < enough && cursor.next_batch(ROWS_PER_READ.min(enough), &mut rows)? {
+                    if rows.len() > ROWS_MAX {
+                        return Ok(None);
+                    }
+                }
+                rows.truncate(enough);
             }
         }
+        Ok(Some(rows))
+    }
+
+    /// Writes what is made of the rows; says how many were written. Only aggregates need the statement's context.
+    pub fn write(
+        &self,
+        mut rows: Vec<Row>,
+        limit: usize,
+        context: impl FnOnce() -> Arc<StatementContext>,
+        zone: &TimeZone,
+        writer: &mut dyn RowWriter,
+    ) -> SqlResult<u64> {
         match &self.shape {
             Shape::Rows { ordinals, order, distinct } => {
                 if order.is_some() || *distinct {
                     self.sort(&mut rows, ordinals, *order, *distinct)?;
+                    rows.truncate(limit);
                 }
                 for row in &rows {
                     self.write_row(row, ordinals, zone, writer)?;
@@ -156,6 +186,9 @@ impl PointSelect {
                 Ok(rows.len() as u64)
             }
             Shape::Aggregate { ordinal, kernel } => {
+                if limit == 0 {
+                    return Ok(0);
+                }
                 let mut state = kernel.accumulator(context());
                 for row in &rows {
                     let value = row.view(&self.table).get_value(*ordinal)?;

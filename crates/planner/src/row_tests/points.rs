@@ -85,7 +85,8 @@ fn run(db: &TestDatabase, sql: &str, parameters: &[Value]) -> Vec<String> {
     let lookup = plan.prepare(parameters).expect("no error").expect("usable parameters");
     let mut rows = Rows::default();
     let context = db.context();
-    plan.run(&lookup, PointSource::Committed(&db.store), || context, &TimeZone::utc(), &mut rows).expect("runs");
+    let read = plan.read(&lookup, PointSource::Committed(&db.store)).expect("reads").expect("few rows");
+    plan.write(read, lookup.limit, || context, &TimeZone::utc(), &mut rows).expect("writes");
     rows.0
 }
 
@@ -116,13 +117,12 @@ fn whatever_does_not_fit_is_left_to_the_binder() {
         "SELECT c FROM t WHERE id = 1 AND k = 1",
         "SELECT c FROM t WHERE id = k",
         "SELECT c + 1 FROM t WHERE id = 1",
-        "SELECT c FROM t WHERE id BETWEEN 1 AND 3 LIMIT 2",
         "SELECT c FROM t WHERE id = 1 LIMIT 1 OFFSET 1",
         "SELECT c FROM t WHERE id = 1 FOR UPDATE",
         "SELECT c FROM t, pair WHERE id = 1",
         "SELECT nope FROM t WHERE id = 1",
         "SELECT COUNT(DISTINCT c) FROM t WHERE id = 1",
-        "SELECT a FROM pair WHERE a = 'x'",
+        "SELECT a FROM pair WHERE b = 1",
         "SELECT c FROM t GROUP BY c",
     ] {
         assert!(plan(&db, sql).is_none(), "{sql}");

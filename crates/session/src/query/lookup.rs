@@ -10,8 +10,9 @@ use squall_parser::ast::{self, Query, Statement};
 use squall_planner::ParameterKind;
 use squall_planner::dml::DmlPlan;
 use squall_planner::dml::plan::InsertRows;
-use squall_planner::point::{self, Lookup, PointSelect, PointSource};
+use squall_planner::point::{self, PointSelect, PointSource, PreparedLookup};
 use squall_registry::StatementContext;
+use squall_row_store::Row;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 
@@ -170,12 +171,19 @@ impl Session {
         if self.process.kill.check().is_err() {
             return false;
         }
+        let written = match self.read_rows(&plan.point, &lookup) {
+            Ok(None) => return false,
+            Ok(Some(rows)) => {
+                writer.begin_kept_result_set(&plan.columns);
+                self.write_rows(&plan.point, rows, lookup.limit, None, writer)
+            }
+            Err(error) => Err(error),
+        };
         let status = &self.process.status;
         count(&status.questions);
         count(&status.queries);
         count(&status.select);
-        writer.begin_kept_result_set(&plan.columns);
-        match self.run_lookup(&plan.point, &lookup, None, writer) {
+        match written {
             Ok(rows) => {
                 self.diagnostics.clear();
                 self.row_count = -1;
@@ -194,29 +202,32 @@ impl Session {
         true
     }
 
-    /// Reads the rows of a look-up, in the open transaction if there is one, and writes them.
-    pub(crate) fn run_lookup(
-        &mut self,
-        plan: &PointSelect,
-        lookup: &Lookup,
-        context: Option<&Arc<StatementContext>>,
-        writer: &mut dyn ResultWriter,
-    ) -> SqlResult<u64> {
+    /// Reads the rows of a look-up, in the open transaction if there is one; `None` if they are too many.
+    pub(crate) fn read_rows(&mut self, plan: &PointSelect, lookup: &PreparedLookup) -> SqlResult<Option<Vec<Row>>> {
         if !self.reads_committed_now() {
             self.begin_statement_transaction();
         }
+        match self.transaction.current() {
+            Some(transaction) => plan.read(lookup, PointSource::Transaction(transaction)),
+            None => plan.read(lookup, PointSource::Committed(&self.shared.store)),
+        }
+    }
+
+    /// Writes what a look-up makes of its rows.
+    pub(crate) fn write_rows(
+        &mut self,
+        plan: &PointSelect,
+        rows: Vec<Row>,
+        limit: usize,
+        context: Option<&Arc<StatementContext>>,
+        writer: &mut dyn ResultWriter,
+    ) -> SqlResult<u64> {
         // An aggregate asks for it.
         let context = match context {
             None if plan.is_aggregate() => Some(Arc::new(self.statement_context(&Statement::UnlockTables))),
             known => known.cloned(),
         };
-        let zone = self.settings.time_zone.clone();
-        let shared = self.shared.clone();
-        let source = match self.transaction.current() {
-            Some(transaction) => PointSource::Transaction(transaction),
-            None => PointSource::Committed(&shared.store),
-        };
-        plan.run(lookup, source, || context.unwrap_or_default(), &zone, writer)
+        plan.write(rows, limit, || context.unwrap_or_default(), &self.settings.time_zone, writer)
     }
 }
 

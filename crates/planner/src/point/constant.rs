@@ -1,0 +1,94 @@
+//! Queries of one row that comes from no table: `SELECT 1`, `SELECT @@version, DATABASE()`. Clients and connection pools
+//! send them all the time, and DataFusion's planning is far more work than what they ask for.
+
+use crate::bind::{Binder, OutputColumn};
+use crate::exec::output::write_value;
+use datafusion::common::Column;
+use squall_functions::expr::{BoundExpr, EmptyRow};
+use squall_parser::ast;
+use squall_registry::{StatementContext, Volatility};
+use squall_types::{RowWriter, SqlResult, Value};
+use std::sync::Arc;
+
+/// One row of constants.
+#[derive(Clone, Debug)]
+pub struct ConstantRow {
+    /// The result's columns.
+    pub columns: Vec<OutputColumn>,
+    exprs: Vec<BoundExpr>,
+}
+
+/// The row that a query is, if it is one. Whatever else there is to a query, and every error, is left to
+/// [`Binder::bind_query`]. So are volatile functions: some of them wait (`SLEEP`, `GET_LOCK`), which a connection's own
+/// thread must not do.
+pub fn constant_row(query: &ast::Query, binder: &Binder<'_>) -> Option<ConstantRow> {
+    let items = plain_items(query)?;
+    let noted = binder.context.diagnostics.count();
+    let row = bind(items, binder);
+    if row.is_none() {
+        binder.context.diagnostics.truncate(noted);
+    }
+    row
+}
+
+fn bind(items: &[ast::SelectItem], binder: &Binder<'_>) -> Option<ConstantRow> {
+    let mut row = ConstantRow { columns: Vec::with_capacity(items.len()), exprs: Vec::with_capacity(items.len()) };
+    for item in items {
+        let ast::SelectItem::Expr(item) = item else { return None };
+        let expr = binder.bind_expr(&item.expr, &[]).ok().filter(is_quiet)?;
+        let name: Arc<str> = item.column_name(binder.text).into();
+        row.columns.push(OutputColumn {
+            column: Column::from_name(name.to_string()),
+            name,
+            expr_type: expr.ty(),
+            origin: None,
+        });
+        row.exprs.push(expr);
+    }
+    Some(row)
+}
+
+/// The select list of a query that is nothing else.
+fn plain_items(query: &ast::Query) -> Option<&[ast::SelectItem]> {
+    let select = query.as_select()?;
+    let plain = query.with.is_none()
+        && query.locking.is_empty()
+        && query.into.is_none()
+        && query.order_by.is_empty()
+        && query.limit.is_none()
+        && select.options == ast::SelectOptions::default()
+        && select.hints.is_none()
+        && select.from.is_empty()
+        && select.selection.is_none()
+        && select.group_by.is_none()
+        && select.having.is_none()
+        && select.windows.is_empty();
+    plain.then_some(&select.items)
+}
+
+/// Whether an expression neither waits nor changes anything.
+fn is_quiet(expr: &BoundExpr) -> bool {
+    let mut quiet = true;
+    expr.visit(&mut |expr| match expr {
+        BoundExpr::Call(call) => quiet &= call.volatility != Volatility::Volatile,
+        BoundExpr::Opaque { .. } | BoundExpr::Column(_) | BoundExpr::Parameter { .. } => quiet = false,
+        _ => {}
+    });
+    quiet
+}
+
+impl ConstantRow {
+    /// Computes the values.
+    pub fn values(&self, context: &StatementContext) -> SqlResult<Vec<Value>> {
+        self.exprs.iter().map(|expr| expr.eval(&EmptyRow, context)).collect()
+    }
+
+    /// Writes the row.
+    pub fn write(&self, values: &[Value], writer: &mut dyn RowWriter) {
+        writer.begin_row();
+        for (value, column) in values.iter().zip(&self.columns) {
+            write_value(value, &column.expr_type.sql_type, writer);
+        }
+        writer.end_row();
+    }
+}
