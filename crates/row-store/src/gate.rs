@@ -30,8 +30,10 @@ pub(crate) struct WriteGate {
     directory: PathBuf,
     /// Bytes of the file system that nobody has, as of the last look.
     free: AtomicI64,
-    /// Bytes that the engine may still need.
-    reserved: AtomicU64,
+    /// Bytes that the engine may still need for buffers that become files.
+    buffers: AtomicU64,
+    /// Bytes that its largest merge of files may need.
+    merge: AtomicU64,
     /// Why the engine has stopped writing.
     stopped: OnceLock<String>,
 }
@@ -41,16 +43,19 @@ impl WriteGate {
         let gate = WriteGate {
             directory: directory.to_path_buf(),
             free: AtomicI64::new(0),
-            reserved: AtomicU64::new(0),
+            buffers: AtomicU64::new(0),
+            merge: AtomicU64::new(0),
             stopped: OnceLock::new(),
         };
         gate.look();
         gate
     }
 
-    /// Sets what the engine may still need for what it has been given.
-    pub fn reserve(&self, bytes: u64) {
-        self.reserved.store(bytes, Ordering::Relaxed);
+    /// Sets what the engine may still need for what it has been given: bytes of buffers that become files, and of the
+    /// largest merge of files.
+    pub fn reserve(&self, buffers: u64, merge: u64) {
+        self.buffers.store(buffers, Ordering::Relaxed);
+        self.merge.store(merge, Ordering::Relaxed);
     }
 
     /// Looks how much is free now.
@@ -71,13 +76,18 @@ impl WriteGate {
 
     fn has_room(&self, bytes: usize, beyond: i64) -> bool {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX).saturating_mul(TIMES_WRITTEN);
-        let reserved = i64::try_from(self.reserved.load(Ordering::Relaxed)).unwrap_or(i64::MAX);
-        let wanted = bytes.saturating_add(reserved).saturating_add(beyond);
+        let buffers = i64::try_from(self.buffers.load(Ordering::Relaxed)).unwrap_or(i64::MAX);
+        let wanted = bytes.saturating_add(buffers).saturating_add(beyond);
         if self.free.load(Ordering::Relaxed) >= wanted {
             return true;
         }
         self.look();
         self.free.load(Ordering::Relaxed) >= wanted
+    }
+
+    /// Bounded, so that sums with it do not overflow.
+    fn room_for_merge(&self) -> i64 {
+        i64::try_from(self.merge.load(Ordering::Relaxed)).unwrap_or(i64::MAX).min(1 << 60)
     }
 
     fn check_stopped(&self) -> SqlResult<()> {
@@ -91,17 +101,19 @@ impl WriteGate {
     /// a tablespace that cannot grow.
     pub fn check_addition(&self, bytes: usize, table: &str) -> SqlResult<()> {
         self.check_stopped()?;
-        if self.has_room(bytes, MARGIN + ROOM_FOR_REMOVAL) {
+        if self.has_room(bytes, self.room_for_merge() + MARGIN + ROOM_FOR_REMOVAL) {
             return Ok(());
         }
         Err(SqlError::new(ErrorCode::RecordFileFull, &[&table]))
     }
 
     /// Whether a transaction may be committed. Statements have been checked before, but several transactions may have
-    /// counted on the same room.
+    /// counted on the same room. A small one, such as a DELETE that makes room, may use that of a merge: while a merge
+    /// is going on its room is in use and kept back all the same, and on a full disk nothing could be deleted.
     pub fn check_commit(&self, bytes: usize) -> SqlResult<()> {
         self.check_stopped()?;
-        if self.has_room(bytes, MARGIN) {
+        let merge = if bytes as u64 <= ROOM_FOR_REMOVAL as u64 { 0 } else { self.room_for_merge() };
+        if self.has_room(bytes, merge + MARGIN) {
             return Ok(());
         }
         let reason = format!("{NO_SPACE} - 'No space left on device'");
@@ -124,7 +136,7 @@ impl WriteGate {
     /// Whether `bytes` of files beside the tables may be written.
     pub fn check_temporary(&self, bytes: usize) -> SqlResult<()> {
         self.check_stopped()?;
-        if self.has_room(bytes, MARGIN + ROOM_FOR_REMOVAL) {
+        if self.has_room(bytes, self.room_for_merge() + MARGIN + ROOM_FOR_REMOVAL) {
             return Ok(());
         }
         Err(disk_full(&self.directory))
@@ -166,15 +178,20 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let gate = WriteGate::new(directory.path());
         gate.check_addition(1000, "t").unwrap();
-        gate.reserve(1 << 60);
+        gate.reserve(1 << 60, 0);
         assert!(gate.check_addition(0, "t").unwrap_err().is(ErrorCode::RecordFileFull));
         assert!(gate.check_commit(0).unwrap_err().is(ErrorCode::ErrorDuringCommit));
         assert!(gate.check_temporary(0).unwrap_err().is(ErrorCode::DiskFull));
         assert!(gate.check_definition(true).unwrap_err().is(ErrorCode::DiskFull));
         // What makes room again is let through.
         gate.check_definition(false).unwrap();
-        gate.reserve(0);
+        // The room of a merge is for small commits only.
+        gate.reserve(0, 1 << 60);
+        assert!(gate.check_addition(0, "t").unwrap_err().is(ErrorCode::RecordFileFull));
+        assert!(gate.check_commit(1 << 30).unwrap_err().is(ErrorCode::ErrorDuringCommit));
         gate.check_commit(1000).unwrap();
+        gate.reserve(0, 0);
+        gate.check_addition(1000, "t").unwrap();
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl StoreInner {
             largest = largest.max(data.keyspace.disk_space());
         }
         let gate = &self.committer.gate;
-        gate.reserve(buffers.max(written) + largest.min(MERGE_BYTES_MAX));
+        gate.reserve(buffers.max(written), largest.min(MERGE_BYTES_MAX));
         gate.look();
     }
 

@@ -5,10 +5,14 @@ use mysql::prelude::Queryable;
 use squall_test_support::server::TestServer;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 const TABLE_FULL: u16 = 1114;
 const ERROR_DURING_COMMIT: u16 = 1180;
 const READ_ONLY: u16 = 1836;
+
+/// How long the engine may take to come to rest.
+const WAIT_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Bytes of the file system that the server is given.
 const DISK_BYTES: u64 = 160 << 20;
@@ -40,6 +44,16 @@ fn error_code(result: mysql::Result<()>) -> Option<u16> {
         Ok(()) => None,
         Err(mysql::Error::MySqlError(error)) => Some(error.code),
         Err(error) => panic!("the connection broke: {error}"),
+    }
+}
+
+/// Tries until there is no error; only those of a full disk may come before.
+fn until_done(mut attempt: impl FnMut() -> Option<u16>) {
+    let started = Instant::now();
+    while let Some(code) = attempt() {
+        assert!([TABLE_FULL, ERROR_DURING_COMMIT].contains(&code), "{code}");
+        assert!(started.elapsed() < WAIT_TIME_MAX, "still {code}");
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 
@@ -82,15 +96,20 @@ fn a_full_disk_is_an_error_of_the_statement() {
         }
         assert!(stored < DISK_BYTES / 500_000, "the disk does not fill up");
     };
-    assert_eq!(refused, TABLE_FULL);
+    // At the statement; or at its commit, if the engine has asked for more room in between.
+    assert!([TABLE_FULL, ERROR_DURING_COMMIT].contains(&refused), "{refused}");
     assert_eq!(count(&mut conn, "d.t"), stored);
 
     // A statement is refused as a whole, its transaction stays, and what makes room is let through.
-    conn.query_drop("START TRANSACTION").expect("a transaction");
-    conn.query_drop("DELETE FROM d.t WHERE id = 0").expect("a delete");
+    // While the engine merges files it has the room that deletes need: then they are refused and can be tried again.
     let twice = "INSERT INTO d.t SELECT id + 100000, v FROM d.t";
-    assert_eq!(error_code(conn.query_drop(twice)), Some(TABLE_FULL));
-    conn.query_drop("COMMIT").expect("a commit");
+    until_done(|| {
+        conn.query_drop("START TRANSACTION").expect("a transaction");
+        let deleted = error_code(conn.query_drop("DELETE FROM d.t WHERE id = 0"));
+        assert_eq!(deleted, None, "a delete needs no room before its commit");
+        assert_eq!(error_code(conn.query_drop(twice)), Some(TABLE_FULL));
+        error_code(conn.query_drop("COMMIT"))
+    });
     assert_eq!(count(&mut conn, "d.t"), stored - 1);
     let create = conn.query_drop("CREATE TABLE d.other AS SELECT * FROM d.t");
     assert!(error_code(create).is_some(), "a copy of everything has no room");
@@ -98,7 +117,7 @@ fn a_full_disk_is_an_error_of_the_statement() {
 
     // Room again: writes go on, in the same server.
     conn.query_drop("TRUNCATE TABLE d.t").expect("room again");
-    conn.query_drop("INSERT INTO d.t VALUES (1, REPEAT('y', 1000000))").expect("a row after the disk was full");
+    until_done(|| error_code(conn.query_drop("INSERT INTO d.t VALUES (1, REPEAT('y', 1000000))")));
     server.kill();
     server.restart();
     assert_eq!(count(&mut server.connect(), "d.t"), 1);
