@@ -27,6 +27,9 @@ const BATCHES_AHEAD: usize = 2;
 const KILL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The pool has at least this much for each row of a batch, unless that made batches very small.
 const ROW_SHARE_BYTES: usize = 64 << 10;
+/// Memory that a partition's operators should find: sorts of several partitions share the pool, merges of what they have
+/// spilled included, and in a small one they would take it from each other.
+const PARTITION_SHARE_BYTES: usize = 256 << 20;
 /// Rows of a batch in the smallest of pools.
 const BATCH_ROWS_MIN: usize = 256;
 /// Rows of a batch.
@@ -95,7 +98,7 @@ impl QueryRuntime {
             .build()
             .map_err(failed)?;
         let mut state = session_state(&EngineOptions {
-            target_partitions: options.threads.max(1),
+            target_partitions: options.threads.min(options.memory_bytes_max / PARTITION_SHARE_BYTES).max(1),
             runtime: resources.clone(),
             physical_rules: Vec::new(),
         });
