@@ -70,7 +70,11 @@ pub(crate) fn definition(column: &ColumnMeta, results_collation: Option<u16>) ->
         collation,
         length: match sql_type {
             // Calculated numbers are announced with room for a sign.
-            SqlType::Int { width: IntWidth::Big, unsigned: false, .. } if is_calculated(column) => 21,
+            SqlType::Int { width: IntWidth::Big, unsigned: false, display_width: None, .. }
+                if is_calculated(column) =>
+            {
+                21
+            }
             SqlType::Double { digits: None, .. } if is_calculated(column) => 23,
             _ => length(sql_type, charset_of(collation)),
         },

@@ -7,6 +7,7 @@ use super::output::ColumnOrigin;
 use datafusion::common::{Column, TableReference};
 use squall_functions::expr::{BoundExpr, ColumnRef};
 use squall_registry::ExprType;
+use squall_types::SqlType;
 use std::sync::Arc;
 
 /// Number of a column within a statement.
@@ -24,6 +25,8 @@ pub(crate) struct ColumnInfo {
     pub block: BlockId,
     /// The table's column behind it.
     pub origin: Option<Arc<ColumnOrigin>>,
+    /// The type that clients are told instead of the reference's.
+    pub announced: Option<SqlType>,
 }
 
 /// All columns of a statement.
@@ -45,7 +48,7 @@ impl Columns {
     ) -> ColumnId {
         let ordinal = self.infos.len();
         let reference = ColumnRef { ordinal, relation, name: name.into(), display: display.into(), ty };
-        self.infos.push(ColumnInfo { reference: Arc::new(reference), block, origin });
+        self.infos.push(ColumnInfo { reference: Arc::new(reference), block, origin, announced: None });
         ordinal
     }
 
@@ -63,6 +66,11 @@ impl Columns {
     /// Sets where a column comes from.
     pub fn set_origin(&mut self, id: ColumnId, origin: Option<Arc<ColumnOrigin>>) {
         self.infos[id].origin = origin;
+    }
+
+    /// Sets the type that clients are told of it.
+    pub fn set_announced(&mut self, id: ColumnId, announced: Option<SqlType>) {
+        self.infos[id].announced = announced;
     }
 
     /// Sets how error messages show it.

@@ -34,6 +34,7 @@ mod view;
 mod window;
 
 pub use environment::{TableRequest, TableResolver};
+pub(crate) use output::announced_type;
 pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
 pub use parameter::ParameterKind;
 pub use row_expr::{RowColumn, RowTable, columns_read};
@@ -114,6 +115,7 @@ impl<'a> Binder<'a> {
                     expr_type: info.reference.ty.clone(),
                     origin: info.origin.clone(),
                     column: context.columns.datafusion(output.id),
+                    announced: info.announced.clone(),
                 }
             })
             .collect();

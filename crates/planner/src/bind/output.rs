@@ -3,9 +3,10 @@
 use datafusion::common::Column;
 use datafusion::logical_expr::LogicalPlan;
 use squall_catalog::TableDef;
-use squall_functions::expr::ExecutionSlot;
+use squall_functions::expr::{BoundExpr, ExecutionSlot};
 use squall_parser::ast::{Locking, SelectInto};
 use squall_registry::ExprType;
+use squall_types::{IntWidth, SqlType, Value};
 use std::sync::Arc;
 
 /// A query bound to the catalog.
@@ -52,6 +53,39 @@ pub struct OutputColumn {
     pub origin: Option<Arc<ColumnOrigin>>,
     /// How the plan knows it.
     pub column: Column,
+    /// The type that clients are told, if it is not [`OutputColumn::expr_type`]'s: see [`announced_type`].
+    pub announced: Option<SqlType>,
+}
+
+/// The type that clients are told of a calculated integer. MySQL calculates in BIGINT and says so, although a table made of
+/// the result gets an INT; only where a column's own type shows through is it INT for both.
+pub(crate) fn announced_type(expr: &BoundExpr) -> Option<SqlType> {
+    let SqlType::Int { width: IntWidth::Int, unsigned, .. } = expr.ty().sql_type else { return None };
+    let display_width = match expr {
+        // Its digits, and room for a sign.
+        BoundExpr::Literal(Value::Int(number), _) => {
+            u8::try_from(number.unsigned_abs().checked_ilog10().unwrap_or(0) + 2).ok()
+        }
+        _ => None,
+    };
+    let announced = SqlType::Int { width: IntWidth::Big, unsigned, zerofill: false, display_width };
+    is_calculated(expr).then_some(announced)
+}
+
+/// Whether an integer is not just a column's, or one of several columns'.
+fn is_calculated(expr: &BoundExpr) -> bool {
+    match expr {
+        BoundExpr::Column(_) | BoundExpr::Opaque { .. } => false,
+        BoundExpr::Case(case) => {
+            case.branches.iter().map(|(_, result)| result).chain(&case.otherwise).any(is_calculated)
+        }
+        BoundExpr::Coalesce { values, .. } => values.iter().any(is_calculated),
+        BoundExpr::Call(call) if ["greatest", "least"].iter().any(|name| call.name.eq_ignore_ascii_case(name)) => {
+            call.args.iter().any(is_calculated)
+        }
+        BoundExpr::Literal(value, _) => *value != Value::Null,
+        _ => true,
+    }
 }
 
 /// The column of a table that a result column shows.

@@ -4,6 +4,7 @@ use super::column::{BlockId, ColumnId};
 use super::context::{Context, Frame, display_name};
 use super::decorrelate::SimpleBlock;
 use super::from::FromItem;
+use super::output::announced_type;
 use super::query::{BlockOutput, BoundBlock, OrderKey, position_of};
 use super::scope::Clause;
 use squall_catalog::name::eq_ignore_case;
@@ -194,6 +195,7 @@ impl Context<'_> {
     /// The column of the result that an item of the select list makes.
     fn output_column(&mut self, item: &Item, block: BlockId) -> ColumnId {
         let id = self.columns.add_computed(block, &item.name, item.expr.ty());
+        self.columns.set_announced(id, announced_type(&item.expr));
         if let BoundExpr::Column(column) = &item.expr {
             let info = self.columns.get(column.ordinal).clone();
             self.columns.set_display(id, &info.reference.display);

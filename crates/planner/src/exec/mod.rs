@@ -1,7 +1,7 @@
 //! Running query plans.
 //!
 //! Reading order: [`mod@env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), [`lookup_join`] and
-//! [`join_rule`] (index nested-loop joins), [`order_rule`] (rows in an order), [`one_row`]
+//! [`join_rule`] (index nested-loop joins), [`order_rule`] (rows in an order), `spilling_join` (hash joins larger than memory), [`one_row`]
 //! (assignments of variables), [`in_order`] (parts of a UNION), [`output`] (from batches to rows on the wire).
 
 pub mod env;
@@ -13,8 +13,10 @@ pub mod one_row;
 pub mod order_rule;
 pub mod output;
 pub mod runtime;
+mod spilling_join;
 
 pub use env::{SharedTransaction, StatementEnv};
 pub use kill_check::check_kill_in_joins;
 pub use output::write_batch;
 pub use runtime::{QueryRuntime, QueryStream, RuntimeOptions};
+pub use spilling_join::{as_hash_join, let_joins_spill};

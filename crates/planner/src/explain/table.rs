@@ -3,11 +3,12 @@
 use super::key_length::key_length;
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
+use crate::exec::as_hash_join;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
+use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::union::UnionExec;
 use squall_catalog::TableDef;
@@ -130,7 +131,7 @@ impl Walker {
         if plan.is::<FilterExec>() {
             self.where_next = true;
         }
-        let hash = plan.is::<HashJoinExec>() || plan.is::<NestedLoopJoinExec>() || plan.is::<CrossJoinExec>();
+        let hash = as_hash_join(plan).is_some() || plan.is::<NestedLoopJoinExec>() || plan.is::<CrossJoinExec>();
         for (position, child) in plan.children().into_iter().enumerate() {
             if hash && position > 0 {
                 self.joined = Some("Using join buffer (hash join)");

@@ -2,11 +2,12 @@
 
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
+use crate::exec::as_hash_join;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
+use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -85,7 +86,7 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
         return Some(format!("Filter: ({})", readable(filter.predicate())));
     }
-    if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+    if let Some(join) = as_hash_join(plan) {
         let on: Vec<String> =
             join.on().iter().map(|(left, right)| format!("{} = {}", readable(left), readable(right))).collect();
         return Some(format!("{:?} hash join ({})", join.join_type(), on.join(", ")));

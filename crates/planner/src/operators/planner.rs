@@ -4,7 +4,7 @@ use super::apply::Apply;
 use super::apply_exec::{ApplyExec, ApplySpec, nullable_schema};
 use super::recursive::RecursiveUnion;
 use super::recursive_exec::RecursiveUnionExec;
-use crate::exec::{StatementEnv, check_kill_in_joins};
+use crate::exec::{StatementEnv, check_kill_in_joins, let_joins_spill};
 use arrow::datatypes::DataType;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
@@ -33,10 +33,11 @@ impl QueryPlanner for SquallQueryPlanner {
             .create_physical_plan(logical_plan, session)
             .await?;
         // Subqueries are planned here too, while their statement runs.
-        match session.config().get_extension::<StatementEnv>() {
-            Some(env) => check_kill_in_joins(plan, &env.context.kill),
-            None => Ok(plan),
-        }
+        let plan = match session.config().get_extension::<StatementEnv>() {
+            Some(env) => check_kill_in_joins(plan, &env.context.kill)?,
+            None => plan,
+        };
+        let_joins_spill(plan)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Queries of one row that comes from no table: `SELECT 1`, `SELECT @@version, DATABASE()`. Clients and connection pools
 //! send them all the time, and DataFusion's planning is far more work than what they ask for.
 
-use crate::bind::{Binder, OutputColumn};
+use crate::bind::{Binder, OutputColumn, announced_type};
 use crate::exec::output::write_value;
 use datafusion::common::Column;
 use squall_functions::expr::{BoundExpr, EmptyRow};
@@ -42,6 +42,7 @@ fn bind(items: &[ast::SelectItem], binder: &Binder<'_>) -> Option<ConstantRow> {
             name,
             expr_type: expr.ty(),
             origin: None,
+            announced: announced_type(&expr),
         });
         row.exprs.push(expr);
     }

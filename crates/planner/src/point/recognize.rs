@@ -162,6 +162,7 @@ impl Reader<'_> {
             name,
             expr_type: bound.result.clone(),
             origin: None,
+            announced: None,
         };
         Some((vec![output], Shape::Aggregate { ordinal, kernel: bound.kernel }))
     }
@@ -180,6 +181,7 @@ impl Reader<'_> {
                 base: Some((self.def.clone(), ordinal)),
             })),
             column: Column::from_name(column.name.clone()),
+            announced: None,
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn columns(outputs: &[OutputColumn]) -> Vec<ColumnMeta> {
 
 fn column(output: &OutputColumn) -> ColumnMeta {
     let empty: Arc<str> = Arc::from("");
-    let sql_type = output.expr_type.sql_type.clone();
+    let sql_type = output.announced.as_ref().unwrap_or(&output.expr_type.sql_type).clone();
     let mut flags = ColumnFlags { not_null: !output.expr_type.nullable, ..Default::default() };
     let Some(origin) = &output.origin else {
         return ColumnMeta {

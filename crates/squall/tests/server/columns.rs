@@ -122,3 +122,36 @@ fn names_of_expressions_views_and_derived_tables() {
     assert_eq!(describe(&mut client, "SELECT b FROM v"), ["d|v|v|b|b"]);
     assert_eq!(describe(&mut client, "SELECT y FROM (SELECT a AS y FROM t) AS s"), ["d|s|t|y|a"]);
 }
+
+#[test]
+fn calculated_integers_are_bigint() {
+    let server = start();
+    let mut client = connect(&server);
+    run(&mut client, "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, n INT, s VARCHAR(5))");
+    let longlong = [
+        ("1", 2),
+        ("LENGTH(s)", 21),
+        ("COALESCE(n, 0)", 21),
+        ("n = 1", 1),
+        ("COUNT(*)", 21),
+        ("n + 1", 21),
+        ("CASE WHEN n > 1 THEN n ELSE 7 END", 21),
+    ];
+    for (expr, length) in longlong {
+        let column = columns(&mut client, &format!("SELECT {expr} FROM t")).remove(0);
+        assert_eq!((column.column_type, column.length), (ColumnType::LongLong, length), "{expr}");
+    }
+    for expr in ["n", "MIN(n)", "COALESCE(n, id)", "IF(n > 1, n, id)", "GREATEST(n, id)"] {
+        let column = columns(&mut client, &format!("SELECT {expr} FROM t")).remove(0);
+        assert_eq!(column.column_type, ColumnType::Long, "{expr}");
+    }
+    let kept = columns(&mut client, "SELECT 5").remove(0);
+    assert_eq!((kept.column_type, kept.length), (ColumnType::LongLong, 2));
+    let prepared = client.prepare("SELECT 5").expect("a statement").columns;
+    assert_eq!(prepared[0].column_type, ColumnType::LongLong);
+    // A table made of them has INT columns, as in MySQL.
+    run(&mut client, "CREATE TABLE made AS SELECT 5 AS five, LENGTH('abc') AS three");
+    for column in columns(&mut client, "SELECT * FROM made") {
+        assert_eq!(column.column_type, ColumnType::Long, "{}", column.name);
+    }
+}
