@@ -133,14 +133,15 @@ impl RowStore {
     /// Makes sorted records files of the table, all at once, without those of some rows.
     fn ingest(&self, table: &Table, sorted: &Sorted, left_out: &FxHashSet<u64>) -> SqlResult<()> {
         self.gate().check_addition(sorted.bytes(), &table.def().name)?;
-        let mut ingestion = table.data.keyspace.start_ingestion().map_err(engine_error)?;
+        let failed = |error| self.gate().files_failed(error);
+        let mut ingestion = table.data.keyspace.start_ingestion().map_err(failed)?;
         let (sender, batches) = sync_channel::<Vec<(Slice, Slice)>>(BATCHES_AHEAD);
         // Merging runs and making table files of them take about the same time.
         let any = std::thread::scope(|scope| -> SqlResult<bool> {
             let merging = scope.spawn(move || merge_batches(sorted, left_out, &sender));
             let mut any = false;
             for (key, value) in batches.into_iter().flatten() {
-                ingestion.write(key, value).map_err(engine_error)?;
+                ingestion.write(key, value).map_err(failed)?;
                 any = true;
             }
             merging.join().map_err(|_| SqlError::internal("a merge's thread has panicked"))??;
@@ -150,12 +151,12 @@ impl RowStore {
             return Ok(());
         }
         let mut log = self.committer().log.lock();
-        ingestion.finish().map_err(engine_error)?;
-        if log.is_active() {
-            log.push(vec![(table.id(), Keys::All)]);
-            log.publish(self.0.db.visible_seqno());
-        }
-        Ok(())
+        ingestion.finish().map_err(failed)?;
+        let moment = self.0.db.snapshot();
+        log.push(vec![(table.id(), Keys::All)]);
+        log.applied(moment.seqno());
+        drop(log);
+        self.committer().show_or_sync(moment)
     }
 }
 

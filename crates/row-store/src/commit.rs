@@ -1,7 +1,8 @@
 //! Commits: one atomic batch each, and one sync for all that wait together.
 //!
-//! A durable commit goes through a thread of its own: while that thread syncs, the next commits gather. Locks are given
-//! back as soon as a commit is applied, before it is durable: whoever reads it and commits is synced after it.
+//! A durable commit goes through a thread of its own: while that thread syncs, the next commits gather. A commit is seen,
+//! and its locks are given back, when it is as durable as it is to be: nobody reads or builds on what a power cut or a
+//! failed sync would take back.
 
 use crate::gate::WriteGate;
 use crate::locks::{LockKey, LockTable, Owner};
@@ -9,8 +10,9 @@ use crate::meta;
 use crate::options::{Durability, TableLock};
 use crate::table::TableData;
 use crate::validation::{CommitLog, Keys, ReadSet};
+use crate::visible::Visible;
 use crate::write_set::WriteSet;
-use fjall::{Database, Keyspace, PersistMode};
+use fjall::{Database, Keyspace, PersistMode, Snapshot};
 use parking_lot::{Condvar, Mutex};
 use squall_catalog::TableId;
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -141,6 +143,24 @@ impl Future for CommitTicket {
     }
 }
 
+/// A group that is applied. Its locks are held until it is finished.
+struct Applied {
+    results: Vec<(TicketSender, SqlResult<()>)>,
+    /// The first moment that has it.
+    moment: Snapshot,
+    locks: Vec<HeldLocks>,
+}
+
+impl Applied {
+    /// Gives the locks back and tells the results; `shown` is whether the group is durable and can be seen.
+    fn finish(self, shown: SqlResult<()>) {
+        drop(self.locks);
+        for (ticket, result) in self.results {
+            ticket.0.complete(result.and(shown.clone()));
+        }
+    }
+}
+
 /// When the commit thread ends, by whatever, nobody may wait for it any more.
 struct StopsCommits<'a>(&'a Committer);
 
@@ -159,6 +179,9 @@ pub(crate) struct Committer {
     pub gate: Arc<WriteGate>,
     /// Held while commits are checked and applied, so that both happen in one order.
     pub log: Mutex<CommitLog>,
+    pub visible: Visible,
+    /// A group of durable commits is applied and not synced. Changes under the lock of `log`; stays when a sync fails.
+    syncing: AtomicBool,
     queue: Mutex<Vec<CommitRequest>>,
     queued: Condvar,
     /// Something is written that no sync has covered yet.
@@ -171,10 +194,12 @@ pub(crate) struct Committer {
 impl Committer {
     pub fn new(db: Database, meta: Keyspace, gate: Arc<WriteGate>) -> Committer {
         Committer {
+            visible: Visible::new(db.snapshot()),
             db,
             meta,
             gate,
             log: Mutex::default(),
+            syncing: AtomicBool::new(false),
             queue: Mutex::default(),
             queued: Condvar::new(),
             unsynced: AtomicBool::new(false),
@@ -200,10 +225,9 @@ impl Committer {
                 self.queued.notify_one();
             }
             Durability::Os | Durability::Lazy => {
-                let persist = (durability == Durability::Os).then_some(PersistMode::Buffer);
-                for (ticket, result) in self.apply(vec![request], persist) {
-                    ticket.0.complete(result);
-                }
+                let applied = self.apply(vec![request], durability);
+                let shown = self.show_or_sync(applied.moment.clone());
+                applied.finish(shown);
                 self.unsynced.store(true, Ordering::Release);
             }
         }
@@ -214,16 +238,42 @@ impl Committer {
     pub fn run(&self) {
         let _stops_commits = StopsCommits(self);
         while let Some(group) = self.next_group() {
-            let mut results = self.apply(group, None);
-            if let Err(error) = self.db.persist(PersistMode::SyncData) {
-                let error = self.gate.stop(error);
-                for (_, result) in &mut results {
-                    *result = result.clone().and(Err(error.clone()));
-                }
+            let applied = self.apply(group, Durability::Full);
+            let synced = self.db.persist(PersistMode::SyncData).map_err(|error| self.gate.stop(error));
+            if synced.is_ok() {
+                self.show(applied.moment.clone());
             }
-            for (ticket, result) in results {
-                ticket.0.complete(result);
-            }
+            applied.finish(synced);
+        }
+    }
+
+    /// Lets readers see up to a moment that a sync has just made durable.
+    fn show(&self, moment: Snapshot) {
+        let mut log = self.log.lock();
+        self.syncing.store(false, Ordering::Release);
+        log.show(moment.seqno());
+        self.visible.advance(moment);
+    }
+
+    /// Lets readers see up to a moment that needs no sync for its own sake; for that of others there may be one.
+    pub fn show_or_sync(&self, moment: Snapshot) -> SqlResult<()> {
+        if self.syncing.load(Ordering::Acquire) {
+            self.db.persist(PersistMode::SyncData).map_err(|error| self.gate.stop(error))?;
+        }
+        let mut log = self.log.lock();
+        log.show(moment.seqno());
+        self.visible.advance(moment);
+        Ok(())
+    }
+
+    /// Lets readers see the present, unless a commit is under way. The engine keeps whatever was there at the moment that
+    /// readers see, so without this files would stay that merges of files have replaced since the last commit.
+    pub fn show_present(&self) {
+        let mut log = self.log.lock();
+        if !self.syncing.load(Ordering::Acquire) {
+            let moment = self.db.snapshot();
+            log.show(moment.seqno());
+            self.visible.advance(moment);
         }
     }
 
@@ -245,8 +295,8 @@ impl Committer {
         self.queued.notify_all();
     }
 
-    /// Checks and applies a group as one batch.
-    fn apply(&self, group: Vec<CommitRequest>, persist: Option<PersistMode>) -> Vec<(TicketSender, SqlResult<()>)> {
+    /// Checks and applies a group as one batch, which nobody sees yet.
+    fn apply(&self, group: Vec<CommitRequest>, durability: Durability) -> Applied {
         let mut results = Vec::with_capacity(group.len());
         let mut locks = Vec::with_capacity(group.len());
         let mut ended = Vec::new();
@@ -254,6 +304,7 @@ impl Committer {
         let mut deltas: Vec<(Arc<TableData>, i64, u64)> = Vec::new();
         self.gate.look();
         let mut log = self.log.lock();
+        let persist = (durability == Durability::Os).then_some(PersistMode::Buffer);
         let mut batch = self.db.batch().durability(persist);
         for request in group {
             locks.push(request.locks);
@@ -274,9 +325,7 @@ impl Committer {
                 let mut keys = Vec::new();
                 let before = batch.len();
                 for (key, change) in table.into_changes() {
-                    if log.is_active() {
-                        keys.push(key.clone());
-                    }
+                    keys.push(key.clone());
                     bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
                     match change {
                         Some(value) => batch.insert(&data.keyspace, key, value),
@@ -286,9 +335,7 @@ impl Committer {
                 logged.push((data.id, Keys::Sorted(keys)));
                 deltas.push((data, row_delta, (batch.len() - before) as u64));
             }
-            if log.is_active() {
-                log.push(logged);
-            }
+            log.push(logged);
             results.push((request.ticket, Ok(())));
         }
         for (data, ..) in &deltas {
@@ -300,10 +347,13 @@ impl Committer {
         self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         self.gate.count(bytes as u64);
         let committed = batch.commit().map_err(|error| self.gate.stop(error));
-        log.publish(self.db.visible_seqno());
+        let moment = self.db.snapshot();
+        log.applied(moment.seqno());
+        if durability == Durability::Full {
+            self.syncing.store(true, Ordering::Release);
+        }
         ended.into_iter().for_each(|since| log.unregister(since));
         drop(log);
-        drop(locks);
         match committed {
             Ok(()) => {
                 for (data, row_delta, changes) in deltas {
@@ -316,6 +366,6 @@ impl Committer {
                 }
             }
         }
-        results
+        Applied { results, moment, locks }
     }
 }

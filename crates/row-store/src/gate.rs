@@ -90,8 +90,18 @@ impl WriteGate {
         i64::try_from(self.merge.load(Ordering::Relaxed)).unwrap_or(i64::MAX).min(1 << 60)
     }
 
+    /// Why the engine has stopped writing, if it has.
+    pub fn failure(&self) -> Option<&str> {
+        self.stopped.get().map(String::as_str)
+    }
+
+    /// Whether the engine has stopped writing.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.get().is_some()
+    }
+
     fn check_stopped(&self) -> SqlResult<()> {
-        match self.stopped.get() {
+        match self.failure() {
             None => Ok(()),
             Some(reason) => Err(read_only(reason)),
         }
@@ -146,15 +156,39 @@ impl WriteGate {
     pub fn stop(&self, error: fjall::Error) -> SqlError {
         match &error {
             fjall::Error::Poisoned => {
-                read_only(self.stopped.get_or_init(|| "a file could not be written in the background".into()))
+                read_only(self.stop_because("a file could not be written in the background".into()))
             }
             fjall::Error::Io(cause) | fjall::Error::Storage(fjall::LsmError::Io(cause)) => {
                 let text = io_error_text(cause);
-                let _ = self.stopped.set(text.clone());
+                self.stop_because(text.clone());
                 SqlError::new(ErrorCode::ErrorDuringCommit, &[&text])
             }
             _ => engine_error(error),
         }
+    }
+
+    /// The error of making or removing a table's files. Without room for them only the statement fails: the engine does it
+    /// as a whole or not at all. After anything else nobody knows what the disk has.
+    pub fn files_failed(&self, error: fjall::Error) -> SqlError {
+        match &error {
+            fjall::Error::Io(cause) | fjall::Error::Storage(fjall::LsmError::Io(cause))
+                if cause.kind() == std::io::ErrorKind::StorageFull =>
+            {
+                engine_error(error)
+            }
+            _ => self.stop(error),
+        }
+    }
+
+    /// Notes the first reason, in the server's log too, and returns it.
+    fn stop_because(&self, reason: String) -> &str {
+        self.stopped.get_or_init(|| {
+            tracing::error!(
+                "writing to the data directory has failed ({reason}): no changes are taken any more, reads go on; \
+                 see that the disk is sound and has room, then restart the server"
+            );
+            reason
+        })
     }
 }
 

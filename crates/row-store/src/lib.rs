@@ -15,9 +15,9 @@
 //! 3. The commit thread takes all requests that wait (`Committer::run`). For each, SERIALIZABLE reads are checked against
 //!    the log of recent commits (`CommitLog::is_valid`).
 //! 4. `Committer::apply` makes one batch of the group's changes, with the AUTO_INCREMENT counters that moved; the engine
-//!    writes it to its log and its memory tables, and publishes it: new snapshots see it.
-//! 5. Locks are given back, and whoever waited in line goes on.
-//! 6. One sync makes the group durable; the tickets are completed, which wakes their connections.
+//!    writes it to its log and its memory tables. Readers do not see it: they read at an earlier moment (`Visible`).
+//! 5. One sync makes the group durable. Then readers see it, and its locks are given back.
+//! 6. The tickets are completed, which wakes their connections.
 //! 7. After each 24 MB of changes the background thread (`maintenance`) has the memory tables written to files.
 //!
 //! Reading order: `store`, `table`, `row`, `index_key`, `transaction`, `commit`, `locks`.
@@ -50,6 +50,7 @@ mod table;
 mod transaction;
 mod validation;
 mod value_text;
+mod visible;
 mod write_set;
 
 pub use bulk::{BulkLoad, BulkOutcome, OnDuplicate};

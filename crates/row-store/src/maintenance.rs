@@ -58,8 +58,15 @@ impl Maintenance {
 
 impl StoreInner {
     fn maintain(&self, period: u32) {
+        self.committer.show_present();
         self.bound_write_buffer();
         self.reserve_space();
+        // What could not be written in the background is found out by asking.
+        if !self.committer.gate.is_stopped()
+            && let Err(error) = self.db.persist(PersistMode::Buffer)
+        {
+            self.committer.gate.stop(error);
+        }
         if period.is_multiple_of(PERIODS_PER_SYNC) && self.committer.unsynced.swap(false, Ordering::AcqRel) {
             // A failed sync stops the engine; the next commit reports it to a client.
             if let Err(error) = self.db.persist(PersistMode::SyncData) {

@@ -179,16 +179,21 @@ impl RowStore {
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.0.db.snapshot()
+        self.0.committer.visible.snapshot()
     }
 
     /// A snapshot with which a SERIALIZABLE transaction is checked at its commit.
     pub(crate) fn validated_snapshot(&self) -> (Snapshot, u64) {
         let mut log = self.0.committer.log.lock();
-        let snapshot = self.0.db.snapshot();
+        let snapshot = self.snapshot();
         let since = snapshot.seqno();
         log.register(since);
         (snapshot, since)
+    }
+
+    /// Why changes are refused since a write or a sync has failed, until a restart; `None` while they are taken.
+    pub fn write_failure(&self) -> Option<&str> {
+        self.gate().failure()
     }
 
     // ---- transactions ----
@@ -228,13 +233,13 @@ impl RowStore {
     /// The newest committed version of a row: a plain autocommit read of one row needs no more.
     pub fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
         // The newest entry, which needs no snapshot to be registered and is never collected. That of a commit which is
-        // being applied would be seen by this statement and perhaps not by the next one, so then, and where nothing is
-        // found (which may be such a commit's DELETE), the answer is a snapshot's.
+        // not durable yet is not to be seen, so then, and where nothing is found (which may be such a commit's DELETE),
+        // the answer is a snapshot's.
         let keyspace = &table.data.keyspace;
         let newest = keyspace.tree.get_internal_entry(key, SeqNo::MAX).map_err(|error| engine_error(error.into()))?;
         let value = match newest {
-            Some(entry) if entry.key.seqno < self.0.db.visible_seqno() => Some(entry.value),
-            _ => self.0.db.snapshot().get(keyspace, key).map_err(engine_error)?,
+            Some(entry) if entry.key.seqno < self.0.committer.visible.seqno() => Some(entry.value),
+            _ => self.snapshot().get(keyspace, key).map_err(engine_error)?,
         };
         value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
     }
@@ -337,13 +342,14 @@ impl StoreInner {
 
     /// Makes the keyspace of a table's generation.
     pub fn create_data(&self, id: TableId, generation: u64) -> SqlResult<Arc<TableData>> {
+        let failed = |error| self.committer.gate.files_failed(error);
         let name = keyspace_name(id, generation);
         if self.db.keyspace_exists(&name) {
             // What a statement has left that failed after making it.
-            let leftover = self.db.keyspace(&name, || self.keyspace_options()).map_err(engine_error)?;
-            self.db.delete_keyspace(leftover).map_err(engine_error)?;
+            let leftover = self.db.keyspace(&name, || self.keyspace_options()).map_err(failed)?;
+            self.db.delete_keyspace(leftover).map_err(failed)?;
         }
-        let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(engine_error)?;
+        let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(failed)?;
         Ok(Arc::new(TableData::new(id, generation, keyspace, Vec::new())))
     }
 
@@ -441,7 +447,7 @@ impl StoreInner {
     /// Lets the files of a generation go as soon as nobody reads them.
     pub fn retire(&self, data: &TableData) -> SqlResult<()> {
         data.retired.store(true, Ordering::Release);
-        self.db.delete_keyspace(data.keyspace.clone()).map_err(engine_error)
+        self.db.delete_keyspace(data.keyspace.clone()).map_err(|error| self.committer.gate.files_failed(error))
     }
 
     /// Plans that hold the table as it was have to get it anew.

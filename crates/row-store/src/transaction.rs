@@ -246,16 +246,17 @@ impl Transaction {
         if let Some(change) = self.own_change(table, key) {
             return Ok(change);
         }
-        let entry = table
-            .data
-            .keyspace
-            .tree
-            .get_internal_entry(key, fjall::SeqNo::MAX)
-            .map_err(|error| engine_error(error.into()))?;
+        let keyspace = &table.data.keyspace;
+        if self.store.gate().is_stopped() {
+            // The newest may be what could not be synced, which nobody is to see.
+            return Ok(self.store.snapshot().get(keyspace, key).map_err(engine_error)?);
+        }
+        let entry =
+            keyspace.tree.get_internal_entry(key, fjall::SeqNo::MAX).map_err(|error| engine_error(error.into()))?;
         if let Some(snapshot) = self.snapshot.as_ref().filter(|_| self.fails_on_change()) {
             let changed = match &entry {
                 Some(entry) => entry.key.seqno >= snapshot.seqno(),
-                None => snapshot.contains_key(&table.data.keyspace, key).map_err(engine_error)?,
+                None => snapshot.contains_key(keyspace, key).map_err(engine_error)?,
             };
             if changed {
                 self.abort();

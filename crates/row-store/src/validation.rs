@@ -67,19 +67,17 @@ struct Logged {
     tables: Vec<(TableId, Keys)>,
 }
 
-/// Recent commits, kept while a SERIALIZABLE transaction is open. All methods are called under the commit lock.
+/// Commits that readers do not see yet, and those since the oldest open SERIALIZABLE transaction's snapshot. All methods
+/// are called under the commit lock.
 #[derive(Default)]
 pub(crate) struct CommitLog {
     log: VecDeque<Logged>,
     snapshots: BTreeMap<u64, usize>,
+    /// Up to where readers see: the next snapshot is not older.
+    shown: u64,
 }
 
 impl CommitLog {
-    /// Whether commits have to be logged.
-    pub fn is_active(&self) -> bool {
-        !self.snapshots.is_empty()
-    }
-
     /// A SERIALIZABLE transaction has taken its snapshot.
     pub fn register(&mut self, snapshot: u64) {
         *self.snapshots.entry(snapshot).or_default() += 1;
@@ -93,8 +91,19 @@ impl CommitLog {
                 self.snapshots.remove(&snapshot);
             }
         }
-        let oldest = self.snapshots.first_key_value().map_or(u64::MAX, |(oldest, _)| *oldest);
-        while self.log.front().is_some_and(|commit| commit.visible_from <= oldest && commit.visible_from != u64::MAX) {
+        self.forget();
+    }
+
+    /// Readers see up to a moment from now on.
+    pub fn show(&mut self, moment: u64) {
+        self.shown = self.shown.max(moment);
+        self.forget();
+    }
+
+    /// Lets commits go that every snapshot sees.
+    fn forget(&mut self) {
+        let oldest = self.snapshots.first_key_value().map_or(self.shown, |(oldest, _)| self.shown.min(*oldest));
+        while self.log.front().is_some_and(|commit| commit.visible_from <= oldest) {
             self.log.pop_front();
         }
     }
@@ -109,8 +118,8 @@ impl CommitLog {
         self.log.push_back(Logged { visible_from: u64::MAX, tables });
     }
 
-    /// The commits being made are visible from here on.
-    pub fn publish(&mut self, visible_from: u64) {
+    /// The commits being made are made: snapshots from here on have them.
+    pub fn applied(&mut self, visible_from: u64) {
         for commit in self.log.iter_mut().rev().take_while(|commit| commit.visible_from == u64::MAX) {
             commit.visible_from = visible_from;
         }

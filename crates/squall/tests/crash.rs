@@ -6,6 +6,7 @@
 //! `SQUALL_CRASH_ROUNDS=500` makes the long run.
 
 use mysql::prelude::Queryable;
+use squall_test_support::random::Random;
 use squall_test_support::server::{self, TestServer};
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ fn killed_servers_lose_nothing() {
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     create_tables(&server);
     let acknowledged: Vec<Arc<AtomicU64>> = (0..WRITERS).map(|_| Arc::new(AtomicU64::new(0))).collect();
-    let mut random = Random(0x5DEE_CE66);
+    let mut random = Random::new(0x5DEE_CE66);
     let mut slowest = Duration::ZERO;
     for round in 1..=rounds {
         let port = server.port();
@@ -30,11 +31,11 @@ fn killed_servers_lose_nothing() {
             .iter()
             .zip(1..)
             .map(|(acknowledged, writer)| {
-                let (acknowledged, seed) = (acknowledged.clone(), random.next());
-                std::thread::spawn(move || write_until_killed(port, writer, &acknowledged, Random(seed | 1)))
+                let (acknowledged, seed) = (acknowledged.clone(), random.number());
+                std::thread::spawn(move || write_until_killed(port, writer, &acknowledged, Random::new(seed)))
             })
             .collect();
-        std::thread::sleep(Duration::from_millis(20 + random.next() % 200));
+        std::thread::sleep(Duration::from_millis(20 + random.number() % 200));
         server.kill();
         for writer in writers {
             writer.join().expect("a writer's thread");
@@ -79,7 +80,7 @@ fn killed_definitions_happen_as_a_whole() {
             conn.query_drop(format!("INSERT INTO crash.{table} VALUES {}", values.join(", "))).expect("rows");
         }
     }
-    let mut random = Random(0xB5AD_4ECE);
+    let mut random = Random::new(0xB5AD_4ECE);
     let done = Arc::new(AtomicU64::new(0));
     for round in 1..=rounds {
         let port = server.port();
@@ -90,7 +91,7 @@ fn killed_definitions_happen_as_a_whole() {
                 std::thread::spawn(move || define_until_killed(port, statements, &done))
             })
             .collect();
-        std::thread::sleep(Duration::from_millis(100 + random.next() % 800));
+        std::thread::sleep(Duration::from_millis(100 + random.number() % 800));
         server.kill();
         for writer in writers {
             writer.join().expect("a writer's thread");
@@ -193,9 +194,9 @@ fn write_until_killed(port: u16, writer: u64, acknowledged: &AtomicU64, mut rand
     let mut seq = start;
     loop {
         seq += 1;
-        let length = 1 + random.next() % 150;
-        let payload: String = (0..length).map(|_| char::from(b'a' + (random.next() % 26) as u8)).collect();
-        let (from, to) = (1 + random.next() % ACCOUNTS, 1 + random.next() % ACCOUNTS);
+        let length = 1 + random.number() % 150;
+        let payload: String = (0..length).map(|_| char::from(b'a' + (random.number() % 26) as u8)).collect();
+        let (from, to) = (1 + random.number() % ACCOUNTS, 1 + random.number() % ACCOUNTS);
         let statements = [
             "BEGIN".to_string(),
             format!("INSERT INTO crash.journal VALUES ({writer}, {seq}, '{payload}', CRC32('{payload}'))"),
@@ -251,17 +252,5 @@ fn check(server: &TestServer, acknowledged: &[Arc<AtomicU64>], round: u64) {
         assert!(counter >= acknowledged, "round {round}: writer {writer} was told {acknowledged}, has {counter}");
         assert!(counter <= acknowledged + 1, "round {round}: writer {writer} has more ({counter}) than it wrote");
         assert_eq!((rows, last), (counter, counter), "round {round}: writer {writer}: journal and counter differ");
-    }
-}
-
-/// A small generator (xorshift64*), so that a run has a seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
     }
 }

@@ -2,7 +2,7 @@
 //! go on, nothing acknowledged is lost.
 
 use mysql::prelude::Queryable;
-use squall_test_support::server::TestServer;
+use squall_test_support::server::{TestServer, error_code};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -36,14 +36,6 @@ impl Drop for SmallDisk {
     fn drop(&mut self) {
         // Lazily: the server's own folder lies in it and is removed a moment later.
         let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
-    }
-}
-
-fn error_code(result: mysql::Result<()>) -> Option<u16> {
-    match result {
-        Ok(()) => None,
-        Err(mysql::Error::MySqlError(error)) => Some(error.code),
-        Err(error) => panic!("the connection broke: {error}"),
     }
 }
 

@@ -2,5 +2,8 @@
 //!
 //! The client is the `mysql` crate, which nobody here wrote, so that the same scripts can be run on another server.
 
+#[cfg(unix)]
+pub mod faults;
 pub mod golden;
+pub mod random;
 pub mod server;

@@ -1,5 +1,6 @@
 //! A server process that tests can start, kill and start again.
 
+use std::ffi::OsString;
 use std::io::Read;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ pub struct TestServer {
     binary: PathBuf,
     folder: TempDir,
     port: u16,
+    environment: Vec<(&'static str, OsString)>,
     child: Option<Child>,
 }
 
@@ -33,7 +35,16 @@ impl TestServer {
     /// # Panics
     /// If the server does not come up.
     pub fn start_in(binary: &Path, folder: TempDir) -> TestServer {
-        let mut server = TestServer { binary: binary.to_path_buf(), folder, port: free_port(), child: None };
+        TestServer::start_with(binary, folder, Vec::new())
+    }
+
+    /// Starts `binary` likewise, with additions to the environment; restarts have them too.
+    ///
+    /// # Panics
+    /// If the server does not come up.
+    pub fn start_with(binary: &Path, folder: TempDir, environment: Vec<(&'static str, OsString)>) -> TestServer {
+        let mut server =
+            TestServer { binary: binary.to_path_buf(), folder, port: free_port(), environment, child: None };
         server.restart();
         server
     }
@@ -57,6 +68,7 @@ impl TestServer {
             .arg(self.port.to_string())
             .arg("--socket")
             .arg(self.folder.path().join("s.sock"))
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the log's descriptor"))
             .stderr(log)
@@ -185,6 +197,18 @@ pub fn connect_as(user: &str, host: &str, port: u16, time: Duration) -> mysql::R
             .tcp_connect_timeout(Some(time))
             .max_allowed_packet(Some(64 << 20)),
     )
+}
+
+/// The number of a statement's error, if it had one.
+///
+/// # Panics
+/// If the connection broke.
+pub fn error_code(result: mysql::Result<()>) -> Option<u16> {
+    match result {
+        Ok(()) => None,
+        Err(mysql::Error::MySqlError(error)) => Some(error.code),
+        Err(error) => panic!("the connection broke: {error}"),
+    }
 }
 
 /// A port that was free a moment ago.

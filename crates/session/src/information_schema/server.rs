@@ -464,6 +464,8 @@ pub(crate) fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> 
         ("Uptime_since_flush_status", uptime),
     ];
     rows.extend(facts.iter().map(|(name, value)| (name.to_string(), value.to_string())));
+    // Why changes are refused, if a write or a sync has failed.
+    rows.push(("Squall_write_failure".into(), shared.store.write_failure().unwrap_or_default().to_string()));
     rows.push(("Ssl_cipher".into(), String::new()));
     rows.push(("Ssl_version".into(), String::new()));
     rows.push(("Compression".into(), "OFF".into()));

@@ -1,0 +1,91 @@
+//! Sixteen clients at work on few rows, a server that is killed under them, and a checker that looks at what each was
+//! told: is there an order of events that the isolation level allows?
+//!
+//! `SQUALL_HISTORY_SECONDS=600` makes the long run. A third of the rounds runs at each of READ COMMITTED, REPEATABLE READ
+//! (snapshot isolation) and SERIALIZABLE; every other time the power is cut instead, which takes what was not synced.
+
+#![cfg(unix)]
+
+mod check;
+mod check_tests;
+mod dependencies;
+mod facts;
+mod record;
+mod workload;
+
+use record::{Level, List};
+use squall_test_support::faults::{Control, Faults};
+use squall_test_support::random::Random;
+use squall_test_support::server::TestServer;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use workload::{Client, Shared};
+
+const CLIENTS: u64 = 16;
+const ROUNDS: u64 = 6;
+
+/// How much longer a sync takes in rounds that end with a power cut: there is something to lose then.
+const SYNC_DELAY_MICROS: u64 = 3000;
+
+#[test]
+fn histories_are_what_the_levels_allow() {
+    let seconds: Option<u64> = std::env::var("SQUALL_HISTORY_SECONDS").ok().and_then(|text| text.parse().ok());
+    let binary = Path::new(env!("CARGO_BIN_EXE_squall"));
+    let (mut server, faults) = match Faults::start(binary) {
+        Some((server, faults)) => (server, Some(faults)),
+        None => {
+            eprintln!("histories_are_what_the_levels_allow: without a C compiler there are no power cuts");
+            (TestServer::start(binary), None)
+        }
+    };
+    workload::create_tables(&mut server.connect());
+    let shared = Arc::new(Shared::new());
+    let mut random = Random::new(0x9E37_79B9);
+    let (mut facts, mut counts) = (facts::Facts::default(), check::Counts::default());
+    let started = Instant::now();
+    for round in 0.. {
+        let go_on = seconds.map_or(round < ROUNDS, |seconds| started.elapsed() < Duration::from_secs(seconds));
+        if !go_on {
+            break;
+        }
+        let level = Level::ALL[(round % 3) as usize];
+        let power_cut = faults.as_ref().filter(|_| round / 3 % 2 == 1);
+        if let Some(faults) = &faults {
+            faults.set(Control::SyncDelayMicros, if power_cut.is_some() { SYNC_DELAY_MICROS } else { 0 });
+        }
+        let lists = workload::create_lists(&mut server.connect(), round);
+        let clients: Vec<_> = (1..=CLIENTS)
+            .map(|number| {
+                let client = Client::new(number, level, lists.clone(), shared.clone(), Random::new(random.number()));
+                let port = server.port();
+                std::thread::spawn(move || client.run(port))
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(700 + random.below(800)));
+        server.kill();
+        let logs: Vec<_> = clients.into_iter().map(|client| client.join().expect("a client")).collect();
+        if let Some(faults) = power_cut {
+            faults.cut_power();
+        }
+        server.restart();
+
+        let mut conn = server.connect();
+        let last: Vec<(u64, List)> = lists.map(|key| (key, workload::read_list(&mut conn, key))).collect();
+        let (transactions, told): (Vec<_>, Vec<_>) = logs.into_iter().map(|log| (log.transactions, log.facts)).unzip();
+        let end = if power_cut.is_some() { "a power cut" } else { "kill -9" };
+        let transactions: Vec<_> = transactions.into_iter().flatten().collect();
+        match check::check(level, &transactions, &last.into_iter().collect()) {
+            Ok(found) => counts.add(&found),
+            Err(anomaly) => panic!("round {round} ({level:?}, {end}): {anomaly}"),
+        }
+        told.into_iter().for_each(|told| facts.add(told));
+        facts.check(&mut conn).unwrap_or_else(|wrong| panic!("round {round} ({level:?}, {end}): {wrong}"));
+        counts.rounds += 1;
+    }
+    println!("{counts}; {facts}");
+    assert!(
+        counts.committed > counts.rounds * 20 && counts.reads > counts.rounds * 20,
+        "too little for the run to mean anything: {counts}"
+    );
+}

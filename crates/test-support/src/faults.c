@@ -1,0 +1,119 @@
+// Preloaded into a server under test: lets writes and syncs of the files in one folder fail, wait or stop half way, and
+// moves the wall clock. What it does is in a file of 64-bit numbers that the test writes and reads (faults.rs).
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    SYNC_ERROR,
+    SYNC_DELAY_US,
+    SYNC_HELD,
+    WRITE_ERROR,
+    WRITE_BYTES_LEFT,
+    WRITE_BYTES_MAX,
+    CLOCK_OFFSET_S,
+    SYNCS_BEGUN,
+    SYNCS_ENDED,
+    FAILURES,
+    LOG_INODE,
+    LOG_BYTES_SYNCED,
+    LOG_ONLY,
+};
+
+static _Atomic uint64_t *control;
+static char folder[4096];
+
+__attribute__((constructor)) static void open_control(void) {
+    const char *path = getenv("FAULTS_CONTROL"), *watched = getenv("FAULTS_FOLDER");
+    if (!path || !watched || strlen(watched) >= sizeof folder) return;
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0) return;
+    void *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (map == MAP_FAILED) return;
+    strcpy(folder, watched);
+    control = map;
+}
+
+static uint64_t get(int at) { return atomic_load(&control[at]); }
+
+// 0: not watched, 1: a file of the folder, 2: a log file.
+static int kind_of(int file) {
+    if (!control) return 0;
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length < 0) return 0;
+    path[length] = 0;
+    if (strncmp(path, folder, strlen(folder)) != 0) return 0;
+    if (length > 4 && strcmp(path + length - 4, ".jnl") == 0) return 2;
+    return get(LOG_ONLY) ? 0 : 1;
+}
+
+static void pause_us(uint64_t micros) {
+    struct timespec time = {.tv_sec = micros / 1000000, .tv_nsec = micros % 1000000 * 1000};
+    nanosleep(&time, NULL);
+}
+
+static int fail(int error) {
+    atomic_fetch_add(&control[FAILURES], 1);
+    errno = error;
+    return -1;
+}
+
+static int sync_file(int file, const char *name) {
+    int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+    int kind = kind_of(file);
+    if (!kind) return next(file);
+    atomic_fetch_add(&control[SYNCS_BEGUN], 1);
+    while (get(SYNC_HELD)) pause_us(500);
+    if (get(SYNC_DELAY_US)) pause_us(get(SYNC_DELAY_US));
+    int result = get(SYNC_ERROR) ? fail((int)get(SYNC_ERROR)) : next(file);
+    struct stat status;
+    if (result == 0 && kind == 2 && fstat(file, &status) == 0) {
+        // A new log file is as long as it will ever be, one that is opened again ends where it is written.
+        off_t end = fcntl(file, F_GETFL) & O_APPEND ? status.st_size : lseek(file, 0, SEEK_CUR);
+        if (get(LOG_INODE) != status.st_ino) atomic_store(&control[LOG_BYTES_SYNCED], 0);
+        atomic_store(&control[LOG_INODE], status.st_ino);
+        atomic_store(&control[LOG_BYTES_SYNCED], end);
+    }
+    atomic_fetch_add(&control[SYNCS_ENDED], 1);
+    return result;
+}
+
+int fsync(int file) { return sync_file(file, "fsync"); }
+
+int fdatasync(int file) { return sync_file(file, "fdatasync"); }
+
+ssize_t write(int file, const void *bytes, size_t length) {
+    static ssize_t (*next)(int, const void *, size_t);
+    if (!next) next = (ssize_t(*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
+    if (length && kind_of(file)) {
+        if (get(WRITE_ERROR)) {
+            uint64_t left = get(WRITE_BYTES_LEFT);
+            if (left == 0) return fail((int)get(WRITE_ERROR));
+            if (length > left) length = left;
+            atomic_fetch_sub(&control[WRITE_BYTES_LEFT], length);
+        }
+        if (get(WRITE_BYTES_MAX) && length > get(WRITE_BYTES_MAX)) length = get(WRITE_BYTES_MAX);
+    }
+    return next(file, bytes, length);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    static int (*next)(clockid_t, struct timespec *);
+    if (!next) next = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int result = next(clock, time);
+    if (result == 0 && control && clock == CLOCK_REALTIME) time->tv_sec += (int64_t)get(CLOCK_OFFSET_S);
+    return result;
+}
