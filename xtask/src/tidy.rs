@@ -11,6 +11,7 @@ const CRATE_ORDER: &[&str] = &[
     "wire",
     "client",
     "parser",
+    "logs",
     "catalog",
     "registry",
     "functions",

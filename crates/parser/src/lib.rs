@@ -7,12 +7,14 @@ mod keyword;
 mod lexer;
 mod parser;
 mod printer;
+mod secrets;
 mod shape;
 mod token;
 
 use ast::{DataType, Expr, Statement};
 pub use digest::{Digest, digest};
 pub use error::ParseError;
+pub use secrets::{placeholders, secrets};
 pub use shape::{ShapeLiteral, ShapeScanner};
 
 /// The parts of sql_mode that change how text is read.

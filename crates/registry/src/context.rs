@@ -61,6 +61,8 @@ pub struct StatementContext {
     pub user_locks: Arc<UserLocks>,
     /// System variables as they stood when the statement began.
     pub variables: VariableValues,
+    /// Rows read from tables so far; see [`StatementContext::examined`].
+    pub rows_examined: AtomicU64,
 }
 
 /// A statement of a new session with MySQL's defaults.
@@ -91,11 +93,17 @@ impl Default for StatementContext {
             random_state: AtomicU64::new(1),
             user_locks: Arc::default(),
             variables: VariableValues::default(),
+            rows_examined: AtomicU64::new(0),
         }
     }
 }
 
 impl StatementContext {
+    /// Counts rows that were read from tables.
+    pub fn examined(&self, rows: usize) {
+        self.rows_examined.fetch_add(rows as u64, Ordering::Relaxed);
+    }
+
     /// The value of a system variable, pseudo variables included.
     pub fn system_variable(&self, id: VariableId, scope: ReadScope, definition: &VariableDef) -> Value {
         const WARNING_COUNT: VariableId = VariableId::of("warning_count");

@@ -176,7 +176,10 @@ impl CommandLoop<'_> {
                 let result = self.session.reset_statement(id);
                 self.ok_or_error(result);
             }
-            Command::Ping => self.ok(),
+            Command::Ping => {
+                self.session.note_command("Ping");
+                self.ok();
+            }
             Command::InitDb(name) => {
                 let result = self.session.use_database(&self.text(name));
                 self.ok_or_error(result);
@@ -186,14 +189,17 @@ impl CommandLoop<'_> {
                 self.field_list(&table, &wildcard);
             }
             Command::Statistics => {
+                self.session.note_command("Statistics");
                 let line = self.session.statistics();
                 self.client.io.writer.packet(|buf| buf.extend_from_slice(line.as_bytes()));
             }
             Command::Debug => {
+                self.session.note_command("Debug");
                 tracing::info!("{}", self.session.statistics());
                 self.eof();
             }
             Command::SetOption(option @ (0 | 1)) => {
+                self.session.note_command("Set option");
                 self.session.set_multi_statements(option == 0);
                 self.eof();
             }
@@ -202,12 +208,16 @@ impl CommandLoop<'_> {
                 self.ok_or_error(result);
             }
             Command::ResetConnection => {
+                self.session.note_command("Reset Connection");
                 self.statements.clear();
                 self.session.reset();
                 self.ok();
             }
             Command::ChangeUser(change) => self.change_user(&change).await?,
-            Command::Quit => return Err(End::Quit),
+            Command::Quit => {
+                self.session.note_command("Quit");
+                return Err(End::Quit);
+            }
             Command::SetOption(_) | Command::Unknown(_) => {
                 self.client.error(&SqlError::new(ErrorCode::UnknownCommand, &[]));
             }

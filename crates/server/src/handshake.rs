@@ -184,10 +184,29 @@ async fn log_in(
     on_kill: KillCallback,
     purpose: Purpose,
 ) -> Result<Box<dyn Connection>, HandshakeError> {
-    let refused = |error| Err(HandshakeError::Refused(error));
     if let Some((version, cipher)) = io.transport.tls_description() {
         (info.tls_version, info.tls_cipher) = (Some(version), Some(cipher));
     }
+    info.changes_user = purpose == Purpose::ChangeUser;
+    let session = authenticate(io, shared, settings, established, &info, first, on_kill, purpose).await;
+    if let Err(HandshakeError::Refused(error)) = &session {
+        shared.backend.login_refused(established.connection_id, &info, error);
+    }
+    session
+}
+
+#[expect(clippy::too_many_arguments, reason = "everything that is known of a client")]
+async fn authenticate(
+    io: &mut PacketStream,
+    shared: &Shared,
+    settings: &FrontEndSettings,
+    established: &Established,
+    info: &ConnectionInfo,
+    first: FirstResponse,
+    on_kill: KillCallback,
+    purpose: Purpose,
+) -> Result<Box<dyn Connection>, HandshakeError> {
+    let refused = |error| Err(HandshakeError::Refused(error));
     if settings.require_secure_transport && !io.transport.is_secure() {
         return refused(SqlError::new(ErrorCode::SecureTransportRequired, &[]));
     }
@@ -218,10 +237,10 @@ async fn log_in(
     let Some(account) = account else {
         return refused(denied(using_password));
     };
-    if let Err(error) = check_account(&account, io, established, &info, &host) {
+    if let Err(error) = check_account(&account, io, established, info, &host) {
         return refused(error.unwrap_or_else(|| denied(using_password)));
     }
-    shared.backend.connect(established.connection_id, &account, info, on_kill).map_err(HandshakeError::Refused)
+    shared.backend.connect(established.connection_id, &account, info.clone(), on_kill).map_err(HandshakeError::Refused)
 }
 
 /// What an account demands besides its password; `Err(None)` is a plain refusal.
@@ -275,6 +294,7 @@ fn info(
         tls_version: None,
         tls_cipher: None,
         attributes: attributes.iter().map(|(name, value)| (text(name), text(value))).collect(),
+        changes_user: false,
     }
 }
 

@@ -166,6 +166,8 @@ pub struct ConnectionInfo {
     pub tls_cipher: Option<String>,
     /// Connection attributes.
     pub attributes: Vec<(String, String)>,
+    /// COM_CHANGE_USER: the client has had another session before.
+    pub changes_user: bool,
 }
 
 /// An account as authentication needs it.
@@ -262,6 +264,8 @@ pub trait Connection {
     fn client_collation(&self) -> u16;
     /// Whether KILL CONNECTION hit this connection.
     fn is_killed(&self) -> bool;
+    /// A command that the front end answers by itself (`Ping`, `Quit` …), for the general log.
+    fn note_command(&mut self, name: &'static str);
 }
 
 /// Called when KILL hits a connection, from any thread, so that its front end stops waiting for the client.
@@ -307,4 +311,6 @@ pub trait Backend: Send + Sync {
     fn client_gone(&self, connection_id: u64);
     /// A connection that ended before it had a session (`Aborted_connects`).
     fn connect_failed(&self);
+    /// Somebody could not log in, for the logs.
+    fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError);
 }

@@ -2,10 +2,15 @@
 
 use crate::api::ResultWriter;
 use crate::ddl::execute::{QualifiedName, missing};
+use crate::logging::Logged;
+use crate::logging::variables::open_error;
 use crate::process::count;
 use crate::result::{Outcome, ResultSet};
 use crate::session::{Failure, Request, Session};
+use crate::settings::{Values, ids};
 use squall_catalog::{Privileges, TableEntry};
+use squall_logs::error_log::error_log;
+use squall_logs::logs::OpenError;
 use squall_parser::ast::{
     self, Execute, ExecuteImmediate, Expr, Flush, FlushTarget, Kill, KillKind, KillTarget, LockTables, MaintenanceKind,
     Prepare, Reset, TableLockKind, TableMaintenance,
@@ -68,11 +73,26 @@ impl Session {
                     self.require_admin(Privileges::RELOAD, "FLUSH_PRIVILEGES", "RELOAD or FLUSH_PRIVILEGES")?;
                 }
                 FlushTarget::Other(what) => return Err(SqlError::unsupported(format_args!("FLUSH {what}"))),
-                // Nothing is kept that these could renew: no host cache, no log files, no cost tables.
+                FlushTarget::Logs => self.flush_logs(true, true, true)?,
+                FlushTarget::GeneralLogs => self.flush_logs(true, false, false)?,
+                FlushTarget::SlowLogs => self.flush_logs(false, true, false)?,
+                FlushTarget::ErrorLogs => self.flush_logs(false, false, true)?,
+                // Nothing is kept that these could renew: no host cache, no binary log, no cost tables.
                 _ => self.require_admin(Privileges::RELOAD, "", "RELOAD")?,
             }
         }
         Ok(Outcome::done())
+    }
+
+    /// FLUSH LOGS and its kin: files are opened again by their names.
+    fn flush_logs(&self, general: bool, slow: bool, error: bool) -> SqlResult<()> {
+        self.require_admin(Privileges::RELOAD, "", "RELOAD")?;
+        let mut result = self.shared.logs.reopen(general, slow).map_err(|error| open_error(&error));
+        if error && let Err(error) = error_log().reopen() {
+            let path = Values(&self.shared.globals.load_values()).text(ids::LOG_ERROR).into();
+            result = result.and(Err(open_error(&OpenError { path, error })));
+        }
+        result
     }
 
     /// RESET PERSIST; the others are about replication.
@@ -165,6 +185,7 @@ impl Session {
         // A name that is taken loses its statement even when the new one does not parse.
         self.remove_named_statement(&prepare.name);
         let prepared = self.prepare_text(text.as_bytes()).await?;
+        self.log_command("Prepare", text.as_bytes());
         self.prepared.set_named(&prepare.name, prepared);
         self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
         Ok(Outcome::Ok(crate::api::OkInfo { info: "Statement prepared".to_string(), ..Default::default() }))
@@ -185,6 +206,7 @@ impl Session {
             parameters: &[],
             placeholders: 0,
             plan: None,
+            prepared: None,
         };
         Ok(match self.evaluate(source, request, context).await?.0 {
             Value::String(text) => text,
@@ -239,6 +261,7 @@ impl Session {
             parameters: &[],
             placeholders: 0,
             plan: None,
+            prepared: None,
         };
         let mut parameters = Vec::with_capacity(using.len());
         for expr in using {
@@ -250,7 +273,9 @@ impl Session {
             parameters: &parameters,
             placeholders: prepared.placeholders,
             plan: None,
+            prepared: Some(&prepared),
         };
+        self.log_inner("Execute", Logged { sql: &prepared.sql, executed: Some((prepared.places(), &parameters)) });
         // The inner statement is dispatched as if it stood here: same context, same transaction.
         Box::pin(self.dispatch(request, context, writer)).await
     }

@@ -2,6 +2,7 @@
 
 use crate::api::{ColumnMeta, Connection, LocalFuture, PreparedInfo, ResultWriter, StatusInfo};
 use crate::kept_plan::KeptPlan;
+use crate::logging::Logged;
 use crate::prepared::{PreparedStatement, RowCollector};
 use crate::process::count;
 use crate::result::put_value;
@@ -9,8 +10,8 @@ use crate::session::{Request, Session, parse_error};
 use crate::settings::{Values, ids};
 use squall_parser::ast::Statement;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 /// Most parameters of a statement, by the protocol.
 const PARAMETERS_MAX: u32 = 65_535;
@@ -43,6 +44,8 @@ impl Session {
             statement: parsed.statement,
             placeholders: parsed.placeholders,
             columns: columns.into(),
+            options: self.parse_options(),
+            places: OnceLock::new(),
         })
     }
 
@@ -72,6 +75,7 @@ impl Session {
             parameters: &parameters,
             placeholders: prepared.placeholders,
             plan: plan.as_ref().map(|change| &change.plan),
+            prepared: Some(&prepared),
         };
         if parameters.len() != prepared.placeholders as usize {
             let error = SqlError::new(ErrorCode::WrongArguments, &[&"EXECUTE"]);
@@ -228,6 +232,11 @@ impl Connection for Session {
             Some((_, KeptPlan::Select(plan), parameters)) => {
                 let (plan, parameters) = (plan.clone(), parameters.clone());
                 self.known_text = None;
+                let active = self.shared.logs.active();
+                if active.any() {
+                    let logged = Logged { sql, executed: None };
+                    return self.answer_select_logged(&plan, &parameters, writer, active, logged);
+                }
                 self.answer_select(&plan, &parameters, writer)
             }
             _ => false,
@@ -236,7 +245,14 @@ impl Connection for Session {
 
     fn execute_at_once(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {
         let Some(KeptPlan::Select(plan)) = self.plan_of_prepared(id, parameters) else { return false };
-        let answered = self.answer_select(&plan, parameters, writer);
+        let active = self.shared.logs.active();
+        let answered = if active.any() {
+            let Some(prepared) = self.prepared.get(id) else { return false };
+            let logged = Logged { sql: &prepared.sql, executed: Some((prepared.places(), parameters)) };
+            self.answer_select_logged(&plan, parameters, writer, active, logged)
+        } else {
+            self.answer_select(&plan, parameters, writer)
+        };
         if answered {
             count(&self.process.status.stmt_execute);
             self.prepared.set_cursor(id, None);
@@ -252,6 +268,7 @@ impl Connection for Session {
             self.process.begin("Sleep", "", crate::database::now_micros());
             match prepared {
                 Ok(prepared) => {
+                    self.log_command("Prepare", sql);
                     let (parameters, columns) = (prepared.placeholders as u16, prepared.columns.to_vec());
                     self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
                     let id = self.prepared.add(prepared);
@@ -290,6 +307,7 @@ impl Connection for Session {
 
     fn close_statement(&mut self, id: u32) {
         count(&self.process.status.stmt_close);
+        self.log_command("Close stmt", b"");
         if self.prepared.remove(id) {
             self.shared.prepared_count.fetch_sub(1, Ordering::Relaxed);
         }
@@ -297,6 +315,7 @@ impl Connection for Session {
 
     fn reset_statement(&mut self, id: u32) -> Result<(), SqlError> {
         count(&self.process.status.stmt_reset);
+        self.log_command("Reset stmt", b"");
         if self.prepared.set_cursor(id, None) {
             Ok(())
         } else {
@@ -305,6 +324,7 @@ impl Connection for Session {
     }
 
     fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
+        self.log_command("Init DB", name.as_bytes());
         let result = Session::use_database(self, name);
         self.settings_changed();
         if let Err(error) = &result {
@@ -314,6 +334,7 @@ impl Connection for Session {
     }
 
     fn field_list(&mut self, table: &str, wildcard: &str) -> Result<Vec<ColumnMeta>, SqlError> {
+        self.log_command("Field List", format!("{table} {wildcard}").as_bytes());
         self.refresh_access();
         self.columns_matching(table, wildcard)
     }
@@ -323,9 +344,10 @@ impl Connection for Session {
         let uptime = self.shared.started.elapsed().as_secs();
         let questions = status.questions.load(Ordering::Relaxed);
         format!(
-            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 0  Open \
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: 0  Open \
              tables: 0  Queries per second avg: {:.3}",
             self.shared.processes.len(),
+            status.slow_queries.load(Ordering::Relaxed),
             questions as f64 / uptime.max(1) as f64
         )
     }
@@ -335,6 +357,7 @@ impl Connection for Session {
     }
 
     fn kill(&mut self, connection_id: u64) -> Result<(), SqlError> {
+        self.log_command("Kill", connection_id.to_string().as_bytes());
         self.kill_process(connection_id, true)
     }
 
@@ -369,5 +392,9 @@ impl Connection for Session {
 
     fn is_killed(&self) -> bool {
         self.process.kill.is_connection_killed()
+    }
+
+    fn note_command(&mut self, name: &'static str) {
+        self.log_command(name, b"");
     }
 }

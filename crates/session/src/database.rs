@@ -3,11 +3,14 @@
 use crate::accounts::AccountStore;
 use crate::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
 use crate::globals::GlobalVariables;
+use crate::logging::variables::default_file;
 use crate::process::{Process, ProcessList};
-use crate::session::Session;
+use crate::session::{Session, client};
 use crate::settings::{Values, ids};
 use parking_lot::Mutex;
 use squall_catalog::{Catalog, CatalogCell, Database as DatabaseDef, DatabaseId};
+use squall_logs::error_log::{Severity, error_log};
+use squall_logs::{Client, Logs};
 use squall_planner::dml::RulesCache;
 use squall_planner::exec::runtime::{QueryRuntime, RuntimeOptions};
 use squall_registry::Registry;
@@ -48,6 +51,9 @@ pub(crate) struct Shared {
     pub runtime: Arc<QueryRuntime>,
     /// Bound defaults, generated columns and checks of tables.
     pub rules: RulesCache,
+    pub logs: Logs,
+    /// Held by whoever makes the values of log variables hold.
+    pub log_change: Mutex<()>,
     /// Held by whoever makes a new catalog, from reading the old one to publishing.
     pub ddl: Mutex<()>,
     pub started: Instant,
@@ -137,6 +143,8 @@ impl Database {
                 processes,
                 runtime: Arc::new(runtime),
                 rules: RulesCache::default(),
+                logs: Logs::default(),
+                log_change: Mutex::new(()),
                 ddl: Mutex::new(()),
                 started: Instant::now(),
                 user_locks: Arc::default(),
@@ -144,6 +152,10 @@ impl Database {
                 _lock: lock,
             }
         });
+        if let Err(error) = shared.apply_log_variables() {
+            // A log that was persisted and cannot be written now is no reason not to serve.
+            error_log().write(Severity::Warning, &error.message);
+        }
         Ok(Database(shared))
     }
 
@@ -231,7 +243,16 @@ fn set_directory_variables(
         set("hostname", name.trim().to_string())?;
     }
     set("system_time_zone", squall_types::temporal::TimeZone::system().abbreviation_at(now_micros() / 1_000_000))?;
-    set("server_uuid", server_uuid(store)?)
+    set("server_uuid", server_uuid(store)?)?;
+    let values = globals.load_values();
+    for id in [ids::GENERAL_LOG_FILE, ids::SLOW_QUERY_LOG_FILE] {
+        if Values(&values).text(id).is_empty()
+            && let Some(default) = default_file(Values(&values), id)
+        {
+            globals.set(&[(id, default)]);
+        }
+    }
+    Ok(())
 }
 
 /// The identity of the directory, made at its first start.
@@ -346,6 +367,14 @@ impl Backend for Database {
 
     fn connect_failed(&self) {
         self.0.processes.aborted_connects.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError) {
+        let now = now_micros();
+        let host = info.address.map_or_else(|| "localhost".to_string(), |address| address.to_canonical().to_string());
+        let client = Client { since_micros: now, ..client(connection_id, info, &host) };
+        let command = if info.changes_user { "Change user" } else { "Connect" };
+        self.0.logs.write_refused(&client, command, error, now);
     }
 }
 

@@ -57,6 +57,14 @@ impl DiagnosticsArea {
         self.errors
     }
 
+    /// The number of the error that ended the statement, or 0.
+    pub fn last_error(&self) -> u16 {
+        if self.errors == 0 {
+            return 0;
+        }
+        self.rows.iter().rev().find(|row| row.level == Level::Error).map_or(0, |row| row.error.code)
+    }
+
     /// SHOW WARNINGS, or SHOW ERRORS.
     pub fn show(&self, errors_only: bool, offset: usize, limit: usize) -> ResultSet {
         let code = SqlType::Int { width: IntWidth::Int, unsigned: true, zerofill: false, display_width: None };

@@ -21,6 +21,7 @@ mod hints;
 mod information_schema;
 mod kept_plan;
 mod load_data;
+mod logging;
 mod prepared;
 mod privilege;
 mod process;

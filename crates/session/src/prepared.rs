@@ -5,10 +5,11 @@ use crate::kept_plan::PlanSlot;
 use crate::result::ResultSet;
 use rustc_hash::FxHashMap;
 use squall_catalog::NameKey;
+use squall_parser::ParseOptions;
 use squall_parser::ast::Statement;
 use squall_types::Value;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A statement that was parsed once.
 #[derive(Debug)]
@@ -21,6 +22,17 @@ pub struct PreparedStatement {
     pub placeholders: u32,
     /// Columns of its result, empty if it has none.
     pub columns: Arc<[ColumnMeta]>,
+    /// How its text was read.
+    pub options: ParseOptions,
+    /// Where its `?` stand, once somebody has asked.
+    pub places: OnceLock<Box<[usize]>>,
+}
+
+impl PreparedStatement {
+    /// Where the `?` stand in the text.
+    pub fn places(&self) -> &[usize] {
+        self.places.get_or_init(|| squall_parser::placeholders(&self.sql, &self.options).into())
+    }
 }
 
 /// Rows of an open cursor that have not been fetched.

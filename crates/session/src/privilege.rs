@@ -88,7 +88,12 @@ impl Session {
         if crate::information_schema::virtual_database(&name.0).is_some() {
             return Err(self.database_denied(&name.0));
         }
-        self.access_to_table(&name, needed, command)
+        self.access_to_table(&name, needed, command)?;
+        let creates = command.starts_with("CREATE");
+        if creates && self.shared.registry.virtual_table(&name.0, &name.1).is_some() {
+            return Err(SqlError::new(ErrorCode::TableExists, &[&name.1]));
+        }
+        Ok(())
     }
 
     /// Privileges of CREATE, ALTER, DROP, RENAME and TRUNCATE.

@@ -7,6 +7,7 @@ use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChan
 use crate::database::{Shared, now_micros};
 use crate::diagnostics::DiagnosticsArea;
 use crate::kept_plan::{KeptPlan, Shapes};
+use crate::logging::{Logged, SessionLog};
 use crate::prepared::{PreparedStatement, PreparedStatements};
 use crate::process::{Process, count};
 use crate::result::{Outcome, put_value};
@@ -14,6 +15,7 @@ use crate::settings::{Settings, Values, ids};
 use crate::transaction::TransactionState;
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, NameKey, TableDef};
+use squall_logs::Client;
 use squall_parser::ParseOptions;
 use squall_parser::ast::Statement;
 use squall_planner::dml::DmlPlan;
@@ -23,6 +25,9 @@ use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// MySQL's error for a client that does not read its result (ER_NET_WRITE_INTERRUPTED), as logs show it.
+const CLIENT_GONE: u16 = 1161;
 
 /// One connection's state; runs one statement at a time.
 pub struct Session {
@@ -71,6 +76,7 @@ pub struct Session {
     pub(crate) releasing: bool,
     /// Notes of statements about accounts, until they are over.
     pub(crate) pending_notes: Vec<(squall_types::Level, SqlError)>,
+    pub(crate) log: SessionLog,
 }
 
 impl std::fmt::Debug for Session {
@@ -103,8 +109,9 @@ impl Session {
             Some(address) => address.to_canonical().to_string(),
         };
         let shown_host = if info.address.is_some() { format!("{host}:{}", info.port) } else { host.clone() };
-        let process =
-            Arc::new(Process::new(id, info.user.clone(), shown_host, info.attributes.clone(), on_kill, now_micros()));
+        let now = now_micros();
+        let process = Arc::new(Process::new(id, info.user.clone(), shown_host, info.attributes.clone(), on_kill, now));
+        let client = Client { account_user: account.user.clone(), since_micros: now, ..client(id, &info, &host) };
         let global = shared.globals.load_values();
         let variables = VariableValues { session: global.clone(), global, warning_count: 0, error_count: 0 };
         let settings = Settings::decode(&variables);
@@ -133,6 +140,7 @@ impl Session {
             changes: Vec::new(),
             releasing: false,
             pending_notes: Vec::new(),
+            log: SessionLog::new(client),
             user_variables: Arc::default(),
             shared,
             process,
@@ -149,6 +157,7 @@ impl Session {
         }
         session.changes.clear();
         session.shared.processes.add(session.process.clone());
+        session.log_connect();
         Ok(session)
     }
 
@@ -172,6 +181,7 @@ impl Session {
                 parameters: &parameters,
                 placeholders: statement.placeholders,
                 plan: Some(&change.plan),
+                prepared: None,
             };
             self.run(request, false, writer).await?;
             return self.end_command(writer).await;
@@ -184,6 +194,7 @@ impl Session {
                 Err(error) => {
                     let error = parse_error(error);
                     self.begin_command("Query", text);
+                    self.log_unparsed(text);
                     self.finish_with_error(&error, None);
                     writer.error(&error);
                     return self.end_command(writer).await;
@@ -203,6 +214,7 @@ impl Session {
                 parameters: &[],
                 plan: None,
                 placeholders: parsed.placeholders,
+                prepared: None,
             };
             let succeeded = self.run(request, parsed.rest.is_some(), writer).await?;
             match parsed.rest {
@@ -244,10 +256,12 @@ impl Session {
             writer.error(&error);
             return Ok(false);
         }
+        let active = self.shared.logs.active();
+        let logged = if active.any() { self.log_start(active, &request) } else { Ok(()) };
         let context = Arc::new(self.statement_context(request.statement));
         let timer = self.start_timer(request.statement, &context);
         let keeps_diagnostics = keeps_diagnostics(request.statement);
-        let result = match self.check_state(request.statement) {
+        let result = match logged.and_then(|()| self.check_state(request.statement)) {
             Ok(()) => self.dispatch(request, &context, writer).await,
             Err(error) => Err(Failure::Sql(error)),
         };
@@ -262,15 +276,20 @@ impl Session {
         match result {
             Ok(outcome) => {
                 self.finish(&outcome, &context, keeps_diagnostics);
-                self.write(outcome, &context, more_results, writer).await?;
-                Ok(true)
+                let written = self.write(outcome, &context, more_results, writer).await;
+                self.log_end(active, &request, &context, 0);
+                written.map(|()| true)
             }
             Err(Failure::Sql(error)) => {
                 self.finish_with_error(&error, Some(&context));
                 writer.error(&error);
+                self.log_end(active, &request, &context, error.code);
                 Ok(false)
             }
-            Err(Failure::Client(error)) => Err(error),
+            Err(Failure::Client(error)) => {
+                self.log_end(active, &request, &context, CLIENT_GONE);
+                Err(error)
+            }
         }
     }
 
@@ -305,6 +324,7 @@ impl Session {
             random_state: AtomicU64::new(self.random_state),
             user_locks: self.shared.user_locks.clone(),
             variables: VariableValues { global: self.shared.globals.load_values(), ..self.variables.clone() },
+            rows_examined: AtomicU64::new(0),
         }
     }
 
@@ -531,6 +551,22 @@ pub(crate) struct Request<'a> {
     pub plan: Option<&'a Arc<DmlPlan>>,
     /// How many `?` there are.
     pub placeholders: u32,
+    /// The prepared statement that is executed, where it is one.
+    pub prepared: Option<&'a PreparedStatement>,
+}
+
+impl<'a> Request<'a> {
+    /// The text as logs want it.
+    pub fn logged(&self) -> Logged<'a> {
+        let executed = self.prepared.map(|prepared| (prepared.places(), self.parameters));
+        Logged { sql: self.sql, executed }
+    }
+}
+
+/// The client as logs name it, before anything is known of its account.
+pub(crate) fn client(id: u64, info: &ConnectionInfo, host: &str) -> Client {
+    let address = info.address.map(|address| address.to_canonical().to_string()).unwrap_or_default();
+    Client { id, user: info.user.clone(), host: host.to_string(), address, ..Default::default() }
 }
 
 /// Why a statement stopped.

@@ -72,6 +72,12 @@ pub struct Settings {
     pub tracked_variables: Arc<[String]>,
     /// `session_track_transaction_info`.
     pub track_transaction: TransactionTracking,
+    /// `long_query_time`, microseconds.
+    pub long_query_micros: u64,
+    /// `min_examined_row_limit`.
+    pub min_examined_rows: u64,
+    /// `sql_log_off`.
+    pub general_log_off: bool,
 }
 
 /// `completion_type`.
@@ -171,6 +177,44 @@ pub mod ids {
         STORAGE_ENGINE = "storage_engine";
         PSEUDO_REPLICA_MODE = "pseudo_replica_mode";
         PSEUDO_SLAVE_MODE = "pseudo_slave_mode";
+        GENERAL_LOG = "general_log";
+        GENERAL_LOG_FILE = "general_log_file";
+        SLOW_QUERY_LOG = "slow_query_log";
+        SLOW_QUERY_LOG_FILE = "slow_query_log_file";
+        LOG_SLOW_ADMIN_STATEMENTS = "log_slow_admin_statements";
+        LOG_OUTPUT = "log_output";
+        LOG_FORMAT = "log_format";
+        LOG_ENTRY_MAX_BYTES = "log_entry_max_bytes";
+        LOG_TABLE_MAX_ROWS = "log_table_max_rows";
+        LOG_WRITE_MODE = "log_write_mode";
+        LOG_ROTATE_BYTES = "log_rotate_bytes";
+        LOG_ROTATE_SECONDS = "log_rotate_seconds";
+        QUERY_LOG_ENABLED = "query_log_enabled";
+        QUERY_LOG_FILE = "query_log_file";
+        QUERY_LOG_FILE_ENABLED = "query_log_file_enabled";
+        QUERY_LOG_THRESHOLD_EXECUTION_TIME = "query_log_threshold_execution_time";
+        QUERY_LOG_THRESHOLD_LOCK_TIME = "query_log_threshold_lock_time";
+        QUERY_LOG_THRESHOLD_SESSION_TIME = "query_log_threshold_session_time";
+        QUERY_LOG_THRESHOLD_ROWS_EXAMINED = "query_log_threshold_rows_examined";
+        QUERY_LOG_THRESHOLD_ROWS_SENT = "query_log_threshold_rows_sent";
+        QUERY_LOG_THRESHOLD_TMP_TABLES = "query_log_threshold_tmp_tables";
+        QUERY_LOG_THRESHOLD_WARNINGS = "query_log_threshold_warnings";
+        AUDIT_LOG = "audit_log";
+        AUDIT_LOG_FILE = "audit_log_file";
+        AUDIT_LOG_STRICT = "audit_log_strict";
+        AUDIT_LOG_SYNC = "audit_log_sync";
+        LOG_ERROR = "log_error";
+        LOG_ERROR_VERBOSITY = "log_error_verbosity";
+        LOG_RAW = "log_raw";
+        LOG_TIMESTAMPS = "log_timestamps";
+        LONG_QUERY_TIME = "long_query_time";
+        MIN_EXAMINED_ROW_LIMIT = "min_examined_row_limit";
+        SQL_LOG_OFF = "sql_log_off";
+        DATADIR = "datadir";
+        HOSTNAME = "hostname";
+        PORT = "port";
+        SOCKET = "socket";
+        SERVER_ID = "server_id";
     }
 }
 
@@ -229,6 +273,9 @@ impl Settings {
                 "CHARACTERISTICS" => TransactionTracking::Characteristics,
                 _ => TransactionTracking::Off,
             },
+            long_query_micros: (values.double(ids::LONG_QUERY_TIME) * 1e6) as u64,
+            min_examined_rows: values.number(ids::MIN_EXAMINED_ROW_LIMIT),
+            general_log_off: values.on(ids::SQL_LOG_OFF),
         }
     }
 }

@@ -93,4 +93,8 @@ impl Backend for Owner {
     fn connect_failed(&self) {
         self.0.connect_failed();
     }
+
+    fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError) {
+        self.0.login_refused(connection_id, info, error);
+    }
 }

@@ -1,28 +1,48 @@
-//! Warnings and errors on standard error, one line each.
+//! What the program has to say about itself goes to the error log.
 
 use std::fmt::{self, Write as _};
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use squall_logs::error_log::{Severity, error_log};
 use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// Prints events; spans are not kept.
-struct StderrLog;
+/// Hands events to the error log; spans are not kept.
+struct ToErrorLog;
 
-/// Has events printed from now on.
+/// Has events logged from now on.
 pub(crate) fn install() {
     // Only fails if something was installed before, which nothing does.
-    let _already = tracing::subscriber::set_global_default(StderrLog);
+    let _already = tracing::subscriber::set_global_default(ToErrorLog);
 }
 
-impl Subscriber for StderrLog {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN && metadata.is_event()
+fn severity(level: Level) -> Option<Severity> {
+    match level {
+        Level::ERROR => Some(Severity::Error),
+        Level::WARN => Some(Severity::Warning),
+        Level::INFO => Some(Severity::Note),
+        _ => None,
+    }
+}
+
+impl Subscriber for ToErrorLog {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        // `log_error_verbosity` may change at any time.
+        if metadata.is_event() && severity(*metadata.level()).is_some() {
+            Interest::sometimes()
+        } else {
+            Interest::never()
+        }
     }
 
-    fn max_level_hint(&self) -> Option<tracing::level_filters::LevelFilter> {
-        Some(tracing::level_filters::LevelFilter::WARN)
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && severity(*metadata.level()).is_some_and(|severity| error_log().takes(severity))
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(LevelFilter::INFO)
     }
 
     fn new_span(&self, _span: &Attributes<'_>) -> Id {
@@ -34,10 +54,10 @@ impl Subscriber for StderrLog {
     fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let mut line = Line(String::new());
-        event.record(&mut line);
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        eprintln!("{}.{:03} {}{}", since.as_secs(), since.subsec_millis(), event.metadata().level(), line.0);
+        let Some(severity) = severity(*event.metadata().level()) else { return };
+        let mut text = Text(String::new());
+        event.record(&mut text);
+        error_log().write(severity, text.0.trim_start());
     }
 
     fn enter(&self, _span: &Id) {}
@@ -45,9 +65,9 @@ impl Subscriber for StderrLog {
     fn exit(&self, _span: &Id) {}
 }
 
-struct Line(String);
+struct Text(String);
 
-impl Visit for Line {
+impl Visit for Text {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         // Writing to a String cannot fail.
         let _ = match field.name() {

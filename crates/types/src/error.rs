@@ -202,6 +202,7 @@ error_codes! {
     SpecificAccessDenied = 1227, b"42000", "Access denied; you need (at least one of) the %s privilege(s) for this operation";
     LocalVariable = 1228, b"HY000", "Variable '%s' is a SESSION variable and can't be used with SET GLOBAL";
     GlobalVariable = 1229, b"HY000", "Variable '%s' is a GLOBAL variable and should be set with SET GLOBAL";
+    AuditApiAbort = 3164, b"HY000", "Aborted by Audit API ('%s';%s).";
     WrongValueForVar = 1231, b"42000", "Variable '%s' can't be set to the value of '%s'";
     WrongTypeForVar = 1232, b"42000", "Incorrect argument type to variable '%s'";
     NotSupportedYet = 1235, b"42000", "This version of MySQL doesn't yet support '%s'";

@@ -331,6 +331,7 @@ impl RowReader {
         };
         if let Some(batch) = &batch {
             self.remaining -= batch.num_rows();
+            self.env.context.examined(batch.num_rows());
         }
         Ok(batch)
     }

@@ -43,6 +43,7 @@ pub fn for_each_selected(
         if let Lookup::Row(key) = lookup
             && let Some(row) = context.transaction.get_locked(&target.table, &key, request)?
         {
+            context.env.context.examined(1);
             let values = target.read_row(&row, &context.env.context.time_zone)?;
             change(context, &row, values)?;
         }
@@ -157,6 +158,7 @@ fn scan(
         let mut rows = context.transaction.scan_locked(&target.table, &range, direction, request);
         while let Some(row) = rows.next(context.transaction)? {
             context.env.context.kill.check()?;
+            context.env.context.examined(1);
             let values = target.read_row(&row, &context.env.context.time_zone)?;
             if !matches(selection, context, &values)? {
                 // Nobody need wait for a row that is left as it is.

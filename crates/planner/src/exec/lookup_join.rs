@@ -378,6 +378,7 @@ impl Joiner {
     /// The found rows' columns as the scan would give them.
     fn inner_batch(&self, found: &[Row]) -> Result<RecordBatch> {
         let scan = &self.inner.scan;
+        self.env.context.examined(found.len());
         let arrays = decode_columns(&self.table, found, &scan.projection, &self.env).map_err(datafusion_error)?;
         make_batch(scan.schema(), arrays, found.len()).map_err(datafusion_error)
     }

@@ -61,9 +61,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("sql_quote_show_create", Both, true, "Whether SHOW CREATE quotes names.").compatibility(),
     boolean("sql_safe_updates", Both, false, "Whether UPDATE and DELETE need a WHERE or a LIMIT."),
     unsigned("sql_select_limit", Both, u64::MAX, 0, u64::MAX, "Most rows of a SELECT without LIMIT."),
-    boolean("sql_log_off", Session, false, "Whether the general log leaves this session out.")
-        .restricted()
-        .compatibility(),
+    boolean("sql_log_off", Session, false, "Whether the general log leaves this session out.").restricted(),
     boolean("sql_log_bin", Session, true, "Whether changes go to the binary log.").restricted().compatibility(),
     boolean(
         "sql_generate_invisible_primary_key",
@@ -233,10 +231,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("query_threads", Global, 0, 0, 4096, "Threads of the query pool; 0 is one per processor.")
         .not_persistable()
         .read_only(),
-    double("long_query_time", Both, 10.0, 0.0, 31_536_000.0, "Seconds from which a statement counts as slow.")
-        .compatibility(),
-    unsigned("min_examined_row_limit", Both, 0, 0, u64::MAX, "Rows a slow statement has to have examined.")
-        .compatibility(),
+    double("long_query_time", Both, 10.0, 0.0, 31_536_000.0, "Seconds from which a statement counts as slow."),
+    unsigned("min_examined_row_limit", Both, 0, 0, u64::MAX, "Rows a slow statement has to have examined."),
     boolean("profiling", Both, false, "Whether SHOW PROFILE collects.").compatibility(),
     unsigned("profiling_history_size", Both, 15, 0, 100, "Statements SHOW PROFILES keeps.").compatibility(),
     choice("use_secondary_engine", Session, "ON", &["OFF", "ON", "FORCED"], "Whether queries are offloaded.")

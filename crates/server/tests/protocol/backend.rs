@@ -104,6 +104,8 @@ impl Backend for ScriptBackend {
     fn connect_failed(&self) {
         self.0.failed_connects.fetch_add(1, Ordering::Relaxed);
     }
+
+    fn login_refused(&self, _connection_id: u64, _info: &ConnectionInfo, _error: &SqlError) {}
 }
 
 struct ScriptSession {
@@ -467,6 +469,8 @@ impl Connection for ScriptSession {
     fn is_killed(&self) -> bool {
         self.killed.load(Ordering::Acquire)
     }
+
+    fn note_command(&mut self, _name: &'static str) {}
 }
 
 /// A server on a free port.

@@ -83,6 +83,9 @@ impl Session {
                     self.truncate_temporary(&table)?;
                     return Ok(Outcome::done());
                 }
+                if self.truncate_log(name)? {
+                    return Ok(Outcome::done());
+                }
                 let name = name.clone();
                 self.blocking(move |shared| drop::truncate_table(shared, &env, &name)).await?;
                 Ok(Outcome::done())

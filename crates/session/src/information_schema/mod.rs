@@ -3,6 +3,7 @@
 
 mod columns;
 mod constraints;
+mod logs;
 mod plain;
 mod server;
 mod statistics;
@@ -101,8 +102,15 @@ impl VirtualTable for InformationTable {
 
 /// Declares all tables.
 pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
-    let lists =
-        [tables::TABLES, columns::TABLES, statistics::TABLES, constraints::TABLES, server::TABLES, plain::TABLES];
+    let lists = [
+        tables::TABLES,
+        columns::TABLES,
+        statistics::TABLES,
+        constraints::TABLES,
+        server::TABLES,
+        plain::TABLES,
+        logs::TABLES,
+    ];
     for spec in lists.into_iter().flatten() {
         let columns = spec.columns.iter().map(ColumnSpec::column).collect();
         let table = InformationTable {
@@ -136,10 +144,15 @@ pub(crate) struct ColumnSpec {
 enum ColumnKind {
     Text(u32),
     LongText,
+    MediumText,
     Int,
     UInt,
     SmallUInt,
     Time,
+    Moment,
+    Duration,
+    Int32,
+    Blob,
     Enum(&'static [&'static str]),
     Json,
 }
@@ -152,6 +165,11 @@ pub(crate) const fn text(name: &'static str, length: u32) -> ColumnSpec {
 /// NOT NULL long text.
 pub(crate) const fn long_text(name: &'static str) -> ColumnSpec {
     ColumnSpec { name, kind: ColumnKind::LongText, nullable: false }
+}
+
+/// NOT NULL MEDIUMTEXT.
+pub(crate) const fn medium_text(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::MediumText, nullable: false }
 }
 
 /// NOT NULL BIGINT.
@@ -172,6 +190,26 @@ pub(crate) const fn small_uint(name: &'static str) -> ColumnSpec {
 /// NOT NULL TIMESTAMP.
 pub(crate) const fn time(name: &'static str) -> ColumnSpec {
     ColumnSpec { name, kind: ColumnKind::Time, nullable: false }
+}
+
+/// NOT NULL TIMESTAMP(6).
+pub(crate) const fn moment(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::Moment, nullable: false }
+}
+
+/// NOT NULL TIME(6).
+pub(crate) const fn duration(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::Duration, nullable: false }
+}
+
+/// NOT NULL INT.
+pub(crate) const fn int32(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::Int32, nullable: false }
+}
+
+/// NOT NULL MEDIUMBLOB.
+pub(crate) const fn blob(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::Blob, nullable: false }
 }
 
 /// NOT NULL ENUM.
@@ -198,12 +236,23 @@ impl ColumnSpec {
             ColumnKind::LongText => {
                 SqlType::String { kind: StringKind::Text(TextSize::Long), length: u32::MAX, collation }
             }
+            ColumnKind::MediumText => {
+                SqlType::String { kind: StringKind::Text(TextSize::Medium), length: (1 << 24) - 1, collation }
+            }
             ColumnKind::Int => SqlType::BIGINT,
             ColumnKind::UInt => SqlType::BIGINT_UNSIGNED,
             ColumnKind::SmallUInt => {
                 SqlType::Int { width: IntWidth::Int, unsigned: true, zerofill: false, display_width: None }
             }
             ColumnKind::Time => SqlType::DateTime { fsp: 0 },
+            ColumnKind::Moment => SqlType::Timestamp { fsp: 6 },
+            ColumnKind::Duration => SqlType::Time { fsp: 6 },
+            ColumnKind::Int32 => SqlType::INT,
+            ColumnKind::Blob => SqlType::String {
+                kind: StringKind::Text(TextSize::Medium),
+                length: (1 << 24) - 1,
+                collation: CollationId::BINARY,
+            },
             // Shown as the words themselves; a VARCHAR keeps comparisons those of text.
             ColumnKind::Enum(words) => {
                 let longest = words.iter().map(|word| word.len()).max().unwrap_or(1);
@@ -244,4 +293,9 @@ pub(crate) fn no_rows(_source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResul
 pub(crate) fn local_time(context: &StatementContext, micros: i64) -> Value {
     let zone = &context.time_zone;
     zone.from_unix_micros(micros - micros.rem_euclid(1_000_000)).map_or(Value::Null, Value::DateTime)
+}
+
+/// The same with its microseconds.
+pub(crate) fn local_micros(context: &StatementContext, micros: i64) -> Value {
+    context.time_zone.from_unix_micros(micros).map_or(Value::Null, Value::DateTime)
 }

@@ -3,9 +3,11 @@
 use crate::api::{ResultWriter, StatusInfo};
 use crate::database::now_micros;
 use crate::kept_plan::{ChangePlan, KeptPlan, Known, SelectPlan, ShapeEntry, Surroundings};
+use crate::logging::Logged;
 use crate::prepared::PreparedStatement;
 use crate::process::count;
 use crate::session::{Request, Session};
+use squall_logs::Active;
 use squall_parser::ast::{self, Query, Statement};
 use squall_planner::ParameterKind;
 use squall_planner::dml::DmlPlan;
@@ -14,7 +16,7 @@ use squall_planner::point::{self, PointSelect, PointSource, PreparedLookup};
 use squall_registry::StatementContext;
 use squall_row_store::Row;
 use squall_types::{SqlResult, Value};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 impl Session {
     /// What kept plans depend on, as it is now.
@@ -80,7 +82,8 @@ impl Session {
         let Some(kinds) = parameters.iter().map(ParameterKind::of).collect::<Option<Box<[_]>>>() else {
             return Ok(None);
         };
-        let request = Request { statement, sql, parameters, placeholders: parameters.len() as u32, plan: None };
+        let request =
+            Request { statement, sql, parameters, placeholders: parameters.len() as u32, plan: None, prepared: None };
         let catalog = self.shared.catalog.load();
         let plan = self.bind_change(request, &catalog, context, true)?;
         let by_key = match &plan {
@@ -150,6 +153,8 @@ impl Session {
             statement: parsed.statement,
             placeholders: parsed.placeholders,
             columns: Arc::default(),
+            options: self.parse_options(),
+            places: OnceLock::new(),
         })
     }
 
@@ -202,15 +207,40 @@ impl Session {
         true
     }
 
+    /// As [`Session::answer_select`] where some log is on.
+    pub(crate) fn answer_select_logged(
+        &mut self,
+        plan: &SelectPlan,
+        parameters: &[Value],
+        writer: &mut dyn ResultWriter,
+        active: Active,
+        logged: Logged<'_>,
+    ) -> bool {
+        // An audited statement has to be in the log before it runs.
+        if active.audit() {
+            return false;
+        }
+        let start = now_micros();
+        let answered = self.answer_select(plan, parameters, writer);
+        if answered {
+            self.log_answered(active, logged, start);
+        }
+        answered
+    }
+
     /// Reads the rows of a look-up, in the open transaction if there is one; `None` if they are too many.
     pub(crate) fn read_rows(&mut self, plan: &PointSelect, lookup: &PreparedLookup) -> SqlResult<Option<Vec<Row>>> {
         if !self.reads_committed_now() {
             self.begin_statement_transaction();
         }
-        match self.transaction.current() {
+        let rows = match self.transaction.current() {
             Some(transaction) => plan.read(lookup, PointSource::Transaction(transaction)),
             None => plan.read(lookup, PointSource::Committed(&self.shared.store)),
+        };
+        if let Ok(Some(rows)) = &rows {
+            self.log.rows_examined = rows.len() as u64;
         }
+        rows
     }
 
     /// Writes what a look-up makes of its rows.

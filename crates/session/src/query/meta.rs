@@ -78,7 +78,7 @@ impl Session {
                 Ok(if bound.into.is_some() { Vec::new() } else { columns(&bound.columns) })
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-                let request = Request { statement, sql, parameters: &[], placeholders: 0, plan: None };
+                let request = Request { statement, sql, parameters: &[], placeholders: 0, plan: None, prepared: None };
                 let plan = self.bind_change(request, &catalog, &context, false)?;
                 Ok(super::change::returned_columns(&plan))
             }
@@ -88,7 +88,7 @@ impl Session {
                     return Ok(crate::result::ResultSet::of_texts(&["Table", "Op", "Msg_type", "Msg_text"]).columns);
                 }
                 let mut buffer = CursorBuffer::default();
-                let request = Request { statement, sql, parameters: &[], placeholders: 0, plan: None };
+                let request = Request { statement, sql, parameters: &[], placeholders: 0, plan: None, prepared: None };
                 match Box::pin(self.dispatch(request, &context, &mut buffer)).await {
                     Ok(crate::result::Outcome::Rows(result)) => Ok(result.columns),
                     Ok(_) => Ok(Vec::new()),

@@ -4,10 +4,11 @@ pub mod check;
 
 use crate::api::SessionChange;
 use crate::charset;
+use crate::logging::variables;
 use crate::process::count;
 use crate::result::Outcome;
 use crate::session::{Request, Session};
-use crate::settings::{ALIASES, ids};
+use crate::settings::{ALIASES, Values, ids};
 use check::{check, merge_switches};
 use squall_catalog::NameKey;
 use squall_parser::ast::{Expr, Set, SetItem, SystemVariable, VariableScope};
@@ -125,6 +126,7 @@ impl Session {
             context.diagnostics.warn(warning);
         }
         self.check_value(id, &definition, scope)?;
+        variables::check_value(&self.shared.directory, id, definition.name, &checked.value)?;
         self.push_assignment(id, &definition, scope, checked.value, assignments)
     }
 
@@ -148,7 +150,8 @@ impl Session {
         if !is_global && definition.scope == Scope::Both {
             return Ok(self.current_value(id, true));
         }
-        Ok(definition.default.to_value())
+        let values = self.shared.globals.load_values();
+        Ok(variables::default_file(Values(&values), id).unwrap_or_else(|| definition.default.to_value()))
     }
 
     /// What depends on more than the value itself.
@@ -297,13 +300,30 @@ impl Session {
         if session_changed {
             self.settings_changed();
         }
-        if !persisted.is_empty() {
-            self.shared.globals.persist(&self.shared.store, &persisted)?;
-        }
-        if !globals.is_empty() {
-            self.shared.globals.set(&globals);
-        }
+        self.apply_globals(&globals, &persisted)?;
         self.autocommit_changed(autocommit_before).await
+    }
+
+    /// Global values: all of them hold and are kept, or none.
+    fn apply_globals(&self, globals: &[(VariableId, Value)], persisted: &[(&str, Value)]) -> SqlResult<()> {
+        let shared = &self.shared;
+        let before: Vec<_> = globals.iter().map(|(id, _)| (*id, self.current_value(*id, true))).collect();
+        let of_logs = globals.iter().any(|(id, _)| variables::is_log_variable(*id));
+        if !globals.is_empty() {
+            shared.globals.set(globals);
+        }
+        let mut result = if of_logs { shared.apply_log_variables() } else { Ok(()) };
+        if result.is_ok() && !persisted.is_empty() {
+            result = shared.globals.persist(&shared.store, persisted);
+        }
+        if result.is_err() && !before.is_empty() {
+            shared.globals.set(&before);
+            if of_logs {
+                // What held before could be opened then; if it cannot be any more, its entries are counted as lost.
+                let _ = shared.apply_log_variables();
+            }
+        }
+        result
     }
 
     fn apply_session(&mut self, id: VariableId, value: Value) {

@@ -75,10 +75,12 @@ impl Session {
                     entries.push((name.clone(), kind));
                 }
             }
-        } else {
-            let tables = self.shared.registry.virtual_tables().filter(|table| table.database() == database);
-            entries.extend(tables.map(|table| (table.name().to_string(), "SYSTEM VIEW")));
         }
+        let tables = self.shared.registry.virtual_tables().filter(|table| table.database() == database);
+        let seen = |name: &str| {
+            information_schema::virtual_database(&database).is_some() || self.access.sees_table(&database, name)
+        };
+        entries.extend(tables.map(|table| (table.name().to_string(), "SYSTEM VIEW")).filter(|(name, _)| seen(name)));
         entries.sort();
         let row = |(name, kind): (String, &str)| if full { vec![s(name), s(kind)] } else { vec![s(name)] };
         Ok(ResultSet { columns, rows: entries.into_iter().map(row).collect() })
@@ -154,7 +156,7 @@ impl Session {
         }
         let mut result = ResultSet::new(columns);
         let qualified = self.qualify(table)?;
-        if information_schema::virtual_database(&qualified.0).is_some() {
+        if self.is_virtual(&qualified) {
             result.rows = self.virtual_columns(&qualified, full)?;
             return Ok(result);
         }
@@ -186,6 +188,13 @@ impl Session {
             rows.push(row);
         }
         rows
+    }
+
+    /// Whether a table's rows are made when they are read. Those of `mysql` are only there for who may see them.
+    fn is_virtual(&self, name: &QualifiedName) -> bool {
+        information_schema::virtual_database(&name.0).is_some()
+            || self.shared.registry.virtual_table(&name.0, &name.1).is_some()
+                && self.access.sees_table(&name.0, &name.1)
     }
 
     fn virtual_columns(&self, name: &QualifiedName, full: bool) -> SqlResult<Vec<Vec<Value>>> {
@@ -226,7 +235,7 @@ impl Session {
             text_column("Expression", 16_383),
         ];
         let qualified = self.qualify(table)?;
-        if information_schema::virtual_database(&qualified.0).is_some() {
+        if self.is_virtual(&qualified) {
             return Ok(ResultSet::new(columns));
         }
         let (name, entry) = self.visible_entry(table)?;

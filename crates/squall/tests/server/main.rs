@@ -4,6 +4,7 @@
 mod columns;
 mod kill;
 mod limits;
+mod logs;
 mod memory;
 mod protocol;
 

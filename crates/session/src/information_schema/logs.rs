@@ -1,0 +1,103 @@
+//! `mysql.general_log` and `mysql.slow_log`: the newest entries of the logs, where `log_output` has TABLE.
+
+use super::{
+    Source, TableSpec, blob, duration, int32, local_micros, medium_text, moment, s, small_uint, text, u, uint,
+};
+use crate::settings::{Values, ids};
+use squall_catalog::Privileges;
+use squall_logs::rows::LogRow;
+use squall_registry::VirtualScan;
+use squall_types::temporal::Time;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+
+const DATABASE: &str = "mysql";
+const GENERAL: &str = "general_log";
+const SLOW: &str = "slow_log";
+
+/// Longest TIME that fits, microseconds.
+const TIME_MICROS_MAX: u64 = Time::MAX_MICROS as u64;
+
+pub(super) const TABLES: &[TableSpec] = &[
+    TableSpec {
+        database: DATABASE,
+        name: GENERAL,
+        columns: &[
+            moment("event_time"),
+            medium_text("user_host"),
+            uint("thread_id"),
+            small_uint("server_id"),
+            text("command_type", 64),
+            blob("argument"),
+        ],
+        rows: |source, scan| {
+            rows(source, scan, GENERAL, |row, server_id| {
+                vec![
+                    local_micros(scan.context, row.at_micros),
+                    s(&row.user_host),
+                    u(row.session_id),
+                    server_id,
+                    s(&row.command),
+                    Value::Bytes(row.text.clone()),
+                ]
+            })
+        },
+    },
+    TableSpec {
+        database: DATABASE,
+        name: SLOW,
+        columns: &[
+            moment("start_time"),
+            medium_text("user_host"),
+            duration("query_time"),
+            duration("lock_time"),
+            int32("rows_sent"),
+            int32("rows_examined"),
+            text("db", 512),
+            int32("last_insert_id"),
+            int32("insert_id"),
+            small_uint("server_id"),
+            blob("sql_text"),
+            uint("thread_id"),
+        ],
+        rows: |source, scan| {
+            rows(source, scan, SLOW, |row, server_id| {
+                let number = |number: u64| Value::Int(i64::from(i32::try_from(number).unwrap_or(i32::MAX)));
+                vec![
+                    local_micros(scan.context, row.start_micros),
+                    s(&row.user_host),
+                    time(row.micros),
+                    time(row.work.lock_micros),
+                    number(row.work.rows_sent),
+                    number(row.work.rows_examined),
+                    s(row.database.as_deref().unwrap_or_default()),
+                    number(row.work.last_insert_id),
+                    Value::Int(0),
+                    server_id,
+                    Value::Bytes(row.text.clone()),
+                    u(row.session_id),
+                ]
+            })
+        },
+    },
+];
+
+fn time(micros: u64) -> Value {
+    Time::from_micros(micros.min(TIME_MICROS_MAX) as i64).map_or(Value::Null, Value::Time)
+}
+
+fn rows(
+    source: &Source<'_>,
+    scan: &VirtualScan<'_>,
+    name: &str,
+    make: impl Fn(&LogRow, Value) -> Vec<Value>,
+) -> SqlResult<Vec<Vec<Value>>> {
+    if !source.access.on_table(DATABASE, name).contains(Privileges::SELECT) {
+        let (user, host) = scan.context.current_user.rsplit_once('@').unwrap_or((&scan.context.current_user, ""));
+        return Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"SELECT", &user, &host, &name]));
+    }
+    let logs = &source.shared.logs;
+    let rows = if name == GENERAL { logs.general_rows.all() } else { logs.slow_rows.all() };
+    let values = source.shared.globals.load_values();
+    let server_id = Value::UInt(Values(&values).number(ids::SERVER_ID));
+    Ok(rows.iter().map(|row| make(row, server_id.clone())).collect())
+}

@@ -1,0 +1,283 @@
+//! What a session writes to the logs.
+//!
+//! With all logs off a statement pays for one relaxed load ([`Logs::active`](squall_logs::Logs::active)) and nothing else.
+
+pub(crate) mod variables;
+
+use crate::database::now_micros;
+use crate::process::count;
+use crate::session::{Request, Session};
+use squall_logs::{Active, Client, Entry, LogSettings, Work};
+use squall_parser::ast::{FlushTarget, MaintenanceKind, ObjectName, Set, Statement};
+use squall_registry::StatementContext;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::atomic::Ordering;
+
+/// Memory that a session keeps for its next entry, bytes.
+const BUFFER_BYTES_KEPT: usize = 64 << 10;
+
+/// A session's part in the logs.
+#[derive(Debug, Default)]
+pub(crate) struct SessionLog {
+    pub client: Client,
+    /// Statements that were logged.
+    query_id: u64,
+    /// The statement's text as it is logged.
+    text: Vec<u8>,
+    /// An entry on its way to its file.
+    buffer: Vec<u8>,
+    /// Rows that the statement's look-ups by key have read.
+    pub rows_examined: u64,
+}
+
+impl SessionLog {
+    pub(crate) fn new(client: Client) -> SessionLog {
+        SessionLog { client, ..Default::default() }
+    }
+}
+
+/// A statement's text and where its values go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Logged<'a> {
+    pub sql: &'a [u8],
+    /// Of a prepared statement: where its `?` stand, and its values.
+    pub executed: Option<(&'a [usize], &'a [Value])>,
+}
+
+impl Logged<'_> {
+    fn command(&self) -> &'static str {
+        if self.executed.is_some() { "Execute" } else { "Query" }
+    }
+}
+
+impl Session {
+    /// Takes down the text of a statement that begins.
+    fn take_text(&mut self, logged: Logged<'_>, settings: &LogSettings) {
+        let options = self.parse_options();
+        let (bytes_max, raw) = (settings.entry_bytes_max, settings.raw);
+        let log = &mut self.log;
+        log.query_id += 1;
+        log.text.clear();
+        log.text.shrink_to(BUFFER_BYTES_KEPT);
+        match logged.executed {
+            Some((places, values)) => {
+                log.buffer.clear();
+                squall_logs::text::push_executed(&mut log.buffer, logged.sql, places, values, bytes_max);
+                squall_logs::text::push_statement(&mut log.text, &log.buffer, &options, bytes_max, raw);
+            }
+            None => squall_logs::text::push_statement(&mut log.text, logged.sql, &options, bytes_max, raw),
+        }
+    }
+
+    /// Hands an entry with the text that was taken down to `write`.
+    fn with_entry<T>(
+        &mut self,
+        command: &str,
+        times: (i64, i64),
+        work: Option<Work>,
+        write: impl FnOnce(&Session, &Entry<'_>, &mut Vec<u8>) -> T,
+    ) -> T {
+        let (text, mut buffer) = (std::mem::take(&mut self.log.text), std::mem::take(&mut self.log.buffer));
+        let entry = Entry {
+            client: &self.log.client,
+            query_id: self.log.query_id,
+            command,
+            database: self.database.as_deref(),
+            text: &text,
+            start_micros: times.0,
+            now_micros: times.1,
+            work,
+        };
+        let result = write(self, &entry, &mut buffer);
+        self.log.text = text;
+        buffer.clear();
+        buffer.shrink_to(BUFFER_BYTES_KEPT);
+        self.log.buffer = buffer;
+        result
+    }
+
+    /// A statement begins: the general log and the audit log. An error refuses the statement.
+    pub(crate) fn log_start(&mut self, active: Active, request: &Request<'_>) -> SqlResult<()> {
+        let logged = request.logged();
+        let start = self.process.since_micros.load(Ordering::Relaxed);
+        let settings = self.shared.logs.settings();
+        self.take_text(logged, &settings);
+        let general = active.general() && !self.settings.general_log_off;
+        if !general && !active.audit() {
+            return Ok(());
+        }
+        let audited = self.with_entry(logged.command(), (start, start), None, |session, entry, buffer| {
+            if general {
+                session.shared.logs.write_general(&settings, entry, buffer);
+            }
+            !active.audit() || session.shared.logs.write_audit(&settings, entry, buffer)
+        });
+        if audited || !settings.audit_strict || self.may_mend_logs(request.statement) {
+            return Ok(());
+        }
+        Err(SqlError::new(ErrorCode::AuditApiAbort, &[&"audit_log", &1]))
+    }
+
+    /// With `audit_log_strict` and a log that cannot be written, somebody has to be able to change that.
+    fn may_mend_logs(&self, statement: &Statement) -> bool {
+        let mends = match statement {
+            Statement::Set(set) => matches!(set, Set::Items(_)),
+            Statement::Flush(flush) => flush.targets.iter().all(|target| matches!(target, FlushTarget::Logs)),
+            _ => false,
+        };
+        mends && self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN")
+    }
+
+    /// A statement has ended: the slow log and the query log, and its outcome for the audit log.
+    pub(crate) fn log_end(&mut self, active: Active, request: &Request<'_>, context: &StatementContext, error: u16) {
+        let start = self.process.since_micros.load(Ordering::Relaxed);
+        let now = now_micros();
+        let rows_examined = context.rows_examined.load(Ordering::Relaxed) + std::mem::take(&mut self.log.rows_examined);
+        let slow = self.is_slow(start, now, rows_examined);
+        if slow {
+            count(&self.process.status.slow_queries);
+        }
+        if active.any() {
+            let work = Work { rows_examined, error, ..self.work() };
+            let slow = slow && active.slow();
+            self.write_end(active, request.logged().command(), Some(request.statement), slow, (start, now), work);
+        }
+    }
+
+    fn is_slow(&self, start: i64, now: i64, rows_examined: u64) -> bool {
+        let long = self.settings.long_query_micros;
+        // With 0 every statement is meant, also one that takes no whole microsecond.
+        (long == 0 || u64::try_from(now - start).unwrap_or(0) > long)
+            && rows_examined >= self.settings.min_examined_rows
+    }
+
+    /// What is known of the statement that has just ended.
+    fn work(&self) -> Work {
+        Work {
+            rows_sent: if self.row_count == -1 && self.diagnostics.errors() == 0 { self.found_rows } else { 0 },
+            rows_affected: u64::try_from(self.row_count).unwrap_or(0),
+            warnings: self.diagnostics.total(),
+            last_insert_id: self.last_insert_id,
+            ..Default::default()
+        }
+    }
+
+    fn write_end(
+        &mut self,
+        active: Active,
+        command: &str,
+        statement: Option<&Statement>,
+        slow: bool,
+        times: (i64, i64),
+        work: Work,
+    ) {
+        let settings = self.shared.logs.settings();
+        let slow = slow && (settings.slow_admin_statements || !statement.is_some_and(is_administration));
+        if !slow && !active.query() && !active.audit() {
+            return;
+        }
+        self.with_entry(command, times, Some(work), |session, entry, buffer| {
+            let logs = &session.shared.logs;
+            if slow {
+                logs.write_slow(&settings, entry, buffer);
+            }
+            if active.query() {
+                logs.write_query(&settings, entry, buffer);
+            }
+            if active.audit() {
+                logs.write_audit(&settings, entry, buffer);
+            }
+        });
+    }
+
+    /// A statement that was answered at once: everything that [`Session::log_start`] and [`Session::log_end`] write. It is
+    /// not for sessions that are audited, where the entry has to be there before the statement runs.
+    pub(crate) fn log_answered(&mut self, active: Active, logged: Logged<'_>, start: i64) {
+        let now = self.process.since_micros.load(Ordering::Relaxed);
+        let rows_examined = std::mem::take(&mut self.log.rows_examined);
+        let slow = self.is_slow(start, now, rows_examined);
+        if slow {
+            count(&self.process.status.slow_queries);
+        }
+        let slow = slow && active.slow();
+        let general = active.general() && !self.settings.general_log_off;
+        if !general && !slow && !active.query() {
+            return;
+        }
+        let settings = self.shared.logs.settings();
+        self.take_text(logged, &settings);
+        if general {
+            self.with_entry(logged.command(), (start, start), None, |session, entry, buffer| {
+                session.shared.logs.write_general(&settings, entry, buffer);
+            });
+        }
+        let error = self.diagnostics.last_error();
+        let work = Work { rows_examined, error, ..self.work() };
+        self.write_end(active, logged.command(), None, slow, (start, now), work);
+    }
+
+    /// A text that no grammar takes. As nobody can say that it holds no password, it is logged with `log_raw` only.
+    pub(crate) fn log_unparsed(&mut self, sql: &[u8]) {
+        if self.shared.logs.active().general() && self.shared.logs.settings().raw {
+            self.log_command("Query", sql);
+        }
+    }
+
+    /// A command that is no statement, or one inside of a statement.
+    pub(crate) fn log_command(&mut self, command: &str, text: &[u8]) {
+        self.log_inner(command, Logged { sql: text, executed: None });
+    }
+
+    /// As [`Session::log_command`], for text with values.
+    pub(crate) fn log_inner(&mut self, command: &str, logged: Logged<'_>) {
+        if !self.shared.logs.active().any() || self.settings.general_log_off {
+            return;
+        }
+        let settings = self.shared.logs.settings();
+        // The text of the statement that this is a part of is still needed.
+        let outer = std::mem::take(&mut self.log.text);
+        self.take_text(logged, &settings);
+        let now = now_micros();
+        self.with_entry(command, (now, now), None, |session, entry, buffer| {
+            session.shared.logs.write_command(entry, buffer);
+        });
+        self.log.text = outer;
+    }
+
+    /// TRUNCATE TABLE of a log's table forgets its entries; `false` if it is another table.
+    pub(crate) fn truncate_log(&self, name: &ObjectName) -> SqlResult<bool> {
+        let (database, table) = self.qualify(name)?;
+        let logs = &self.shared.logs;
+        match (database.as_str(), table.to_ascii_lowercase().as_str()) {
+            ("mysql", "general_log") => logs.general_rows.clear(),
+            ("mysql", "slow_log") => logs.slow_rows.clear(),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The session is there: `Connect`, or `Change user`.
+    pub(crate) fn log_connect(&mut self) {
+        if !self.shared.logs.active().any() {
+            return;
+        }
+        let transport = match (&self.info.tls_version, self.info.address) {
+            (Some(_), _) => "SSL/TLS",
+            (None, Some(_)) => "TCP/IP",
+            (None, None) => "Socket",
+        };
+        let Client { user, host, account_user, .. } = &self.log.client;
+        let proxied = if user == account_user { String::new() } else { format!(" as {account_user}") };
+        let text = format!("{user}@{host}{proxied} on {} using {transport}", self.database.as_deref().unwrap_or(""));
+        self.log_command(if self.info.changes_user { "Change user" } else { "Connect" }, text.as_bytes());
+    }
+}
+
+/// Statements that the slow log leaves out unless `log_slow_admin_statements`.
+fn is_administration(statement: &Statement) -> bool {
+    match statement {
+        Statement::AlterTable(_) | Statement::CreateIndex(_) | Statement::DropIndex(_) => true,
+        Statement::TableMaintenance(maintenance) => maintenance.kind != MaintenanceKind::Checksum,
+        _ => false,
+    }
+}
