@@ -8,12 +8,14 @@ commands:
   load          LOAD DATA of the star schema's part (1,000,000 rows) and lineorder (6,000,000)   [--scale 1] [--lines N]
   group-concat  GROUP_CONCAT of 400,000 of a million keys
   compare       loads the star schema into both and compares the answers of counts, sums, groups and joins   [--lines N]
+  endurance     an hour of oltp_read_write on Squall with checksums of rows, and kill -9 every five minutes
+                [--minutes 60] [--slice 300] [--rows 1000000] [--threads 64]
   footprint     start-up time, idle memory, size of the stripped binary
 
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
 import argparse, os, re, signal, subprocess, sys, time
-import ssb
+import endurance, ssb
 from peers import MariaDB, Squall, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert"]
@@ -200,8 +202,16 @@ def run_footprint(a):
     return 0
 
 
+def run_endurance(a):
+    done, wrong = endurance.run(Squall(a.profile), sysbench, a.minutes, a.slice, a.rows, int(a.threads.split(",")[-1]))
+    print(f"endurance: {done}, " + ("; ".join(wrong) if wrong else "nothing wrong"))
+    if a.record and not wrong:
+        record("endurance", done)
+    return 1 if wrong else 0
+
+
 def main():
-    commands = {"sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "footprint": run_footprint}
+    commands = {"endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "footprint": run_footprint}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "debug"])
@@ -209,6 +219,7 @@ def main():
     p.add_argument("--data", default="/tmp/squall-bench")
     p.add_argument("--workloads", default=",".join(WORKLOADS)), p.add_argument("--threads", default="1,4,64")
     p.add_argument("--seconds", type=int, default=10), p.add_argument("--rows", type=int, default=1000000)
+    p.add_argument("--minutes", type=float, default=60), p.add_argument("--slice", type=int, default=300)
     p.add_argument("--scale", type=int, default=1), p.add_argument("--lines", type=int), p.add_argument("--part-rows", type=int, default=1000000)
     a = p.parse_args()
     sys.exit(commands[a.command](a))
