@@ -135,8 +135,11 @@ impl Entry {
         }
     }
 
-    /// Families that a waiter waits for: holders, and those before it in line.
+    /// Families that a waiter waits for: holders, and those before it in line. Nobody, if it has left the line meanwhile.
     pub fn blockers_of(&self, waiter: &Arc<Waiter>) -> Vec<u64> {
+        if !self.waiters.iter().any(|queued| Arc::ptr_eq(queued, waiter)) {
+            return Vec::new();
+        }
         let wants = waiter.wants;
         let holders = self.holders.iter().copied();
         let ahead = self.waiters.iter().take_while(|queued| !Arc::ptr_eq(queued, waiter)).map(|queued| queued.wants);

@@ -129,3 +129,21 @@ fn a_kill_ends_a_wait() {
         assert_eq!(waiting.join().unwrap(), Err(LockFailure::Interrupted));
     });
 }
+
+/// Whoever looks for a deadlock may meet a waiter that was given its lock a moment ago.
+#[test]
+fn who_has_left_the_line_waits_for_nobody() {
+    let holder = |id| Holder { owner: owner(id), mode: Mode::from(LockMode::Exclusive) };
+    let mut entry = Entry::held_by(holder(1));
+    let (second, third) = (Arc::new(Waiter::new(holder(2))), Arc::new(Waiter::new(holder(3))));
+    entry.enqueue(second.clone(), false);
+    entry.enqueue(third.clone(), false);
+    assert_eq!(entry.blockers_of(&second), [1]);
+    assert_eq!(entry.blockers_of(&third), [1, 2]);
+    entry.remove(owner(1));
+    entry.grant_waiters();
+    assert_eq!(entry.blockers_of(&second), [0; 0], "it has the lock");
+    assert_eq!(entry.blockers_of(&third), [2]);
+    entry.dequeue(&third);
+    assert_eq!(entry.blockers_of(&third), [0; 0]);
+}
