@@ -90,7 +90,7 @@ fn a_failed_sync_stops_writes_and_is_not_shown() {
         assert!(text.contains("Input/output error") && text.contains("restart the server"), "{sql}: {text}");
     }
     assert!(status(&mut conn, "Squall_write_failure").contains("Input/output error"));
-    assert!(server.log().contains("ERROR writing to the data directory has failed"), "{}", server.log());
+    assert!(server.log().contains("[Server] writing to the data directory has failed"), "{}", server.log());
 
     // A restart decides what has become of them; each is there as a whole or not at all.
     let mut conn = restart(&mut server);
