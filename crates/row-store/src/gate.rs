@@ -5,6 +5,7 @@
 //! (buffers that become files, and the largest merge of files that may come). See `docs/decisions/0004-full-disk.md`.
 
 use crate::error::{engine_error, io_error_text};
+use crate::store::IN_DOUBT_FILE;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -187,6 +188,8 @@ impl WriteGate {
                 "writing to the data directory has failed ({reason}): no changes are taken any more, reads go on; \
                  see that the disk is sound and has room, then restart the server"
             );
+            // On a disk that fails this may fail too; then the next start has to trust the system.
+            let _ = std::fs::File::create(self.directory.join(IN_DOUBT_FILE));
             reason
         })
     }
@@ -230,7 +233,8 @@ mod tests {
 
     #[test]
     fn later_writes_are_told_why_the_engine_has_stopped() {
-        let gate = WriteGate::new(Path::new("."));
+        let directory = tempfile::tempdir().unwrap();
+        let gate = WriteGate::new(directory.path());
         let first = gate.stop(fjall::Error::Io(std::io::Error::from_raw_os_error(5)));
         assert!(first.is(ErrorCode::ErrorDuringCommit), "{first}");
         for later in [gate.check_commit(0).unwrap_err(), gate.stop(fjall::Error::Poisoned)] {

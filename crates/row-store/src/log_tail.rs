@@ -1,5 +1,5 @@
-//! The engine's log before the engine opens it, and after it has closed it: a torn end is cut off, and a log whose
-//! contents are all in files is emptied.
+//! The engine's log before the engine opens it, and after it has closed it: a torn end is cut off, a log whose sync has
+//! failed is written anew, and one whose contents are all in files is emptied.
 //!
 //! After a power cut, what was written behind the last sync may be there in part: the engine copes with a log that just
 //! ends, and gives up on one with a damaged batch. Nothing behind the first damaged batch can have been acknowledged as
@@ -55,6 +55,23 @@ pub(crate) fn empty_log(folder: &Path) -> SqlResult<()> {
         file.sync_all()
     };
     empty().map_err(|error| io_error(&error))
+}
+
+/// Writes the newest log file anew, as a copy that takes its place.
+///
+/// After a failed sync the system's memory may hold, as if it were on the disk, what is not: another sync would do nothing.
+/// A new file has to be written.
+pub(crate) fn write_anew(folder: &Path) -> SqlResult<()> {
+    let write = || -> std::io::Result<()> {
+        let Some(path) = newest_log(folder)? else { return Ok(()) };
+        // Not a name that the engine takes for a log.
+        let copy = path.with_extension("copy");
+        std::fs::copy(&path, &copy)?;
+        File::open(&copy)?.sync_all()?;
+        std::fs::rename(&copy, &path)?;
+        File::open(folder)?.sync_all()
+    };
+    write().map_err(|error| io_error(&error))
 }
 
 fn newest_log(folder: &Path) -> std::io::Result<Option<PathBuf>> {

@@ -49,6 +49,10 @@ const ENGINE_FOLDER: &str = "rows";
 /// Locked while the store is open.
 const LOCK_FILE: &str = "lock";
 
+/// Is there from a failed write or sync on until the next start. It need not be on the disk: a machine that has started
+/// anew has nothing in doubt.
+pub(crate) const IN_DOUBT_FILE: &str = "log_in_doubt";
+
 /// Where they are until they are complete.
 const UNFINISHED_FOLDER: &str = "rows.unfinished";
 
@@ -101,6 +105,11 @@ impl RowStore {
             create(&directory, &folder, &options)?;
         }
         crate::log_tail::cut_torn_end(&folder)?;
+        let in_doubt = directory.join(IN_DOUBT_FILE);
+        if in_doubt.try_exists().map_err(|error| io_error(&error))? {
+            crate::log_tail::write_anew(&folder)?;
+            std::fs::remove_file(&in_doubt).map_err(|error| io_error(&error))?;
+        }
         let (db, meta) = open_engine(&folder, &options)?;
         check_format(&meta)?;
         begin_epoch(&db, &meta)?;
