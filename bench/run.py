@@ -10,11 +10,12 @@ commands:
   compare       loads the star schema into both and compares the answers of counts, sums, groups and joins   [--lines N]
   endurance     an hour of oltp_read_write on Squall with checksums of rows, and kill -9 every five minutes
                 [--minutes 60] [--slice 300] [--rows 1000000] [--threads 64]
+  logs          point selects with no log, the general log, and every log of statements on   [--threads 4] [--seconds 10] [--rounds 3]
   footprint     start-up time, idle memory, size of the stripped binary
 
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
-import argparse, os, re, signal, subprocess, sys, time
+import argparse, os, pathlib, re, signal, statistics, subprocess, sys, time
 import endurance, ssb
 from peers import MariaDB, Squall, record
 
@@ -187,6 +188,55 @@ def run_compare(a):
     return 1 if differing else 0
 
 
+# Statements that turn logs on, by server; a slow log that every statement is slow enough for.
+LOGS = {
+    "off": {"squall": "", "mariadb": ""},
+    "general": {"squall": "SET GLOBAL general_log = ON", "mariadb": "SET GLOBAL general_log = ON"},
+    "all": {
+        "squall": "SET GLOBAL general_log = ON, GLOBAL long_query_time = 0, GLOBAL slow_query_log = ON, GLOBAL query_log_file_enabled = ON",
+        "mariadb": "SET GLOBAL general_log = ON, GLOBAL long_query_time = 0, GLOBAL slow_query_log = ON",
+    },
+}
+LOGS_OFF = "SET GLOBAL general_log = OFF, GLOBAL slow_query_log = OFF, GLOBAL long_query_time = 10"
+
+
+def run_logs(a):
+    results, failed = {}, False
+    workloads = [workload for workload in a.workloads.split(",") if workload.startswith("oltp_point_select")]
+    for server in (Squall(a.profile), MariaDB()):
+        with server:
+            server.sql("CREATE DATABASE sbtest")
+            sysbench(server, workloads[0], 1, a.seconds, a.rows, "prepare")
+            for workload in workloads:
+                for threads in map(int, a.threads.split(",")):
+                    # In turn, round by round, so that what else the machine does meets all of them.
+                    for _ in range(a.rounds):
+                        for logs, switch in LOGS.items():
+                            server.sql(switch[server.name])
+                            got = sysbench(server, workload, threads, a.seconds, a.rows, "run")
+                            server.sql(LOGS_OFF + (", GLOBAL query_log_file_enabled = OFF" if server.name == "squall" else ""))
+                            for log in pathlib.Path(server.data).glob("*.log"):
+                                log.unlink(missing_ok=True)
+                            failed |= got is None
+                            results.setdefault((server.name, workload, threads, logs), []).append(got or {})
+                            print(f"  {server.name:8} {workload:22} {threads:3} threads, logs {logs:8} {got}", file=sys.stderr, flush=True)
+    median = lambda key, field: statistics.median(run.get(field, 0) for run in results[key])
+    print(f"{'workload':24}{'threads':>8}{'logs':>9}{'squall/s':>12}{'loss':>8}{'cpu us':>8}{'mariadb/s':>12}{'loss':>8}{'cpu us':>8}")
+    for workload in workloads:
+        for threads in map(int, a.threads.split(",")):
+            for logs in LOGS:
+                line, values = f"{workload:24}{threads:8}{logs:>9}", {}
+                for name in ("squall", "mariadb"):
+                    off, on = median((name, workload, threads, "off"), "queries"), median((name, workload, threads, logs), "queries")
+                    cpu = median((name, workload, threads, logs), "cpu_us")
+                    values[name] = {"queries": round(on), "loss_percent": round(100 - 100 * on / off, 1) if off else 0, "cpu_us": cpu}
+                    line += f"{on:12.0f}{values[name]['loss_percent']:7.1f}%{cpu:8.1f}"
+                print(line)
+                if a.record:
+                    record("logs", {"workload": workload, "threads": threads, "logs": logs, **values})
+    return 1 if failed else 0
+
+
 def run_footprint(a):
     with Squall(a.profile) as server:
         server.sql("SELECT 1")
@@ -211,7 +261,7 @@ def run_endurance(a):
 
 
 def main():
-    commands = {"endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "footprint": run_footprint}
+    commands = {"endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "logs": run_logs, "footprint": run_footprint}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "debug"])
@@ -220,6 +270,7 @@ def main():
     p.add_argument("--workloads", default=",".join(WORKLOADS)), p.add_argument("--threads", default="1,4,64")
     p.add_argument("--seconds", type=int, default=10), p.add_argument("--rows", type=int, default=1000000)
     p.add_argument("--minutes", type=float, default=60), p.add_argument("--slice", type=int, default=300)
+    p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--scale", type=int, default=1), p.add_argument("--lines", type=int), p.add_argument("--part-rows", type=int, default=1000000)
     a = p.parse_args()
     sys.exit(commands[a.command](a))

@@ -307,14 +307,15 @@ impl Logs {
         self.audit.append(buffer, entry.now_micros)
     }
 
-    /// Writes a command that is no statement: to the general log, and to the audit log if it begins or ends a session.
-    pub fn write_command(&self, entry: &Entry<'_>, buffer: &mut Vec<u8>) {
+    /// Writes a command that is no statement: to the general log if the session wants that, and to the audit log if it
+    /// begins or ends a session.
+    pub fn write_command(&self, entry: &Entry<'_>, general: bool, buffer: &mut Vec<u8>) {
         let active = self.active();
         let settings = self.settings();
-        if active.general() {
+        if general && active.general() && entry.command != "Disconnect" {
             self.write_general(&settings, entry, buffer);
         }
-        if active.audit() && matches!(entry.command, "Connect" | "Change user" | "Quit" | "Init DB") {
+        if active.audit() && matches!(entry.command, "Connect" | "Change user" | "Disconnect" | "Init DB") {
             self.write_audit(&settings, entry, buffer);
         }
     }
@@ -334,6 +335,6 @@ impl Logs {
             now_micros,
             work: Some(Work { error: error.code, ..Default::default() }),
         };
-        self.write_command(&entry, &mut Vec::new());
+        self.write_command(&entry, true, &mut Vec::new());
     }
 }

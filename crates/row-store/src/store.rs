@@ -223,6 +223,11 @@ impl RowStore {
         self.0.locks.waiter_count()
     }
 
+    /// How long a session has waited for row and table locks since it was asked for the last time.
+    pub fn take_lock_wait(&self, session: u64) -> std::time::Duration {
+        self.0.locks.take_wait(session)
+    }
+
     /// Locks of a session that outlive its transactions (LOCK TABLES) or belong to none (DDL).
     pub fn session_locks(&self, session: u64) -> SessionLocks {
         SessionLocks(self.new_owner(Some(session)))

@@ -22,6 +22,7 @@ use squall_planner::dml::DmlPlan;
 use squall_registry::{StatementContext, VariableValues};
 use squall_row_store::SessionLocks;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,11 +88,13 @@ impl std::fmt::Debug for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.log_disconnect();
         self.transaction.rollback();
         self.drop_temporary_tables();
         self.shared.user_locks.release_all(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.shared.processes.remove(&self.process);
+        self.take_lock_micros();
     }
 }
 
@@ -207,7 +210,7 @@ impl Session {
                 return self.end_command(writer).await;
             }
             let statement_text = &text[..parsed.end];
-            self.begin_command("Query", statement_text);
+            self.begin_command("Query", &self.shown(&parsed.statement, statement_text));
             let request = Request {
                 statement: &parsed.statement,
                 sql: statement_text,
@@ -225,6 +228,17 @@ impl Session {
                 writer.flush().await?;
             }
         }
+    }
+
+    /// A statement as SHOW PROCESSLIST shows it: statements that are not about rows may hold passwords.
+    fn shown<'t>(&self, statement: &Statement, text: &'t [u8]) -> Cow<'t, [u8]> {
+        if matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
+        {
+            return Cow::Borrowed(text);
+        }
+        let mut masked = Vec::with_capacity(text.len());
+        squall_logs::text::push_statement(&mut masked, text, &self.parse_options(), usize::MAX, false);
+        Cow::Owned(masked)
     }
 
     pub(crate) fn begin_command(&mut self, command: &'static str, sql: &[u8]) {

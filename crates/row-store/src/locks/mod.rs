@@ -19,6 +19,8 @@ use squall_types::{ErrorCode, SqlError};
 use std::collections::hash_map::Entry as MapEntry;
 use std::hash::BuildHasher;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 const SHARDS: usize = 64;
 
@@ -84,6 +86,10 @@ pub(crate) struct LockTable {
     shards: Vec<Mutex<FxHashMap<LockKey, Entry>>>,
     /// What each family waits for; touched only by those who wait.
     waiting: Mutex<FxHashMap<u64, Waiting>>,
+    /// How long each family has waited since it was asked; only of those who have.
+    waited: Mutex<FxHashMap<u64, Duration>>,
+    /// How many there are in `waited`, so that nobody has to lock it to find nothing.
+    waited_count: AtomicUsize,
 }
 
 struct Waiting {
@@ -93,7 +99,12 @@ struct Waiting {
 
 impl LockTable {
     pub fn new() -> LockTable {
-        LockTable { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), waiting: Mutex::default() }
+        LockTable {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            waiting: Mutex::default(),
+            waited: Mutex::default(),
+            waited_count: AtomicUsize::new(0),
+        }
     }
 
     fn shard(&self, key: &LockKey) -> &Mutex<FxHashMap<LockKey, Entry>> {
@@ -155,8 +166,10 @@ impl LockTable {
         let LockWait::Timeout(timeout) = wait else { return Err(LockFailure::WouldBlock) };
         self.waiting.lock().insert(owner.family, Waiting { key: key.clone(), waiter: waiter.clone() });
         self.break_deadlock(owner.family);
+        let started = Instant::now();
         let outcome = waiter.wait(timeout);
         self.waiting.lock().remove(&owner.family);
+        self.add_wait(owner.family, started.elapsed());
         match outcome {
             Outcome::Granted => return Ok(Acquired::AfterWait { new: had.is_none() }),
             Outcome::Waiting | Outcome::Deadlock | Outcome::Interrupted => {}
@@ -178,6 +191,23 @@ impl LockTable {
             Outcome::Interrupted => LockFailure::Interrupted,
             Outcome::Waiting | Outcome::Granted => LockFailure::Timeout,
         })
+    }
+
+    fn add_wait(&self, family: u64, time: Duration) {
+        let mut waited = self.waited.lock();
+        *waited.entry(family).or_default() += time;
+        self.waited_count.store(waited.len(), Ordering::Relaxed);
+    }
+
+    /// How long a family has waited for locks since it was asked for the last time.
+    pub fn take_wait(&self, family: u64) -> Duration {
+        if self.waited_count.load(Ordering::Relaxed) == 0 {
+            return Duration::ZERO;
+        }
+        let mut waited = self.waited.lock();
+        let time = waited.remove(&family).unwrap_or_default();
+        self.waited_count.store(waited.len(), Ordering::Relaxed);
+        time
     }
 
     /// Gives a lock back and hands it on.

@@ -98,6 +98,8 @@ impl Session {
 
     /// A statement begins: the general log and the audit log. An error refuses the statement.
     pub(crate) fn log_start(&mut self, active: Active, request: &Request<'_>) -> SqlResult<()> {
+        // What the statement before waited, unless that was logged.
+        self.take_lock_micros();
         let logged = request.logged();
         let start = self.process.since_micros.load(Ordering::Relaxed);
         let settings = self.shared.logs.settings();
@@ -138,10 +140,15 @@ impl Session {
             count(&self.process.status.slow_queries);
         }
         if active.any() {
-            let work = Work { rows_examined, error, ..self.work() };
+            let work = Work { rows_examined, error, lock_micros: self.take_lock_micros(), ..self.work() };
             let slow = slow && active.slow();
             self.write_end(active, request.logged().command(), Some(request.statement), slow, (start, now), work);
         }
+    }
+
+    /// How long the session has waited for row and table locks since it was asked for the last time.
+    pub(crate) fn take_lock_micros(&self) -> u64 {
+        u64::try_from(self.shared.store.take_lock_wait(self.process.id).as_micros()).unwrap_or(u64::MAX)
     }
 
     fn is_slow(&self, start: i64, now: i64, rows_examined: u64) -> bool {
@@ -230,18 +237,28 @@ impl Session {
 
     /// As [`Session::log_command`], for text with values.
     pub(crate) fn log_inner(&mut self, command: &str, logged: Logged<'_>) {
-        if !self.shared.logs.active().any() || self.settings.general_log_off {
-            return;
+        if self.shared.logs.active().any() {
+            self.write_command(command, logged);
         }
+    }
+
+    fn write_command(&mut self, command: &str, logged: Logged<'_>) {
         let settings = self.shared.logs.settings();
         // The text of the statement that this is a part of is still needed.
         let outer = std::mem::take(&mut self.log.text);
         self.take_text(logged, &settings);
         let now = now_micros();
         self.with_entry(command, (now, now), None, |session, entry, buffer| {
-            session.shared.logs.write_command(entry, buffer);
+            session.shared.logs.write_command(entry, !session.settings.general_log_off, buffer);
         });
         self.log.text = outer;
+    }
+
+    /// The session is gone, whether its client said goodbye or not; for the audit log.
+    pub(crate) fn log_disconnect(&mut self) {
+        if self.shared.logs.active().audit() {
+            self.write_command("Disconnect", Logged { sql: b"", executed: None });
+        }
     }
 
     /// TRUNCATE TABLE of a log's table forgets its entries; `false` if it is another table.

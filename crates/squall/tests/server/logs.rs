@@ -214,6 +214,66 @@ fn secrets_are_in_no_log() {
 }
 
 #[test]
+fn what_is_persisted_is_logged_after_a_restart() {
+    let mut server = start();
+    let mut client = connect(&server);
+    run(&mut client, "SET PERSIST general_log_file = 'g.log', PERSIST general_log = ON");
+    error(&mut client, "SET PERSIST slow_query_log_file = '/no such folder/s.log', PERSIST slow_query_log = ON");
+    server.kill();
+    server.restart();
+    let mut client = connect(&server);
+    assert_eq!(value(&mut client, "SELECT CONCAT(@@general_log, @@slow_query_log, 'after')"), "10after");
+    assert!(std::fs::read_to_string(file(&server, "g.log")).expect("the log").contains("'after'"));
+    // A file that is in the way does not keep the server from starting.
+    server.kill();
+    std::fs::remove_file(file(&server, "g.log")).expect("removed");
+    std::fs::create_dir(file(&server, "g.log")).expect("a folder");
+    server.restart();
+    let mut client = connect(&server);
+    assert_eq!(value(&mut client, "SELECT @@general_log"), "1");
+    assert!(lost(&mut client) > 0);
+    assert!(server.log().contains("[Warning]") && server.log().contains("g.log"), "{}", server.log());
+}
+
+#[test]
+fn the_error_log_can_be_a_file() {
+    let server = start();
+    let mut client = connect(&server);
+    run(&mut client, "SET GLOBAL log_error = 'errors.log', GLOBAL log_error_verbosity = 3");
+    // COM_DEBUG has the server say something.
+    let debug = |client: &mut Client| client.raw_command(&[0x0d]).expect("an answer");
+    debug(&mut client);
+    let text = std::fs::read_to_string(file(&server, "errors.log")).expect("the log");
+    assert!(text.contains(" 0 [Note] [MY-000000] [Server] Uptime: "), "{text}");
+    std::fs::rename(file(&server, "errors.log"), file(&server, "errors.log.1")).expect("rename");
+    run(&mut client, "FLUSH ERROR LOGS");
+    run(&mut client, "SET GLOBAL log_error_verbosity = 2");
+    debug(&mut client);
+    assert_eq!(std::fs::read_to_string(file(&server, "errors.log")).expect("a new log"), "");
+}
+
+#[test]
+fn waiting_for_locks_is_in_the_slow_log() {
+    let server = start();
+    let (mut client, mut other) = (connect(&server), connect(&server));
+    run(&mut client, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1)");
+    run(&mut client, "SET GLOBAL slow_query_log_file = 's.log', GLOBAL slow_query_log = ON");
+    run(&mut client, "BEGIN; SELECT * FROM d.t FOR UPDATE");
+    let waiting = std::thread::spawn(move || run(&mut other, "SET long_query_time = 0; DELETE FROM d.t WHERE id = 1"));
+    let waiters = "SHOW STATUS LIKE 'Innodb_row_lock_current_waits'";
+    super::wait_until("the wait for a lock", || {
+        client.run(waiters).expect("a row")[0].1[0][1].as_deref() == Some(b"1".as_slice())
+    });
+    run(&mut client, "COMMIT");
+    waiting.join().expect("no panic");
+    let text = std::fs::read_to_string(file(&server, "s.log")).expect("the log");
+    let entry = text.split("# Time: ").find(|entry| entry.contains("DELETE FROM")).expect("an entry");
+    let (_, time) = entry.split_once("Lock_time: ").expect("a time");
+    assert_ne!(time.split(' ').next(), Some("0.000000"), "{entry}");
+    assert!(entry.contains("Rows_examined: 1\n"), "{entry}");
+}
+
+#[test]
 fn the_general_log_knows_every_command() {
     let server = start();
     let mut client = connect(&server);
