@@ -7,10 +7,10 @@ use crate::entry::Entry;
 use crate::text::{push_number, push_on_one_line};
 use crate::timestamp::{Zone, push, push_seconds};
 
-/// What a file begins with, each time that it is opened.
+/// What a file begins with, each time that it is opened. Tools know these lines by the `/` and by `mysqld, Version`.
 pub fn header(version: &str, port: u64, socket: &str) -> Vec<u8> {
     format!(
-        "squall, Version: {version}. started with:\nTcp port: {port}  Unix socket: {socket}\n\
+        "/squall as mysqld, Version: {version}. started with:\nTcp port: {port}  Unix socket: {socket}\n\
          Time                 Id Command    Argument\n"
     )
     .into_bytes()
@@ -73,6 +73,13 @@ pub fn push_slow(out: &mut Vec<u8>, entry: &Entry<'_>, zone: &Zone) {
 mod tests {
     use super::*;
     use crate::entry::{Client, Work};
+
+    #[test]
+    fn files_begin_as_tools_expect() {
+        let expected = "/squall as mysqld, Version: 8.4.0. started with:\nTcp port: 3306  Unix socket: /s.sock\n\
+            Time                 Id Command    Argument\n";
+        assert_eq!(header("8.4.0", 3306, "/s.sock"), expected.as_bytes());
+    }
 
     #[test]
     fn forms() {

@@ -56,21 +56,38 @@ pub fn placeholders(sql: &[u8], options: &ParseOptions) -> Vec<usize> {
     }
 }
 
-/// Whether any of the words is there that every secret stands beside.
+/// The words that every secret stands beside, each with the place of its rarest letter.
+const MARKS: &[(&[u8], usize)] = &[
+    (b"identified", 6),
+    (b"passw", 4),
+    (b"secret", 2),
+    (b"token", 2),
+    (b"authorization", 7),
+    (b"api_key", 4),
+    (b"://", 0),
+];
+
+/// The letters that [`MARKS`] are found by.
+static MARK_LETTERS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < MARKS.len() {
+        let letter = MARKS[at].0[MARKS[at].1];
+        table[letter as usize] = true;
+        table[letter.to_ascii_uppercase() as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// Whether any of [`MARKS`] is there.
 fn may_hold_secrets(text: &[u8]) -> bool {
-    text.iter().enumerate().any(|(at, byte)| {
-        let word: &[u8] = match byte | 0x20 {
-            b'i' => b"identified",
-            b'p' => b"passw",
-            b's' => b"secret",
-            b't' => b"token",
-            b'a' if begins_with(&text[at..], b"authorization") => return true,
-            b'a' => b"api_key",
-            b':' => b"://",
-            _ => return false,
-        };
-        begins_with(&text[at..], word)
-    })
+    let is_mark = |at: usize| {
+        MARKS
+            .iter()
+            .any(|(word, letter)| at.checked_sub(*letter).is_some_and(|start| begins_with(&text[start..], word)))
+    };
+    text.iter().enumerate().any(|(at, byte)| MARK_LETTERS[usize::from(*byte)] && is_mark(at))
 }
 
 fn begins_with(text: &[u8], word: &[u8]) -> bool {
@@ -330,6 +347,17 @@ mod tests {
             "SELECT 1; CREATE USER a IDENTIFIED BY *; SELECT 'x'",
         );
         check("SELECT 'abc", "SELECT 'abc");
+    }
+
+    #[test]
+    fn every_mark_is_found_wherever_it_is() {
+        for (word, _) in MARKS {
+            for text in [word.to_vec(), word.to_ascii_uppercase(), [b"a ", *word, b" b"].concat()] {
+                assert!(may_hold_secrets(&text), "{}", String::from_utf8_lossy(&text));
+                assert!(!may_hold_secrets(&text[..word.len() - 1]) || text.starts_with(b"a "));
+            }
+        }
+        assert!(!may_hold_secrets(b"SELECT c FROM sbtest1 WHERE id = 5"));
     }
 
     #[test]
