@@ -10,7 +10,7 @@ commands:
   compare       loads the star schema into both and compares the answers of counts, sums, groups and joins   [--lines N]
   endurance     an hour of oltp_read_write on Squall with checksums of rows, and kill -9 every five minutes
                 [--minutes 60] [--slice 300] [--rows 1000000] [--threads 64]
-  logs          point selects with no log, the general log, and every log of statements on   [--threads 4] [--seconds 10] [--rounds 3]
+  logs          point selects with no log, the general log, and every log of statements on, direct and buffered   [--threads 4] [--seconds 10] [--rounds 3]
   footprint     start-up time, idle memory, size of the stripped binary
 
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
@@ -197,6 +197,7 @@ LOGS = {
         "mariadb": "SET GLOBAL general_log = ON, GLOBAL long_query_time = 0, GLOBAL slow_query_log = ON",
     },
 }
+LOGS["buffered"] = {"squall": "SET GLOBAL log_write_mode = 'buffered'; " + LOGS["all"]["squall"], "mariadb": LOGS["all"]["mariadb"]}
 LOGS_OFF = "SET GLOBAL general_log = OFF, GLOBAL slow_query_log = OFF, GLOBAL long_query_time = 10"
 
 
@@ -214,7 +215,7 @@ def run_logs(a):
                         for logs, switch in LOGS.items():
                             server.sql(switch[server.name])
                             got = sysbench(server, workload, threads, a.seconds, a.rows, "run")
-                            server.sql(LOGS_OFF + (", GLOBAL query_log_file_enabled = OFF" if server.name == "squall" else ""))
+                            server.sql(LOGS_OFF + (", GLOBAL query_log_file_enabled = OFF, GLOBAL log_write_mode = 'direct'" if server.name == "squall" else ""))
                             for log in pathlib.Path(server.data).glob("*.log"):
                                 log.unlink(missing_ok=True)
                             failed |= got is None

@@ -1,5 +1,6 @@
 //! A file that many threads append to.
 
+use crate::buffer::{Buffers, Part};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use parking_lot::Mutex;
 use rustix::fs::OFlags;
@@ -33,6 +34,9 @@ pub struct LogFile {
     target: ArcSwap<Target>,
     /// Every entry is on the disk before its statement goes on.
     sync: AtomicBool,
+    /// Entries wait in `buffers` for [`LogFile::drain`].
+    buffered: AtomicBool,
+    buffers: Buffers,
     /// A part of an entry was written, so that the next one has to begin a line.
     torn: AtomicBool,
     /// When somebody has to look after the file next, microseconds since 1970.
@@ -65,6 +69,8 @@ impl LogFile {
             open: ArcSwapOption::empty(),
             target: ArcSwap::default(),
             sync: AtomicBool::new(false),
+            buffered: AtomicBool::new(false),
+            buffers: Buffers::new(),
             torn: AtomicBool::new(false),
             next_look: AtomicI64::new(0),
             lost,
@@ -122,12 +128,34 @@ impl LogFile {
         if now_micros >= self.next_look.load(Ordering::Relaxed) {
             self.look(now_micros);
         }
+        if self.buffered.load(Ordering::Relaxed) {
+            self.buffers.push(entry, |part| self.write_part(part));
+            return true;
+        }
         let open = self.open.load();
         let written = open.as_deref().is_some_and(|open| self.write(&open.file, entry));
         if !written {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
         written
+    }
+
+    /// Whether entries wait in memory until somebody drains them, or are written at once.
+    pub fn set_buffered(&self, buffered: bool) {
+        self.buffered.store(buffered, Ordering::Relaxed);
+    }
+
+    /// Writes what waits in memory.
+    pub fn drain(&self) {
+        self.buffers.drain(|part| self.write_part(part));
+    }
+
+    /// A disk that fills up within these entries counts all of them as lost.
+    fn write_part(&self, part: &Part) {
+        let open = self.open.load();
+        if !open.as_deref().is_some_and(|open| self.write(&open.file, &part.bytes)) {
+            self.lost.fetch_add(part.entries, Ordering::Relaxed);
+        }
     }
 
     fn write(&self, mut file: &File, entry: &[u8]) -> bool {
@@ -205,6 +233,7 @@ impl LogFile {
     }
 
     fn replace(&self, open: Option<Arc<Open>>) {
+        self.drain();
         self.torn.store(false, Ordering::Relaxed);
         let Some(old) = self.open.swap(open) else { return };
         let started = Instant::now();

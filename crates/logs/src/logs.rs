@@ -1,5 +1,6 @@
 //! All logs of a database together: which are on, in which form, and where they go.
 
+use crate::buffer::Drainer;
 use crate::entry::{Client, Entry, Work};
 use crate::file::{LogFile, Rotation};
 use crate::rows::LogRows;
@@ -7,6 +8,7 @@ use crate::timestamp::Zone;
 use crate::{classic, json, query_log};
 use arc_swap::ArcSwap;
 use crossbeam_utils::CachePadded;
+use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -122,6 +124,8 @@ pub struct LogSettings {
     pub raw: bool,
     /// `log_entry_max_bytes`.
     pub entry_bytes_max: usize,
+    /// `log_write_mode` is buffered.
+    pub buffered: bool,
     /// `log_table_max_rows`.
     pub table_rows_max: usize,
     /// `log_rotate_bytes`, `log_rotate_seconds`.
@@ -143,11 +147,13 @@ pub struct LogSettings {
 pub struct Logs {
     active: CachePadded<AtomicU32>,
     settings: ArcSwap<LogSettings>,
-    general: LogFile,
-    slow: LogFile,
-    query: LogFile,
+    general: Arc<LogFile>,
+    slow: Arc<LogFile>,
+    query: Arc<LogFile>,
     audit: LogFile,
     lost: Arc<AtomicU64>,
+    /// There while entries are buffered.
+    drainer: Mutex<Option<Drainer>>,
     /// `mysql.general_log`.
     pub general_rows: LogRows,
     /// `mysql.slow_log`.
@@ -161,10 +167,11 @@ impl Default for Logs {
         Logs {
             active: CachePadded::default(),
             settings: ArcSwap::default(),
-            general: file(),
-            slow: file(),
-            query: file(),
+            general: Arc::new(file()),
+            slow: Arc::new(file()),
+            query: Arc::new(file()),
             audit: file(),
+            drainer: Mutex::default(),
             general_rows: LogRows::default(),
             slow_rows: LogRows::default(),
             lost,
@@ -220,6 +227,7 @@ impl Logs {
                 result = Err(OpenError { path: switch.path.clone(), error });
             }
         }
+        self.set_buffered(settings.buffered);
         let bit = |on: bool, bit: u32| if on { bit } else { 0 };
         let active = bit(settings.general.on && outputs, Active::GENERAL)
             | bit(settings.slow.on && outputs, Active::SLOW)
@@ -230,13 +238,33 @@ impl Logs {
         result
     }
 
+    /// The audit log is never buffered: its entries have to be there before their statements run.
+    fn set_buffered(&self, buffered: bool) {
+        let files = [&self.general, &self.slow, &self.query];
+        let mut drainer = self.drainer.lock();
+        if buffered && drainer.is_none() {
+            // Without a thread, entries are written at once as before.
+            *drainer = Drainer::start(files.into_iter().cloned().collect()).ok();
+        }
+        let buffered = buffered && drainer.is_some();
+        files.iter().for_each(|file| file.set_buffered(buffered));
+        if !buffered {
+            *drainer = None;
+        }
+    }
+
+    /// Writes what waits in memory.
+    pub fn drain(&self) {
+        [&self.general, &self.slow, &self.query].iter().for_each(|file| file.drain());
+    }
+
     /// FLUSH GENERAL LOGS and FLUSH SLOW LOGS; with both, all of this database's.
     ///
     /// # Errors
     /// The first file that cannot be opened; it goes on in the old one.
     pub fn reopen(&self, general: bool, slow: bool) -> Result<(), OpenError> {
         let settings = self.settings.load();
-        let files = [
+        let files: [(bool, &LogFile, &Switch); 4] = [
             (general, &self.general, &settings.general),
             (slow, &self.slow, &settings.slow),
             (general && slow, &self.query, &settings.query),

@@ -58,7 +58,7 @@ impl Default for LogRows {
 }
 
 /// A number for each thread that writes, one after the other.
-fn thread_number() -> usize {
+pub(crate) fn thread_number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
         static NUMBER: usize = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -77,11 +77,13 @@ fn write_all(file: &Arc<LogFile>, entries: u64) {
     });
 }
 
-fn run(entries: u64) {
+fn run(entries: u64, buffered: bool) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("general.log");
     let (file, lost) = log_file(&path, b"", Rotation::default());
+    file.set_buffered(buffered);
     write_all(&file, entries);
+    file.drain();
     let mut seen = HashSet::new();
     check(&path, &mut seen);
     assert_eq!((seen.len() as u64, lost.load(Ordering::Relaxed)), (THREADS * entries, 0));
@@ -89,7 +91,8 @@ fn run(entries: u64) {
 
 #[test]
 fn entries_of_64_threads_stay_apart() {
-    run(ENTRIES);
+    run(ENTRIES, false);
+    run(ENTRIES, true);
 }
 
 /// `cargo test --release -p squall-logs -- --ignored`: writes some 30 GB, of which 3 GB are on the disk at once.
@@ -97,15 +100,21 @@ fn entries_of_64_threads_stay_apart() {
 #[ignore = "takes minutes and much of the disk"]
 fn a_long_run() {
     for _ in 0..LONG_PARTS {
-        run(LONG_ENTRIES);
+        run(LONG_ENTRIES, false);
     }
 }
 
 #[test]
 fn renaming_and_reopening_loses_nothing() {
+    rename_and_reopen(false);
+    rename_and_reopen(true);
+}
+
+fn rename_and_reopen(buffered: bool) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("general.log");
     let (file, lost) = log_file(&path, b"", Rotation::default());
+    file.set_buffered(buffered);
     let done = AtomicBool::new(false);
     let mut parts: Vec<PathBuf> = Vec::new();
     std::thread::scope(|scope| {
@@ -128,6 +137,7 @@ fn renaming_and_reopening_loses_nothing() {
             parts.push(part);
         }
     });
+    file.drain();
     parts.push(path);
     let mut seen = HashSet::new();
     parts.iter().for_each(|part| check(part, &mut seen));
@@ -197,9 +207,16 @@ fn a_full_disk_is_counted() {
         assert!(!file.append(b"entry\n", number));
     }
     assert_eq!(lost.load(Ordering::Relaxed), 10);
+    file.set_buffered(true);
+    for number in 0..10 {
+        assert!(file.append(b"entry\n", number));
+    }
+    file.drain();
+    assert_eq!(lost.load(Ordering::Relaxed), 20);
     std::fs::remove_file(&path).expect("removed");
     file.reopen().expect("a file");
     assert!(file.append(b"entry\n", 10));
+    file.drain();
     assert_eq!(std::fs::read(&path).expect("the log"), b"header\nentry\n");
 }
 

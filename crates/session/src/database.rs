@@ -198,6 +198,7 @@ impl Database {
 
     /// Finishes what is under way and syncs. Statements that come later fail with 1053.
     pub fn close(&self) -> SqlResult<()> {
+        self.0.logs.drain();
         self.0.store.close()
     }
 

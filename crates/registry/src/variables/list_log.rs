@@ -119,7 +119,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         Global,
         "direct",
         &["direct", "buffered"],
-        "How entries get to their file; buffered is not supported yet.",
+        "Whether a session writes its entries itself, or a thread does it up to 20 ms later; audit is always direct.",
     ),
     unsigned("log_rotate_bytes", Global, 0, 0, u64::MAX, "Size from which a log's file is put aside; 0 is never."),
     unsigned(

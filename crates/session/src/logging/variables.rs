@@ -22,6 +22,7 @@ const LOG_VARIABLES: &[VariableId] = &[
     ids::LOG_FORMAT,
     ids::LOG_ENTRY_MAX_BYTES,
     ids::LOG_TABLE_MAX_ROWS,
+    ids::LOG_WRITE_MODE,
     ids::LOG_ROTATE_BYTES,
     ids::LOG_ROTATE_SECONDS,
     ids::QUERY_LOG_ENABLED,
@@ -66,12 +67,9 @@ pub(crate) fn default_file(values: Values<'_>, id: VariableId) -> Option<Value> 
     Some(Value::String(format!("{}{}{ending}", values.text(ids::DATADIR), values.text(ids::HOSTNAME))))
 }
 
-/// Checks what depends on more than a value's type (1231, 1680, 1235).
+/// Checks what depends on more than a value's type (1231, 1680).
 pub(crate) fn check_value(directory: &Path, id: VariableId, name: &str, value: &Value) -> SqlResult<()> {
     let Value::String(text) = value else { return Ok(()) };
-    if id == ids::LOG_WRITE_MODE && text == "buffered" {
-        return Err(SqlError::unsupported("log_write_mode = buffered"));
-    }
     if !FILE_VARIABLES.contains(&id) || id == ids::LOG_ERROR && text == "stderr" {
         return Ok(());
     }
@@ -164,6 +162,7 @@ fn settings(values: Values<'_>, directory: &Path) -> LogSettings {
         },
         raw: values.on(ids::LOG_RAW),
         entry_bytes_max: number(ids::LOG_ENTRY_MAX_BYTES),
+        buffered: values.text(ids::LOG_WRITE_MODE) == "buffered",
         table_rows_max: number(ids::LOG_TABLE_MAX_ROWS),
         rotation: Rotation {
             bytes: values.number(ids::LOG_ROTATE_BYTES),

@@ -236,6 +236,24 @@ fn what_is_persisted_is_logged_after_a_restart() {
 }
 
 #[test]
+fn buffered_entries_get_to_their_file() {
+    let mut server = start();
+    let mut client = connect(&server);
+    run(&mut client, "SET GLOBAL log_write_mode = 'buffered', GLOBAL general_log_file = 'g.log'");
+    run(&mut client, "SET PERSIST general_log = ON; SELECT 'first'");
+    let text = || std::fs::read_to_string(file(&server, "g.log")).expect("the log");
+    super::wait_until("the entry", || text().contains("'first'"));
+    run(&mut client, "SELECT 'second'; FLUSH GENERAL LOGS");
+    assert!(text().contains("'second'"));
+    run(&mut client, "SELECT 'third'; SET GLOBAL log_write_mode = 'direct'");
+    assert!(text().contains("'third'"));
+    run(&mut client, "SET GLOBAL log_write_mode = 'buffered'; SELECT 'last'");
+    drop(client);
+    assert_eq!(server.terminate(), Some(0));
+    assert!(std::fs::read_to_string(file(&server, "g.log")).expect("the log").contains("'last'"));
+}
+
+#[test]
 fn the_error_log_can_be_a_file() {
     let server = start();
     let mut client = connect(&server);
