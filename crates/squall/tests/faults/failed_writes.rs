@@ -214,6 +214,26 @@ fn a_lazy_sync_that_fails_is_told() {
     assert!(after.is_empty() || after == [1], "{after:?}");
 }
 
+/// Commits that wait for no sync may be lost by a power cut: the last ones, each as a whole.
+#[test]
+fn a_power_cut_takes_the_last_lazy_commits_as_a_whole() {
+    let Some((mut server, faults)) = start("a_power_cut_takes_the_last_lazy_commits_as_a_whole") else { return };
+    let mut conn = create_pairs(&server);
+    let mut next = 1;
+    for durability in ["lazy", "os", "lazy"] {
+        run(&mut conn, &format!("SET GLOBAL durability = '{durability}'"));
+        assert_eq!((next..next + 60).find_map(|id| insert_pair(&mut conn, id)), None);
+        server.kill();
+        faults.cut_power();
+        server.restart();
+        conn = server.connect();
+        let after = pairs(&mut conn);
+        assert!(after.len() as u64 >= next - 1, "what the last start has read is durable");
+        assert_eq!(after, (1..=after.len() as u64).collect::<Vec<_>>(), "{durability}");
+        next = after.len() as u64 + 1;
+    }
+}
+
 fn write_in_pieces(faults: &Faults, bytes: u64) {
     faults.set(Control::WriteBytesMax, bytes);
 }
