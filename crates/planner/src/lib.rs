@@ -2,7 +2,7 @@
 //!
 //! [`bind`] gives names and types their meaning and makes a DataFusion plan; [`operators`] are those that DataFusion
 //! lacks; [`engine`] says how DataFusion is set up. [`access`] reads row tables, [`exec`] runs plans, [`point`] runs key
-//! look-ups without any plan, [`dml`] changes rows, [`explain`] tells how. This crate must not know file paths, sockets or the time.
+//! look-ups without any plan, [`rowwise`] small queries, [`dml`] changes rows, [`explain`] tells how. This crate must not know file paths, sockets or the time.
 
 pub mod access;
 pub mod bind;
@@ -14,5 +14,6 @@ pub mod operators;
 pub mod point;
 #[cfg(test)]
 mod row_tests;
+pub mod rowwise;
 
 pub use bind::{Binder, BoundQuery, OutputColumn, ParameterKind, TableRequest, TableResolver};

@@ -229,29 +229,29 @@ impl Connection for Session {
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool {
         self.known_text = self.plan_of_text(sql);
         match &self.known_text {
-            Some((_, KeptPlan::Select(plan), parameters)) => {
+            Some((_, plan @ (KeptPlan::Select(_) | KeptPlan::Rows(_)), parameters)) => {
                 let (plan, parameters) = (plan.clone(), parameters.clone());
                 self.known_text = None;
                 let active = self.shared.logs.active();
                 if active.any() {
                     let logged = Logged { sql, executed: None };
-                    return self.answer_select_logged(&plan, &parameters, writer, active, logged);
+                    return self.answer_kept_logged(&plan, &parameters, writer, active, logged);
                 }
-                self.answer_select(&plan, &parameters, writer)
+                self.answer_kept(&plan, &parameters, writer)
             }
             _ => false,
         }
     }
 
     fn execute_at_once(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {
-        let Some(KeptPlan::Select(plan)) = self.plan_of_prepared(id, parameters) else { return false };
+        let Some(plan) = self.plan_of_prepared(id, parameters) else { return false };
         let active = self.shared.logs.active();
         let answered = if active.any() {
             let Some(prepared) = self.prepared.get(id) else { return false };
             let logged = Logged { sql: &prepared.sql, executed: Some((prepared.places(), parameters)) };
-            self.answer_select_logged(&plan, parameters, writer, active, logged)
+            self.answer_kept_logged(&plan, parameters, writer, active, logged)
         } else {
-            self.answer_select(&plan, parameters, writer)
+            self.answer_kept(&plan, parameters, writer)
         };
         if answered {
             count(&self.process.status.stmt_execute);

@@ -12,9 +12,11 @@ use squall_parser::{ShapeLiteral, ShapeScanner};
 use squall_planner::ParameterKind;
 use squall_planner::dml::DmlPlan;
 use squall_planner::point::PointSelect;
+use squall_planner::rowwise::RowPlan;
 use squall_types::Value;
 use std::hash::Hasher;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Most shapes that a session keeps; when there are more it begins anew.
 const SHAPES_MAX: usize = 256;
@@ -39,8 +41,44 @@ pub(crate) enum KeptPlan {
     General,
     /// A look-up by key.
     Select(Arc<SelectPlan>),
+    /// A small query, run row by row.
+    Rows(Arc<RowsPlan>),
     /// A change of single rows.
     Change(Arc<ChangePlan>),
+}
+
+/// A small query, run row by row.
+#[derive(Debug)]
+pub(crate) struct RowsPlan {
+    pub plan: RowPlan,
+    pub columns: Arc<[ColumnMeta]>,
+    /// What the parameters must be for the plan to hold.
+    pub kinds: Box<[ParameterKind]>,
+    /// How often in a row the query has turned out not to be small.
+    pub given_up: AtomicU32,
+}
+
+/// A query that was not small this many times in a row is taken to be none.
+const GIVEN_UP_MAX: u32 = 3;
+
+impl RowsPlan {
+    /// Whether it is worth trying with these values.
+    pub fn takes(&self, parameters: &[Value]) -> bool {
+        self.given_up.load(Ordering::Relaxed) < GIVEN_UP_MAX && fit(&self.kinds, parameters)
+    }
+
+    /// Notes whether it gave an answer.
+    pub fn note(&self, answered: bool) {
+        // Only the session's own thread is here.
+        let given_up = if answered { 0 } else { self.given_up.load(Ordering::Relaxed) + 1 };
+        self.given_up.store(given_up, Ordering::Relaxed);
+    }
+}
+
+/// Whether values are of the kinds that a plan was made for.
+fn fit(kinds: &[ParameterKind], parameters: &[Value]) -> bool {
+    kinds.len() == parameters.len()
+        && kinds.iter().zip(parameters).all(|(kind, value)| ParameterKind::of(value) == Some(*kind))
 }
 
 /// A look-up by key.
@@ -61,8 +99,7 @@ pub(crate) struct ChangePlan {
 impl ChangePlan {
     /// Whether the plan holds for these values.
     pub fn takes(&self, parameters: &[Value]) -> bool {
-        self.kinds.len() == parameters.len()
-            && self.kinds.iter().zip(parameters).all(|(kind, value)| ParameterKind::of(value) == Some(*kind))
+        fit(&self.kinds, parameters)
     }
 }
 

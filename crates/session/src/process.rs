@@ -121,6 +121,7 @@ counters! {
     handler_rollback = "Handler_rollback";
     questions = "Questions";
     queries = "Queries";
+    rowwise = "Rowwise_queries";
     slow_queries = "Slow_queries";
 }
 

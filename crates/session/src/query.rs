@@ -6,6 +6,7 @@ mod into;
 mod lookup;
 mod meta;
 mod resolver;
+mod rowwise;
 mod view;
 
 pub(crate) use change::environment as change_environment;
@@ -46,6 +47,9 @@ impl Session {
             return Ok(outcome);
         }
         if let Some(outcome) = self.run_constant(query, request, context, &catalog, writer)? {
+            return Ok(outcome);
+        }
+        if let Some(outcome) = self.run_rowwise(query, request, context, writer)? {
             return Ok(outcome);
         }
         let limited;

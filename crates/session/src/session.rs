@@ -53,6 +53,8 @@ pub struct Session {
     pub(crate) prepared: PreparedStatements,
     /// What [`Connection::query_at_once`](crate::api::Connection::query_at_once) found of a text that it did not run.
     pub(crate) known_text: Option<KnownText>,
+    /// Whether the query at hand was tried row by row already and turned out not to be small.
+    pub(crate) not_small: bool,
     /// Plans of texts.
     pub(crate) shapes: Shapes,
     /// Changes with everything of the session that plans depend on.
@@ -128,6 +130,7 @@ impl Session {
             diagnostics: DiagnosticsArea::default(),
             prepared: PreparedStatements::default(),
             known_text: None,
+            not_small: false,
             shapes: Shapes::default(),
             settings_version: 0,
             password_expired: false,

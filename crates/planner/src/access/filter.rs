@@ -25,15 +25,25 @@ pub fn predicate_of(def: &TableDef, filters: &[Expr], zone: &TimeZone) -> Predic
     Predicate::and(filters.iter().map(|filter| reader.condition(filter)))
 }
 
-/// What a bound condition says of a table's columns; `ordinal_of` tells which column of the table a reference is.
+/// What a bound condition says of a table's columns; `ordinal_of` tells which column of the table a reference is, and
+/// `constant_of` the value of an expression that has one.
 pub fn predicate_of_bound(
     def: &TableDef,
     condition: &BoundExpr,
     zone: &TimeZone,
-    parameters: &[Value],
     ordinal_of: &dyn Fn(&expr::ColumnRef) -> Option<usize>,
+    constant_of: &dyn Fn(&BoundExpr) -> Option<Value>,
 ) -> Predicate {
-    BoundReader { reader: Reader { def, zone }, parameters, ordinal_of }.condition(condition)
+    BoundReader { reader: Reader { def, zone }, ordinal_of, constant_of }.condition(condition)
+}
+
+/// The value of a literal or a parameter.
+pub fn constant_of(expr: &BoundExpr, parameters: &[Value]) -> Option<Value> {
+    match expr {
+        BoundExpr::Literal(value, _) => Some(value.clone()),
+        BoundExpr::Parameter { index, .. } => parameters.get(*index as usize).cloned(),
+        _ => None,
+    }
 }
 
 struct Reader<'a> {
@@ -258,8 +268,8 @@ impl Reader<'_> {
 /// Reads bound conditions.
 struct BoundReader<'a> {
     reader: Reader<'a>,
-    parameters: &'a [Value],
     ordinal_of: &'a dyn Fn(&expr::ColumnRef) -> Option<usize>,
+    constant_of: &'a dyn Fn(&BoundExpr) -> Option<Value>,
 }
 
 impl BoundReader<'_> {
@@ -312,8 +322,7 @@ impl BoundReader<'_> {
     fn constant(&self, expr: &BoundExpr) -> Option<Value> {
         match expr {
             BoundExpr::Literal(value, _) => Some(value.clone()),
-            BoundExpr::Parameter { index, .. } => self.parameters.get(*index as usize).cloned(),
-            _ => None,
+            _ => (self.constant_of)(expr),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Reading row tables: which way, and the operator that does it.
 //!
 //! Reading order: [`predicate`] and [`range`] (what a condition means for an index), [`filter`] (where conditions come
-//! from), [`path`] (the choice), [`table`] and [`scan`] (what DataFusion sees).
+//! from), [`path`] (the choice), [`order`] (of what comes out), [`table`] and [`scan`] (what DataFusion sees).
 
 pub mod decode;
 pub mod filter;
 pub mod key;
 pub mod lock;
+pub mod order;
 pub mod path;
 pub mod predicate;
 pub mod range;

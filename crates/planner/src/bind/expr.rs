@@ -549,7 +549,8 @@ pub(crate) fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {
     }
 }
 
-fn aggregate_name(function: ast::AggregateFunction) -> &'static str {
+/// The name that the registry knows an aggregate of the grammar by.
+pub(crate) fn aggregate_name(function: ast::AggregateFunction) -> &'static str {
     use ast::AggregateFunction as F;
     match function {
         F::Count => "COUNT",

@@ -34,6 +34,7 @@ mod view;
 mod window;
 
 pub use environment::{TableRequest, TableResolver};
+pub(crate) use expr::aggregate_name;
 pub(crate) use output::announced_type;
 pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
 pub use parameter::ParameterKind;

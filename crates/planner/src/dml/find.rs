@@ -3,8 +3,9 @@
 use super::plan::{Returned, Selection};
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult};
-use crate::access::filter::predicate_of_bound;
+use crate::access::filter::{constant_of, predicate_of_bound};
 use crate::access::key::storage_range;
+use crate::access::order::order_direction;
 use crate::access::path::{AccessPath, IndexHints, choose, whole_index};
 use crate::access::predicate::Predicate;
 use crate::exec::env::StatementEnv;
@@ -81,9 +82,11 @@ pub fn choose_path(
     let env = context.env;
     let def = target.def();
     let predicate = match &selection.condition {
-        Some(condition) => predicate_of_bound(def, condition, &env.context.time_zone, context.parameters, &|column| {
-            Some(column.ordinal)
-        }),
+        Some(condition) => {
+            predicate_of_bound(def, condition, &env.context.time_zone, &|column| Some(column.ordinal), &|expr| {
+                constant_of(expr, context.parameters)
+            })
+        }
         None => Predicate::Unknown,
     };
     let view = context.transaction.read_view();
@@ -93,50 +96,21 @@ pub fn choose_path(
     if selection.order.is_empty() {
         return Ok((path, Some(Direction::Forward)));
     }
-    if let Some(direction) = order_direction(target, &path, &selection.order) {
+    let order: Vec<(&BoundExpr, bool)> = selection.order.iter().map(|(expr, descending)| (expr, *descending)).collect();
+    let direction_of = |path: &AccessPath| order_direction(def, path.index_def(def)?, &order, 0, &[]);
+    if let Some(direction) = direction_of(&path) {
         return Ok((path, Some(direction)));
     }
     if selection.limit.is_some() && path.is_full() {
         for position in 0..def.indexes.len() {
             if let Some(path) = whole_index(&env.store, &target.table, position, &all)
-                && let Some(direction) = order_direction(target, &path, &selection.order)
+                && let Some(direction) = direction_of(&path)
             {
                 return Ok((path, Some(direction)));
             }
         }
     }
     Ok((path, None))
-}
-
-/// The direction in which a path gives rows in an order of plain columns.
-fn order_direction(target: &Target, path: &AccessPath, order: &[(BoundExpr, bool)]) -> Option<Direction> {
-    let index = path.index_def(target.def())?;
-    let columns = target.def().index_ordinals(index);
-    if order.len() > columns.len() {
-        return None;
-    }
-    let mut backward = None;
-    for (((expr, descending), column), part) in order.iter().zip(columns).zip(&index.parts) {
-        let ordinal = match expr {
-            BoundExpr::Column(reference) => reference.ordinal,
-            // The index of a text column orders by the same sort keys.
-            BoundExpr::Call(call) => match call.args.as_slice() {
-                [operand @ BoundExpr::Column(reference)]
-                    if *expr == squall_functions::operators::sort_key::sort_key(operand.clone()) =>
-                {
-                    reference.ordinal
-                }
-                _ => return None,
-            },
-            _ => return None,
-        };
-        let reversed = part.descending != *descending;
-        if ordinal != column || part.prefix.is_some() || backward.is_some_and(|backward| backward != reversed) {
-            return None;
-        }
-        backward = Some(reversed);
-    }
-    Some(if backward? { Direction::Backward } else { Direction::Forward })
 }
 
 /// Scans a path; `visit` gets each row that satisfies the condition and says whether to go on.

@@ -14,6 +14,7 @@ mod select;
 
 pub use change::is_point_change;
 pub use constant::{ConstantRow, constant_row};
-pub use key::{Lookup, NamedTable, PointAccess};
-pub use recognize::recognize;
+pub use key::{Lookup, NamedTable, Operand, PointAccess, operand_of};
+pub use recognize::{FoundTable, recognize};
+pub(crate) use select::write_stored;
 pub use select::{PointSelect, PointSource, PreparedLookup};

@@ -245,27 +245,32 @@ impl PointSelect {
         writer.begin_row();
         for ordinal in ordinals {
             let sql_type = &self.table.def().columns[*ordinal].sql_type;
-            match view.get(*ordinal)? {
-                ValueRef::Null => writer.put_null(),
-                ValueRef::Int(number) => writer.put_int(number),
-                ValueRef::UInt(code) if matches!(sql_type, SqlType::Enum { .. } | SqlType::Set { .. }) => {
-                    writer.put_bytes(member_text(sql_type, code).as_bytes());
-                }
-                ValueRef::UInt(number) => writer.put_uint(number),
-                ValueRef::Float(number) => writer.put_double(f64::from(number)),
-                ValueRef::Double(number) => writer.put_double(number),
-                ValueRef::Decimal(number) => writer.put_decimal(number),
-                ValueRef::String(text) | ValueRef::Json(text) => writer.put_bytes(text.as_bytes()),
-                ValueRef::Bytes(bytes) => writer.put_bytes(bytes),
-                ValueRef::Date(date) => writer.put_date(date),
-                ValueRef::DateTime(moment) if matches!(sql_type, SqlType::Timestamp { .. }) => {
-                    writer.put_datetime(from_utc(zone, moment));
-                }
-                ValueRef::DateTime(moment) => writer.put_datetime(moment),
-                ValueRef::Time(time) => writer.put_time(time),
-            }
+            write_stored(view.get(*ordinal)?, sql_type, zone, writer);
         }
         writer.end_row();
         Ok(())
+    }
+}
+
+/// Writes a column's value as it is stored: TIMESTAMP in UTC, ENUM and SET as numbers.
+pub(crate) fn write_stored(value: ValueRef<'_>, sql_type: &SqlType, zone: &TimeZone, writer: &mut dyn RowWriter) {
+    match value {
+        ValueRef::Null => writer.put_null(),
+        ValueRef::Int(number) => writer.put_int(number),
+        ValueRef::UInt(code) if matches!(sql_type, SqlType::Enum { .. } | SqlType::Set { .. }) => {
+            writer.put_bytes(member_text(sql_type, code).as_bytes());
+        }
+        ValueRef::UInt(number) => writer.put_uint(number),
+        ValueRef::Float(number) => writer.put_double(f64::from(number)),
+        ValueRef::Double(number) => writer.put_double(number),
+        ValueRef::Decimal(number) => writer.put_decimal(number),
+        ValueRef::String(text) | ValueRef::Json(text) => writer.put_bytes(text.as_bytes()),
+        ValueRef::Bytes(bytes) => writer.put_bytes(bytes),
+        ValueRef::Date(date) => writer.put_date(date),
+        ValueRef::DateTime(moment) if matches!(sql_type, SqlType::Timestamp { .. }) => {
+            writer.put_datetime(from_utc(zone, moment));
+        }
+        ValueRef::DateTime(moment) => writer.put_datetime(moment),
+        ValueRef::Time(time) => writer.put_time(time),
     }
 }

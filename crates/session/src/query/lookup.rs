@@ -36,7 +36,8 @@ impl Session {
         match statement {
             Statement::Query(query) => match self.point_select(query, sql, &context) {
                 Ok(Some(plan)) => KeptPlan::Select(Arc::new(plan)),
-                Ok(None) | Err(_) => KeptPlan::General,
+                Ok(None) => self.kept_rows(query, sql, parameters, &context),
+                Err(_) => KeptPlan::General,
             },
             change if point::is_point_change(change) => match self.point_change(change, sql, parameters, &context) {
                 Ok(Some(plan)) => KeptPlan::Change(Arc::new(plan)),
@@ -158,24 +159,24 @@ impl Session {
         })
     }
 
-    /// Answers a look-up on this thread without waiting. `false`: nothing has happened, the statement has to go the general
-    /// way.
-    pub(crate) fn answer_select(
-        &mut self,
-        plan: &SelectPlan,
-        parameters: &[Value],
-        writer: &mut dyn ResultWriter,
-    ) -> bool {
+    /// Whether a query may be answered on this thread, without the general way's care.
+    pub(crate) fn may_answer_at_once(&mut self) -> bool {
         let plain = self.settings.select_limit == u64::MAX
             && self.table_locks.is_none()
             && self.pending_notes.is_empty()
-            && !self.password_expired
-            && !plan.point.table().is_retired();
-        let Some(lookup) = plan.point.prepare(parameters).ok().flatten().filter(|_| plain) else { return false };
-        self.process.kill.reset();
-        if self.process.kill.check().is_err() {
+            && !self.password_expired;
+        if plain {
+            self.process.kill.reset();
+        }
+        plain && self.process.kill.check().is_ok()
+    }
+
+    /// Answers a look-up; see [`Session::answer_kept`].
+    fn answer_select(&mut self, plan: &SelectPlan, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {
+        if plan.point.table().is_retired() || !self.may_answer_at_once() {
             return false;
         }
+        let Some(lookup) = plan.point.prepare(parameters).ok().flatten() else { return false };
         let written = match self.read_rows(&plan.point, &lookup) {
             Ok(None) => return false,
             Ok(Some(rows)) => {
@@ -184,6 +185,12 @@ impl Session {
             }
             Err(error) => Err(error),
         };
+        self.end_at_once(written, writer);
+        true
+    }
+
+    /// Ends a query that was answered on this thread: with the number of its rows, or its error.
+    pub(crate) fn end_at_once(&mut self, written: SqlResult<u64>, writer: &mut dyn ResultWriter) {
         let status = &self.process.status;
         count(&status.questions);
         count(&status.queries);
@@ -204,13 +211,22 @@ impl Session {
             }
         }
         self.process.rest(now_micros());
-        true
     }
 
-    /// As [`Session::answer_select`] where some log is on.
-    pub(crate) fn answer_select_logged(
+    /// Answers a query by its kept plan on this thread without waiting. `false`: nothing has happened, the statement has to
+    /// go the general way.
+    pub(crate) fn answer_kept(&mut self, plan: &KeptPlan, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {
+        match plan {
+            KeptPlan::Select(plan) => self.answer_select(plan, parameters, writer),
+            KeptPlan::Rows(plan) => self.answer_rows(plan, parameters, writer),
+            KeptPlan::General | KeptPlan::Change(_) => false,
+        }
+    }
+
+    /// As [`Session::answer_kept`] where some log is on.
+    pub(crate) fn answer_kept_logged(
         &mut self,
-        plan: &SelectPlan,
+        plan: &KeptPlan,
         parameters: &[Value],
         writer: &mut dyn ResultWriter,
         active: Active,
@@ -221,7 +237,7 @@ impl Session {
             return false;
         }
         let start = now_micros();
-        let answered = self.answer_select(plan, parameters, writer);
+        let answered = self.answer_kept(plan, parameters, writer);
         if answered {
             self.log_answered(active, logged, start);
         }
@@ -266,6 +282,7 @@ impl KeptPlan {
     fn takes(&self, parameters: &[Value]) -> bool {
         match self {
             KeptPlan::General | KeptPlan::Select(_) => true,
+            KeptPlan::Rows(rows) => rows.takes(parameters),
             KeptPlan::Change(change) => change.takes(parameters),
         }
     }

@@ -1,0 +1,296 @@
+//! What becomes of the rows that the loops find: groups, an order, and what is written.
+
+use super::outputs::Item;
+use super::run::JoinedRow;
+use super::{OrderKey, RowPlan};
+use crate::dml::find::compare_values;
+use crate::exec::output::write_value;
+use crate::point::write_stored;
+use squall_functions::expr::RowSource;
+use squall_registry::{StatementContext, ValueAccumulator};
+use squall_row_store::Row;
+use squall_types::temporal::TimeZone;
+use squall_types::{CollationId, RowWriter, SqlResult, SqlType, Value};
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// A row of the result.
+struct ResultRow {
+    /// Rows of the tables, for columns that come out as they are stored.
+    rows: Vec<Option<Row>>,
+    /// Values of the other items, in order.
+    values: Vec<Value>,
+    /// Sort keys.
+    keys: Vec<Value>,
+}
+
+/// A group of rows.
+struct Group {
+    /// Its first row.
+    rows: Vec<Option<Row>>,
+    states: Vec<Box<dyn ValueAccumulator>>,
+}
+
+/// Takes the rows that the loops find.
+pub(super) struct Collector<'a> {
+    plan: &'a RowPlan,
+    parameters: &'a [Value],
+    context: &'a Arc<StatementContext>,
+    offset: usize,
+    /// Rows of the result at most, those left out included.
+    limit: usize,
+    found: Vec<ResultRow>,
+    groups: Vec<Group>,
+    group_of: HashMap<Vec<u8>, usize>,
+    seen: HashSet<Vec<u8>>,
+}
+
+/// The whole result.
+pub struct Answer {
+    rows: Vec<ResultRow>,
+    /// Rows read on the way.
+    pub(super) rows_read: u64,
+}
+
+impl<'a> Collector<'a> {
+    /// `None` if LIMIT is no number.
+    pub(super) fn new(
+        plan: &'a RowPlan,
+        parameters: &'a [Value],
+        context: &'a Arc<StatementContext>,
+    ) -> Option<Collector<'a>> {
+        let bound = |operand: &Option<crate::point::Operand>, absent: usize| match operand {
+            None => Some(absent),
+            Some(operand) => operand
+                .integer(parameters)
+                .filter(|bound| *bound >= 0)
+                .map(|bound| bound.try_into().unwrap_or(usize::MAX)),
+        };
+        let offset = bound(&plan.offset, 0)?;
+        let limit = bound(&plan.limit, usize::MAX)?.saturating_add(offset);
+        let mut collector = Collector {
+            plan,
+            parameters,
+            context,
+            offset,
+            limit,
+            found: Vec::new(),
+            groups: Vec::new(),
+            group_of: HashMap::new(),
+            seen: HashSet::new(),
+        };
+        if plan.grouping.as_ref().is_some_and(|grouping| grouping.always_one) {
+            collector.add_group(vec![None; plan.tables.len()]);
+            collector.group_of.insert(Vec::new(), 0);
+        }
+        Some(collector)
+    }
+
+    /// Whether nothing that may still come matters.
+    pub(super) fn is_full(&self) -> bool {
+        self.plan.grouping.is_none() && self.plan.order.is_empty() && self.found.len() >= self.limit
+    }
+
+    /// Takes a row.
+    pub(super) fn take(&mut self, row: &JoinedRow<'_>) -> SqlResult<ControlFlow<()>> {
+        if self.plan.grouping.is_some() {
+            self.take_into_group(row)?;
+            return Ok(ControlFlow::Continue(()));
+        }
+        let mut values = Vec::new();
+        for item in &self.plan.items {
+            if let Item::Expr(expr) = item {
+                values.push(expr.eval(row, self.context)?);
+            }
+        }
+        if self.plan.distinct && !self.is_new(row, &values)? {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let mut keys = Vec::with_capacity(self.plan.order.len());
+        for (key, _) in &self.plan.order {
+            if let OrderKey::Expr(expr) = key {
+                keys.push(expr.eval(row, self.context)?);
+            }
+        }
+        self.found.push(ResultRow { rows: row.rows.to_vec(), values, keys });
+        Ok(if self.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
+    /// Whether no row of the result has the same values yet.
+    fn is_new(&mut self, row: &JoinedRow<'_>, values: &[Value]) -> SqlResult<bool> {
+        let mut key = Vec::new();
+        let mut values = values.iter();
+        for (item, output) in self.plan.items.iter().zip(&self.plan.outputs) {
+            let stored;
+            let value = match item {
+                Item::Column(table, ordinal, _) => {
+                    stored = row.column(self.plan.tables[*table].first + ordinal)?;
+                    &stored
+                }
+                _ => values.next().unwrap_or(&super::loops::MISSING),
+            };
+            push_key(&sort_value(value, &output.expr_type.sql_type), &mut key);
+        }
+        Ok(self.seen.insert(key))
+    }
+
+    fn add_group(&mut self, rows: Vec<Option<Row>>) -> usize {
+        let aggregates = self.plan.grouping.iter().flat_map(|grouping| &grouping.aggregates);
+        let states = aggregates.map(|aggregate| aggregate.kernel.accumulator(Arc::clone(self.context))).collect();
+        self.groups.push(Group { rows, states });
+        self.groups.len() - 1
+    }
+
+    fn take_into_group(&mut self, row: &JoinedRow<'_>) -> SqlResult<()> {
+        let Some(grouping) = &self.plan.grouping else { return Ok(()) };
+        let mut key = Vec::new();
+        for expr in &grouping.keys {
+            push_key(&expr.eval(row, self.context)?, &mut key);
+        }
+        let group = match self.group_of.get(&key) {
+            Some(group) => *group,
+            None => {
+                let group = self.add_group(row.rows.to_vec());
+                self.group_of.insert(key, group);
+                group
+            }
+        };
+        for (aggregate, state) in grouping.aggregates.iter().zip(&mut self.groups[group].states) {
+            let arguments =
+                aggregate.args.iter().map(|arg| arg.eval(row, self.context)).collect::<SqlResult<Vec<_>>>()?;
+            state.update(&arguments)?;
+        }
+        Ok(())
+    }
+
+    /// The result.
+    pub(super) fn finish(mut self) -> SqlResult<Answer> {
+        for group in std::mem::take(&mut self.groups) {
+            let row = self.result_of(group)?;
+            self.found.extend(row);
+        }
+        let mut rows = self.found;
+        let order = &self.plan.order;
+        rows.sort_by(|a, b| {
+            let keys = a.keys.iter().zip(&b.keys).zip(order).map(|((a, b), (_, descending))| {
+                let ordering = compare_values(a, b);
+                if *descending { ordering.reverse() } else { ordering }
+            });
+            keys.into_iter().find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
+        });
+        rows.truncate(self.limit);
+        rows.drain(..self.offset.min(rows.len()));
+        Ok(Answer { rows, rows_read: 0 })
+    }
+
+    /// The row of the result that a group gives; `None` if DISTINCT drops it.
+    fn result_of(&mut self, mut group: Group) -> SqlResult<Option<ResultRow>> {
+        let row = JoinedRow {
+            tables: &self.plan.tables,
+            rows: &group.rows,
+            parameters: self.parameters,
+            context: self.context,
+        };
+        let mut values = Vec::with_capacity(self.plan.items.len());
+        for item in &self.plan.items {
+            match item {
+                Item::Column(_, _, expr) | Item::Expr(expr) => values.push(expr.eval(&row, self.context)?),
+                Item::Aggregate(number) => values.push(group.states[*number].evaluate()?),
+            }
+        }
+        let sorted = |at: usize| sort_value(&values[at], &self.plan.outputs[at].expr_type.sql_type);
+        if self.plan.distinct {
+            let mut key = Vec::new();
+            (0..values.len()).for_each(|at| push_key(&sorted(at), &mut key));
+            if !self.seen.insert(key) {
+                return Ok(None);
+            }
+        }
+        let keys = self.plan.order.iter().filter_map(|(key, _)| match key {
+            OrderKey::Item(at) => Some(sorted(*at)),
+            OrderKey::Expr(_) => None,
+        });
+        let keys = keys.collect();
+        Ok(Some(ResultRow { rows: Vec::new(), values, keys }))
+    }
+}
+
+impl Answer {
+    /// Rows of the result.
+    pub fn rows(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// Rows that were read for it.
+    pub fn rows_read(&self) -> u64 {
+        self.rows_read
+    }
+
+    /// Writes the rows of a plan's answer.
+    pub fn write(&self, plan: &RowPlan, zone: &TimeZone, writer: &mut dyn RowWriter) -> SqlResult<()> {
+        for row in &self.rows {
+            writer.begin_row();
+            let mut values = row.values.iter();
+            for (item, output) in plan.items.iter().zip(&plan.outputs) {
+                match item {
+                    Item::Column(table, ordinal, _) if plan.grouping.is_none() => {
+                        let table_plan = &plan.tables[*table];
+                        match row.rows.get(*table) {
+                            Some(Some(stored)) => {
+                                let sql_type = &table_plan.table.def().columns[*ordinal].sql_type;
+                                write_stored(stored.view(&table_plan.table).get(*ordinal)?, sql_type, zone, writer);
+                            }
+                            _ => writer.put_null(),
+                        }
+                    }
+                    _ => {
+                        let value = values.next().unwrap_or(&super::loops::MISSING);
+                        write_value(value, &output.expr_type.sql_type, writer);
+                    }
+                }
+            }
+            writer.end_row();
+        }
+        Ok(())
+    }
+}
+
+/// What stands for a value where it is sorted or told apart: for texts their sort key.
+fn sort_value(value: &Value, sql_type: &SqlType) -> Value {
+    match (value, sql_type) {
+        (Value::String(text), SqlType::String { collation, .. }) if *collation != CollationId::BINARY => {
+            let mut key = Vec::with_capacity(text.len() * 2);
+            squall_types::collation::sort_key(*collation, text, &mut key);
+            Value::Bytes(key)
+        }
+        (value, _) => value.clone(),
+    }
+}
+
+/// Appends bytes that are equal for equal values, and part of no other value's.
+fn push_key(value: &Value, key: &mut Vec<u8>) {
+    let mut bytes = |tag: u8, bytes: &[u8]| {
+        key.push(tag);
+        key.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        key.extend_from_slice(bytes);
+    };
+    match value {
+        Value::Null => bytes(0, &[]),
+        Value::Int(number) => bytes(1, &number.to_le_bytes()),
+        Value::UInt(number) => bytes(2, &number.to_le_bytes()),
+        // There are two zeros.
+        Value::Double(number) => bytes(3, &(number + 0.0).to_le_bytes()),
+        Value::Decimal(number) => {
+            let text = number.to_string();
+            let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+            bytes(4, text.as_bytes());
+        }
+        Value::String(text) | Value::Json(text) => bytes(5, text.as_bytes()),
+        Value::Bytes(text) => bytes(6, text),
+        Value::Date(date) => bytes(7, &date.to_packed().to_le_bytes()),
+        Value::DateTime(moment) => bytes(8, &moment.to_packed().to_le_bytes()),
+        Value::Time(time) => bytes(9, &time.to_micros().to_le_bytes()),
+    }
+}

@@ -1,0 +1,179 @@
+//! Small queries, run row by row: nested loops over indexes, with conditions, groups and an order, straight on the store.
+//!
+//! Planning such a query in DataFusion takes many times as long as answering it. Here its tables are put in an order by
+//! greedy choice, each is read along an index for every row of those before it, and rows are evaluated one at a time by
+//! the same expressions that changes of rows use. Nothing is written before the whole answer is there, so a query that
+//! turns out not to be small, or in which anything goes wrong, can still go the general way: that way reports errors and
+//! warnings, and this one never does.
+//!
+//! Reading order: [`plan`] (which queries), `from` (their tables), `outputs` (select list, groups, order), `loops` (the
+//! order of tables, and their indexes), `run`, `collect` (groups, order, what is written).
+
+mod collect;
+mod from;
+mod loops;
+mod outputs;
+mod run;
+
+use crate::bind::{Binder, OutputColumn};
+use crate::point::{Operand, operand_of};
+use from::PlanTable;
+use loops::Level;
+use outputs::{Grouping, Item};
+use squall_functions::expr::BoundExpr;
+use squall_parser::ast;
+use squall_registry::Volatility;
+use squall_row_store::{ReadView, RowStore};
+use squall_types::SqlResult;
+use std::sync::Arc;
+
+pub use crate::point::FoundTable;
+pub use collect::Answer;
+
+/// Most tables of a small query: their order is found by trying.
+const TABLES_MAX: usize = 8;
+/// Most rows that such a query reads, on the way to its answer, before it is left to the general way.
+const ROWS_MAX: usize = 1000;
+/// Most bytes of rows that it keeps.
+const BYTES_MAX: usize = 1 << 20;
+
+/// A small query, ready to run.
+#[derive(Debug)]
+pub struct RowPlan {
+    tables: Vec<PlanTable>,
+    levels: Vec<Level>,
+    outputs: Vec<OutputColumn>,
+    items: Vec<Item>,
+    grouping: Option<Grouping>,
+    distinct: bool,
+    /// ORDER BY, unless the loops give the rows in this order: sort keys, and whether they descend.
+    order: Vec<(OrderKey, bool)>,
+    limit: Option<Operand>,
+    offset: Option<Operand>,
+}
+
+/// What rows are put in order by.
+#[derive(Clone, Debug)]
+enum OrderKey {
+    /// An expression of a row's columns.
+    Expr(BoundExpr),
+    /// A column of the result, of a query with groups.
+    Item(usize),
+}
+
+impl RowPlan {
+    /// The result's columns.
+    pub fn columns(&self) -> &[OutputColumn] {
+        &self.outputs
+    }
+
+    /// Database and definition of each table, with the ordinals of the columns that are read, for privileges.
+    pub fn reads(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<squall_catalog::TableDef>, &[usize])> {
+        self.tables.iter().map(|table| (&table.database, table.table.def(), table.columns.as_slice()))
+    }
+
+    /// Whether a table has been dropped or changed since the plan was made.
+    pub fn is_retired(&self) -> bool {
+        self.tables.iter().any(|table| table.table.is_retired())
+    }
+
+    /// Whether the result's columns are the same whatever the parameters are.
+    pub fn keeps_columns(&self) -> bool {
+        let has_parameter = |expr: &BoundExpr| {
+            let mut found = false;
+            expr.visit(&mut |node| found |= matches!(node, BoundExpr::Parameter { .. }));
+            found
+        };
+        !self.items.iter().filter_map(Item::expr).any(has_parameter)
+            && !self.grouping.iter().flat_map(|grouping| grouping.exprs()).any(has_parameter)
+            && !self.outputs.iter().any(|output| output.name.contains('?'))
+    }
+}
+
+/// The plan of a query that is small, as far as can be seen; `None` for any other, and for one that has an error or a
+/// warning. `table_of` gives the base table that a name stands for, if it does.
+pub fn plan(
+    query: &ast::Query,
+    binder: &Binder<'_>,
+    store: &RowStore,
+    view: &ReadView,
+    table_of: &dyn Fn(&ast::ObjectName) -> FoundTable,
+) -> Option<RowPlan> {
+    let select = plain_select(query)?;
+    let noted = binder.context.diagnostics.count();
+    let plan = bind(query, select, binder, store, view, table_of).ok().flatten();
+    let quiet = binder.context.diagnostics.count() == noted;
+    binder.context.diagnostics.truncate(noted);
+    plan.filter(|_| quiet)
+}
+
+/// The SELECT of a query that has nothing but a select list, tables, WHERE, GROUP BY, ORDER BY and LIMIT.
+fn plain_select(query: &ast::Query) -> Option<&ast::Select> {
+    let select = query.as_select()?;
+    let options = ast::SelectOptions { distinct: select.options.distinct, ..ast::SelectOptions::default() };
+    let plain = query.with.is_none()
+        && query.locking.is_empty()
+        && query.into.is_none()
+        && select.options == options
+        && select.hints.is_none()
+        && select.having.is_none()
+        && select.windows.is_empty()
+        && !select.from.is_empty();
+    plain.then_some(select)
+}
+
+fn bind(
+    query: &ast::Query,
+    select: &ast::Select,
+    binder: &Binder<'_>,
+    store: &RowStore,
+    view: &ReadView,
+    table_of: &dyn Fn(&ast::ObjectName) -> FoundTable,
+) -> SqlResult<Option<RowPlan>> {
+    let Some((limit, offset)) = bounds(query.limit.as_ref()) else { return Ok(None) };
+    let Some(mut from) = from::bind(select, binder, store, table_of)? else { return Ok(None) };
+    let Some(shape) = outputs::bind(query, select, binder, &from)? else { return Ok(None) };
+    if !shape.exprs().chain(from.conditions()).all(is_quiet) {
+        return Ok(None);
+    }
+    from.note_columns(shape.exprs());
+    let grouped = shape.grouping.is_some();
+    let wanted = if grouped { &[] } else { shape.order.as_slice() };
+    let bounded = limit.is_some() && !grouped;
+    let Some((levels, ordered)) = loops::arrange(&from, binder, store, view, wanted, bounded)? else { return Ok(None) };
+    let order = if ordered { Vec::new() } else { shape.order };
+    Ok(Some(RowPlan {
+        tables: from.tables,
+        levels,
+        outputs: shape.outputs,
+        items: shape.items,
+        grouping: shape.grouping,
+        distinct: shape.distinct,
+        order,
+        limit,
+        offset,
+    }))
+}
+
+/// LIMIT and OFFSET, if they are constants.
+fn bounds(limit: Option<&ast::Limit>) -> Option<(Option<Operand>, Option<Operand>)> {
+    let operand = |expr: &Option<ast::Expr>| match expr {
+        None => Some(None),
+        Some(expr) => operand_of(expr).map(Some),
+    };
+    match limit {
+        None => Some((None, None)),
+        Some(limit) => Some((operand(&limit.count)?, operand(&limit.offset)?)),
+    }
+}
+
+/// Whether an expression neither waits nor changes anything, and can be evaluated on a row.
+fn is_quiet(expr: &BoundExpr) -> bool {
+    let mut quiet = true;
+    expr.visit(&mut |node| match node {
+        BoundExpr::Call(call) => quiet &= call.volatility != Volatility::Volatile,
+        BoundExpr::Opaque { .. } => quiet = false,
+        _ => {}
+    });
+    quiet
+}

@@ -1,0 +1,278 @@
+//! The select list, GROUP BY and ORDER BY of a small query.
+
+use super::OrderKey;
+use super::from::FromClause;
+use crate::bind::output::ColumnOrigin;
+use crate::bind::{Binder, OutputColumn, aggregate_name, announced_type};
+use datafusion::common::Column;
+use squall_catalog::name::eq_ignore_case;
+use squall_functions::aggregate::AggregateCall;
+use squall_functions::expr::BoundExpr;
+use squall_functions::operators::sort_key::sort_key;
+use squall_parser::ast;
+use squall_types::SqlResult;
+use std::sync::Arc;
+
+/// A column of the result.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    /// A column of a table, given out as it is stored: the table and the column's ordinal in it.
+    Column(usize, usize, BoundExpr),
+    /// An expression of a row's columns.
+    Expr(BoundExpr),
+    /// An aggregate, by its number.
+    Aggregate(usize),
+}
+
+impl Item {
+    pub(super) fn expr(&self) -> Option<&BoundExpr> {
+        match self {
+            Item::Column(_, _, expr) | Item::Expr(expr) => Some(expr),
+            Item::Aggregate(_) => None,
+        }
+    }
+}
+
+/// GROUP BY and the aggregates.
+#[derive(Debug)]
+pub(super) struct Grouping {
+    /// Sort keys of what is grouped by; empty for one group of all rows.
+    pub(super) keys: Vec<BoundExpr>,
+    pub(super) aggregates: Vec<Arc<AggregateCall>>,
+    /// Whether there is a group without any row.
+    pub(super) always_one: bool,
+}
+
+impl Grouping {
+    pub(super) fn exprs(&self) -> impl Iterator<Item = &BoundExpr> {
+        self.keys.iter().chain(self.aggregates.iter().flat_map(|aggregate| &aggregate.args))
+    }
+}
+
+/// What is made of the rows.
+pub(super) struct Shape {
+    pub(super) outputs: Vec<OutputColumn>,
+    pub(super) items: Vec<Item>,
+    pub(super) grouping: Option<Grouping>,
+    pub(super) distinct: bool,
+    pub(super) order: Vec<(OrderKey, bool)>,
+}
+
+impl Shape {
+    pub(super) fn exprs(&self) -> impl Iterator<Item = &BoundExpr> {
+        let order = self.order.iter().filter_map(|(key, _)| match key {
+            OrderKey::Expr(expr) => Some(expr),
+            OrderKey::Item(_) => None,
+        });
+        let grouping = self.grouping.iter().flat_map(Grouping::exprs);
+        self.items.iter().filter_map(Item::expr).chain(order).chain(grouping)
+    }
+}
+
+struct Reader<'a> {
+    binder: &'a Binder<'a>,
+    from: &'a FromClause,
+    outputs: Vec<OutputColumn>,
+    items: Vec<Item>,
+    aggregates: Vec<Arc<AggregateCall>>,
+    /// Names given with AS.
+    aliases: Vec<(Arc<str>, usize)>,
+}
+
+/// Binds what stands before FROM and after WHERE; `None` if there is more to it than is done row by row.
+pub(super) fn bind(
+    query: &ast::Query,
+    select: &ast::Select,
+    binder: &Binder<'_>,
+    from: &FromClause,
+) -> SqlResult<Option<Shape>> {
+    let mut reader =
+        Reader { binder, from, outputs: Vec::new(), items: Vec::new(), aggregates: Vec::new(), aliases: Vec::new() };
+    for item in &select.items {
+        if !reader.item(item)? {
+            return Ok(None);
+        }
+    }
+    let grouped = select.group_by.is_some() || !reader.aggregates.is_empty();
+    let Some(keys) = reader.group_by(select.group_by.as_ref())? else { return Ok(None) };
+    if grouped && !reader.items.iter().filter_map(Item::expr).all(|expr| keys.contains(expr)) {
+        return Ok(None);
+    }
+    let Some(order) = reader.order_by(&query.order_by, grouped, select.options.distinct)? else { return Ok(None) };
+    let grouping = grouped.then(|| Grouping {
+        always_one: select.group_by.is_none(),
+        keys: keys.into_iter().map(sort_key).collect(),
+        aggregates: reader.aggregates,
+    });
+    let Reader { outputs, items, .. } = reader;
+    Ok(Some(Shape { outputs, items, grouping, distinct: select.options.distinct, order }))
+}
+
+impl Reader<'_> {
+    /// Adds an item of the select list; `false` for what is not done here.
+    fn item(&mut self, item: &ast::SelectItem) -> SqlResult<bool> {
+        match item {
+            ast::SelectItem::Wildcard => {
+                (0..self.from.tables.len()).for_each(|table| self.all_columns(table));
+                Ok(true)
+            }
+            ast::SelectItem::QualifiedWildcard(name) => {
+                let found = self.from.tables.iter().position(|table| {
+                    *table.alias == *name.name.as_str()
+                        && name.schema.as_ref().is_none_or(|schema| *table.database == *schema.as_str())
+                });
+                let Some(table) = found else { return Ok(false) };
+                self.all_columns(table);
+                Ok(true)
+            }
+            ast::SelectItem::Expr(item) => {
+                let name: Arc<str> = item.column_name(self.binder.text).into();
+                if item.alias.is_some() {
+                    self.aliases.push((Arc::clone(&name), self.items.len()));
+                }
+                if let ast::Expr::Aggregate(call) = &item.expr {
+                    return self.aggregate(name, call);
+                }
+                let expr = self.binder.bind_expr(&item.expr, &self.from.scopes())?;
+                self.push(name, expr);
+                Ok(true)
+            }
+        }
+    }
+
+    fn all_columns(&mut self, at: usize) {
+        let table = &self.from.tables[at];
+        let scope = self.from.scopes().swap_remove(at);
+        for (ordinal, column) in table.table.def().columns.iter().enumerate().filter(|(_, column)| !column.invisible) {
+            let expr = BoundExpr::Column(Arc::new(squall_functions::expr::ColumnRef {
+                ordinal: table.first + ordinal,
+                relation: Some(datafusion::common::TableReference::bare(table.alias.as_ref())),
+                name: column.name.as_str().into(),
+                display: format!("`{}`.`{}`.`{}`", table.database, table.alias, column.name).into(),
+                ty: scope.columns[ordinal].expr_type.clone(),
+            }));
+            self.push(column.name.as_str().into(), expr);
+        }
+    }
+
+    fn push(&mut self, name: Arc<str>, expr: BoundExpr) {
+        let mut output = OutputColumn {
+            column: Column::from_name(name.to_string()),
+            name,
+            expr_type: expr.ty(),
+            origin: None,
+            announced: announced_type(&expr),
+        };
+        let column = match &expr {
+            BoundExpr::Column(column) => self.from.table_of(column.ordinal).map(|table| (table, column.ordinal)),
+            _ => None,
+        };
+        let Some((at, ordinal)) = column else {
+            self.outputs.push(output);
+            return self.items.push(Item::Expr(expr));
+        };
+        let table = &self.from.tables[at];
+        let ordinal = ordinal - table.first;
+        let def = table.table.def();
+        output.origin = Some(Arc::new(ColumnOrigin {
+            database: Arc::clone(&table.database),
+            table: Arc::clone(&table.alias),
+            org_table: def.name.as_str().into(),
+            org_name: def.columns[ordinal].name.as_str().into(),
+            base: Some((Arc::clone(def), ordinal)),
+        }));
+        self.outputs.push(output);
+        self.items.push(Item::Column(at, ordinal, expr));
+    }
+
+    fn aggregate(&mut self, name: Arc<str>, call: &ast::AggregateCall) -> SqlResult<bool> {
+        use ast::AggregateFunction as F;
+        let known = matches!(call.function, F::Count | F::Sum | F::Avg | F::Min | F::Max);
+        if !known || call.over.is_some() {
+            return Ok(false);
+        }
+        let args = self.binder.bind_exprs(&call.arguments, &self.from.scopes())?;
+        let bound = self.binder.builder().aggregate(aggregate_name(call.function), args, call.distinct)?;
+        if bound.distinct {
+            return Ok(false);
+        }
+        self.outputs.push(OutputColumn {
+            column: Column::from_name(name.to_string()),
+            name,
+            expr_type: bound.ty.clone(),
+            origin: None,
+            announced: None,
+        });
+        self.items.push(Item::Aggregate(self.aggregates.len()));
+        self.aggregates.push(bound);
+        Ok(true)
+    }
+
+    /// What is grouped by; `None` for positions, aliases and ROLLUP.
+    fn group_by(&self, group_by: Option<&ast::GroupBy>) -> SqlResult<Option<Vec<BoundExpr>>> {
+        let Some(group_by) = group_by else { return Ok(Some(Vec::new())) };
+        if group_by.rollup || group_by.items.iter().any(|item| item.descending.is_some()) {
+            return Ok(None);
+        }
+        let mut keys = Vec::with_capacity(group_by.items.len());
+        for item in &group_by.items {
+            if !self.is_row_expr(&item.expr) {
+                return Ok(None);
+            }
+            keys.push(self.binder.bind_expr(&item.expr, &self.from.scopes())?);
+        }
+        Ok(Some(keys))
+    }
+
+    /// Whether an expression of GROUP BY or ORDER BY means columns of the tables: it is no constant, and no name in it
+    /// might be an alias.
+    fn is_row_expr(&self, expr: &ast::Expr) -> bool {
+        match expr {
+            ast::Expr::Column(name) => {
+                name.table.is_some() || !self.aliases.iter().any(|(alias, _)| eq_ignore_case(alias, &name.column))
+            }
+            ast::Expr::Literal(_) | ast::Expr::Placeholder(_) => false,
+            _ => self.aliases.is_empty(),
+        }
+    }
+
+    /// The item that an expression of ORDER BY names by its alias.
+    fn aliased(&self, expr: &ast::Expr) -> Option<usize> {
+        let ast::Expr::Column(name) = expr else { return None };
+        let mut named = self.aliases.iter().filter(|(alias, _)| eq_ignore_case(alias, &name.column));
+        let (_, item) = named.next().filter(|_| name.table.is_none())?;
+        named.next().is_none().then_some(*item)
+    }
+
+    /// ORDER BY; `None` for what is not done here.
+    fn order_by(
+        &self,
+        order_by: &[ast::OrderItem],
+        grouped: bool,
+        distinct: bool,
+    ) -> SqlResult<Option<Vec<(OrderKey, bool)>>> {
+        let mut order = Vec::with_capacity(order_by.len());
+        for item in order_by {
+            let position = self.aliased(&item.expr);
+            let key = match position {
+                Some(at) if grouped => OrderKey::Item(at),
+                Some(at) => match self.items[at].expr() {
+                    Some(expr) => OrderKey::Expr(sort_key(expr.clone())),
+                    None => return Ok(None),
+                },
+                None if !self.is_row_expr(&item.expr) => return Ok(None),
+                None => {
+                    let expr = self.binder.bind_expr(&item.expr, &self.from.scopes())?;
+                    let at = self.items.iter().position(|known| known.expr() == Some(&expr));
+                    match at {
+                        Some(at) if grouped => OrderKey::Item(at),
+                        None if grouped || distinct => return Ok(None),
+                        _ => OrderKey::Expr(sort_key(expr)),
+                    }
+                }
+            };
+            order.push((key, item.descending));
+        }
+        Ok(Some(order))
+    }
+}

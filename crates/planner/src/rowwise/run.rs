@@ -1,0 +1,233 @@
+//! The loops.
+
+use super::collect::{Answer, Collector};
+use super::from::PlanTable;
+use super::loops::Level;
+use super::{BYTES_MAX, ROWS_MAX, RowPlan};
+use crate::access::decode::from_utc;
+use crate::access::filter::predicate_of_bound;
+use crate::access::key::{IndexKey, storage_range};
+use crate::access::range::{EncodedRange, index_ranges};
+use squall_functions::expr::{BoundExpr, RowSource};
+use squall_registry::StatementContext;
+use squall_row_store::{Direction, ReadView, Row};
+use squall_types::{SqlError, SqlResult, SqlType, Value};
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+/// The rows that the loops are at, one of each table; a missing one is all NULL.
+pub(super) struct JoinedRow<'a> {
+    pub(super) tables: &'a [PlanTable],
+    pub(super) rows: &'a [Option<Row>],
+    pub(super) parameters: &'a [Value],
+    pub(super) context: &'a StatementContext,
+}
+
+impl RowSource for JoinedRow<'_> {
+    fn column(&self, ordinal: usize) -> SqlResult<Value> {
+        let found = self.tables.iter().zip(self.rows).rev().find(|(table, _)| table.first <= ordinal);
+        let Some((table, row)) = found else {
+            return Err(SqlError::internal(format_args!("no table has column {ordinal}")));
+        };
+        let Some(row) = row else { return Ok(Value::Null) };
+        let ordinal = ordinal - table.first;
+        let value = row.view(&table.table).get_value(ordinal)?;
+        let is_timestamp = matches!(table.table.def().columns[ordinal].sql_type, SqlType::Timestamp { .. });
+        Ok(match value {
+            Value::DateTime(moment) if is_timestamp => Value::DateTime(from_utc(&self.context.time_zone, moment)),
+            value => value,
+        })
+    }
+
+    fn parameter(&self, index: u32) -> SqlResult<Value> {
+        let value = self.parameters.get(index as usize).cloned();
+        value.ok_or_else(|| SqlError::internal(format_args!("parameter {index} was not given")))
+    }
+}
+
+/// Why the loops end early.
+enum Stop {
+    /// There are as many rows as were asked for.
+    Enough,
+    /// The query is not small.
+    TooMany,
+    Failed(SqlError),
+}
+
+impl From<SqlError> for Stop {
+    fn from(error: SqlError) -> Self {
+        Stop::Failed(error)
+    }
+}
+
+struct Run<'a> {
+    plan: &'a RowPlan,
+    view: &'a ReadView,
+    parameters: &'a [Value],
+    context: &'a Arc<StatementContext>,
+    rows: Vec<Option<Row>>,
+    rows_read: usize,
+    bytes_read: usize,
+    collector: Collector<'a>,
+}
+
+impl RowPlan {
+    /// Runs the query; `None` if it is not small, or something is wrong with it, which the general way will say.
+    pub fn run(&self, view: &ReadView, parameters: &[Value], context: &Arc<StatementContext>) -> Option<Answer> {
+        let noted = context.diagnostics.count();
+        let answer = self.run_loops(view, parameters, context).ok().flatten();
+        let quiet = context.diagnostics.count() == noted;
+        context.diagnostics.truncate(noted);
+        answer.filter(|_| quiet)
+    }
+
+    fn run_loops(
+        &self,
+        view: &ReadView,
+        parameters: &[Value],
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Option<Answer>> {
+        let Some(collector) = Collector::new(self, parameters, context) else { return Ok(None) };
+        let mut run = Run {
+            plan: self,
+            view,
+            parameters,
+            context,
+            rows: vec![None; self.tables.len()],
+            rows_read: 0,
+            bytes_read: 0,
+            collector,
+        };
+        let ended = if run.collector.is_full() { Err(Stop::Enough) } else { run.descend(0) };
+        match ended {
+            Ok(()) | Err(Stop::Enough) => {
+                let mut answer = run.collector.finish()?;
+                answer.rows_read = run.rows_read as u64;
+                Ok(Some(answer))
+            }
+            Err(Stop::TooMany) => Ok(None),
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+}
+
+impl Run<'_> {
+    fn row(&self) -> JoinedRow<'_> {
+        JoinedRow { tables: &self.plan.tables, rows: &self.rows, parameters: self.parameters, context: self.context }
+    }
+
+    fn satisfies(&self, condition: &BoundExpr) -> SqlResult<bool> {
+        Ok(condition.eval_condition(&self.row(), self.context)? == Some(true))
+    }
+
+    /// The loop at a depth, and those inside of it.
+    fn descend(&mut self, depth: usize) -> Result<(), Stop> {
+        let plan = self.plan;
+        let Some(level) = plan.levels.get(depth) else {
+            let flow = self.collector.take(&JoinedRow {
+                tables: &plan.tables,
+                rows: &self.rows,
+                parameters: self.parameters,
+                context: self.context,
+            })?;
+            return match flow {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(Stop::Enough),
+            };
+        };
+        let mut matched = false;
+        self.read(level, &mut |run, row| {
+            run.rows[level.table] = Some(row);
+            if !run.satisfies(&level.condition)? {
+                return Ok(());
+            }
+            matched = true;
+            run.inside(depth, level)
+        })?;
+        self.rows[level.table] = None;
+        if level.left_join.is_some() && !matched {
+            self.inside(depth, level)?;
+        }
+        Ok(())
+    }
+
+    fn inside(&mut self, depth: usize, level: &Level) -> Result<(), Stop> {
+        if let Some(filter) = &level.left_join
+            && !self.satisfies(filter)?
+        {
+            return Ok(());
+        }
+        self.descend(depth + 1)
+    }
+
+    /// Reads the rows that a loop's condition leaves for the rows of the loops around it.
+    fn read(&mut self, level: &Level, visit: &mut dyn FnMut(&mut Self, Row) -> Result<(), Stop>) -> Result<(), Stop> {
+        let plan = self.plan;
+        let table = &plan.tables[level.table];
+        let own = table.first..table.first + table.width();
+        let index = level.index.and_then(|position| table.table.def().indexes.get(position));
+        let found = index.and_then(|index| {
+            let predicate = predicate_of_bound(
+                table.table.def(),
+                &level.condition,
+                &self.context.time_zone,
+                &|column| own.contains(&column.ordinal).then(|| column.ordinal - own.start),
+                &|expr| self.value_outside(expr, level),
+            );
+            index_ranges(&IndexKey::new(&table.table, index), &predicate)
+        });
+        let (ranges, points) = match found {
+            Some(found) => (found.ranges, found.points && index.is_some_and(|index| index.primary)),
+            None => (vec![EncodedRange::all()], false),
+        };
+        let ranges: Vec<EncodedRange> = match level.direction {
+            Direction::Forward => ranges,
+            Direction::Backward => ranges.into_iter().rev().collect(),
+        };
+        for range in ranges {
+            let range = storage_range(&table.table, level.index_id, &range)?;
+            if let (true, Bound::Included(key)) = (points, &range.start) {
+                if let Some(row) = self.view.get(&table.table, key)? {
+                    self.count(&row)?;
+                    visit(self, row)?;
+                }
+                continue;
+            }
+            let mut cursor = self.view.scan(&table.table, &range, level.direction);
+            while let Some(row) = cursor.next_row()? {
+                self.count(&row)?;
+                visit(self, row)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, row: &Row) -> Result<(), Stop> {
+        self.rows_read += 1;
+        self.bytes_read += row.size_bytes();
+        match self.rows_read > ROWS_MAX || self.bytes_read > BYTES_MAX {
+            true => Err(Stop::TooMany),
+            false => Ok(()),
+        }
+    }
+
+    /// The value of an expression of constants and of the rows of the loops outside.
+    fn value_outside(&self, expr: &BoundExpr, level: &Level) -> Option<Value> {
+        let mut outside = true;
+        let placed = |ordinal: usize| {
+            let table = self.plan.tables.iter().rposition(|table| table.first <= ordinal);
+            let depth = self.plan.levels.iter().position(|at| Some(at.table) == table);
+            let own = self.plan.levels.iter().position(|at| at.table == level.table);
+            depth < own
+        };
+        expr.visit(&mut |node| {
+            if let BoundExpr::Column(column) = node {
+                outside &= placed(column.ordinal);
+            }
+        });
+        if !outside {
+            return None;
+        }
+        expr.eval(&self.row(), self.context).ok()
+    }
+}
