@@ -102,6 +102,11 @@ impl BoundExpr {
                 Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(udf), args))
             }
             BoundExpr::Compare { op, left, right, collation } => {
+                // The constant stands on the right: DataFusion takes `a = 1 AND 1 = a` for two different values of `a`.
+                let (op, left, right) = match left.is_constant() && !right.is_constant() {
+                    true => (op.swapped(), right, left),
+                    false => (*op, left, right),
+                };
                 let op = match op {
                     CompareOp::Equal => Operator::Eq,
                     CompareOp::NullSafeEqual => Operator::IsNotDistinctFrom,

@@ -77,16 +77,45 @@ impl RowPlan {
         self.tables.iter().any(|table| table.table.is_retired())
     }
 
-    /// Whether the result's columns are the same whatever the parameters are.
-    pub fn keeps_columns(&self) -> bool {
-        let has_parameter = |expr: &BoundExpr| {
-            let mut found = false;
-            expr.visit(&mut |node| found |= matches!(node, BoundExpr::Parameter { .. }));
-            found
-        };
-        !self.items.iter().filter_map(Item::expr).any(has_parameter)
-            && !self.grouping.iter().flat_map(|grouping| grouping.exprs()).any(has_parameter)
+    /// Whether the plan means the same for all parameters of the kinds that it was bound with. It does where they are
+    /// compared with plain columns. Elsewhere types may depend on values: those of the result's columns, and how a number
+    /// that looks like a date compares with one.
+    pub fn keeps_meaning(&self) -> bool {
+        let grouping = self.grouping.iter().flat_map(Grouping::exprs);
+        let order = self.order.iter().filter_map(|(key, _)| match key {
+            OrderKey::Expr(expr) => Some(expr),
+            OrderKey::Item(_) => None,
+        });
+        let shown = self.items.iter().filter_map(Item::expr).chain(grouping).chain(order);
+        let conditions = self.levels.iter().flat_map(|level| [Some(&level.condition), level.left_join.as_ref()]);
+        !shown.into_iter().any(has_parameter)
+            && conditions.flatten().all(compares_plainly)
             && !self.outputs.iter().any(|output| output.name.contains('?'))
+    }
+}
+
+fn has_parameter(expr: &BoundExpr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |node| found |= matches!(node, BoundExpr::Parameter { .. }));
+    found
+}
+
+/// Whether parameters stand nowhere in a condition but opposite to a plain column.
+fn compares_plainly(condition: &BoundExpr) -> bool {
+    let plain = |column: &BoundExpr, parameter: &BoundExpr| match (column, parameter) {
+        (BoundExpr::Column(_), BoundExpr::Parameter { .. }) => true,
+        // A text that is made what the column is.
+        (BoundExpr::Column(_), BoundExpr::Call(call)) => {
+            matches!(call.args.as_slice(), [BoundExpr::Parameter { ty, .. }] if ty.sql_type.is_string())
+        }
+        _ => false,
+    };
+    match condition {
+        BoundExpr::And(parts) | BoundExpr::Or(parts) => parts.iter().all(compares_plainly),
+        BoundExpr::Not(condition) => compares_plainly(condition),
+        BoundExpr::Compare { left, right, .. } if plain(left, right) || plain(right, left) => true,
+        BoundExpr::InList { operand, list, .. } if list.iter().all(|item| plain(operand, item)) => true,
+        other => !has_parameter(other),
     }
 }
 

@@ -35,7 +35,7 @@ impl Session {
         }
         let view = self.view_at_once();
         match self.row_plan(query, sql, parameters, context, &view, true) {
-            Some(plan) if plan.keeps_columns() => {
+            Some(plan) if plan.keeps_meaning() => {
                 let columns = super::meta::columns(plan.columns()).into();
                 KeptPlan::Rows(Arc::new(RowsPlan { plan, columns, kinds, given_up: AtomicU32::new(0) }))
             }

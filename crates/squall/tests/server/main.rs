@@ -7,6 +7,7 @@ mod limits;
 mod logs;
 mod memory;
 mod protocol;
+mod two_ways;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

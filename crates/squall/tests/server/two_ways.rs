@@ -1,0 +1,275 @@
+//! Small queries run row by row must answer what a query plan answers. A common table expression that nothing reads keeps a
+//! query from being small, and changes nothing else about it.
+
+use super::{connect, run, start, value};
+use squall_client::{Client, Column, QueryResult};
+
+/// Queries of a run.
+const QUERIES: u32 = 1000;
+/// What the queries are made from, unless `SQUALL_SEED` says otherwise.
+const SEED: u64 = 0x2545_f491_4f6c_dd1d;
+
+/// Marsaglia's xorshift: the same queries each time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[self.below(choices.len())]
+    }
+
+    fn one_in(&mut self, bound: usize) -> bool {
+        self.below(bound) == 0
+    }
+}
+
+const TABLES: &str = "CREATE DATABASE d; USE d; SET time_zone = '+02:00';
+    CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(10), d DECIMAL(8,2), ts TIMESTAMP NULL, e ENUM('x','y','z'),
+                    f DOUBLE, KEY (a), KEY (b), KEY (e, a));
+    CREATE TABLE u (x INT, y INT, s VARCHAR(10) COLLATE utf8mb4_bin, dt DATETIME, PRIMARY KEY (x, y), UNIQUE KEY (s),
+                    KEY (dt DESC));
+    CREATE TABLE v (k BIGINT UNSIGNED, j VARBINARY(8), tm TIME, KEY (k))";
+
+fn fill(client: &mut Client, random: &mut Random) {
+    let null_or = |random: &mut Random, text: String| if random.one_in(6) { "NULL".to_owned() } else { text };
+    let word = |random: &mut Random| format!("'{}'", random.of(&["a", "A", "ä", "b", "B ", "ab", "", "abc", "Z", "é"]));
+    for id in 0..70 {
+        let a = random.below(20).to_string();
+        let values = [
+            id.to_string(),
+            null_or(random, a),
+            {
+                let word = word(random);
+                null_or(random, word)
+            },
+            format!("{}.{}", random.below(30), random.below(100)),
+            format!("'2024-01-{:02} 10:{:02}:00'", random.below(28) + 1, random.below(60)),
+            format!("'{}'", random.of(&["x", "y", "z"])),
+            format!("{}.5", random.below(9)),
+        ];
+        run(client, &format!("INSERT INTO t VALUES ({})", values.join(",")));
+        let s = format!("'{}{id}'", random.of(&["q", "Q", "r"]));
+        let values = [
+            random.below(20).to_string(),
+            id.to_string(),
+            null_or(random, s),
+            format!("'2024-02-{:02} 00:00:00'", random.below(28) + 1),
+        ];
+        run(client, &format!("INSERT INTO u VALUES ({})", values.join(",")));
+        let k = random.below(20).to_string();
+        let values = [null_or(random, k), word(random), format!("'{:02}:00:00'", random.below(24))];
+        run(client, &format!("INSERT INTO v VALUES ({})", values.join(",")));
+    }
+}
+
+/// Columns by table, with constants of their kind.
+const COLUMNS: [(&str, &[&str]); 14] = [
+    ("t.id", &["5", "17", "'23'", "200", "-1", "7.5"]),
+    ("t.a", &["5", "0", "'7'", "3.0", "NULL"]),
+    ("t.b", &["'a'", "'AB'", "'b'", "''", "5"]),
+    ("t.d", &["3", "4.50", "'7.25'", "1e1"]),
+    ("t.ts", &["'2024-01-10 10:30:00'", "'2024-01-05'"]),
+    ("t.e", &["'y'", "2", "'X'"]),
+    ("t.f", &["1.5", "3", "'4.5'"]),
+    ("u.x", &["5", "11"]),
+    ("u.y", &["3", "40"]),
+    ("u.s", &["'q3'", "'Q3'", "'r7'"]),
+    ("u.dt", &["'2024-02-10'", "20240215"]),
+    ("v.k", &["5", "-3", "12"]),
+    ("v.j", &["'a'", "'ab'"]),
+    ("v.tm", &["'05:00:00'", "120000"]),
+];
+
+fn columns_of(tables: &[&str]) -> Vec<(&'static str, &'static [&'static str])> {
+    COLUMNS.into_iter().filter(|(column, _)| tables.contains(&&column[..1])).collect()
+}
+
+fn condition(random: &mut Random, tables: &[&str], depth: usize) -> String {
+    let columns = columns_of(tables);
+    let (column, constants) = columns[random.below(columns.len())];
+    let constant = random.of(constants);
+    match random.below(if depth == 0 { 8 } else { 11 }) {
+        0..=2 => format!("{column} = {constant}"),
+        3 => format!("{column} {} {constant}", random.of(&["<", ">", "<=", ">=", "<>", "<=>"])),
+        4 => format!("{column} IN ({constant}, {})", random.of(constants)),
+        5 => format!("{column} BETWEEN {constant} AND {}", random.of(constants)),
+        6 => format!("{column} IS {}NULL", random.of(&["", "NOT "])),
+        7 if column == "t.b" => format!("t.b LIKE '{}'", random.of(&["a%", "%b", "_", "A%"])),
+        7 => format!("{constant} = {column}"),
+        8 => format!("NOT ({})", condition(random, tables, depth - 1)),
+        9 => format!("({} OR {})", condition(random, tables, depth - 1), condition(random, tables, depth - 1)),
+        _ => format!("{} AND {}", condition(random, tables, depth - 1), condition(random, tables, depth - 1)),
+    }
+}
+
+const JOINS: [(&str, &str, &str); 7] = [
+    ("t", "u", "u.x = t.a"),
+    ("t", "u", "u.x = t.id AND u.y > 3"),
+    ("t", "v", "v.k = t.a"),
+    ("u", "v", "u.x = v.k"),
+    ("u", "t", "t.b = u.s"),
+    ("u", "t", "t.id = u.x + 1"),
+    ("v", "t", "t.b = v.j"),
+];
+
+/// A query; whether its rows come in an order that it says wholly.
+fn query(random: &mut Random) -> (String, bool) {
+    let (mut tables, from) = match random.below(3) {
+        0 => {
+            let table = random.of(&["t", "u", "v"]);
+            (vec![table], table.to_owned())
+        }
+        kind => {
+            let (left, right, on) = JOINS[random.below(JOINS.len())];
+            let join = if kind == 1 { "JOIN" } else { "LEFT JOIN" };
+            (vec![left, right], format!("{left} {join} {right} ON {on}"))
+        }
+    };
+    let mut from = from;
+    if tables.len() == 2 && random.one_in(4) {
+        let third = ["t", "u", "v"].into_iter().find(|table| !tables.contains(table)).unwrap_or("t");
+        let on = match third {
+            "t" => "t.id = u.y",
+            "u" => "u.y = t.id",
+            _ if tables.contains(&"t") => "v.k = t.a",
+            _ => "v.k = u.x",
+        };
+        from = format!("{from} {} {third} ON {on}", random.of(&["JOIN", "LEFT JOIN"]));
+        tables.push(third);
+    }
+    let selection = match random.below(6) {
+        0 => String::new(),
+        _ => format!(" WHERE {}", condition(random, &tables, 2)),
+    };
+    let columns = columns_of(&tables);
+    let column = |random: &mut Random| columns[random.below(columns.len())].0;
+    // Which of several equal texts stands for them all is nobody's business.
+    let exact = |random: &mut Random| loop {
+        let column = columns[random.below(columns.len())].0;
+        if column != "t.b" {
+            return column;
+        }
+    };
+    if random.one_in(3) {
+        let grouped = exact(random);
+        let aggregate = format!("{}({})", random.of(&["COUNT", "SUM", "MIN", "MAX", "AVG"]), exact(random));
+        return match random.below(3) {
+            0 => (format!("SELECT COUNT(*), {aggregate} FROM {from}{selection}"), false),
+            1 => (
+                format!("SELECT {grouped}, COUNT(*) AS n, {aggregate} FROM {from}{selection} GROUP BY {grouped}"),
+                false,
+            ),
+            _ => (
+                format!(
+                    "SELECT {grouped} AS g, {aggregate} FROM {from}{selection} GROUP BY {grouped} ORDER BY {grouped}"
+                ),
+                false,
+            ),
+        };
+    }
+    let first = column(random);
+    let items = match random.below(6) {
+        0 => "*".to_owned(),
+        1 => format!("{first}, {}.*", tables[0]),
+        2 => format!("{first}, COALESCE({}, 1) AS c", column(random)),
+        3 => format!("CONCAT({first}, '-', {}) AS c, {first}", column(random)),
+        4 => format!("{first} + 1, LENGTH({})", column(random)),
+        _ => format!("{first}, {}", column(random)),
+    };
+    if random.one_in(5) {
+        let (first, second) = (exact(random), exact(random));
+        return (format!("SELECT DISTINCT {first}, {second} FROM {from}{selection}"), false);
+    }
+    let key = |table: &str| match table {
+        "t" => "t.id",
+        "u" => "u.x, u.y",
+        _ => "v.k, v.j, v.tm",
+    };
+    let keys: Vec<&str> = tables.iter().map(|table| key(table)).collect();
+    let direction = random.of(&["", " DESC"]);
+    match random.below(4) {
+        0 => (format!("SELECT {items} FROM {from}{selection}"), false),
+        // Rows of v may be alike.
+        _ if tables.contains(&"v") => {
+            (format!("SELECT {items} FROM {from}{selection} ORDER BY {first}{direction}"), false)
+        }
+        1 => (format!("SELECT {items} FROM {from}{selection} ORDER BY {first}{direction}, {}", keys.join(", ")), true),
+        2 => {
+            let keys = keys.join(", ").replace(", ", &format!("{direction}, "));
+            (
+                format!("SELECT {items} FROM {from}{selection} ORDER BY {keys}{direction} LIMIT {}", random.below(8)),
+                true,
+            )
+        }
+        _ => (
+            format!(
+                "SELECT {items} FROM {from}{selection} ORDER BY {first}{direction}, {} LIMIT {}, {}",
+                keys.join(", "),
+                random.below(4),
+                random.below(9)
+            ),
+            true,
+        ),
+    }
+}
+
+type Answer = Result<(Vec<Column>, Vec<Vec<Option<Vec<u8>>>>), String>;
+
+fn answer(client: &mut Client, sql: &str) -> Answer {
+    match client.run(sql) {
+        Err(error) => Err(error.to_string()),
+        Ok(mut results) => match results.remove(0) {
+            (QueryResult::Rows(columns), rows) => Ok((columns, rows)),
+            (QueryResult::Ok(_), _) => Err("no rows".to_owned()),
+        },
+    }
+}
+
+#[test]
+fn row_by_row_and_by_plan_are_the_same() {
+    let server = start();
+    let mut client = connect(&server);
+    let seed = std::env::var("SQUALL_SEED").ok().and_then(|seed| seed.parse().ok());
+    let mut random = Random(seed.unwrap_or(SEED));
+    run(&mut client, TABLES);
+    fill(&mut client, &mut random);
+    let mut kept = 0;
+    for _ in 0..QUERIES {
+        let (sql, ordered) = query(&mut random);
+        let planned = answer(&mut client, &format!("WITH unused AS (SELECT 1) {sql}"));
+        let warnings = value(&mut client, "SELECT @@warning_count");
+        // From the third time on its plan is kept.
+        for time in 0..3 {
+            let mut small = answer(&mut client, &sql);
+            // Who stops at the first rows of an index does not see what is wrong with others.
+            let warned = value(&mut client, "SELECT @@warning_count");
+            assert!(warned == warnings || sql.contains(" LIMIT "), "{warned} warnings, not {warnings}: {sql}");
+            let mut planned = planned.clone();
+            if let (false, Ok((_, small)), Ok((_, planned))) = (ordered, &mut small, &mut planned) {
+                small.sort();
+                planned.sort();
+            }
+            match (&small, &planned) {
+                (Ok((small_columns, small_rows)), Ok((planned_columns, planned_rows))) => {
+                    assert_eq!(small_rows, planned_rows, "{time}: {sql}");
+                    assert_eq!(small_columns, planned_columns, "{time}: {sql}");
+                }
+                _ => assert_eq!(small.is_err(), planned.is_err(), "{sql}: {small:?} {planned:?}"),
+            }
+        }
+        kept += 1;
+    }
+    let small: u32 = value(
+        &mut client,
+        "SELECT VARIABLE_VALUE FROM performance_schema.session_status WHERE VARIABLE_NAME = 'Rowwise_queries'",
+    )
+    .parse()
+    .unwrap_or(0);
+    assert!(small > kept, "{small} of {} queries were small", kept * 3);
+}
