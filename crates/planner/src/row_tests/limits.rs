@@ -43,12 +43,20 @@ fn a_sort_that_does_not_fit_goes_to_disk() {
 }
 
 #[test]
+fn a_join_that_does_not_fit_goes_to_disk() {
+    let mut db = long_rows(5_000);
+    with_memory(&mut db, 512 << 10);
+    let rows = db.rows("SELECT a.id, b.id FROM t a JOIN t b ON a.s = b.s");
+    assert_eq!(rows.len(), 5_000);
+}
+
+#[test]
 fn what_fits_nowhere_is_an_error_and_the_next_statement_runs() {
     let mut db = long_rows(5_000);
-    with_memory(&mut db, 64 << 10);
+    with_memory(&mut db, 16 << 10);
     let context = db.context();
     let resolver = Resolver(&db);
-    let sql = "SELECT a.s FROM t a JOIN t b ON a.s = b.s";
+    let sql = "SELECT s FROM t ORDER BY s";
     let ast::Statement::Query(query) = parse(sql) else { panic!("a query") };
     let bound = db.binder(sql, &context, &resolver).bind_query(&query).expect("binds");
     let mut stream = futures::executor::block_on(db.runtime.query(&db.env(&context), bound.plan)).expect("plans");
@@ -56,7 +64,7 @@ fn what_fits_nowhere_is_an_error_and_the_next_statement_runs() {
         match stream.next_blocking() {
             Some(Ok(_)) => {}
             Some(Err(error)) => break error,
-            None => panic!("64 KB were enough"),
+            None => panic!("16 KB were enough"),
         }
     };
     assert!([1037, 1038, 1041, 3170].contains(&error.code), "{error}");
