@@ -110,6 +110,8 @@ pub struct LogSettings {
     pub slow: Switch,
     /// `query_log_enabled` and `query_log_file_enabled`.
     pub query: Switch,
+    /// `query_log_enabled`.
+    pub query_enabled: bool,
     /// `audit_log`.
     pub audit: Switch,
     /// `log_output` names FILE.
@@ -158,6 +160,8 @@ pub struct Logs {
     pub general_rows: LogRows,
     /// `mysql.slow_log`.
     pub slow_rows: LogRows,
+    /// `data_dictionary.query_log`.
+    pub query_rows: LogRows,
 }
 
 impl Default for Logs {
@@ -174,6 +178,7 @@ impl Default for Logs {
             drainer: Mutex::default(),
             general_rows: LogRows::default(),
             slow_rows: LogRows::default(),
+            query_rows: LogRows::default(),
             lost,
         }
     }
@@ -231,7 +236,7 @@ impl Logs {
         let bit = |on: bool, bit: u32| if on { bit } else { 0 };
         let active = bit(settings.general.on && outputs, Active::GENERAL)
             | bit(settings.slow.on && outputs, Active::SLOW)
-            | bit(settings.query.on, Active::QUERY)
+            | bit(settings.query.on || settings.query_enabled && settings.to_table, Active::QUERY)
             | bit(settings.audit.on, Active::AUDIT);
         self.settings.store(Arc::new(settings));
         self.active.store(active, Ordering::Relaxed);
@@ -317,6 +322,12 @@ impl Logs {
     pub fn write_query(&self, settings: &LogSettings, entry: &Entry<'_>, buffer: &mut Vec<u8>) {
         let work = entry.work.unwrap_or_default();
         if !settings.thresholds.reached(entry, &work) {
+            return;
+        }
+        if settings.query_enabled && settings.to_table {
+            self.query_rows.push(entry, settings.table_rows_max);
+        }
+        if !settings.query.on {
             return;
         }
         buffer.clear();

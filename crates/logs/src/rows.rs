@@ -24,6 +24,8 @@ pub struct LogRow {
     pub session_micros: u64,
     /// Who it was, see [`Client::user_host`](crate::Client::user_host).
     pub user_host: String,
+    /// The user as the client gave it.
+    pub user: String,
     /// `CONNECTION_ID()`.
     pub session_id: u64,
     /// Number of the statement in its session.
@@ -75,6 +77,7 @@ impl LogRows {
             micros: entry.micros(),
             session_micros: entry.session_micros(),
             user_host: entry.client.user_host(),
+            user: entry.client.user.clone(),
             session_id: entry.client.id,
             query_id: entry.query_id,
             command: entry.command.to_string(),

@@ -175,7 +175,7 @@ impl Run {
     fn new(port: u16) -> Result<Run, String> {
         let mut run = Run { port, sessions: HashMap::new(), waiting: HashMap::new() };
         let mut conn = run.open()?;
-        let system = ["information_schema", "mysql", "performance_schema", "sys"];
+        let system = ["data_dictionary", "information_schema", "mysql", "performance_schema", "sys"];
         let databases: Vec<String> = conn.query("SHOW DATABASES").map_err(text)?;
         for database in databases.iter().filter(|name| !system.contains(&name.as_str())) {
             conn.query_drop(format!("DROP DATABASE `{database}`")).map_err(text)?;

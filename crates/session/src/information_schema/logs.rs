@@ -1,7 +1,9 @@
-//! `mysql.general_log` and `mysql.slow_log`: the newest entries of the logs, where `log_output` has TABLE.
+//! `mysql.general_log`, `mysql.slow_log` and `data_dictionary.query_log`: the newest entries of the logs, where
+//! `log_output` has TABLE.
 
 use super::{
-    Source, TableSpec, blob, duration, int32, local_micros, medium_text, moment, s, small_uint, text, u, uint,
+    Source, TableSpec, blob, duration, int32, local_micros, medium_text, moment, s, s_or_null, small_uint, text, u,
+    uint,
 };
 use crate::settings::{Values, ids};
 use squall_catalog::Privileges;
@@ -79,7 +81,55 @@ pub(super) const TABLES: &[TableSpec] = &[
             })
         },
     },
+    TableSpec {
+        database: "data_dictionary",
+        name: "query_log",
+        columns: &[
+            moment("START_TS"),
+            medium_text("USER_HOST"),
+            uint("SESSION_ID"),
+            uint("QUERY_ID"),
+            uint("ROWS_EXAMINED"),
+            uint("ROWS_SENT"),
+            uint("TMP_TABLES"),
+            uint("WARNINGS"),
+            duration("EXECUTION_TIME"),
+            duration("LOCK_TIME"),
+            duration("SESSION_TIME"),
+            text("ERROR", 5),
+            text("SCHEMA_NAME", 64).or_null(),
+            blob("STATEMENT"),
+        ],
+        rows: queries,
+    },
 ];
+
+/// Everybody sees the own statements; those of others need PROCESS, as in the process list.
+fn queries(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    let user = scan.context.user.rsplit_once('@').map_or(&*scan.context.user, |(user, _)| user);
+    let sees_all = source.access.global.contains(Privileges::PROCESS);
+    let rows = source.shared.logs.query_rows.all().into_iter().filter(|row| sees_all || row.user == user);
+    Ok(rows
+        .map(|row| {
+            vec![
+                local_micros(scan.context, row.start_micros),
+                s(row.user_host),
+                u(row.session_id),
+                u(row.query_id),
+                u(row.work.rows_examined),
+                u(row.work.rows_sent),
+                u(row.work.tmp_tables),
+                u(row.work.warnings),
+                time(row.micros),
+                time(row.work.lock_micros),
+                time(row.session_micros),
+                s(if row.work.error == 0 { "false" } else { "true" }),
+                s_or_null(row.database),
+                Value::Bytes(row.text),
+            ]
+        })
+        .collect())
+}
 
 fn time(micros: u64) -> Value {
     Time::from_micros(micros.min(TIME_MICROS_MAX) as i64).map_or(Value::Null, Value::Time)

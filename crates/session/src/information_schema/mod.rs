@@ -1,4 +1,4 @@
-//! information_schema (and the little of performance_schema that clients ask for): tables made from the catalog, the
+//! information_schema (and the little of performance_schema and data_dictionary that there is): tables made from the catalog, the
 //! variables and the process list when they are read.
 
 mod columns;
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 /// Databases that are not in the catalog.
-const VIRTUAL_DATABASES: &[&str] = &["information_schema", "performance_schema"];
+const VIRTUAL_DATABASES: &[&str] = &["data_dictionary", "information_schema", "performance_schema"];
 
 /// The proper name of a database without storage, whatever its case.
 pub fn virtual_database(name: &str) -> Option<&'static str> {

@@ -148,6 +148,7 @@ fn settings(values: Values<'_>, directory: &Path) -> LogSettings {
         general: switch(values.on(ids::GENERAL_LOG), ids::GENERAL_LOG_FILE),
         slow: switch(values.on(ids::SLOW_QUERY_LOG), ids::SLOW_QUERY_LOG_FILE),
         query: switch(values.on(ids::QUERY_LOG_ENABLED) && values.on(ids::QUERY_LOG_FILE_ENABLED), ids::QUERY_LOG_FILE),
+        query_enabled: values.on(ids::QUERY_LOG_ENABLED),
         audit: switch(values.on(ids::AUDIT_LOG), ids::AUDIT_LOG_FILE),
         to_file: goes_to("FILE"),
         to_table: goes_to("TABLE"),

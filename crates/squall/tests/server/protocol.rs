@@ -1,6 +1,6 @@
 //! The protocol's commands, as the whole server answers them.
 
-use super::{connect, options, run, start, value};
+use super::{connect, options, run, start, value, wait_until};
 use squall_client::{Client, ClientError, ConnectOptions, OwnedValue, PreparedStatement, QueryResult};
 use squall_test_support::server::TestServer;
 use squall_wire::constants::{Capabilities, StatusFlags, command_code};
@@ -231,16 +231,10 @@ fn field_list_describes_a_table() {
 fn statistics_is_one_line_and_no_packet_of_results() {
     let server = start();
     let mut client = connect(&server);
+    // The connection that saw the server come up may take a moment to be gone.
+    wait_until("one thread", || client.statistics().expect("a line").contains("Threads: 1 "));
     let line = client.statistics().expect("a line");
-    for word in [
-        "Uptime: ",
-        "Threads: 1",
-        "Questions: ",
-        "Slow queries: ",
-        "Opens: ",
-        "Flush tables: ",
-        "Queries per second avg: ",
-    ] {
+    for word in ["Uptime: ", "Questions: ", "Slow queries: ", "Opens: ", "Flush tables: ", "Queries per second avg: "] {
         assert!(line.contains(word), "{line}");
     }
 }
