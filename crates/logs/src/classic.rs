@@ -41,7 +41,7 @@ pub fn push_slow(out: &mut Vec<u8>, entry: &Entry<'_>, zone: &Zone) {
     out.extend_from_slice(b"# Time: ");
     push(out, entry.now_micros, zone);
     out.extend_from_slice(b"\n# User@Host: ");
-    push_on_one_line(out, entry.client.user_host().as_bytes(), None);
+    push_on_one_line(out, entry.client.user_host.as_bytes(), None);
     out.extend_from_slice(b"  Id: ");
     push_id(out, entry.client.id);
     out.extend_from_slice(b"\n# Query_time: ");
@@ -90,7 +90,9 @@ mod tests {
             host: "localhost".into(),
             address: "127.0.0.1".into(),
             since_micros: 0,
+            ..Default::default()
         };
+        let client = client.described();
         let entry = Entry {
             client: &client,
             query_id: 1,

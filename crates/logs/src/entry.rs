@@ -15,12 +15,15 @@ pub struct Client {
     pub address: String,
     /// When it connected, microseconds since 1970.
     pub since_micros: i64,
+    /// `account[user] @ host [address]`, as MySQL's logs and tables show who it was; see [`Client::described`].
+    pub user_host: String,
 }
 
 impl Client {
-    /// `account[user] @ host [address]`, as MySQL's logs and tables show who it was.
-    pub fn user_host(&self) -> String {
-        format!("{}[{}] @ {} [{}]", self.account_user, self.user, self.host, self.address)
+    /// With [`Client::user_host`] made from the rest.
+    pub fn described(mut self) -> Client {
+        self.user_host = format!("{}[{}] @ {} [{}]", self.account_user, self.user, self.host, self.address);
+        self
     }
 }
 

@@ -22,7 +22,7 @@ pub struct LogRow {
     pub micros: u64,
     /// How long its session had been there.
     pub session_micros: u64,
-    /// Who it was, see [`Client::user_host`](crate::Client::user_host).
+    /// Who it was, see [`Client::user_host`](crate::Client).
     pub user_host: String,
     /// The user as the client gave it.
     pub user: String,
@@ -76,7 +76,7 @@ impl LogRows {
             start_micros: entry.start_micros,
             micros: entry.micros(),
             session_micros: entry.session_micros(),
-            user_host: entry.client.user_host(),
+            user_host: entry.client.user_host.clone(),
             user: entry.client.user.clone(),
             session_id: entry.client.id,
             query_id: entry.query_id,

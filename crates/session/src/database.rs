@@ -373,7 +373,7 @@ impl Backend for Database {
     fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError) {
         let now = now_micros();
         let host = info.address.map_or_else(|| "localhost".to_string(), |address| address.to_canonical().to_string());
-        let client = Client { since_micros: now, ..client(connection_id, info, &host) };
+        let client = Client { since_micros: now, ..client(connection_id, info, &host) }.described();
         let command = if info.changes_user { "Change user" } else { "Connect" };
         self.0.logs.write_refused(&client, command, error, now);
     }

@@ -116,7 +116,8 @@ impl Session {
         let shown_host = if info.address.is_some() { format!("{host}:{}", info.port) } else { host.clone() };
         let now = now_micros();
         let process = Arc::new(Process::new(id, info.user.clone(), shown_host, info.attributes.clone(), on_kill, now));
-        let client = Client { account_user: account.user.clone(), since_micros: now, ..client(id, &info, &host) };
+        let client =
+            Client { account_user: account.user.clone(), since_micros: now, ..client(id, &info, &host) }.described();
         let global = shared.globals.load_values();
         let variables = VariableValues { session: global.clone(), global, warning_count: 0, error_count: 0 };
         let settings = Settings::decode(&variables);
@@ -273,6 +274,7 @@ impl Session {
             writer.error(&error);
             return Ok(false);
         }
+        self.log.rows_examined = 0;
         let active = self.shared.logs.active();
         let logged = if active.any() { self.log_start(active, &request) } else { Ok(()) };
         let context = Arc::new(self.statement_context(request.statement));
