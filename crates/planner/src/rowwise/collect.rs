@@ -97,7 +97,7 @@ impl<'a> Collector<'a> {
     pub(super) fn take(&mut self, row: &JoinedRow<'_>) -> SqlResult<ControlFlow<()>> {
         if self.plan.grouping.is_some() {
             self.take_into_group(row)?;
-            return Ok(ControlFlow::Continue(()));
+            return Ok(if self.plan.first_row_only { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
         }
         let mut values = Vec::new();
         for item in &self.plan.items {

@@ -52,6 +52,12 @@ impl FromClause {
         self.filters.iter().chain(on).map(|condition| &condition.expr)
     }
 
+    /// Leaves out the rows in which a column is NULL.
+    pub(super) fn add_not_null(&mut self, column: &BoundExpr) {
+        let expr = BoundExpr::IsNull { operand: Box::new(column.clone()), negated: true };
+        self.filters.push(Condition { tables: self.tables_read(&expr), expr });
+    }
+
     /// Notes which columns are read, by conditions and by `exprs`.
     pub(super) fn note_columns<'e>(&mut self, exprs: impl Iterator<Item = &'e BoundExpr>) {
         let mut read = Vec::new();

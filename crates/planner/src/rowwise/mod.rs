@@ -21,6 +21,7 @@ use from::PlanTable;
 use loops::Level;
 use outputs::{Grouping, Item};
 use squall_functions::expr::BoundExpr;
+use squall_functions::operators::sort_key::sort_key;
 use squall_parser::ast;
 use squall_registry::Volatility;
 use squall_row_store::{ReadView, RowStore};
@@ -48,6 +49,8 @@ pub struct RowPlan {
     distinct: bool,
     /// ORDER BY, unless the loops give the rows in this order: sort keys, and whether they descend.
     order: Vec<(OrderKey, bool)>,
+    /// Whether the first row that the loops find decides: MIN or MAX along an index.
+    first_row_only: bool,
     limit: Option<Operand>,
     offset: Option<Operand>,
 }
@@ -166,11 +169,19 @@ fn bind(
         return Ok(None);
     }
     from.note_columns(shape.exprs());
+    let extreme = shape.grouping.as_ref().and_then(Grouping::extreme);
+    if let Some((column, _)) = &extreme {
+        from.add_not_null(column);
+    }
+    let extreme: Option<[_; 1]> = extreme.map(|(column, descending)| [(OrderKey::Expr(sort_key(column)), descending)]);
     let grouped = shape.grouping.is_some();
-    let wanted = if grouped { &[] } else { shape.order.as_slice() };
-    let bounded = limit.is_some() && !grouped;
+    let (wanted, bounded): (&[_], bool) = match &extreme {
+        Some(order) => (order, true),
+        None if grouped => (&[], false),
+        None => (&shape.order, limit.is_some()),
+    };
     let Some((levels, ordered)) = loops::arrange(&from, binder, store, view, wanted, bounded)? else { return Ok(None) };
-    let order = if ordered { Vec::new() } else { shape.order };
+    let order = if ordered && !grouped { Vec::new() } else { shape.order };
     Ok(Some(RowPlan {
         tables: from.tables,
         levels,
@@ -179,6 +190,7 @@ fn bind(
         grouping: shape.grouping,
         distinct: shape.distinct,
         order,
+        first_row_only: ordered && grouped,
         limit,
         offset,
     }))

@@ -44,6 +44,20 @@ pub(super) struct Grouping {
 }
 
 impl Grouping {
+    /// The column of which only the least or the greatest value is asked for, and whether it is the greatest.
+    pub(super) fn extreme(&self) -> Option<(BoundExpr, bool)> {
+        let [aggregate] = self.aggregates.as_slice() else { return None };
+        let greatest = match aggregate.name.as_ref() {
+            "MIN" => false,
+            "MAX" => true,
+            _ => return None,
+        };
+        match aggregate.args.as_slice() {
+            [column @ BoundExpr::Column(_)] if self.always_one => Some((column.clone(), greatest)),
+            _ => None,
+        }
+    }
+
     pub(super) fn exprs(&self) -> impl Iterator<Item = &BoundExpr> {
         self.keys.iter().chain(self.aggregates.iter().flat_map(|aggregate| &aggregate.args))
     }

@@ -159,7 +159,8 @@ fn query(random: &mut Random) -> (String, bool) {
     if random.one_in(3) {
         let grouped = exact(random);
         let aggregate = format!("{}({})", random.of(&["COUNT", "SUM", "MIN", "MAX", "AVG"]), exact(random));
-        return match random.below(3) {
+        return match random.below(4) {
+            3 => (format!("SELECT {aggregate} FROM {from}{selection}"), false),
             0 => (format!("SELECT COUNT(*), {aggregate} FROM {from}{selection}"), false),
             1 => (
                 format!("SELECT {grouped}, COUNT(*) AS n, {aggregate} FROM {from}{selection} GROUP BY {grouped}"),
