@@ -17,5 +17,5 @@ pub use function::{
     ScalarFunction, ScalarKernel, ValueAccumulator, Volatility,
 };
 pub use user_locks::UserLocks;
-pub use variables::{ReadScope, VariableDef, VariableId, VariableRegistry, VariableValues};
+pub use variables::{ReadScope, ValueTable, VariableDef, VariableId, VariableRegistry, VariableValues};
 pub use virtual_table::{VirtualColumn, VirtualScan, VirtualTable};

@@ -4,7 +4,7 @@ use crate::set::check::check;
 use crate::settings::{ALIASES, ids};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
-use squall_registry::{VariableId, VariableRegistry};
+use squall_registry::{ValueTable, VariableId, VariableRegistry};
 use squall_row_store::{RowStore, SystemChange};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const SPACE: &str = "variable";
 /// The values that new sessions start with, behind an atomic pointer.
 #[derive(Debug)]
 pub struct GlobalVariables {
-    values: ArcSwap<Vec<Value>>,
+    values: ArcSwap<ValueTable>,
     /// Held by whoever makes new values.
     change: Mutex<()>,
     persisted: Mutex<BTreeMap<String, String>>,
@@ -25,7 +25,7 @@ pub struct GlobalVariables {
 impl GlobalVariables {
     /// Defaults, then what was persisted.
     pub fn load(registry: &VariableRegistry, store: &RowStore) -> SqlResult<GlobalVariables> {
-        let mut values: Vec<Value> = registry.all().iter().map(|definition| definition.default.to_value()).collect();
+        let mut values: ValueTable = registry.all().iter().map(|definition| definition.default.to_value()).collect();
         let mut persisted = BTreeMap::new();
         for (key, record) in store.system_records(SPACE)? {
             let (name, text) = (String::from_utf8_lossy(&key).into_owned(), decode_value(&record));
@@ -33,7 +33,7 @@ impl GlobalVariables {
             if let Some(id) = registry.find(&name)
                 && let Ok(checked) = check(registry.definition(id), &text, false)
             {
-                values[usize::from(id.0)] = checked.value;
+                values.set(id, checked.value);
             }
             persisted.insert(name, shown(&text));
         }
@@ -45,21 +45,21 @@ impl GlobalVariables {
     }
 
     /// The values now.
-    pub fn load_values(&self) -> Arc<Vec<Value>> {
-        self.values.load_full()
+    pub fn load_values(&self) -> ValueTable {
+        ValueTable::clone(&self.values.load())
     }
 
     /// Sets some values at once, aliases included.
     pub fn set(&self, changes: &[(VariableId, Value)]) {
         let _changing = self.change.lock();
-        let mut values = (*self.load_values()).clone();
+        let mut values = self.load_values();
         for (id, value) in changes {
-            values[usize::from(id.0)] = value.clone();
+            values.set(*id, value.clone());
             for (left, right) in ALIASES {
                 if left == id {
-                    values[usize::from(right.0)] = value.clone();
+                    values.set(*right, value.clone());
                 } else if right == id {
-                    values[usize::from(left.0)] = value.clone();
+                    values.set(*left, value.clone());
                 }
             }
             set_durability(&mut values, *id);
@@ -117,20 +117,22 @@ impl GlobalVariables {
 }
 
 /// `durability` and InnoDB's number for it are one setting.
-fn set_durability(values: &mut [Value], changed: VariableId) {
-    let (words, number) = (usize::from(ids::DURABILITY.0), usize::from(ids::INNODB_FLUSH_LOG_AT_TRX_COMMIT.0));
-    if changed == ids::DURABILITY {
-        values[number] = Value::UInt(match &values[words] {
+fn set_durability(values: &mut ValueTable, changed: VariableId) {
+    let (words, number) = (ids::DURABILITY, ids::INNODB_FLUSH_LOG_AT_TRX_COMMIT);
+    if changed == words {
+        let value = match values.get(words) {
             Value::String(word) if word == "lazy" => 0,
             Value::String(word) if word == "os" => 2,
             _ => 1,
-        });
-    } else if changed == ids::INNODB_FLUSH_LOG_AT_TRX_COMMIT {
-        values[words] = Value::from(match values[number] {
+        };
+        values.set(number, Value::UInt(value));
+    } else if changed == number {
+        let word = match values.get(number) {
             Value::UInt(0) => "lazy",
             Value::UInt(2) => "os",
             _ => "full",
-        });
+        };
+        values.set(words, Value::from(word));
     }
 }
 

@@ -514,10 +514,7 @@ impl Session {
 
     /// Sets a session value without checks.
     pub(crate) fn set_session_value(&mut self, id: squall_registry::VariableId, value: Value) {
-        let values = Arc::make_mut(&mut self.variables.session);
-        if let Some(place) = values.get_mut(usize::from(id.0)) {
-            *place = value;
-        }
+        self.variables.session.set(id, value);
     }
 
     /// `COM_RESET_CONNECTION`: as if newly connected.

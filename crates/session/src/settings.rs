@@ -1,7 +1,7 @@
 //! A session's variables decoded, so that statements need not look them up by name.
 
 use crate::charset;
-use squall_registry::{VariableId, VariableValues};
+use squall_registry::{ValueTable, VariableId, VariableValues};
 use squall_row_store::IsolationLevel;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, SqlMode, Value};
@@ -302,11 +302,11 @@ pub fn isolation_words(level: IsolationLevel) -> &'static str {
 
 /// Reads values by id.
 #[derive(Clone, Copy, Debug)]
-pub struct Values<'a>(pub &'a [Value]);
+pub struct Values<'a>(pub &'a ValueTable);
 
 impl<'a> Values<'a> {
     fn get(self, id: VariableId) -> &'a Value {
-        self.0.get(usize::from(id.0)).unwrap_or(&Value::Null)
+        self.0.get(id)
     }
 
     /// A switch.

@@ -13,7 +13,7 @@ mod list_transaction;
 pub mod values;
 
 pub use definition::{DefaultValue, Effect, Kind, Scope, VariableDef};
-pub use values::{ReadScope, VariableValues};
+pub use values::{ReadScope, ValueTable, VariableValues};
 
 use std::collections::HashMap;
 

@@ -403,10 +403,10 @@ pub(crate) fn variable_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>
         if definition.hidden || (global && !definition.has_global()) {
             continue;
         }
+        let id = squall_registry::VariableId(at as u16);
         let value = if global || !definition.has_session() {
-            globals.get(at).cloned().unwrap_or_default()
+            globals.get(id).clone()
         } else {
-            let id = squall_registry::VariableId(at as u16);
             source.context.system_variable(id, squall_registry::ReadScope::Any, definition)
         };
         rows.push(vec![s(definition.name), s(definition.show(&value))]);

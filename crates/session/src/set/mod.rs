@@ -142,7 +142,7 @@ impl Session {
 
     fn current_value(&self, id: VariableId, global: bool) -> Value {
         let values = if global { self.shared.globals.load_values() } else { self.variables.session.clone() };
-        values.get(usize::from(id.0)).cloned().unwrap_or_default()
+        values.get(id).clone()
     }
 
     /// What SET x = DEFAULT gives: the global value for a session's, the compiled one for a global.
