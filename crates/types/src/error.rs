@@ -202,7 +202,6 @@ error_codes! {
     SpecificAccessDenied = 1227, b"42000", "Access denied; you need (at least one of) the %s privilege(s) for this operation";
     LocalVariable = 1228, b"HY000", "Variable '%s' is a SESSION variable and can't be used with SET GLOBAL";
     GlobalVariable = 1229, b"HY000", "Variable '%s' is a GLOBAL variable and should be set with SET GLOBAL";
-    AuditApiAbort = 3164, b"HY000", "Aborted by Audit API ('%s';%s).";
     WrongValueForVar = 1231, b"42000", "Variable '%s' can't be set to the value of '%s'";
     WrongTypeForVar = 1232, b"42000", "Incorrect argument type to variable '%s'";
     NotSupportedYet = 1235, b"42000", "This version of MySQL doesn't yet support '%s'";
@@ -297,6 +296,7 @@ error_codes! {
     InvalidJsonValueForCast = 3156, b"22018", "Invalid JSON value for CAST to %s from column %s at row %s";
     JsonDocumentTooDeep = 3157, b"22032", "The JSON document exceeds the maximum depth.";
     SecureTransportRequired = 3159, b"HY000", "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
+    AuditApiAbort = 3164, b"HY000", "Aborted by Audit API ('%s';%s).";
     CapacityExceeded = 3170, b"HY000", "Memory capacity of %s bytes for '%s' exceeded. %s";
     LockNowait = 3572, b"HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     CteRecursiveRequiresUnion = 3573, b"HY000", "Recursive Common Table Expression '%s' should contain a UNION";
