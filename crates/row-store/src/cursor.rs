@@ -50,6 +50,7 @@ impl Cursor {
         // The engine refuses bounds that cross.
         let range = if range.is_empty() { &KeyRange::point(&[]) } else { range };
         let (start, end) = range.to_slices();
+        table.data.note_scan();
         let committed = view.snapshot.range(&table.data.keyspace, (start.clone(), end.clone()));
         let own = view
             .own

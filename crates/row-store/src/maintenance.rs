@@ -17,6 +17,11 @@ const PERIODS_PER_SYNC: u32 = 4;
 const PERIODS_PER_SAMPLE: u32 = 8;
 const PERIODS_PER_SAVE: u32 = 8;
 
+/// Changes of existing rows after which a table's buffer goes to a file, if ranges of the table are read. The buffer keeps
+/// every version of a row, and a range steps over all of them; on the way to a file only those stay that somebody
+/// still sees. A thousand rows that take most of the changes have a handful of versions each by then.
+const OVERWRITES_MAX: u64 = 4096;
+
 /// Log files, the current one included, that small buffers may keep alive.
 const JOURNALS_KEPT: usize = 2;
 
@@ -60,6 +65,7 @@ impl StoreInner {
     fn maintain(&self, period: u32) {
         self.committer.show_present();
         self.bound_write_buffer();
+        self.drop_old_versions();
         self.reserve_space();
         // What could not be written in the background is found out by asking.
         if !self.committer.gate.is_stopped()
@@ -112,6 +118,25 @@ impl StoreInner {
             self.write(batch)?;
         }
         Ok(())
+    }
+
+    /// Sends the buffers to files in which ranges step over many old versions.
+    fn drop_old_versions(&self) {
+        let full: Vec<_> = {
+            let tables = self.data.read();
+            let full = tables.values().filter(|data| {
+                data.overwrites.load(Ordering::Relaxed) >= OVERWRITES_MAX && data.scanned.load(Ordering::Relaxed)
+            });
+            full.cloned().collect()
+        };
+        for data in full {
+            data.overwrites.store(0, Ordering::Relaxed);
+            data.scanned.store(false, Ordering::Relaxed);
+            // An error here has stopped the engine, and the next commit reports it to a client.
+            if data.keyspace.rotate_memtable().is_err() {
+                return;
+            }
+        }
     }
 
     /// Sends buffers to files so that the log stays short: what is in files is not replayed after a crash, and the

@@ -30,6 +30,10 @@ pub(crate) struct TableData {
     pub changes: AtomicU64,
     /// Committed changes since indexes were last sampled.
     pub changes_unsampled: AtomicU64,
+    /// Committed changes of what was there before, since the buffer was last sent to a file.
+    pub overwrites: AtomicU64,
+    /// Whether ranges have been read since then.
+    pub scanned: AtomicBool,
     /// Dropped or truncated: nothing may be written any more.
     pub retired: AtomicBool,
     /// Distinct prefixes by index, as last sampled.
@@ -55,6 +59,8 @@ impl TableData {
             row_count: AtomicI64::new(0),
             changes: AtomicU64::new(0),
             changes_unsampled: AtomicU64::new(0),
+            overwrites: AtomicU64::new(0),
+            scanned: AtomicBool::new(false),
             retired: AtomicBool::new(false),
             distinct: RwLock::default(),
         }
@@ -77,6 +83,16 @@ impl TableData {
         self.row_count.fetch_add(row_delta, Ordering::Relaxed);
         self.changes.fetch_add(changes, Ordering::Relaxed);
         self.changes_unsampled.fetch_add(changes, Ordering::Relaxed);
+        if row_delta <= 0 {
+            self.overwrites.fetch_add(changes, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that a range is read. Written once per buffer, so readers share the line without moving it about.
+    pub fn note_scan(&self) {
+        if !self.scanned.load(Ordering::Relaxed) {
+            self.scanned.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Makes sure that no AUTO_INCREMENT value up to `value` is given again.
