@@ -53,7 +53,7 @@ pub struct OutputColumn {
     pub origin: Option<Arc<ColumnOrigin>>,
     /// How the plan knows it.
     pub column: Column,
-    /// The type that clients are told, if it is not [`OutputColumn::expr_type`]'s: see [`announced_type`].
+    /// The type that clients are told, if it is not [`OutputColumn::expr_type`]'s: see `announced_type`.
     pub announced: Option<SqlType>,
 }
 
