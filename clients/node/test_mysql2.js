@@ -95,7 +95,8 @@ const cases = {
   async multipleResults() {
     const con = await connect();
     const [results] = await con.query('SELECT 1 AS a; SELECT 2 AS b');
-    assert.deepStrictEqual(results.map((rows) => Object.values(rows[0])[0]), [1, 2]);
+    // Calculated integers are BIGINT, as in MySQL, and BIGINT comes as text by this connection's options.
+    assert.deepStrictEqual(results.map((rows) => Object.values(rows[0])[0]), ['1', '2']);
     await con.end();
   },
   async cancel() {
