@@ -49,8 +49,9 @@ impl From<io::Error> for End {
 /// A connection after its handshake.
 pub(crate) struct CommandLoop<'a> {
     pub(crate) shared: &'a Shared,
-    pub(crate) established: Established,
+    // Gone before the connection's place is another's.
     pub(crate) session: Box<dyn Connection>,
+    pub(crate) established: Established,
     pub(crate) client: ClientWriter,
     pub(crate) statements: PreparedStatements,
     /// Woken by KILL and by a shutdown.

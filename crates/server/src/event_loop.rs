@@ -7,7 +7,6 @@ use std::net::TcpStream as StdTcpStream;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -19,6 +18,7 @@ use tokio::task::LocalSet;
 use tokio::time::timeout;
 
 use crate::command_loop::CommandLoop;
+use crate::connection_limit::{ConnectionPermit, Place};
 use crate::handshake::{HANDSHAKE_PACKET_BYTES_MAX, HandshakeError, Peer, establish, kill_callback};
 use crate::packet_stream::{PacketStream, ReadError};
 use crate::prepared::PreparedStatements;
@@ -29,33 +29,17 @@ use crate::transport::{Socket, Transport};
 /// An accepted socket on its way to an event loop.
 #[derive(Debug)]
 pub(crate) enum Accepted {
-    Tcp(StdTcpStream, std::net::SocketAddr),
+    Tcp {
+        stream: StdTcpStream,
+        address: std::net::SocketAddr,
+        /// It came by the administrative interface.
+        administrative: bool,
+    },
     Unix(StdUnixStream),
 }
 
-/// Counts a connection for as long as it lives.
-#[derive(Debug)]
-pub(crate) struct ConnectionPermit {
-    count: Arc<AtomicUsize>,
-    /// How many connections there were when this one came, itself included.
-    pub(crate) ordinal: usize,
-}
-
-impl ConnectionPermit {
-    pub(crate) fn new(count: &Arc<AtomicUsize>) -> Self {
-        let ordinal = count.fetch_add(1, Ordering::AcqRel) + 1;
-        Self { count: Arc::clone(count), ordinal }
-    }
-}
-
-impl Drop for ConnectionPermit {
-    fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
 /// Where the acceptor hands sockets over. The loop ends when this is dropped and its connections have ended.
-pub(crate) type Inbox = mpsc::UnboundedSender<(Accepted, ConnectionPermit)>;
+pub(crate) type Inbox = mpsc::UnboundedSender<Accepted>;
 
 /// Starts the thread of the loop with this number.
 pub(crate) fn start(
@@ -205,24 +189,20 @@ impl Drop for Neighbour {
 }
 
 /// Serves sockets until shutdown, then waits for the statements that are running.
-async fn run(
-    mut sockets: mpsc::UnboundedReceiver<(Accepted, ConnectionPermit)>,
-    shared: Arc<Shared>,
-    mut shutdown: watch::Receiver<bool>,
-) {
+async fn run(mut sockets: mpsc::UnboundedReceiver<Accepted>, shared: Arc<Shared>, mut shutdown: watch::Receiver<bool>) {
     let neighbours = Rc::new(Neighbours::default());
     let mut connections = tokio::task::JoinSet::new();
     let mut clock = tokio::time::interval(Duration::from_secs(1));
     loop {
         tokio::select! {
             accepted = sockets.recv() => {
-                let Some((accepted, permit)) = accepted else {
+                let Some(accepted) = accepted else {
                     break;
                 };
                 while connections.try_join_next().is_some() {}
                 let (shared, neighbours) = (Arc::clone(&shared), Rc::clone(&neighbours));
                 connections.spawn_local(async move {
-                    if let Err(error) = serve(accepted, &permit, &shared, &neighbours).await {
+                    if let Err(error) = serve(accepted, &shared, &neighbours).await {
                         tracing::debug!("a connection that was accepted cannot be served: {error}");
                     }
                 });
@@ -240,29 +220,32 @@ async fn run(
 }
 
 /// One connection, from its first byte to its last.
-async fn serve(
-    accepted: Accepted,
-    permit: &ConnectionPermit,
-    shared: &Shared,
-    neighbours: &Rc<Neighbours>,
-) -> io::Result<()> {
+async fn serve(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>) -> io::Result<()> {
     let (socket, peer) = match accepted {
-        Accepted::Tcp(stream, address) => (Socket::tcp(TcpStream::from_std(stream)?), Peer { address: Some(address) }),
-        Accepted::Unix(stream) => (Socket::unix(UnixStream::from_std(stream)?), Peer { address: None }),
+        Accepted::Tcp { stream, address, administrative } => {
+            (Socket::tcp(TcpStream::from_std(stream)?), Peer { address: Some(address), administrative })
+        }
+        Accepted::Unix(stream) => {
+            (Socket::unix(UnixStream::from_std(stream)?), Peer { address: None, administrative: false })
+        }
     };
     let settings = shared.backend.front_end_settings();
     let write_timeout = Duration::from_secs(settings.net_write_timeout_seconds.max(1));
     let mut io = PacketStream::new(Transport::Plain(socket.clone()), HANDSHAKE_PACKET_BYTES_MAX, write_timeout);
-    if permit.ordinal > settings.max_connections {
-        shared.backend.connect_failed();
+    let place = if peer.administrative {
+        Place::Unlimited
+    } else if let Some(permit) = ConnectionPermit::take(&shared.connection_count, settings.max_connections) {
+        Place::Limited(permit)
+    } else {
+        shared.backend.connection_refused();
         refuse_before_greeting(&mut io, &SqlError::new(ErrorCode::TooManyConnections, &[])).await;
         return Ok(());
-    }
+    };
 
     let wake = Arc::new(Notify::new());
     let neighbour = neighbours.join(&wake, socket);
     let connect_timeout = Duration::from_secs(settings.connect_timeout_seconds.max(1));
-    let handshake = timeout(connect_timeout, establish(&mut io, shared, &settings, peer, kill_callback(&wake)));
+    let handshake = timeout(connect_timeout, establish(&mut io, shared, &settings, peer, place, kill_callback(&wake)));
     let handshake = tokio::select! {
         handshake = handshake => handshake,
         // Nobody can be killed yet, so this is a shutdown.
@@ -292,7 +275,7 @@ async fn serve(
     squall_session::api::ResultWriter::ok(&mut client, &Default::default(), &status);
     let statements = PreparedStatements::default();
     let (idle, activity) = (Rc::clone(&neighbour.idle), Rc::clone(&neighbour.activity));
-    CommandLoop { shared, established, session, client, statements, wake, neighbours, idle, activity }.run().await;
+    CommandLoop { shared, session, established, client, statements, wake, neighbours, idle, activity }.run().await;
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use squall_wire::framing::FrameError;
 use squall_wire::handshake::{Attributes, ChangeUser, ClientHello, Greeting, HandshakeResponse, NONCE_BYTES, Nonce};
 
 use crate::authentication::{AuthError, Authenticator, FirstResponse};
+use crate::connection_limit::Place;
 use crate::packet_stream::{PacketStream, ReadError};
 use crate::server::Shared;
 
@@ -50,6 +51,8 @@ const OFFERED: Capabilities = Capabilities(
 pub(crate) struct Peer {
     /// `None` for a Unix socket.
     pub(crate) address: Option<SocketAddr>,
+    /// It came by the administrative interface.
+    pub(crate) administrative: bool,
 }
 
 impl Peer {
@@ -69,6 +72,8 @@ pub(crate) struct Established {
     pub(crate) connection_id: u64,
     pub(crate) nonce: Nonce,
     pub(crate) peer: Peer,
+    /// Kept for as long as the connection lives.
+    pub(crate) place: Place,
     /// What client and server can both do.
     pub(crate) capabilities: Capabilities,
 }
@@ -104,6 +109,7 @@ pub(crate) async fn establish(
     shared: &Shared,
     settings: &FrontEndSettings,
     peer: Peer,
+    place: Place,
     on_kill: KillCallback,
 ) -> Result<(Established, Box<dyn Connection>), HandshakeError> {
     let connection_id = shared.backend.next_connection_id();
@@ -132,7 +138,7 @@ pub(crate) async fn establish(
     let ClientHello::Response(response) = hello else {
         return Err(HandshakeError::Refused(bad_handshake()));
     };
-    let established = Established { connection_id, nonce, peer, capabilities: response.capabilities & OFFERED };
+    let established = Established { connection_id, nonce, peer, place, capabilities: response.capabilities & OFFERED };
     let first = FirstResponse {
         plugin: response.auth_plugin.to_vec(),
         response: response.auth_response.to_vec(),
@@ -240,7 +246,10 @@ async fn authenticate(
     if let Err(error) = check_account(&account, io, established, info, &host) {
         return refused(error.unwrap_or_else(|| denied(using_password)));
     }
-    shared.backend.connect(established.connection_id, &account, info.clone(), on_kill).map_err(HandshakeError::Refused)
+    // As it is now: others may have gone while this one logged in.
+    let beyond_limit = purpose == Purpose::Connect && established.place.is_beyond(settings.max_connections);
+    let info = ConnectionInfo { beyond_limit, ..info.clone() };
+    shared.backend.connect(established.connection_id, &account, info, on_kill).map_err(HandshakeError::Refused)
 }
 
 /// What an account demands besides its password; `Err(None)` is a plain refusal.
@@ -295,6 +304,8 @@ fn info(
         tls_cipher: None,
         attributes: attributes.iter().map(|(name, value)| (text(name), text(value))).collect(),
         changes_user: false,
+        beyond_limit: false,
+        administrative: established.peer.administrative,
     }
 }
 

@@ -15,6 +15,7 @@ mod certificates;
 mod charset;
 mod column_metadata;
 mod command_loop;
+mod connection_limit;
 mod event_loop;
 mod handshake;
 mod listener;

@@ -14,7 +14,8 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::event_loop::{Accepted, ConnectionPermit, Inbox};
+use crate::event_loop::{Accepted, Inbox};
+use crate::server::ServerOptions;
 
 /// How long to wait when the process has no file descriptor left.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
@@ -23,21 +24,24 @@ const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct Listeners {
     tcp: Vec<StdTcpListener>,
+    /// The administrative interface.
+    administrative: Option<StdTcpListener>,
     unix: Option<(StdUnixListener, PathBuf)>,
 }
 
 impl Listeners {
     /// Listens on every address that `bind_address` (a comma-separated list of names and addresses, `*` for all) means,
-    /// and on a Unix socket.
-    pub(crate) fn open(bind_address: &str, port: u16, socket: Option<&Path>) -> io::Result<Self> {
+    /// on the administrative interface's address, and on a Unix socket.
+    pub(crate) fn open(options: &ServerOptions) -> io::Result<Self> {
         let mut tcp = Vec::new();
-        for address in resolve(bind_address, port)? {
-            let listener = StdTcpListener::bind(address)
-                .map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")))?;
-            listener.set_nonblocking(true)?;
-            tcp.push(listener);
+        for address in resolve(&options.bind_address, options.port)? {
+            tcp.push(bind_tcp(address)?);
         }
-        let unix = match socket {
+        let administrative = match &options.admin_address {
+            Some(name) => Some(bind_tcp(resolve_administrative(name, options.admin_port)?)?),
+            None => None,
+        };
+        let unix = match &options.socket {
             Some(path) => {
                 let listener = bind_unix(path).map_err(|error| {
                     io::Error::new(error.kind(), format!("cannot listen on {}: {error}", path.display()))
@@ -45,11 +49,11 @@ impl Listeners {
                 listener.set_nonblocking(true)?;
                 // Accounts decide who gets in, not the file system.
                 fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
-                Some((listener, path.to_owned()))
+                Some((listener, path.clone()))
             }
             None => None,
         };
-        Ok(Self { tcp, unix })
+        Ok(Self { tcp, administrative, unix })
     }
 
     /// The addresses listened on.
@@ -57,10 +61,16 @@ impl Listeners {
         self.tcp.iter().map(StdTcpListener::local_addr).collect()
     }
 
+    /// The address of the administrative interface.
+    pub(crate) fn admin_address(&self) -> io::Result<Option<SocketAddr>> {
+        self.administrative.as_ref().map(StdTcpListener::local_addr).transpose()
+    }
+
     /// Accepts until shutdown, then removes the socket file.
     pub(crate) async fn accept(self, dispatch: Dispatch, mut shutdown: watch::Receiver<bool>) -> io::Result<()> {
         let mut acceptors = JoinSet::new();
-        for listener in self.tcp {
+        let ordinary = self.tcp.into_iter().map(|listener| (listener, false));
+        for (listener, administrative) in ordinary.chain(self.administrative.map(|listener| (listener, true))) {
             let listener = TcpListener::from_std(listener)?;
             let dispatch = dispatch.clone();
             acceptors.spawn(async move {
@@ -68,7 +78,7 @@ impl Listeners {
                     match listener.accept().await {
                         Ok((stream, address)) => dispatch.try_hand_over(|| {
                             stream.set_nodelay(true)?;
-                            Ok(Accepted::Tcp(stream.into_std()?, address))
+                            Ok(Accepted::Tcp { stream: stream.into_std()?, address, administrative })
                         }),
                         Err(error) => pause_after(&error).await,
                     }
@@ -102,20 +112,18 @@ impl Listeners {
 #[derive(Debug, Clone)]
 pub(crate) struct Dispatch {
     event_loops: Arc<[Inbox]>,
-    connection_count: Arc<AtomicUsize>,
     turn: Arc<AtomicUsize>,
 }
 
 impl Dispatch {
     pub(crate) fn new(event_loops: Vec<Inbox>) -> Self {
-        Self { event_loops: event_loops.into(), connection_count: Arc::default(), turn: Arc::default() }
+        Self { event_loops: event_loops.into(), turn: Arc::default() }
     }
 
     pub(crate) fn hand_over(&self, accepted: Accepted) {
-        let permit = ConnectionPermit::new(&self.connection_count);
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let event_loop = &self.event_loops[turn % self.event_loops.len()];
-        if event_loop.send((accepted, permit)).is_err() {
+        if event_loop.send(accepted).is_err() {
             tracing::error!("an event loop has ended");
         }
     }
@@ -154,6 +162,23 @@ pub(crate) fn resolve(bind_address: &str, port: u16) -> io::Result<Vec<SocketAdd
     Ok(addresses)
 }
 
+/// The address that an `admin_address` means: one, and not all that there are.
+pub(crate) fn resolve_administrative(name: &str, port: u16) -> io::Result<SocketAddr> {
+    let wrong = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("admin address `{name}`: {why}"));
+    if name.contains(',') || name.trim() == "*" {
+        return Err(wrong("one address only"));
+    }
+    let address = resolve(name, port)?.first().copied().ok_or_else(|| wrong("no address"))?;
+    if address.ip().is_unspecified() { Err(wrong("one address only")) } else { Ok(address) }
+}
+
+fn bind_tcp(address: SocketAddr) -> io::Result<StdTcpListener> {
+    let listener = StdTcpListener::bind(address)
+        .map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
 /// Listens on a path, where a server that was killed may have left its socket.
 fn bind_unix(path: &Path) -> io::Result<StdUnixListener> {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
@@ -173,6 +198,14 @@ mod tests {
         assert_eq!(resolve("*", 1).expect("an address"), ["0.0.0.0:1".parse().expect("an address")]);
         assert_eq!(resolve("127.0.0.1, [::1]", 1).expect("addresses").len(), 2);
         assert!(resolve("no such host.", 1).is_err());
+    }
+
+    #[test]
+    fn the_administrative_interface_has_one_address() {
+        assert_eq!(resolve_administrative("::1", 1).expect("an address"), "[::1]:1".parse().expect("an address"));
+        for name in ["", "*", "0.0.0.0", "::", "127.0.0.1,::1"] {
+            assert!(resolve_administrative(name, 1).is_err(), "{name}");
+        }
     }
 
     #[test]

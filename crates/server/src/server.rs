@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::authentication::PasswordCache;
 use crate::certificates::tls_config;
 use crate::event_loop::{self, Accepted};
-use crate::listener::{Dispatch, Listeners, resolve};
+use crate::listener::{Dispatch, Listeners, resolve, resolve_administrative};
 use crate::rsa_key::LazyRsaKeyPair;
 use crate::transport::acceptor;
 
@@ -30,6 +31,10 @@ pub struct ServerOptions {
     pub bind_address: String,
     /// TCP port; 0 for any that is free.
     pub port: u16,
+    /// Name or address of the administrative interface; `None` for none.
+    pub admin_address: Option<String>,
+    /// TCP port of the administrative interface; 0 for any that is free.
+    pub admin_port: u16,
     /// Path of the Unix socket.
     pub socket: Option<PathBuf>,
     /// How many event loops.
@@ -41,7 +46,11 @@ pub struct ServerOptions {
 impl ServerOptions {
     /// Whether every address to listen on is of this machine only.
     pub fn is_loopback_only(&self) -> io::Result<bool> {
-        Ok(resolve(&self.bind_address, self.port)?.iter().all(|address| address.ip().is_loopback()))
+        let mut addresses = resolve(&self.bind_address, self.port)?;
+        if let Some(name) = &self.admin_address {
+            addresses.push(resolve_administrative(name, self.admin_port)?);
+        }
+        Ok(addresses.iter().all(|address| address.ip().is_loopback()))
     }
 }
 
@@ -74,12 +83,15 @@ pub(crate) struct Shared {
     pub(crate) passwords: PasswordCache,
     pub(crate) rsa_key: LazyRsaKeyPair,
     pub(crate) drain_timeout: Duration,
+    /// Connections that `max_connections` limits.
+    pub(crate) connection_count: Arc<AtomicUsize>,
 }
 
 /// A running server.
 #[derive(Debug)]
 pub struct Server {
     tcp_addresses: Vec<SocketAddr>,
+    admin_address: Option<SocketAddr>,
     shutdown: watch::Sender<bool>,
     acceptor: JoinHandle<io::Result<()>>,
     event_loops: Vec<JoinHandle<()>>,
@@ -90,15 +102,16 @@ impl Server {
     /// Listens, and serves clients from then on.
     pub fn start(options: &ServerOptions, backend: Arc<dyn Backend>) -> Result<Self, StartError> {
         let tls = acceptor(tls_config(&options.data_directory).map_err(StartError::Certificate)?);
-        let listeners = Listeners::open(&options.bind_address, options.port, options.socket.as_deref())
-            .map_err(StartError::Listen)?;
+        let listeners = Listeners::open(options).map_err(StartError::Listen)?;
         let tcp_addresses = listeners.tcp_addresses().map_err(StartError::Listen)?;
+        let admin_address = listeners.admin_address().map_err(StartError::Listen)?;
         let shared = Arc::new(Shared {
             backend,
             tls,
             passwords: PasswordCache::default(),
             rsa_key: LazyRsaKeyPair::new(options.data_directory.clone()),
             drain_timeout: options.drain_timeout,
+            connection_count: Arc::default(),
         });
         let (shutdown, stopped) = watch::channel(false);
         let (inboxes, event_loops): (Vec<_>, Vec<_>) = (0..options.event_loops.get())
@@ -114,12 +127,17 @@ impl Server {
             .name("squall-acceptor".to_owned())
             .spawn(move || runtime.block_on(listeners.accept(acceptor_dispatch, stopped)))
             .map_err(StartError::Thread)?;
-        Ok(Self { tcp_addresses, shutdown, acceptor, event_loops, dispatch })
+        Ok(Self { tcp_addresses, admin_address, shutdown, acceptor, event_loops, dispatch })
     }
 
     /// The TCP addresses listened on, with their ports.
     pub fn tcp_addresses(&self) -> &[SocketAddr] {
         &self.tcp_addresses
+    }
+
+    /// The address of the administrative interface, with its port.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin_address
     }
 
     /// Serves a client at the other end of a socket pair, as if it had come by the Unix socket.

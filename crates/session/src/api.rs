@@ -168,6 +168,10 @@ pub struct ConnectionInfo {
     pub attributes: Vec<(String, String)>,
     /// COM_CHANGE_USER: the client has had another session before.
     pub changes_user: bool,
+    /// There are `max_connections` others: only those who administer connections get in.
+    pub beyond_limit: bool,
+    /// It came by the administrative interface, which has its own privilege.
+    pub administrative: bool,
 }
 
 /// An account as authentication needs it.
@@ -311,6 +315,9 @@ pub trait Backend: Send + Sync {
     fn client_gone(&self, connection_id: u64);
     /// A connection that ended before it had a session (`Aborted_connects`).
     fn connect_failed(&self);
+    /// A connection that was refused without a greeting, because there were too many
+    /// (`Connection_errors_max_connections`).
+    fn connection_refused(&self);
     /// Somebody could not log in, for the logs.
     fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError);
 }

@@ -370,6 +370,10 @@ impl Backend for Database {
         self.0.processes.aborted_connects.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 
+    fn connection_refused(&self) {
+        self.0.processes.refused_connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
     fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError) {
         let now = now_micros();
         let host = info.address.map_or_else(|| "localhost".to_string(), |address| address.to_canonical().to_string());

@@ -6,6 +6,7 @@ use squall_catalog::{AccessMap, Privileges};
 use squall_parser::ast::{AlterAction, ObjectName, Statement};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Session {
     /// Reads the session's grants anew if accounts have changed.
@@ -15,6 +16,19 @@ impl Session {
             self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
             self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
         }
+    }
+
+    /// 1040 at the place beyond `max_connections`, 1227 at the administrative interface, unless the privilege for it is
+    /// there.
+    pub(crate) fn check_may_connect(&self) -> SqlResult<()> {
+        if self.info.beyond_limit && !self.access.has_dynamic("CONNECTION_ADMIN") {
+            self.shared.processes.refused_connections.fetch_add(1, Ordering::Relaxed);
+            return Err(SqlError::new(ErrorCode::TooManyConnections, &[]));
+        }
+        if self.info.administrative {
+            self.require_dynamic("SERVICE_CONNECTION_ADMIN", "SERVICE_CONNECTION_ADMIN")?;
+        }
+        Ok(())
     }
 
     /// Forgets the grants, because active roles changed.

@@ -199,6 +199,8 @@ pub struct ProcessList {
     pub connections: AtomicU64,
     /// Connections that failed before they had a session.
     pub aborted_connects: AtomicU64,
+    /// Connections that were refused because there were too many.
+    pub refused_connections: AtomicU64,
     /// Most connections at once.
     pub max_used: AtomicU64,
 }

@@ -157,6 +157,7 @@ impl Session {
             settings,
         };
         session.activate_default_roles();
+        session.check_may_connect()?;
         session.apply_handshake_collation();
         if !session.info.database.is_empty() {
             let database = session.info.database.clone();

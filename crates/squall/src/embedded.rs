@@ -31,6 +31,8 @@ impl Embedded {
             data_directory: directory.to_owned(),
             bind_address: String::new(),
             port: 0,
+            admin_address: None,
+            admin_port: 0,
             socket: None,
             event_loops: NonZeroUsize::MIN,
             drain_timeout: DRAIN_TIMEOUT,
@@ -92,6 +94,10 @@ impl Backend for Owner {
 
     fn connect_failed(&self) {
         self.0.connect_failed();
+    }
+
+    fn connection_refused(&self) {
+        self.0.connection_refused();
     }
 
     fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError) {

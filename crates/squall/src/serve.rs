@@ -33,6 +33,13 @@ pub(crate) struct ServeArgs {
     /// TCP port
     #[arg(long, default_value_t = 3306)]
     port: u16,
+    /// Address of the administrative interface, which max_connections does not limit and which asks for the privilege
+    /// SERVICE_CONNECTION_ADMIN [default: none]
+    #[arg(long, value_name = "ADDRESS")]
+    admin_address: Option<String>,
+    /// TCP port of the administrative interface
+    #[arg(long, value_name = "PORT", default_value_t = 33062)]
+    admin_port: u16,
     /// Unix socket [default: squall.sock in the data directory]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
@@ -57,6 +64,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         data_directory: args.datadir.clone(),
         bind_address: args.bind_address.clone(),
         port: args.port,
+        admin_address: args.admin_address.clone(),
+        admin_port: args.admin_port,
         socket,
         event_loops: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         drain_timeout: DRAIN_TIMEOUT + KILL_TIMEOUT,
@@ -69,6 +78,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             startup_variables: vec![
                 ("port".to_owned(), Value::Int(i64::from(args.port))),
                 ("bind_address".to_owned(), Value::String(args.bind_address.clone())),
+                ("admin_address".to_owned(), Value::String(args.admin_address.clone().unwrap_or_default())),
+                ("admin_port".to_owned(), Value::Int(i64::from(args.admin_port))),
                 ("socket".to_owned(), Value::String(socket_text.clone())),
             ],
             root_password: std::env::var("MYSQL_ROOT_PASSWORD").ok().filter(|password| !password.is_empty()),
@@ -79,9 +90,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     .map_err(|error| error.message)?;
     if !loopback_only && !database.root_has_password() {
         return Err(format!(
-            "not listening on {}: root has no password. Start on 127.0.0.1 and run ALTER USER, or set \
+            "not listening on {}{}: root has no password. Start on 127.0.0.1 and run ALTER USER, or set \
              MYSQL_ROOT_PASSWORD for the first start",
-            args.bind_address
+            args.bind_address,
+            args.admin_address.iter().map(|address| format!(" and {address}")).collect::<String>()
         ));
     }
     let server = Server::start(&options, Arc::new(database.clone())).map_err(|error| error.to_string())?;
@@ -92,6 +104,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
 
 fn announce(server: &Server, socket: &str, data_directory: &Path, database: &Database) {
     let mut places: Vec<String> = server.tcp_addresses().iter().map(ToString::to_string).collect();
+    if let Some(address) = server.admin_address() {
+        places.push(format!("{address} (administrative)"));
+    }
     if !socket.is_empty() {
         places.push(socket.to_owned());
     }

@@ -18,6 +18,7 @@ pub struct TestServer {
     folder: TempDir,
     port: u16,
     environment: Vec<(&'static str, OsString)>,
+    arguments: Vec<String>,
     child: Option<Child>,
 }
 
@@ -43,10 +44,26 @@ impl TestServer {
     /// # Panics
     /// If the server does not come up.
     pub fn start_with(binary: &Path, folder: TempDir, environment: Vec<(&'static str, OsString)>) -> TestServer {
-        let mut server =
-            TestServer { binary: binary.to_path_buf(), folder, port: free_port(), environment, child: None };
+        let mut server = TestServer::stopped(binary, folder);
+        server.environment = environment;
         server.restart();
         server
+    }
+
+    /// Starts `binary` on a new data directory and a free port, with more arguments; restarts have them too.
+    ///
+    /// # Panics
+    /// If the server does not come up.
+    pub fn start_with_arguments(binary: &Path, arguments: &[&str]) -> TestServer {
+        let mut server = TestServer::stopped(binary, tempfile::tempdir().expect("a temporary folder"));
+        server.arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        server.restart();
+        server
+    }
+
+    fn stopped(binary: &Path, folder: TempDir) -> TestServer {
+        let (environment, arguments) = (Vec::new(), Vec::new());
+        TestServer { binary: binary.to_path_buf(), folder, port: free_port(), environment, arguments, child: None }
     }
 
     /// Starts the server again on the same directory and port, and returns how long it took until it answered.
@@ -68,6 +85,7 @@ impl TestServer {
             .arg(self.port.to_string())
             .arg("--socket")
             .arg(self.folder.path().join("s.sock"))
+            .args(&self.arguments)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the log's descriptor"))

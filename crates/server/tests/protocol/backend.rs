@@ -25,6 +25,7 @@ pub struct Script {
     pub idle_timeout_seconds: AtomicU64,
     pub connect_timeout_seconds: AtomicU64,
     pub failed_connects: AtomicUsize,
+    pub refused_connections: AtomicUsize,
     last_id: AtomicU64,
     kills: Mutex<HashMap<u64, (Arc<AtomicBool>, KillCallback)>>,
     /// Attributes of the last session.
@@ -78,6 +79,9 @@ impl Backend for ScriptBackend {
         if info.database == "missing" {
             return Err(SqlError::new(ErrorCode::BadDatabase, &[&info.database]));
         }
+        if info.beyond_limit && account.user != "sha2" {
+            return Err(SqlError::new(ErrorCode::TooManyConnections, &[]));
+        }
         let killed = Arc::new(AtomicBool::new(false));
         self.0.kills.lock().expect("no panic").insert(connection_id, (Arc::clone(&killed), on_kill));
         *self.0.attributes.lock().expect("no panic") = info.attributes;
@@ -103,6 +107,10 @@ impl Backend for ScriptBackend {
 
     fn connect_failed(&self) {
         self.0.failed_connects.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn connection_refused(&self) {
+        self.0.refused_connections.fetch_add(1, Ordering::Relaxed);
     }
 
     fn login_refused(&self, _connection_id: u64, _info: &ConnectionInfo, _error: &SqlError) {}
@@ -494,6 +502,8 @@ impl TestServer {
             data_directory: directory.path().to_owned(),
             bind_address: "127.0.0.1".to_owned(),
             port: 0,
+            admin_address: None,
+            admin_port: 0,
             socket: Some(directory.path().join("sock")),
             event_loops: NonZeroUsize::MIN.saturating_add(1),
             drain_timeout: Duration::from_secs(5),

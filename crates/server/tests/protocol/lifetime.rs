@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use squall_client::Client;
+use squall_client::{Client, ConnectOptions};
 use squall_wire::constants::command_code;
 
 use crate::backend::{TestServer, code};
@@ -14,12 +14,30 @@ fn too_many_connections_are_refused() {
     server.script.max_connections.store(2, Ordering::Relaxed);
     let _first = server.connect();
     let second = server.connect();
+    // One more may log in, and is let in only if it administers connections.
     assert_eq!(code(Client::connect(&server.options()).map(drop)), 1040);
     assert_eq!(server.script.failed_connects.load(Ordering::Relaxed), 1);
+    let mut administrator = server.options();
+    (administrator.user, administrator.password) = ("sha2".to_owned(), "pw".to_owned());
+    let administrator = connect_in_time(&administrator);
+    // While that one is there nobody is even greeted.
+    assert_eq!(server.script.refused_connections.load(Ordering::Relaxed), 0);
+    assert_eq!(code(Client::connect(&server.options()).map(drop)), 1040);
+    assert_eq!(server.script.refused_connections.load(Ordering::Relaxed), 1);
+    assert_eq!(server.script.failed_connects.load(Ordering::Relaxed), 1);
+    administrator.quit().expect("a goodbye");
     second.quit().expect("a goodbye");
+    connect_in_time(&server.options());
+}
+
+/// Connects as soon as there is a place.
+fn connect_in_time(options: &ConnectOptions) -> Client {
     let started = Instant::now();
-    while Client::connect(&server.options()).is_err() {
-        assert!(started.elapsed() < Duration::from_secs(5), "the place was not freed");
+    loop {
+        match Client::connect(options) {
+            Ok(client) => return client,
+            Err(error) => assert!(started.elapsed() < Duration::from_secs(5), "the place was not freed: {error}"),
+        }
         std::thread::yield_now();
     }
 }

@@ -450,8 +450,9 @@ pub(crate) fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> 
         counters.into_iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let uptime = shared.started.elapsed().as_secs();
     let running = shared.processes.all().iter().filter(|process| process.activity.lock().command != "Sleep").count();
-    let facts: [(&str, u64); 12] = [
+    let facts: [(&str, u64); 13] = [
         ("Aborted_connects", shared.processes.aborted_connects.load(Relaxed)),
+        ("Connection_errors_max_connections", shared.processes.refused_connections.load(Relaxed)),
         ("Connections", shared.processes.connections.load(Relaxed)),
         ("Innodb_row_lock_current_waits", shared.store.lock_waiter_count() as u64),
         ("Log_entries_lost", shared.logs.entries_lost()),

@@ -2,6 +2,7 @@
 //! commands on a real socket.
 
 mod columns;
+mod connections;
 mod kill;
 mod limits;
 mod logs;

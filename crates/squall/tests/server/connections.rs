@@ -1,0 +1,137 @@
+//! How many connections there may be, and who gets in when there are that many.
+
+use std::path::Path;
+
+use squall_client::{Client, ClientError, ConnectOptions, Target};
+use squall_test_support::server::TestServer;
+
+use super::{connect, options, run, start, value, wait_until};
+
+/// The error that a connection is refused with.
+fn refusal(options: &ConnectOptions) -> String {
+    match Client::connect(options) {
+        Err(ClientError::Server(error)) => error.to_string(),
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("connected"),
+    }
+}
+
+fn account(options: ConnectOptions, user: &str) -> ConnectOptions {
+    ConnectOptions { user: user.to_owned(), ..options }
+}
+
+fn status(client: &mut Client, name: &str) -> u64 {
+    let results = client.run(&format!("SHOW GLOBAL STATUS LIKE '{name}'")).unwrap_or_else(|error| panic!("{error}"));
+    let value = results[0].1[0][1].as_deref().expect("a value");
+    String::from_utf8_lossy(value).parse().expect("a number")
+}
+
+/// Accounts with and without the privileges that matter.
+fn accounts(root: &mut Client) {
+    run(root, "CREATE USER plain, connections, super, service, by_role; CREATE ROLE administrators");
+    run(root, "GRANT CONNECTION_ADMIN ON *.* TO connections, administrators; GRANT SUPER ON *.* TO super");
+    run(root, "GRANT SERVICE_CONNECTION_ADMIN ON *.* TO service");
+    run(root, "GRANT administrators TO by_role; SET DEFAULT ROLE ALL TO by_role");
+}
+
+/// Refused after a greeting.
+const TOO_MANY: &str = "ERROR 1040 (08004): Too many connections";
+/// Refused without one: there is no protocol yet in which an SQLSTATE could be said.
+const NOT_GREETED: &str = "ERROR 1040 (HY000): Too many connections";
+
+#[test]
+fn one_place_beyond_the_limit_is_for_an_administrator() {
+    let server = start();
+    let mut root = connect(&server);
+    accounts(&mut root);
+    run(&mut root, "SET GLOBAL max_connections = 3");
+    let _others = [connect(&server), connect(&server)];
+    let refused = status(&mut root, "Connection_errors_max_connections");
+    let aborted = status(&mut root, "Aborted_connects");
+    assert_eq!(refusal(&account(options(&server), "plain")), TOO_MANY);
+    assert_eq!(status(&mut root, "Connection_errors_max_connections"), refused + 1);
+    // It was greeted, and then sent away.
+    wait_until("the attempt is counted", || status(&mut root, "Aborted_connects") == aborted + 1);
+    assert_eq!(status(&mut root, "Threads_connected"), 3);
+    assert_eq!(status(&mut root, "Max_used_connections"), 3);
+    for user in ["connections", "super", "by_role"] {
+        let options = account(options(&server), user);
+        let mut fourth = None;
+        wait_until("the last place is free", || {
+            fourth = Client::connect(&options).ok();
+            fourth.is_some()
+        });
+        // Nobody is greeted now, whoever it is.
+        let refused = status(&mut root, "Connection_errors_max_connections");
+        assert_eq!(refusal(&options), NOT_GREETED);
+        assert_eq!(refusal(&account(options.clone(), "plain")), NOT_GREETED);
+        assert_eq!(status(&mut root, "Connection_errors_max_connections"), refused + 2);
+        assert_eq!(status(&mut root, "Threads_connected"), 4, "{user}");
+        let mut fourth = fourth.expect("a connection");
+        assert_eq!(value(&mut fourth, "SELECT CURRENT_USER()"), format!("{user}@%"));
+        fourth.quit().expect("a goodbye");
+    }
+    assert_eq!(status(&mut root, "Max_used_connections"), 4);
+    // A wrong password is a wrong password, also there.
+    run(&mut root, "ALTER USER connections IDENTIFIED BY 'secret'");
+    wait_until("the last place is free", || {
+        refusal(&account(options(&server), "connections")).starts_with("ERROR 1045")
+    });
+}
+
+#[test]
+fn a_place_that_is_freed_is_anybodys() {
+    let server = start();
+    let mut root = connect(&server);
+    accounts(&mut root);
+    run(&mut root, "SET GLOBAL max_connections = 2");
+    for _ in 0..20 {
+        let second = connect_in_time(&server);
+        // Those that are refused take nobody's place. The next may come while the one before is being sent away.
+        for _ in 0..5 {
+            let refusal = refusal(&account(options(&server), "plain"));
+            assert!([TOO_MANY, NOT_GREETED].contains(&refusal.as_str()), "{refusal}");
+        }
+        second.quit().expect("a goodbye");
+    }
+}
+
+fn connect_in_time(server: &TestServer) -> Client {
+    let options = account(options(server), "plain");
+    let mut client = None;
+    wait_until("a place is free", || {
+        client = Client::connect(&options).ok();
+        client.is_some()
+    });
+    client.expect("a connection")
+}
+
+#[test]
+fn the_administrative_interface_has_no_limit() {
+    let binary = Path::new(env!("CARGO_BIN_EXE_squall"));
+    let server = TestServer::start_with_arguments(binary, &["--admin-address", "127.0.0.1", "--admin-port", "0"]);
+    let mut root = connect(&server);
+    accounts(&mut root);
+    assert_eq!(value(&mut root, "SELECT CONCAT(@@admin_address, ' ', @@admin_port)"), "127.0.0.1 0");
+    let log = server.log();
+    let before = log.split(" (administrative)").next().expect("the announcement");
+    let port = before.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("{log}"));
+    let administrative = ConnectOptions::new(Target::Tcp("127.0.0.1".to_owned(), port));
+    for user in ["plain", "connections"] {
+        assert_eq!(
+            refusal(&account(administrative.clone(), user)),
+            "ERROR 1227 (42000): Access denied; you need (at least one of) the SERVICE_CONNECTION_ADMIN privilege(s) \
+             for this operation"
+        );
+    }
+    // As many as come, and none of them takes a place.
+    run(&mut root, "SET GLOBAL max_connections = 2");
+    let _administrators: Vec<Client> = (0..5)
+        .map(|_| Client::connect(&account(administrative.clone(), "service")).unwrap_or_else(|error| panic!("{error}")))
+        .collect();
+    let _second = connect_in_time(&server);
+    assert_eq!(refusal(&account(options(&server), "plain")), TOO_MANY);
+    let mut beyond = Client::connect(&account(administrative, "service")).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(value(&mut beyond, "SELECT 1"), "1");
+    assert_eq!(status(&mut root, "Threads_connected"), 8);
+}
