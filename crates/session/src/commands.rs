@@ -68,6 +68,8 @@ impl Session {
                 }
                 FlushTarget::Tables { .. } => {
                     self.require_admin(Privileges::RELOAD, "FLUSH_TABLES", "RELOAD or FLUSH_TABLES")?;
+                    // MySQL's FLUSH TABLES empties the cache of prepared statements too.
+                    self.shared.plans.clear();
                 }
                 FlushTarget::Privileges => {
                     self.require_admin(Privileges::RELOAD, "FLUSH_PRIVILEGES", "RELOAD or FLUSH_PRIVILEGES")?;
@@ -184,7 +186,7 @@ impl Session {
         let text = self.statement_text(&prepare.source, context).await?;
         // A name that is taken loses its statement even when the new one does not parse.
         self.remove_named_statement(&prepare.name);
-        let prepared = self.prepare_text(text.as_bytes()).await?;
+        let (prepared, _) = self.prepare_text(text.as_bytes()).await?;
         self.log_command("Prepare", text.as_bytes());
         self.prepared.set_named(&prepare.name, prepared);
         self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
@@ -240,7 +242,7 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let text = self.statement_text(&execute.source, context).await?;
-        let prepared = Arc::new(self.prepare_text(text.as_bytes()).await?);
+        let (prepared, _) = self.prepare_text(text.as_bytes()).await?;
         self.execute_with(prepared, &execute.using, context, writer).await
     }
 

@@ -1,10 +1,13 @@
 //! What a front end asks of a session.
 
 use crate::api::{ColumnMeta, Connection, LocalFuture, PreparedInfo, ResultWriter, StatusInfo};
+use crate::database::now_micros;
 use crate::kept_plan::KeptPlan;
 use crate::logging::Logged;
+use crate::plan_cache::{self, Described, PlanUse};
 use crate::prepared::{PreparedStatement, RowCollector};
 use crate::process::count;
+use crate::query::Reads;
 use crate::result::put_value;
 use crate::session::{Request, Session, parse_error};
 use crate::settings::{Values, ids};
@@ -17,12 +20,52 @@ use std::sync::{Arc, OnceLock};
 const PARAMETERS_MAX: u32 = 65_535;
 
 impl Session {
-    /// Parses a statement and finds out what its result looks like.
-    pub(crate) async fn prepare_text(&mut self, sql: &[u8]) -> SqlResult<PreparedStatement> {
+    /// A statement with what its result looks like, from the cache of all sessions if it is there, and where its uses are
+    /// counted if it can be.
+    pub(crate) async fn prepare_text(
+        &mut self,
+        sql: &[u8],
+    ) -> SqlResult<(Arc<PreparedStatement>, Option<Arc<PlanUse>>)> {
         let limit = Values(&self.shared.globals.load_values()).number(ids::MAX_PREPARED_STMT_COUNT);
         if self.shared.prepared_count.load(Ordering::Relaxed) >= limit {
             return Err(SqlError::new(ErrorCode::MaxPreparedStatements, &[&limit]));
         }
+        self.refresh_access();
+        // Variables are bound with the types that they have; names may mean the session's own tables.
+        let shares =
+            sql.len() <= plan_cache::TEXT_BYTES_MAX && !sql.contains(&b'@') && self.temporary_tables.is_empty();
+        let (shared, meaning, catalog) = (self.shared.clone(), self.meaning(), self.shared.catalog.version());
+        if shares
+            && let Some(entry) = shared.plans.find(sql, &meaning)
+            && let Some(described) = entry.described(catalog)
+            && self.check_change_privileges(&described.statement.statement).is_ok()
+            && self.check_read(&described.reads).is_ok()
+        {
+            count(&self.process.status.plan_shared_hits);
+            let plan_use = self.plan_use(entry);
+            plan_use.learned(true, self.command_micros);
+            // The session's own, so that no two count references to one.
+            return Ok((Arc::new(described.statement.clone()), Some(plan_use)));
+        }
+        let (statement, reads) = self.parse_and_describe(sql).await?;
+        count(&self.process.status.plan_misses);
+        let reads = reads.filter(|_| shares);
+        let entry = reads.and_then(|reads| {
+            let entry = shared.plans.find_or_insert(&statement.sql, &meaning)?;
+            entry.set_statement(&statement);
+            let described = Described { statement: statement.clone(), reads };
+            entry.set_described(catalog, || shared.catalog.version(), described);
+            Some(entry)
+        });
+        let plan_use = entry.map(|entry| self.plan_use(entry));
+        if let Some(plan_use) = &plan_use {
+            plan_use.learned(false, self.command_micros);
+        }
+        Ok((Arc::new(statement), plan_use))
+    }
+
+    /// Parses a statement and finds out what its result looks like and, if that holds for other sessions too, what is read.
+    async fn parse_and_describe(&mut self, sql: &[u8]) -> SqlResult<(PreparedStatement, Option<Reads>)> {
         let parsed = squall_parser::parse_bytes(sql, &self.parse_options()).map_err(parse_error)?;
         if let Some(rest) = parsed.rest {
             let near =
@@ -37,16 +80,16 @@ impl Session {
         if matches!(parsed.statement, Statement::Prepare(_) | Statement::Execute(_) | Statement::Deallocate(_)) {
             return Err(SqlError::new(ErrorCode::UnsupportedPs, &[]));
         }
-        self.refresh_access();
-        let columns = self.result_columns(&parsed.statement, &sql[..parsed.end]).await?;
-        Ok(PreparedStatement {
+        let (columns, reads) = self.result_columns(&parsed.statement, &sql[..parsed.end]).await?;
+        let statement = PreparedStatement {
             sql: sql[..parsed.end].into(),
-            statement: parsed.statement,
+            statement: Arc::new(parsed.statement),
             placeholders: parsed.placeholders,
             columns: columns.into(),
             options: self.parse_options(),
             places: OnceLock::new(),
-        })
+        };
+        Ok((statement, reads))
     }
 
     async fn execute_prepared(
@@ -227,11 +270,9 @@ impl Connection for Session {
     }
 
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool {
-        self.known_text = self.plan_of_text(sql);
-        match &self.known_text {
+        self.command_micros = now_micros();
+        match self.plan_of_text(sql) {
             Some((_, plan @ (KeptPlan::Select(_) | KeptPlan::Rows(_)), parameters)) => {
-                let (plan, parameters) = (plan.clone(), parameters.clone());
-                self.known_text = None;
                 let active = self.shared.logs.active();
                 if active.any() {
                     let logged = Logged { sql, executed: None };
@@ -239,11 +280,15 @@ impl Connection for Session {
                 }
                 self.answer_kept(&plan, &parameters, writer)
             }
-            _ => false,
+            known => {
+                self.known_text = known;
+                false
+            }
         }
     }
 
     fn execute_at_once(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {
+        self.command_micros = now_micros();
         let Some(plan) = self.plan_of_prepared(id, parameters) else { return false };
         let active = self.shared.logs.active();
         let answered = if active.any() {
@@ -263,15 +308,16 @@ impl Connection for Session {
     fn prepare<'a>(&'a mut self, sql: &'a [u8]) -> LocalFuture<'a, Result<PreparedInfo, SqlError>> {
         Box::pin(async move {
             count(&self.process.status.stmt_prepare);
+            self.command_micros = now_micros();
             self.begin_command("Prepare", sql);
             let prepared = self.prepare_text(sql).await;
-            self.process.begin("Sleep", "", crate::database::now_micros());
+            self.process.begin("Sleep", "", now_micros());
             match prepared {
-                Ok(prepared) => {
+                Ok((prepared, plan_use)) => {
                     self.log_command("Prepare", sql);
                     let (parameters, columns) = (prepared.placeholders as u16, prepared.columns.to_vec());
                     self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
-                    let id = self.prepared.add(prepared);
+                    let id = self.prepared.add(prepared, plan_use);
                     Ok(PreparedInfo { id, parameters, columns, warnings: 0 })
                 }
                 Err(error) => {

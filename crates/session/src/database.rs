@@ -4,6 +4,7 @@ use crate::accounts::AccountStore;
 use crate::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
 use crate::globals::GlobalVariables;
 use crate::logging::variables::default_file;
+use crate::plan_cache::PlanCache;
 use crate::process::{Process, ProcessList};
 use crate::session::{Session, client};
 use crate::settings::{Values, ids};
@@ -51,6 +52,8 @@ pub(crate) struct Shared {
     pub runtime: Arc<QueryRuntime>,
     /// Bound defaults, generated columns and checks of tables.
     pub rules: RulesCache,
+    /// What sessions have found out about statements.
+    pub plans: PlanCache,
     pub logs: Logs,
     /// Held by whoever makes the values of log variables hold.
     pub log_change: Mutex<()>,
@@ -131,6 +134,7 @@ impl Database {
             threads,
         })?;
         let processes = Arc::new(ProcessList::default());
+        let plans = PlanCache::new(Values(&globals.load_values()).number(ids::PLAN_CACHE_SIZE));
         let shared = Arc::new_cyclic(|weak| {
             crate::information_schema::register(&mut registry, weak);
             Shared {
@@ -143,6 +147,7 @@ impl Database {
                 processes,
                 runtime: Arc::new(runtime),
                 rules: RulesCache::default(),
+                plans,
                 logs: Logs::default(),
                 log_change: Mutex::new(()),
                 ddl: Mutex::new(()),

@@ -3,25 +3,24 @@
 //! A plan holds for as long as everything holds that it was made from: the catalog, the accounts, and what the session
 //! itself has set ([`Surroundings`]). Whatever has no such plan is parsed and bound each time.
 //!
-//! Every session keeps its own, so finding one takes no lock.
+//! Every session keeps its own, so finding one takes no lock. What sessions can tell each other stands behind it:
+//! [`crate::plan_cache`].
 
 use crate::api::ColumnMeta;
+use crate::plan_cache::PlanUse;
 use crate::prepared::PreparedStatement;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 use squall_parser::{ShapeLiteral, ShapeScanner};
 use squall_planner::ParameterKind;
 use squall_planner::dml::DmlPlan;
 use squall_planner::point::PointSelect;
 use squall_planner::rowwise::RowPlan;
 use squall_types::Value;
-use std::hash::Hasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Most shapes that a session keeps; when there are more it begins anew.
 const SHAPES_MAX: usize = 256;
-/// Places for shapes that were met once.
-const MET_PLACES: usize = 64;
 
 /// What plans depend on, by versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +81,7 @@ fn fit(kinds: &[ParameterKind], parameters: &[Value]) -> bool {
 }
 
 /// A look-up by key.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SelectPlan {
     pub point: PointSelect,
     pub columns: Arc<[ColumnMeta]>,
@@ -119,12 +118,14 @@ impl PlanSlot {
     }
 }
 
-/// A shape that has been met more than once.
-#[derive(Debug)]
+/// What a session knows of a shape.
+#[derive(Debug, Default)]
 pub(crate) struct ShapeEntry {
     /// The shape as a statement with parameters; `None` if it is none that could have a plan.
     pub statement: Option<Arc<PreparedStatement>>,
     pub slot: PlanSlot,
+    /// Where its uses are counted, if it is in the cache of all sessions.
+    pub plan_use: Option<Arc<PlanUse>>,
 }
 
 /// The shapes of a session's texts.
@@ -132,16 +133,14 @@ pub(crate) struct ShapeEntry {
 pub(crate) struct Shapes {
     scanner: ShapeScanner,
     entries: FxHashMap<Box<[u8]>, ShapeEntry>,
-    /// Hashes of shapes that were met once, each in its place.
-    met: Vec<u64>,
 }
 
 /// What is known of a text's shape.
 pub(crate) enum Known<'s> {
-    /// Nothing, and it is not worth while: it has none, or it is met for the first time.
+    /// Nothing, and there is nothing to be known: it has none, or none that could have a plan.
     Nothing,
-    /// Nothing yet, but it is met again: its text, for [`Shapes::learn`].
-    Again(Vec<u8>, Vec<Value>),
+    /// Nothing yet: the shape, for [`Shapes::learn`], and the text's literals.
+    New(&'s [u8], &'s [ShapeLiteral]),
     /// Its entry and the text's literals.
     Entry(&'s mut ShapeEntry, Vec<Value>),
 }
@@ -150,22 +149,11 @@ impl Shapes {
     /// What is known of a text.
     pub fn find(&mut self, text: &[u8]) -> Known<'_> {
         let Some((shape, literals)) = self.scanner.scan(text) else { return Known::Nothing };
-        if let Some(entry) = self.entries.get_mut(shape) {
-            if entry.statement.is_none() {
-                return Known::Nothing;
-            }
-            return Known::Entry(entry, values(text, literals));
+        match self.entries.get_mut(shape) {
+            Some(entry) if entry.statement.is_none() => Known::Nothing,
+            Some(entry) => Known::Entry(entry, values(text, literals)),
+            None => Known::New(shape, literals),
         }
-        let mut hasher = FxHasher::default();
-        hasher.write(shape);
-        // Never 0, which is an empty place.
-        let hash = hasher.finish() | 1;
-        self.met.resize(MET_PLACES, 0);
-        let place = &mut self.met[(hash >> 32) as usize % MET_PLACES];
-        if std::mem::replace(place, hash) == hash {
-            return Known::Again(shape.to_vec(), values(text, literals));
-        }
-        Known::Nothing
     }
 
     /// Keeps what a shape means.
@@ -182,7 +170,8 @@ impl Shapes {
     }
 }
 
-fn values(text: &[u8], literals: &[ShapeLiteral]) -> Vec<Value> {
+/// The values of a text's literals.
+pub(crate) fn values(text: &[u8], literals: &[ShapeLiteral]) -> Vec<Value> {
     literals
         .iter()
         .map(|literal| match literal {

@@ -2,6 +2,7 @@
 
 use crate::api::ColumnMeta;
 use crate::kept_plan::PlanSlot;
+use crate::plan_cache::PlanUse;
 use crate::result::ResultSet;
 use rustc_hash::FxHashMap;
 use squall_catalog::NameKey;
@@ -11,13 +12,14 @@ use squall_types::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// A statement that was parsed once.
-#[derive(Debug)]
+/// A statement that was parsed once. Cheap to clone: sessions that share one have a copy each, so that none counts
+/// references where another does.
+#[derive(Clone, Debug)]
 pub struct PreparedStatement {
     /// Its text.
     pub sql: Arc<[u8]>,
     /// Its tree.
-    pub statement: Statement,
+    pub statement: Arc<Statement>,
     /// How many `?` it has.
     pub placeholders: u32,
     /// Columns of its result, empty if it has none.
@@ -44,10 +46,13 @@ pub struct OpenCursor {
     pub next: usize,
 }
 
+/// A statement of the protocol.
 #[derive(Debug)]
-struct Entry {
-    statement: Arc<PreparedStatement>,
-    slot: PlanSlot,
+pub(crate) struct PreparedEntry {
+    pub statement: Arc<PreparedStatement>,
+    pub slot: PlanSlot,
+    /// Where its uses are counted, if it is in the cache of all sessions.
+    pub plan_use: Option<Arc<PlanUse>>,
     cursor: Option<OpenCursor>,
 }
 
@@ -55,7 +60,7 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct PreparedStatements {
     next_id: u32,
-    by_id: FxHashMap<u32, Entry>,
+    by_id: FxHashMap<u32, PreparedEntry>,
     by_name: HashMap<NameKey, Arc<PreparedStatement>>,
 }
 
@@ -66,10 +71,9 @@ impl PreparedStatements {
     }
 
     /// Adds a statement of the protocol and returns its number.
-    pub fn add(&mut self, statement: PreparedStatement) -> u32 {
+    pub(crate) fn add(&mut self, statement: Arc<PreparedStatement>, plan_use: Option<Arc<PlanUse>>) -> u32 {
         self.next_id = self.next_id.wrapping_add(1).max(1);
-        self.by_id
-            .insert(self.next_id, Entry { statement: Arc::new(statement), slot: PlanSlot::default(), cursor: None });
+        self.by_id.insert(self.next_id, PreparedEntry { statement, slot: PlanSlot::default(), plan_use, cursor: None });
         self.next_id
     }
 
@@ -78,9 +82,9 @@ impl PreparedStatements {
         self.by_id.get(&id).map(|entry| entry.statement.clone())
     }
 
-    /// The statement of that number and the place of its plan.
-    pub(crate) fn entry(&mut self, id: u32) -> Option<(&Arc<PreparedStatement>, &mut PlanSlot)> {
-        self.by_id.get_mut(&id).map(|entry| (&entry.statement, &mut entry.slot))
+    /// The statement of that number, with its plan.
+    pub(crate) fn entry(&mut self, id: u32) -> Option<&mut PreparedEntry> {
+        self.by_id.get_mut(&id)
     }
 
     /// Removes a statement; tells whether there was one.
@@ -105,8 +109,8 @@ impl PreparedStatements {
     }
 
     /// PREPARE: replaces a statement of that name; tells whether there was one.
-    pub fn set_named(&mut self, name: &str, statement: PreparedStatement) -> bool {
-        self.by_name.insert(NameKey::new(name), Arc::new(statement)).is_some()
+    pub fn set_named(&mut self, name: &str, statement: Arc<PreparedStatement>) -> bool {
+        self.by_name.insert(NameKey::new(name), statement).is_some()
     }
 
     /// The statement of that name.

@@ -1,11 +1,12 @@
 //! The process list: who is connected and what each is doing.
 
 use crate::api::KillCallback;
+use crate::plan_cache::PlanUse;
 use parking_lot::{Mutex, RwLock};
 use squall_registry::KillState;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// One connection as others see it.
 pub struct Process {
@@ -25,6 +26,8 @@ pub struct Process {
     pub attributes: Vec<(String, String)>,
     /// Counters of this session.
     pub status: SessionStatus,
+    /// Statements that it has plans of, as far as they are in the cache of all sessions.
+    plan_uses: Mutex<Vec<Weak<PlanUse>>>,
     on_kill: KillCallback,
 }
 
@@ -119,6 +122,9 @@ counters! {
     update_multi = "Com_update_multi";
     handler_commit = "Handler_commit";
     handler_rollback = "Handler_rollback";
+    plan_hits = "Plan_cache_hits";
+    plan_misses = "Plan_cache_misses";
+    plan_shared_hits = "Plan_cache_shared_hits";
     questions = "Questions";
     queries = "Queries";
     rowwise = "Rowwise_queries";
@@ -150,6 +156,7 @@ impl Process {
             since_micros: AtomicI64::new(now_micros),
             attributes,
             status: SessionStatus::default(),
+            plan_uses: Mutex::default(),
             on_kill,
         }
     }
@@ -179,6 +186,20 @@ impl Process {
         let mut activity = self.activity.lock();
         activity.database.clear();
         activity.database.push_str(database);
+    }
+
+    /// The connection has a plan from now on, for as long as it holds on to it.
+    pub(crate) fn add_plan_use(&self, plan_use: &Arc<PlanUse>) {
+        let mut uses = self.plan_uses.lock();
+        if uses.len() == uses.capacity() {
+            uses.retain(|known| known.strong_count() > 0);
+        }
+        uses.push(Arc::downgrade(plan_use));
+    }
+
+    /// The plans that it has.
+    pub(crate) fn plan_uses(&self) -> Vec<Arc<PlanUse>> {
+        self.plan_uses.lock().iter().filter_map(Weak::upgrade).collect()
     }
 
     /// KILL CONNECTION.

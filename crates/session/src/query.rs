@@ -5,6 +5,7 @@ mod explain;
 mod into;
 mod lookup;
 mod meta;
+mod reads;
 mod resolver;
 mod rowwise;
 mod view;
@@ -12,6 +13,7 @@ mod view;
 pub(crate) use change::environment as change_environment;
 pub(crate) use into::Format;
 pub(crate) use meta::select_all;
+pub(crate) use reads::Reads;
 pub(crate) use resolver::{RowsTable, SessionTables};
 pub(crate) use view::column_of_output;
 
@@ -22,6 +24,7 @@ use crate::session::{Failure, Request, Session};
 use squall_catalog::Catalog;
 use squall_functions::arrow_map::value_at;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
+use squall_planner::bind::TableUse;
 use squall_planner::exec::{QueryStream, SharedTransaction, StatementEnv, write_batch};
 use squall_planner::point;
 use squall_planner::{Binder, BoundQuery};
@@ -161,7 +164,11 @@ impl Session {
 
     /// Privileges of everything a query reads.
     pub(crate) fn check_reads(&self, bound: &BoundQuery) -> SqlResult<()> {
-        for table in bound.tables.iter().filter(|table| table.inside_view.is_none()) {
+        self.check_tables_read(&bound.tables)
+    }
+
+    fn check_tables_read(&self, tables: &[TableUse]) -> SqlResult<()> {
+        for table in tables.iter().filter(|table| table.inside_view.is_none()) {
             if crate::information_schema::virtual_database(&table.database).is_some()
                 || *table.database == *RowsTable::DATABASE
             {

@@ -8,6 +8,7 @@ use crate::database::{Shared, now_micros};
 use crate::diagnostics::DiagnosticsArea;
 use crate::kept_plan::{KeptPlan, Shapes};
 use crate::logging::{Logged, SessionLog};
+use crate::plan_cache::Meaning;
 use crate::prepared::{PreparedStatement, PreparedStatements};
 use crate::process::{Process, count};
 use crate::result::{Outcome, put_value};
@@ -59,6 +60,10 @@ pub struct Session {
     pub(crate) shapes: Shapes,
     /// Changes with everything of the session that plans depend on.
     pub(crate) settings_version: u64,
+    /// What texts mean, as of a `settings_version`.
+    pub(crate) meaning: Option<(u64, Arc<Meaning>)>,
+    /// When the command at hand came, microseconds since 1970 UTC.
+    pub(crate) command_micros: i64,
     pub(crate) password_expired: bool,
     /// TEMPORARY tables by database and name.
     pub(crate) temporary_tables: HashMap<(String, String), Arc<TableDef>>,
@@ -134,6 +139,8 @@ impl Session {
             not_small: false,
             shapes: Shapes::default(),
             settings_version: 0,
+            meaning: None,
+            command_micros: now,
             password_expired: false,
             temporary_tables: HashMap::new(),
             table_locks: None,

@@ -165,6 +165,7 @@ pub mod ids {
         LOCAL_INFILE = "local_infile";
         SECURE_FILE_PRIV = "secure_file_priv";
         MAX_PREPARED_STMT_COUNT = "max_prepared_stmt_count";
+        PLAN_CACHE_SIZE = "plan_cache_size";
         SQL_REQUIRE_PRIMARY_KEY = "sql_require_primary_key";
         DURABILITY = "durability";
         INNODB_FLUSH_LOG_AT_TRX_COMMIT = "innodb_flush_log_at_trx_commit";

@@ -258,6 +258,14 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("persisted_globals_load", Global, true, "Whether persisted variables are loaded at start.").read_only(),
     unsigned("stored_program_cache", Global, 256, 16, 524_288, "Routines MySQL caches per connection.").compatibility(),
     unsigned("max_prepared_stmt_count", Global, 16_382, 0, 4_194_304, "Most prepared statements at once."),
+    unsigned(
+        "plan_cache_size",
+        Global,
+        16 << 20,
+        0,
+        1 << 40,
+        "Bytes, by estimate, of the parsed statements and plans that sessions share; with 0 each has its own only.",
+    ),
     unsigned("global_connection_memory_limit", Both, u64::MAX, 16_777_216, u64::MAX, "Memory of all connections.")
         .compatibility(),
     boolean("global_connection_memory_tracking", Both, false, "Whether that memory is counted.").compatibility(),

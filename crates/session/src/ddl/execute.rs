@@ -114,7 +114,9 @@ impl Shared {
         let (value, changes) = change(&mut next)?;
         next.version += 1;
         self.store.commit_ddl(&next, &changes)?;
+        let version = next.version;
         self.catalog.publish(next);
+        self.plans.catalog_changed(version);
         Ok(value)
     }
 

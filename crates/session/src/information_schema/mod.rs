@@ -5,6 +5,7 @@ mod columns;
 mod constraints;
 mod logs;
 mod plain;
+mod plan_cache;
 mod server;
 mod statistics;
 mod tables;
@@ -110,6 +111,7 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         server::TABLES,
         plain::TABLES,
         logs::TABLES,
+        plan_cache::TABLES,
     ];
     for spec in lists.into_iter().flatten() {
         let columns = spec.columns.iter().map(ColumnSpec::column).collect();

@@ -450,13 +450,17 @@ pub(crate) fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> 
         counters.into_iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let uptime = shared.started.elapsed().as_secs();
     let running = shared.processes.all().iter().filter(|process| process.activity.lock().command != "Sleep").count();
-    let facts: [(&str, u64); 13] = [
+    let plans = shared.plans.size();
+    let facts: [(&str, u64); 16] = [
         ("Aborted_connects", shared.processes.aborted_connects.load(Relaxed)),
         ("Connection_errors_max_connections", shared.processes.refused_connections.load(Relaxed)),
         ("Connections", shared.processes.connections.load(Relaxed)),
         ("Innodb_row_lock_current_waits", shared.store.lock_waiter_count() as u64),
         ("Log_entries_lost", shared.logs.entries_lost()),
         ("Max_used_connections", shared.processes.max_used.load(Relaxed)),
+        ("Plan_cache_bytes", plans.bytes),
+        ("Plan_cache_entries", plans.entries),
+        ("Plan_cache_evictions", plans.evictions),
         ("Prepared_stmt_count", shared.prepared_count.load(Relaxed)),
         ("Threads_cached", 0),
         ("Threads_connected", shared.processes.len() as u64),

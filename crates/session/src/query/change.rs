@@ -8,8 +8,7 @@ use squall_catalog::{Catalog, Privileges, TableDef};
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_parser::ast::{DeleteTarget, InsertSource, Statement, TableReference};
 use squall_planner::Binder;
-use squall_planner::bind::columns_read;
-use squall_planner::dml::plan::{InsertRows, NewValue};
+use squall_planner::dml::plan::InsertRows;
 use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute};
 use squall_planner::exec::StatementEnv;
 use squall_registry::StatementContext;
@@ -44,31 +43,8 @@ impl Session {
         let binder = Binder { keeps_parameters, ..binder };
         let dml = DmlBinder { binder: &binder, store: &self.shared.store, rules: &self.shared.rules };
         let plan = dml.bind(request.statement)?;
-        self.check_change_reads(&plan)?;
+        self.check_read(&super::Reads::of_change(&plan))?;
         Ok(plan)
-    }
-
-    /// SELECT of what a data change reads (1142, 1143).
-    fn check_change_reads(&self, plan: &DmlPlan) -> SqlResult<()> {
-        let (target, read) = match plan {
-            DmlPlan::Insert(insert) => match &insert.source {
-                InsertRows::Query(query) => return self.check_reads(query),
-                InsertRows::Values(_) => return Ok(()),
-            },
-            DmlPlan::ByQuery(change) => return self.check_reads(&change.query),
-            DmlPlan::Update(update) => {
-                let values = update.assignments.iter().filter_map(|assignment| match &assignment.value {
-                    NewValue::Expr(value) => Some(value),
-                    NewValue::Default => None,
-                });
-                (&update.target, update.selection.exprs().chain(values).flat_map(columns_read).collect::<Vec<_>>())
-            }
-            DmlPlan::Delete(delete) => (&delete.target, delete.selection.exprs().flat_map(columns_read).collect()),
-        };
-        match read.is_empty() {
-            true => Ok(()),
-            false => self.check_columns(&target.database, &target.def().name, Some(target.def()), &read),
-        }
     }
 
     /// Carries a data change out.

@@ -1,12 +1,12 @@
 //! Point statements: making their plans, and answering the ones that need not wait for anything.
 
 use crate::api::{ResultWriter, StatusInfo};
-use crate::database::now_micros;
-use crate::kept_plan::{ChangePlan, KeptPlan, Known, SelectPlan, ShapeEntry, Surroundings};
+use crate::kept_plan::{ChangePlan, KeptPlan, Known, SelectPlan, ShapeEntry, Surroundings, values};
 use crate::logging::Logged;
-use crate::prepared::PreparedStatement;
+use crate::plan_cache::{CacheEntry, PlanUse};
+use crate::prepared::{PreparedEntry, PreparedStatement};
 use crate::process::count;
-use crate::session::{Request, Session};
+use crate::session::{KnownText, Request, Session};
 use squall_logs::Active;
 use squall_parser::ast::{self, Query, Statement};
 use squall_planner::ParameterKind;
@@ -67,10 +67,15 @@ impl Session {
         let Some(plan) = point::recognize(query, sql, context, registry, &self.shared.store, &table_of)? else {
             return Ok(None);
         };
-        let definition = plan.table().def();
-        self.check_columns(plan.database(), &definition.name, Some(definition), &plan.columns_read())?;
+        self.may_select(&plan)?;
         let columns = super::meta::columns(plan.columns()).into();
         Ok(Some(SelectPlan { point: plan, columns }))
+    }
+
+    /// 1142 or 1143 unless the session may read what a look-up reads.
+    fn may_select(&self, plan: &PointSelect) -> SqlResult<()> {
+        let definition = plan.table().def();
+        self.check_columns(plan.database(), &definition.name, Some(definition), &plan.columns_read())
     }
 
     fn point_change(
@@ -99,64 +104,140 @@ impl Session {
     /// The kept plan of a prepared statement.
     pub(crate) fn plan_of_prepared(&mut self, id: u32, parameters: &[Value]) -> Option<KeptPlan> {
         let now = self.surroundings();
-        let (statement, slot) = self.prepared.entry(id)?;
+        let PreparedEntry { statement, slot, plan_use, .. } = self.prepared.entry(id)?;
         if parameters.len() != statement.placeholders as usize {
             return None;
         }
         if let Some(plan) = slot.get(now)
             && plan.takes(parameters)
         {
+            if !matches!(plan, KeptPlan::General) {
+                count(&self.process.status.plan_hits);
+                if let Some(plan_use) = plan_use {
+                    plan_use.hit(self.command_micros);
+                }
+            }
             return Some(plan.clone());
         }
-        let statement = statement.clone();
-        let plan = self.make_plan(&statement.statement, &statement.sql, parameters);
-        if let Some((_, slot)) = self.prepared.entry(id) {
+        let (statement, plan_use) = (statement.clone(), plan_use.clone());
+        // It was read as the session was then.
+        let meaning = self.meaning();
+        let plan_use = plan_use.filter(|plan_use| *plan_use.entry.meaning == *meaning);
+        let plan = self.learn_plan(&statement, parameters, now, plan_use.as_deref());
+        if let Some(PreparedEntry { slot, .. }) = self.prepared.entry(id) {
             slot.set(now, plan.clone());
         }
         Some(plan)
     }
 
     /// The kept plan of a text with its literals, and the statement that its shape is.
-    pub(crate) fn plan_of_text(&mut self, sql: &[u8]) -> Option<(Arc<PreparedStatement>, KeptPlan, Vec<Value>)> {
+    pub(crate) fn plan_of_text(&mut self, sql: &[u8]) -> Option<KnownText> {
         let now = self.surroundings();
-        let (shape, parameters) = match self.shapes.find(sql) {
+        let (shape, parameters, known) = match self.shapes.find(sql) {
             Known::Nothing => return None,
-            Known::Entry(ShapeEntry { statement: Some(statement), slot }, parameters) => {
+            Known::Entry(ShapeEntry { statement, slot, plan_use }, parameters) => {
+                let statement = statement.as_ref()?;
                 if let Some(plan) = slot.get(now)
                     && plan.takes(&parameters)
                 {
+                    if !matches!(plan, KeptPlan::General) {
+                        count(&self.process.status.plan_hits);
+                        if let Some(plan_use) = plan_use {
+                            plan_use.hit(self.command_micros);
+                        }
+                    }
                     return Some((statement.clone(), plan.clone(), parameters));
                 }
-                (statement.sql.to_vec(), parameters)
+                (statement.sql.to_vec(), parameters, true)
             }
-            Known::Entry(..) => return None,
-            Known::Again(shape, parameters) => (shape, parameters),
+            Known::New(shape, literals) => (shape.to_vec(), values(sql, literals), false),
         };
+        let (statement, plan) = self.learn_shape(shape, &parameters, now, known)?;
+        Some((statement, plan, parameters))
+    }
+
+    /// Finds out about a shape that the session has no plan of, and keeps it; `None` if it is none that could have one, or
+    /// if it is met for the first time and nobody knows it.
+    fn learn_shape(
+        &mut self,
+        shape: Vec<u8>,
+        parameters: &[Value],
+        now: Surroundings,
+        known: bool,
+    ) -> Option<(Arc<PreparedStatement>, KeptPlan)> {
+        let (meaning, shared) = (self.meaning(), self.shared.clone());
+        let entry = shared.plans.find(&shape, &meaning);
+        if entry.is_none() && !known && !shared.plans.met_before(&shape, &meaning) {
+            return None;
+        }
         // A shape that has become another statement under another sql_mode is read anew.
-        let statement = self.parse_shape(&shape, parameters.len()).map(Arc::new);
-        let plan = match &statement {
-            Some(statement) => self.make_plan(&statement.statement, &statement.sql, &parameters),
-            None => KeptPlan::General,
+        let statement = match entry.as_ref().and_then(|entry| entry.statement()) {
+            Some(statement) => Some(statement).filter(|statement| may_have_plan(statement, parameters.len())),
+            None => self.parse_shape(&shape, parameters.len()).map(Arc::new),
         };
-        let mut entry = ShapeEntry { statement: statement.clone(), slot: Default::default() };
+        let Some(statement) = statement else {
+            self.shapes.learn(shape, ShapeEntry::default());
+            return None;
+        };
+        let plan_use = entry.or_else(|| shared.plans.find_or_insert(&shape, &meaning)).map(|entry| {
+            entry.set_statement(&statement);
+            self.plan_use(entry)
+        });
+        let plan = self.learn_plan(&statement, parameters, now, plan_use.as_deref());
+        let mut entry = ShapeEntry { statement: Some(statement.clone()), slot: Default::default(), plan_use };
         entry.slot.set(now, plan.clone());
         self.shapes.learn(shape, entry);
-        Some((statement?, plan, parameters))
+        Some((statement, plan))
+    }
+
+    /// Begins to count what the session does with a statement.
+    pub(crate) fn plan_use(&self, entry: Arc<CacheEntry>) -> Arc<PlanUse> {
+        let plan_use = Arc::new(PlanUse::new(entry));
+        self.process.add_plan_use(&plan_use);
+        plan_use
+    }
+
+    /// The plan of a statement: another session's, if there is one that this session may use, or a new one.
+    fn learn_plan(
+        &mut self,
+        statement: &PreparedStatement,
+        parameters: &[Value],
+        now: Surroundings,
+        plan_use: Option<&PlanUse>,
+    ) -> KeptPlan {
+        // Names may mean the session's own tables.
+        let shares = self.temporary_tables.is_empty();
+        let plan_use = plan_use.filter(|_| shares);
+        if let Some(plan_use) = plan_use
+            && let Some(plan) = plan_use.entry.select(now.catalog)
+            && self.may_select(&plan.point).is_ok()
+        {
+            count(&self.process.status.plan_shared_hits);
+            plan_use.learned(true, self.command_micros);
+            // The session's own, so that no two count references to one.
+            return KeptPlan::Select(Arc::new((*plan).clone()));
+        }
+        let plan = self.make_plan(&statement.statement, &statement.sql, parameters);
+        count(&self.process.status.plan_misses);
+        if let Some(plan_use) = plan_use {
+            plan_use.learned(false, self.command_micros);
+            plan_use.entry.set_plan(now.catalog, || self.shared.catalog.version(), &plan);
+        }
+        plan
     }
 
     /// A shape as a statement, if it could have a plan.
     fn parse_shape(&self, shape: &[u8], literals: usize) -> Option<PreparedStatement> {
         let parsed = squall_parser::parse_bytes(shape, &self.parse_options()).ok()?;
-        let whole = parsed.rest.is_none() && parsed.placeholders as usize == literals;
-        let possible = matches!(parsed.statement, Statement::Query(_)) || point::is_point_change(&parsed.statement);
-        (whole && possible).then(|| PreparedStatement {
+        let statement = PreparedStatement {
             sql: shape.into(),
-            statement: parsed.statement,
+            statement: Arc::new(parsed.statement),
             placeholders: parsed.placeholders,
             columns: Arc::default(),
             options: self.parse_options(),
             places: OnceLock::new(),
-        })
+        };
+        (parsed.rest.is_none() && may_have_plan(&statement, literals)).then_some(statement)
     }
 
     /// Whether a query may be answered on this thread, without the general way's care.
@@ -210,7 +291,7 @@ impl Session {
                 writer.error(&error);
             }
         }
-        self.process.rest(now_micros());
+        self.process.rest(self.command_micros);
     }
 
     /// Answers a query by its kept plan on this thread without waiting. `false`: nothing has happened, the statement has to
@@ -236,7 +317,7 @@ impl Session {
         if active.audit() {
             return false;
         }
-        let start = now_micros();
+        let start = self.command_micros;
         let answered = self.answer_kept(plan, parameters, writer);
         if answered {
             self.log_answered(active, logged, start);
@@ -286,4 +367,10 @@ impl KeptPlan {
             KeptPlan::Change(change) => change.takes(parameters),
         }
     }
+}
+
+/// Whether a statement with so many literals could have a plan.
+fn may_have_plan(statement: &PreparedStatement, literals: usize) -> bool {
+    statement.placeholders as usize == literals
+        && (matches!(*statement.statement, Statement::Query(_)) || point::is_point_change(&statement.statement))
 }

@@ -2,6 +2,7 @@
 
 use crate::api::{ColumnFlags, ColumnMeta};
 use crate::connection::CursorBuffer;
+use crate::query::Reads;
 use crate::session::{Request, Session};
 use squall_catalog::{ColumnDefault, TableDef};
 use squall_parser::ast::{ObjectName, Statement};
@@ -67,36 +68,45 @@ fn table_flags(table: &TableDef, ordinal: usize) -> ColumnFlags {
 }
 
 impl Session {
-    /// Columns of the result that a statement will have; empty if it has none.
-    pub(crate) async fn result_columns(&mut self, statement: &Statement, sql: &[u8]) -> SqlResult<Vec<ColumnMeta>> {
+    /// Columns of the result that a statement will have, empty if it has none, and what it reads if the columns are the
+    /// same for every session that may read it.
+    pub(crate) async fn result_columns(
+        &mut self,
+        statement: &Statement,
+        sql: &[u8],
+    ) -> SqlResult<(Vec<ColumnMeta>, Option<Reads>)> {
         let context = Arc::new(self.statement_context(statement));
         let catalog = self.shared.catalog.load();
         match statement {
             Statement::Query(query) => {
                 let bound = self.bind_query(query, sql, &[], &catalog, &context, None)?;
                 self.check_reads(&bound)?;
-                Ok(if bound.into.is_some() { Vec::new() } else { columns(&bound.columns) })
+                let columns = if bound.into.is_some() { Vec::new() } else { columns(&bound.columns) };
+                Ok((columns, Some(Reads::of_query(&bound)).filter(Reads::only_base_tables)))
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
                 let request = Request { statement, sql, parameters: &[], placeholders: 0, plan: None, prepared: None };
                 let plan = self.bind_change(request, &catalog, &context, false)?;
-                Ok(super::change::returned_columns(&plan))
+                Ok((
+                    super::change::returned_columns(&plan),
+                    Some(Reads::of_change(&plan)).filter(Reads::only_base_tables),
+                ))
             }
             // What these show does not depend on parameters: they are run once for their columns.
             Statement::Show(_) | Statement::DescribeTable(_) | Statement::TableMaintenance(_) => {
                 if matches!(statement, Statement::TableMaintenance(_)) {
-                    return Ok(crate::result::ResultSet::of_texts(&["Table", "Op", "Msg_type", "Msg_text"]).columns);
+                    let columns = crate::result::ResultSet::of_texts(&["Table", "Op", "Msg_type", "Msg_text"]).columns;
+                    return Ok((columns, None));
                 }
                 let mut buffer = CursorBuffer::default();
                 let request = Request { statement, sql, parameters: &[], placeholders: 0, plan: None, prepared: None };
                 match Box::pin(self.dispatch(request, &context, &mut buffer)).await {
-                    Ok(crate::result::Outcome::Rows(result)) => Ok(result.columns),
-                    Ok(_) => Ok(Vec::new()),
+                    Ok(crate::result::Outcome::Rows(result)) => Ok((result.columns, None)),
+                    Ok(_) | Err(crate::session::Failure::Client(_)) => Ok((Vec::new(), None)),
                     Err(crate::session::Failure::Sql(error)) => Err(error),
-                    Err(crate::session::Failure::Client(_)) => Ok(Vec::new()),
                 }
             }
-            _ => Ok(Vec::new()),
+            _ => Ok((Vec::new(), None)),
         }
     }
 

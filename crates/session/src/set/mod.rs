@@ -323,6 +323,8 @@ impl Session {
                 let _ = shared.apply_log_variables();
             }
         }
+        // Whatever holds now.
+        shared.plans.resize(Values(&shared.globals.load_values()).number(ids::PLAN_CACHE_SIZE));
         result
     }
 

@@ -1,0 +1,259 @@
+//! One statement of the cache, and what sessions have to do with it.
+
+use super::Meaning;
+use crate::kept_plan::{KeptPlan, SelectPlan};
+use crate::prepared::PreparedStatement;
+use crate::process::count;
+use crate::query::Reads;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
+
+/// Bytes of an entry whatever its text, by estimate.
+const ENTRY_BYTES: u64 = 2 << 10;
+/// Bytes of syntax tree, plan and result columns for each byte of text, by estimate.
+const BYTES_PER_TEXT_BYTE: u64 = 20;
+
+/// What a statement runs by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum PlanKind {
+    /// Bound and planned each time.
+    General,
+    /// A look-up by key.
+    Select,
+    /// A small query, row by row.
+    Rows,
+    /// A change of single rows.
+    Change,
+}
+
+impl PlanKind {
+    /// The kinds in the order of their numbers.
+    const ALL: [PlanKind; 4] = [PlanKind::General, PlanKind::Select, PlanKind::Rows, PlanKind::Change];
+    /// The words for them, in this order.
+    pub const WORDS: &[&str] = &["general", "point select", "row by row", "change"];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+
+    /// The kind of a plan.
+    pub fn of(plan: &KeptPlan) -> PlanKind {
+        match plan {
+            KeptPlan::General => PlanKind::General,
+            KeptPlan::Select(_) => PlanKind::Select,
+            KeptPlan::Rows(_) => PlanKind::Rows,
+            KeptPlan::Change(_) => PlanKind::Change,
+        }
+    }
+}
+
+/// A statement under a meaning.
+#[derive(Debug)]
+pub(crate) struct CacheEntry {
+    pub text: Arc<[u8]>,
+    pub meaning: Arc<Meaning>,
+    known: Mutex<Known>,
+    /// Whether somebody has asked for it since room was last needed.
+    found: AtomicBool,
+    /// A [`PlanKind`].
+    kind: AtomicU8,
+    /// What sessions have counted that have let go of it.
+    retired: Counts,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    statement: Option<Arc<PreparedStatement>>,
+    /// With the version of the catalog that it was made from.
+    select: Option<(u64, Arc<SelectPlan>)>,
+    described: Option<(u64, Arc<Described>)>,
+}
+
+/// What PREPARE finds out.
+#[derive(Debug)]
+pub(crate) struct Described {
+    /// The statement with the columns of its result.
+    pub statement: PreparedStatement,
+    /// What it reads, for privileges.
+    pub reads: Reads,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    hits: AtomicU64,
+    shared_hits: AtomicU64,
+    misses: AtomicU64,
+    last_used_micros: AtomicI64,
+}
+
+/// Counts as numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    /// Executions by a plan that the session had.
+    pub hits: u64,
+    /// Times that a session took over what another had made.
+    pub shared_hits: u64,
+    /// Times that it had to be parsed or planned.
+    pub misses: u64,
+    /// Microseconds since 1970 UTC.
+    pub last_used_micros: i64,
+}
+
+impl Totals {
+    /// Adds another set.
+    pub fn add(&mut self, other: Totals) {
+        self.hits += other.hits;
+        self.shared_hits += other.shared_hits;
+        self.misses += other.misses;
+        self.last_used_micros = self.last_used_micros.max(other.last_used_micros);
+    }
+}
+
+impl Counts {
+    fn totals(&self) -> Totals {
+        Totals {
+            hits: self.hits.load(Ordering::Relaxed),
+            shared_hits: self.shared_hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+            last_used_micros: self.last_used_micros.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl CacheEntry {
+    pub(super) fn new(text: &[u8], meaning: Arc<Meaning>) -> Self {
+        CacheEntry {
+            text: text.into(),
+            meaning,
+            known: Mutex::default(),
+            found: AtomicBool::new(false),
+            kind: AtomicU8::new(PlanKind::General as u8),
+            retired: Counts::default(),
+        }
+    }
+
+    pub(super) fn is_of(&self, text: &[u8], meaning: &Meaning) -> bool {
+        *self.text == *text && (std::ptr::eq(&*self.meaning, meaning) || *self.meaning == *meaning)
+    }
+
+    pub(super) fn note_found(&self) {
+        self.found.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn take_found(&self) -> bool {
+        self.found.swap(false, Ordering::Relaxed)
+    }
+
+    /// Bytes by estimate.
+    pub fn bytes(&self) -> u64 {
+        ENTRY_BYTES + BYTES_PER_TEXT_BYTE * self.text.len() as u64
+    }
+
+    /// What its last plan was.
+    pub fn kind(&self) -> PlanKind {
+        PlanKind::ALL[usize::from(self.kind.load(Ordering::Relaxed)) % PlanKind::ALL.len()]
+    }
+
+    /// The statement, a copy for the session that asks: nothing of it is written by several.
+    pub fn statement(&self) -> Option<Arc<PreparedStatement>> {
+        let statement = self.known.lock().statement.clone()?;
+        Some(Arc::new((*statement).clone()))
+    }
+
+    /// Keeps the statement.
+    pub fn set_statement(&self, statement: &PreparedStatement) {
+        self.known.lock().statement.get_or_insert_with(|| Arc::new(statement.clone()));
+    }
+
+    /// The plan, if it is a look-up by key and made from this version of the catalog.
+    pub fn select(&self, catalog: u64) -> Option<Arc<SelectPlan>> {
+        let known = self.known.lock();
+        known.select.as_ref().filter(|(made, _)| *made == catalog).map(|(_, plan)| plan.clone())
+    }
+
+    /// Keeps what can be shared of a plan: look-ups, which have no expressions. Others are bound by each session for
+    /// itself, since their expressions remember the last pattern or the last random number.
+    pub fn set_plan(&self, catalog: u64, current: impl Fn() -> u64, plan: &KeptPlan) {
+        // A session without the privileges for a plan says nothing of others.
+        if !matches!(plan, KeptPlan::General) {
+            self.kind.store(PlanKind::of(plan) as u8, Ordering::Relaxed);
+        }
+        if let KeptPlan::Select(select) = plan {
+            let mut known = self.known.lock();
+            // Whoever changes the catalog comes here afterwards: a plan of an older one would stay.
+            if current() == catalog {
+                known.select = Some((catalog, Arc::new((**select).clone())));
+            }
+        }
+    }
+
+    /// What PREPARE has found out under this version of the catalog.
+    pub fn described(&self, catalog: u64) -> Option<Arc<Described>> {
+        let known = self.known.lock();
+        known.described.as_ref().filter(|(made, _)| *made == catalog).map(|(_, described)| described.clone())
+    }
+
+    /// Keeps what PREPARE has found out.
+    pub fn set_described(&self, catalog: u64, current: impl Fn() -> u64, described: Described) {
+        let mut known = self.known.lock();
+        if current() == catalog {
+            known.described = Some((catalog, Arc::new(described)));
+        }
+    }
+
+    pub(super) fn forget_older(&self, version: u64) {
+        self.kind.store(PlanKind::General as u8, Ordering::Relaxed);
+        let mut known = self.known.lock();
+        known.select.take_if(|(made, _)| *made != version);
+        known.described.take_if(|(made, _)| *made != version);
+    }
+
+    /// What sessions have counted that have let go of it.
+    pub fn retired(&self) -> Totals {
+        self.retired.totals()
+    }
+}
+
+/// What one session has to do with a statement. Only that session counts here, so nothing is shared on the way of a
+/// statement; whoever wants sums adds up the sessions'.
+#[derive(Debug)]
+pub(crate) struct PlanUse {
+    pub entry: Arc<CacheEntry>,
+    counts: Counts,
+}
+
+impl PlanUse {
+    pub fn new(entry: Arc<CacheEntry>) -> Self {
+        PlanUse { entry, counts: Counts::default() }
+    }
+
+    /// The session ran it by its own plan.
+    pub fn hit(&self, now_micros: i64) {
+        count(&self.counts.hits);
+        self.counts.last_used_micros.store(now_micros, Ordering::Relaxed);
+    }
+
+    /// The session took over what another had made (`shared`), or had to make it.
+    pub fn learned(&self, shared: bool, now_micros: i64) {
+        count(if shared { &self.counts.shared_hits } else { &self.counts.misses });
+        self.counts.last_used_micros.store(now_micros, Ordering::Relaxed);
+    }
+
+    /// What it has counted.
+    pub fn totals(&self) -> Totals {
+        self.counts.totals()
+    }
+}
+
+impl Drop for PlanUse {
+    fn drop(&mut self) {
+        let (own, retired) = (self.counts.totals(), &self.entry.retired);
+        retired.hits.fetch_add(own.hits, Ordering::Relaxed);
+        retired.shared_hits.fetch_add(own.shared_hits, Ordering::Relaxed);
+        retired.misses.fetch_add(own.misses, Ordering::Relaxed);
+        retired.last_used_micros.fetch_max(own.last_used_micros, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,238 @@
+//! What one session has found out about a statement, kept for all: its syntax tree, the plan of a look-up by key, and what
+//! PREPARE says of its result.
+//!
+//! This is the second level behind the plans that each session keeps for itself ([`crate::kept_plan`]). A session asks here
+//! when it meets a statement that it has no valid plan of; statements whose plan it has never come here, so nothing here
+//! is written on their way. Whoever takes something over checks its own privileges first.
+//!
+//! Reading order: [`Meaning`] (when two sessions mean the same by a text), `entry`, [`PlanCache`].
+
+mod entry;
+
+pub(crate) use entry::{CacheEntry, Described, PlanKind, PlanUse, Totals};
+
+use crate::session::Session;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use squall_parser::ParseOptions;
+use squall_types::temporal::TimeZone;
+use squall_types::{CollationId, SqlMode};
+use std::collections::VecDeque;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Locks that the statements are divided between.
+const SHARDS: usize = 16;
+/// Places for statements that were met once.
+const MET_PLACES: usize = 4096;
+/// Longest text that is kept, bytes.
+pub(crate) const TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// Everything of a session that the meaning of a text depends on, privileges and TEMPORARY tables aside: whatever
+/// `statement_context` takes from the settings and binding can see.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Meaning {
+    /// The default database.
+    pub database: Option<Arc<str>>,
+    pub sql_mode: SqlMode,
+    pub options: ParseOptions,
+    pub time_zone: Arc<TimeZone>,
+    pub collation: CollationId,
+    pub client_collation: CollationId,
+    pub max_allowed_packet: u64,
+    pub group_concat_max_len: u64,
+    pub div_precision_increment: u8,
+    pub default_week_format: u8,
+    pub cte_max_recursion_depth: u64,
+    pub safe_updates: bool,
+}
+
+impl Session {
+    /// What texts mean in this session, as it is now.
+    pub(crate) fn meaning(&mut self) -> Arc<Meaning> {
+        let version = self.settings_version;
+        if let Some((made, meaning)) = &self.meaning
+            && *made == version
+        {
+            return meaning.clone();
+        }
+        let settings = &self.settings;
+        let meaning = Arc::new(Meaning {
+            database: self.database.clone(),
+            sql_mode: settings.sql_mode,
+            options: self.parse_options(),
+            time_zone: settings.time_zone.clone(),
+            collation: settings.collation,
+            client_collation: settings.client_collation,
+            max_allowed_packet: settings.max_allowed_packet,
+            group_concat_max_len: settings.group_concat_max_len,
+            div_precision_increment: settings.div_precision_increment,
+            default_week_format: settings.default_week_format,
+            cte_max_recursion_depth: settings.cte_max_recursion_depth,
+            safe_updates: settings.safe_updates,
+        });
+        self.meaning = Some((version, meaning.clone()));
+        meaning
+    }
+}
+
+/// Statements by text and meaning, for all sessions.
+#[derive(Debug)]
+pub(crate) struct PlanCache {
+    hasher: RandomState,
+    shards: [Mutex<Shard>; SHARDS],
+    /// Hashes of statements that were met once, each in its place.
+    met: Box<[AtomicU64]>,
+    /// Most bytes, by estimate; 0 keeps nothing.
+    bytes_max: AtomicU64,
+    evictions: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    entries: FxHashMap<u64, Arc<CacheEntry>>,
+    /// Hashes in the order in which they are looked at when room is needed.
+    order: VecDeque<u64>,
+    bytes: u64,
+}
+
+/// How many statements are kept, and their bytes by estimate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Size {
+    pub entries: u64,
+    pub bytes: u64,
+    /// Statements that had to make room.
+    pub evictions: u64,
+}
+
+impl PlanCache {
+    /// An empty cache of at most so many bytes.
+    pub fn new(bytes_max: u64) -> Self {
+        PlanCache {
+            hasher: RandomState::new(),
+            shards: Default::default(),
+            met: (0..MET_PLACES).map(|_| AtomicU64::new(0)).collect(),
+            bytes_max: AtomicU64::new(bytes_max),
+            evictions: AtomicU64::new(0),
+        }
+    }
+
+    /// Sets the most bytes; what is too much goes.
+    pub fn resize(&self, bytes_max: u64) {
+        self.bytes_max.store(bytes_max, Ordering::Relaxed);
+        for shard in &self.shards {
+            self.make_room(&mut shard.lock());
+        }
+    }
+
+    fn hash(&self, text: &[u8], meaning: &Meaning) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(text);
+        meaning.database.hash(&mut hasher);
+        meaning.sql_mode.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn shard(&self, hash: u64) -> &Mutex<Shard> {
+        &self.shards[(hash >> 32) as usize % SHARDS]
+    }
+
+    /// What is known of a text.
+    pub fn find(&self, text: &[u8], meaning: &Meaning) -> Option<Arc<CacheEntry>> {
+        let hash = self.hash(text, meaning);
+        let shard = self.shard(hash).lock();
+        let entry = shard.entries.get(&hash).filter(|entry| entry.is_of(text, meaning))?;
+        entry.note_found();
+        Some(entry.clone())
+    }
+
+    /// Whether a text was met before, as far as is remembered; it is from now on.
+    pub fn met_before(&self, text: &[u8], meaning: &Meaning) -> bool {
+        // Never 0, which is an empty place.
+        let hash = self.hash(text, meaning) | 1;
+        self.met[(hash >> 32) as usize % MET_PLACES].swap(hash, Ordering::Relaxed) == hash
+    }
+
+    /// The place of a text, made if there is none; `None` where there is no room for it.
+    pub fn find_or_insert(&self, text: &[u8], meaning: &Arc<Meaning>) -> Option<Arc<CacheEntry>> {
+        let hash = self.hash(text, meaning);
+        let mut shard = self.shard(hash).lock();
+        if let Some(entry) = shard.entries.get(&hash)
+            && entry.is_of(text, meaning)
+        {
+            entry.note_found();
+            return Some(entry.clone());
+        }
+        let entry = Arc::new(CacheEntry::new(text, meaning.clone()));
+        if text.len() > TEXT_BYTES_MAX || entry.bytes() > self.shard_bytes_max() {
+            return None;
+        }
+        shard.bytes += entry.bytes();
+        // Two texts of one hash take turns.
+        match shard.entries.insert(hash, entry.clone()) {
+            Some(other) => shard.bytes -= other.bytes(),
+            None => shard.order.push_back(hash),
+        }
+        self.make_room(&mut shard);
+        Some(entry)
+    }
+
+    fn shard_bytes_max(&self) -> u64 {
+        self.bytes_max.load(Ordering::Relaxed) / SHARDS as u64
+    }
+
+    /// Removes statements until the rest fits: first those that nobody has asked for since they were last looked at.
+    fn make_room(&self, shard: &mut Shard) {
+        let bytes_max = self.shard_bytes_max();
+        let mut spared = 0;
+        while shard.bytes > bytes_max
+            && let Some(hash) = shard.order.pop_front()
+        {
+            let Some(entry) = shard.entries.get(&hash) else { continue };
+            // Once around, then whoever is next.
+            if spared < shard.entries.len() && entry.take_found() {
+                spared += 1;
+                shard.order.push_back(hash);
+                continue;
+            }
+            shard.bytes -= entry.bytes();
+            shard.entries.remove(&hash);
+            self.evictions.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        for shard in &self.shards {
+            *shard.lock() = Shard::default();
+        }
+    }
+
+    /// Lets go of plans of older catalogs, which may hold tables that are gone.
+    pub fn catalog_changed(&self, version: u64) {
+        for shard in &self.shards {
+            shard.lock().entries.values().for_each(|entry| entry.forget_older(version));
+        }
+    }
+
+    /// All statements.
+    pub fn all(&self) -> Vec<Arc<CacheEntry>> {
+        self.shards.iter().flat_map(|shard| shard.lock().entries.values().cloned().collect::<Vec<_>>()).collect()
+    }
+
+    /// How much is kept.
+    pub fn size(&self) -> Size {
+        let mut size = Size { evictions: self.evictions.load(Ordering::Relaxed), ..Size::default() };
+        for shard in &self.shards {
+            let shard = shard.lock();
+            size.entries += shard.entries.len() as u64;
+            size.bytes += shard.bytes;
+        }
+        size
+    }
+}
+
+#[cfg(test)]
+mod tests;

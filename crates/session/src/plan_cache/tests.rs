@@ -1,0 +1,73 @@
+use super::*;
+use crate::settings::Settings;
+use squall_registry::VariableValues;
+
+fn meaning(database: &str) -> Arc<Meaning> {
+    let settings = Settings::decode(&VariableValues::default());
+    Arc::new(Meaning {
+        database: Some(database.into()),
+        sql_mode: settings.sql_mode,
+        options: ParseOptions::default(),
+        time_zone: settings.time_zone,
+        collation: settings.collation,
+        client_collation: settings.client_collation,
+        max_allowed_packet: 0,
+        group_concat_max_len: 0,
+        div_precision_increment: 4,
+        default_week_format: 0,
+        cte_max_recursion_depth: 0,
+        safe_updates: false,
+    })
+}
+
+#[test]
+fn a_text_is_found_under_its_meaning_only() {
+    let cache = PlanCache::new(1 << 20);
+    let (one, other) = (meaning("one"), meaning("other"));
+    assert!(cache.find(b"SELECT ?", &one).is_none());
+    let entry = cache.find_or_insert(b"SELECT ?", &one).expect("room");
+    assert!(Arc::ptr_eq(&entry, &cache.find(b"SELECT ?", &meaning("one")).expect("kept")));
+    assert!(Arc::ptr_eq(&entry, &cache.find_or_insert(b"SELECT ?", &one).expect("kept")));
+    assert!(cache.find(b"SELECT ?", &other).is_none());
+    assert!(cache.find(b"SELECT ? ", &one).is_none());
+    cache.clear();
+    assert!(cache.find(b"SELECT ?", &one).is_none());
+}
+
+#[test]
+fn a_text_is_met_once_then_again() {
+    let (cache, one) = (PlanCache::new(1 << 20), meaning("one"));
+    assert!(!cache.met_before(b"SELECT ?", &one));
+    assert!(cache.met_before(b"SELECT ?", &one));
+}
+
+#[test]
+fn room_is_bounded_and_what_is_asked_for_stays_longer() {
+    let (cache, one) = (PlanCache::new(1 << 20), meaning("one"));
+    for number in 0..10_000 {
+        cache.find_or_insert(format!("SELECT {number}").as_bytes(), &one);
+        cache.find(b"SELECT 0", &one).expect("always asked for");
+        assert!(cache.size().bytes <= 1 << 20);
+    }
+    let size = cache.size();
+    assert_eq!(size.entries + size.evictions, 10_000);
+    cache.resize(0);
+    let size = cache.size();
+    assert_eq!((size.entries, size.bytes, size.evictions), (0, 0, 10_000));
+    assert!(cache.find_or_insert(b"SELECT 1", &one).is_none());
+    assert!(PlanCache::new(1 << 30).find_or_insert(&vec![b'x'; TEXT_BYTES_MAX + 1], &one).is_none());
+}
+
+#[test]
+fn counts_outlive_the_sessions_that_made_them() {
+    let (cache, one) = (PlanCache::new(1 << 20), meaning("one"));
+    let entry = cache.find_or_insert(b"SELECT ?", &one).expect("room");
+    let uses = [PlanUse::new(entry.clone()), PlanUse::new(entry.clone())];
+    uses[0].learned(false, 1);
+    uses[1].learned(true, 5);
+    uses[1].hit(7);
+    assert_eq!(entry.retired().hits, 0);
+    drop(uses);
+    let totals = entry.retired();
+    assert_eq!((totals.hits, totals.shared_hits, totals.misses, totals.last_used_micros), (1, 1, 1, 7));
+}
