@@ -11,12 +11,14 @@ commands:
   endurance     an hour of oltp_read_write on Squall with checksums of rows, and kill -9 every five minutes
                 [--minutes 60] [--slice 300] [--rows 1000000] [--threads 64]
   logs          point selects with no log, the general log, and every log of statements on, direct and buffered   [--threads 4] [--seconds 10] [--rounds 3]
+  connections   10,000 idle connections: memory, how fast they are opened, point selects of four clients beside them   [--connections 10000] [--seconds 10]
+  fairness      point selects of four clients beside a greedy session of each kind   [--kinds a,b] [--seconds 10] [--rounds 3]
   footprint     start-up time, idle memory, size of the stripped binary
 
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
 import argparse, os, pathlib, re, signal, statistics, subprocess, sys, time
-import endurance, ssb
+import connections, endurance, ssb
 from peers import MariaDB, Squall, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert"]
@@ -261,8 +263,30 @@ def run_endurance(a):
     return 1 if wrong else 0
 
 
+def run_connections(a):
+    count = connections.open_files_allowed(a.connections)
+    for server in (Squall(a.profile), MariaDB()):
+        result = connections.connections(server, count, a.seconds)
+        print(f"{server.name}: {result['connections']} connections take {result['mib']} MiB ({result['bytes_each']} bytes each), {result['opened_per_s']} opened/s; point selects/s with 4 clients {result['point_selects_before']} before, {result['point_selects_beside']} beside them (p99 {result['p99_us_before']} and {result['p99_us_beside']} us)")
+        if a.record:
+            record("connections", {"server": server.name, **result})
+    return 0
+
+
+def run_fairness(a):
+    kinds = a.kinds.split(",") if a.kinds else list(connections.GREEDY)
+    results = {server.name: connections.fairness(server, kinds, a.seconds, a.rounds) for server in (Squall(a.profile), MariaDB())}
+    print(f"{'point selects beside':24}{'squall p50':>12}{'p99':>10}{'max us':>10}{'mariadb p50':>14}{'p99':>10}{'max us':>10}")
+    for kind in kinds:
+        ours, theirs = results["squall"][kind], results["mariadb"][kind]
+        print(f"{kind:24}{ours['p50_us']:12}{ours['p99_us']:10}{ours['max_us']:10}{theirs['p50_us']:14}{theirs['p99_us']:10}{theirs['max_us']:10}")
+        if a.record:
+            record("fairness", {"beside": kind, "squall": ours, "mariadb": theirs})
+    return 0
+
+
 def main():
-    commands = {"endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "logs": run_logs, "footprint": run_footprint}
+    commands = {"connections": run_connections, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "logs": run_logs, "footprint": run_footprint}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "debug"])
@@ -272,6 +296,7 @@ def main():
     p.add_argument("--seconds", type=int, default=10), p.add_argument("--rows", type=int, default=1000000)
     p.add_argument("--minutes", type=float, default=60), p.add_argument("--slice", type=int, default=300)
     p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--connections", type=int, default=10000), p.add_argument("--kinds")
     p.add_argument("--scale", type=int, default=1), p.add_argument("--lines", type=int), p.add_argument("--part-rows", type=int, default=1000000)
     a = p.parse_args()
     sys.exit(commands[a.command](a))

@@ -96,6 +96,12 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
     /// One row. `arguments` are of the types the call was bound with (or NULL).
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value>;
 
+    /// Whether [`ScalarKernel::eval`] may wait for something (`SLEEP`, `GET_LOCK`), which it must not do on a thread that
+    /// others count on.
+    fn waits(&self) -> bool {
+        false
+    }
+
     /// Whether [`ScalarKernel::eval_arrays`] may give an answer, so that nobody builds arrays for nothing.
     fn has_eval_arrays(&self) -> bool {
         false

@@ -67,6 +67,13 @@ impl Transaction {
         self.own.any.load(Ordering::Acquire)
     }
 
+    /// Whether rolling it back takes a while.
+    pub fn is_large(&self) -> bool {
+        const LOCKS_MAX: usize = 1000;
+        const BYTES_MAX: usize = 256 << 10;
+        self.locks.rows.len() > LOCKS_MAX || self.own.writes.read().bytes() > BYTES_MAX
+    }
+
     /// Whether the transaction has been rolled back by a deadlock (1213) or a changed row (1020). Nothing can be done
     /// with it but to drop it.
     pub fn is_aborted(&self) -> bool {

@@ -25,5 +25,6 @@ mod result_writer;
 mod rsa_key;
 mod server;
 mod transport;
+mod turn;
 
 pub use server::{Server, ServerOptions, StartError};

@@ -1,7 +1,9 @@
 //! Packets on a socket.
 
 use std::fmt;
+use std::future::{Future as _, poll_fn};
 use std::io;
+use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,6 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
 use crate::transport::Transport;
+use crate::turn::Turn;
 
 /// Past this many bytes a result is sent on before more of it is made.
 const FLUSH_BYTES: usize = 64 << 10;
@@ -61,11 +64,18 @@ pub(crate) struct PacketStream {
     pub(crate) reader: PacketReader,
     pub(crate) writer: PacketWriter,
     pub(crate) write_timeout: Duration,
+    turn: Turn,
 }
 
 impl PacketStream {
     pub(crate) fn new(transport: Transport, payload_bytes_max: usize, write_timeout: Duration) -> Self {
-        Self { transport, reader: PacketReader::new(payload_bytes_max), writer: PacketWriter::default(), write_timeout }
+        Self {
+            transport,
+            reader: PacketReader::new(payload_bytes_max),
+            writer: PacketWriter::default(),
+            write_timeout,
+            turn: Turn::default(),
+        }
     }
 
     /// Reads more bytes into the reader. Nothing is lost when the future is dropped.
@@ -73,7 +83,15 @@ impl PacketStream {
         let room = self.reader.missing_bytes().clamp(READ_BYTES_MIN, READ_BYTES_MAX);
         let buffer = self.reader.buffer();
         buffer.reserve(room);
-        match self.transport.read_buf(buffer).await {
+        let mut read = pin!(self.transport.read_buf(buffer));
+        let read = poll_fn(|context| {
+            let polled = read.as_mut().poll(context);
+            if polled.is_pending() {
+                self.turn.end();
+            }
+            polled
+        });
+        match read.await {
             Ok(0) => Err(ReadError::Closed),
             Ok(_) => Ok(()),
             Err(error) => Err(ReadError::Io(error)),
@@ -114,13 +132,21 @@ impl PacketStream {
         Ok(packet)
     }
 
-    /// Whether enough is written that it should be sent before more is.
+    /// Whether enough is written, or this connection has had its event loop for so long, that it should be sent before
+    /// more is.
     pub(crate) fn needs_flush(&self) -> bool {
-        self.writer.len() >= FLUSH_BYTES
+        self.writer.len() >= FLUSH_BYTES || self.turn.is_over()
     }
 
-    /// Sends everything written. A client that takes nothing for the write timeout is given up.
+    /// Sends everything written, and lets others on the event loop have their turn if this one's is over. A client that
+    /// takes nothing for the write timeout is given up.
     pub(crate) async fn flush(&mut self) -> io::Result<()> {
+        self.send().await?;
+        self.turn.give_way().await;
+        Ok(())
+    }
+
+    async fn send(&mut self) -> io::Result<()> {
         if self.writer.is_empty() {
             return Ok(());
         }

@@ -125,9 +125,11 @@ pub trait ResultWriter: RowWriter {
     fn ok(&mut self, ok: &OkInfo, status: &StatusInfo);
     /// The statement failed (perhaps after some rows).
     fn error(&mut self, error: &SqlError);
-    /// Whether enough is buffered that [`ResultWriter::flush`] should be awaited before more rows.
+    /// Whether [`ResultWriter::flush`] should be awaited before more rows or the next statement: enough is buffered, or
+    /// others have waited long enough for this thread.
     fn needs_flush(&self) -> bool;
-    /// Sends what is buffered. An error means that the client is gone: stop the statement.
+    /// Sends what is buffered, and lets others have the thread if it is their turn. An error means that the client is
+    /// gone: stop the statement.
     fn flush(&mut self) -> LocalFuture<'_, std::io::Result<()>>;
     /// `LOAD DATA LOCAL`: asks the client for a file and gives its contents as they come. A writer without a client
     /// refuses with 3948.

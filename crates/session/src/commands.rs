@@ -209,6 +209,7 @@ impl Session {
             placeholders: 0,
             plan: None,
             prepared: None,
+            long: None,
         };
         Ok(match self.evaluate(source, request, context).await?.0 {
             Value::String(text) => text,
@@ -264,6 +265,7 @@ impl Session {
             placeholders: 0,
             plan: None,
             prepared: None,
+            long: None,
         };
         let mut parameters = Vec::with_capacity(using.len());
         for expr in using {
@@ -276,6 +278,7 @@ impl Session {
             placeholders: prepared.placeholders,
             plan: None,
             prepared: Some(&prepared),
+            long: None,
         };
         self.log_inner("Execute", Logged { sql: &prepared.sql, executed: Some((prepared.places(), &parameters)) });
         // The inner statement is dispatched as if it stood here: same context, same transaction.

@@ -66,7 +66,7 @@ impl Session {
 
     /// Parses a statement and finds out what its result looks like and, if that holds for other sessions too, what is read.
     async fn parse_and_describe(&mut self, sql: &[u8]) -> SqlResult<(PreparedStatement, Option<Reads>)> {
-        let parsed = squall_parser::parse_bytes(sql, &self.parse_options()).map_err(parse_error)?;
+        let parsed = self.parse_whole(sql).await?.map_err(parse_error)?;
         if let Some(rest) = parsed.rest {
             let near =
                 String::from_utf8_lossy(&sql[rest.min(sql.len())..]).trim_start().chars().take(80).collect::<String>();
@@ -119,6 +119,7 @@ impl Session {
             placeholders: prepared.placeholders,
             plan: plan.as_ref().map(|change| &change.plan),
             prepared: Some(&prepared),
+            long: None,
         };
         if parameters.len() != prepared.placeholders as usize {
             let error = SqlError::new(ErrorCode::WrongArguments, &[&"EXECUTE"]);
@@ -173,6 +174,9 @@ impl Session {
                 put_value(writer, value);
             }
             writer.end_row();
+            if writer.needs_flush() {
+                writer.flush().await?;
+            }
         }
         cursor.next = end;
         let last = end == cursor.result.rows.len();

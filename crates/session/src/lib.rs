@@ -22,6 +22,7 @@ mod information_schema;
 mod kept_plan;
 mod load_data;
 mod logging;
+mod long_statement;
 mod plan_cache;
 mod prepared;
 mod privilege;

@@ -46,13 +46,9 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         count(&self.process.status.select);
         let catalog = self.shared.catalog.load();
-        if let Some(outcome) = self.run_point(query, request, context, writer)? {
-            return Ok(outcome);
-        }
-        if let Some(outcome) = self.run_constant(query, request, context, &catalog, writer)? {
-            return Ok(outcome);
-        }
-        if let Some(outcome) = self.run_rowwise(query, request, context, writer)? {
+        if request.long_statement().is_none()
+            && let Some(outcome) = self.run_here(query, request, context, &catalog, writer)?
+        {
             return Ok(outcome);
         }
         let limited;
@@ -63,7 +59,19 @@ impl Session {
             }
             None => query,
         };
-        let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
+        let bind = |binder: &Binder<'_>, statement: &ast::Statement, _: &crate::database::Shared| match statement {
+            ast::Statement::Query(query) => binder.bind_query(query),
+            _ => Err(SqlError::internal("a query is another statement")),
+        };
+        // With `sql_select_limit` it is not the query that was sent.
+        let long = match self.settings.select_limit {
+            u64::MAX => self.bind_long(request, &catalog, context, bind).await?,
+            _ => None,
+        };
+        let bound = match long {
+            Some(bound) => bound,
+            None => self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?,
+        };
         self.check_reads(&bound)?;
         if bound.into.is_some() {
             return Ok(self.select_into(bound, context, catalog).await?);
@@ -74,6 +82,24 @@ impl Session {
         let outcome = result?;
         ended?;
         Ok(outcome)
+    }
+
+    /// Whatever can be answered on this thread.
+    fn run_here(
+        &mut self,
+        query: &Query,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        catalog: &Arc<Catalog>,
+        writer: &mut dyn ResultWriter,
+    ) -> SqlResult<Option<Outcome>> {
+        if let Some(outcome) = self.run_point(query, request, context, writer)? {
+            return Ok(Some(outcome));
+        }
+        if let Some(outcome) = self.run_constant(query, request, context, catalog, writer)? {
+            return Ok(Some(outcome));
+        }
+        self.run_rowwise(query, request, context, writer)
     }
 
     /// `sql_select_limit` for a query without a LIMIT.

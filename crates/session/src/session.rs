@@ -8,6 +8,7 @@ use crate::database::{Shared, now_micros};
 use crate::diagnostics::DiagnosticsArea;
 use crate::kept_plan::{KeptPlan, Shapes};
 use crate::logging::{Logged, SessionLog};
+use crate::long_statement::{LongStatement, Text};
 use crate::plan_cache::Meaning;
 use crate::prepared::{PreparedStatement, PreparedStatements};
 use crate::process::{Process, count};
@@ -30,6 +31,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// MySQL's error for a client that does not read its result (ER_NET_WRITE_INTERRUPTED), as logs show it.
 const CLIENT_GONE: u16 = 1161;
+/// As much of a statement as the process list shows.
+const SHOWN_BYTES_MAX: usize = 64 << 10;
 
 /// One connection's state; runs one statement at a time.
 pub struct Session {
@@ -96,7 +99,7 @@ impl std::fmt::Debug for Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.log_disconnect();
-        self.transaction.rollback();
+        self.give_up_transaction();
         self.drop_temporary_tables();
         self.shared.user_locks.release_all(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
@@ -197,19 +200,26 @@ impl Session {
                 placeholders: statement.placeholders,
                 plan: Some(&change.plan),
                 prepared: None,
+                long: None,
             };
             self.run(request, false, writer).await?;
             return self.end_command(writer).await;
         }
+        let whole = Text::new(sql);
         let mut start = 0;
         loop {
             let text = &sql[start..];
-            let parsed = match squall_parser::parse_bytes(text, &self.parse_options()) {
-                Ok(parsed) => parsed,
-                Err(error) => {
+            let parsed = match self.read_statement(&whole, start).await {
+                Ok(Ok(parsed)) => parsed,
+                Ok(Err(error)) => {
                     let error = parse_error(error);
                     self.begin_command("Query", text);
                     self.log_unparsed(text);
+                    self.finish_with_error(&error, None);
+                    writer.error(&error);
+                    return self.end_command(writer).await;
+                }
+                Err(error) => {
                     self.finish_with_error(&error, None);
                     writer.error(&error);
                     return self.end_command(writer).await;
@@ -230,6 +240,7 @@ impl Session {
                 plan: None,
                 placeholders: parsed.placeholders,
                 prepared: None,
+                long: parsed.long(),
             };
             let succeeded = self.run(request, parsed.rest.is_some(), writer).await?;
             match parsed.rest {
@@ -248,8 +259,8 @@ impl Session {
         {
             return Cow::Borrowed(text);
         }
-        let mut masked = Vec::with_capacity(text.len());
-        squall_logs::text::push_statement(&mut masked, text, &self.parse_options(), usize::MAX, false);
+        let mut masked = Vec::with_capacity(text.len().min(SHOWN_BYTES_MAX));
+        squall_logs::text::push_statement(&mut masked, text, &self.parse_options(), SHOWN_BYTES_MAX, false);
         Cow::Owned(masked)
     }
 
@@ -257,7 +268,8 @@ impl Session {
         self.process.kill.reset();
         count(&self.process.status.questions);
         count(&self.process.status.queries);
-        self.process.begin(command, &String::from_utf8_lossy(sql), now_micros());
+        let shown = &sql[..sql.len().min(SHOWN_BYTES_MAX)];
+        self.process.begin(command, &String::from_utf8_lossy(shown), now_micros());
     }
 
     pub(crate) async fn end_command(&mut self, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
@@ -296,7 +308,7 @@ impl Session {
         let result = match result {
             Ok(outcome) => self.end_statement(request.statement).await.map(|()| outcome).map_err(Failure::Sql),
             Err(failure) => {
-                self.transaction.statement_failed();
+                self.statement_failed().await;
                 Err(failure)
             }
         };
@@ -527,7 +539,7 @@ impl Session {
 
     /// `COM_RESET_CONNECTION`: as if newly connected.
     pub(crate) fn reset_state(&mut self) {
-        self.transaction.rollback();
+        self.give_up_transaction();
         self.drop_temporary_tables();
         self.table_locks = None;
         self.shared.user_locks.release_all(self.process.id);
@@ -577,6 +589,8 @@ pub(crate) struct Request<'a> {
     pub placeholders: u32,
     /// The prepared statement that is executed, where it is one.
     pub prepared: Option<&'a PreparedStatement>,
+    /// The statement that was sent, if it is long.
+    pub long: Option<&'a Arc<LongStatement>>,
 }
 
 impl<'a> Request<'a> {

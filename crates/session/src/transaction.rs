@@ -77,19 +77,20 @@ impl TransactionState {
     }
 
     /// Ends what is left of a statement that failed: one of its own is rolled back; an open one stays unless the store
-    /// has rolled it back already (1213, 1020).
-    pub fn statement_failed(&mut self) {
-        self.statement = None;
+    /// has rolled it back already (1213, 1020). Gives what is to be rolled back.
+    #[must_use = "what it gives is rolled back where it is dropped"]
+    pub fn statement_failed(&mut self) -> Option<Transaction> {
         if self.open.as_ref().is_some_and(|open| open.transaction.as_ref().is_none_or(Transaction::is_aborted)) {
             self.open = None;
             self.lost = true;
         }
+        self.statement.take()
     }
 
-    /// Rolls back whatever is open.
-    pub fn rollback(&mut self) {
-        self.open = None;
-        self.statement = None;
+    /// Ends whatever is open without a commit.
+    fn end(&mut self) -> Option<Transaction> {
+        let open = self.open.take().and_then(|open| open.transaction);
+        self.statement.take().or(open)
     }
 }
 
@@ -170,11 +171,37 @@ impl Session {
     }
 
     /// Rolls back what is open.
-    pub(crate) fn rollback(&mut self) {
-        if self.transaction.open.take().is_some() {
+    pub(crate) async fn rollback(&mut self) {
+        if let Some(open) = self.transaction.open.take() {
             crate::process::count(&self.process.status.handler_rollback);
             self.track_transaction(None);
+            self.discard(open.transaction).await;
         }
+    }
+
+    /// Rolls back what a statement that failed has left; see [`TransactionState::statement_failed`].
+    pub(crate) async fn statement_failed(&mut self) {
+        let failed = self.transaction.statement_failed();
+        self.discard(failed).await;
+    }
+
+    /// Rolls back what is open, without waiting until that is done.
+    pub(crate) fn give_up_transaction(&mut self) {
+        if let Some(transaction) = self.transaction.end() {
+            self.begin_to_discard(transaction);
+        }
+    }
+
+    async fn discard(&self, transaction: Option<Transaction>) {
+        if let Some(task) = transaction.and_then(|transaction| self.begin_to_discard(transaction)) {
+            // A panic there is reported by its thread, and there is nothing to do about it here.
+            let _joined = task.await;
+        }
+    }
+
+    /// Rolls a transaction back: here, or on the query pool if it has changed or locked much.
+    fn begin_to_discard(&self, transaction: Transaction) -> Option<tokio::task::JoinHandle<()>> {
+        transaction.is_large().then(|| self.shared.runtime.pool().spawn_blocking(move || drop(transaction)))
     }
 
     /// What follows a statement that succeeded: under autocommit its transaction is committed.
@@ -212,7 +239,7 @@ impl Session {
             AstTransaction::Rollback(completion) => {
                 crate::process::count(&self.process.status.rollback);
                 let again = self.chained();
-                self.rollback();
+                self.rollback().await;
                 self.complete(*completion, again)
             }
             AstTransaction::Savepoint(name) => {

@@ -1,9 +1,9 @@
 //! Folding constants.
 
 use super::ExprBuilder;
-use crate::expr::{BoundExpr, EmptyRow};
+use crate::expr::{BoundExpr, EmptyRow, is_brief, is_long};
 use squall_registry::Volatility;
-use squall_types::{SqlType, Value};
+use squall_types::SqlType;
 
 impl ExprBuilder<'_> {
     /// The node's value in place of the node, if its parts are literals, it always gives the same, and it gives it
@@ -16,7 +16,7 @@ impl ExprBuilder<'_> {
                 false
             }
             // A quotient is left for what is made of it, which goes on with more digits than a literal would have.
-            BoundExpr::Call(call) => call.volatility == Volatility::Immutable && !is_quotient(&expr),
+            BoundExpr::Call(call) => call.volatility == Volatility::Immutable && !is_quotient(&expr) && is_brief(call),
             _ => true,
         };
         if !constant || !foldable {
@@ -44,16 +44,6 @@ fn is_constant(expr: &BoundExpr) -> bool {
     match expr {
         BoundExpr::Literal(value, _) => !is_long(value),
         BoundExpr::Call(call) if is_quotient(expr) => call.args.iter().all(|arg| matches!(arg, BoundExpr::Literal(..))),
-        _ => false,
-    }
-}
-
-/// Whether a value is so long that work on it belongs to the query pool, not to the thread that binds.
-fn is_long(value: &Value) -> bool {
-    const BYTES_MAX: usize = 64 << 10;
-    match value {
-        Value::String(text) | Value::Json(text) => text.len() > BYTES_MAX,
-        Value::Bytes(bytes) => bytes.len() > BYTES_MAX,
         _ => false,
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Build trees with [`crate::build::ExprBuilder`], which knows MySQL's typing rules.
 
+mod brief;
 mod call_udf;
 mod datafusion;
 mod error;
@@ -15,6 +16,7 @@ mod slot;
 mod text_compare;
 mod walk;
 
+pub(crate) use brief::{is_brief, is_long};
 pub use call_udf::{CallUdf, ParameterUdf};
 pub use datafusion::bind_parameters;
 pub use error::{datafusion_error, sql_error_from};

@@ -27,7 +27,7 @@ pub const FUNCTIONS: &[Def] = &[
         .takes_null(),
     Def::new("COLLATION", (1, 1), result::system_text, |args| Ok(Value::from(collation_of(args).name()))).takes_null(),
     Def::new("COERCIBILITY", (1, 1), result::int, coercibility).takes_null(),
-    Def::new("SLEEP", (1, 1), result::int, sleep).takes_null().volatile(),
+    Def::new("SLEEP", (1, 1), result::int, sleep).takes_null().waiting(),
     Def::new("BENCHMARK", (2, 2), result::nullable_int, |args| {
         // The argument was evaluated already; once is as good as often for its side effects.
         Ok(if args.value(0).is_null() || args.i64(0)? < 0 { Value::Null } else { Value::Int(0) })

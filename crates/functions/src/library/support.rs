@@ -26,6 +26,8 @@ pub struct Def {
     pub null_in_null_out: bool,
     /// When equal arguments give equal results.
     pub volatility: Volatility,
+    /// Whether it may wait for something.
+    pub waits: bool,
     /// The type of the result.
     pub result: fn(&Binding<'_>) -> SqlResult<ExprType>,
     /// The result of one row.
@@ -50,6 +52,7 @@ impl Def {
             args_max: args.1,
             null_in_null_out: true,
             volatility: Volatility::Immutable,
+            waits: false,
             result,
             eval,
         }
@@ -73,6 +76,11 @@ impl Def {
     /// That differs from call to call or does something.
     pub const fn volatile(self) -> Def {
         Def { volatility: Volatility::Volatile, ..self }
+    }
+
+    /// That may wait for something, and so is volatile.
+    pub const fn waiting(self) -> Def {
+        Def { waits: true, ..self.volatile() }
     }
 }
 
@@ -311,6 +319,10 @@ struct RowKernel {
 }
 
 impl ScalarKernel for RowKernel {
+    fn waits(&self) -> bool {
+        self.def.waits
+    }
+
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         if self.def.null_in_null_out && arguments.iter().any(Value::is_null) {
             return Ok(Value::Null);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
-    Def::new("GET_LOCK", (2, 2), result::nullable_int, get_lock).takes_null().volatile(),
+    Def::new("GET_LOCK", (2, 2), result::nullable_int, get_lock).takes_null().waiting(),
     Def::new("RELEASE_LOCK", (1, 1), result::nullable_int, |args| {
         let released = args.context.user_locks.release(&name(args)?, args.context.connection_id);
         Ok(released.map_or(Value::Null, Value::from))

@@ -94,10 +94,14 @@ impl DmlContext<'_> {
         LockRequest { mode: LockMode::Exclusive, wait: self.options.lock_wait }
     }
 
-    /// Runs `body` so that either all of its changes stand or none.
+    /// Runs `body` so that either all of its changes stand or none. A statement that was killed meanwhile changes
+    /// nothing: what its functions gave when they were interrupted (`SLEEP`) is no value to store.
     pub fn atomically<T>(&mut self, body: impl FnOnce(&mut Self) -> StoreResult<T>) -> StoreResult<T> {
         let savepoint = self.transaction.savepoint();
-        let result = body(self);
+        let result = body(self).and_then(|done| {
+            self.env.context.kill.check()?;
+            Ok(done)
+        });
         if result.is_err() && !self.transaction.is_aborted() {
             self.transaction.rollback_to(savepoint);
         }

@@ -67,9 +67,9 @@ fn plain_items(query: &ast::Query) -> Option<&[ast::SelectItem]> {
     plain.then_some(&select.items)
 }
 
-/// Whether an expression neither waits nor changes anything.
+/// Whether an expression changes nothing and takes no time.
 fn is_quiet(expr: &BoundExpr) -> bool {
-    let mut quiet = true;
+    let mut quiet = expr.is_brief();
     expr.visit(&mut |expr| match expr {
         BoundExpr::Call(call) => quiet &= call.volatility != Volatility::Volatile,
         BoundExpr::Opaque { .. } | BoundExpr::Column(_) | BoundExpr::Parameter { .. } => quiet = false,

@@ -208,9 +208,9 @@ fn bounds(limit: Option<&ast::Limit>) -> Option<(Option<Operand>, Option<Operand
     }
 }
 
-/// Whether an expression neither waits nor changes anything, and can be evaluated on a row.
+/// Whether an expression changes nothing, takes no time, and can be evaluated on a row.
 fn is_quiet(expr: &BoundExpr) -> bool {
-    let mut quiet = true;
+    let mut quiet = expr.is_brief();
     expr.visit(&mut |node| match node {
         BoundExpr::Call(call) => quiet &= call.volatility != Volatility::Volatile,
         BoundExpr::Opaque { .. } => quiet = false,

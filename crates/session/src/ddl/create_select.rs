@@ -90,7 +90,7 @@ impl Session {
             Err(error) => Err(error),
         };
         if created.is_err() {
-            self.transaction.statement_failed();
+            self.statement_failed().await;
             let id = table.id;
             self.blocking(move |shared| shared.store.drop_data(id)).await?;
         }

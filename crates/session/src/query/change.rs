@@ -8,7 +8,7 @@ use squall_catalog::{Catalog, Privileges, TableDef};
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_parser::ast::{DeleteTarget, InsertSource, Statement, TableReference};
 use squall_planner::Binder;
-use squall_planner::dml::plan::InsertRows;
+use squall_planner::dml::plan::{InsertRows, NewValue, OnDuplicate};
 use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute};
 use squall_planner::exec::StatementEnv;
 use squall_registry::StatementContext;
@@ -36,8 +36,7 @@ impl Session {
         context: &Arc<StatementContext>,
         keeps_parameters: bool,
     ) -> SqlResult<DmlPlan> {
-        self.check_change_privileges(request.statement)?;
-        self.check_safe_update(request.statement)?;
+        self.check_may_change(request.statement)?;
         let tables = super::SessionTables::new(self, context, None);
         let binder = self.binder(request.sql, request.parameters, catalog, context, &tables);
         let binder = Binder { keeps_parameters, ..binder };
@@ -45,6 +44,31 @@ impl Session {
         let plan = dml.bind(request.statement)?;
         self.check_read(&super::Reads::of_change(&plan))?;
         Ok(plan)
+    }
+
+    /// [`Session::bind_change`], where a long statement belongs.
+    async fn bind_change_of(
+        &self,
+        request: Request<'_>,
+        catalog: &Arc<Catalog>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<DmlPlan> {
+        if request.long_statement().is_none() {
+            return self.bind_change(request, catalog, context, false);
+        }
+        self.check_may_change(request.statement)?;
+        let bind = |binder: &Binder<'_>, statement: &Statement, shared: &crate::database::Shared| {
+            DmlBinder { binder, store: &shared.store, rules: &shared.rules }.bind(statement)
+        };
+        let bound = self.bind_long(request, catalog, context, bind).await?;
+        let plan = bound.ok_or_else(|| SqlError::internal("a long statement is not long"))?;
+        self.check_read(&super::Reads::of_change(&plan))?;
+        Ok(plan)
+    }
+
+    fn check_may_change(&self, statement: &Statement) -> SqlResult<()> {
+        self.check_change_privileges(statement)?;
+        self.check_safe_update(statement)
     }
 
     /// Carries a data change out.
@@ -60,7 +84,7 @@ impl Session {
         let catalog = self.shared.catalog.load();
         let plan = match request.plan {
             Some(plan) => plan.clone(),
-            None => Arc::new(self.bind_change(request, &catalog, context, false)?),
+            None => Arc::new(self.bind_change_of(request, &catalog, context).await?),
         };
         let returning = returned_columns(&plan);
         let inline = runs_inline(&plan);
@@ -301,7 +325,7 @@ impl Session {
         let insert = crate::ddl::create_select::insert_of_query(statement, name, &columns, query);
         let filled = self.run_data_change(Request { statement: &insert, ..request }, context, writer).await;
         if filled.is_err() {
-            self.transaction.statement_failed();
+            self.statement_failed().await;
             if let Some(table) = self.temporary_tables.remove(name) {
                 self.shared.store.drop_data(table.id)?;
             }
@@ -328,18 +352,43 @@ impl Session {
     }
 }
 
-/// Whether a change is short whatever the data: rows written out, or one row by its primary key.
+/// Whether a change is short whatever the data: rows written out, or one row by its primary key, and nothing in it that
+/// waits or makes long strings.
 fn runs_inline(plan: &DmlPlan) -> bool {
     match plan {
         DmlPlan::Insert(insert) => match &insert.source {
-            InsertRows::Values(rows) => rows.len() <= INLINE_ROWS_MAX && is_childless(insert.target.def()),
+            InsertRows::Values(rows) => {
+                let on_duplicate = match &insert.on_duplicate {
+                    OnDuplicate::Update(assignments) => assignments.as_slice(),
+                    OnDuplicate::Fail | OnDuplicate::Replace => &[],
+                };
+                rows.len() <= INLINE_ROWS_MAX
+                    && is_childless(insert.target.def())
+                    && rows.iter().flatten().all(is_brief)
+                    && on_duplicate.iter().all(|assignment| is_brief(&assignment.value))
+            }
             InsertRows::Query(_) => false,
         },
-        DmlPlan::Update(update) if update.selection.key.is_some() => true,
-        DmlPlan::Delete(delete) if delete.selection.key.is_some() => true,
-        DmlPlan::Update(update) => names_one_row(update.target.def(), update.selection.condition.as_ref()),
-        DmlPlan::Delete(delete) => names_one_row(delete.target.def(), delete.selection.condition.as_ref()),
+        DmlPlan::Update(update) => {
+            let one_row = update.selection.key.is_some()
+                || names_one_row(update.target.def(), update.selection.condition.as_ref());
+            one_row
+                && update.selection.exprs().all(BoundExpr::is_brief)
+                && update.assignments.iter().all(|assignment| is_brief(&assignment.value))
+        }
+        DmlPlan::Delete(delete) => {
+            let one_row = delete.selection.key.is_some()
+                || names_one_row(delete.target.def(), delete.selection.condition.as_ref());
+            one_row && delete.selection.exprs().all(BoundExpr::is_brief)
+        }
         DmlPlan::ByQuery(_) => false,
+    }
+}
+
+fn is_brief(value: &NewValue) -> bool {
+    match value {
+        NewValue::Default => true,
+        NewValue::Expr(expr) => expr.is_brief(),
     }
 }
 

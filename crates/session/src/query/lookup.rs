@@ -88,8 +88,15 @@ impl Session {
         let Some(kinds) = parameters.iter().map(ParameterKind::of).collect::<Option<Box<[_]>>>() else {
             return Ok(None);
         };
-        let request =
-            Request { statement, sql, parameters, placeholders: parameters.len() as u32, plan: None, prepared: None };
+        let request = Request {
+            statement,
+            sql,
+            parameters,
+            placeholders: parameters.len() as u32,
+            plan: None,
+            prepared: None,
+            long: None,
+        };
         let catalog = self.shared.catalog.load();
         let plan = self.bind_change(request, &catalog, context, true)?;
         let by_key = match &plan {
@@ -286,7 +293,8 @@ impl Session {
                 writer.end_result_set(&status);
             }
             Err(error) => {
-                self.transaction.statement_failed();
+                // Nothing was locked or changed.
+                drop(self.transaction.statement_failed());
                 self.finish_with_error(&error, None);
                 writer.error(&error);
             }

@@ -34,6 +34,8 @@ const LONG: &[(&str, &str)] = &[
     ),
     ("SLEEP in rows", "SELECT SLEEP(100) FROM t"),
     ("an INSERT", "INSERT INTO u SELECT a.id FROM t a, t b, t c, t d WHERE a.id + b.id + c.id + d.id < 0"),
+    ("SLEEP in a row that is inserted", "INSERT INTO u VALUES (SLEEP(1000))"),
+    ("SLEEP in a row that is changed", "UPDATE t SET id = 5000 + SLEEP(1000) WHERE id = 1"),
     (
         "an UPDATE",
         "UPDATE t SET id = id + 10000 WHERE (SELECT COUNT(*) FROM t b, t c, t d WHERE b.id + c.id + d.id < 0) > 0",

@@ -3,6 +3,7 @@
 
 mod columns;
 mod connections;
+mod fairness;
 mod kill;
 mod limits;
 mod logs;

@@ -1,0 +1,191 @@
+//! Statements of many bytes: reading and binding them, and letting go of their trees, takes so long that it is done on the
+//! query pool. A connection's thread is shared with other connections.
+
+use crate::database::Shared;
+use crate::query::SessionTables;
+use crate::session::{Request, Session};
+use squall_catalog::Catalog;
+use squall_parser::ast::Statement;
+use squall_parser::{ParseError, ParseOptions, Parsed, parse_bytes};
+use squall_planner::Binder;
+use squall_registry::StatementContext;
+use squall_types::{SqlResult, Value};
+use std::ops::Deref;
+use std::sync::Arc;
+use tokio::runtime::Handle;
+
+/// Longest statement that a connection's own thread reads.
+const BYTES_MAX: usize = 64 << 10;
+
+/// A statement of a long text.
+#[derive(Debug)]
+pub(crate) struct LongStatement {
+    text: Arc<[u8]>,
+    start: usize,
+    parsed: Parsed,
+    pool: Handle,
+}
+
+impl Drop for LongStatement {
+    fn drop(&mut self) {
+        let statement = std::mem::replace(&mut self.parsed.statement, Statement::UnlockTables);
+        self.pool.spawn_blocking(move || drop(statement));
+    }
+}
+
+impl LongStatement {
+    fn sql(&self) -> &[u8] {
+        &self.text[self.start..self.start + self.parsed.end]
+    }
+}
+
+/// A statement of a text, parsed.
+#[derive(Debug)]
+pub(crate) enum ReadStatement {
+    /// On the connection's own thread.
+    Short(Parsed),
+    /// On the pool, where it is also dropped.
+    Long(Arc<LongStatement>),
+}
+
+impl ReadStatement {
+    pub fn long(&self) -> Option<&Arc<LongStatement>> {
+        match self {
+            Self::Short(_) => None,
+            Self::Long(statement) => Some(statement),
+        }
+    }
+}
+
+impl Deref for ReadStatement {
+    type Target = Parsed;
+
+    fn deref(&self) -> &Parsed {
+        match self {
+            Self::Short(parsed) => parsed,
+            Self::Long(statement) => &statement.parsed,
+        }
+    }
+}
+
+/// A text with statements.
+pub(crate) struct Text<'t> {
+    bytes: &'t [u8],
+    /// A copy for other threads, if it is long.
+    shared: Option<Arc<[u8]>>,
+}
+
+impl<'t> Text<'t> {
+    pub fn new(bytes: &'t [u8]) -> Self {
+        Self { bytes, shared: (bytes.len() > BYTES_MAX).then(|| bytes.into()) }
+    }
+}
+
+impl Session {
+    /// Parses the statement of a text that begins at `start`.
+    pub(crate) async fn read_statement(
+        &self,
+        text: &Text<'_>,
+        start: usize,
+    ) -> SqlResult<Result<ReadStatement, ParseError>> {
+        let options = self.parse_options();
+        let rest = &text.bytes[start..];
+        let Some(shared) = text.shared.as_ref().filter(|_| rest.len() > BYTES_MAX && !ends_soon(rest)) else {
+            return Ok(parse_bytes(rest, &options).map(ReadStatement::Short));
+        };
+        let (shared, pool) = (shared.clone(), self.shared.runtime.pool().clone());
+        self.blocking(move |_| {
+            Ok(parse_bytes(&shared[start..], &options).map(|parsed| match parsed.end > BYTES_MAX {
+                true => ReadStatement::Long(Arc::new(LongStatement { text: shared, start, parsed, pool })),
+                false => ReadStatement::Short(parsed),
+            }))
+        })
+        .await
+    }
+
+    /// Parses a text of one statement.
+    pub(crate) async fn parse_whole(&self, sql: &[u8]) -> SqlResult<Result<Parsed, ParseError>> {
+        let options: ParseOptions = self.parse_options();
+        if sql.len() <= BYTES_MAX {
+            return Ok(parse_bytes(sql, &options));
+        }
+        let sql: Arc<[u8]> = sql.into();
+        self.blocking(move |_| Ok(parse_bytes(&sql, &options))).await
+    }
+
+    /// Binds on the pool what is a long statement's; `None` if the request's statement is not long.
+    pub(crate) async fn bind_long<T: Send + 'static>(
+        &self,
+        request: Request<'_>,
+        catalog: &Arc<Catalog>,
+        context: &Arc<StatementContext>,
+        bind: impl FnOnce(&Binder<'_>, &Statement, &Shared) -> SqlResult<T> + Send + 'static,
+    ) -> SqlResult<Option<T>> {
+        let Some(long) = request.long_statement().cloned() else { return Ok(None) };
+        let tables = SessionTables::new(self, context, None);
+        let (catalog, context) = (catalog.clone(), context.clone());
+        let (database, parameters): (_, Vec<Value>) = (self.database.clone(), request.parameters.to_vec());
+        self.blocking(move |shared| {
+            let binder = Binder {
+                catalog: &catalog,
+                default_database: database.as_deref(),
+                registry: &shared.registry,
+                context: &context,
+                tables: &tables,
+                params: &parameters,
+                text: long.sql(),
+                keeps_parameters: false,
+                insert_values: None,
+                row_keys_of_views: false,
+            };
+            bind(&binder, &long.parsed.statement, shared)
+        })
+        .await
+        .map(Some)
+    }
+}
+
+impl<'a> Request<'a> {
+    /// The statement as one that other threads can have, if it is long and the one that was sent.
+    pub(crate) fn long_statement(&self) -> Option<&'a Arc<LongStatement>> {
+        self.long.filter(|long| std::ptr::eq(&long.parsed.statement, self.statement))
+    }
+}
+
+/// Whether the first statement of a long text ends within what is read here, as far as a glance tells: texts of thousands
+/// of short statements are not sent to the pool thousands of times.
+fn ends_soon(text: &[u8]) -> bool {
+    let text = &text[..text.len().min(BYTES_MAX)];
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        at = match byte {
+            b';' => return true,
+            b'\'' | b'"' | b'`' => match memchr::memchr(byte, &text[at + 1..]) {
+                Some(length) if !text[at + 1..at + 1 + length].contains(&b'\\') => at + length + 2,
+                _ => return false,
+            },
+            b'/' | b'-' | b'#' if text[at..].starts_with(b"/*") || text[at..].starts_with(b"--") || byte == b'#' => {
+                return false;
+            }
+            _ => at + 1,
+        };
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_found_outside_of_strings_only() {
+        for text in ["DO 1;", "SELECT ';', \"a\", `b`;", "SELECT 1 - 1 / 1;"] {
+            assert!(ends_soon(text.as_bytes()), "{text}");
+        }
+        for text in
+            ["DO 1", "SELECT ';'", "SELECT '\\';';", "SELECT 1 -- ;", "SELECT 1 /* ; */", "SELECT 1 # ;", "SELECT 'a;"]
+        {
+            assert!(!ends_soon(text.as_bytes()), "{text}");
+        }
+    }
+}
