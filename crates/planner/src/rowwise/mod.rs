@@ -122,6 +122,11 @@ fn compares_plainly(condition: &BoundExpr) -> bool {
     }
 }
 
+/// Whether a query has the form of those that are run here.
+pub fn may_be_small(query: &ast::Query) -> bool {
+    plain_select(query).is_some()
+}
+
 /// The plan of a query that is small, as far as can be seen; `None` for any other, and for one that has an error or a
 /// warning. `table_of` gives the base table that a name stands for, if it does.
 pub fn plan(

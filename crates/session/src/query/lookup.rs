@@ -7,6 +7,7 @@ use crate::plan_cache::{CacheEntry, PlanUse};
 use crate::prepared::{PreparedEntry, PreparedStatement};
 use crate::process::count;
 use crate::session::{KnownText, Request, Session};
+use squall_catalog::Catalog;
 use squall_logs::Active;
 use squall_parser::ast::{self, Query, Statement};
 use squall_planner::ParameterKind;
@@ -47,6 +48,16 @@ impl Session {
         }
     }
 
+    /// The base table that a name stands for, if it does; TEMPORARY tables are left to the general way.
+    pub(super) fn base_table(&self, catalog: &Catalog, name: &ast::ObjectName) -> point::FoundTable {
+        if self.temporary_table_named(name).is_some() {
+            return None;
+        }
+        let (database, table) = self.qualify(name).ok()?;
+        let definition = catalog.table(&database, &table)?.clone();
+        Some((Arc::from(database), definition))
+    }
+
     /// The plan of a query that is a look-up by key, if the session may read what it reads.
     pub(crate) fn point_select(
         &self,
@@ -55,14 +66,7 @@ impl Session {
         context: &StatementContext,
     ) -> SqlResult<Option<SelectPlan>> {
         let catalog = self.shared.catalog.load();
-        let table_of = |name: &ast::ObjectName| {
-            if self.temporary_table_named(name).is_some() {
-                return None;
-            }
-            let (database, table) = self.qualify(name).ok()?;
-            let definition = catalog.table(&database, &table)?.clone();
-            Some((Arc::from(database), definition))
-        };
+        let table_of = |name: &ast::ObjectName| self.base_table(&catalog, name);
         let registry = &self.shared.registry;
         let Some(plan) = point::recognize(query, sql, context, registry, &self.shared.store, &table_of)? else {
             return Ok(None);

@@ -30,7 +30,7 @@ impl Session {
             return KeptPlan::General;
         };
         // Variables are bound with the values and types that they have.
-        if sql.contains(&b'@') {
+        if sql.contains(&b'@') || !rowwise::may_be_small(query) {
             return KeptPlan::General;
         }
         let view = self.view_at_once();
@@ -54,14 +54,7 @@ impl Session {
         keeps_parameters: bool,
     ) -> Option<RowPlan> {
         let catalog: Arc<Catalog> = self.shared.catalog.load();
-        let table_of = |name: &ast::ObjectName| {
-            if self.temporary_table_named(name).is_some() {
-                return None;
-            }
-            let (database, table) = self.qualify(name).ok()?;
-            let definition = catalog.table(&database, &table)?.clone();
-            Some((Arc::from(database), definition))
-        };
+        let table_of = |name: &ast::ObjectName| self.base_table(&catalog, name);
         let tables = SessionTables::new(self, context, None);
         let binder = Binder { keeps_parameters, ..self.binder(sql, parameters, &catalog, context, &tables) };
         let plan = rowwise::plan(query, &binder, &self.shared.store, view, &table_of)?;
@@ -111,7 +104,13 @@ impl Session {
         context: &Arc<StatementContext>,
         writer: &mut dyn ResultWriter,
     ) -> SqlResult<Option<Outcome>> {
-        if std::mem::take(&mut self.not_small) || self.settings.select_limit != u64::MAX || self.table_locks.is_some() {
+        let tried = std::mem::take(&mut self.not_small);
+        // A view may begin a transaction: not for what cannot be small.
+        if tried
+            || self.settings.select_limit != u64::MAX
+            || self.table_locks.is_some()
+            || !rowwise::may_be_small(query)
+        {
             return Ok(None);
         }
         let view = self.view_at_once();

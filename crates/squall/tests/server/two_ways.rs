@@ -3,21 +3,19 @@
 
 use super::{connect, run, start, value};
 use squall_client::{Client, Column, QueryResult};
+use squall_test_support::random::Random;
 
 /// Queries of a run.
 const QUERIES: u32 = 1000;
 /// What the queries are made from, unless `SQUALL_SEED` says otherwise.
 const SEED: u64 = 0x2545_f491_4f6c_dd1d;
 
-/// Marsaglia's xorshift: the same queries each time.
-struct Random(u64);
+/// Makes choices: the same ones for the same seed.
+struct Choices(Random);
 
-impl Random {
+impl Choices {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % bound
+        self.0.below(bound as u64) as usize
     }
 
     fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
@@ -36,9 +34,10 @@ const TABLES: &str = "CREATE DATABASE d; USE d; SET time_zone = '+02:00';
                     KEY (dt DESC));
     CREATE TABLE v (k BIGINT UNSIGNED, j VARBINARY(8), tm TIME, KEY (k))";
 
-fn fill(client: &mut Client, random: &mut Random) {
-    let null_or = |random: &mut Random, text: String| if random.one_in(6) { "NULL".to_owned() } else { text };
-    let word = |random: &mut Random| format!("'{}'", random.of(&["a", "A", "ä", "b", "B ", "ab", "", "abc", "Z", "é"]));
+fn fill(client: &mut Client, random: &mut Choices) {
+    let null_or = |random: &mut Choices, text: String| if random.one_in(6) { "NULL".to_owned() } else { text };
+    let word =
+        |random: &mut Choices| format!("'{}'", random.of(&["a", "A", "ä", "b", "B ", "ab", "", "abc", "Z", "é"]));
     for id in 0..70 {
         let a = random.below(20).to_string();
         let values = [
@@ -90,7 +89,7 @@ fn columns_of(tables: &[&str]) -> Vec<(&'static str, &'static [&'static str])> {
     COLUMNS.into_iter().filter(|(column, _)| tables.contains(&&column[..1])).collect()
 }
 
-fn condition(random: &mut Random, tables: &[&str], depth: usize) -> String {
+fn condition(random: &mut Choices, tables: &[&str], depth: usize) -> String {
     let columns = columns_of(tables);
     let (column, constants) = columns[random.below(columns.len())];
     let constant = random.of(constants);
@@ -119,7 +118,7 @@ const JOINS: [(&str, &str, &str); 7] = [
 ];
 
 /// A query; whether its rows come in an order that it says wholly.
-fn query(random: &mut Random) -> (String, bool) {
+fn query(random: &mut Choices) -> (String, bool) {
     let (mut tables, from) = match random.below(3) {
         0 => {
             let table = random.of(&["t", "u", "v"]);
@@ -148,9 +147,9 @@ fn query(random: &mut Random) -> (String, bool) {
         _ => format!(" WHERE {}", condition(random, &tables, 2)),
     };
     let columns = columns_of(&tables);
-    let column = |random: &mut Random| columns[random.below(columns.len())].0;
+    let column = |random: &mut Choices| columns[random.below(columns.len())].0;
     // Which of several equal texts stands for them all is nobody's business.
-    let exact = |random: &mut Random| loop {
+    let exact = |random: &mut Choices| loop {
         let column = columns[random.below(columns.len())].0;
         if column != "t.b" {
             return column;
@@ -237,7 +236,7 @@ fn row_by_row_and_by_plan_are_the_same() {
     let server = start();
     let mut client = connect(&server);
     let seed = std::env::var("SQUALL_SEED").ok().and_then(|seed| seed.parse().ok());
-    let mut random = Random(seed.unwrap_or(SEED));
+    let mut random = Choices(Random::new(seed.unwrap_or(SEED)));
     run(&mut client, TABLES);
     fill(&mut client, &mut random);
     let mut kept = 0;
