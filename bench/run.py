@@ -4,7 +4,7 @@
 usage: bench/run.py COMMAND [options]
 
 commands:
-  sysbench      the oltp_* workloads and bulk_insert        [--workloads a,b] [--threads 1,4,64] [--seconds 10] [--rows 1000000]
+  sysbench      the oltp_* workloads, bulk_insert, SELECT 1      [--workloads a,b] [--threads 1,4,64] [--seconds 10] [--rounds 3] [--rows 1000000]
   load          LOAD DATA of the star schema's part (1,000,000 rows) and lineorder (6,000,000)   [--scale 1] [--lines N]
   group-concat  GROUP_CONCAT of 400,000 of a million keys
   compare       loads the star schema into both and compares the answers of counts, sums, groups and joins   [--lines N]
@@ -21,7 +21,10 @@ import argparse, os, pathlib, re, signal, statistics, subprocess, sys, time
 import connections, endurance, ssb
 from peers import MariaDB, Squall, record
 
-WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert"]
+WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
+HERE = pathlib.Path(__file__).resolve().parent
+# Columns of the table that have a value for each server.
+WIDTHS = {"p99_ms": "10.2f", "cpu_us": "9.1f", "resident_mib": "7.0f", "conflicts": "11.0f"}
 
 
 # A workload's name may end in `:text`: statements are then sent as text instead of being prepared.
@@ -29,8 +32,9 @@ WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "o
 # changed since the snapshot (1020).
 def sysbench(server, workload, threads, seconds, rows, action):
     workload, _, way = workload.partition(":")
-    command = ["sysbench", workload, "--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-port={server.port}", "--mysql-user=root", "--mysql-db=sbtest", f"--threads={threads}", f"--time={seconds}", f"--db-ps-mode={'disable' if way == 'text' else 'auto'}", "--rand-type=uniform", "--percentile=99"]
-    if workload != "bulk_insert":
+    script = HERE / "lua" / f"{workload}.lua"
+    command = ["sysbench", str(script) if script.exists() else workload, "--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-port={server.port}", "--mysql-user=root", "--mysql-db=sbtest", f"--threads={threads}", f"--time={seconds}", f"--db-ps-mode={'disable' if way == 'text' else 'auto'}", "--rand-type=uniform", "--percentile=99"]
+    if workload.startswith("oltp"):
         command += ["--tables=1", f"--table-size={rows}"]
     cpu = server.cpu_seconds()
     done = subprocess.run(command + [action], capture_output=True, text=True)
@@ -48,36 +52,46 @@ def sysbench(server, workload, threads, seconds, rows, action):
     if total and int(total.group(1)):
         # What the server itself has spent, user and system time; without the client, which has the same cores.
         results["cpu_us"] = round(cpu * 1e6 / int(total.group(1)), 2)
+    results["resident_mib"] = server.resident_bytes() >> 20
     return results
 
 
+def prepare(server, workload, seconds, rows):
+    """The workload's own table: writers have changed the one before."""
+    server.sql("DROP DATABASE IF EXISTS sbtest; CREATE DATABASE sbtest")
+    if not workload.startswith("select_one"):
+        sysbench(server, workload, 1, seconds, rows, "prepare")
+
+
 def run_sysbench(a):
+    """Both servers run at the same time and work in turn, so that what else the machine does meets both; the best of the rounds counts."""
     failed = False
-    results = {}
-    for make in (Squall, MariaDB):
-        with (Squall(a.profile) if make is Squall else MariaDB()) as server:
-            server.sql("CREATE DATABASE sbtest")
-            prepared = None
-            for workload in a.workloads.split(","):
-                for threads in map(int, a.threads.split(",")):
-                    # Writers change the table: every workload starts from its own.
-                    table = workload.partition(":")[0]
-                    if prepared != table or table not in ("oltp_point_select", "oltp_read_only"):
-                        server.sql("DROP DATABASE sbtest; CREATE DATABASE sbtest")
-                        sysbench(server, workload, threads, a.seconds, a.rows, "prepare")
-                        prepared = table
-                    got = sysbench(server, workload, threads, a.seconds, a.rows, "run")
-                    failed |= got is None and server.name == "squall"
-                    results[server.name, workload, threads] = got
-                    print(f"  {server.name:8} {workload:22} {threads:3} threads  {got}", file=sys.stderr, flush=True)
-    print(f"{'workload':24}{'threads':>8}{'squall/s':>12}{'mariadb/s':>12}{'ratio':>8}{'p99 ms':>10}{'p99 ms':>10}{'cpu us':>9}{'cpu us':>9}{'conflicts':>11}{'conflicts':>11}")
-    for workload in a.workloads.split(","):
-        for threads in map(int, a.threads.split(",")):
-            s, m = results["squall", workload, threads] or {}, results["mariadb", workload, threads] or {}
-            ours, theirs = s.get("queries", 0), m.get("queries", 0)
-            print(f"{workload:24}{threads:8}{ours:12.0f}{theirs:12.0f}{ours / theirs if theirs else 0:8.2f}{s.get('p99_ms', 0):10.2f}{m.get('p99_ms', 0):10.2f}{s.get('cpu_us', 0):9.1f}{m.get('cpu_us', 0):9.1f}{s.get('conflicts', 0):11.0f}{m.get('conflicts', 0):11.0f}")
-            if a.record:
-                record("sysbench", {"workload": workload, "threads": threads, "squall": s, "mariadb": m})
+    print(f"{'workload':24}{'threads':>8}{'squall/s':>12}{'mariadb/s':>12}{'ratio':>8}{'p99 ms':>10}{'p99 ms':>10}{'cpu us':>9}{'cpu us':>9}{'MiB':>7}{'MiB':>7}{'conflicts':>11}{'conflicts':>11}")
+    with Squall(a.profile) as squall, MariaDB() as mariadb:
+        squall.sql("SET GLOBAL max_connections = 2000")
+        prepared = None
+        for workload in a.workloads.split(","):
+            for threads in map(int, a.threads.split(",")):
+                table = workload.partition(":")[0]
+                reads = table in ("oltp_point_select", "oltp_read_only", "select_one")
+                if prepared not in (table, "oltp_point_select" if reads else None) or not reads:
+                    for server in (squall, mariadb):
+                        prepare(server, workload, a.seconds, a.rows)
+                    prepared = table
+                best = {}
+                for _ in range(a.rounds):
+                    for server in (squall, mariadb):
+                        got = sysbench(server, workload, threads, a.seconds, a.rows, "run")
+                        failed |= got is None and server is squall
+                        print(f"  {server.name:8} {workload:22} {threads:4} threads  {got}", file=sys.stderr, flush=True)
+                        if got and got["queries"] > best.get(server, {}).get("queries", 0):
+                            best[server] = got
+                s, m = best.get(squall, {}), best.get(mariadb, {})
+                ours, theirs = s.get("queries", 0), m.get("queries", 0)
+                value = lambda field: f"{s.get(field, 0):{WIDTHS[field]}}{m.get(field, 0):{WIDTHS[field]}}"
+                print(f"{workload:24}{threads:8}{ours:12.0f}{theirs:12.0f}{ours / theirs if theirs else 0:8.2f}" + "".join(map(value, WIDTHS)), flush=True)
+                if a.record:
+                    record("sysbench", {"workload": workload, "threads": threads, "rounds": a.rounds, "squall": s, "mariadb": m})
     return 1 if failed else 0
 
 

@@ -4,6 +4,7 @@
 //! and its locks are given back, when it is as durable as it is to be: nobody reads or builds on what a power cut or a
 //! failed sync would take back.
 
+use crate::cursor::is_row_key;
 use crate::gate::WriteGate;
 use crate::locks::{LockKey, LockTable, Owner};
 use crate::meta;
@@ -302,6 +303,7 @@ impl Committer {
         let mut ended = Vec::new();
         let mut bytes = 0;
         let mut deltas: Vec<(Arc<TableData>, i64, u64)> = Vec::new();
+        let mut rows = Vec::new();
         self.gate.look();
         let mut log = self.log.lock();
         let persist = (durability == Durability::Os).then_some(PersistMode::Buffer);
@@ -326,6 +328,9 @@ impl Committer {
                 let before = batch.len();
                 for (key, change) in table.into_changes() {
                     keys.push(key.clone());
+                    if is_row_key(&key) {
+                        rows.push((data.clone(), key.clone()));
+                    }
                     bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
                     match change {
                         Some(value) => batch.insert(&data.keyspace, key, value),
@@ -348,6 +353,9 @@ impl Committer {
         self.gate.count(bytes as u64);
         let committed = batch.commit().map_err(|error| self.gate.stop(error));
         let moment = self.db.snapshot();
+        for (data, key) in rows {
+            data.row_changed(&key, moment.seqno());
+        }
         log.applied(moment.seqno());
         if durability == Durability::Full {
             self.syncing.store(true, Ordering::Release);

@@ -17,6 +17,10 @@ use std::sync::atomic::Ordering;
 /// Own writes are fetched this many at a time, so that a scan that stops early costs little.
 const OWN_BATCH: usize = 64;
 
+/// Rows that a scan of an index leaves in the row cache: those of a short range are read again, those of a long one would
+/// only push others out.
+const KEPT_ROWS_MAX: u32 = 64;
+
 /// Which end a scan begins at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -36,6 +40,8 @@ pub struct Cursor {
     direction: Direction,
     /// Rows of index entries are read at the same moment.
     view: ReadView,
+    /// How many of them so far.
+    rows_of_entries: u32,
 }
 
 struct OwnWrites {
@@ -65,6 +71,7 @@ impl Cursor {
             own,
             direction,
             view: view.clone(),
+            rows_of_entries: 0,
         }
     }
 
@@ -126,7 +133,9 @@ impl Cursor {
         if is_row_key(&key) {
             return Row::check(&self.table, key, value).map(Some);
         }
-        self.view.row_of_entry(&self.table, &key, &value).map(Some)
+        self.rows_of_entries = self.rows_of_entries.saturating_add(1);
+        let keep = self.rows_of_entries <= KEPT_ROWS_MAX;
+        self.view.row_of_entry(&self.table, &key, &value, keep).map(Some)
     }
 
     /// The next entry of an index without its row.

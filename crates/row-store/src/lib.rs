@@ -43,6 +43,7 @@ mod options;
 mod physical;
 mod read_view;
 mod row;
+mod row_cache;
 mod sorter;
 mod statistics;
 mod store;
@@ -66,6 +67,7 @@ pub use options::{
 pub use physical::Physical;
 pub use read_view::ReadView;
 pub use row::{Row, RowKey, RowView, ValueRef};
+pub use row_cache::RowCacheStatus;
 pub use statistics::TableStatistics;
 pub use store::{RowStore, SessionLocks};
 pub use table::Table;

@@ -19,6 +19,8 @@ pub enum Durability {
 pub struct StoreOptions {
     /// Decoded blocks kept in memory.
     pub cache_bytes: u64,
+    /// Rows read by key kept in memory, as the store opens; see [`RowStore::resize_row_cache`](crate::RowStore::resize_row_cache).
+    pub row_cache_bytes: u64,
     /// Committed changes kept in memory, over all tables, before they are written to files. It bounds what a restart
     /// after a crash has to read again.
     pub write_buffer_bytes_max: u64,
@@ -38,6 +40,7 @@ impl Default for StoreOptions {
     fn default() -> Self {
         Self {
             cache_bytes: 128 << 20,
+            row_cache_bytes: 192 << 20,
             write_buffer_bytes_max: 24 << 20,
             table_buffer_bytes_max: 32 << 20,
             transaction_bytes_max: 1 << 30,

@@ -36,31 +36,29 @@ pub struct ReadView {
 impl ReadView {
     /// The row at a storage key.
     pub fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
-        self.note(table, || KeyRange::point(key));
-        self.get_unnoted(table, key)
+        self.row_at(table, key, true)
     }
 
-    fn get_unnoted(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
-        match self.raw(table, key)? {
-            Some((key, value)) => Row::check(table, key, value).map(Some),
-            None => Ok(None),
-        }
+    /// The row at a storage key; `keep` it for the next reader too.
+    fn row_at(&self, table: &Table, key: &[u8], keep: bool) -> SqlResult<Option<Row>> {
+        self.note(table, || KeyRange::point(key));
+        let value = match self.own_change(table, key) {
+            Some(own) => own,
+            None => table.data.row_at(key, self.snapshot.seqno(), keep)?,
+        };
+        value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
     }
 
     /// The row that a unique index has at `entry_key`, as [`Table::unique_key`] makes it.
     pub fn get_by_unique(&self, table: &Table, entry_key: &[u8]) -> SqlResult<Option<Row>> {
         self.note(table, || KeyRange::point(entry_key));
-        let Some((key, value)) = self.raw(table, entry_key)? else { return Ok(None) };
-        let row_key = row_key_of_entry(&key, &value).ok_or_else(|| corrupted(&table.def().name))?;
+        let value = match self.own_change(table, entry_key) {
+            Some(own) => own,
+            None => self.snapshot.get(&table.data.keyspace, entry_key).map_err(engine_error)?,
+        };
+        let Some(value) = value else { return Ok(None) };
+        let row_key = row_key_of_entry(entry_key, &value).ok_or_else(|| corrupted(&table.def().name))?;
         self.get(table, &row_key)
-    }
-
-    fn raw(&self, table: &Table, key: &[u8]) -> SqlResult<Option<(Slice, Slice)>> {
-        if let Some(own) = self.own_change(table, key) {
-            return Ok(own.map(|value| (Slice::new(key), value)));
-        }
-        let value = self.snapshot.get(&table.data.keyspace, key).map_err(engine_error)?;
-        Ok(value.map(|value| (Slice::new(key), value)))
     }
 
     fn own_change(&self, table: &Table, key: &[u8]) -> Option<Change> {
@@ -74,10 +72,10 @@ impl ReadView {
         Cursor::open(self, table, range, direction)
     }
 
-    /// The row that an index entry stands for.
-    pub(crate) fn row_of_entry(&self, table: &Table, key: &[u8], value: &[u8]) -> SqlResult<Row> {
+    /// The row that an index entry stands for; `keep` it for the next reader too.
+    pub(crate) fn row_of_entry(&self, table: &Table, key: &[u8], value: &[u8], keep: bool) -> SqlResult<Row> {
         let row_key = row_key_of_entry(key, value).ok_or_else(|| corrupted(&table.def().name))?;
-        self.get(table, &row_key)?.ok_or_else(|| corrupted(&table.def().name))
+        self.row_at(table, &row_key, keep)?.ok_or_else(|| corrupted(&table.def().name))
     }
 
     fn note(&self, table: &Table, range: impl FnOnce() -> KeyRange) {

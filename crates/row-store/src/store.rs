@@ -10,11 +10,11 @@ use crate::maintenance::Maintenance;
 use crate::meta;
 use crate::options::{IsolationLevel, LockWait, StoreOptions, TableLock, TransactionOptions};
 use crate::row::Row;
+use crate::row_cache::{RowCache, RowCacheStatus};
 use crate::table::{Table, TableData};
 use crate::transaction::Transaction;
 use fjall::{
-    AbstractTree, Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, SeqNo, Slice,
-    Snapshot,
+    AbstractTree, Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Slice, Snapshot,
 };
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -73,6 +73,7 @@ pub(crate) struct StoreInner {
     pub directory: PathBuf,
     pub committer: Arc<Committer>,
     pub locks: Arc<LockTable>,
+    pub row_cache: Arc<RowCache>,
     /// The catalog as it is on disk.
     pub catalog: Mutex<Catalog>,
     pub data: RwLock<FxHashMap<TableId, Arc<TableData>>>,
@@ -120,6 +121,7 @@ impl RowStore {
         let committer = Arc::new(Committer::new(db.clone(), meta.clone(), gate));
         let store = RowStore(Arc::new(StoreInner {
             locks: Arc::new(LockTable::new()),
+            row_cache: Arc::new(RowCache::new(options.row_cache_bytes)),
             catalog: Mutex::new(catalog),
             data: RwLock::default(),
             tables: RwLock::default(),
@@ -205,6 +207,20 @@ impl RowStore {
         self.gate().failure()
     }
 
+    // ---- the row cache ----
+
+    /// Lets the cache of rows take so many bytes; 0 turns it off. It is empty then.
+    pub fn resize_row_cache(&self, bytes_max: u64) {
+        // No commit is between its changes and the cache while the log is held.
+        let _log = self.0.committer.log.lock();
+        self.0.row_cache.resize(bytes_max, self.0.db.snapshot().seqno());
+    }
+
+    /// How the cache of rows has done.
+    pub fn row_cache_status(&self) -> RowCacheStatus {
+        self.0.row_cache.status()
+    }
+
     // ---- transactions ----
 
     /// Begins a transaction.
@@ -246,14 +262,12 @@ impl RowStore {
 
     /// The newest committed version of a row: a plain autocommit read of one row needs no more.
     pub fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
-        // The newest entry, which needs no snapshot to be registered and is never collected. That of a commit which is
-        // not durable yet is not to be seen, so then, and where nothing is found (which may be such a commit's DELETE),
-        // the answer is a snapshot's.
-        let keyspace = &table.data.keyspace;
-        let newest = keyspace.tree.get_internal_entry(key, SeqNo::MAX).map_err(|error| engine_error(error.into()))?;
-        let value = match newest {
-            Some(entry) if entry.key.seqno < self.0.committer.visible.seqno() => Some(entry.value),
-            _ => self.snapshot().get(keyspace, key).map_err(engine_error)?,
+        // The newest version needs no snapshot to be registered and is never collected. That of a commit which is not
+        // durable yet is not to be seen, so then, and where nothing is found (which may be such a commit's DELETE), the
+        // answer is a snapshot's.
+        let value = match table.data.newest_visible_row(key, || self.0.committer.visible.seqno())? {
+            None => self.snapshot().get(&table.data.keyspace, key).map_err(engine_error)?,
+            found => found,
         };
         value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
     }
@@ -364,7 +378,7 @@ impl StoreInner {
             self.db.delete_keyspace(leftover).map_err(failed)?;
         }
         let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(failed)?;
-        Ok(Arc::new(TableData::new(id, generation, keyspace, Vec::new())))
+        Ok(Arc::new(TableData::new(id, generation, keyspace, Vec::new(), self.row_cache.clone())))
     }
 
     /// Writes a batch that is not a transaction's.
@@ -404,7 +418,7 @@ impl StoreInner {
             }
             layouts.push(Arc::new(RowLayout::decode(number, &record).map_err(|_| malformed("row layout"))?));
         }
-        let data = TableData::new(id, generation, keyspace, layouts);
+        let data = TableData::new(id, generation, keyspace, layouts, self.row_cache.clone());
         if let Some(next) = read_u64(&self.meta, &meta::table_key(meta::AUTO_INCREMENT, id))? {
             data.auto_increment.store(next, Ordering::Relaxed);
             data.auto_increment_saved.store(next, Ordering::Relaxed);

@@ -1,9 +1,10 @@
 //! A table as its readers and writers hold it.
 
-use crate::error::corrupted;
+use crate::error::{corrupted, engine_error};
 use crate::index_key::IndexCodec;
 use crate::layout::{Projection, RowLayout};
-use fjall::Keyspace;
+use crate::row_cache::{Place, RowCache, Version};
+use fjall::{AbstractTree, Keyspace, SeqNo, Slice};
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use squall_catalog::{IndexId, TableDef, TableId};
@@ -16,6 +17,9 @@ pub(crate) struct TableData {
     pub id: TableId,
     pub generation: u64,
     pub keyspace: Keyspace,
+    /// Never given again while the process runs: what the cache knows its rows by.
+    serial: u64,
+    cache: Arc<RowCache>,
     /// By number, from 1.
     layouts: RwLock<Vec<Arc<RowLayout>>>,
     /// The next AUTO_INCREMENT value.
@@ -47,11 +51,20 @@ impl std::fmt::Debug for TableData {
 }
 
 impl TableData {
-    pub fn new(id: TableId, generation: u64, keyspace: Keyspace, layouts: Vec<Arc<RowLayout>>) -> TableData {
+    pub fn new(
+        id: TableId,
+        generation: u64,
+        keyspace: Keyspace,
+        layouts: Vec<Arc<RowLayout>>,
+        cache: Arc<RowCache>,
+    ) -> TableData {
+        static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
         TableData {
             id,
             generation,
             keyspace,
+            serial: NEXT_SERIAL.fetch_add(1, Ordering::Relaxed),
+            cache,
             layouts: RwLock::new(layouts),
             auto_increment: AtomicU64::new(1),
             auto_increment_saved: AtomicU64::new(1),
@@ -76,6 +89,50 @@ impl TableData {
 
     pub fn layouts(&self) -> &RwLock<Vec<Arc<RowLayout>>> {
         &self.layouts
+    }
+
+    /// The row at a key as it is at a moment; `keep` for the next reader of it too.
+    pub fn row_at(&self, key: &[u8], moment: SeqNo, keep: bool) -> SqlResult<Option<Slice>> {
+        let place = Place::new(self.serial, key);
+        if let Some(row) = self.cache.get(&place, moment) {
+            return Ok(Some(row));
+        }
+        let entry = self.keyspace.tree.get_internal_entry(key, moment).map_err(|error| engine_error(error.into()))?;
+        Ok(entry.map(|entry| {
+            if keep {
+                self.keep(&place, &entry.value, entry.key.seqno, moment);
+            }
+            entry.value
+        }))
+    }
+
+    /// The newest version of a row that is visible, or one that has become so meanwhile; `visible` says up to which
+    /// moment readers see. `None` if that cannot be told from the newest version alone, which may be none.
+    pub fn newest_visible_row(&self, key: &[u8], visible: impl Fn() -> SeqNo) -> SqlResult<Option<Slice>> {
+        let place = Place::new(self.serial, key);
+        let moment = visible();
+        if let Some(row) = self.cache.get(&place, moment) {
+            return Ok(Some(row));
+        }
+        let newest =
+            self.keyspace.tree.get_internal_entry(key, SeqNo::MAX).map_err(|error| engine_error(error.into()))?;
+        Ok(newest.filter(|entry| entry.key.seqno < visible()).map(|entry| {
+            // Being the newest of all now, it was so at the moment before if it was there.
+            if entry.key.seqno < moment {
+                self.keep(&place, &entry.value, entry.key.seqno, moment);
+            }
+            entry.value
+        }))
+    }
+
+    fn keep(&self, place: &Place<'_>, row: &[u8], written: SeqNo, read: SeqNo) {
+        self.cache.insert(place, Version { row, written, read });
+    }
+
+    /// Makes sure that readers at `moment` and later find the change of a row that has just been applied; before there
+    /// are any.
+    pub fn row_changed(&self, key: &[u8], moment: SeqNo) {
+        self.cache.forget(&Place::new(self.serial, key), moment);
     }
 
     /// Counts a commit's changes for the statistics.

@@ -121,7 +121,10 @@ impl Transaction {
         }
         let value = match self.own_change(table, key) {
             Some(change) => change,
-            None => self.snapshot().get(&table.data.keyspace, key).map_err(engine_error)?,
+            None => {
+                let moment = self.snapshot().seqno();
+                table.data.row_at(key, moment, true)?
+            }
         };
         value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
     }

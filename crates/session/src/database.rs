@@ -157,6 +157,7 @@ impl Database {
                 _lock: lock,
             }
         });
+        shared.apply_cache_variables();
         if let Err(error) = shared.apply_log_variables() {
             // A log that was persisted and cannot be written now is no reason not to serve.
             error_log().write(Severity::Warning, &error.message);
@@ -307,6 +308,11 @@ impl Shared {
             "lazy" => Durability::Lazy,
             _ => Durability::Full,
         }
+    }
+
+    /// Gives caches the sizes that their variables say.
+    pub fn apply_cache_variables(&self) {
+        self.store.resize_row_cache(Values(&self.globals.load_values()).number(ids::ROW_CACHE_SIZE));
     }
 
     /// Ends a statement or a connection.

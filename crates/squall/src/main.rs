@@ -13,6 +13,19 @@ use shell::ShellError;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Milliseconds after which the allocator gives free memory back to the system. Its own default, a second, leaves what a
+/// burst has freed with the process for good, since it only looks when a thread allocates.
+const PURGE_DELAY_MS: std::ffi::c_long = 10;
+/// `mi_option_purge_delay` of mimalloc.h, which the bindings do not name.
+const PURGE_DELAY_OPTION: libmimalloc_sys::mi_option_t = 15;
+
+/// Keeps freed memory for a short while only.
+#[expect(unsafe_code, reason = "the allocator's options are set by a C function")]
+fn set_allocator_options() {
+    // SAFETY: the number is that of an option, and options may be set at any time.
+    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY_OPTION, PURGE_DELAY_MS) };
+}
+
 /// A SQL server that speaks the MySQL protocol: one binary, one data directory, no configuration file.
 #[derive(Debug, Parser)]
 #[command(name = "squall", version)]
@@ -28,6 +41,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    set_allocator_options();
     log::install();
     let result = match Cli::parse().command {
         Command::Serve(args) => serve::run(&args).map_err(ShellError::Message),

@@ -23,6 +23,14 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Memory of InnoDB's page cache; the row store's cache has a size of its own.",
     )
     .compatibility(),
+    unsigned(
+        "row_cache_size",
+        Global,
+        192 << 20,
+        0,
+        64 << 30,
+        "Memory for rows that were read by key, bytes. Less than 2 MB: no cache. A change empties it.",
+    ),
     unsigned("innodb_buffer_pool_instances", Global, 1, 1, 64, "Parts of the cache.").read_only(),
     unsigned("innodb_buffer_pool_chunk_size", Global, 128 << 20, 1 << 20, u64::MAX, "Step of the cache's size.")
         .read_only(),

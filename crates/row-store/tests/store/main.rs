@@ -7,4 +7,5 @@ mod fixture;
 mod history;
 mod isolation;
 mod model;
+mod row_cache;
 mod torn_log;

@@ -451,7 +451,8 @@ pub(crate) fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> 
     let uptime = shared.started.elapsed().as_secs();
     let running = shared.processes.all().iter().filter(|process| process.activity.lock().command != "Sleep").count();
     let plans = shared.plans.size();
-    let facts: [(&str, u64); 16] = [
+    let row_cache = shared.store.row_cache_status();
+    let facts: [(&str, u64); 19] = [
         ("Aborted_connects", shared.processes.aborted_connects.load(Relaxed)),
         ("Connection_errors_max_connections", shared.processes.refused_connections.load(Relaxed)),
         ("Connections", shared.processes.connections.load(Relaxed)),
@@ -462,6 +463,9 @@ pub(crate) fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> 
         ("Plan_cache_entries", plans.entries),
         ("Plan_cache_evictions", plans.evictions),
         ("Prepared_stmt_count", shared.prepared_count.load(Relaxed)),
+        ("Row_cache_bytes", row_cache.bytes),
+        ("Row_cache_hits", row_cache.hits),
+        ("Row_cache_misses", row_cache.misses),
         ("Threads_cached", 0),
         ("Threads_connected", shared.processes.len() as u64),
         ("Threads_created", shared.processes.connections.load(Relaxed)),

@@ -312,12 +312,16 @@ impl Session {
         if !globals.is_empty() {
             shared.globals.set(globals);
         }
+        if globals.iter().any(|(id, _)| *id == ids::ROW_CACHE_SIZE) {
+            shared.apply_cache_variables();
+        }
         let mut result = if of_logs { shared.apply_log_variables() } else { Ok(()) };
         if result.is_ok() && !persisted.is_empty() {
             result = shared.globals.persist(&shared.store, persisted);
         }
         if result.is_err() && !before.is_empty() {
             shared.globals.set(&before);
+            shared.apply_cache_variables();
             if of_logs {
                 // What held before could be opened then; if it cannot be any more, its entries are counted as lost.
                 let _ = shared.apply_log_variables();
