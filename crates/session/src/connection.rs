@@ -275,20 +275,22 @@ impl Connection for Session {
 
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool {
         self.command_micros = now_micros();
-        match self.plan_of_text(sql) {
-            Some((_, plan @ (KeptPlan::Select(_) | KeptPlan::Rows(_)), parameters)) => {
-                let active = self.shared.logs.active();
-                if active.any() {
-                    let logged = Logged { sql, executed: None };
-                    return self.answer_kept_logged(&plan, &parameters, writer, active, logged);
+        let (plan, parameters) = match self.constant_of_text(sql) {
+            Some(plan) => (plan, Vec::new()),
+            None => match self.plan_of_text(sql) {
+                Some((_, plan @ (KeptPlan::Select(_) | KeptPlan::Rows(_)), parameters)) => (plan, parameters),
+                known => {
+                    self.known_text = known;
+                    return false;
                 }
-                self.answer_kept(&plan, &parameters, writer)
-            }
-            known => {
-                self.known_text = known;
-                false
-            }
+            },
+        };
+        let active = self.shared.logs.active();
+        if active.any() {
+            let logged = Logged { sql, executed: None };
+            return self.answer_kept_logged(&plan, &parameters, writer, active, logged);
         }
+        self.answer_kept(&plan, &parameters, writer)
     }
 
     fn execute_at_once(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {

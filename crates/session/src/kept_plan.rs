@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use squall_parser::{ShapeLiteral, ShapeScanner};
 use squall_planner::ParameterKind;
 use squall_planner::dml::DmlPlan;
-use squall_planner::point::PointSelect;
+use squall_planner::point::{ConstantRow, PointSelect};
 use squall_planner::rowwise::RowPlan;
 use squall_types::Value;
 use std::sync::Arc;
@@ -21,6 +21,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Most shapes that a session keeps; when there are more it begins anew.
 const SHAPES_MAX: usize = 256;
+/// Longest text that is kept as it is, for a plan that has no parameters, and most of them.
+const CONSTANT_BYTES_MAX: usize = 64;
+const CONSTANTS_MAX: usize = 16;
 
 /// What plans depend on, by versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +47,16 @@ pub(crate) enum KeptPlan {
     Rows(Arc<RowsPlan>),
     /// A change of single rows.
     Change(Arc<ChangePlan>),
+    /// One row that is the same each time.
+    Constant(Arc<ConstantPlan>),
+}
+
+/// One row that is the same each time, with its values.
+#[derive(Debug)]
+pub(crate) struct ConstantPlan {
+    pub row: ConstantRow,
+    pub values: Vec<Value>,
+    pub columns: Arc<[ColumnMeta]>,
 }
 
 /// A small query, run row by row.
@@ -133,6 +146,8 @@ pub(crate) struct ShapeEntry {
 pub(crate) struct Shapes {
     scanner: ShapeScanner,
     entries: FxHashMap<Box<[u8]>, ShapeEntry>,
+    /// Texts of rows that are the same each time.
+    constants: FxHashMap<Box<[u8]>, PlanSlot>,
 }
 
 /// What is known of a text's shape.
@@ -154,6 +169,27 @@ impl Shapes {
             Some(entry) => Known::Entry(entry, values(text, literals)),
             None => Known::New(shape, literals),
         }
+    }
+
+    /// Whether there is a row that a text has always given.
+    pub fn has_constant(&self, text: &[u8]) -> bool {
+        text.len() <= CONSTANT_BYTES_MAX && !self.constants.is_empty() && self.constants.contains_key(text)
+    }
+
+    /// The row that a text always gives, if it is known and holds.
+    pub fn constant(&self, text: &[u8], now: Surroundings) -> Option<&KeptPlan> {
+        self.constants.get(text)?.get(now)
+    }
+
+    /// Keeps the row that a text always gives.
+    pub fn learn_constant(&mut self, text: &[u8], now: Surroundings, plan: ConstantPlan) {
+        if text.len() > CONSTANT_BYTES_MAX {
+            return;
+        }
+        if self.constants.len() >= CONSTANTS_MAX {
+            self.constants.clear();
+        }
+        self.constants.entry(text.into()).or_default().set(now, KeptPlan::Constant(Arc::new(plan)));
     }
 
     /// Keeps what a shape means.

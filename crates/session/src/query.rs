@@ -18,6 +18,7 @@ pub(crate) use resolver::{RowsTable, SessionTables};
 pub(crate) use view::column_of_output;
 
 use crate::api::ResultWriter;
+use crate::kept_plan::ConstantPlan;
 use crate::process::count;
 use crate::result::{Outcome, ResultSet};
 use crate::session::{Failure, Request, Session};
@@ -133,7 +134,7 @@ impl Session {
 
     /// One row of constants, computed on the spot.
     fn run_constant(
-        &self,
+        &mut self,
         query: &Query,
         request: Request<'_>,
         context: &Arc<StatementContext>,
@@ -149,6 +150,11 @@ impl Session {
         let values = row.values(context)?;
         writer.begin_result_set(&meta::columns(&row.columns));
         row.write(&values, writer);
+        if row.is_literal && request.parameters.is_empty() && context.diagnostics.count() == 0 {
+            let columns = meta::columns(&row.columns).into();
+            let now = self.surroundings();
+            self.shapes.learn_constant(request.sql, now, ConstantPlan { row, values, columns });
+        }
         Ok(Some(Outcome::Streamed { rows: 1 }))
     }
 

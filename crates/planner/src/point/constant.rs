@@ -16,6 +16,8 @@ pub struct ConstantRow {
     /// The result's columns.
     pub columns: Vec<OutputColumn>,
     exprs: Vec<BoundExpr>,
+    /// Whether the row is the same each time.
+    pub is_literal: bool,
 }
 
 /// The row that a query is, if it is one. Whatever else there is to a query, and every error, is left to
@@ -32,9 +34,14 @@ pub fn constant_row(query: &ast::Query, binder: &Binder<'_>) -> Option<ConstantR
 }
 
 fn bind(items: &[ast::SelectItem], binder: &Binder<'_>) -> Option<ConstantRow> {
-    let mut row = ConstantRow { columns: Vec::with_capacity(items.len()), exprs: Vec::with_capacity(items.len()) };
+    let mut row = ConstantRow {
+        columns: Vec::with_capacity(items.len()),
+        exprs: Vec::with_capacity(items.len()),
+        is_literal: true,
+    };
     for item in items {
         let ast::SelectItem::Expr(item) = item else { return None };
+        row.is_literal &= matches!(item.expr, ast::Expr::Literal(_));
         let expr = binder.bind_expr(&item.expr, &[]).ok().filter(is_quiet)?;
         let name: Arc<str> = item.column_name(binder.text).into();
         row.columns.push(OutputColumn {

@@ -9,6 +9,7 @@
 mod change;
 mod constant;
 mod key;
+mod order;
 mod recognize;
 mod select;
 

@@ -1,9 +1,9 @@
 //! Running point plans.
 
 use super::key::{Lookup, Operand, PointAccess};
+use super::order::in_order;
 use crate::access::decode::from_utc;
 use crate::bind::output::OutputColumn;
-use crate::dml::find::compare_values;
 use crate::exec::output::member_text;
 use squall_registry::{AggregateKernel, StatementContext};
 use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRef};
@@ -168,29 +168,36 @@ impl PointSelect {
     /// Writes what is made of the rows; says how many were written. Only aggregates need the statement's context.
     pub fn write(
         &self,
-        mut rows: Vec<Row>,
+        rows: &[Row],
         limit: usize,
         context: impl FnOnce() -> Arc<StatementContext>,
         zone: &TimeZone,
         writer: &mut dyn RowWriter,
     ) -> SqlResult<u64> {
         match &self.shape {
-            Shape::Rows { ordinals, order, distinct } => {
-                if order.is_some() || *distinct {
-                    self.sort(&mut rows, ordinals, *order, *distinct)?;
-                    rows.truncate(limit);
-                }
-                for row in &rows {
+            Shape::Rows { ordinals, order: None, distinct: false } => {
+                for row in rows {
                     self.write_row(row, ordinals, zone, writer)?;
                 }
                 Ok(rows.len() as u64)
+            }
+            Shape::Rows { ordinals, order, distinct } => {
+                // DISTINCT is of one column, in whose order the rows may come.
+                let by = order.map(|(ordinal, _)| ordinal).or(ordinals.first().copied()).unwrap_or_default();
+                let descending = order.is_some_and(|(_, descending)| descending);
+                let ordered = in_order(&self.table, rows, by, descending, *distinct)?;
+                let written = ordered.len().min(limit);
+                for row in &ordered[..written] {
+                    self.write_row(row, ordinals, zone, writer)?;
+                }
+                Ok(written as u64)
             }
             Shape::Aggregate { ordinal, kernel } => {
                 if limit == 0 {
                     return Ok(0);
                 }
                 let mut state = kernel.accumulator(context());
-                for row in &rows {
+                for row in rows {
                     let value = row.view(&self.table).get_value(*ordinal)?;
                     state.update(std::slice::from_ref(&value))?;
                 }
@@ -202,42 +209,6 @@ impl PointSelect {
                 Ok(1)
             }
         }
-    }
-
-    /// Puts rows in order by one column, equal ones as they were, and drops repeated values.
-    fn sort(
-        &self,
-        rows: &mut Vec<Row>,
-        ordinals: &[usize],
-        order: Option<(usize, bool)>,
-        distinct: bool,
-    ) -> SqlResult<()> {
-        let Some(ordinal) = order.map(|(ordinal, _)| ordinal).or(ordinals.first().copied()) else { return Ok(()) };
-        let mut keyed =
-            rows.drain(..).map(|row| Ok((self.key_of(&row, ordinal)?, row))).collect::<SqlResult<Vec<_>>>()?;
-        let descending = order.is_some_and(|(_, descending)| descending);
-        keyed.sort_by(|(a, _), (b, _)| {
-            let ordering = compare_values(a, b);
-            if descending { ordering.reverse() } else { ordering }
-        });
-        if distinct {
-            keyed.dedup_by(|(a, _), (b, _)| compare_values(a, b).is_eq());
-        }
-        rows.extend(keyed.into_iter().map(|(_, row)| row));
-        Ok(())
-    }
-
-    /// A column's value, or for texts its sort key.
-    fn key_of(&self, row: &Row, ordinal: usize) -> SqlResult<Value> {
-        let value = row.view(&self.table).get(ordinal)?;
-        Ok(match (value, self.table.def().columns[ordinal].sql_type.collation()) {
-            (ValueRef::String(text), Some(collation)) => {
-                let mut key = Vec::with_capacity(text.len() * 2);
-                squall_types::collation::sort_key(collation, text, &mut key);
-                Value::Bytes(key)
-            }
-            (value, _) => value.to_value(),
-        })
     }
 
     fn write_row(&self, row: &Row, ordinals: &[usize], zone: &TimeZone, writer: &mut dyn RowWriter) -> SqlResult<()> {

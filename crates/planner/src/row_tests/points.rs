@@ -86,7 +86,7 @@ fn run(db: &TestDatabase, sql: &str, parameters: &[Value]) -> Vec<String> {
     let mut rows = Rows::default();
     let context = db.context();
     let read = plan.read(&lookup, PointSource::Committed(&db.store)).expect("reads").expect("few rows");
-    plan.write(read, lookup.limit, || context, &TimeZone::utc(), &mut rows).expect("writes");
+    plan.write(&read, lookup.limit, || context, &TimeZone::utc(), &mut rows).expect("writes");
     rows.0
 }
 

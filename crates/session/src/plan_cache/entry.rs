@@ -26,13 +26,16 @@ pub(crate) enum PlanKind {
     Rows,
     /// A change of single rows.
     Change,
+    /// One row that is the same each time.
+    Constant,
 }
 
 impl PlanKind {
     /// The kinds in the order of their numbers.
-    const ALL: [PlanKind; 4] = [PlanKind::General, PlanKind::Select, PlanKind::Rows, PlanKind::Change];
+    const ALL: [PlanKind; 5] =
+        [PlanKind::General, PlanKind::Select, PlanKind::Rows, PlanKind::Change, PlanKind::Constant];
     /// The words for them, in this order.
-    pub const WORDS: &[&str] = &["general", "point select", "row by row", "change"];
+    pub const WORDS: &[&str] = &["general", "point select", "row by row", "change", "constant"];
 
     /// The word for it.
     pub fn word(self) -> &'static str {
@@ -46,6 +49,7 @@ impl PlanKind {
             KeptPlan::Select(_) => PlanKind::Select,
             KeptPlan::Rows(_) => PlanKind::Rows,
             KeptPlan::Change(_) => PlanKind::Change,
+            KeptPlan::Constant(_) => PlanKind::Constant,
         }
     }
 }

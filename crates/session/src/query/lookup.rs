@@ -1,7 +1,7 @@
 //! Point statements: making their plans, and answering the ones that need not wait for anything.
 
 use crate::api::{ResultWriter, StatusInfo};
-use crate::kept_plan::{ChangePlan, KeptPlan, Known, SelectPlan, ShapeEntry, Surroundings, values};
+use crate::kept_plan::{ChangePlan, ConstantPlan, KeptPlan, Known, SelectPlan, ShapeEntry, Surroundings, values};
 use crate::logging::Logged;
 use crate::plan_cache::{CacheEntry, PlanUse};
 use crate::prepared::{PreparedEntry, PreparedStatement};
@@ -37,7 +37,10 @@ impl Session {
         match statement {
             Statement::Query(query) => match self.point_select(query, sql, &context) {
                 Ok(Some(plan)) => KeptPlan::Select(Arc::new(plan)),
-                Ok(None) => self.kept_rows(query, sql, parameters, &context),
+                Ok(None) => match self.constant_plan(query, sql, parameters, &context) {
+                    Some(plan) => KeptPlan::Constant(Arc::new(plan)),
+                    None => self.kept_rows(query, sql, parameters, &context),
+                },
                 Err(_) => KeptPlan::General,
             },
             change if point::is_point_change(change) => match self.point_change(change, sql, parameters, &context) {
@@ -80,6 +83,22 @@ impl Session {
     fn may_select(&self, plan: &PointSelect) -> SqlResult<()> {
         let definition = plan.table().def();
         self.check_columns(plan.database(), &definition.name, Some(definition), &plan.columns_read())
+    }
+
+    /// The row that a query always gives, if it is one of literals.
+    pub(crate) fn constant_plan(
+        &self,
+        query: &Query,
+        sql: &[u8],
+        parameters: &[Value],
+        context: &Arc<StatementContext>,
+    ) -> Option<ConstantPlan> {
+        let catalog = self.shared.catalog.load();
+        let tables = super::SessionTables::new(self, context, None);
+        let row = point::constant_row(query, &self.binder(sql, parameters, &catalog, context, &tables))?;
+        let values = row.is_literal.then(|| row.values(context).ok())??;
+        let columns = super::meta::columns(&row.columns).into();
+        (context.diagnostics.count() == 0).then_some(ConstantPlan { row, values, columns })
     }
 
     fn point_change(
@@ -237,6 +256,15 @@ impl Session {
         plan
     }
 
+    /// The row that a text always gives, if that is known.
+    pub(crate) fn constant_of_text(&mut self, sql: &[u8]) -> Option<KeptPlan> {
+        if !self.shapes.has_constant(sql) {
+            return None;
+        }
+        let now = self.surroundings();
+        self.shapes.constant(sql, now).cloned()
+    }
+
     /// A shape as a statement, if it could have a plan.
     fn parse_shape(&self, shape: &[u8], literals: usize) -> Option<PreparedStatement> {
         let parsed = squall_parser::parse_bytes(shape, &self.parse_options()).ok()?;
@@ -281,6 +309,16 @@ impl Session {
         true
     }
 
+    fn answer_constant(&mut self, plan: &ConstantPlan, writer: &mut dyn ResultWriter) -> bool {
+        if !self.may_answer_at_once() {
+            return false;
+        }
+        writer.begin_kept_result_set(&plan.columns);
+        plan.row.write(&plan.values, writer);
+        self.end_at_once(Ok(1), writer);
+        true
+    }
+
     /// Ends a query that was answered on this thread: with the number of its rows, or its error.
     pub(crate) fn end_at_once(&mut self, written: SqlResult<u64>, writer: &mut dyn ResultWriter) {
         let status = &self.process.status;
@@ -312,6 +350,7 @@ impl Session {
         match plan {
             KeptPlan::Select(plan) => self.answer_select(plan, parameters, writer),
             KeptPlan::Rows(plan) => self.answer_rows(plan, parameters, writer),
+            KeptPlan::Constant(plan) => self.answer_constant(plan, writer),
             KeptPlan::General | KeptPlan::Change(_) => false,
         }
     }
@@ -366,7 +405,7 @@ impl Session {
             None if plan.is_aggregate() => Some(Arc::new(self.statement_context(&Statement::UnlockTables))),
             known => known.cloned(),
         };
-        plan.write(rows, limit, || context.unwrap_or_default(), &self.settings.time_zone, writer)
+        plan.write(&rows, limit, || context.unwrap_or_default(), &self.settings.time_zone, writer)
     }
 }
 
@@ -374,7 +413,7 @@ impl KeptPlan {
     /// Whether the plan holds for these values.
     fn takes(&self, parameters: &[Value]) -> bool {
         match self {
-            KeptPlan::General | KeptPlan::Select(_) => true,
+            KeptPlan::General | KeptPlan::Select(_) | KeptPlan::Constant(_) => true,
             KeptPlan::Rows(rows) => rows.takes(parameters),
             KeptPlan::Change(change) => change.takes(parameters),
         }

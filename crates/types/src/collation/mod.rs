@@ -20,7 +20,7 @@ pub use case::{to_lower, to_upper};
 pub use charset::Charset;
 pub use like::{LikePattern, find, like_match};
 pub use registry::Collation;
-pub use sort_key::{compare, eq, hash, sort_key, sort_key_length_max};
+pub use sort_key::{compare, eq, hash, sort_key, sort_key_length_max, sort_key_start};
 
 /// A collation by MySQL's id, as it goes over the wire and into the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -116,6 +116,18 @@ proptest! {
     }
 
     #[test]
+    fn starts_of_keys_order_as_texts(
+        left in "[ -~]{0,30}|[a-b \t!]{8,30}|[a-cA-C \t!éÉßäæ日😀\u{301}\u{1}]{0,30}",
+        right in "[ -~]{0,30}|[a-b \t!]{8,30}|[a-cA-C \t!éÉßäæ日😀\u{301}\u{1}]{0,30}",
+    ) {
+        for name in CHECKED {
+            let collation = id(name);
+            let order = sort_key_start(collation, &left).cmp(&sort_key_start(collation, &right));
+            prop_assert!(order.is_eq() || order == compare(collation, &left, &right), "{}", name);
+        }
+    }
+
+    #[test]
     fn any_text_orders(left in "\\PC{0,8}", right in "\\PC{0,8}") {
         for name in CHECKED {
             let collation = id(name);
