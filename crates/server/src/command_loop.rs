@@ -16,6 +16,7 @@ use squall_wire::response::PrepareOk;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use crate::busy_poll::BusyPoll;
 use crate::charset::charset_of;
 use crate::column_metadata::parameter_definition;
 use crate::event_loop::{Activity, IdleClock, Neighbours};
@@ -59,6 +60,7 @@ pub(crate) struct CommandLoop<'a> {
     pub(crate) neighbours: &'a Neighbours,
     /// `wait_timeout`'s.
     pub(crate) idle: Rc<IdleClock>,
+    pub(crate) busy_poll: BusyPoll,
     pub(crate) activity: Rc<Activity>,
 }
 
@@ -121,11 +123,17 @@ impl CommandLoop<'_> {
                 }
             }
             io.flush().await?;
+            let busy_poll = self.session.busy_poll();
+            if let Some(read) = self.busy_poll.look(io, &self.neighbours.awake, busy_poll).await {
+                read.map_err(End::Gone)?;
+                continue;
+            }
             self.idle.start(self.neighbours, self.session.idle_timeout_seconds());
             tokio::select! {
                 biased;
                 read = io.fill() => {
                     self.idle.stop();
+                    self.busy_poll.came(busy_poll);
                     read.map_err(End::Gone)?;
                 }
                 () = woken.as_mut() => {

@@ -17,6 +17,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::LocalSet;
 use tokio::time::timeout;
 
+use crate::busy_poll::{Awake, BusyPoll};
 use crate::command_loop::CommandLoop;
 use crate::connection_limit::{ConnectionPermit, Place};
 use crate::handshake::{HANDSHAKE_PACKET_BYTES_MAX, HandshakeError, Peer, establish, kill_callback};
@@ -63,6 +64,7 @@ pub(crate) fn start(
 /// What the connections of one loop share: how to wake them all. Never leaves the loop's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
+    pub(crate) awake: Awake,
     shutting_down: Cell<bool>,
     /// Seconds that the loop has run.
     seconds: Cell<u64>,
@@ -273,9 +275,11 @@ async fn serve(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>)
     let mut client = ClientWriter::new(io, established.capabilities);
     let status = session.status();
     squall_session::api::ResultWriter::ok(&mut client, &Default::default(), &status);
-    let statements = PreparedStatements::default();
+    let (statements, busy_poll) = (PreparedStatements::default(), BusyPoll::new());
     let (idle, activity) = (Rc::clone(&neighbour.idle), Rc::clone(&neighbour.activity));
-    CommandLoop { shared, session, established, client, statements, wake, neighbours, idle, activity }.run().await;
+    CommandLoop { shared, session, established, client, statements, wake, neighbours, idle, busy_poll, activity }
+        .run()
+        .await;
     Ok(())
 }
 

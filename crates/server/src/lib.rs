@@ -11,6 +11,7 @@
 //! The crate knows the protocol and the traits of [`squall_session::api`], and must not know what a statement is.
 
 mod authentication;
+mod busy_poll;
 mod certificates;
 mod charset;
 mod column_metadata;

@@ -262,6 +262,8 @@ pub trait Connection {
     fn connection_id(&self) -> u64;
     /// `wait_timeout` (or `interactive_timeout`) in seconds.
     fn idle_timeout_seconds(&self) -> u64;
+    /// How long to look for the next command before the loop sleeps; zero: not at all.
+    fn busy_poll(&self) -> std::time::Duration;
     /// `max_allowed_packet`, bytes.
     fn max_allowed_packet(&self) -> usize;
     /// `character_set_results`' collation id, `None` for NULL (no conversion).

@@ -425,6 +425,10 @@ impl Connection for Session {
         self.process.id
     }
 
+    fn busy_poll(&self) -> std::time::Duration {
+        self.settings.busy_poll
+    }
+
     fn idle_timeout_seconds(&self) -> u64 {
         let id = if self.info.interactive { ids::INTERACTIVE_TIMEOUT } else { ids::WAIT_TIMEOUT };
         Values(&self.variables.session).number(id)

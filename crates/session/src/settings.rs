@@ -5,7 +5,8 @@ use squall_registry::{ValueTable, VariableId, VariableValues};
 use squall_row_store::IsolationLevel;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, SqlMode, Value};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 /// The variables that the session itself acts on.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,8 @@ pub struct Settings {
     pub completion: Completion,
     /// `innodb_lock_wait_timeout`, seconds.
     pub lock_wait_seconds: u64,
+    /// How long to look for the next command; zero on a machine of one core, where the client could not send it meanwhile.
+    pub busy_poll: Duration,
     /// `lock_wait_timeout`, seconds.
     pub table_lock_wait_seconds: u64,
     /// `innodb_snapshot_isolation`.
@@ -158,6 +161,7 @@ pub mod ids {
         CONNECT_TIMEOUT = "connect_timeout";
         NET_WRITE_TIMEOUT = "net_write_timeout";
         WAIT_TIMEOUT = "wait_timeout";
+        BUSY_POLL_MICROSECONDS = "busy_poll_microseconds";
         INTERACTIVE_TIMEOUT = "interactive_timeout";
         REQUIRE_SECURE_TRANSPORT = "require_secure_transport";
         READ_ONLY = "read_only";
@@ -249,6 +253,7 @@ impl Settings {
                 "RELEASE" => Completion::Release,
                 _ => Completion::NoChain,
             },
+            busy_poll: busy_poll(values.number(ids::BUSY_POLL_MICROSECONDS)),
             lock_wait_seconds: values.number(ids::INNODB_LOCK_WAIT_TIMEOUT),
             table_lock_wait_seconds: values.number(ids::LOCK_WAIT_TIMEOUT),
             snapshot_isolation: values.on(ids::INNODB_SNAPSHOT_ISOLATION),
@@ -280,6 +285,11 @@ impl Settings {
             general_log_off: values.on(ids::SQL_LOG_OFF),
         }
     }
+}
+
+fn busy_poll(micros: u64) -> Duration {
+    static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+    if *CORES == 1 { Duration::ZERO } else { Duration::from_micros(micros) }
 }
 
 /// An isolation level by the words that variables use.

@@ -458,6 +458,9 @@ impl Connection for ScriptSession {
         self.id
     }
 
+    fn busy_poll(&self) -> std::time::Duration {
+        std::time::Duration::from_micros(50)
+    }
     fn idle_timeout_seconds(&self) -> u64 {
         self.script.idle_timeout_seconds.load(Ordering::Relaxed)
     }
