@@ -19,6 +19,8 @@ pub(crate) struct Awake(Cell<bool>);
 
 /// A command that was slept for comes later than one that is looked for by about the time that waking takes.
 const WAKING_FACTOR: u32 = 4;
+/// Vain looks in a row that cost nothing: a client may take longer over some answers than over others.
+const VAIN_FREE: u32 = 2;
 /// Commands that are not looked for after many vain looks in a row, as a power of two.
 const SKIPPED_MAX_LOG2: u32 = 10;
 
@@ -61,8 +63,8 @@ impl BusyPoll {
                 return Some(read);
             }
             if self.waiting_since.elapsed() >= time_max {
-                self.vain = (self.vain + 1).min(SKIPPED_MAX_LOG2);
-                self.to_skip = 1 << self.vain;
+                self.vain = (self.vain + 1).min(VAIN_FREE + SKIPPED_MAX_LOG2);
+                self.to_skip = if self.vain > VAIN_FREE { 1 << (self.vain - VAIN_FREE) } else { 0 };
                 return None;
             }
             std::thread::yield_now();

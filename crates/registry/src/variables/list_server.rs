@@ -70,7 +70,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned(
         "busy_poll_microseconds",
         Both,
-        50,
+        100,
         0,
         1000,
         "How long to look for a client's next command before the core may sleep, if the client has been quick; 0: not at all.",
