@@ -2,9 +2,11 @@
 //!
 //! To put a core to sleep and wake it again takes tens of microseconds, in a virtual machine above all: several times what a
 //! small statement does. A client that sends its next command as soon as it has the answer is served faster, and with less
-//! of the machine's time, by a loop that stays awake for it. The loop gives way between looks: to its other connections,
-//! whose commands it finds by the way, and to other threads. A client that takes longer is looked for ever more
-//! rarely. (The kernel does the same for network devices, `net.core.busy_poll`, and hypervisors for halted cores.)
+//! of the machine's time, by a loop that stays awake for it. The loop gives way to its other connections between looks, and finds
+//! their commands by the way. A client that takes longer is looked for ever more rarely.
+//!
+//! Where threads wait for cores, all this would be wrong: whoever stays awake uses up his share of the core and then waits
+//! longer than one who has slept. So a loop that had to wait for its core sleeps as soon as it can. (The kernel does the same for network devices, `net.core.busy_poll`, and hypervisors for halted cores.)
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -13,9 +15,36 @@ use std::time::{Duration, Instant};
 
 use crate::packet_stream::{PacketStream, ReadError};
 
-/// Whether some connection of a loop is looking: one is enough to keep it awake.
+/// A look at the clock that comes so much later than the one before means that the core was somebody else's meanwhile.
+const GAP_MAX: Duration = Duration::from_micros(100);
+/// Most of a second that a loop may have waited for its core.
+const DELAY_MAX: Duration = Duration::from_millis(10);
+
+/// Whether a loop may stay awake.
 #[derive(Debug, Default)]
-pub(crate) struct Awake(Cell<bool>);
+pub(crate) struct Awake {
+    /// Some connection is looking: one is enough.
+    is_looking: Cell<bool>,
+    /// The loop has had to wait for its core.
+    is_crowded: Cell<bool>,
+    /// How long it has waited since it began.
+    delay: Cell<Duration>,
+}
+
+impl Awake {
+    /// Another second has passed.
+    pub(crate) fn tick(&self) {
+        if let Some(delay) = run_delay() {
+            self.is_crowded.set(delay - self.delay.replace(delay).min(delay) > DELAY_MAX);
+        }
+    }
+}
+
+/// How long this thread has been ready to run and waited for a core, where the system tells.
+fn run_delay() -> Option<Duration> {
+    let facts = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    facts.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+}
 
 /// A command that was slept for comes later than one that is looked for by about the time that waking takes.
 const WAKING_FACTOR: u32 = 4;
@@ -48,28 +77,41 @@ impl BusyPoll {
         time_max: Duration,
     ) -> Option<Result<(), ReadError>> {
         self.waiting_since = Instant::now();
-        if self.to_skip > 0 {
-            self.to_skip -= 1;
-            return None;
-        }
-        if time_max.is_zero() || awake.0.replace(true) {
+        if self.skips() || time_max.is_zero() || awake.is_crowded.get() || awake.is_looking.replace(true) {
             return None;
         }
         let _last = Asleep(awake);
+        let mut looked = self.waiting_since;
         loop {
             let read = std::future::poll_fn(|cx| Poll::Ready(pin!(io.fill()).poll(cx))).await;
             if let Poll::Ready(read) = read {
                 self.vain = 0;
                 return Some(read);
             }
-            if self.waiting_since.elapsed() >= time_max {
-                self.vain = (self.vain + 1).min(VAIN_FREE + SKIPPED_MAX_LOG2);
-                self.to_skip = if self.vain > VAIN_FREE { 1 << (self.vain - VAIN_FREE) } else { 0 };
+            let now = Instant::now();
+            if now - looked > GAP_MAX {
+                awake.is_crowded.set(true);
                 return None;
             }
-            std::thread::yield_now();
+            looked = now;
+            if now - self.waiting_since >= time_max {
+                self.looked_in_vain();
+                return None;
+            }
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Whether this command is not to be looked for.
+    fn skips(&mut self) -> bool {
+        let skips = self.to_skip > 0;
+        self.to_skip = self.to_skip.saturating_sub(1);
+        skips
+    }
+
+    fn looked_in_vain(&mut self) {
+        self.vain = (self.vain + 1).min(VAIN_FREE + SKIPPED_MAX_LOG2);
+        self.to_skip = if self.vain > VAIN_FREE { 1 << (self.vain - VAIN_FREE) } else { 0 };
     }
 
     /// A command has come without being looked for.
@@ -85,6 +127,49 @@ struct Asleep<'a>(&'a Awake);
 
 impl Drop for Asleep<'_> {
     fn drop(&mut self) {
-        self.0.0.set(false);
+        self.0.is_looking.set(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Commands until one is looked for.
+    fn skipped(client: &mut BusyPoll) -> u32 {
+        (0..).find(|_| !client.skips()).expect("skipping ends")
+    }
+
+    #[test]
+    fn a_client_that_is_looked_for_in_vain_is_looked_for_ever_more_rarely() {
+        let mut client = BusyPoll::new();
+        assert_eq!(skipped(&mut client), 1, "nothing is known of it");
+        let skipped: Vec<u32> = (0..15)
+            .map(|_| {
+                client.looked_in_vain();
+                skipped(&mut client)
+            })
+            .collect();
+        assert_eq!(skipped, [0, 0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024, 1024, 1024]);
+    }
+
+    #[test]
+    fn a_client_that_took_its_time_is_not_looked_for_next_time() {
+        let mut client = BusyPoll { to_skip: 0, ..BusyPoll::new() };
+        client.came(Duration::from_secs(3600));
+        assert_eq!(skipped(&mut client), 0);
+        client.came(Duration::ZERO);
+        assert_eq!(skipped(&mut client), 1);
+    }
+
+    #[test]
+    fn a_loop_knows_how_long_it_has_waited_for_its_core() {
+        let awake = Awake::default();
+        awake.is_crowded.set(true);
+        let known = run_delay().is_some();
+        // The second tick counts from the first; a thread that does nothing in between waits for nothing.
+        awake.delay.set(Duration::MAX);
+        awake.tick();
+        assert_eq!(awake.is_crowded.get(), !known);
     }
 }

@@ -91,6 +91,7 @@ impl Neighbours {
     /// whose clients have hung up.
     fn tick(&self, shared: &Shared) {
         self.seconds.set(self.seconds.get() + 1);
+        self.awake.tick();
         for member in self.members.borrow().values() {
             if member.idle.is_over(self) {
                 member.wake.notify_one();
