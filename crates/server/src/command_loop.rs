@@ -101,6 +101,8 @@ impl CommandLoop<'_> {
     /// The next command. Answers are sent only when there is none yet, so that those to pipelined commands go together.
     async fn next_command<'w>(&mut self, wake: &'w Notify, mut woken: Pin<&mut Notified<'w>>) -> Result<Bytes, End> {
         let io = &mut self.client.io;
+        let patience = self.session.patience();
+        io.set_patience(patience);
         io.reader.set_payload_bytes_max(self.session.max_allowed_packet());
         io.reader.set_sequence(0);
         loop {
@@ -128,7 +130,11 @@ impl CommandLoop<'_> {
                 read.map_err(End::Gone)?;
                 continue;
             }
-            self.idle.start(self.neighbours, self.session.idle_timeout_seconds());
+            let seconds = match io.reader.is_between_packets() {
+                true => self.session.idle_timeout_seconds(),
+                false => patience.read_seconds,
+            };
+            self.idle.start(self.neighbours, seconds);
             tokio::select! {
                 biased;
                 read = io.fill() => {
@@ -336,7 +342,7 @@ impl CommandLoop<'_> {
         // Roll back and give up locks before the new session begins.
         self.session.reset();
         let settings = self.shared.backend.front_end_settings();
-        let on_kill = kill_callback(&self.wake);
+        let on_kill = kill_callback(&self.wake, &self.client.io.killed);
         let io = &mut self.client.io;
         let result = change_user(io, self.shared, &settings, &self.established, change, on_kill).await;
         match result {

@@ -248,7 +248,8 @@ async fn serve(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>)
     let wake = Arc::new(Notify::new());
     let neighbour = neighbours.join(&wake, socket);
     let connect_timeout = Duration::from_secs(settings.connect_timeout_seconds.max(1));
-    let handshake = timeout(connect_timeout, establish(&mut io, shared, &settings, peer, place, kill_callback(&wake)));
+    let on_kill = kill_callback(&wake, &io.killed);
+    let handshake = timeout(connect_timeout, establish(&mut io, shared, &settings, peer, place, on_kill));
     let handshake = tokio::select! {
         handshake = handshake => handshake,
         // Nobody can be killed yet, so this is a shutdown.

@@ -10,6 +10,7 @@ use squall_wire::auth::CACHING_SHA2_PASSWORD;
 use squall_wire::constants::{Capabilities, StatusFlags};
 use squall_wire::framing::FrameError;
 use squall_wire::handshake::{Attributes, ChangeUser, ClientHello, Greeting, HandshakeResponse, NONCE_BYTES, Nonce};
+use tokio::sync::Notify;
 
 use crate::authentication::{AuthError, Authenticator, FirstResponse};
 use crate::connection_limit::Place;
@@ -319,8 +320,11 @@ fn random_nonce() -> Result<Nonce, getrandom::Error> {
     }))
 }
 
-/// Wakes a connection from any thread.
-pub(crate) fn kill_callback(notify: &Arc<tokio::sync::Notify>) -> KillCallback {
-    let notify = Arc::clone(notify);
-    Arc::new(move || notify.notify_one())
+/// Wakes a connection from any thread, whether it waits for a command or for its client to read.
+pub(crate) fn kill_callback(wake: &Arc<Notify>, killed: &Arc<Notify>) -> KillCallback {
+    let (wake, killed) = (Arc::clone(wake), Arc::clone(killed));
+    Arc::new(move || {
+        killed.notify_one();
+        wake.notify_one();
+    })
 }

@@ -1,16 +1,19 @@
 //! Packets on a socket.
 
 use std::fmt;
-use std::future::{Future as _, poll_fn};
+use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use squall_session::api::Patience;
 use squall_types::SqlError;
 use squall_wire::framing::{FrameError, PacketReader, PacketWriter};
 use squall_wire::response::ErrPacket;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::transport::Transport;
@@ -55,6 +58,19 @@ impl From<FrameError> for ReadError {
     }
 }
 
+/// Waits for the client to take something: not for ever, and no longer than until the connection is killed.
+async fn patiently<T>(
+    patience: Duration,
+    killed: &Notify,
+    sending: impl Future<Output = io::Result<T>>,
+) -> io::Result<T> {
+    tokio::select! {
+        biased;
+        sent = timeout(patience, sending) => sent.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?,
+        () = killed.notified() => Err(io::ErrorKind::ConnectionAborted.into()),
+    }
+}
+
 /// A socket with the packets read from it and written to it.
 ///
 /// Written packets collect in memory until [`PacketStream::flush`].
@@ -63,7 +79,10 @@ pub(crate) struct PacketStream {
     pub(crate) transport: Transport,
     pub(crate) reader: PacketReader,
     pub(crate) writer: PacketWriter,
-    pub(crate) write_timeout: Duration,
+    pub(crate) read_timeout: Duration,
+    write_timeout: Duration,
+    /// Told when the connection is killed, so that nobody waits for its client any more.
+    pub(crate) killed: Arc<Notify>,
     turn: Turn,
 }
 
@@ -73,9 +92,17 @@ impl PacketStream {
             transport,
             reader: PacketReader::new(payload_bytes_max),
             writer: PacketWriter::default(),
+            read_timeout: write_timeout,
             write_timeout,
+            killed: Arc::default(),
             turn: Turn::default(),
         }
+    }
+
+    /// Sets how long the client may take.
+    pub(crate) fn set_patience(&mut self, patience: Patience) {
+        self.read_timeout = Duration::from_secs(patience.read_seconds);
+        self.write_timeout = Duration::from_secs(patience.write_seconds);
     }
 
     /// Reads more bytes into the reader. Nothing is lost when the future is dropped.
@@ -106,7 +133,12 @@ impl PacketStream {
             if let Some(packet) = self.reader.next_packet()? {
                 break packet;
             }
-            timeout(patience, self.fill()).await.map_err(|_| ReadError::TimedOut)??;
+            let killed = Arc::clone(&self.killed);
+            tokio::select! {
+                biased;
+                read = timeout(patience, self.fill()) => read.map_err(|_| ReadError::TimedOut)??,
+                () = killed.notified() => return Err(ReadError::Io(io::ErrorKind::ConnectionAborted.into())),
+            }
         };
         self.writer.set_sequence(self.reader.sequence());
         Ok(packet)
@@ -152,9 +184,7 @@ impl PacketStream {
         }
         let mut rest = self.writer.bytes();
         while !rest.is_empty() {
-            let written = timeout(self.write_timeout, self.transport.write(rest))
-                .await
-                .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+            let written = patiently(self.write_timeout, &self.killed, self.transport.write(rest)).await?;
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
@@ -163,9 +193,7 @@ impl PacketStream {
         self.writer.clear(WRITE_BUFFER_KEPT_BYTES);
         // Only TLS keeps bytes back.
         if let Transport::Tls(stream) = &mut self.transport {
-            timeout(self.write_timeout, stream.flush())
-                .await
-                .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+            patiently(self.write_timeout, &self.killed, stream.flush()).await?;
         }
         Ok(())
     }
@@ -191,7 +219,8 @@ impl PacketStream {
 
     /// Ends the connection in order, so that a client reads what was sent and then the end.
     pub(crate) async fn close(&mut self) {
-        if let Err(error) = self.transport.shutdown().await {
+        // TLS has something to say even now.
+        if let Err(error) = patiently(self.write_timeout, &self.killed, self.transport.shutdown()).await {
             tracing::trace!("closing a connection: {error}");
         }
     }

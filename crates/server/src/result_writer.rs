@@ -217,7 +217,7 @@ impl ClientWriter {
     /// Reads what is left of a file that the statement did not read to its end.
     pub(crate) async fn skip_file(&mut self) -> Result<(), ReadError> {
         while self.receiving_file {
-            let packet = self.io.read_reply(self.io.write_timeout).await?;
+            let packet = self.io.read_reply(self.io.read_timeout).await?;
             self.receiving_file = !packet.is_empty();
         }
         if let Some(error) = self.pending_error.take() {
@@ -534,7 +534,7 @@ impl ResultWriter for ClientWriter {
             if !self.receiving_file {
                 return Ok(None);
             }
-            let patience = self.io.write_timeout;
+            let patience = self.io.read_timeout;
             match self.io.read_reply(patience).await {
                 Ok(packet) if packet.is_empty() => {
                     self.receiving_file = false;

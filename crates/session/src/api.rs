@@ -264,6 +264,8 @@ pub trait Connection {
     fn idle_timeout_seconds(&self) -> u64;
     /// How long to look for the next command before the loop sleeps; zero: not at all.
     fn busy_poll(&self) -> std::time::Duration;
+    /// How long to wait for the client in the middle of something.
+    fn patience(&self) -> Patience;
     /// `max_allowed_packet`, bytes.
     fn max_allowed_packet(&self) -> usize;
     /// `character_set_results`' collation id, `None` for NULL (no conversion).
@@ -274,6 +276,15 @@ pub trait Connection {
     fn is_killed(&self) -> bool;
     /// A command that the front end answers by itself (`Ping`, `Quit` …), for the general log.
     fn note_command(&mut self, name: &'static str);
+}
+
+/// How long a client may hold a connection up in the middle of a packet or a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// `net_read_timeout`, seconds: until more of a packet or of a file comes.
+    pub read_seconds: u64,
+    /// `net_write_timeout`, seconds: until the client takes more of a result.
+    pub write_seconds: u64,
 }
 
 /// Called when KILL hits a connection, from any thread, so that its front end stops waiting for the client.

@@ -1,6 +1,6 @@
 //! What a front end asks of a session.
 
-use crate::api::{ColumnMeta, Connection, LocalFuture, PreparedInfo, ResultWriter, StatusInfo};
+use crate::api::{ColumnMeta, Connection, LocalFuture, Patience, PreparedInfo, ResultWriter, StatusInfo};
 use crate::database::now_micros;
 use crate::kept_plan::KeptPlan;
 use crate::logging::Logged;
@@ -432,6 +432,10 @@ impl Connection for Session {
     fn idle_timeout_seconds(&self) -> u64 {
         let id = if self.info.interactive { ids::INTERACTIVE_TIMEOUT } else { ids::WAIT_TIMEOUT };
         Values(&self.variables.session).number(id)
+    }
+
+    fn patience(&self) -> Patience {
+        self.settings.patience
     }
 
     fn max_allowed_packet(&self) -> usize {

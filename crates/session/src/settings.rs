@@ -1,5 +1,6 @@
 //! A session's variables decoded, so that statements need not look them up by name.
 
+use crate::api::Patience;
 use crate::charset;
 use squall_registry::{ValueTable, VariableId, VariableValues};
 use squall_row_store::IsolationLevel;
@@ -43,6 +44,8 @@ pub struct Settings {
     pub notes: bool,
     /// `max_execution_time`, milliseconds.
     pub max_execution_millis: u64,
+    /// `net_read_timeout` and `net_write_timeout`.
+    pub patience: Patience,
     /// `max_allowed_packet`, bytes.
     pub max_allowed_packet: u64,
     /// `group_concat_max_len`, bytes.
@@ -159,6 +162,7 @@ pub mod ids {
         VERSION = "version";
         MAX_CONNECTIONS = "max_connections";
         CONNECT_TIMEOUT = "connect_timeout";
+        NET_READ_TIMEOUT = "net_read_timeout";
         NET_WRITE_TIMEOUT = "net_write_timeout";
         WAIT_TIMEOUT = "wait_timeout";
         BUSY_POLL_MICROSECONDS = "busy_poll_microseconds";
@@ -260,6 +264,10 @@ impl Settings {
             max_error_count: values.number(ids::MAX_ERROR_COUNT) as usize,
             notes: values.on(ids::SQL_NOTES),
             max_execution_millis: values.number(ids::MAX_EXECUTION_TIME),
+            patience: Patience {
+                read_seconds: values.number(ids::NET_READ_TIMEOUT),
+                write_seconds: values.number(ids::NET_WRITE_TIMEOUT),
+            },
             max_allowed_packet: values.number(ids::MAX_ALLOWED_PACKET),
             group_concat_max_len: values.number(ids::GROUP_CONCAT_MAX_LEN),
             div_precision_increment: values.number(ids::DIV_PRECISION_INCREMENT) as u8,

@@ -75,6 +75,11 @@ impl PacketReader {
         self.buffer.is_empty()
     }
 
+    /// True when no packet has begun to arrive.
+    pub fn is_between_packets(&self) -> bool {
+        self.buffer.is_empty() && !self.joining
+    }
+
     /// Changes the longest accepted payload (`max_allowed_packet`).
     pub fn set_payload_bytes_max(&mut self, payload_bytes_max: usize) {
         self.payload_bytes_max = payload_bytes_max;

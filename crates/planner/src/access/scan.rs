@@ -30,10 +30,13 @@ use std::sync::Arc;
 pub const BATCH_ROWS: usize = 8192;
 /// Rows of a scan's first batch: a query that wants few rows is not kept waiting for many.
 const FIRST_BATCH_ROWS: usize = 256;
-/// Bytes of stored rows that end a batch early: rows may be of any length, and operators hold whole batches.
-const BATCH_BYTES: usize = 1 << 20;
+/// Bytes of stored rows that end a batch early, for each row that it might have: rows may be of any length, and operators
+/// hold whole batches.
+const BATCH_BYTES_PER_ROW: usize = 128;
 /// Rows read between two looks at the size of a batch.
 const CHUNK_ROWS: usize = 64;
+/// What a row is taken to have before any has been seen.
+const ROW_BYTES_ASSUMED: usize = 4 << 10;
 /// Rows that make a scan worth splitting among threads.
 const PARALLEL_ROWS_MIN: f64 = 50_000.0;
 
@@ -173,6 +176,7 @@ impl RowScanExec {
             projection: self.projection.clone(),
             schema: self.schema(),
             rows: Vec::new(),
+            row_bytes: ROW_BYTES_ASSUMED,
             table,
         })
     }
@@ -318,6 +322,8 @@ struct RowReader {
     schema: SchemaRef,
     /// Kept for its memory.
     rows: Vec<Row>,
+    /// What a row of the last batch had on average.
+    row_bytes: usize,
 }
 
 impl RowReader {
@@ -349,20 +355,27 @@ impl RowReader {
     fn rows_batch(&mut self, limit: usize) -> SqlResult<Option<RecordBatch>> {
         let mut rows = std::mem::take(&mut self.rows);
         rows.clear();
+        let bytes_max = self.batch_rows_max * BATCH_BYTES_PER_ROW;
         let mut bytes = 0;
-        while rows.len() < limit && bytes < BATCH_BYTES {
+        while rows.len() < limit && bytes < bytes_max {
             let known = rows.len();
-            let missing = (limit - known).min(CHUNK_ROWS);
+            let fitting = (bytes_max - bytes) / self.row_bytes + 1;
+            let missing = (limit - known).min(CHUNK_ROWS).min(fitting);
             let Some(cursor) = self.cursor()? else { break };
             if !cursor.next_batch(missing, &mut rows)? {
                 self.cursor = None;
             }
             bytes += rows[known..].iter().map(Row::size_bytes).sum::<usize>();
+            if !rows.is_empty() {
+                self.row_bytes = (bytes / rows.len()).max(1);
+            }
         }
         if let Some(lock) = self.lock {
             lock.lock_rows(&self.env, &self.table, &mut rows)?;
         }
         let batch = (!rows.is_empty()).then(|| self.decode(&rows)).transpose()?;
+        // Whoever takes the batch may be slow: only the room for rows is kept.
+        rows.clear();
         self.rows = rows;
         match batch {
             // Every row of this round was skipped because it is locked; others follow.

@@ -3,15 +3,20 @@
 use super::env::StatementEnv;
 use super::join_rule::IndexLookupJoinRule;
 use super::order_rule::OrderedScanRule;
+use crate::access::scan::RowScanExec;
 use crate::engine::{EngineOptions, physical_plan, session_state};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryPool, MemoryReservation};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::physical_plan::execution_plan::EmissionType;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_stream};
 use futures::StreamExt;
 use squall_functions::expr::sql_error_from;
 use squall_registry::KillState;
@@ -34,6 +39,11 @@ const PARTITION_SHARE_BYTES: usize = 256 << 20;
 const BATCH_ROWS_MIN: usize = 256;
 /// Rows of a batch.
 const BATCH_ROWS_MAX: usize = 8192;
+/// Rows of a batch that goes to the client as it was read: many clients may be slow to take theirs, and for each of them
+/// several batches are under way.
+const STREAMED_BATCH_ROWS: usize = 256;
+/// Rows that a filter gathers there before it passes them on, of those that come in small numbers.
+const STREAMED_FILTER_ROWS: usize = 8;
 /// Stack of the pool's threads: a plan is as deep as its statement is nested.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -131,7 +141,15 @@ impl QueryRuntime {
 
     /// Optimises a logical plan and makes it executable.
     pub async fn plan(&self, env: &Arc<StatementEnv>, logical: &LogicalPlan) -> SqlResult<Arc<dyn ExecutionPlan>> {
-        physical_plan(logical, &self.state_for(env)).await
+        let plan = physical_plan(logical, &self.state_for(env)).await?;
+        if !streams(&plan) {
+            return Ok(plan);
+        }
+        let small = plan.transform_up(|node| match node.downcast_ref::<FilterExec>() {
+            Some(filter) => Ok(Transformed::yes(Arc::new(filter.with_batch_size(STREAMED_FILTER_ROWS)?))),
+            None => Ok(Transformed::no(node)),
+        });
+        small.map(|small| small.data).map_err(sql_error_from)
     }
 
     /// [`QueryRuntime::plan`] on the query pool: planning takes up to milliseconds, and deep plans need its stack.
@@ -158,7 +176,12 @@ impl QueryRuntime {
     pub fn run(&self, env: &Arc<StatementEnv>, plan: Arc<dyn ExecutionPlan>) -> QueryStream {
         let (sender, receiver) = mpsc::channel(BATCHES_AHEAD);
         let schema = plan.schema();
-        let task_context = self.state_for(env).task_ctx();
+        let mut state = self.state_for(env);
+        if streams(&plan) {
+            let rows = STREAMED_BATCH_ROWS.min(state.config().batch_size());
+            *state.config_mut() = state.config().clone().with_batch_size(rows);
+        }
+        let task_context = state.task_ctx();
         let kill = env.context.kill.clone();
         let task = self.pool().spawn(async move {
             let mut stream = match execute_stream(plan, task_context) {
@@ -195,6 +218,20 @@ fn with_row_table_rules(state: SessionState) -> SessionState {
     rules.insert(after, Arc::new(IndexLookupJoinRule));
     rules.insert(after + 1, Arc::new(OrderedScanRule));
     SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(rules).build()
+}
+
+/// Whether a plan does nothing but pass on what it reads: nothing in it collects rows, or gains from many at once.
+fn streams(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let mut node = plan;
+    loop {
+        match node.children().as_slice() {
+            [] => return node.is::<RowScanExec>(),
+            [child] if node.pipeline_behavior() == EmissionType::Incremental && !node.is::<RepartitionExec>() => {
+                node = child
+            }
+            _ => return false,
+        }
+    }
 }
 
 /// Batches of a running query. Dropping it stops the query.

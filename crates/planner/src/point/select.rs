@@ -48,6 +48,10 @@ pub struct PointSelect {
 const ROWS_PER_READ: usize = 256;
 /// Most rows that a look-up by an index reads; what finds more is not a small statement.
 const ROWS_MAX: usize = 1000 + ROWS_PER_READ;
+/// Stored bytes of a range's rows, beyond which it is no short range.
+const BYTES_MAX: usize = 1 << 20;
+/// Rows of the first read, which tells how long they are.
+const FIRST_ROWS: usize = 8;
 
 /// A look-up with its parameters in place.
 #[derive(Clone, Debug)]
@@ -154,10 +158,13 @@ impl PointSelect {
             Lookup::Row(key) => rows.extend(source.get(&self.table, key)?),
             Lookup::Range(range) => {
                 let mut cursor = source.scan(&self.table, range);
-                while rows.len() < enough && cursor.next_batch(ROWS_PER_READ.min(enough), &mut rows)? {
-                    if rows.len() > ROWS_MAX {
+                let (mut bytes, mut wanted) = (0, FIRST_ROWS);
+                while rows.len() < enough && cursor.next_batch(wanted.min(enough), &mut rows)? {
+                    bytes += rows[rows.len().saturating_sub(wanted)..].iter().map(Row::size_bytes).sum::<usize>();
+                    if rows.len() > ROWS_MAX || bytes > BYTES_MAX {
                         return Ok(None);
                     }
+                    wanted = ROWS_PER_READ;
                 }
                 rows.truncate(enough);
             }

@@ -75,8 +75,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1000,
         "How long to look for a client's next command before the core may sleep, if the client has been quick; 0: not at all.",
     ),
-    unsigned("net_read_timeout", Both, 30, 1, 31_536_000, "Seconds to wait for more of a packet.").compatibility(),
-    unsigned("net_write_timeout", Both, 60, 1, 31_536_000, "Seconds to wait until a client takes a packet."),
+    unsigned("net_read_timeout", Both, 30, 1, 31_536_000, "Seconds to wait for more of a packet or a file."),
+    unsigned("net_write_timeout", Both, 60, 1, 31_536_000, "Seconds to wait until a client takes more of a result."),
     unsigned("net_retry_count", Both, 10, 1, u64::MAX, "Tries of an interrupted read.").compatibility(),
     unsigned("net_buffer_length", Both, 16_384, 1024, 1 << 20, "First size of a connection's buffer.")
         .block(1024)

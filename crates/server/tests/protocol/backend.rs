@@ -11,7 +11,7 @@ use squall_client::{Client, ConnectOptions, Target};
 use squall_server::{Server, ServerOptions};
 use squall_session::api::{
     Account, Backend, ColumnFlags, ColumnMeta, Connection, ConnectionInfo, FrontEndSettings, KillCallback, LocalFuture,
-    OkInfo, PreparedInfo, ResultWriter, SessionChange, StatusInfo,
+    OkInfo, Patience, PreparedInfo, ResultWriter, SessionChange, StatusInfo,
 };
 use squall_types::{
     CollationId, Date, DateTime, Decimal, ErrorCode, IntWidth, SqlError, SqlType, StringKind, TextSize, Time, Value,
@@ -463,6 +463,10 @@ impl Connection for ScriptSession {
     }
     fn idle_timeout_seconds(&self) -> u64 {
         self.script.idle_timeout_seconds.load(Ordering::Relaxed)
+    }
+
+    fn patience(&self) -> Patience {
+        Patience { read_seconds: 2, write_seconds: 2 }
     }
 
     fn max_allowed_packet(&self) -> usize {

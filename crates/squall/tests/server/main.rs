@@ -9,6 +9,7 @@ mod limits;
 mod logs;
 mod memory;
 mod protocol;
+mod slow_clients;
 mod two_ways;
 
 use std::path::Path;
