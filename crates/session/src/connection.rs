@@ -286,11 +286,14 @@ impl Connection for Session {
             },
         };
         let active = self.shared.logs.active();
-        if active.any() {
+        let answered = if active.any() {
             let logged = Logged { sql, executed: None };
-            return self.answer_kept_logged(&plan, &parameters, writer, active, logged);
-        }
-        self.answer_kept(&plan, &parameters, writer)
+            self.answer_kept_logged(&plan, &parameters, writer, active, logged)
+        } else {
+            self.answer_kept(&plan, &parameters, writer)
+        };
+        self.shapes.give_back(parameters);
+        answered
     }
 
     fn execute_at_once(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {

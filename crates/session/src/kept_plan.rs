@@ -24,6 +24,8 @@ const SHAPES_MAX: usize = 256;
 /// Longest text that is kept as it is, for a plan that has no parameters, and most of them.
 const CONSTANT_BYTES_MAX: usize = 64;
 const CONSTANTS_MAX: usize = 16;
+/// Most literals that a session keeps room for.
+const ROOM_MAX: usize = 64;
 
 /// What plans depend on, by versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +150,8 @@ pub(crate) struct Shapes {
     entries: FxHashMap<Box<[u8]>, ShapeEntry>,
     /// Texts of rows that are the same each time.
     constants: FxHashMap<Box<[u8]>, PlanSlot>,
+    /// Room for a text's literals, used again and again.
+    room: Vec<Value>,
 }
 
 /// What is known of a text's shape.
@@ -166,7 +170,11 @@ impl Shapes {
         let Some((shape, literals)) = self.scanner.scan(text) else { return Known::Nothing };
         match self.entries.get_mut(shape) {
             Some(entry) if entry.statement.is_none() => Known::Nothing,
-            Some(entry) => Known::Entry(entry, values(text, literals)),
+            Some(entry) => {
+                let mut parameters = std::mem::take(&mut self.room);
+                parameters.extend(values(text, literals));
+                Known::Entry(entry, parameters)
+            }
             None => Known::New(shape, literals),
         }
     }
@@ -192,6 +200,15 @@ impl Shapes {
         self.constants.entry(text.into()).or_default().set(now, KeptPlan::Constant(Arc::new(plan)));
     }
 
+    /// Takes the room of a text's literals back.
+    pub fn give_back(&mut self, mut parameters: Vec<Value>) {
+        parameters.clear();
+        // Many literals are rare, and sessions many.
+        if (1..=ROOM_MAX).contains(&parameters.capacity()) {
+            self.room = parameters;
+        }
+    }
+
     /// Keeps what a shape means.
     pub fn learn(&mut self, shape: Vec<u8>, entry: ShapeEntry) {
         if self.entries.len() >= SHAPES_MAX {
@@ -207,14 +224,11 @@ impl Shapes {
 }
 
 /// The values of a text's literals.
-pub(crate) fn values(text: &[u8], literals: &[ShapeLiteral]) -> Vec<Value> {
-    literals
-        .iter()
-        .map(|literal| match literal {
-            ShapeLiteral::Integer(number) => Value::Int(*number),
-            ShapeLiteral::String(range) => {
-                Value::String(String::from_utf8_lossy(text.get(range.clone()).unwrap_or_default()).into_owned())
-            }
-        })
-        .collect()
+pub(crate) fn values(text: &[u8], literals: &[ShapeLiteral]) -> impl Iterator<Item = Value> {
+    literals.iter().map(|literal| match literal {
+        ShapeLiteral::Integer(number) => Value::Int(*number),
+        ShapeLiteral::String(range) => {
+            Value::String(String::from_utf8_lossy(text.get(range.clone()).unwrap_or_default()).into_owned())
+        }
+    })
 }

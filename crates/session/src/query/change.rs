@@ -105,8 +105,11 @@ impl Session {
         if !returning.is_empty() {
             return Outcome::Rows(ResultSet { columns: returning, rows: result.returned });
         }
-        let info = if result.info.is_empty() { String::new() } else { format!("{}  Warnings: ", result.info) };
-        Outcome::Ok(OkInfo { affected_rows: result.affected_rows, last_insert_id: result.packet_id(), info })
+        let (affected_rows, last_insert_id, mut info) = (result.affected_rows, result.packet_id(), result.info);
+        if !info.is_empty() {
+            info.push_str("  Warnings: ");
+        }
+        Outcome::Ok(OkInfo { affected_rows, last_insert_id, info })
     }
 
     pub(crate) fn dml_options(&self, lock_wait: LockWait) -> DmlOptions {

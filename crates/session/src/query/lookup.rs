@@ -180,7 +180,7 @@ impl Session {
                 }
                 (statement.sql.to_vec(), parameters, true)
             }
-            Known::New(shape, literals) => (shape.to_vec(), values(sql, literals), false),
+            Known::New(shape, literals) => (shape.to_vec(), values(sql, literals).collect(), false),
         };
         let (statement, plan) = self.learn_shape(shape, &parameters, now, known)?;
         Some((statement, plan, parameters))

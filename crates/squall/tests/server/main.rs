@@ -8,6 +8,7 @@ mod kill;
 mod limits;
 mod logs;
 mod memory;
+mod plans;
 mod protocol;
 mod slow_clients;
 mod two_ways;
