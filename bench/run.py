@@ -13,13 +13,17 @@ commands:
   logs          point selects with no log, the general log, and every log of statements on, direct and buffered   [--threads 4] [--seconds 10] [--rounds 3]
   connections   10,000 idle connections: memory, how fast they are opened, point selects of four clients beside them   [--connections 10000] [--seconds 10]
   fairness      point selects of four clients beside a greedy session of each kind   [--kinds a,b] [--seconds 10] [--rounds 3]
+  profile       what a statement costs, as text: system calls, context switches, CPU, where it goes; --profile profiling has names
+                [--workloads a,b] [--threads 4,64] [--seconds 10] [--rows 1000000]
+  scaling       throughput and p50, p99, p99.9 by the number of connections   [--workloads a,b] [--threads 1,4,16,64,256,1024] [--seconds 10]
+  accounts      point selects while accounts and global variables change   [--threads 4] [--seconds 10] [--rounds 3]
   footprint     start-up time, idle memory, size of the stripped binary
 
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
 import argparse, os, pathlib, re, signal, statistics, subprocess, sys, time
-import connections, endurance, ssb
-from peers import MariaDB, Squall, record
+import accounts, connections, endurance, profile, ssb
+from peers import MariaDB, Squall, commit, machine, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
 HERE = pathlib.Path(__file__).resolve().parent
@@ -269,6 +273,37 @@ def run_footprint(a):
     return 0
 
 
+def run_profile(a):
+    workloads = profile.WORKLOADS if a.workloads == ",".join(WORKLOADS) else a.workloads.split(",")
+    with Squall(a.profile) as squall, MariaDB() as mariadb:
+        heading = f"{time.strftime('%Y-%m-%d', time.gmtime())}, commit {commit()}, {machine()}, sysbench on the same machine"
+        profile.run((squall, mariadb), workloads, list(map(int, a.threads.split(","))), a.seconds, a.rows, heading, a.record)
+    return 0
+
+
+def run_scaling(a):
+    workloads = profile.WORKLOADS if a.workloads == ",".join(WORKLOADS) else a.workloads.split(",")
+    columns = {"queries": "10.0f", "cpu_us": "9.1f", "p50_ms": "10.3f", "p99_ms": "10.2f", "p999_ms": "10.2f"}
+    print(f"{'workload':24}{'connections':>12}{'squall/s':>10}{'mariadb/s':>10}{'cpu us':>9}{'':>9}{'p50 ms':>10}{'':>10}{'p99 ms':>10}{'':>10}{'p99.9 ms':>10}")
+    with Squall(a.profile) as squall, MariaDB() as mariadb:
+        for workload, number, found in profile.scaling((squall, mariadb), workloads, list(map(int, a.threads.split(","))), a.seconds, a.rows):
+            value = lambda field: "".join(f"{found[server.name].get(field, 0):{columns[field]}}" for server in (squall, mariadb))
+            print(f"{workload:24}{number:12}" + "".join(map(value, columns)), flush=True)
+            if a.record:
+                record("scaling", {"workload": workload, "connections": number, **found})
+    return 0
+
+
+def run_accounts(a):
+    workloads = [workload for workload in a.workloads.split(",") if workload.startswith("oltp_point_select")]
+    with Squall(a.profile) as squall, MariaDB() as mariadb:
+        for found in accounts.run((squall, mariadb), workloads, list(map(int, a.threads.split(","))), a.seconds, a.rounds, a.rows):
+            print("{server:8} {workload:22}{connections:5} connections{queries:9}/s, with {changes_per_s} changes/s {with_changes}/s, loss {loss_percent} %".format(**found), flush=True)
+            if a.record:
+                record("accounts", found)
+    return 0
+
+
 def run_endurance(a):
     done, wrong = endurance.run(Squall(a.profile), sysbench, a.minutes, a.slice, a.rows, int(a.threads.split(",")[-1]))
     print(f"endurance: {done}, " + ("; ".join(wrong) if wrong else "nothing wrong"))
@@ -300,10 +335,10 @@ def run_fairness(a):
 
 
 def main():
-    commands = {"connections": run_connections, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "logs": run_logs, "footprint": run_footprint}
+    commands = {"connections": run_connections, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "scaling": run_scaling, "accounts": run_accounts}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
-    p.add_argument("--profile", default="release", choices=["release", "debug"])
+    p.add_argument("--profile", default="release", choices=["release", "profiling", "debug"])
     p.add_argument("--record", action="store_true")
     p.add_argument("--data", default="/tmp/squall-bench")
     p.add_argument("--workloads", default=",".join(WORKLOADS)), p.add_argument("--threads", default="1,4,64")
