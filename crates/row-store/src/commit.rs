@@ -324,12 +324,12 @@ impl Committer {
             let mut logged = Vec::new();
             for table in request.writes.into_tables() {
                 let (data, row_delta) = (table.data.clone(), table.row_delta);
-                let mut keys = Vec::new();
+                let (mut keys, mut row_keys) = (Vec::new(), Vec::new());
                 let before = batch.len();
                 for (key, change) in table.into_changes() {
                     keys.push(key.clone());
                     if is_row_key(&key) {
-                        rows.push((data.clone(), key.clone()));
+                        row_keys.push(key.clone());
                     }
                     bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
                     match change {
@@ -338,6 +338,7 @@ impl Committer {
                     }
                 }
                 logged.push((data.id, Keys::Sorted(keys)));
+                rows.push((data.clone(), row_keys));
                 deltas.push((data, row_delta, (batch.len() - before) as u64));
             }
             log.push(logged);
@@ -353,8 +354,8 @@ impl Committer {
         self.gate.count(bytes as u64);
         let committed = batch.commit().map_err(|error| self.gate.stop(error));
         let moment = self.db.snapshot();
-        for (data, key) in rows {
-            data.row_changed(&key, moment.seqno());
+        for (data, keys) in rows {
+            keys.iter().for_each(|key| data.row_changed(key, moment.seqno()));
         }
         log.applied(moment.seqno());
         if durability == Durability::Full {

@@ -202,15 +202,7 @@ impl Session {
     }
 
     async fn statement_text(&mut self, source: &Expr, context: &Arc<StatementContext>) -> SqlResult<String> {
-        let request = Request {
-            statement: &ast::Statement::UnlockTables,
-            sql: b"",
-            parameters: &[],
-            placeholders: 0,
-            plan: None,
-            prepared: None,
-            long: None,
-        };
+        let request = Request::without_parameters(&ast::Statement::UnlockTables, b"");
         Ok(match self.evaluate(source, request, context).await?.0 {
             Value::String(text) => text,
             Value::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -258,15 +250,7 @@ impl Session {
         if using.len() != prepared.placeholders as usize {
             return Err(SqlError::new(ErrorCode::WrongArguments, &[&"EXECUTE"]).into());
         }
-        let outer = Request {
-            statement: &prepared.statement,
-            sql: &prepared.sql,
-            parameters: &[],
-            placeholders: 0,
-            plan: None,
-            prepared: None,
-            long: None,
-        };
+        let outer = Request::without_parameters(&prepared.statement, &prepared.sql);
         let mut parameters = Vec::with_capacity(using.len());
         for expr in using {
             parameters.push(self.evaluate(expr, outer, context).await?.0);

@@ -15,7 +15,8 @@ use squall_planner::ParameterKind;
 use squall_planner::dml::DmlPlan;
 use squall_planner::point::{ConstantRow, PointSelect};
 use squall_planner::rowwise::RowPlan;
-use squall_types::Value;
+use squall_registry::StatementContext;
+use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -59,6 +60,20 @@ pub(crate) struct ConstantPlan {
     pub row: ConstantRow,
     pub values: Vec<Value>,
     pub columns: Arc<[ColumnMeta]>,
+}
+
+impl ConstantPlan {
+    /// A row with its values as they are now.
+    pub fn new(row: ConstantRow, context: &StatementContext) -> SqlResult<ConstantPlan> {
+        let values = row.values(context)?;
+        let columns = crate::query::columns(&row.columns).into();
+        Ok(ConstantPlan { row, values, columns })
+    }
+
+    /// Whether it holds for the next time too; `context` is what its values were computed in.
+    pub fn is_the_same_each_time(&self, context: &StatementContext) -> bool {
+        self.row.is_literal && context.diagnostics.count() == 0
+    }
 }
 
 /// A small query, run row by row.

@@ -12,7 +12,7 @@ mod view;
 
 pub(crate) use change::environment as change_environment;
 pub(crate) use into::Format;
-pub(crate) use meta::select_all;
+pub(crate) use meta::{columns, select_all};
 pub(crate) use reads::Reads;
 pub(crate) use resolver::{RowsTable, SessionTables};
 pub(crate) use view::column_of_output;
@@ -144,18 +144,28 @@ impl Session {
         if self.settings.select_limit != u64::MAX {
             return Ok(None);
         }
-        let tables = SessionTables::new(self, context, None);
-        let binder = self.binder(request.sql, request.parameters, catalog, context, &tables);
-        let Some(row) = point::constant_row(query, &binder) else { return Ok(None) };
-        let values = row.values(context)?;
-        writer.begin_result_set(&meta::columns(&row.columns));
-        row.write(&values, writer);
-        if row.is_literal && request.parameters.is_empty() && context.diagnostics.count() == 0 {
-            let columns = meta::columns(&row.columns).into();
+        let row = self.constant_row(query, request.sql, request.parameters, catalog, context);
+        let Some(plan) = row.map(|row| ConstantPlan::new(row, context)).transpose()? else { return Ok(None) };
+        writer.begin_result_set(&plan.columns);
+        plan.row.write(&plan.values, writer);
+        if request.parameters.is_empty() && plan.is_the_same_each_time(context) {
             let now = self.surroundings();
-            self.shapes.learn_constant(request.sql, now, ConstantPlan { row, values, columns });
+            self.shapes.learn_constant(request.sql, now, plan);
         }
         Ok(Some(Outcome::Streamed { rows: 1 }))
+    }
+
+    /// The row that a query is, if it is one of constants.
+    pub(crate) fn constant_row(
+        &self,
+        query: &Query,
+        sql: &[u8],
+        parameters: &[Value],
+        catalog: &Catalog,
+        context: &Arc<StatementContext>,
+    ) -> Option<point::ConstantRow> {
+        let tables = SessionTables::new(self, context, None);
+        point::constant_row(query, &self.binder(sql, parameters, catalog, context, &tables))
     }
 
     /// Binds a query in this session's surroundings.

@@ -594,6 +594,11 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
+    /// A statement that is only itself: not prepared, with no plan known.
+    pub fn without_parameters(statement: &'a Statement, sql: &'a [u8]) -> Self {
+        Request { statement, sql, parameters: &[], plan: None, placeholders: 0, prepared: None, long: None }
+    }
+
     /// The text as logs want it.
     pub fn logged(&self) -> Logged<'a> {
         let executed = self.prepared.map(|prepared| (prepared.places(), self.parameters));

@@ -37,10 +37,15 @@ impl Session {
         match statement {
             Statement::Query(query) => match self.point_select(query, sql, &context) {
                 Ok(Some(plan)) => KeptPlan::Select(Arc::new(plan)),
-                Ok(None) => match self.constant_plan(query, sql, parameters, &context) {
-                    Some(plan) => KeptPlan::Constant(Arc::new(plan)),
-                    None => self.kept_rows(query, sql, parameters, &context),
-                },
+                Ok(None) => {
+                    let catalog = self.shared.catalog.load();
+                    let row = self.constant_row(query, sql, parameters, &catalog, &context);
+                    let literals = row.filter(|row| row.is_literal);
+                    match literals.and_then(|row| ConstantPlan::new(row, &context).ok()) {
+                        Some(plan) if plan.is_the_same_each_time(&context) => KeptPlan::Constant(Arc::new(plan)),
+                        _ => self.kept_rows(query, sql, parameters, &context),
+                    }
+                }
                 Err(_) => KeptPlan::General,
             },
             change if point::is_point_change(change) => match self.point_change(change, sql, parameters, &context) {
@@ -85,22 +90,6 @@ impl Session {
         self.check_columns(plan.database(), &definition.name, Some(definition), &plan.columns_read())
     }
 
-    /// The row that a query always gives, if it is one of literals.
-    pub(crate) fn constant_plan(
-        &self,
-        query: &Query,
-        sql: &[u8],
-        parameters: &[Value],
-        context: &Arc<StatementContext>,
-    ) -> Option<ConstantPlan> {
-        let catalog = self.shared.catalog.load();
-        let tables = super::SessionTables::new(self, context, None);
-        let row = point::constant_row(query, &self.binder(sql, parameters, &catalog, context, &tables))?;
-        let values = row.is_literal.then(|| row.values(context).ok())??;
-        let columns = super::meta::columns(&row.columns).into();
-        (context.diagnostics.count() == 0).then_some(ConstantPlan { row, values, columns })
-    }
-
     fn point_change(
         &self,
         statement: &Statement,
@@ -112,13 +101,9 @@ impl Session {
             return Ok(None);
         };
         let request = Request {
-            statement,
-            sql,
             parameters,
             placeholders: parameters.len() as u32,
-            plan: None,
-            prepared: None,
-            long: None,
+            ..Request::without_parameters(statement, sql)
         };
         let catalog = self.shared.catalog.load();
         let plan = self.bind_change(request, &catalog, context, true)?;

@@ -85,15 +85,7 @@ impl Session {
                 Ok((columns, Some(Reads::of_query(&bound)).filter(Reads::only_base_tables)))
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-                let request = Request {
-                    statement,
-                    sql,
-                    parameters: &[],
-                    placeholders: 0,
-                    plan: None,
-                    prepared: None,
-                    long: None,
-                };
+                let request = Request::without_parameters(statement, sql);
                 let plan = self.bind_change(request, &catalog, &context, false)?;
                 Ok((
                     super::change::returned_columns(&plan),
@@ -107,15 +99,7 @@ impl Session {
                     return Ok((columns, None));
                 }
                 let mut buffer = CursorBuffer::default();
-                let request = Request {
-                    statement,
-                    sql,
-                    parameters: &[],
-                    placeholders: 0,
-                    plan: None,
-                    prepared: None,
-                    long: None,
-                };
+                let request = Request::without_parameters(statement, sql);
                 match Box::pin(self.dispatch(request, &context, &mut buffer)).await {
                     Ok(crate::result::Outcome::Rows(result)) => Ok((result.columns, None)),
                     Ok(_) | Err(crate::session::Failure::Client(_)) => Ok((Vec::new(), None)),
