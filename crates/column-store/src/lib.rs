@@ -1,0 +1,23 @@
+//! Column tables: sealed segments, their indexes, and the kernels that answer from them.
+//!
+//! A column table is a list of sealed [`Segment`]s, immutable Parquet files, and a delta of fresh rows and deletes that lies
+//! in the row store, so that one commit covers all of it (`docs/decisions/0015-column-tables.md`).
+//!
+//! Knows: MySQL's types, Arrow arrays, Parquet. Must not know: the catalog, SQL text, plans, collations (conditions on
+//! strings that need one come as functions and are asked once per dictionary value), sessions.
+//!
+//! Reading order: `domain`, `coded`, `zone_map`, `index`, `segment`.
+
+mod bytes;
+pub mod coded;
+mod domain;
+mod error;
+pub mod index;
+pub mod segment;
+mod zone_map;
+
+pub use coded::CodedColumn;
+pub use domain::{ColumnType, Datum, Domain, prefix_successor};
+pub use error::{Corruption, Error, Result};
+pub use segment::{ColumnSpec, Segment, SegmentIdentity, SegmentWriter};
+pub use zone_map::{Bounds, ZONE_ROWS, Zone, ZoneMap, zone_rows};
