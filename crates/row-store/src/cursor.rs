@@ -1,6 +1,7 @@
 //! Scans: a snapshot's range merged with the transaction's own writes.
 
 use crate::error::{corrupted, engine_error};
+use crate::forward_scan::ForwardScan;
 use crate::index_key::{KeyRange, split_index_id};
 use crate::read_view::ReadView;
 use crate::row::Row;
@@ -8,7 +9,7 @@ use crate::table::Table;
 use crate::write_set::Change;
 use fjall::{Iter, Readable, Slice};
 use squall_catalog::{IndexId, TableId};
-use squall_types::SqlResult;
+use squall_types::{SqlError, SqlResult};
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub enum Direction {
 /// A scan of a range of storage keys; of a table's rows, or of an index's entries.
 pub struct Cursor {
     table: Arc<Table>,
-    committed: Iter,
+    committed: Committed,
     next_committed: Option<(Slice, Slice)>,
     committed_done: bool,
     own: Option<OwnWrites>,
@@ -42,6 +43,49 @@ pub struct Cursor {
     view: ReadView,
     /// How many of them so far.
     rows_of_entries: u32,
+}
+
+/// What is committed.
+enum Committed {
+    /// Forward, as most scans are.
+    Forward(ForwardScan),
+    /// By the engine's own iterator.
+    Engine(Iter),
+    /// Nothing, but this error if there is one.
+    Ended(Option<SqlError>),
+}
+
+impl Committed {
+    fn open(
+        view: &ReadView,
+        table: &Table,
+        start: &Bound<Slice>,
+        end: &Bound<Slice>,
+        direction: Direction,
+    ) -> Committed {
+        if direction == Direction::Forward {
+            match ForwardScan::open(&table.data.keyspace, start, end, view.snapshot.seqno()) {
+                Ok(Some(scan)) => return Committed::Forward(scan),
+                Ok(None) => {}
+                Err(error) => return Committed::Ended(Some(engine_error(error.into()))),
+            }
+        }
+        Committed::Engine(view.snapshot.range(&table.data.keyspace, (start.clone(), end.clone())))
+    }
+
+    fn next(&mut self, direction: Direction) -> SqlResult<Option<(Slice, Slice)>> {
+        match self {
+            Committed::Forward(scan) => scan.next().map_err(|error| engine_error(error.into())),
+            Committed::Engine(iter) => {
+                let next = match direction {
+                    Direction::Forward => iter.next(),
+                    Direction::Backward => iter.next_back(),
+                };
+                next.map(|guard| guard.into_inner().map_err(engine_error)).transpose()
+            }
+            Committed::Ended(error) => error.take().map_or(Ok(None), Err),
+        }
+    }
 }
 
 struct OwnWrites {
@@ -53,11 +97,14 @@ struct OwnWrites {
 
 impl Cursor {
     pub(crate) fn open(view: &ReadView, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> Cursor {
-        // The engine refuses bounds that cross.
-        let range = if range.is_empty() { &KeyRange::point(&[]) } else { range };
-        let (start, end) = range.to_slices();
         table.data.note_scan();
-        let committed = view.snapshot.range(&table.data.keyspace, (start.clone(), end.clone()));
+        // Bounds that cross are refused by the engine and by the maps of own writes.
+        let empty = range.is_empty();
+        let (start, end) = if empty { KeyRange::point(&[]).to_slices() } else { range.to_slices() };
+        let committed = match empty {
+            true => Committed::Ended(None),
+            false => Committed::open(view, table, &start, &end, direction),
+        };
         let own = view
             .own
             .as_ref()
@@ -84,11 +131,7 @@ impl Cursor {
     pub(crate) fn next_pair(&mut self) -> SqlResult<Option<(Slice, Slice)>> {
         // What most scans are: nothing of the transaction's own to be put in between.
         if self.own.is_none() {
-            let next = match self.direction {
-                Direction::Forward => self.committed.next(),
-                Direction::Backward => self.committed.next_back(),
-            };
-            return next.map(|guard| guard.into_inner().map_err(engine_error)).transpose();
+            return self.committed.next(self.direction);
         }
         loop {
             self.fill_committed()?;
@@ -115,14 +158,8 @@ impl Cursor {
 
     fn fill_committed(&mut self) -> SqlResult<()> {
         if self.next_committed.is_none() && !self.committed_done {
-            let next = match self.direction {
-                Direction::Forward => self.committed.next(),
-                Direction::Backward => self.committed.next_back(),
-            };
-            match next {
-                Some(guard) => self.next_committed = Some(guard.into_inner().map_err(engine_error)?),
-                None => self.committed_done = true,
-            }
+            self.next_committed = self.committed.next(self.direction)?;
+            self.committed_done = self.next_committed.is_none();
         }
         Ok(())
     }

@@ -32,6 +32,7 @@ mod cursor;
 mod ddl;
 mod entries;
 mod error;
+mod forward_scan;
 mod gate;
 mod index_key;
 mod layout;
