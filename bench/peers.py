@@ -21,6 +21,8 @@ def squall_binary(profile):
 class Server:
     """One running server."""
 
+    start_seconds_max = 60
+
     def __init__(self, name, folder=None):
         self.name, self.port, self.process = name, free_port(), None
         self.folder, self.kept = folder or tempfile.mkdtemp(prefix=f"bench-{name}-"), folder is not None
@@ -35,7 +37,7 @@ class Server:
         started = time.perf_counter()
         self.log = open(os.path.join(self.folder, "server.log"), "a+")
         self.process = subprocess.Popen(self.command(), stdout=self.log, stderr=self.log)
-        while time.perf_counter() - started < 60:
+        while time.perf_counter() - started < self.start_seconds_max:
             if self.process.poll() is not None:
                 break
             try:

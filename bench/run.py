@@ -15,6 +15,7 @@ commands:
   fairness      point selects of four clients beside a greedy session of each kind   [--kinds a,b] [--seconds 10] [--rounds 3]
   profile       what a statement costs, as text: system calls, context switches, CPU, where it goes; --profile profiling has names
                 [--workloads a,b] [--threads 4,64] [--seconds 10] [--rows 1000000]
+  instructions  what a statement costs in instructions of the user side, counted by valgrind, which no other load on the machine changes   [--workloads a,b] [--rows 100000]
   scaling       throughput and p50, p99, p99.9 by the number of connections   [--workloads a,b] [--threads 1,4,16,64,256,1024] [--seconds 10]
   accounts      point selects while accounts and global variables change   [--threads 4] [--seconds 10] [--rounds 3]
   footprint     start-up time, idle memory, size of the stripped binary
@@ -22,7 +23,7 @@ commands:
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
 import argparse, os, pathlib, re, signal, statistics, subprocess, sys, time
-import accounts, connections, endurance, profile, ssb
+import accounts, connections, endurance, instructions, profile, ssb
 from peers import MariaDB, Squall, commit, machine, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
@@ -281,6 +282,16 @@ def run_profile(a):
     return 0
 
 
+def run_instructions(a):
+    workloads = profile.WORKLOADS if a.workloads == ",".join(WORKLOADS) else a.workloads.split(",")
+    print(f"{'instructions per statement':28}{'squall':>10}{'mariadb':>10}{'ratio':>8}")
+    for workload, squall, mariadb in instructions.run((Squall(a.profile), MariaDB()), workloads, a.rows):
+        print(f"{workload:28}{squall:10}{mariadb:10}{squall / mariadb:8.2f}", flush=True)
+        if a.record:
+            record("instructions", {"workload": workload, "squall": squall, "mariadb": mariadb})
+    return 0
+
+
 def run_scaling(a):
     workloads = profile.WORKLOADS if a.workloads == ",".join(WORKLOADS) else a.workloads.split(",")
     columns = {"queries": "10.0f", "cpu_us": "9.1f", "p50_ms": "10.3f", "p99_ms": "10.2f", "p999_ms": "10.2f"}
@@ -335,7 +346,7 @@ def run_fairness(a):
 
 
 def main():
-    commands = {"connections": run_connections, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "scaling": run_scaling, "accounts": run_accounts}
+    commands = {"connections": run_connections, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "profiling", "debug"])

@@ -68,7 +68,9 @@ pub(crate) struct TicketSender(pub CommitTicket);
 
 impl Drop for TicketSender {
     fn drop(&mut self) {
-        self.0.complete(Err(SqlError::internal("the commit was cut short; whether it happened is not known")));
+        if self.0.poll_done().is_none() {
+            self.0.complete(Err(SqlError::internal("the commit was cut short; whether it happened is not known")));
+        }
     }
 }
 

@@ -148,27 +148,27 @@ impl PointSelect {
 
     /// Reads the rows; `None` if they are more than a connection's own thread should read.
     pub fn read(&self, prepared: &PreparedLookup, mut source: PointSource<'_>) -> SqlResult<Option<Vec<Row>>> {
-        let mut rows = Vec::new();
         // Without an order the first rows will do.
         let ordered = !matches!(self.shape, Shape::Rows { order: None, distinct: false, .. });
         let enough = if ordered { usize::MAX } else { prepared.limit };
-        match &prepared.lookup {
-            _ if prepared.limit == 0 => {}
-            Lookup::Nothing => {}
-            Lookup::Row(key) => rows.extend(source.get(&self.table, key)?),
-            Lookup::Range(range) => {
-                let mut cursor = source.scan(&self.table, range);
-                let (mut bytes, mut wanted) = (0, FIRST_ROWS);
-                while rows.len() < enough && cursor.next_batch(wanted.min(enough), &mut rows)? {
-                    bytes += rows[rows.len().saturating_sub(wanted)..].iter().map(Row::size_bytes).sum::<usize>();
-                    if rows.len() > ROWS_MAX || bytes > BYTES_MAX {
-                        return Ok(None);
-                    }
-                    wanted = ROWS_PER_READ;
-                }
-                rows.truncate(enough);
+        let range = match &prepared.lookup {
+            _ if prepared.limit == 0 => return Ok(Some(Vec::new())),
+            Lookup::Nothing => return Ok(Some(Vec::new())),
+            // Room for one row, not for the four that a vector begins with.
+            Lookup::Row(key) => return Ok(Some(source.get(&self.table, key)?.map_or_else(Vec::new, |row| vec![row]))),
+            Lookup::Range(range) => range,
+        };
+        let mut rows = Vec::new();
+        let mut cursor = source.scan(&self.table, range);
+        let (mut bytes, mut wanted) = (0, FIRST_ROWS);
+        while rows.len() < enough && cursor.next_batch(wanted.min(enough), &mut rows)? {
+            bytes += rows[rows.len().saturating_sub(wanted)..].iter().map(Row::size_bytes).sum::<usize>();
+            if rows.len() > ROWS_MAX || bytes > BYTES_MAX {
+                return Ok(None);
             }
+            wanted = ROWS_PER_READ;
         }
+        rows.truncate(enough);
         Ok(Some(rows))
     }
 
