@@ -55,7 +55,7 @@ struct MemorySource {
 /// Files that do not overlap, in order.
 struct FileSource {
     current: Box<dyn Iterator<Item = lsm_tree::Result<InternalValue>> + Send>,
-    following: std::vec::IntoIter<Table>,
+    following: VecDeque<Table>,
 }
 
 impl ForwardScan {
@@ -84,10 +84,9 @@ impl ForwardScan {
         add(Source::Memory(MemorySource::new(memtable, start)))?;
         for run in version.iter_levels().flat_map(|level| level.iter()) {
             if let Some((first, last)) = run.range_overlap_indexes::<&[u8], _>(&bounds) {
-                let mut tables = run[first..=last].to_vec().into_iter();
-                let Some(table) = tables.next() else { continue };
-                let current = Box::new(table.range((start.clone(), Bound::Unbounded)));
-                add(Source::Files(FileSource { current, following: tables }))?;
+                let current = Box::new(run[first].range((start.clone(), Bound::Unbounded)));
+                let following = run[first + 1..=last].iter().cloned().collect();
+                add(Source::Files(FileSource { current, following }))?;
             }
         }
         let mut scan = ForwardScan { sources, least: 0, second: 0, limits };
@@ -224,7 +223,7 @@ impl FileSource {
                         return Ok(Some(entry));
                     }
                 }
-                None => match self.following.next() {
+                None => match self.following.pop_front() {
                     Some(table) => self.current = Box::new(table.range::<std::ops::RangeFull>(..)),
                     None => return Ok(None),
                 },
