@@ -6,16 +6,20 @@
 //! Knows: MySQL's types, Arrow arrays, Parquet. Must not know: the catalog, SQL text, plans, collations (conditions on
 //! strings that need one come as functions and are asked once per dictionary value), sessions.
 //!
-//! Reading order: `domain`, `coded`, `zone_map`, `index`, `segment`.
+//! Reading order: `domain`, `coded`, `zone_map`, `index`, `segment`, `cache`, `predicate`, `star`.
 
 mod bytes;
+mod cache;
 pub mod coded;
 mod domain;
 mod error;
 pub mod index;
+pub mod predicate;
 pub mod segment;
+pub mod star;
 mod zone_map;
 
+pub use cache::{CacheStatus, ColumnCache, SegmentColumns};
 pub use coded::CodedColumn;
 pub use domain::{ColumnType, Datum, Domain, prefix_successor};
 pub use error::{Corruption, Error, Result};

@@ -32,7 +32,7 @@ pub(super) fn integers<W: Wide>(values: &[W], validity: Option<&NullBuffer>) -> 
     let present = |row: &usize| validity.is_none_or(|validity| validity.is_valid(*row));
     let rows = || (0..values.len()).filter(present);
     let Some(base) = rows().map(|row| values[row]).min() else {
-        return IntegerCodes { base: 0, shift: 0, codes: Codes::U8(vec![0; values.len()]) };
+        return IntegerCodes { base: 0, shift: 0, greatest: 0, codes: Codes::U8(vec![0; values.len()]) };
     };
     // One pass for both: the bits that any distance has, and the greatest distance.
     let (bits, greatest) = rows().fold((0u64, 0u64), |(bits, greatest), row| {
@@ -41,11 +41,15 @@ pub(super) fn integers<W: Wide>(values: &[W], validity: Option<&NullBuffer>) -> 
     });
     let shift = if bits == 0 { 0 } else { bits.trailing_zeros() };
     let codes = (0..values.len()).map(|row| if present(&row) { values[row].distance(base) >> shift } else { 0 });
-    IntegerCodes { base: base.into(), shift, codes: Codes::collect(codes, greatest >> shift) }
+    let greatest = greatest >> shift;
+    IntegerCodes { base: base.into(), shift, greatest, codes: Codes::collect(codes, greatest) }
 }
 
+/// So few distinct values get a dictionary in any case: a few fresh rows shall have codes as the sealed ones do.
+const ALWAYS_CODED_VALUES: usize = 1 << 10;
+
 /// Codes byte strings with a dictionary if that pays: at most [`DICTIONARY_VALUES_MAX`] distinct values, each of which
-/// stands in two rows or more on average. `None` if there are more than 4 GiB of them.
+/// stands in two rows or more on average, or at most [`ALWAYS_CODED_VALUES`]. `None` if there are more than 4 GiB of them.
 pub(super) fn strings<'a>(values: impl Iterator<Item = Option<&'a [u8]>> + Clone) -> Option<CodedValues> {
     match with_dictionary(values.clone()) {
         Some(coded) => Some(coded),
@@ -63,7 +67,7 @@ pub(super) fn strings<'a>(values: impl Iterator<Item = Option<&'a [u8]>> + Clone
 
 fn with_dictionary<'a>(values: impl Iterator<Item = Option<&'a [u8]>> + Clone) -> Option<CodedValues> {
     let rows = values.size_hint().0;
-    let distinct_max = DICTIONARY_VALUES_MAX.min(rows.div_ceil(2));
+    let distinct_max = DICTIONARY_VALUES_MAX.min(ALWAYS_CODED_VALUES.max(rows / 2));
     let mut first_seen: FxHashMap<&[u8], u32> = FxHashMap::default();
     let mut provisional = Vec::with_capacity(rows);
     for value in values {

@@ -51,6 +51,8 @@ pub struct IntegerCodes {
     pub base: i128,
     /// Low bits that all distances from the base have as zero: 0..=63.
     pub shift: u32,
+    /// The greatest code.
+    pub greatest: u64,
     /// The codes.
     pub codes: Codes,
 }
@@ -90,6 +92,8 @@ pub trait Code: Copy + Ord + Send + Sync + 'static {
     fn narrow(code: u64) -> Self;
     /// The greatest code of this width.
     const MAX: u64;
+    /// The difference, modulo the width.
+    fn wrapping_minus(self, other: Self) -> Self;
 }
 
 macro_rules! impl_code {
@@ -104,6 +108,10 @@ macro_rules! impl_code {
                 code as Self
             }
             const MAX: u64 = <$width>::MAX as u64;
+            #[inline]
+            fn wrapping_minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
         }
     )*};
 }

@@ -19,7 +19,7 @@ pub use build::build_index;
 pub use encoding::Encoding;
 
 use crate::coded::Dictionary;
-use crate::domain::Datum;
+use crate::domain::{Datum, Domain};
 use encoding::EncodedOrdinals;
 use roaring::RoaringBitmap;
 use std::ops::{Bound, Range};
@@ -27,7 +27,7 @@ use std::ops::{Bound, Range};
 /// Which index a column gets when a segment is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum IndexChoice {
-    /// By cardinality, if the index then takes at most a quarter of the column's own bytes: with codes in memory a scan
+    /// By cardinality, if the index then takes at most a sixteenth of the column's own bytes: with codes in memory a scan
     /// is as fast as most bitmaps, and files should not grow much. True of few values in clusters.
     #[default]
     Auto,
@@ -83,6 +83,14 @@ impl BitmapIndex {
         self.ordinals.encoding()
     }
 
+    /// The domain of the column; `None` if every row is NULL and there is no dictionary.
+    pub fn domain(&self) -> Option<Domain> {
+        match &self.keys {
+            Keys::Dictionary(_) => Some(Domain::Bytes),
+            Keys::Values(keys) | Keys::Bins(keys) => keys.first().map(Datum::domain),
+        }
+    }
+
     /// Rows that are NULL.
     pub fn nulls(&self) -> &RoaringBitmap {
         &self.nulls
@@ -131,6 +139,19 @@ impl BitmapIndex {
             next = end;
         }
         Some(rows)
+    }
+
+    /// Rows whose byte string is one for which `matches` holds, asked once per distinct value; `None` if ordinals stand for
+    /// bins. Other values never match.
+    pub fn matching_strings(&self, matches: &dyn Fn(&[u8]) -> bool) -> Option<RoaringBitmap> {
+        let matching: Vec<bool> = match &self.keys {
+            Keys::Dictionary(dictionary) => dictionary.iter().map(matches).collect(),
+            Keys::Values(values) => {
+                values.iter().map(|value| matches!(value, Datum::Bytes(bytes) if matches(bytes))).collect()
+            }
+            Keys::Bins(_) => return None,
+        };
+        self.matching(|ordinal| matching[ordinal])
     }
 
     /// What the index takes in memory, in bytes, nearly.

@@ -20,7 +20,10 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
+
+static NEXT_SERIAL: AtomicU64 = AtomicU64::new(0);
 
 /// Length of the metadata, u32, and the magic number.
 const FOOTER_TAIL_BYTES: u64 = 8;
@@ -29,6 +32,7 @@ const MAGIC: [u8; 4] = *b"PAR1";
 /// An open segment. Zone maps are in memory; everything else is read when asked for, and checked each time.
 #[derive(Debug)]
 pub struct Segment {
+    serial: u64,
     path: PathBuf,
     file: File,
     identity: SegmentIdentity,
@@ -68,7 +72,13 @@ impl Segment {
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = ArrowReaderMetadata::try_new(Arc::new(metadata), options)
             .map_err(|error| corrupt("footer", error.to_string()))?;
-        Ok(Segment { path: path.to_path_buf(), file, identity, metadata, directory })
+        let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
+        Ok(Segment { serial, path: path.to_path_buf(), file, identity, metadata, directory })
+    }
+
+    /// A number that no other segment opened by this process has.
+    pub fn serial(&self) -> u64 {
+        self.serial
     }
 
     /// The file.

@@ -41,7 +41,7 @@ pub enum Compression {
 const DICTIONARY_PAGE_BYTES_MAX: usize = 8 << 20;
 
 /// [`IndexChoice::Auto`] keeps an index of at most this part of the column's own bytes.
-const AUTO_INDEX_SHARE: u64 = 4;
+const AUTO_INDEX_SHARE: u64 = 16;
 
 /// Writes one segment.
 pub struct SegmentWriter<'a> {

@@ -45,7 +45,7 @@ fn near(column: &CodedColumn, row: usize, beside: i8) -> Option<Datum> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(80))]
 
     #[test]
     fn ranges(

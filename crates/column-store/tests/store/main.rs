@@ -1,7 +1,10 @@
 //! What the crate keeps, compared with arrays that were kept aside.
 
+mod cache;
 mod corruption;
 mod generate;
 mod indexes;
 mod other_readers;
+mod predicates;
 mod round_trip;
+mod star;

@@ -1,0 +1,246 @@
+//! A test in the codes of one column.
+
+use super::Test;
+use super::mask::Mask;
+use crate::coded::{Code, CodedColumn, CodedValues, Codes, IntegerCodes, with_codes};
+use crate::domain::Datum;
+use std::ops::{Bound, Range};
+
+/// What a row's code has to be for a test to be true.
+pub(crate) struct PreparedTest {
+    matches: Matches,
+    negated: bool,
+}
+
+enum Matches {
+    /// The row is NULL.
+    Null,
+    /// No value.
+    Nothing,
+    /// Codes in `first..=last`.
+    Codes { first: u64, last: u64 },
+    /// Codes whose entry is true; codes past the end do not match.
+    Table(Vec<bool>),
+    /// Codes in order, few or of many bits.
+    List(Vec<u64>),
+    /// Whatever the test says of the value itself.
+    Values(Test),
+}
+
+/// Sets of codes below this are a table, which is compared faster than a list.
+const TABLE_CODES_MAX: u64 = 1 << 16;
+
+/// Below one of so many members a mask is checked member by member.
+const SPARSE_SHARE: usize = 32;
+
+impl PreparedTest {
+    pub(crate) fn new(test: &Test, negated: bool, column: &CodedColumn) -> PreparedTest {
+        let matches = match (test, column.values()) {
+            (Test::IsNull, _) => Matches::Null,
+            (Test::Range { low, high }, CodedValues::Integers(integers)) => integer_range(integers, low, high),
+            (Test::AnyOf(values), CodedValues::Integers(integers)) => {
+                let code = |value: &Datum| match value {
+                    Datum::Integer(value) => integers.ceiling(*value).filter(|code| integers.value(*code) == *value),
+                    _ => None,
+                };
+                set(values.iter().filter_map(code).collect())
+            }
+            (Test::Range { low, high }, CodedValues::Dictionary { dictionary, .. }) => {
+                let position = |value: &Datum| match value {
+                    Datum::Bytes(bytes) => Some(dictionary.search(bytes)),
+                    _ => None,
+                };
+                dictionary_range(dictionary.len(), low, high, position)
+            }
+            (Test::AnyOf(values), CodedValues::Dictionary { dictionary, .. }) => {
+                let code = |value: &Datum| match value {
+                    Datum::Bytes(bytes) => dictionary.search(bytes).ok().map(|code| code as u64),
+                    _ => None,
+                };
+                set(values.iter().filter_map(code).collect())
+            }
+            (Test::Matches(matches), CodedValues::Dictionary { dictionary, .. }) => {
+                Matches::Table(dictionary.iter().map(|value| matches(value)).collect())
+            }
+            (test, _) => Matches::Values(test.clone()),
+        };
+        PreparedTest { matches, negated }
+    }
+
+    /// Keeps the rows of a mask for which the test is true. The mask's row 0 is the first of `rows`.
+    pub(crate) fn retain(&self, column: &CodedColumn, rows: Range<usize>, mask: &mut Mask) {
+        if mask.count() * SPARSE_SHARE < rows.len() {
+            return mask.retain_sparse(|row| self.holds(column, rows.start + row));
+        }
+        if matches!(self.matches, Matches::Null) {
+            return match column.validity() {
+                None if self.negated => {}
+                None => *mask = Mask::empty(),
+                Some(validity) => mask.retain_sparse(|row| validity.is_null(rows.start + row) != self.negated),
+            };
+        }
+        let negated = self.negated;
+        match (&self.matches, column.codes()) {
+            (Matches::Nothing, _) if !negated => *mask = Mask::empty(),
+            (Matches::Nothing, _) => {}
+            (Matches::Codes { first, last }, Some(codes)) => with_codes!(codes, codes => {
+                retain_range(mask, &codes[rows.clone()], *first, *last, negated)
+            }),
+            (Matches::Table(table), Some(codes)) => with_codes!(codes, codes => {
+                mask.retain_dense(&codes[rows.clone()], |code| {
+                    table.get(code.widen() as usize).is_some_and(|matches| *matches) != negated
+                });
+            }),
+            _ => return mask.retain_sparse(|row| self.holds(column, rows.start + row)),
+        }
+        if let Some(validity) = column.validity() {
+            mask.retain_sparse(|row| validity.is_valid(rows.start + row));
+        }
+    }
+
+    /// Whether the test is true of a row.
+    pub(crate) fn holds(&self, column: &CodedColumn, row: usize) -> bool {
+        if matches!(self.matches, Matches::Null) {
+            return column.is_null(row) != self.negated;
+        }
+        if column.is_null(row) {
+            return false;
+        }
+        let code = || column.codes().map_or(0, |codes| codes.get(row));
+        let matches = match &self.matches {
+            Matches::Null | Matches::Nothing => false,
+            Matches::Codes { first, last } => (*first..=*last).contains(&code()),
+            Matches::Table(table) => table.get(code() as usize).is_some_and(|matches| *matches),
+            Matches::List(list) => list.binary_search(&code()).is_ok(),
+            Matches::Values(test) => value_matches(test, column, row),
+        };
+        matches != self.negated
+    }
+}
+
+impl CodedColumn {
+    /// The codes of a column that has any.
+    pub(crate) fn codes(&self) -> Option<&Codes> {
+        match self.values() {
+            CodedValues::Integers(integers) => Some(&integers.codes),
+            CodedValues::Dictionary { codes, .. } => Some(codes),
+            CodedValues::Floats(_) | CodedValues::Bytes(_) => None,
+        }
+    }
+}
+
+/// One subtraction and one comparison per code: `first <= code <= last` if and only if `code - first <= last - first`
+/// without sign.
+fn retain_range<C: Code>(mask: &mut Mask, codes: &[C], first: u64, last: u64, negated: bool) {
+    if first > C::MAX {
+        // No code of this width is so great.
+        return if negated { mask.retain_dense(codes, |_| true) } else { *mask = Mask::empty() };
+    }
+    let (first, last) = (C::narrow(first), C::narrow(last.min(C::MAX)));
+    let span = last.wrapping_minus(first);
+    if negated {
+        mask.retain_dense(codes, |code| code.wrapping_minus(first) > span);
+    } else {
+        mask.retain_dense(codes, |code| code.wrapping_minus(first) <= span);
+    }
+}
+
+fn integer_range(integers: &IntegerCodes, low: &Bound<Datum>, high: &Bound<Datum>) -> Matches {
+    let first = match low {
+        Bound::Unbounded => Some(0),
+        Bound::Included(Datum::Integer(value)) => integers.ceiling(*value),
+        Bound::Excluded(Datum::Integer(value)) => value.checked_add(1).and_then(|value| integers.ceiling(value)),
+        _ => None,
+    };
+    let last = match high {
+        Bound::Unbounded => Some(u64::MAX),
+        Bound::Included(Datum::Integer(value)) => integers.floor(*value),
+        Bound::Excluded(Datum::Integer(value)) => value.checked_sub(1).and_then(|value| integers.floor(value)),
+        _ => None,
+    };
+    code_range(first, last)
+}
+
+fn dictionary_range(
+    count: usize,
+    low: &Bound<Datum>,
+    high: &Bound<Datum>,
+    position: impl Fn(&Datum) -> Option<Result<usize, usize>>,
+) -> Matches {
+    // Either side as the first code inside and the first code behind.
+    let first = match low {
+        Bound::Unbounded => Some(0),
+        Bound::Included(value) => position(value).map(|at| at.unwrap_or_else(|above| above)),
+        Bound::Excluded(value) => position(value).map(|at| at.map_or_else(|above| above, |at| at + 1)),
+    };
+    let end = match high {
+        Bound::Unbounded => Some(count),
+        Bound::Included(value) => position(value).map(|at| at.map_or_else(|above| above, |at| at + 1)),
+        Bound::Excluded(value) => position(value).map(|at| at.unwrap_or_else(|above| above)),
+    };
+    code_range(first.map(|first| first as u64), end.and_then(|end| end.checked_sub(1)).map(|last| last as u64))
+}
+
+fn code_range(first: Option<u64>, last: Option<u64>) -> Matches {
+    match first.zip(last) {
+        Some((first, last)) if first <= last => Matches::Codes { first, last },
+        _ => Matches::Nothing,
+    }
+}
+
+fn set(mut codes: Vec<u64>) -> Matches {
+    codes.sort_unstable();
+    codes.dedup();
+    match codes.as_slice() {
+        [] => Matches::Nothing,
+        [first, .., last] | [first @ last] if last - first + 1 == codes.len() as u64 => {
+            Matches::Codes { first: *first, last: *last }
+        }
+        [.., last] if *last < TABLE_CODES_MAX => {
+            let mut table = vec![false; *last as usize + 1];
+            codes.iter().for_each(|code| table[*code as usize] = true);
+            Matches::Table(table)
+        }
+        _ => Matches::List(codes),
+    }
+}
+
+/// A test of a value that has no code.
+fn value_matches(test: &Test, column: &CodedColumn, row: usize) -> bool {
+    match (test, column.values()) {
+        (Test::Matches(matches), _) => column.string(row as u32).is_some_and(|value| matches(value)),
+        (Test::Range { low, high }, CodedValues::Bytes(strings)) => {
+            let value = strings.value(row);
+            let compare = |bound: &Datum| match bound {
+                Datum::Bytes(bound) => Some(value.cmp(bound)),
+                _ => None,
+            };
+            in_range(low, high, compare)
+        }
+        (Test::Range { low, high }, CodedValues::Floats(values)) => {
+            let compare = |bound: &Datum| match bound {
+                Datum::Float(bound) => values[row].partial_cmp(bound),
+                _ => None,
+            };
+            in_range(low, high, compare)
+        }
+        (Test::AnyOf(any), _) => column.datum(row).is_some_and(|value| {
+            any.iter().any(|other| value.domain() == other.domain() && value.order(other).is_eq())
+        }),
+        _ => false,
+    }
+}
+
+fn in_range(low: &Bound<Datum>, high: &Bound<Datum>, compare: impl Fn(&Datum) -> Option<std::cmp::Ordering>) -> bool {
+    let above = match low {
+        Bound::Unbounded => true,
+        Bound::Included(low) => compare(low).is_some_and(|order| order.is_ge()),
+        Bound::Excluded(low) => compare(low).is_some_and(|order| order.is_gt()),
+    };
+    let below = match high {
+        Bound::Unbounded => true,
+        Bound::Included(high) => compare(high).is_some_and(|order| order.is_le()),
+        Bound::Excluded(high) => compare(high).is_some_and(|order| order.is_lt()),
+    };
+    above && below
+}

@@ -1,0 +1,264 @@
+//! Groups and their aggregates.
+
+use super::Aggregate;
+use super::bind::{BoundAggregate, BoundSource};
+use super::expression::Wide;
+use super::zone::Selection;
+use crate::coded::CodedColumn;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// Up to as many possible groups have a place each; more are hashed.
+const DENSE_GROUPS_MAX: u64 = 1 << 16;
+
+/// The groups that one thread has met.
+pub(super) struct Groups {
+    places: Places,
+    /// Rows of each group.
+    rows: Vec<u64>,
+    states: Vec<State>,
+    /// The group of each selected row; kept for its memory.
+    slots: Vec<u32>,
+    narrow: Vec<i64>,
+    wide: Vec<i128>,
+}
+
+/// From a combined group index to a group's place.
+enum Places {
+    /// The index itself.
+    Dense,
+    /// In the order of first appearance.
+    Hash { places: FxHashMap<u64, u32>, indexes: Vec<u64> },
+}
+
+/// One aggregate of all groups.
+struct State {
+    function: Function,
+    /// Sum, minimum or maximum of each group.
+    values: Vec<i128>,
+    /// Rows of each group whose value is NULL.
+    nulls: Vec<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Function {
+    CountRows,
+    Count,
+    Sum,
+    Min,
+    Max,
+}
+
+impl Function {
+    /// The value of no values.
+    fn start(self) -> i128 {
+        match self {
+            Function::Min => i128::MAX,
+            Function::Max => i128::MIN,
+            _ => 0,
+        }
+    }
+
+    #[inline(always)]
+    fn combine(self, total: i128, value: i128) -> i128 {
+        match self {
+            // Bounds were checked: a sum of all rows fits.
+            Function::Sum => total.wrapping_add(value),
+            Function::Min => total.min(value),
+            Function::Max => total.max(value),
+            Function::CountRows | Function::Count => total,
+        }
+    }
+}
+
+impl Groups {
+    /// No rows yet; `possible` is the number of possible groups.
+    pub(super) fn new(aggregates: &[Aggregate], possible: u64) -> Groups {
+        let function = |aggregate: &Aggregate| match aggregate {
+            Aggregate::CountRows => Function::CountRows,
+            Aggregate::Count(_) => Function::Count,
+            Aggregate::Sum(_) => Function::Sum,
+            Aggregate::Min(_) => Function::Min,
+            Aggregate::Max(_) => Function::Max,
+        };
+        let state = |aggregate| State { function: function(aggregate), values: Vec::new(), nulls: Vec::new() };
+        let places = if possible <= DENSE_GROUPS_MAX {
+            Places::Dense
+        } else {
+            Places::Hash { places: FxHashMap::default(), indexes: Vec::new() }
+        };
+        let mut groups = Groups {
+            places,
+            rows: Vec::new(),
+            states: aggregates.iter().map(state).collect(),
+            slots: Vec::new(),
+            narrow: Vec::new(),
+            wide: Vec::new(),
+        };
+        if matches!(groups.places, Places::Dense) {
+            groups.grow(possible as usize);
+        }
+        groups
+    }
+
+    fn grow(&mut self, groups: usize) {
+        self.rows.resize(groups, 0);
+        for state in &mut self.states {
+            state.values.resize(groups, state.function.start());
+            state.nulls.resize(groups, 0);
+        }
+    }
+
+    fn place(&mut self, index: u64) -> u32 {
+        let place = match &mut self.places {
+            Places::Dense => return index as u32,
+            Places::Hash { places, indexes } => *places.entry(index).or_insert_with(|| {
+                indexes.push(index);
+                indexes.len() as u32 - 1
+            }),
+        };
+        if place as usize >= self.rows.len() {
+            self.grow(place as usize + 1);
+        }
+        place
+    }
+
+    /// Adds the selected rows of a block, whose combined group indexes are given.
+    pub(super) fn add(
+        &mut self,
+        source: &BoundSource<'_>,
+        block: &Range<usize>,
+        selection: &Selection,
+        indexes: &[u64],
+    ) {
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
+        slots.extend(indexes.iter().map(|index| self.place(*index)));
+        if let [rows] = &mut self.rows[..] {
+            *rows += slots.len() as u64;
+        } else {
+            slots.iter().for_each(|slot| self.rows[*slot as usize] += 1);
+        }
+        for (state, aggregate) in self.states.iter_mut().zip(&source.aggregates) {
+            let Some(BoundAggregate { expression, nullable, is_narrow }) = aggregate else { continue };
+            let nulls = Nulls { columns: nullable, block, selection };
+            if state.function == Function::Count {
+                nulls.count(&slots, &mut state.nulls);
+            } else if *is_narrow {
+                expression.evaluate(block.clone(), selection, &mut self.narrow);
+                state.add(&slots, &self.narrow, &nulls);
+            } else {
+                expression.evaluate(block.clone(), selection, &mut self.wide);
+                state.add(&slots, &self.wide, &nulls);
+            }
+        }
+        self.slots = slots;
+    }
+
+    /// Adds the groups of another thread.
+    pub(super) fn merge(&mut self, other: &Groups) {
+        for (from, rows) in other.rows.iter().enumerate().filter(|(_, rows)| **rows > 0) {
+            let to = self.place(other.index(from)) as usize;
+            self.rows[to] += rows;
+            for (state, other) in self.states.iter_mut().zip(&other.states) {
+                state.values[to] = state.function.combine(state.values[to], other.values[from]);
+                state.nulls[to] += other.nulls[from];
+            }
+        }
+    }
+
+    /// The combined group index of a place.
+    fn index(&self, place: usize) -> u64 {
+        match &self.places {
+            Places::Dense => place as u64,
+            Places::Hash { indexes, .. } => indexes[place],
+        }
+    }
+
+    /// The groups that have rows, by combined index, with their aggregates.
+    pub(super) fn finish(&self) -> Vec<(u64, Vec<Option<i128>>)> {
+        let with_rows = (0..self.rows.len()).filter(|place| self.rows[*place] > 0);
+        let mut found: Vec<_> = with_rows.map(|place| (self.index(place), self.values(place))).collect();
+        found.sort_unstable_by_key(|(index, _)| *index);
+        found
+    }
+
+    /// The aggregates of the group at a place.
+    fn values(&self, place: usize) -> Vec<Option<i128>> {
+        let value = |state: &State| {
+            let present = self.rows[place] - state.nulls[place];
+            match state.function {
+                Function::CountRows => Some(i128::from(self.rows[place])),
+                Function::Count => Some(i128::from(present)),
+                Function::Sum | Function::Min | Function::Max => (present > 0).then_some(state.values[place]),
+            }
+        };
+        self.states.iter().map(value).collect()
+    }
+
+    /// The aggregates of no rows at all.
+    pub(super) fn values_of_nothing(&self) -> Vec<Option<i128>> {
+        let value = |state: &State| matches!(state.function, Function::CountRows | Function::Count).then_some(0);
+        self.states.iter().map(value).collect()
+    }
+}
+
+impl State {
+    fn add<W: Wide>(&mut self, slots: &[u32], values: &[W], nulls: &Nulls<'_>) {
+        match self.function {
+            Function::Sum => self.add_with(slots, values, nulls, |total, value| total.wrapping_add(value)),
+            Function::Min => self.add_with(slots, values, nulls, |total: i128, value| total.min(value)),
+            Function::Max => self.add_with(slots, values, nulls, |total: i128, value| total.max(value)),
+            Function::CountRows | Function::Count => {}
+        }
+    }
+
+    #[inline(always)]
+    fn add_with<W: Wide>(
+        &mut self,
+        slots: &[u32],
+        values: &[W],
+        nulls: &Nulls<'_>,
+        combine: impl Fn(i128, i128) -> i128,
+    ) {
+        if !nulls.columns.is_empty() {
+            for (at, (slot, value)) in slots.iter().zip(values).enumerate() {
+                let slot = *slot as usize;
+                if nulls.is_null(at) {
+                    self.nulls[slot] += 1;
+                } else {
+                    self.values[slot] = combine(self.values[slot], (*value).into());
+                }
+            }
+        } else if let [total] = &mut self.values[..] {
+            *total = values.iter().fold(*total, |total, value| combine(total, (*value).into()));
+        } else {
+            for (slot, value) in slots.iter().zip(values) {
+                let total = &mut self.values[*slot as usize];
+                *total = combine(*total, (*value).into());
+            }
+        }
+    }
+}
+
+/// Which selected rows are NULL in one of an expression's columns.
+struct Nulls<'a> {
+    columns: &'a [std::sync::Arc<CodedColumn>],
+    block: &'a Range<usize>,
+    selection: &'a Selection,
+}
+
+impl Nulls<'_> {
+    fn is_null(&self, at: usize) -> bool {
+        let row = self.block.start + usize::from(self.selection.rows()[at]);
+        self.columns.iter().any(|column| column.is_null(row))
+    }
+
+    fn count(&self, slots: &[u32], nulls: &mut [u64]) {
+        if !self.columns.is_empty() {
+            for (at, slot) in slots.iter().enumerate() {
+                nulls[*slot as usize] += u64::from(self.is_null(at));
+            }
+        }
+    }
+}

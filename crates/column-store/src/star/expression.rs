@@ -1,0 +1,211 @@
+//! Arithmetic on the fact table's columns.
+
+use super::zone::Selection;
+use crate::coded::{Code, CodedColumn, CodedValues, IntegerCodes, with_codes};
+use crate::error::{Error, Result};
+use crate::predicate::ColumnSource;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A whole number computed from a row of the fact table; NULL if one of its columns is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expression {
+    /// A column of whole numbers; a DECIMAL without its point.
+    Column(usize),
+    /// A constant.
+    Literal(i64),
+    /// The sum.
+    Add(Box<Expression>, Box<Expression>),
+    /// The difference.
+    Subtract(Box<Expression>, Box<Expression>),
+    /// The product.
+    Multiply(Box<Expression>, Box<Expression>),
+}
+
+/// An expression with the columns of one source.
+pub(super) enum BoundExpression {
+    Column(Arc<CodedColumn>),
+    Literal(i64),
+    Binary(Operator, Box<BoundExpression>, Box<BoundExpression>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+}
+
+/// Least and greatest value that an expression can have in one source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Interval {
+    pub(super) min: i128,
+    pub(super) max: i128,
+}
+
+/// An integer that expressions are evaluated in; which one, the intervals decide, so that nothing overflows.
+pub(super) trait Wide: Copy + Ord + Into<i128> {
+    fn of_literal(value: i64) -> Self;
+    /// The value of a code. It fits, as the interval of its column does.
+    fn of_code(base: i128, shift: u32, code: u64) -> Self;
+    fn apply(operator: Operator, left: Self, right: Self) -> Self;
+}
+
+impl Wide for i64 {
+    #[inline]
+    fn of_literal(value: i64) -> i64 {
+        value
+    }
+    #[inline]
+    fn of_code(base: i128, shift: u32, code: u64) -> i64 {
+        (base as i64).wrapping_add((code << shift) as i64)
+    }
+    #[inline]
+    fn apply(operator: Operator, left: i64, right: i64) -> i64 {
+        match operator {
+            Operator::Add => left.wrapping_add(right),
+            Operator::Subtract => left.wrapping_sub(right),
+            Operator::Multiply => left.wrapping_mul(right),
+        }
+    }
+}
+
+impl Wide for i128 {
+    #[inline]
+    fn of_literal(value: i64) -> i128 {
+        i128::from(value)
+    }
+    #[inline]
+    fn of_code(base: i128, shift: u32, code: u64) -> i128 {
+        base + (i128::from(code) << shift)
+    }
+    #[inline]
+    fn apply(operator: Operator, left: i128, right: i128) -> i128 {
+        match operator {
+            Operator::Add => left.wrapping_add(right),
+            Operator::Subtract => left.wrapping_sub(right),
+            Operator::Multiply => left.wrapping_mul(right),
+        }
+    }
+}
+
+impl Expression {
+    pub(super) fn bind(&self, source: &dyn ColumnSource) -> Result<BoundExpression> {
+        let binary = |operator, left: &Expression, right: &Expression| {
+            let (left, right) = (Box::new(left.bind(source)?), Box::new(right.bind(source)?));
+            Ok(BoundExpression::Binary(operator, left, right))
+        };
+        match self {
+            Expression::Column(ordinal) => Ok(BoundExpression::Column(source.column(*ordinal)?)),
+            Expression::Literal(value) => Ok(BoundExpression::Literal(*value)),
+            Expression::Add(left, right) => binary(Operator::Add, left, right),
+            Expression::Subtract(left, right) => binary(Operator::Subtract, left, right),
+            Expression::Multiply(left, right) => binary(Operator::Multiply, left, right),
+        }
+    }
+}
+
+/// The integer codes of a column.
+///
+/// # Errors
+/// [`Error::Invalid`] if the column has other values.
+pub(super) fn integer_codes(column: &CodedColumn) -> Result<&IntegerCodes> {
+    match column.values() {
+        CodedValues::Integers(integers) => Ok(integers),
+        _ => Err(Error::invalid("a star query joins by and computes with whole numbers only")),
+    }
+}
+
+impl BoundExpression {
+    /// The interval of the expression's values.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if 128 bits do not hold it, or a column is not of whole numbers.
+    pub(super) fn interval(&self) -> Result<Interval> {
+        match self {
+            BoundExpression::Column(column) => {
+                let integers = integer_codes(column)?;
+                Ok(Interval { min: integers.base, max: integers.value(integers.greatest) })
+            }
+            BoundExpression::Literal(value) => Ok(Interval { min: i128::from(*value), max: i128::from(*value) }),
+            BoundExpression::Binary(operator, left, right) => {
+                let (left, right) = (left.interval()?, right.interval()?);
+                Interval::of(*operator, left, right).ok_or_else(|| Error::invalid("a product exceeds 128 bits"))
+            }
+        }
+    }
+
+    /// Whether 64 bits hold every value on the way.
+    pub(super) fn fits_64_bits(&self) -> bool {
+        let fits = self
+            .interval()
+            .is_ok_and(|interval| i64::try_from(interval.min).is_ok() && i64::try_from(interval.max).is_ok());
+        fits && match self {
+            BoundExpression::Binary(_, left, right) => left.fits_64_bits() && right.fits_64_bits(),
+            _ => true,
+        }
+    }
+
+    /// Columns with NULLs.
+    pub(super) fn nullable_columns(&self, found: &mut Vec<Arc<CodedColumn>>) {
+        match self {
+            BoundExpression::Column(column) if column.validity().is_some() => found.push(column.clone()),
+            BoundExpression::Column(_) | BoundExpression::Literal(_) => {}
+            BoundExpression::Binary(_, left, right) => {
+                left.nullable_columns(found);
+                right.nullable_columns(found);
+            }
+        }
+    }
+
+    /// The values of selected rows of a block, into `out`.
+    pub(super) fn evaluate<W: Wide>(&self, block: Range<usize>, selection: &Selection, out: &mut Vec<W>) {
+        out.clear();
+        match self {
+            BoundExpression::Column(column) => {
+                let CodedValues::Integers(integers) = column.values() else { return };
+                with_codes!(&integers.codes, codes => decode(integers, &codes[block], selection, out));
+            }
+            BoundExpression::Literal(value) => out.resize(selection.len(), W::of_literal(*value)),
+            BoundExpression::Binary(operator, left, right) => {
+                left.evaluate(block.clone(), selection, out);
+                let mut right_values = Vec::with_capacity(out.len());
+                right.evaluate::<W>(block, selection, &mut right_values);
+                for (left, right) in out.iter_mut().zip(&right_values) {
+                    *left = W::apply(*operator, *left, *right);
+                }
+            }
+        }
+    }
+}
+
+fn decode<C: Code, W: Wide>(integers: &IntegerCodes, codes: &[C], selection: &Selection, out: &mut Vec<W>) {
+    let (base, shift) = (integers.base, integers.shift);
+    out.extend(selection.rows().iter().map(|row| W::of_code(base, shift, codes[usize::from(*row)].widen())));
+}
+
+impl Interval {
+    fn of(operator: Operator, left: Interval, right: Interval) -> Option<Interval> {
+        Some(match operator {
+            Operator::Add => Interval { min: left.min.checked_add(right.min)?, max: left.max.checked_add(right.max)? },
+            Operator::Subtract => {
+                Interval { min: left.min.checked_sub(right.max)?, max: left.max.checked_sub(right.min)? }
+            }
+            Operator::Multiply => {
+                let corners = [
+                    left.min.checked_mul(right.min)?,
+                    left.min.checked_mul(right.max)?,
+                    left.max.checked_mul(right.min)?,
+                    left.max.checked_mul(right.max)?,
+                ];
+                let [a, b, c, d] = corners;
+                Interval { min: a.min(b).min(c).min(d), max: a.max(b).max(c).max(d) }
+            }
+        })
+    }
+
+    /// The greatest distance of a value from zero.
+    pub(super) fn magnitude(self) -> u128 {
+        self.min.unsigned_abs().max(self.max.unsigned_abs())
+    }
+}

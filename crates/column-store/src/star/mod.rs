@@ -1,0 +1,111 @@
+//! Star queries: filter, join to dimensions by key, group by a few codes, aggregate.
+//!
+//! ```sql
+//! SELECT d_year, p_brand, SUM(lo_revenue) FROM lineorder, dates, part, supplier
+//! WHERE lo_orderdate = d_datekey AND lo_partkey = p_partkey AND lo_suppkey = s_suppkey AND … GROUP BY d_year, p_brand
+//! ```
+//!
+//! The dimensions' side is done before, by whoever plans: a filter on a dimension and its group columns become a [`KeyMap`]
+//! from key to group code (O'Neil, O'Neil, Chen: "Star Schema Benchmark", 2009, for the shape; the join is the *invisible join*
+//! of Abadi, Madden and Hachem: "Column-stores vs. row-stores", 2008, with dense arrays in place of hash tables). Then there
+//! is one pass over the fact table's codes, zone by zone:
+//!
+//! 1. The condition on the fact table's own columns becomes a mask (`predicate`); zone maps may decide a zone without it.
+//! 2. What is left of each block becomes a *selection vector*, which each join shrinks, the most selective for its cost
+//!    first.
+//! 3. Group codes become one index: into an array where the product of the groups is small, else into a hash table.
+//! 4. Aggregates are evaluated for the selected rows only. Sums are kept in 128 bits, and whether a value or a sum could
+//!    leave its width is decided before the pass, from the bounds of the columns; no step can overflow silently.
+//!
+//! Threads take zones from one counter until none is left, each into groups of its own, which are added up in the end.
+
+mod accumulate;
+mod bind;
+mod dimension;
+mod expression;
+mod key_map;
+mod run;
+mod zone;
+
+pub use dimension::{Dimension, dimension};
+pub use expression::Expression;
+pub use key_map::KeyMap;
+pub use run::run_star_query;
+
+use crate::domain::Datum;
+use crate::predicate::{ColumnSource, Condition};
+use roaring::RoaringBitmap;
+use std::sync::Arc;
+
+/// A star query, with its dimensions as maps.
+#[derive(Clone, Debug)]
+pub struct StarQuery {
+    /// What has to be true of the fact table's columns.
+    pub condition: Condition,
+    /// The joins. Each removes the rows whose key is NULL or not in its map.
+    pub joins: Vec<StarJoin>,
+    /// What rows are grouped by; nothing makes one group, also of no rows.
+    pub groups: Vec<GroupBy>,
+    /// What is computed for each group.
+    pub aggregates: Vec<Aggregate>,
+}
+
+/// A join to a dimension by its key.
+#[derive(Clone, Debug)]
+pub struct StarJoin {
+    /// The fact table's column, of whole numbers.
+    pub column: usize,
+    /// The dimension's rows that qualify.
+    pub keys: Arc<KeyMap>,
+}
+
+/// A part of the group key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupBy {
+    /// The group code that a join's map gives, by the join's position.
+    Join(usize),
+    /// A column of the fact table: whole numbers that span at most 2^20, or strings with dictionaries.
+    Column(usize),
+}
+
+/// An aggregate over the rows of a group. AVG is SUM by COUNT.
+#[derive(Clone, Debug)]
+pub enum Aggregate {
+    /// COUNT(*).
+    CountRows,
+    /// COUNT of the rows whose value is not NULL.
+    Count(Expression),
+    /// SUM.
+    Sum(Expression),
+    /// MIN.
+    Min(Expression),
+    /// MAX.
+    Max(Expression),
+}
+
+/// Rows that a star query reads: a sealed segment, or fresh rows.
+#[derive(Clone, Copy)]
+pub struct StarSource<'a> {
+    /// The columns.
+    pub columns: &'a (dyn ColumnSource + Sync),
+    /// Positions of deleted rows.
+    pub deleted: Option<&'a RoaringBitmap>,
+}
+
+/// One group of the answer. Groups come in the order of their codes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// For each [`GroupBy`].
+    pub keys: Vec<GroupKey>,
+    /// For each [`Aggregate`]; `None` is NULL, of SUM, MIN and MAX over no values.
+    pub values: Vec<Option<i128>>,
+}
+
+/// A part of a group's key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GroupKey {
+    /// The group code of a join's map.
+    Code(u32),
+    /// The value of a column; `None` is NULL.
+    Value(Option<Datum>),
+}

@@ -1,0 +1,53 @@
+//! All zones of all sources, on some threads.
+
+use super::accumulate::Groups;
+use super::bind::{BoundSource, GroupKeys};
+use super::zone::Worker;
+use super::{Group, StarQuery, StarSource};
+use crate::error::{Error, Result};
+use crate::zone_map::ZONE_ROWS;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Runs a star query over sealed segments and fresh rows, which all have the same columns, on up to `threads` threads, the
+/// caller's among them.
+///
+/// # Errors
+/// If a column cannot be read; [`Error::Invalid`] if the query is not one that this operator can run: keys or arguments that
+/// are not whole numbers, groups by columns without codes, products or sums that 128 bits may not hold.
+pub fn run_star_query(query: &StarQuery, sources: &[StarSource<'_>], threads: usize) -> Result<Vec<Group>> {
+    let keys = GroupKeys::new(query, sources)?;
+    let bound: Vec<BoundSource<'_>> =
+        sources.iter().map(|source| BoundSource::new(query, &keys, source)).collect::<Result<_>>()?;
+    let rows = bound.iter().map(|source| source.rows as u128).sum();
+    for source in &bound {
+        if !source.sums_fit(rows)? {
+            return Err(Error::invalid("a sum may exceed 128 bits"));
+        }
+    }
+    let zones: Vec<(&BoundSource<'_>, usize)> =
+        bound.iter().flat_map(|source| (0..source.rows.div_ceil(ZONE_ROWS)).map(move |zone| (source, zone))).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut worker = Worker::new(Groups::new(&query.aggregates, keys.possible));
+        while let Some((source, zone)) = zones.get(next.fetch_add(1, Ordering::Relaxed)) {
+            worker.zone(source, *zone);
+        }
+        worker.groups
+    };
+    let groups = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.min(zones.len())).map(|_| scope.spawn(work)).collect();
+        let mut groups = work();
+        for other in others {
+            match other.join() {
+                Ok(other) => groups.merge(&other),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        groups
+    });
+    let mut found = groups.finish();
+    if found.is_empty() && query.groups.is_empty() {
+        found.push((0, groups.values_of_nothing()));
+    }
+    Ok(found.into_iter().map(|(index, values)| Group { keys: keys.decode(index), values }).collect())
+}

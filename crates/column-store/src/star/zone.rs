@@ -1,0 +1,318 @@
+//! The pass over one zone.
+
+use super::accumulate::Groups;
+use super::bind::{BoundGroup, BoundSource, Filter, Lookup};
+use super::key_map::{DenseCodes, GroupCode, KeyTable};
+use crate::coded::{Code, CodedValues, IntegerCodes, with_codes};
+use crate::predicate::Mask;
+use crate::zone_map::zone_rows;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// Rows that are taken through all steps at once: their selection vector, group indexes and values stay in the first two cache
+/// levels. A divisor of a zone's rows.
+pub(super) const BLOCK_ROWS: usize = 1 << 13;
+
+/// Selected rows of a block, in order.
+pub(super) struct Selection {
+    rows: Box<[u16; BLOCK_ROWS]>,
+    len: usize,
+}
+
+impl Default for Selection {
+    fn default() -> Selection {
+        Selection { rows: Box::new([0; BLOCK_ROWS]), len: 0 }
+    }
+}
+
+impl Selection {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn rows(&self) -> &[u16] {
+        &self.rows[..self.len]
+    }
+
+    /// Selects the rows for whose value `holds`; at most [`BLOCK_ROWS`] values.
+    #[inline(always)]
+    fn select<T: Copy>(&mut self, values: &[T], holds: impl Fn(T) -> bool) {
+        // Every row is written, and the place moves on if it stays: no branch to predict. The mask tells the compiler that
+        // the place is inside; it is at most the row's number.
+        let mut len = 0;
+        for (row, value) in values.iter().enumerate() {
+            self.rows[len & (BLOCK_ROWS - 1)] = row as u16;
+            len += usize::from(holds(*value));
+        }
+        self.len = len;
+    }
+
+    /// Keeps the selected rows for which `holds`.
+    #[inline(always)]
+    fn retain(&mut self, holds: impl Fn(usize) -> bool) {
+        let mut len = 0;
+        for at in 0..self.len {
+            let row = self.rows[at & (BLOCK_ROWS - 1)];
+            self.rows[len & (BLOCK_ROWS - 1)] = row;
+            len += usize::from(holds(usize::from(row)));
+        }
+        self.len = len;
+    }
+
+    fn select_all(&mut self, rows: usize) {
+        self.select(&[(); BLOCK_ROWS][..rows], |()| true);
+    }
+
+    /// Selects the members of a mask's words.
+    fn select_words(&mut self, words: &[u64]) {
+        self.len = 0;
+        for (ordinal, word) in words.iter().enumerate() {
+            let mut left = *word;
+            while left != 0 {
+                self.rows[self.len & (BLOCK_ROWS - 1)] = (ordinal * 64) as u16 + left.trailing_zeros() as u16;
+                self.len += 1;
+                left &= left - 1;
+            }
+        }
+    }
+}
+
+/// What one thread needs beside the data.
+pub(super) struct Worker {
+    mask: Mask,
+    selection: Selection,
+    indexes: Vec<u64>,
+    pub(super) groups: Groups,
+}
+
+impl Worker {
+    pub(super) fn new(groups: Groups) -> Worker {
+        let (mask, selection) = (Mask::empty(), Selection::default());
+        Worker { mask, selection, indexes: Vec::with_capacity(BLOCK_ROWS), groups }
+    }
+
+    /// Takes the rows of one zone into the groups.
+    pub(super) fn zone(&mut self, source: &BoundSource<'_>, zone: usize) {
+        let rows = zone_rows(zone, source.rows);
+        let masked = match self.filter(source, zone, &rows) {
+            Filtered::Nothing => return,
+            Filtered::Everything => false,
+            Filtered::Mask => true,
+        };
+        for start in rows.clone().step_by(BLOCK_ROWS) {
+            let block = start..(start + BLOCK_ROWS).min(rows.end);
+            let mut lookups = source.lookups.iter();
+            if masked {
+                let first = (start - rows.start) / 64;
+                self.selection.select_words(&self.mask.words()[first..first + block.len().div_ceil(64)]);
+            } else if let Some(lookup) = lookups.next() {
+                lookup.select(&block, &mut self.selection);
+            } else {
+                self.selection.select_all(block.len());
+            }
+            for lookup in lookups {
+                if self.selection.len() == 0 {
+                    break;
+                }
+                lookup.retain(&block, &mut self.selection);
+            }
+            if self.selection.len() > 0 {
+                self.index_groups(source, &block);
+                self.groups.add(source, &block, &self.selection, &self.indexes);
+            }
+        }
+    }
+
+    /// Fills the mask with the rows that the condition and deletes leave.
+    fn filter(&mut self, source: &BoundSource<'_>, zone: usize, rows: &Range<usize>) -> Filtered {
+        let mut filtered = Filtered::Everything;
+        match &source.filter {
+            Filter::All => {}
+            Filter::Scan { prepared, verdicts } => match verdicts[zone] {
+                (false, _) => return Filtered::Nothing,
+                (true, true) => {}
+                (true, false) => {
+                    self.mask.set_first(rows.len());
+                    prepared.retain(rows.clone(), &mut self.mask);
+                    filtered = Filtered::Mask;
+                }
+            },
+            Filter::Rows { found, check } => {
+                self.mask = Mask::of_bitmap(&found.candidates, zone);
+                if let Some(check) = check {
+                    check.retain(rows.clone(), &mut self.mask);
+                }
+                self.mask.or(&Mask::of_bitmap(&found.sure, zone));
+                filtered = Filtered::Mask;
+            }
+        }
+        if let Some(deleted) = source.deleted {
+            if matches!(filtered, Filtered::Everything) {
+                self.mask.set_first(rows.len());
+            }
+            self.mask.and_not(&Mask::of_bitmap(deleted, zone));
+            filtered = Filtered::Mask;
+        }
+        if matches!(filtered, Filtered::Mask) && self.mask.is_empty() { Filtered::Nothing } else { filtered }
+    }
+
+    /// The combined group index of each selected row.
+    fn index_groups(&mut self, source: &BoundSource<'_>, block: &Range<usize>) {
+        self.indexes.clear();
+        self.indexes.resize(self.selection.len(), 0);
+        let (selection, indexes) = (&self.selection, &mut self.indexes[..]);
+        for (group, stride) in &source.groups {
+            match group {
+                BoundGroup::Join(lookup) => lookup.add_codes(block, selection, *stride, indexes),
+                BoundGroup::Integers { column, offset, null } => {
+                    let CodedValues::Integers(integers) = column.values() else { continue };
+                    let shift = integers.shift;
+                    with_codes!(&integers.codes, codes => {
+                        let code = |row: usize| (codes[block.start + row].widen() << shift).wrapping_add(*offset);
+                        let code = |row: usize| if column.is_null(block.start + row) { *null } else { code(row) };
+                        add(selection, *stride, indexes, code);
+                    });
+                }
+                BoundGroup::Strings { column, codes: translated, null } => {
+                    let CodedValues::Dictionary { codes, .. } = column.values() else { continue };
+                    let code = |row: usize| u64::from(translated[codes.get(block.start + row) as usize]);
+                    let code = |row: usize| if column.is_null(block.start + row) { *null } else { code(row) };
+                    add(selection, *stride, indexes, code);
+                }
+            }
+        }
+    }
+}
+
+enum Filtered {
+    Nothing,
+    Everything,
+    /// What the worker's mask says.
+    Mask,
+}
+
+#[inline(always)]
+fn add(selection: &Selection, stride: u64, indexes: &mut [u64], code: impl Fn(usize) -> u64) {
+    for (index, row) in indexes.iter_mut().zip(selection.rows()) {
+        *index += code(usize::from(*row)) * stride;
+    }
+}
+
+/// Runs `$body` with `$codes`, the block's codes, and `$table`, a [`Probe`] of whichever table.
+macro_rules! with_probe {
+    ($lookup:expr, $block:expr, $codes:ident, $probe:ident => $body:expr) => {{
+        let lookup: &Lookup<'_> = $lookup;
+        let CodedValues::Integers(integers) = lookup.column.values() else { return };
+        with_codes!(&integers.codes, codes => {
+            let $codes = &codes[$block.clone()];
+            match &lookup.keys.table {
+                KeyTable::Dense { base, codes: DenseCodes::U8(table) } => {
+                    let $probe = DenseProbe::new(table, *base, integers);
+                    $body
+                }
+                KeyTable::Dense { base, codes: DenseCodes::U16(table) } => {
+                    let $probe = DenseProbe::new(table, *base, integers);
+                    $body
+                }
+                KeyTable::Dense { base, codes: DenseCodes::U32(table) } => {
+                    let $probe = DenseProbe::new(table, *base, integers);
+                    $body
+                }
+                KeyTable::Hash(table) => {
+                    let $probe = HashProbe { table, integers };
+                    $body
+                }
+            }
+        })
+    }};
+}
+
+impl Lookup<'_> {
+    /// Selects the rows of a block whose key qualifies.
+    fn select(&self, block: &Range<usize>, selection: &mut Selection) {
+        with_probe!(self, block, codes, probe => selection.select(codes, |code| probe.qualifies(code.widen())));
+        self.retain_valid(block, selection);
+    }
+
+    /// Keeps the selected rows whose key qualifies.
+    fn retain(&self, block: &Range<usize>, selection: &mut Selection) {
+        with_probe!(self, block, codes, probe => selection.retain(|row| probe.qualifies(codes[row].widen())));
+        self.retain_valid(block, selection);
+    }
+
+    fn retain_valid(&self, block: &Range<usize>, selection: &mut Selection) {
+        if let Some(validity) = self.column.validity() {
+            selection.retain(|row| validity.is_valid(block.start + row));
+        }
+    }
+
+    /// Adds the group codes of selected rows, whose keys all qualify.
+    fn add_codes(&self, block: &Range<usize>, selection: &Selection, stride: u64, indexes: &mut [u64]) {
+        with_probe!(self, block, codes, probe => {
+            add(selection, stride, indexes, |row| probe.group(codes[row].widen()));
+        });
+    }
+}
+
+trait Probe {
+    /// Whether a code's key is in the map.
+    fn qualifies(&self, code: u64) -> bool;
+    /// The group code of a key that is.
+    fn group(&self, code: u64) -> u64;
+}
+
+/// `table[(code << shift) + offset]`, modulo 2^64: column and keys are of 64 bits, so that a place inside the table is that of
+/// the key itself.
+struct DenseProbe<'a, T> {
+    table: &'a [T],
+    offset: u64,
+    shift: u32,
+}
+
+impl<'a, T: GroupCode> DenseProbe<'a, T> {
+    fn new(table: &'a [T], base: i64, integers: &IntegerCodes) -> DenseProbe<'a, T> {
+        DenseProbe { table, offset: (integers.base as i64).wrapping_sub(base) as u64, shift: integers.shift }
+    }
+
+    #[inline(always)]
+    fn code(&self, code: u64) -> T {
+        let place = (code << self.shift).wrapping_add(self.offset);
+        self.table.get(place as usize).copied().unwrap_or(T::REJECTED)
+    }
+}
+
+impl<T: GroupCode> Probe for DenseProbe<'_, T> {
+    #[inline(always)]
+    fn qualifies(&self, code: u64) -> bool {
+        self.code(code) != T::REJECTED
+    }
+
+    #[inline(always)]
+    fn group(&self, code: u64) -> u64 {
+        u64::from(self.code(code).group())
+    }
+}
+
+struct HashProbe<'a> {
+    table: &'a FxHashMap<i64, u32>,
+    integers: &'a IntegerCodes,
+}
+
+impl HashProbe<'_> {
+    #[inline]
+    fn get(&self, code: u64) -> Option<u32> {
+        self.table.get(&(self.integers.value(code) as i64)).copied()
+    }
+}
+
+impl Probe for HashProbe<'_> {
+    #[inline]
+    fn qualifies(&self, code: u64) -> bool {
+        self.get(code).is_some()
+    }
+
+    #[inline]
+    fn group(&self, code: u64) -> u64 {
+        self.get(code).map_or(0, u64::from)
+    }
+}

@@ -1,0 +1,211 @@
+//! Star queries against a loop over rows.
+
+use crate::generate::{Column, write_and_open};
+use arrow::array::{ArrayRef, Int64Array, StringViewArray};
+use proptest::prelude::*;
+use roaring::RoaringBitmap;
+use squall_column_store::index::IndexChoice;
+use squall_column_store::predicate::{ColumnSource, Condition, Predicate, Test, UnsealedRows};
+use squall_column_store::star::{
+    Aggregate, Expression, Group, GroupBy, GroupKey, KeyMap, StarJoin, StarQuery, StarSource, dimension, run_star_query,
+};
+use squall_column_store::{CodedColumn, ColumnCache, ColumnType, Datum, Error, SegmentColumns};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// A fact row: two keys, a word, a small number, a large one.
+type Row = (Option<i64>, Option<i64>, Option<u8>, Option<i64>, i64);
+
+const WORDS: [&str; 5] = ["", "aa", "b", "cc", "d"];
+
+fn row() -> impl Strategy<Value = Row> {
+    let key = |span: i64| prop::option::weighted(0.95, -3..span);
+    (key(20), key(3000), prop::option::weighted(0.9, 0..5u8), prop::option::weighted(0.9, -50..50i64), any::<i64>())
+}
+
+fn columns(rows: &[Row], index: IndexChoice) -> Vec<Column> {
+    let integers = |values: Vec<Option<i64>>| Arc::new(Int64Array::from(values)) as ArrayRef;
+    let word = |row: &Row| row.2.map(|word| WORDS[usize::from(word)]);
+    let words = StringViewArray::from(rows.iter().map(word).collect::<Vec<_>>());
+    let column = |column_type, array, index| Column { column_type, array, index };
+    vec![
+        column(ColumnType::Signed(8), integers(rows.iter().map(|row| row.0).collect()), IndexChoice::None),
+        column(ColumnType::Signed(8), integers(rows.iter().map(|row| row.1).collect()), IndexChoice::None),
+        column(ColumnType::Text, Arc::new(words), index),
+        column(ColumnType::Signed(8), integers(rows.iter().map(|row| row.3).collect()), index),
+        column(ColumnType::Signed(8), integers(rows.iter().map(|row| Some(row.4)).collect()), IndexChoice::None),
+    ]
+}
+
+fn fresh(columns: &[Column]) -> UnsealedRows {
+    let coded = |column: &Column| {
+        Arc::new(CodedColumn::from_arrays(column.column_type, std::slice::from_ref(&column.array)).unwrap())
+    };
+    UnsealedRows::new(columns.iter().map(coded).collect()).unwrap()
+}
+
+/// The keys of the first dimension are 0..20, those of the second every fifth up to 3,000 or, `far`, one beyond an array.
+fn query(condition: &Predicate, far: bool, groups: Vec<GroupBy>) -> StarQuery {
+    let near: Vec<(i64, u32)> = (0..20).filter(|key| key % 3 > 0).map(|key| (key, key as u32 % 4)).collect();
+    let mut sparse: Vec<(i64, u32)> = (0..3000).step_by(5).map(|key| (key, key as u32 % 7)).collect();
+    if far {
+        sparse.push((i64::MAX, 0));
+    }
+    let join =
+        |column, pairs: &[(i64, u32)], groups| StarJoin { column, keys: Arc::new(KeyMap::new(pairs, groups).unwrap()) };
+    let product = Expression::Multiply(Box::new(Expression::Column(3)), Box::new(Expression::Column(4)));
+    let difference = Expression::Subtract(Box::new(Expression::Literal(7)), Box::new(Expression::Column(3)));
+    StarQuery {
+        condition: Condition::from(condition),
+        joins: vec![join(0, &near, 4), join(1, &sparse, 7)],
+        groups,
+        aggregates: vec![
+            Aggregate::CountRows,
+            Aggregate::Count(Expression::Column(3)),
+            Aggregate::Sum(product.clone()),
+            Aggregate::Sum(Expression::Column(4)),
+            Aggregate::Min(difference),
+            Aggregate::Max(product),
+        ],
+    }
+}
+
+/// What SQL says.
+fn naive(query: &StarQuery, rows: &[Row], matches: impl Fn(&Row) -> bool) -> Vec<Group> {
+    let mut groups: BTreeMap<String, (Vec<GroupKey>, Vec<&Row>)> = BTreeMap::new();
+    for row in rows.iter().filter(|row| matches(row)) {
+        let code = |join: usize| query.joins[join].keys.get(if join == 0 { row.0? } else { row.1? });
+        let (Some(first), Some(second)) = (code(0), code(1)) else { continue };
+        let key = |group: &GroupBy| match group {
+            GroupBy::Join(0) => GroupKey::Code(first),
+            GroupBy::Join(_) => GroupKey::Code(second),
+            GroupBy::Column(2) => {
+                GroupKey::Value(row.2.map(|word| Datum::Bytes(WORDS[usize::from(word)].as_bytes().into())))
+            }
+            GroupBy::Column(_) => GroupKey::Value(row.3.map(|value| Datum::Integer(value.into()))),
+        };
+        let keys: Vec<GroupKey> = query.groups.iter().map(key).collect();
+        groups.entry(format!("{keys:?}")).or_insert_with(|| (keys, Vec::new())).1.push(row);
+    }
+    if groups.is_empty() && query.groups.is_empty() {
+        groups.insert(String::new(), (Vec::new(), Vec::new()));
+    }
+    let group = |(keys, rows): (Vec<GroupKey>, Vec<&Row>)| {
+        let small = || rows.iter().filter_map(|row| row.3.map(i128::from));
+        let product = || rows.iter().filter_map(|row| Some(i128::from(row.3?) * i128::from(row.4)));
+        let sum = |values: Vec<i128>| (!values.is_empty()).then(|| values.iter().sum());
+        Group {
+            keys,
+            values: vec![
+                Some(rows.len() as i128),
+                Some(small().count() as i128),
+                sum(product().collect()),
+                sum(rows.iter().map(|row| i128::from(row.4)).collect()),
+                small().map(|value| 7 - value).min(),
+                product().max(),
+            ],
+        }
+    };
+    groups.into_values().map(group).collect()
+}
+
+fn sorted(mut groups: Vec<Group>) -> Vec<Group> {
+    groups.sort_by_key(|group| format!("{:?}", group.keys));
+    groups
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn sealed_and_fresh_rows(
+        sealed in prop::collection::vec(row(), 1..400),
+        unsealed in prop::collection::vec(row(), 0..100),
+        indexed in any::<bool>(),
+        far in any::<bool>(),
+        condition in 0..4u8,
+        group_by in prop::sample::subsequence(vec![GroupBy::Join(0), GroupBy::Join(1), GroupBy::Column(2), GroupBy::Column(3)], 0..=4),
+        threads in 1..4usize,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let index = if indexed { IndexChoice::Bitmap } else { IndexChoice::None };
+        let segment = write_and_open(&folder.path().join("s.parquet"), &columns(&sealed, index));
+        let cache = ColumnCache::new(1 << 20);
+        let segment = SegmentColumns { segment: &segment, cache: &cache };
+        let fresh = fresh(&columns(&unsealed, IndexChoice::None));
+        let deleted: RoaringBitmap = (0..sealed.len() as u32).step_by(6).collect();
+        let sources = [
+            StarSource { columns: &segment, deleted: Some(&deleted) },
+            StarSource { columns: &fresh, deleted: None },
+        ];
+        let small = Test::Range { low: Bound::Included(Datum::Integer(-20)), high: Bound::Excluded(Datum::Integer(20)) };
+        let word = !Predicate::test(2, Test::equal(Datum::Bytes(b"aa"[..].into())));
+        let predicate = match condition {
+            0 => Predicate::Constant(true),
+            1 => Predicate::test(3, small),
+            2 => Predicate::And(vec![word, Predicate::test(3, small)]),
+            _ => Predicate::Or(vec![Predicate::test(3, Test::IsNull), word]),
+        };
+        let is_small = |row: &Row| row.3.is_some_and(|value| (-20..20).contains(&value));
+        let is_word = |row: &Row| row.2.is_some_and(|word| WORDS[usize::from(word)] != "aa");
+        let matches = |row: &Row| match condition {
+            0 => true,
+            1 => is_small(row),
+            2 => is_word(row) && is_small(row),
+            _ => row.3.is_none() || is_word(row),
+        };
+        let query = query(&predicate, far, group_by);
+        let live = sealed.iter().enumerate().filter(|(at, _)| at % 6 > 0).map(|(_, row)| *row).chain(unsealed);
+        let expected = naive(&query, &live.collect::<Vec<_>>(), matches);
+        prop_assert_eq!(sorted(run_star_query(&query, &sources, threads).unwrap()), expected);
+    }
+}
+
+/// More rows than a zone, and more possible groups than an array has.
+#[test]
+fn many_zones_and_groups() {
+    let rows: Vec<Row> = (0..200_000)
+        .map(|row: i64| (Some(row % 23), Some(row * 7919 % 3001), Some((row % 5) as u8), Some(row % 997 * 37), row))
+        .collect();
+    let fresh = fresh(&columns(&rows, IndexChoice::None));
+    let source = [StarSource { columns: &fresh, deleted: None }];
+    let groups = vec![GroupBy::Join(1), GroupBy::Column(3), GroupBy::Column(2)];
+    let query = query(&Predicate::Constant(true), false, groups);
+    let expected = naive(&query, &rows, |_| true);
+    assert_eq!(sorted(run_star_query(&query, &source, 2).unwrap()), expected);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let rows: Vec<Row> = vec![(Some(1), Some(5), None, Some(1), i64::MAX)];
+    let fresh = fresh(&columns(&rows, IndexChoice::None));
+    let source = [StarSource { columns: &fresh, deleted: None }];
+    let square = |expression: Expression| Expression::Multiply(Box::new(expression.clone()), Box::new(expression));
+    let mut query = query(&Predicate::Constant(true), false, vec![]);
+    query.aggregates = vec![Aggregate::Sum(square(Expression::Column(4)))];
+    let squared = i128::from(i64::MAX) * i128::from(i64::MAX);
+    assert_eq!(run_star_query(&query, &source, 1).unwrap()[0].values, [Some(squared)]);
+    query.aggregates = vec![Aggregate::Sum(square(square(Expression::Column(4))))];
+    assert!(matches!(run_star_query(&query, &source, 1), Err(Error::Invalid(_))));
+    query.aggregates = vec![Aggregate::Sum(Expression::Column(2))];
+    assert!(matches!(run_star_query(&query, &source, 1), Err(Error::Invalid(_))));
+    assert!(KeyMap::new(&[(1, 3)], 3).is_err());
+}
+
+#[test]
+fn a_dimension_becomes_a_map() {
+    let rows: Vec<Row> = (0..100)
+        .map(|row| (Some(row), Some(row), Some((row % 5) as u8), (row % 7 > 0).then_some(row % 3), row))
+        .collect();
+    let source = fresh(&columns(&rows, IndexChoice::None));
+    let condition = Condition::from(&Predicate::test(2, Test::prefix(b"a")));
+    let found = dimension(&source, &condition, None, 0, &[2, 3]).unwrap();
+    let pairs = |key: i64| found.keys.get(key).map(|code| found.groups[code as usize].clone());
+    for row in &rows {
+        let values = vec![Some(Datum::Bytes(b"aa"[..].into())), row.3.map(|value| Datum::Integer(value.into()))];
+        assert_eq!(pairs(row.4), (row.2 == Some(1)).then_some(values), "{row:?}");
+    }
+    assert_eq!(found.groups.len(), 4);
+    assert_eq!(source.rows(), 100);
+}
