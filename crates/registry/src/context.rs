@@ -104,6 +104,38 @@ impl StatementContext {
         self.rows_examined.fetch_add(rows as u64, Ordering::Relaxed);
     }
 
+    /// The same statement for a part of its work that another thread does: what that part has to say is its own until
+    /// [`Diagnostics::absorb`] takes it over, in the order that the statement wants.
+    pub fn fork(&self) -> StatementContext {
+        StatementContext {
+            sql_mode: self.sql_mode,
+            time_zone: self.time_zone.clone(),
+            now_micros: self.now_micros,
+            connection_id: self.connection_id,
+            user: self.user.clone(),
+            current_user: self.current_user.clone(),
+            database: self.database.clone(),
+            version: self.version.clone(),
+            collation: self.collation,
+            max_allowed_packet: self.max_allowed_packet,
+            group_concat_max_len: self.group_concat_max_len,
+            div_precision_increment: self.div_precision_increment,
+            default_week_format: self.default_week_format,
+            cte_max_recursion_depth: self.cte_max_recursion_depth,
+            strict_write: self.strict_write,
+            found_rows: self.found_rows,
+            row_count: self.row_count,
+            last_insert_id: AtomicU64::new(self.last_insert_id.load(Ordering::Relaxed)),
+            diagnostics: Diagnostics::new(self.diagnostics.max_rows),
+            user_variables: self.user_variables.clone(),
+            kill: self.kill.clone(),
+            random_state: AtomicU64::new(self.random_state.load(Ordering::Relaxed)),
+            user_locks: self.user_locks.clone(),
+            variables: self.variables.clone(),
+            rows_examined: AtomicU64::new(0),
+        }
+    }
+
     /// The value of a system variable, pseudo variables included.
     pub fn system_variable(&self, id: VariableId, scope: ReadScope, definition: &VariableDef) -> Value {
         const WARNING_COUNT: VariableId = VariableId::of("warning_count");
@@ -165,6 +197,26 @@ impl Diagnostics {
             let kept = rows.len().saturating_sub(usize::try_from(added).unwrap_or(usize::MAX));
             rows.truncate(kept);
         }
+    }
+
+    /// Moves the rows of another area to the end of this one.
+    pub fn absorb(&self, other: &Diagnostics) {
+        if other.count() == 0 {
+            return;
+        }
+        let count = other.count();
+        let added = other.take();
+        self.count.fetch_add(count, Ordering::Relaxed);
+        let mut rows = self.rows.lock();
+        let room = self.max_rows.saturating_sub(rows.len());
+        rows.extend(added.into_iter().take(room));
+    }
+
+    /// Moves everything into an area of its own.
+    pub fn split_off(&self) -> Diagnostics {
+        let moved = Diagnostics::new(self.max_rows);
+        moved.absorb(self);
+        moved
     }
 
     /// Takes the rows out.

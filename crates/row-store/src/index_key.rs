@@ -39,6 +39,7 @@ pub(crate) struct IndexedColumn {
 }
 
 /// An index entry as it is stored.
+#[derive(Default)]
 pub(crate) struct Entry {
     pub key: Vec<u8>,
     pub value: Vec<u8>,
@@ -104,7 +105,8 @@ impl IndexCodec {
         Ok(key)
     }
 
-    fn push_parts(&self, values: &[Value], key: &mut Vec<u8>) -> SqlResult<bool> {
+    /// Appends the number of the index and the encoded parts; tells whether one of them is NULL.
+    pub fn push_parts(&self, values: &[Value], key: &mut Vec<u8>) -> SqlResult<bool> {
         push_index_id(self.id, key);
         let mut has_null = false;
         for column in &self.parts {
@@ -118,16 +120,25 @@ impl IndexCodec {
 
     /// The entry of a row.
     pub fn entry(&self, values: &[Value], row_key: &[u8]) -> SqlResult<Entry> {
-        let mut key = Vec::with_capacity(16 + row_key.len());
-        let has_null = self.push_parts(values, &mut key)?;
+        let mut entry = Entry { key: Vec::with_capacity(16 + row_key.len()), value: Vec::new(), exclusive: false };
+        self.replace_entry(values, row_key, &mut entry)?;
+        Ok(entry)
+    }
+
+    /// Makes an entry that of another row, in the memory that it has.
+    pub fn replace_entry(&self, values: &[Value], row_key: &[u8], entry: &mut Entry) -> SqlResult<()> {
+        let Entry { key, value, exclusive } = entry;
+        key.clear();
+        value.clear();
+        let has_null = self.push_parts(values, key)?;
         let (_, row_part) = split_index_id(row_key).ok_or_else(|| SqlError::internal("an empty row key"))?;
-        if self.unique && !has_null {
-            let mut value = Vec::with_capacity(1 + row_part.len());
+        *exclusive = self.unique && !has_null;
+        if *exclusive {
             value.push(VALUE_IS_ROW_KEY);
             value.extend_from_slice(row_part);
-            return Ok(Entry { key, value, exclusive: true });
+            return Ok(());
         }
-        let mut value = vec![KEY_ENDS_IN_ROW_KEY];
+        value.push(KEY_ENDS_IN_ROW_KEY);
         let mut length = key.len();
         while length >= 0x80 {
             value.push(length as u8 | 0x80);
@@ -135,8 +146,7 @@ impl IndexCodec {
         }
         value.push(length as u8);
         key.extend_from_slice(row_part);
-        check_length(&key)?;
-        Ok(Entry { key, value, exclusive: false })
+        check_length(key)
     }
 
     /// The values of the key's parts as MySQL prints a duplicate entry.

@@ -50,12 +50,13 @@ mod statistics;
 mod store;
 mod table;
 mod transaction;
+mod unused_files;
 mod validation;
 mod value_text;
 mod visible;
 mod write_set;
 
-pub use bulk::{BulkLoad, BulkOutcome, OnDuplicate};
+pub use bulk::{BulkEncoder, BulkLoad, BulkOutcome, BulkWriter, EncodedRows, OnDuplicate, RowIds};
 pub use column::FixedColumn;
 pub use commit::CommitTicket;
 pub use cursor::{Cursor, Direction, IndexEntry};

@@ -80,6 +80,7 @@ impl StoreInner {
                 self.committer.unsynced.store(true, Ordering::Release);
             }
         }
+        self.remove_unused_files();
         if self.dropped_indexes.swap(false, Ordering::AcqRel) && self.remove_dropped_entries().is_err() {
             self.dropped_indexes.store(true, Ordering::Release);
         }
@@ -118,6 +119,14 @@ impl StoreInner {
             self.write(batch)?;
         }
         Ok(())
+    }
+
+    /// Removes what loads that were given up have left, where that had to wait.
+    fn remove_unused_files(&self) {
+        let tables: Vec<_> = self.data.read().values().cloned().collect();
+        for data in tables {
+            data.unused_files.lock().remove(&self.db, &data.keyspace);
+        }
     }
 
     /// Sends the buffers to files in which ranges step over many old versions.

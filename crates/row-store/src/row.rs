@@ -310,20 +310,40 @@ fn signed(bytes: &[u8]) -> i64 {
 /// Encodes a row; `values` are those of the layout's columns in order, already of the columns' types.
 pub(crate) fn encode_row(layout: &RowLayout, key: &[u8], values: &[Value]) -> SqlResult<Vec<u8>> {
     if values.len() != layout.columns.len() {
-        return Err(SqlError::internal(format_args!(
-            "a row of {} values for {} columns",
-            values.len(),
-            layout.columns.len()
-        )));
+        return Err(other_count(values.len(), layout));
     }
-    let variable_bytes: usize = values
+    let mut row = Vec::new();
+    append_row(layout, key, |at| ValueRef::from(&values[at]), &mut row)?;
+    Ok(row)
+}
+
+/// Appends a row likewise to others.
+pub(crate) fn append_borrowed(
+    layout: &RowLayout,
+    key: &[u8],
+    values: &[ValueRef<'_>],
+    out: &mut Vec<u8>,
+) -> SqlResult<()> {
+    if values.len() != layout.columns.len() {
+        return Err(other_count(values.len(), layout));
+    }
+    append_row(layout, key, |at| values[at], out)
+}
+
+fn append_row<'v>(
+    layout: &RowLayout,
+    key: &[u8],
+    value_at: impl Fn(usize) -> ValueRef<'v>,
+    out: &mut Vec<u8>,
+) -> SqlResult<()> {
+    let variable_bytes: usize = layout
+        .places
         .iter()
-        .zip(&layout.places)
-        .map(
-            |(value, place)| {
-                if let Place::Variable(_) = place { variable_part(value).map_or(0, <[u8]>::len) } else { 0 }
-            },
-        )
+        .enumerate()
+        .map(|(at, place)| match place {
+            Place::Variable(_) => variable_part(value_at(at)).map_or(0, <[u8]>::len),
+            Place::Fixed(_) => 0,
+        })
         .sum();
     let wide = variable_bytes > usize::from(u16::MAX);
     let end_bytes = if wide { 4 } else { 2 };
@@ -331,52 +351,59 @@ pub(crate) fn encode_row(layout: &RowLayout, key: &[u8], values: &[Value]) -> Sq
     if u32::try_from(data_offset + variable_bytes).is_err() {
         return Err(SqlError::new(squall_types::ErrorCode::TooBigRowSize, &[&u32::MAX]));
     }
-    let mut row = Vec::with_capacity(data_offset + variable_bytes);
-    row.resize(data_offset, 0);
-    row[0] = FORMAT | if wide { WIDE } else { 0 };
-    row[1..3].copy_from_slice(&layout.number.to_le_bytes());
-    for (at, ((value, column), place)) in values.iter().zip(&layout.columns).zip(&layout.places).enumerate() {
+    let start = out.len();
+    out.reserve(data_offset + variable_bytes);
+    out.resize(start + data_offset, 0);
+    let (mut data_bytes, data_start) = (0, start + data_offset);
+    out[start] = FORMAT | if wide { WIDE } else { 0 };
+    out[start + 1..start + 3].copy_from_slice(&layout.number.to_le_bytes());
+    for (at, (column, place)) in layout.columns.iter().zip(&layout.places).enumerate() {
+        let value = value_at(at);
         if value.is_null() {
-            row[HEADER_BYTES + at / 8] |= 1 << (at % 8);
+            out[start + HEADER_BYTES + at / 8] |= 1 << (at % 8);
         } else if let Place::Fixed(offset) = place {
-            let offset = *offset as usize;
+            let offset = start + *offset as usize;
             let bytes = column.physical.fixed_bytes().unwrap_or(0);
-            encode_fixed(column.physical, value, &mut row[offset..offset + bytes])
+            encode_fixed(column.physical, value, &mut out[offset..offset + bytes])
                 .ok_or_else(|| mismatch(column.physical, value))?;
         }
         if let Place::Variable(index) = place {
             if !value.is_null() {
-                row.extend_from_slice(variable_part(value).ok_or_else(|| mismatch(column.physical, value))?);
+                out.extend_from_slice(variable_part(value).ok_or_else(|| mismatch(column.physical, value))?);
+                data_bytes = out.len() - data_start;
             }
-            let end = (row.len() - data_offset) as u32;
-            let at = layout.ends_offset + *index as usize * end_bytes;
-            row[at..at + end_bytes].copy_from_slice(&end.to_le_bytes()[..end_bytes]);
+            let at = start + layout.ends_offset + *index as usize * end_bytes;
+            out[at..at + end_bytes].copy_from_slice(&(data_bytes as u32).to_le_bytes()[..end_bytes]);
         }
     }
-    let sum = checksum(key, &row);
-    row[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
-    Ok(row)
+    let sum = checksum(key, &out[start..]);
+    out[start + CHECKSUM.start..start + CHECKSUM.end].copy_from_slice(&sum.to_le_bytes());
+    Ok(())
 }
 
-fn mismatch(physical: Physical, value: &Value) -> SqlError {
+fn other_count(values: usize, layout: &RowLayout) -> SqlError {
+    SqlError::internal(format_args!("a row of {values} values for {} columns", layout.columns.len()))
+}
+
+fn mismatch(physical: Physical, value: ValueRef<'_>) -> SqlError {
     SqlError::internal(format_args!("value {value:?} in a column stored as {physical:?}"))
 }
 
-fn variable_part(value: &Value) -> Option<&[u8]> {
+fn variable_part(value: ValueRef<'_>) -> Option<&[u8]> {
     match value {
-        Value::String(text) | Value::Json(text) => Some(text.as_bytes()),
-        Value::Bytes(bytes) => Some(bytes),
+        ValueRef::String(text) | ValueRef::Json(text) => Some(text.as_bytes()),
+        ValueRef::Bytes(bytes) => Some(bytes),
         _ => None,
     }
 }
 
 /// `None` if the value does not belong into such a column.
-fn encode_fixed(physical: Physical, value: &Value, out: &mut [u8]) -> Option<()> {
+fn encode_fixed(physical: Physical, value: ValueRef<'_>, out: &mut [u8]) -> Option<()> {
     match (physical, value) {
         (Physical::Signed(_), _) => {
             let number = match value {
-                Value::Int(number) => *number,
-                Value::UInt(number) => i64::try_from(*number).ok()?,
+                ValueRef::Int(number) => number,
+                ValueRef::UInt(number) => i64::try_from(number).ok()?,
                 _ => return None,
             };
             out.copy_from_slice(&number.to_le_bytes()[..out.len()]);
@@ -384,23 +411,23 @@ fn encode_fixed(physical: Physical, value: &Value, out: &mut [u8]) -> Option<()>
         }
         (Physical::Unsigned(_), _) => {
             let number = match value {
-                Value::UInt(number) => *number,
-                Value::Int(number) => u64::try_from(*number).ok()?,
+                ValueRef::UInt(number) => number,
+                ValueRef::Int(number) => u64::try_from(number).ok()?,
                 _ => return None,
             };
             out.copy_from_slice(&number.to_le_bytes()[..out.len()]);
             (unsigned(out) == number).then_some(())
         }
-        (Physical::Float, Value::Double(number)) => {
-            out.copy_from_slice(&(*number as f32).to_le_bytes());
+        (Physical::Float, ValueRef::Double(number)) => {
+            out.copy_from_slice(&(number as f32).to_le_bytes());
             Some(())
         }
-        (Physical::Double, Value::Double(number)) => {
+        (Physical::Double, ValueRef::Double(number)) => {
             out.copy_from_slice(&number.to_le_bytes());
             Some(())
         }
-        (Physical::Decimal { scale, .. }, Value::Decimal(number)) => {
-            let unscaled = unscaled_at(*number, scale)?;
+        (Physical::Decimal { scale, .. }, ValueRef::Decimal(number)) => {
+            let unscaled = unscaled_at(number, scale)?;
             match out.len() {
                 4 | 8 => {
                     let number = i64::try_from(unscaled.to_i128()?).ok()?;
@@ -417,15 +444,15 @@ fn encode_fixed(physical: Physical, value: &Value, out: &mut [u8]) -> Option<()>
                 }
             }
         }
-        (Physical::Date, Value::Date(date)) => {
+        (Physical::Date, ValueRef::Date(date)) => {
             out.copy_from_slice(&date.to_packed().to_le_bytes());
             Some(())
         }
-        (Physical::DateTime, Value::DateTime(at)) => {
+        (Physical::DateTime, ValueRef::DateTime(at)) => {
             out.copy_from_slice(&at.to_packed().to_le_bytes());
             Some(())
         }
-        (Physical::Time, Value::Time(time)) => {
+        (Physical::Time, ValueRef::Time(time)) => {
             out.copy_from_slice(&time.to_micros().to_le_bytes());
             Some(())
         }

@@ -190,31 +190,48 @@ impl Sorter {
     pub fn finish(mut self) -> SqlResult<Sorted> {
         self.end_spill()?;
         self.taken.sort();
-        Ok(Sorted { taken: self.taken, runs: self.runs })
+        Ok(Sorted { taken: vec![self.taken], runs: self.runs })
+    }
+
+    /// Ends the taking of several sorters, whose records become one order.
+    pub fn finish_all(sorters: Vec<Sorter>) -> SqlResult<Sorted> {
+        let mut all = Sorted { taken: Vec::new(), runs: Vec::new() };
+        std::thread::scope(|scope| -> SqlResult<()> {
+            let sorting: Vec<_> = sorters.into_iter().map(|sorter| scope.spawn(|| sorter.finish())).collect();
+            for thread in sorting {
+                let sorted = thread.join().map_err(|_| SqlError::internal("a sort's thread has panicked"))??;
+                all.taken.extend(sorted.taken);
+                all.runs.extend(sorted.runs);
+            }
+            Ok(())
+        })?;
+        Ok(all)
     }
 }
 
 /// What has been sorted.
 pub(crate) struct Sorted {
-    taken: Taken,
+    taken: Vec<Taken>,
     runs: Vec<Run>,
 }
 
 impl Sorted {
     /// What the records take, with their headers.
     pub fn bytes(&self) -> usize {
-        self.taken.arena.len() + self.runs.iter().map(|run| run.bytes as usize).sum::<usize>()
+        let in_memory: usize = self.taken.iter().map(|taken| taken.arena.len()).sum();
+        in_memory + self.runs.iter().map(|run| run.bytes as usize).sum::<usize>()
     }
 
     /// All records in order of key, then number.
     pub fn iter(&self) -> SqlResult<Merge<'_>> {
-        let mut merge = Merge { sorted: self, next_in_memory: 0, files: Vec::new(), heads: BinaryHeap::new() };
+        let next_in_memory = vec![0; self.taken.len()];
+        let mut merge = Merge { sorted: self, next_in_memory, files: Vec::new(), heads: BinaryHeap::new() };
         for run in &self.runs {
             let file = File::open(&run.path).map_err(|error| io_error(&error))?;
             let file = BufReader::with_capacity(FILE_BUFFER_BYTES, file);
             merge.files.push(RunReader { file, records: run.records, bytes: run.bytes });
         }
-        for source in 0..=self.runs.len() {
+        for source in 0..self.runs.len() + self.taken.len() {
             merge.begin(source)?;
         }
         Ok(merge)
@@ -249,7 +266,7 @@ impl Ord for Head {
 /// Reads sorted records.
 pub(crate) struct Merge<'a> {
     sorted: &'a Sorted,
-    next_in_memory: usize,
+    next_in_memory: Vec<usize>,
     files: Vec<RunReader>,
     heads: BinaryHeap<Reverse<Head>>,
 }
@@ -277,31 +294,27 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Reads the next record of a source; the source after the files is the memory.
+    /// Reads the next record of a source; the sources after the files are those in memory.
     fn read(
         sorted: &Sorted,
         files: &mut [RunReader],
-        next_in_memory: &mut usize,
+        next_in_memory: &mut [usize],
         source: usize,
         record: &mut Record,
     ) -> SqlResult<bool> {
-        let more = match files.get_mut(source) {
-            Some(file) => file.read_record(record)?,
-            None => match sorted.taken.index.get(*next_in_memory) {
-                Some(indexed) => {
-                    *next_in_memory += 1;
-                    let (key, value, number) = record_at(&sorted.taken.arena, indexed.offset);
-                    record.key.clear();
-                    record.key.extend_from_slice(key);
-                    record.value.clear();
-                    record.value.extend_from_slice(value);
-                    record.number = number;
-                    true
-                }
-                None => false,
-            },
-        };
-        Ok(more)
+        if let Some(file) = files.get_mut(source) {
+            return file.read_record(record);
+        }
+        let (taken, next) = (&sorted.taken[source - files.len()], &mut next_in_memory[source - files.len()]);
+        let Some(indexed) = taken.index.get(*next) else { return Ok(false) };
+        *next += 1;
+        let (key, value, number) = record_at(&taken.arena, indexed.offset);
+        record.key.clear();
+        record.key.extend_from_slice(key);
+        record.value.clear();
+        record.value.extend_from_slice(value);
+        record.number = number;
+        Ok(true)
     }
 }
 

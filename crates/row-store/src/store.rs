@@ -13,8 +13,10 @@ use crate::row::Row;
 use crate::row_cache::{RowCache, RowCacheStatus};
 use crate::table::{Table, TableData};
 use crate::transaction::Transaction;
+use fjall::config::CompressionPolicy;
 use fjall::{
-    AbstractTree, Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Slice, Snapshot,
+    AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable,
+    Slice, Snapshot,
 };
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -366,6 +368,7 @@ impl StoreInner {
         KeyspaceCreateOptions::default()
             .manual_journal_persist(true)
             .max_memtable_size(self.options.table_buffer_bytes_max)
+            .data_block_compression_policy(CompressionPolicy::new([CompressionType::None, CompressionType::Lz4]))
     }
 
     /// Makes the keyspace of a table's generation.

@@ -4,8 +4,9 @@ use crate::error::{corrupted, engine_error};
 use crate::index_key::IndexCodec;
 use crate::layout::{Projection, RowLayout};
 use crate::row_cache::{Place, RowCache, Version};
+use crate::unused_files::UnusedFiles;
 use fjall::{AbstractTree, Keyspace, SeqNo, Slice};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{IndexId, TableDef, TableId};
 use squall_types::{SqlError, SqlResult};
@@ -20,6 +21,8 @@ pub(crate) struct TableData {
     /// Never given again while the process runs: what the cache knows its rows by.
     serial: u64,
     cache: Arc<RowCache>,
+    /// What loads that were given up may have left.
+    pub unused_files: Mutex<UnusedFiles>,
     /// By number, from 1.
     layouts: RwLock<Vec<Arc<RowLayout>>>,
     /// The next AUTO_INCREMENT value.
@@ -65,6 +68,7 @@ impl TableData {
             keyspace,
             serial: NEXT_SERIAL.fetch_add(1, Ordering::Relaxed),
             cache,
+            unused_files: Mutex::default(),
             layouts: RwLock::new(layouts),
             auto_increment: AtomicU64::new(1),
             auto_increment_saved: AtomicU64::new(1),
@@ -157,8 +161,8 @@ impl TableData {
         self.auto_increment.fetch_max(value.saturating_add(1), Ordering::Relaxed);
     }
 
-    /// A hidden row id.
-    pub fn take_row_id(&self) -> SqlResult<u64> {
+    /// A number of hidden row ids; the first one.
+    pub fn take_row_ids(&self, count: u64) -> SqlResult<u64> {
         if self.next_row_id.load(Ordering::Acquire) == 0 {
             let mut prefix = Vec::new();
             crate::index_key::push_index_id(IndexId(0), &mut prefix);
@@ -174,7 +178,7 @@ impl TableData {
             // Whoever is later finds the counter set; nobody has taken an id before it is.
             let _ = self.next_row_id.compare_exchange(0, next, Ordering::AcqRel, Ordering::Acquire);
         }
-        Ok(self.next_row_id.fetch_add(1, Ordering::Relaxed))
+        Ok(self.next_row_id.fetch_add(count, Ordering::Relaxed))
     }
 }
 
@@ -276,13 +280,28 @@ impl Table {
 
     /// Makes sure that the row's AUTO_INCREMENT value is not given again.
     pub(crate) fn observe_auto_increment(&self, values: &[squall_types::Value]) {
-        match self.auto_increment.and_then(|ordinal| values.get(ordinal)) {
-            Some(squall_types::Value::Int(number)) if *number > 0 => {
-                self.data.observe_auto_increment(number.unsigned_abs());
-            }
-            Some(squall_types::Value::UInt(number)) => self.data.observe_auto_increment(*number),
-            _ => {}
+        if let Some(number) = self.auto_increment_of(values) {
+            self.data.observe_auto_increment(number);
         }
+    }
+
+    /// The row's AUTO_INCREMENT value, if it is one that counts.
+    pub(crate) fn auto_increment_of(&self, values: &[squall_types::Value]) -> Option<u64> {
+        match self.auto_increment.and_then(|ordinal| values.get(ordinal))? {
+            squall_types::Value::Int(number) => u64::try_from(*number).ok().filter(|number| *number > 0),
+            squall_types::Value::UInt(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Whether an index besides the primary key may refuse rows.
+    pub(crate) fn has_unique_entries(&self) -> bool {
+        self.secondary_codecs().iter().any(|codec| codec.unique)
+    }
+
+    /// Whether rows of a bulk load lie in the order in which they come, and none is left out.
+    pub(crate) fn is_loaded_in_order(&self) -> bool {
+        self.has_hidden_row_id() && !self.has_unique_entries()
     }
 
     /// Whether rows have hidden numbers instead of a primary key.
@@ -294,7 +313,7 @@ impl Table {
     pub(crate) fn place_row(&self, values: &[squall_types::Value]) -> SqlResult<Vec<u8>> {
         let mut key = self.rows_codec().primary_key(values)?;
         if self.has_hidden_row_id() {
-            key.extend_from_slice(&self.data.take_row_id()?.to_be_bytes());
+            key.extend_from_slice(&self.data.take_row_ids(1)?.to_be_bytes());
         }
         Ok(key)
     }

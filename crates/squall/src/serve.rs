@@ -40,6 +40,9 @@ pub(crate) struct ServeArgs {
     /// TCP port of the administrative interface
     #[arg(long, value_name = "PORT", default_value_t = 33062)]
     admin_port: u16,
+    /// Folder that LOAD DATA INFILE and SELECT ... INTO OUTFILE are confined to; '' for any [default: they are refused]
+    #[arg(long, value_name = "DIR")]
+    secure_file_priv: Option<String>,
     /// Unix socket [default: squall.sock in the data directory]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
@@ -81,6 +84,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
                 ("admin_address".to_owned(), Value::String(args.admin_address.clone().unwrap_or_default())),
                 ("admin_port".to_owned(), Value::Int(i64::from(args.admin_port))),
                 ("socket".to_owned(), Value::String(socket_text.clone())),
+                ("secure_file_priv".to_owned(), args.secure_file_priv.clone().map_or(Value::Null, Value::String)),
             ],
             root_password: std::env::var("MYSQL_ROOT_PASSWORD").ok().filter(|password| !password.is_empty()),
             root_from_anywhere: !loopback_only,

@@ -29,7 +29,12 @@ fn main() -> ExitCode {
                     }
                     None => {
                         let server = SERVER
-                            .get_or_init(|| Mutex::new(TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")))))
+                            .get_or_init(|| {
+                                Mutex::new(TestServer::start_with_arguments(
+                                    Path::new(env!("CARGO_BIN_EXE_squall")),
+                                    &["--secure-file-priv="],
+                                ))
+                            })
                             .lock()
                             .unwrap_or_else(|poisoned| poisoned.into_inner());
                         golden::run_script(&path, server.port())

@@ -1,13 +1,17 @@
 //! INSERT and REPLACE.
 
+use super::fill::{IdSource, RowFiller, as_u64, next_auto_increment};
 use super::find::with_parameters;
 use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, column_types};
 use super::query::for_each_row;
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
-use squall_row_store::{BulkLoad, DuplicateKey, Row, StoreError, StoreResult};
-use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
+use squall_row_store::{BulkLoad, DuplicateKey, OnDuplicate as BulkDuplicate, Row, StoreError, StoreResult};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
+
+/// Rows of a query from which on they go around the transaction, if they may.
+const BULK_ROWS_MIN: usize = 20_000;
 
 /// Carries an INSERT or REPLACE out.
 pub fn execute_insert(context: &mut DmlContext<'_>, plan: &InsertPlan) -> StoreResult<DmlResult> {
@@ -21,23 +25,38 @@ pub fn execute_insert(context: &mut DmlContext<'_>, plan: &InsertPlan) -> StoreR
                 }
             }
             InsertRows::Query(query) => {
+                let bulk_session = inserter.context.options.bulk_session.filter(|_| may_go_around(plan));
+                inserter.staged = bulk_session.map(|_| Vec::new());
                 let env = with_parameters(inserter.context);
                 let (runtime, types) = (inserter.context.runtime.clone(), column_types(query));
                 for_each_row(&runtime, &env, query.plan.clone(), &types, |values| {
                     inserter.insert_values(values.into_iter().zip(&types).map(|(value, ty)| Some((value, ty))))
                 })?;
+                inserter.store_staged()?;
+                if let (Some(bulk), Some(session)) = (inserter.take_bulk(), bulk_session) {
+                    inserter.context.env.context.kill.check()?;
+                    bulk.finish(session, inserter.context.options.lock_wait, BulkDuplicate::Fail)?;
+                }
             }
         }
         Ok(inserter.finish(!single))
     })
 }
 
+/// Whether rows need nothing of a transaction: no other row has to be looked up for one.
+fn may_go_around(plan: &InsertPlan) -> bool {
+    matches!(plan.on_duplicate, OnDuplicate::Fail)
+        && !plan.ignore
+        && plan.returning.is_empty()
+        && plan.target.def().foreign_keys.is_empty()
+        && !plan.target.def().temporary
+}
+
 /// Fills a table that nobody else sees yet with a query's rows. Where nothing has to be looked up for a row they go
 /// around the transaction, without a bound of memory, and are durable at the end.
 pub fn fill_table(context: &mut DmlContext<'_>, plan: &InsertPlan, session: u64) -> StoreResult<DmlResult> {
-    let alone = matches!(plan.on_duplicate, OnDuplicate::Fail) && !plan.ignore;
     let InsertRows::Query(query) = &plan.source else { return execute_insert(context, plan) };
-    if !alone || !plan.target.def().foreign_keys.is_empty() {
+    if !may_go_around(plan) {
         return execute_insert(context, plan);
     }
     let wait = context.options.lock_wait;
@@ -52,7 +71,7 @@ pub fn fill_table(context: &mut DmlContext<'_>, plan: &InsertPlan, session: u64)
     let bulk = inserter.take_bulk();
     let result = inserter.finish(true);
     if let Some(bulk) = bulk {
-        bulk.finish(session, wait, squall_row_store::OnDuplicate::Fail)?;
+        bulk.finish(session, wait, BulkDuplicate::Fail)?;
     }
     Ok(result)
 }
@@ -68,6 +87,8 @@ pub struct Inserter<'c, 'p, 'a> {
     records: u64,
     duplicates: u64,
     bulk: Option<BulkLoad>,
+    /// Rows that wait until it is known whether they are many.
+    staged: Option<Vec<Vec<Value>>>,
 }
 
 impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
@@ -82,6 +103,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             records: 0,
             duplicates: 0,
             bulk: None,
+            staged: None,
         }
     }
 
@@ -113,19 +135,8 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         self.row_number
     }
 
-    fn strict(&self) -> bool {
-        self.context.env.context.sql_mode.is_strict() && !self.plan.ignore
-    }
-
-    fn maker(&self) -> RowMaker<'_> {
-        let strict = self.strict();
-        RowMaker {
-            target: &self.plan.target,
-            env: self.context.env,
-            parameters: self.context.parameters,
-            strict,
-            null_becomes_zero: self.plan.ignore || (!strict && !self.single),
-        }
+    fn filler(&self) -> RowFiller<'_> {
+        RowFiller { env: self.context.env, plan: self.plan, parameters: self.context.parameters, single: self.single }
     }
 
     /// Inserts a row of VALUES: each expression sees the columns set before it, and the defaults of the others.
@@ -135,21 +146,22 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, &[&self.row_number]).into());
         }
         let (mut row, given) = {
-            let maker = self.maker();
+            let filler = self.filler();
+            let maker = filler.maker();
             // Rows of literals are most of what is inserted, and none of them looks at another column.
             let constant = values.iter().all(|value| matches!(value, NewValue::Expr(expr) if expr.is_constant()));
             let columns = self.plan.target.def().columns.len();
-            let mut row = if constant { vec![Value::Null; columns] } else { self.starting_row(&maker)? };
+            let mut row = if constant { vec![Value::Null; columns] } else { filler.starting_row(&maker)? };
             let mut given = vec![false; row.len()];
             for (column, value) in self.plan.columns.iter().zip(values) {
                 if let NewValue::Expr(expr) = value {
                     let raw = maker.eval(expr, &row)?;
-                    row[*column] = self.column_value(&maker, *column, raw, &expr.sql_type())?;
+                    row[*column] = filler.column_value(&maker, *column, raw, &expr.sql_type(), self.row_number)?;
                     given[*column] = true;
                 }
             }
             if constant {
-                self.fill_start(&maker, &mut row, &given)?;
+                filler.fill_start(&maker, &mut row, &given)?;
             }
             (row, given)
         };
@@ -160,125 +172,25 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     /// Inserts a row of values with their types; `None` is DEFAULT.
     pub fn insert_values<'t>(&mut self, values: impl Iterator<Item = Option<(Value, &'t SqlType)>>) -> StoreResult<()> {
         self.row_number += 1;
-        let (mut row, given) = {
-            let maker = self.maker();
-            let mut row = vec![Value::Null; self.plan.target.def().columns.len()];
-            let mut given = vec![false; row.len()];
-            for (column, value) in self.plan.columns.iter().zip(values) {
-                if let Some((value, sql_type)) = value {
-                    row[*column] = self.column_value(&maker, *column, value, sql_type)?;
-                    given[*column] = true;
-                }
-            }
-            self.fill_start(&maker, &mut row, &given)?;
-            (row, given)
-        };
+        let (mut row, given) = self.filler().row_of_values(values, self.row_number)?;
         self.complete(&mut row, &given)?;
         self.store(row)
     }
 
-    /// Constant defaults, which expressions may read before their column is set; NULL elsewhere.
-    fn starting_row(&self, maker: &RowMaker<'_>) -> SqlResult<Vec<Value>> {
-        let def = self.plan.target.def();
-        def.columns
-            .iter()
-            .zip(&self.plan.target.rules.defaults)
-            .map(|(column, rule)| match rule {
-                super::rules::DefaultRule::Value(value) => Ok(value.clone()),
-                super::rules::DefaultRule::Now => maker.now_value(column),
-                _ if column.nullable => Ok(Value::Null),
-                _ => Ok(super::target::zero_value(&column.sql_type)),
-            })
-            .collect()
-    }
-
-    /// The starting values of columns that were not given.
-    fn fill_start(&self, maker: &RowMaker<'_>, row: &mut [Value], given: &[bool]) -> SqlResult<()> {
-        if given.contains(&false) {
-            let start = self.starting_row(maker)?;
-            for ((value, start), _) in row.iter_mut().zip(start).zip(given).filter(|(_, given)| !**given) {
-                *value = start;
-            }
-        }
-        Ok(())
-    }
-
-    fn column_value(&self, maker: &RowMaker<'_>, ordinal: usize, value: Value, from: &SqlType) -> SqlResult<Value> {
-        let column = &self.plan.target.def().columns[ordinal];
-        if column.generated.is_some() {
-            let table = &self.plan.target.def().name;
-            return Err(SqlError::new(ErrorCode::BadValueForGeneratedColumn, &[&column.name, table]));
-        }
-        // NULL asks for the next AUTO_INCREMENT value.
-        if column.auto_increment && value.is_null() {
-            return Ok(Value::Null);
-        }
-        maker.convert(column, value, from, self.row_number)
-    }
-
-    /// Fills in what the statement did not give: defaults, the AUTO_INCREMENT value, generated columns.
     fn complete(&mut self, row: &mut [Value], given: &[bool]) -> StoreResult<()> {
-        {
-            let maker = self.maker();
-            for ordinal in 0..row.len() {
-                let column = &self.plan.target.def().columns[ordinal];
-                if !given[ordinal] && column.generated.is_none() && !column.auto_increment {
-                    row[ordinal] = maker.default_value(ordinal, row)?;
-                }
+        let (options, store) = (&self.context.options, &self.context.env.store);
+        let next = || {
+            let table = &self.plan.target.table;
+            next_auto_increment(store, table, options.auto_increment_increment, options.auto_increment_offset)
+        };
+        match self.filler().complete(row, given, self.row_number, next)? {
+            IdSource::None => {}
+            IdSource::Given(id) => self.result.explicit_id = id,
+            IdSource::Generated(id) => {
+                self.result.generated_id.get_or_insert(id);
             }
         }
-        self.set_auto_increment(row, given)?;
-        let maker = self.maker();
-        maker.generate(row, self.row_number)?;
         Ok(())
-    }
-
-    fn set_auto_increment(&mut self, row: &mut [Value], given: &[bool]) -> SqlResult<()> {
-        let Some(ordinal) = self.plan.target.rules.auto_increment else { return Ok(()) };
-        let zero_generates = !self.context.env.context.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
-        let generate = match &row[ordinal] {
-            _ if !given[ordinal] => true,
-            Value::Null => true,
-            Value::Int(0) | Value::UInt(0) => zero_generates,
-            Value::Double(number) => *number == 0.0 && zero_generates,
-            _ => false,
-        };
-        if !generate {
-            self.result.explicit_id = as_u64(&row[ordinal]);
-            return Ok(());
-        }
-        let value = self.next_auto_increment()?;
-        let column = &self.plan.target.def().columns[ordinal];
-        let typed = match &column.sql_type {
-            SqlType::Int { unsigned: false, .. } => i64::try_from(value).ok().map(Value::Int),
-            SqlType::Int { .. } => Some(Value::UInt(value)),
-            _ => Some(Value::Double(value as f64)),
-        };
-        let typed = typed.ok_or_else(|| SqlError::new(ErrorCode::AutoIncrementReadFailed, &[]))?;
-        if !fits_width(&column.sql_type, value) {
-            return Err(SqlError::new(ErrorCode::AutoIncrementReadFailed, &[]));
-        }
-        row[ordinal] = typed;
-        self.result.generated_id.get_or_insert(value);
-        Ok(())
-    }
-
-    /// The next value of the form `offset + n × increment`.
-    fn next_auto_increment(&self) -> SqlResult<u64> {
-        let options = &self.context.options;
-        let (store, table) = (&self.context.env.store, &self.plan.target.table);
-        let increment = options.auto_increment_increment.max(1);
-        let mut value = store.next_auto_increment(table, 1);
-        if increment > 1 {
-            let offset = if options.auto_increment_offset > increment { 1 } else { options.auto_increment_offset };
-            let past = value.saturating_sub(offset) % increment;
-            let skip = if value < offset { offset - value } else { (increment - past) % increment };
-            if skip > 0 {
-                value = value.saturating_add(skip);
-                store.next_auto_increment(table, skip);
-            }
-        }
-        if value == u64::MAX { Err(SqlError::new(ErrorCode::AutoIncrementReadFailed, &[])) } else { Ok(value) }
     }
 
     /// Stores a complete row, or does what the statement wants with a duplicate.
@@ -308,21 +220,39 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         }
     }
 
+    /// Puts rows that have waited into the transaction, as they are not many.
+    fn store_staged(&mut self) -> StoreResult<()> {
+        for row in self.staged.take().unwrap_or_default() {
+            self.context.env.context.kill.check()?;
+            self.context.transaction.insert(&self.plan.target.table, &row)?;
+        }
+        Ok(())
+    }
+
     /// A bulk load takes the values with it.
     fn try_store(&mut self, row: &mut Vec<Value>) -> StoreResult<()> {
-        self.maker().check(row)?;
+        self.filler().maker().check(row)?;
         let target = &self.plan.target;
         if self.context.options.foreign_key_checks {
             foreign_key::check_parents(self.context, target, row, None)?;
         }
         let stored = target.stored_row(row, &self.context.env.context.time_zone);
-        if let Some(bulk) = &mut self.bulk {
+        if self.bulk.is_some() || self.staged.is_some() {
             let stored = match stored {
                 Cow::Owned(stored) => stored,
                 Cow::Borrowed(_) => std::mem::take(row),
             };
-            bulk.push(stored)?;
             self.result.affected_rows += 1;
+            if let Some(staged) = &mut self.staged {
+                staged.push(stored);
+                if staged.len() == BULK_ROWS_MIN {
+                    let mut bulk = self.context.env.store.bulk_load(&target.table);
+                    self.staged.take().into_iter().flatten().try_for_each(|row| bulk.push(row))?;
+                    self.bulk = Some(bulk);
+                }
+            } else if let Some(bulk) = &mut self.bulk {
+                bulk.push(stored)?;
+            }
             return Ok(());
         }
         // REPLACE may find one row in the way per unique key.
@@ -368,7 +298,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         let existing = self.existing(duplicate)?;
         let target = &self.plan.target;
         let old = target.read_row(&existing, &self.context.env.context.time_zone)?;
-        let strict = self.strict();
+        let strict = self.filler().strict();
         let updated = change::assign(
             &RowMaker {
                 target,
@@ -397,29 +327,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     }
 
     fn returned(&self, row: &[Value]) -> SqlResult<Vec<Value>> {
-        let maker = self.maker();
+        let maker = self.filler().maker();
         self.plan.returning.iter().map(|returned| maker.eval(&returned.expr, row)).collect()
     }
-}
-
-fn as_u64(value: &Value) -> Option<u64> {
-    match value {
-        Value::UInt(number) => Some(*number),
-        Value::Int(number) => u64::try_from(*number).ok(),
-        _ => None,
-    }
-}
-
-/// Whether an integer column can hold a generated value.
-fn fits_width(sql_type: &SqlType, value: u64) -> bool {
-    use squall_types::IntWidth;
-    let SqlType::Int { width, unsigned, .. } = sql_type else { return true };
-    let bits = match width {
-        IntWidth::Tiny => 8,
-        IntWidth::Small => 16,
-        IntWidth::Medium => 24,
-        IntWidth::Int => 32,
-        IntWidth::Big => 64,
-    } - u32::from(!unsigned);
-    bits >= 64 || value < 1 << bits
 }

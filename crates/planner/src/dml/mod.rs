@@ -10,9 +10,11 @@
 pub mod bind;
 pub mod change;
 pub mod convert;
+mod fill;
 pub mod find;
 pub mod foreign_key;
 pub mod insert;
+pub mod load;
 pub mod plan;
 pub mod query;
 pub mod rules;
@@ -22,6 +24,7 @@ mod view;
 pub use bind::DmlBinder;
 pub use change::{execute_delete, execute_update};
 pub use insert::{Inserter, execute_insert, fill_table};
+pub use load::{LoadedRow, RowLoader};
 pub use plan::{DeletePlan, DmlPlan, InsertPlan, QueryChangePlan, Returned, UpdatePlan};
 pub use query::execute_by_query;
 pub use rules::{RulesCache, TableRules};
@@ -46,6 +49,8 @@ pub struct DmlOptions {
     pub auto_increment_offset: u64,
     /// What to do about locks that others hold.
     pub lock_wait: LockWait,
+    /// The session, if the statement is a transaction of its own: many rows may go around that.
+    pub bulk_session: Option<u64>,
 }
 
 impl Default for DmlOptions {
@@ -56,6 +61,7 @@ impl Default for DmlOptions {
             auto_increment_increment: 1,
             auto_increment_offset: 1,
             lock_wait: LockWait::default(),
+            bulk_session: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::database::Shared;
 use crate::session::Session;
 use squall_catalog::{Catalog, IndexId, TableDef, TableId};
 use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, TableConstraint};
+use squall_registry::StatementContext;
 use squall_row_store::{DdlChanges, Direction, OnDuplicate, ValueRange};
 use squall_types::{Level, SqlError, SqlResult};
 use std::sync::Arc;
@@ -90,7 +91,7 @@ pub fn alter_table(
         }
         Work::Indexes => {
             let table = Arc::new(alteration.table.clone());
-            build_indexes(shared, &old, &table)?;
+            build_indexes(shared, &env.context, &old, &table)?;
             commit_in_place(shared, &seen, name, &table, rename.as_ref())?;
             set_auto_increment(shared, &alteration)?;
             Ok(0)
@@ -131,7 +132,7 @@ pub fn alter_temporary(
     let rows = match alteration.work {
         Work::Metadata => 0,
         Work::Indexes => {
-            build_indexes(shared, old, &Arc::new(table.clone()))?;
+            build_indexes(shared, &env.context, old, &Arc::new(table.clone()))?;
             0
         }
         Work::Rebuild | Work::Copy => {
@@ -213,7 +214,7 @@ fn set_auto_increment(shared: &Shared, alteration: &Alteration) -> SqlResult<()>
     shared.store.set_auto_increment(&table, next.max(used.saturating_add(1)))
 }
 
-fn build_indexes(shared: &Shared, old: &TableDef, new: &Arc<TableDef>) -> SqlResult<()> {
+fn build_indexes(shared: &Shared, context: &StatementContext, old: &TableDef, new: &Arc<TableDef>) -> SqlResult<()> {
     let table = shared.store.table(new)?;
     let fresh: Vec<IndexId> = new
         .indexes
@@ -221,10 +222,7 @@ fn build_indexes(shared: &Shared, old: &TableDef, new: &Arc<TableDef>) -> SqlRes
         .filter(|index| old.indexes.iter().all(|other| other.id != index.id))
         .map(|index| index.id)
         .collect();
-    for id in fresh {
-        shared.store.build_index(&table, id).map_err(SqlError::from)?;
-    }
-    Ok(())
+    shared.store.build_indexes(&table, &fresh, || context.kill.check()).map_err(SqlError::from)
 }
 
 /// Copies all rows into a new table, converted on the way.

@@ -21,6 +21,11 @@ impl Rows {
         self.ends.is_empty()
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
     /// The rows.
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
         let mut first = 0;
@@ -104,6 +109,13 @@ impl LineReader {
         self.position = 0;
         self.buffer.extend_from_slice(chunk);
         self.ended = last;
+    }
+
+    /// Takes the only text there is.
+    pub fn replace(&mut self, text: Vec<u8>) {
+        self.buffer = text;
+        self.position = 0;
+        self.ended = true;
     }
 
     /// Appends the rows that are complete.

@@ -119,6 +119,7 @@ impl Session {
             auto_increment_increment: self.settings.auto_increment_increment,
             auto_increment_offset: self.settings.auto_increment_offset,
             lock_wait,
+            bulk_session: None,
         }
     }
 
@@ -137,8 +138,9 @@ impl Session {
                 result => return result.map_err(SqlError::from),
             }
         }
+        let bulk_session = self.reads_committed_now().then_some(self.process.id);
         self.begin_statement_transaction();
-        let options = self.dml_options(self.lock_wait());
+        let options = DmlOptions { bulk_session, ..self.dml_options(self.lock_wait()) };
         let shared = self.shared.clone();
         let (context, parameters) = (context.clone(), parameters.to_vec());
         self.with_transaction_on_pool(move |transaction| {

@@ -1,0 +1,169 @@
+//! Values become stored rows and index entries.
+
+use crate::index_key::Entry;
+use crate::row::{ValueRef, append_borrowed};
+use crate::sorter::Sorter;
+use crate::table::Table;
+use fjall::Slice;
+use squall_types::{SqlResult, Value};
+use std::sync::Arc;
+
+/// Makes stored rows and index entries of values, for one thread.
+pub struct BulkEncoder {
+    table: Arc<Table>,
+    sorter: Sorter,
+    rows: EncodedRows,
+    /// Values of key columns; those of others are never looked at.
+    key_values: Vec<Value>,
+    key_columns: Vec<usize>,
+    key: Vec<u8>,
+    row: Vec<u8>,
+    entry: Entry,
+}
+
+/// Rows that one encoder has made one after the other.
+#[derive(Default)]
+pub struct EncodedRows {
+    /// Keys and rows, if they come in the order of their keys; otherwise the encoder's sorter has them.
+    bytes: Vec<u8>,
+    /// Where each key and each row end in `bytes`.
+    ends: Vec<(usize, usize)>,
+    count: u64,
+    first_key: Vec<u8>,
+    last_key: Vec<u8>,
+    descends: bool,
+    auto_increment: Option<u64>,
+}
+
+impl EncodedRows {
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// What the rows take in memory, with their keys.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn first_key(&self) -> &[u8] {
+        &self.first_key
+    }
+
+    pub(super) fn last_key(&self) -> &[u8] {
+        &self.last_key
+    }
+
+    /// Each key is behind the one before.
+    pub(super) fn is_ascending(&self) -> bool {
+        !self.descends
+    }
+
+    /// The greatest AUTO_INCREMENT value.
+    pub(super) fn auto_increment(&self) -> Option<u64> {
+        self.auto_increment
+    }
+
+    pub(super) fn is_for_ingestion(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
+    /// Keys and rows. Rows share the memory; keys, which the engine keeps some of for long, do not.
+    pub(super) fn into_records(self) -> impl Iterator<Item = (Slice, Slice)> {
+        let bytes = Slice::from(self.bytes);
+        let mut start = 0;
+        self.ends.into_iter().map(move |(key_end, end)| {
+            let record = (Slice::new(&bytes[start..key_end]), bytes.slice(key_end..end));
+            start = end;
+            record
+        })
+    }
+}
+
+impl BulkEncoder {
+    pub(super) fn new(table: Arc<Table>, sorter: Sorter) -> BulkEncoder {
+        let mut key_columns: Vec<usize> = std::iter::once(table.rows_codec())
+            .chain(table.secondary_codecs())
+            .flat_map(|codec| codec.parts.iter().map(|part| part.ordinal))
+            .chain(table.def().auto_increment_ordinal())
+            .collect();
+        key_columns.sort_unstable();
+        key_columns.dedup();
+        BulkEncoder {
+            key_values: vec![Value::Null; table.def().columns.len()],
+            key_columns,
+            table,
+            sorter,
+            rows: EncodedRows::default(),
+            key: Vec::new(),
+            row: Vec::new(),
+            entry: Entry::default(),
+        }
+    }
+
+    /// Adds a row: values of all columns in the order of the definition, of the columns' types. `number` tells rows
+    /// apart and grows from row to row of the whole load; `row_id` is of those that
+    /// [`RowIds`](super::RowIds) gave, likewise.
+    pub fn push(&mut self, values: &[ValueRef<'_>], number: u64, row_id: u64) -> SqlResult<()> {
+        let table = &self.table;
+        for ordinal in &self.key_columns {
+            self.key_values[*ordinal] = values[*ordinal].to_value();
+        }
+        self.key.clear();
+        table.rows_codec().push_parts(&self.key_values, &mut self.key)?;
+        if table.has_hidden_row_id() {
+            self.key.extend_from_slice(&row_id.to_be_bytes());
+        }
+        let layout = &table.current_projection().layout;
+        if table.is_loaded_in_order() {
+            let rows = &mut self.rows;
+            rows.bytes.extend_from_slice(&self.key);
+            let key_end = rows.bytes.len();
+            append_borrowed(layout, &self.key, values, &mut rows.bytes)?;
+            rows.ends.push((key_end, rows.bytes.len()));
+        } else {
+            self.row.clear();
+            append_borrowed(layout, &self.key, values, &mut self.row)?;
+            self.sorter.push(&self.key, &self.row, number)?;
+        }
+        for codec in table.secondary_codecs() {
+            codec.replace_entry(&self.key_values, &self.key, &mut self.entry)?;
+            self.sorter.push(&self.entry.key, &self.entry.value, number)?;
+        }
+        let rows = &mut self.rows;
+        if rows.count == 0 {
+            rows.first_key.clone_from(&self.key);
+        } else {
+            rows.descends |= rows.last_key >= self.key;
+        }
+        std::mem::swap(&mut rows.last_key, &mut self.key);
+        rows.count += 1;
+        if let Some(value) = table.auto_increment_of(&self.key_values) {
+            rows.auto_increment = rows.auto_increment.max(Some(value));
+        }
+        Ok(())
+    }
+
+    /// Makes sure that AUTO_INCREMENT values of the rows since the last [`BulkEncoder::take_rows`] are not given again,
+    /// which otherwise happens when the rows are written.
+    pub fn observe_auto_increment(&self) {
+        if let Some(greatest) = self.rows.auto_increment {
+            self.table.data.observe_auto_increment(greatest);
+        }
+    }
+
+    /// The rows since the last time.
+    pub fn take_rows(&mut self) -> EncodedRows {
+        let room = (self.rows.bytes.len(), self.rows.ends.len());
+        let next = EncodedRows {
+            bytes: Vec::with_capacity(room.0 + room.0 / 8),
+            ends: Vec::with_capacity(room.1 + room.1 / 8),
+            ..EncodedRows::default()
+        };
+        std::mem::replace(&mut self.rows, next)
+    }
+
+    pub(super) fn into_sorter(self) -> Sorter {
+        self.sorter
+    }
+}

@@ -1,0 +1,197 @@
+//! Sorted records become files of a table.
+
+use super::EncodedRows;
+use crate::error::io_error;
+use crate::sorter::{Record, Sorted};
+use crate::store::RowStore;
+use crate::table::Table;
+use crate::validation::Keys;
+use fjall::{AbstractTree, Slice};
+use rustc_hash::FxHashSet;
+use squall_types::{SqlError, SqlResult};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+/// Records that go from the merge to the table files at a time, and how many such batches may wait.
+const BATCH_RECORDS: usize = 1024;
+const BATCHES_AHEAD: usize = 4;
+/// Encoded rows that may wait.
+const BLOCKS_AHEAD: usize = 2;
+
+/// A thread that makes files of rows while they come.
+pub(super) struct Ingesting {
+    /// `None` once it has been told to stop.
+    sender: Option<SyncSender<Step>>,
+    thread: Option<JoinHandle<SqlResult<()>>>,
+}
+
+enum Step {
+    /// Rows, each behind those before.
+    Rows(EncodedRows),
+    /// What comes behind all rows; then the files become the table's. The table's exclusive lock is held.
+    End(Sorted),
+}
+
+impl Ingesting {
+    pub fn start(store: &RowStore, table: &Arc<Table>) -> SqlResult<Ingesting> {
+        let (sender, steps) = sync_channel(BLOCKS_AHEAD);
+        let (store, table) = (store.clone(), table.clone());
+        let thread = std::thread::Builder::new()
+            .name("squall-ingest".into())
+            .spawn(move || store.making_files(&table, |store| store.ingest_steps(&table, &steps)))
+            .map_err(|error| io_error(&error))?;
+        Ok(Ingesting { sender: Some(sender), thread: Some(thread) })
+    }
+
+    pub fn write(&mut self, rows: EncodedRows) -> SqlResult<()> {
+        self.send(Step::Rows(rows))
+    }
+
+    /// Waits until the files are the table's.
+    pub fn finish(mut self, sorted: Sorted) -> SqlResult<()> {
+        self.send(Step::End(sorted))?;
+        self.join()
+    }
+
+    fn send(&mut self, step: Step) -> SqlResult<()> {
+        match &self.sender {
+            Some(sender) if sender.send(step).is_ok() => Ok(()),
+            // The thread has ended by an error.
+            _ => self.join().and_then(|()| Err(SqlError::internal("files of a load have ended before it"))),
+        }
+    }
+
+    fn join(&mut self) -> SqlResult<()> {
+        self.sender = None;
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result,
+            Some(Err(_)) => Err(SqlError::internal("a load's thread has panicked")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Ingesting {
+    fn drop(&mut self) {
+        // Its error is nobody's any more.
+        let _ = self.join();
+    }
+}
+
+/// Takes a key and a value that are behind those before.
+type Write<'w> = &'w mut dyn FnMut(Slice, Slice) -> SqlResult<()>;
+
+impl RowStore {
+    /// Makes sorted records files of the table, all at once, without those of some rows. The caller holds the table's
+    /// exclusive lock.
+    pub(super) fn ingest(&self, table: &Table, sorted: &Sorted, left_out: &FxHashSet<u64>) -> SqlResult<()> {
+        self.gate().check_addition(sorted.bytes(), &table.def().name)?;
+        self.making_files(table, |store| {
+            let failed = |error| store.gate().files_failed(error);
+            let mut ingestion = table.data.keyspace.start_ingestion().map_err(failed)?;
+            let any = write_sorted(sorted, left_out, &mut |key, value| ingestion.write(key, value).map_err(failed))?;
+            if any {
+                store.end_ingestion(table, || ingestion.finish())?;
+            }
+            Ok(any)
+        })
+    }
+
+    /// Rows as they come, and behind them what has been sorted. Nothing happens if the end never comes.
+    fn ingest_steps(&self, table: &Table, steps: &Receiver<Step>) -> SqlResult<bool> {
+        let failed = |error| self.gate().files_failed(error);
+        let mut ingestion = table.data.keyspace.start_ingestion().map_err(failed)?;
+        for step in steps {
+            match step {
+                Step::Rows(rows) => {
+                    self.gate().check_addition(rows.bytes(), &table.def().name)?;
+                    self.gate().count(rows.bytes() as u64);
+                    for (key, row) in rows.into_records() {
+                        ingestion.write(key, row).map_err(failed)?;
+                    }
+                }
+                Step::End(sorted) => {
+                    self.gate().check_addition(sorted.bytes(), &table.def().name)?;
+                    write_sorted(&sorted, &FxHashSet::default(), &mut |key, value| {
+                        ingestion.write(key, value).map_err(failed)
+                    })?;
+                    self.end_ingestion(table, || ingestion.finish())?;
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The files become the table's, and visible.
+    fn end_ingestion(&self, table: &Table, finish: impl FnOnce() -> Result<(), fjall::Error>) -> SqlResult<()> {
+        let mut log = self.committer().log.lock();
+        finish().map_err(|error| self.gate().files_failed(error))?;
+        let moment = self.0.db.snapshot();
+        log.push(vec![(table.id(), Keys::All)]);
+        log.applied(moment.seqno());
+        drop(log);
+        self.committer().show_or_sync(moment)
+    }
+
+    /// Does something that makes files and tells whether they have become the table's; if not, they go away again.
+    fn making_files(&self, table: &Table, make: impl FnOnce(&RowStore) -> SqlResult<bool>) -> SqlResult<()> {
+        let data = &table.data;
+        let first = {
+            let mut unused = data.unused_files.lock();
+            unused.makers += 1;
+            data.keyspace.tree.next_table_id()
+        };
+        let made = make(self);
+        let mut unused = data.unused_files.lock();
+        unused.makers -= 1;
+        if !matches!(made, Ok(true)) {
+            unused.suspects.push(first..data.keyspace.tree.next_table_id());
+            unused.remove(&self.0.db, &data.keyspace);
+        }
+        made.map(|_| ())
+    }
+}
+
+/// Hands sorted records over, without those of some rows; tells whether there were any.
+fn write_sorted(sorted: &Sorted, left_out: &FxHashSet<u64>, write: Write<'_>) -> SqlResult<bool> {
+    let (sender, batches) = sync_channel::<Vec<(Slice, Slice)>>(BATCHES_AHEAD);
+    // Merging runs and making table files of them take about the same time.
+    std::thread::scope(|scope| -> SqlResult<bool> {
+        let merging = scope.spawn(move || merge_batches(sorted, left_out, &sender));
+        let mut any = false;
+        for (key, value) in batches.into_iter().flatten() {
+            write(key, value)?;
+            any = true;
+        }
+        merging.join().map_err(|_| SqlError::internal("a merge's thread has panicked"))??;
+        Ok(any)
+    })
+}
+
+/// Hands sorted records on, without those of some rows, until nobody takes them any more.
+fn merge_batches(
+    sorted: &Sorted,
+    left_out: &FxHashSet<u64>,
+    sender: &SyncSender<Vec<(Slice, Slice)>>,
+) -> SqlResult<()> {
+    let mut merge = sorted.iter()?;
+    let mut record = Record::default();
+    let mut batch = Vec::with_capacity(BATCH_RECORDS);
+    while merge.next_into(&mut record)? {
+        if !left_out.is_empty() && left_out.contains(&record.number) {
+            continue;
+        }
+        batch.push((Slice::new(&record.key), Slice::new(&record.value)));
+        if batch.len() == BATCH_RECORDS {
+            let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH_RECORDS));
+            if sender.send(full).is_err() {
+                return Ok(());
+            }
+        }
+    }
+    // Who has stopped taking has an error of its own.
+    let _ = sender.send(batch);
+    Ok(())
+}

@@ -1,0 +1,310 @@
+//! Loading many rows at once, and building indexes over rows that are there.
+//!
+//! [`BulkEncoder`]s, one for each thread that makes rows, turn values into stored rows and index entries. Rows of a table
+//! without a primary key come in the order of their keys: a [`BulkWriter`] makes files of the table of them while others
+//! are still being made. Everything else is sorted, and merged behind them at the end. The files become the table's in
+//! one atomic step, beside the log. Memory is bounded by the sort buffer, however many rows there are.
+//!
+//! [`BulkLoad`] is all of it for callers that have one row after the other.
+
+mod encoder;
+mod index;
+mod ingest;
+
+pub use encoder::{BulkEncoder, EncodedRows};
+
+use crate::conflicts::Conflicts;
+use crate::cursor::is_row_key;
+use crate::error::{StoreError, StoreResult, corrupted, engine_error, io_error};
+use crate::meta;
+use crate::options::{LockWait, TableLock};
+use crate::row::{Row, ValueRef};
+use crate::sorter::{Record, Sorted, Sorter};
+use crate::store::{RowStore, SessionLocks};
+use crate::table::Table;
+use fjall::{PersistMode, Slice};
+use ingest::Ingesting;
+use rustc_hash::FxHashSet;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+/// Rows that go to the encoder at a time, and how many such batches may wait.
+const BATCH_ROWS: usize = 512;
+const BATCHES_AHEAD: usize = 4;
+
+/// What happens to a row whose unique key is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// Nothing is loaded; the first such row's error is returned.
+    Fail,
+    /// The row is left out (IGNORE): rows that are there, and those that came earlier, stay.
+    Skip,
+}
+
+/// What a bulk load has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BulkOutcome {
+    /// Rows loaded.
+    pub loaded: u64,
+    /// Numbers of the rows left out, as they were given to the encoder.
+    pub skipped: Vec<u64>,
+}
+
+impl RowStore {
+    /// Begins a bulk load. It is a statement of its own: it sees no transaction's writes and is in none.
+    pub fn bulk_load(&self, table: &Arc<Table>) -> BulkLoad {
+        let writer = self.bulk_writer(table, 1);
+        let encoder = Encoder { encoder: writer.encoder(), writer, encoded: 0 };
+        BulkLoad { pushed: 0, batch: Vec::new(), encoding: Encoding::Here(Box::new(encoder)) }
+    }
+
+    /// Begins a bulk load whose rows are made by `threads` threads.
+    pub fn bulk_writer(&self, table: &Arc<Table>, threads: usize) -> BulkWriter {
+        BulkWriter {
+            store: self.clone(),
+            table: table.clone(),
+            threads: threads.max(1),
+            rows: 0,
+            last_key: Vec::new(),
+            ascending: true,
+            ingesting: None,
+        }
+    }
+
+    fn sorter(&self, threads: usize) -> Sorter {
+        let budget = self.options().sort_buffer_bytes / threads.max(1);
+        Sorter::new(&self.temporary_directory(), budget, self.gate().clone())
+    }
+}
+
+/// The end of a bulk load that many threads make rows for: takes what they have made, in order. A writer that is dropped
+/// leaves nothing behind.
+pub struct BulkWriter {
+    store: RowStore,
+    table: Arc<Table>,
+    threads: usize,
+    rows: u64,
+    last_key: Vec<u8>,
+    /// Rows have come in the order of their keys so far, each key once.
+    ascending: bool,
+    /// Makes files while rows come, if they come in order.
+    ingesting: Option<Ingesting>,
+}
+
+impl BulkWriter {
+    /// What a thread makes rows with.
+    pub fn encoder(&self) -> BulkEncoder {
+        BulkEncoder::new(self.table.clone(), self.store.sorter(self.threads))
+    }
+
+    /// What gives rows their hidden numbers.
+    pub fn ids(&self) -> RowIds {
+        RowIds(self.table.clone())
+    }
+
+    /// Rows taken so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Takes the next rows. An error may be that of earlier ones; the load is over then.
+    pub fn write(&mut self, rows: EncodedRows) -> SqlResult<()> {
+        if rows.count() == 0 {
+            return Ok(());
+        }
+        if let Some(greatest) = rows.auto_increment() {
+            self.table.data.observe_auto_increment(greatest);
+        }
+        self.rows += rows.count();
+        self.ascending &= rows.is_ascending() && self.last_key.as_slice() < rows.first_key();
+        rows.last_key().clone_into(&mut self.last_key);
+        if !rows.is_for_ingestion() {
+            return Ok(());
+        }
+        if self.ingesting.is_none() {
+            self.ingesting = Some(Ingesting::start(&self.store, &self.table)?);
+        }
+        match &mut self.ingesting {
+            Some(ingesting) => ingesting.write(rows),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the rows the table's. Takes the table's exclusive lock for `session` for the time of the last step.
+    pub fn finish(
+        self,
+        encoders: Vec<BulkEncoder>,
+        session: u64,
+        wait: LockWait,
+        on_duplicate: OnDuplicate,
+    ) -> StoreResult<BulkOutcome> {
+        let BulkWriter { store, table, rows, ascending, ingesting, .. } = self;
+        let sorted = Sorter::finish_all(encoders.into_iter().map(BulkEncoder::into_sorter).collect())?;
+        let mut locks: SessionLocks = store.session_locks(session);
+        locks.lock(table.id(), TableLock::Exclusive, wait)?;
+        if table.is_retired() {
+            return Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]).into());
+        }
+        let was_empty = table.data.keyspace.is_empty().map_err(engine_error)?;
+        let mut outcome = BulkOutcome::default();
+        let mut left_out = FxHashSet::default();
+        let needs_no_look = was_empty && ascending || table.has_hidden_row_id();
+        if table.has_unique_entries() || !needs_no_look {
+            let conflicts = Conflicts::find(&table, &sorted, !was_empty)?;
+            if on_duplicate == OnDuplicate::Fail
+                && let Some(loser) = conflicts.first_loser()
+            {
+                let row = row_of_number(&table, &sorted, loser.number)?;
+                let codec = table.index_codec(loser.index)?;
+                return Err(StoreError::duplicate(&table, codec, &row.values(&table)?, row.key.to_vec()));
+            }
+            left_out = conflicts.losers();
+        }
+        match ingesting {
+            Some(ingesting) => ingesting.finish(sorted)?,
+            None => store.ingest(&table, &sorted, &left_out)?,
+        }
+        outcome.loaded = rows - left_out.len() as u64;
+        outcome.skipped = left_out.into_iter().collect();
+        outcome.skipped.sort_unstable();
+        table.data.count_changes(outcome.loaded as i64, outcome.loaded);
+        let next = table.data.auto_increment.load(Ordering::Relaxed);
+        table.data.auto_increment_saved.fetch_max(next, Ordering::Relaxed);
+        let mut batch = store.0.db.batch().durability(Some(PersistMode::SyncData));
+        let counter = meta::table_key(meta::AUTO_INCREMENT, table.id());
+        batch.insert(&store.0.meta, counter, table.data.auto_increment_saved.load(Ordering::Relaxed).to_le_bytes());
+        // A plan that takes a large table for empty is a bad one, so the count does not wait for its turn.
+        store.0.put_statistics(&mut batch, &table.data)?;
+        store.0.write(batch)?;
+        Ok(outcome)
+    }
+}
+
+/// Gives rows of a table without a primary key their hidden numbers.
+pub struct RowIds(Arc<Table>);
+
+impl RowIds {
+    /// Numbers for the next `count` rows: the first of them.
+    pub fn take(&self, count: u64) -> SqlResult<u64> {
+        if self.0.has_hidden_row_id() { self.0.data.take_row_ids(count) } else { Ok(0) }
+    }
+}
+
+/// A bulk load by one caller, who has one row after the other. Rows are encoded and sorted by a thread of its own once
+/// there are many.
+pub struct BulkLoad {
+    pushed: u64,
+    batch: Vec<Vec<Value>>,
+    encoding: Encoding,
+}
+
+/// Who encodes.
+enum Encoding {
+    /// Whoever pushes.
+    Here(Box<Encoder>),
+    /// A thread, which gives the encoder back when no more batches can come.
+    There(SyncSender<Vec<Vec<Value>>>, JoinHandle<SqlResult<Box<Encoder>>>),
+    /// Nobody any more: it has failed.
+    Failed,
+}
+
+struct Encoder {
+    encoder: BulkEncoder,
+    writer: BulkWriter,
+    encoded: u64,
+}
+
+impl Encoder {
+    fn encode(&mut self, rows: &[Vec<Value>]) -> SqlResult<()> {
+        let first_id = self.writer.ids().take(rows.len() as u64)?;
+        for (at, row) in rows.iter().enumerate() {
+            let values: Vec<ValueRef<'_>> = row.iter().map(ValueRef::from).collect();
+            self.encoder.push(&values, self.encoded, first_id + at as u64)?;
+            self.encoded += 1;
+        }
+        self.writer.write(self.encoder.take_rows())
+    }
+
+    fn run(mut self: Box<Self>, batches: &Receiver<Vec<Vec<Value>>>) -> SqlResult<Box<Self>> {
+        for rows in batches {
+            self.encode(&rows)?;
+        }
+        Ok(self)
+    }
+}
+
+impl BulkLoad {
+    /// Adds a row: values of all columns in the order of the definition, of the columns' types. An error may be that of
+    /// an earlier row; the load is over then.
+    pub fn push(&mut self, values: Vec<Value>) -> SqlResult<()> {
+        self.pushed += 1;
+        self.batch.push(values);
+        if self.batch.len() < BATCH_ROWS {
+            return Ok(());
+        }
+        if let Encoding::Here(_) = self.encoding
+            && let Encoding::Here(encoder) = std::mem::replace(&mut self.encoding, Encoding::Failed)
+        {
+            let (sender, batches) = sync_channel(BATCHES_AHEAD);
+            let thread = std::thread::Builder::new().name("squall-load".into()).spawn(move || encoder.run(&batches));
+            self.encoding = Encoding::There(sender, thread.map_err(|error| io_error(&error))?);
+        }
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH_ROWS));
+        match &self.encoding {
+            Encoding::There(sender, _) if sender.send(batch).is_ok() => Ok(()),
+            _ => self.end_encoding().map(|_| ()),
+        }
+    }
+
+    /// Encodes what is left and returns the encoder, or the error that has ended it before.
+    fn end_encoding(&mut self) -> SqlResult<Box<Encoder>> {
+        let rest = std::mem::take(&mut self.batch);
+        let mut encoder = match std::mem::replace(&mut self.encoding, Encoding::Failed) {
+            Encoding::Here(encoder) => encoder,
+            Encoding::There(sender, thread) => {
+                drop(sender);
+                thread.join().map_err(|_| SqlError::internal("a load's thread has panicked"))??
+            }
+            Encoding::Failed => return Err(SqlError::internal("a bulk load that has failed goes on")),
+        };
+        encoder.encode(&rest)?;
+        Ok(encoder)
+    }
+
+    /// Rows pushed so far.
+    pub fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    /// Makes the rows the table's. Takes the table's exclusive lock for `session` for the time of the last step. Rows
+    /// are numbered from 0 in the order in which they were pushed.
+    pub fn finish(mut self, session: u64, wait: LockWait, on_duplicate: OnDuplicate) -> StoreResult<BulkOutcome> {
+        let Encoder { encoder, writer, .. } = *self.end_encoding()?;
+        writer.finish(vec![encoder], session, wait, on_duplicate)
+    }
+}
+
+impl Drop for BulkLoad {
+    /// Whoever gives a load up finds nothing of it left.
+    fn drop(&mut self) {
+        if let Encoding::There(sender, thread) = std::mem::replace(&mut self.encoding, Encoding::Failed) {
+            drop(sender);
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The row that was pushed with a number.
+fn row_of_number(table: &Table, sorted: &Sorted, number: u64) -> SqlResult<Row> {
+    let mut merge = sorted.iter()?;
+    let mut record = Record::default();
+    while merge.next_into(&mut record)? {
+        if record.number == number && is_row_key(&record.key) {
+            return Row::check(table, Slice::new(&record.key), Slice::new(&record.value));
+        }
+    }
+    Err(corrupted(&table.def().name))
+}

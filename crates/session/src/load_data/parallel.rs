@@ -1,0 +1,314 @@
+//! A bulk load on all cores: one thread cuts the text into blocks of rows, several make stored rows of them, and what they
+//! have made is taken in the order of the text, as are warnings and the first error.
+
+use super::convert::DirectRow;
+use super::reader::{LineReader, Rows};
+use super::run::{Surroundings, Text, row_values};
+use super::split::{Block, BlockRows, Splitter};
+use super::{Load, Loaded, Target};
+use parking_lot::{Condvar, Mutex};
+use squall_planner::dml::{LoadedRow, RowLoader};
+use squall_planner::exec::StatementEnv;
+use squall_registry::Diagnostics;
+use squall_row_store::{BulkEncoder, BulkWriter, EncodedRows, OnDuplicate};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Threads that make rows, at most.
+const THREADS_MAX: usize = 16;
+/// Blocks for each of them that may be under way.
+const BLOCKS_PER_THREAD: usize = 3;
+/// Rows after which a thread looks whether the statement is still wanted.
+const ROWS_PER_CHECK: u64 = 256;
+
+/// A block on its way to a thread.
+struct Task {
+    index: u64,
+    block: Block,
+    /// Hidden numbers and AUTO_INCREMENT values of the rows: the first ones.
+    first_row_id: u64,
+    first_id: u64,
+}
+
+/// A block whose rows are made.
+struct Done {
+    index: u64,
+    count: u64,
+    rows: EncodedRows,
+    left_out: u64,
+    generated_id: Option<u64>,
+    said: Diagnostics,
+    result: SqlResult<()>,
+}
+
+/// Which block is the first that has not been taken yet.
+#[derive(Default)]
+struct Turn {
+    next: Mutex<Option<u64>>,
+    changed: Condvar,
+}
+
+impl Turn {
+    /// Waits until all blocks before one have been taken; `false` if that will not happen any more.
+    fn wait_for(&self, index: u64) -> bool {
+        let mut next = self.next.lock();
+        loop {
+            match *next {
+                Some(at) if at < index => self.changed.wait(&mut next),
+                Some(_) => return true,
+                None => return false,
+            }
+        }
+    }
+
+    fn set(&self, next: Option<u64>) {
+        *self.next.lock() = next;
+        self.changed.notify_all();
+    }
+}
+
+/// Everything that the threads share.
+struct Shared<'l> {
+    load: &'l Load,
+    around: &'l Surroundings,
+    env: &'l StatementEnv,
+    direct: Option<DirectRow>,
+    turn: Turn,
+    tasks: Mutex<Receiver<Task>>,
+}
+
+/// Loads text into a table, all of it or nothing.
+pub(super) fn load_in_parallel(
+    around: &Surroundings,
+    env: &StatementEnv,
+    load: &Load,
+    text: Text,
+) -> SqlResult<Loaded> {
+    // What a row assigns to variables, the next one may read.
+    let in_turn =
+        !load.assignments.is_empty() || load.targets.iter().any(|target| matches!(target, Target::Variable(_)));
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let threads = if in_turn { 1 } else { cores.clamp(1, THREADS_MAX) };
+    let writer = around.shared.store.bulk_writer(&load.plan.target.table, threads);
+    // Permits bound what waits in any of the channels.
+    let (task_sender, tasks) = channel();
+    let direct = if in_turn { None } else { direct_row(around, load) };
+    let shared = Shared { load, around, env, direct, turn: Turn::default(), tasks: Mutex::new(tasks) };
+    shared.turn.set(Some(0));
+    let (done_sender, done) = channel();
+    let (permit_sender, permits) = channel();
+    for _ in 0..threads * BLOCKS_PER_THREAD {
+        let _ = permit_sender.send(());
+    }
+    let mut taking = Taking { writer, loaded: Loaded::default(), left_out: 0 };
+    let encoders = std::thread::scope(|scope| -> SqlResult<Vec<BulkEncoder>> {
+        let shared = &shared;
+        let (id_writer, workers_done) = (taking.writer.ids(), done_sender.clone());
+        let splitting = scope.spawn(move || split(shared, text, &id_writer, &task_sender, &permits));
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                let (mut worker, done) = (Worker::new(shared, taking.writer.encoder()), workers_done.clone());
+                scope.spawn(move || {
+                    worker.run(&done);
+                    worker
+                })
+            })
+            .collect();
+        drop((done_sender, workers_done));
+        let taken = taking.take_all(shared, &done, &permit_sender);
+        // Whoever still waits for something need not any more.
+        shared.turn.set(None);
+        drop((done, permit_sender));
+        let split = splitting.join().map_err(|_| SqlError::internal("a load's thread has panicked"))?;
+        let mut encoders = Vec::with_capacity(threads);
+        for worker in workers {
+            let worker = worker.join().map_err(|_| SqlError::internal("a load's thread has panicked"))?;
+            if in_turn {
+                let context = &worker.loader.env.context;
+                let id = context.last_insert_id.load(Ordering::Relaxed);
+                around.context.last_insert_id.store(id, Ordering::Relaxed);
+            }
+            encoders.push(worker.encoder);
+        }
+        taken.and(split)?;
+        Ok(encoders)
+    })?;
+    around.context.kill.check()?;
+    let on_duplicate = if load.ignore { OnDuplicate::Skip } else { OnDuplicate::Fail };
+    let Taking { writer, mut loaded, left_out } = taking;
+    let outcome =
+        writer.finish(encoders, around.session, around.options.lock_wait, on_duplicate).map_err(SqlError::from)?;
+    loaded.skipped = left_out + outcome.skipped.len() as u64;
+    for row in outcome.skipped {
+        let message = format!("Duplicate entry in row {} for key of table '{}'", row + 1, load.plan.target.def().name);
+        around.context.diagnostics.warn(SqlError::with_message(ErrorCode::DuplicateEntry, message));
+    }
+    Ok(loaded)
+}
+
+fn direct_row(around: &Surroundings, load: &Load) -> Option<DirectRow> {
+    let columns: Vec<usize> = load
+        .targets
+        .iter()
+        .filter_map(|target| match target {
+            Target::Column { position, .. } => Some(load.plan.columns[*position]),
+            Target::Variable(_) => None,
+        })
+        .collect();
+    DirectRow::new(&load.plan, &columns, load.charset, around.options.auto_increment_increment <= 1)
+}
+
+/// Cuts the text into blocks until it ends or nobody takes them any more.
+fn split(
+    shared: &Shared<'_>,
+    mut text: Text,
+    ids: &squall_row_store::RowIds,
+    sender: &Sender<Task>,
+    permits: &Receiver<()>,
+) -> SqlResult<()> {
+    let mut splitter = Splitter::new(&shared.load.format, shared.load.skip);
+    let takes_ids = shared.direct.as_ref().is_some_and(DirectRow::takes_ids);
+    let (mut index, mut failed) = (0, None);
+    loop {
+        let (piece, last) = text.next();
+        let goes_on = splitter.feed(&piece, last, |block| {
+            if permits.recv().is_err() {
+                return false;
+            }
+            let first_row_id = match ids.take(block.count) {
+                Ok(first) => first,
+                Err(error) => {
+                    failed = Some(error);
+                    return false;
+                }
+            };
+            let store = &shared.around.shared.store;
+            let first_id =
+                if takes_ids { store.next_auto_increment(&shared.load.plan.target.table, block.count) } else { 0 };
+            let task = Task { index, block, first_row_id, first_id };
+            index += 1;
+            sender.send(task).is_ok()
+        });
+        if !goes_on || last {
+            return failed.map_or(Ok(()), Err);
+        }
+    }
+}
+
+/// Makes rows on one thread.
+struct Worker<'l> {
+    shared: &'l Shared<'l>,
+    loader: RowLoader<'l>,
+    encoder: BulkEncoder,
+}
+
+impl<'l> Worker<'l> {
+    fn new(shared: &'l Shared<'l>, encoder: BulkEncoder) -> Worker<'l> {
+        let mut env = shared.env.clone();
+        env.context = Arc::new(shared.around.context.fork());
+        let loader = RowLoader { env, plan: &shared.load.plan, options: shared.around.options };
+        Worker { shared, loader, encoder }
+    }
+
+    /// Takes blocks until there are no more, or nobody wants them.
+    fn run(&mut self, done: &Sender<Done>) {
+        loop {
+            let task = self.shared.tasks.lock().recv();
+            let Ok(task) = task else { return };
+            let (index, count) = (task.index, task.block.count);
+            let (mut left_out, mut generated_id) = (0, None);
+            let result = self.make_rows(task, &mut left_out, &mut generated_id);
+            let failed = result.is_err();
+            let rows = self.encoder.take_rows();
+            let said = self.loader.env.context.diagnostics.split_off();
+            if done.send(Done { index, count, rows, left_out, generated_id, said, result }).is_err() || failed {
+                return;
+            }
+        }
+    }
+
+    fn make_rows(&mut self, task: Task, left_out: &mut u64, generated_id: &mut Option<u64>) -> SqlResult<()> {
+        let load = self.shared.load;
+        let rows = match task.block.rows {
+            BlockRows::Fields(rows) => rows,
+            BlockRows::Text(text) => {
+                let mut reader = LineReader::new(load.format.clone(), 0);
+                let mut rows = Rows::default();
+                reader.replace(text);
+                reader.cut_rows(&mut rows);
+                rows
+            }
+        };
+        let (mut fields, mut values) = (Vec::new(), Vec::new());
+        for (at, row) in rows.iter().enumerate() {
+            let at = at as u64;
+            let (number, row_id, id) = (task.block.first_row + at, task.first_row_id + at, task.first_id + at);
+            if at % ROWS_PER_CHECK == 0 {
+                self.loader.env.context.kill.check()?;
+            }
+            if let Some(direct) = &self.shared.direct
+                && direct.fill(row.fields(), id, &mut fields, &mut values)
+            {
+                self.encoder.push(&values, number - 1, row_id)?;
+                if direct.takes_ids() {
+                    generated_id.get_or_insert(id);
+                }
+                continue;
+            }
+            let values = row_values(&self.loader.env.context, load, row, number)?;
+            let loader = &self.loader;
+            let next_id = |encoder: &BulkEncoder| {
+                if task.first_id > 0 {
+                    return Ok(id);
+                }
+                if !self.shared.turn.wait_for(task.index) {
+                    return Err(SqlError::internal("a load that was given up"));
+                }
+                encoder.observe_auto_increment();
+                loader.next_id()
+            };
+            match loader.load(values.into_iter(), number, row_id, &mut self.encoder, next_id)? {
+                LoadedRow::Stored(id) => *generated_id = generated_id.or(id),
+                LoadedRow::LeftOut => *left_out += 1,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes the blocks' rows in order.
+struct Taking {
+    writer: BulkWriter,
+    loaded: Loaded,
+    left_out: u64,
+}
+
+impl Taking {
+    fn take_all(&mut self, shared: &Shared<'_>, done: &Receiver<Done>, permits: &Sender<()>) -> SqlResult<()> {
+        let mut next = 0;
+        let mut early = BTreeMap::new();
+        for block in done {
+            early.insert(block.index, block);
+            while let Some(block) = early.remove(&next) {
+                next += 1;
+                self.take(shared, block)?;
+                shared.turn.set(Some(next));
+                // Nobody waits for a permit when the text has ended.
+                let _ = permits.send(());
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, shared: &Shared<'_>, block: Done) -> SqlResult<()> {
+        shared.around.context.diagnostics.absorb(&block.said);
+        block.result?;
+        self.left_out += block.left_out;
+        self.loaded.records += block.count;
+        self.loaded.generated_id = self.loaded.generated_id.or(block.generated_id);
+        self.writer.write(block.rows)
+    }
+}

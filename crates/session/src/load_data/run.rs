@@ -1,0 +1,221 @@
+//! The loading thread.
+
+use super::convert::plain_integer;
+use super::parallel::load_in_parallel;
+use super::reader::{LineReader, Row, Rows};
+use super::{CHUNKS_AHEAD, FieldKind, Load, Loaded, Target, text_type};
+use crate::database::Shared;
+use squall_functions::expr::ParameterisedRow;
+use squall_planner::dml::plan::InsertRows;
+use squall_planner::dml::{DmlContext, DmlOptions, Inserter};
+use squall_planner::exec::StatementEnv;
+use squall_registry::StatementContext;
+use squall_row_store::Transaction;
+use squall_types::collation::Charset;
+use squall_types::convert::{ConversionContext, store_value};
+use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// Text from which on a load goes around the transaction.
+const BULK_BYTES_MIN: usize = 1 << 20;
+
+/// Text as it comes.
+pub(super) struct Text {
+    /// What has come before it was known how to load.
+    pub first: Vec<u8>,
+    /// What comes; `None` if that was all.
+    pub rest: Option<mpsc::Receiver<Vec<u8>>>,
+}
+
+impl Text {
+    /// The next piece, and whether it is the last.
+    pub fn next(&mut self) -> (Vec<u8>, bool) {
+        if !self.first.is_empty() {
+            return (std::mem::take(&mut self.first), self.rest.is_none());
+        }
+        match self.rest.as_mut().and_then(mpsc::Receiver::blocking_recv) {
+            Some(piece) => (piece, false),
+            None => (Vec::new(), true),
+        }
+    }
+}
+
+/// What the loading thread is given beside the load.
+pub(super) struct Surroundings {
+    pub shared: Arc<Shared>,
+    pub context: Arc<StatementContext>,
+    pub catalog: Arc<squall_catalog::Catalog>,
+    pub options: DmlOptions,
+    /// The session's number.
+    pub session: u64,
+}
+
+/// Loads what comes.
+pub(super) fn run_load(
+    around: &Surroundings,
+    transaction: &mut Transaction,
+    load: &Load,
+    mut receiver: mpsc::Receiver<Vec<u8>>,
+) -> SqlResult<Loaded> {
+    let mut text = Text { first: Vec::new(), rest: None };
+    let mut ended = false;
+    while text.first.len() < BULK_BYTES_MIN && !ended {
+        match receiver.blocking_recv() {
+            Some(chunk) => text.first.extend_from_slice(&chunk),
+            None => ended = true,
+        }
+    }
+    text.rest = (!ended).then_some(receiver);
+    let env =
+        |view| StatementEnv::new(around.context.clone(), around.catalog.clone(), (*around.shared.store).clone(), view);
+    if load.bulk_allowed && text.first.len() >= BULK_BYTES_MIN {
+        return load_in_parallel(around, &env(None), load, text);
+    }
+    let env = Arc::new(env(Some(transaction.read_view())));
+    let savepoint = transaction.savepoint();
+    let mut dml = DmlContext {
+        env: &env,
+        runtime: &around.shared.runtime,
+        transaction,
+        parameters: &[],
+        options: around.options,
+        rules: &around.shared.rules,
+        registry: &around.shared.registry,
+    };
+    let result = load_into_transaction(&around.context, &mut dml, load, text);
+    if result.is_err() && !dml.transaction.is_aborted() {
+        dml.transaction.rollback_to(savepoint);
+    }
+    result
+}
+
+fn load_into_transaction(
+    context: &Arc<StatementContext>,
+    dml: &mut DmlContext<'_>,
+    load: &Load,
+    mut text: Text,
+) -> SqlResult<Loaded> {
+    debug_assert!(matches!(load.plan.source, InsertRows::Values(_)), "an INSERT of values was bound");
+    let mut inserter = Inserter::new(dml, &load.plan, false);
+    let reader = LineReader::new(load.format.clone(), load.skip);
+    let mut records = 0;
+    let (sender, batches) = std::sync::mpsc::sync_channel(CHUNKS_AHEAD);
+    std::thread::scope(|scope| -> SqlResult<()> {
+        // Cutting lines into fields takes a good part of the time, so it has a thread of its own.
+        scope.spawn(move || cut_batches(reader, &mut text, &sender));
+        for rows in batches {
+            for row in rows.iter() {
+                records += 1;
+                let values = row_values(context, load, row, records)?;
+                inserter.insert_values(values.into_iter()).map_err(SqlError::from)?;
+            }
+        }
+        Ok(())
+    })?;
+    let duplicates = inserter.duplicates();
+    let result = inserter.finish(true);
+    let mut loaded = Loaded { records, generated_id: result.generated_id, ..Default::default() };
+    if load.ignore {
+        loaded.skipped = duplicates;
+    } else {
+        loaded.deleted = duplicates;
+    }
+    Ok(loaded)
+}
+
+/// Cuts the text into batches of rows until it ends or nobody takes them any more.
+fn cut_batches(mut reader: LineReader, text: &mut Text, sender: &std::sync::mpsc::SyncSender<Rows>) {
+    loop {
+        let (chunk, last) = text.next();
+        reader.feed(&chunk, last);
+        let mut rows = Rows::default();
+        reader.cut_rows(&mut rows);
+        if (!rows.is_empty() && sender.send(rows).is_err()) || last {
+            return;
+        }
+    }
+}
+
+/// The values of a row's columns with their types, in the order of the plan's columns, and of what SET assigns; variables
+/// get theirs. `number` counts rows from 1.
+pub(super) fn row_values<'l>(
+    context: &StatementContext,
+    load: &'l Load,
+    row: Row<'_>,
+    number: u64,
+) -> SqlResult<Vec<Option<(Value, &'l SqlType)>>> {
+    check_field_count(context, load, row.len(), number)?;
+    let definition = load.plan.target.def();
+    let (text, bytes) = (&load.text, &load.bytes);
+    let mut values: Vec<Option<(Value, &SqlType)>> = vec![None; load.plan.columns.len()];
+    let mut fields = row.fields();
+    for target in &load.targets {
+        let field = fields.next();
+        match target {
+            Target::Column { position, kind } => {
+                let Some(field) = field else { continue };
+                let integer = || (*kind == FieldKind::Integer).then(|| field.and_then(plain_integer)).flatten();
+                values[*position] = Some(match (field, kind, integer()) {
+                    (None, ..) => (Value::Null, &SqlType::Null),
+                    (_, _, Some(number)) => (Value::Int(number), &SqlType::BIGINT),
+                    (Some(field), FieldKind::Binary, _) => (Value::Bytes(field.to_vec()), bytes),
+                    (Some(field), ..) => (Value::String(decode(load.charset, field)), text),
+                });
+            }
+            Target::Variable(name) => {
+                let value = match field.flatten() {
+                    Some(field) => Value::String(decode(load.charset, field)),
+                    None => Value::Null,
+                };
+                context.user_variables.lock().insert(name.clone(), (value, text_type()));
+            }
+        }
+    }
+    if load.assignments.is_empty() {
+        return Ok(values);
+    }
+    let mut so_far = vec![Value::Null; definition.columns.len()];
+    for (position, value) in values.iter().enumerate() {
+        if let Some((value, from)) = value {
+            let ordinal = load.plan.columns[position];
+            let column = &definition.columns[ordinal];
+            let conversion = ConversionContext {
+                mode: context.sql_mode,
+                time_zone: &context.time_zone,
+                current_date: Date::ZERO,
+                column: &column.name,
+                row: number,
+            };
+            // What is wrong with a value is said when it is stored.
+            so_far[ordinal] = store_value(value.clone(), from, &column.sql_type, &conversion).value;
+        }
+    }
+    for (position, assigned) in &load.assignments {
+        let Some((expr, sql_type)) = assigned else { continue };
+        let source = ParameterisedRow { row: so_far.as_slice(), parameters: &[] };
+        values[*position] = Some((expr.eval(&source, context)?, sql_type));
+    }
+    Ok(values)
+}
+
+fn check_field_count(context: &StatementContext, load: &Load, fields: usize, number: u64) -> SqlResult<()> {
+    let code = match fields.cmp(&load.targets.len()) {
+        std::cmp::Ordering::Equal => return Ok(()),
+        std::cmp::Ordering::Less => ErrorCode::WarnTooFewRecords,
+        std::cmp::Ordering::Greater => ErrorCode::WarnTooManyRecords,
+    };
+    let error = SqlError::new(code, &[&number]);
+    if load.strict {
+        return Err(error);
+    }
+    context.diagnostics.warn(error);
+    Ok(())
+}
+
+fn decode(charset: Charset, bytes: &[u8]) -> String {
+    if matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3) {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
+    charset.decode(bytes).text.into_owned()
+}
