@@ -43,9 +43,9 @@ impl RowStore {
         let mut cursor = self.read_view().scan(table, &table.range(IndexId(0), ValueRange::ALL)?, Direction::Forward);
         let mut values = vec![Value::Null; table.def().columns.len()];
         let mut entry = Entry::default();
-        let mut number = 0;
+        let mut number = 0u64;
         while let Some(row) = cursor.next_row()? {
-            if number % ROWS_PER_CHECK == 0 {
+            if number.is_multiple_of(ROWS_PER_CHECK) {
                 check()?;
             }
             let view = row.view(table);

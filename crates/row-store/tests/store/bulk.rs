@@ -82,6 +82,70 @@ fn a_load_treats_duplicates_as_single_inserts_would() {
     assert_eq!(by_k.len(), 4);
 }
 
+/// All files of the store.
+fn files(fixture: &Fixture) -> usize {
+    fn count(folder: &std::path::Path) -> usize {
+        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        entries.map(|entry| if entry.path().is_dir() { count(&entry.path()) } else { 1 }).sum()
+    }
+    count(fixture.directory.path())
+}
+
+#[test]
+fn a_load_that_is_given_up_leaves_no_files() {
+    let fixture = Fixture::new();
+    fixture.store.commit_ddl(&catalog_of(&[&heap_def(1)]), &DdlChanges::default()).unwrap();
+    let table = fixture.table("t1");
+    let before = files(&fixture);
+    let mut load = fixture.store.bulk_load(&table);
+    // More than a file's worth.
+    let text = "x".repeat(90);
+    (0..3000).for_each(|id| load.push(row(id, id, &text, None)).unwrap());
+    drop(load);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while files(&fixture) > before {
+        assert!(std::time::Instant::now() < deadline, "files of a load stay");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let mut load = fixture.store.bulk_load(&table);
+    load.push(row(1, 1, "stays", None)).unwrap();
+    load.finish(1, LockWait::Nowait, OnDuplicate::Fail).unwrap();
+    let mut txn = fixture.store.begin(RR, true);
+    assert_eq!(all(&mut txn, &table, 0, Direction::Forward), [row(1, 1, "stays", None)]);
+}
+
+#[test]
+fn rows_of_several_threads_are_one_load() {
+    for heap in [true, false] {
+        let fixture = Fixture::new();
+        let def = if heap { heap_def(1) } else { plain_def(1) };
+        fixture.store.commit_ddl(&catalog_of(&[&def]), &DdlChanges::default()).unwrap();
+        let table = fixture.table("t1");
+        let mut writer = fixture.store.bulk_writer(&table, 3);
+        let mut encoders: Vec<_> = (0..3).map(|_| writer.encoder()).collect();
+        let mut number = 0;
+        for block in 0..60 {
+            let first = writer.ids().take(40).unwrap();
+            let encoder = &mut encoders[block % 3];
+            for at in 0..40 {
+                let values = row(number, number % 7, &format!("row {number}"), Some(number));
+                let values: Vec<_> = values.iter().map(squall_row_store::ValueRef::from).collect();
+                encoder.push(&values, number as u64, first + at).unwrap();
+                number += 1;
+            }
+            let rows = encoder.take_rows();
+            writer.write(rows).unwrap();
+        }
+        let outcome = writer.finish(encoders, 1, LockWait::Nowait, OnDuplicate::Fail).unwrap();
+        assert_eq!(outcome.loaded, 2400);
+        let mut txn = fixture.store.begin(RR, false);
+        assert_eq!(ids(&mut txn, &table), (0..2400).collect::<Vec<_>>());
+        let by_k = all(&mut txn, &table, 1, Direction::Forward);
+        assert_eq!((by_k.len(), &by_k[0], &by_k[2399][1]), (2400, &row(0, 0, "row 0", Some(0)), &Value::Int(6)));
+        txn.insert(&table, &row(9999, 0, "later", None)).unwrap();
+    }
+}
+
 #[test]
 fn a_load_waits_for_writers() {
     let (fixture, table) = Fixture::plain();

@@ -22,7 +22,7 @@ const LOAD_ROWS: i64 = 50;
 fn base_catalog() -> Catalog {
     let mut numbered = plain_def(4);
     numbered.columns[0].auto_increment = true;
-    catalog_of(&[&plain_def(1), &plain_def(2), &plain_def(3), &numbered])
+    catalog_of(&[&plain_def(1), &plain_def(2), &plain_def(3), &numbered, &heap_def(5)])
 }
 
 fn table(store: &RowStore, name: &str) -> Arc<Table> {
@@ -98,18 +98,25 @@ fn write(store: &RowStore, writer: i64) {
 
 /// Loads of [`LOAD_ROWS`] rows, each of which is there as a whole or not at all.
 fn load(store: &RowStore) {
-    let target = table(store, "t3");
+    let targets = [table(store, "t3"), table(store, "t5")];
     let mut txn = store.begin(IsolationLevel::RepeatableRead, true);
-    let mut number = ids(&mut txn, &target).len() as i64 / LOAD_ROWS;
+    let mut numbers = [0, 1].map(|at| ids(&mut txn, &targets[at]).len() as i64 / LOAD_ROWS);
     drop(txn);
     loop {
-        let mut bulk = store.bulk_load(&target);
-        for at in 0..LOAD_ROWS {
-            bulk.push(row(number * LOAD_ROWS + at, number, "loaded", None)).unwrap();
+        for (who, (target, number)) in targets.iter().zip(&mut numbers).enumerate() {
+            let mut bulk = store.bulk_load(target);
+            for at in 0..LOAD_ROWS {
+                bulk.push(row(*number * LOAD_ROWS + at, *number, "loaded", None)).unwrap();
+            }
+            // A load that is given up leaves nothing, before a crash and after one.
+            if *number % 5 == 4 && who == 1 {
+                let mut given_up = store.bulk_load(target);
+                (0..LOAD_ROWS).for_each(|at| given_up.push(row(at, at, "given up", None)).unwrap());
+            }
+            bulk.finish(1, LockWait::default(), OnDuplicate::Fail).unwrap();
+            *number += 1;
+            acknowledge("load", who as i64, *number);
         }
-        bulk.finish(1, LockWait::default(), OnDuplicate::Fail).unwrap();
-        number += 1;
-        acknowledge("load", 0, number);
     }
 }
 
@@ -227,12 +234,14 @@ fn check(directory: &std::path::Path, acknowledged: &BTreeMap<(String, i64), i64
         }
     }
     assert!(found.is_empty(), "round {round}: half of a transaction: {found:?}");
-    let loaded = table(&store, "t3");
-    let ids = ids(&mut txn, &loaded);
-    assert_eq!(ids, (0..ids.len() as i64).collect::<Vec<_>>());
-    assert_eq!(ids.len() as i64 % LOAD_ROWS, 0, "round {round}: half of a load");
-    assert!(ids.len() as i64 / LOAD_ROWS >= newest("load", 0), "round {round}: a load is lost");
-    assert_eq!(all(&mut txn, &loaded, 1, Direction::Forward).len(), ids.len());
+    for (who, name) in ["t3", "t5"].into_iter().enumerate() {
+        let loaded = table(&store, name);
+        let ids = ids(&mut txn, &loaded);
+        assert_eq!(ids, (0..ids.len() as i64).collect::<Vec<_>>());
+        assert_eq!(ids.len() as i64 % LOAD_ROWS, 0, "round {round}: half of a load");
+        assert!(ids.len() as i64 / LOAD_ROWS >= newest("load", who as i64), "round {round}: a load is lost");
+        assert_eq!(all(&mut txn, &loaded, 1, Direction::Forward).len(), ids.len());
+    }
     let next = store.next_auto_increment(&table(&store, "t4"), 1) as i64;
     assert!(next > newest("number", 0), "round {round}: AUTO_INCREMENT went back to {next}");
     assert!(i64::from(catalog.next_table_id) > newest("define", 0), "round {round}: a definition is lost");

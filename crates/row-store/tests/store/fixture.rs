@@ -85,6 +85,13 @@ pub fn plain_def(id: u32) -> TableDef {
     )
 }
 
+/// The same without a primary or unique key: rows of a load lie in the order in which they come.
+pub fn heap_def(id: u32) -> TableDef {
+    let mut def = plain_def(id);
+    def.indexes = vec![index(1, "k", &[2], false), index(2, "v", &[3], false)];
+    def
+}
+
 pub fn catalog_of(tables: &[&TableDef]) -> Catalog {
     let mut entries = BTreeMap::new();
     for table in tables {

@@ -246,7 +246,7 @@ impl<'l> Worker<'l> {
         for (at, row) in rows.iter().enumerate() {
             let at = at as u64;
             let (number, row_id, id) = (task.block.first_row + at, task.first_row_id + at, task.first_id + at);
-            if at % ROWS_PER_CHECK == 0 {
+            if at.is_multiple_of(ROWS_PER_CHECK) {
                 self.loader.env.context.kill.check()?;
             }
             if let Some(direct) = &self.shared.direct

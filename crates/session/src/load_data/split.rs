@@ -33,7 +33,7 @@ pub struct Splitter {
 
 enum Way {
     Scan(Scanner),
-    Read(LineReader),
+    Read(Box<LineReader>),
 }
 
 impl Splitter {
@@ -41,7 +41,7 @@ impl Splitter {
     pub fn new(format: &Format, lines_to_skip: u64) -> Splitter {
         let way = match Scanner::new(format, lines_to_skip) {
             Some(scanner) => Way::Scan(scanner),
-            None => Way::Read(LineReader::new(format.clone(), lines_to_skip)),
+            None => Way::Read(Box::new(LineReader::new(format.clone(), lines_to_skip))),
         };
         Splitter { way, next_row: 1 }
     }
