@@ -113,7 +113,7 @@ impl Mask {
 
 /// 64 bytes of 0 or 1 as 64 bits.
 #[inline(always)]
-fn gather(flags: &[u8; 64]) -> u64 {
+pub(crate) fn gather(flags: &[u8; 64]) -> u64 {
     let mut word = 0;
     for (ordinal, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
         // Moves bit 0 of byte i to bit 56 + i; no two products meet in one bit.

@@ -18,7 +18,7 @@ mod prepared;
 
 pub use evaluate::{ColumnSource, UnsealedRows, indexed_rows, matching_rows};
 pub(crate) use evaluate::{Prepared, zone_verdicts};
-pub(crate) use mask::Mask;
+pub(crate) use mask::{Mask, gather};
 pub use normal_form::Condition;
 
 use crate::domain::{Datum, prefix_successor};

@@ -1,5 +1,6 @@
 //! A star query in the codes of its sources.
 
+use super::code_table::{CodeTable, CodeTables};
 use super::expression::{BoundExpression, Expression, integer_codes};
 use super::key_map::KeyMap;
 use super::{Aggregate, GroupBy, GroupKey, StarJoin, StarQuery, StarSource};
@@ -46,6 +47,8 @@ pub(super) enum Filter {
 pub(super) struct Lookup<'a> {
     pub(super) column: Arc<CodedColumn>,
     pub(super) keys: &'a KeyMap,
+    /// The same by the column's codes, unless those are too many.
+    pub(super) table: Option<Arc<CodeTable>>,
 }
 
 /// Where a part of the group key comes from.
@@ -159,10 +162,16 @@ fn column_values(ordinal: usize, sources: &[StarSource<'_>]) -> Result<(u64, Key
 }
 
 impl<'a> BoundSource<'a> {
-    pub(super) fn new(query: &'a StarQuery, keys: &GroupKeys, source: &StarSource<'a>) -> Result<BoundSource<'a>> {
+    pub(super) fn new(
+        query: &'a StarQuery,
+        keys: &GroupKeys,
+        source: &StarSource<'a>,
+        tables: &mut CodeTables,
+    ) -> Result<BoundSource<'a>> {
         let columns = source.columns;
+        let joins = query.joins.iter().enumerate();
         let lookups: Vec<Lookup<'a>> =
-            query.joins.iter().map(|join| Lookup::new(join, columns)).collect::<Result<_>>()?;
+            joins.map(|(number, join)| Lookup::new(number, join, columns, tables)).collect::<Result<_>>()?;
         let mut groups = Vec::with_capacity(query.groups.len());
         for (group, part) in query.groups.iter().zip(&keys.parts) {
             let bound = match group {
@@ -217,14 +226,20 @@ impl Filter {
 }
 
 impl<'a> Lookup<'a> {
-    fn new(join: &'a StarJoin, source: &dyn ColumnSource) -> Result<Lookup<'a>> {
+    fn new(
+        number: usize,
+        join: &'a StarJoin,
+        source: &dyn ColumnSource,
+        tables: &mut CodeTables,
+    ) -> Result<Lookup<'a>> {
         let column = source.column(join.column)?;
         let integers = integer_codes(&column)?;
         let fits = |value: i128| i64::try_from(value).is_ok();
         if !fits(integers.base) || !fits(integers.value(integers.greatest)) {
             return Err(Error::invalid("a star query joins by keys of 64 bits with sign only"));
         }
-        Ok(Lookup { column, keys: &join.keys })
+        let table = tables.get(number, &join.keys, integers);
+        Ok(Lookup { keys: &join.keys, table, column })
     }
 
     /// The part of the rows that qualify, by a sample at even distances.

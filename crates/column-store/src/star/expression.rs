@@ -181,7 +181,13 @@ impl BoundExpression {
 
 fn decode<C: Code, W: Wide>(integers: &IntegerCodes, codes: &[C], selection: &Selection, out: &mut Vec<W>) {
     let (base, shift) = (integers.base, integers.shift);
-    out.extend(selection.rows().iter().map(|row| W::of_code(base, shift, codes[usize::from(*row)].widen())));
+    let codes = selection.rows().iter().map(|row| codes[usize::from(*row)].widen());
+    if shift == 0 {
+        // A shift by a number that the compiler knows is none.
+        out.extend(codes.map(|code| W::of_code(base, 0, code)));
+    } else {
+        out.extend(codes.map(|code| W::of_code(base, shift, code)));
+    }
 }
 
 impl Interval {

@@ -21,6 +21,7 @@
 
 mod accumulate;
 mod bind;
+mod code_table;
 mod dimension;
 mod expression;
 mod key_map;

@@ -2,6 +2,7 @@
 
 use super::accumulate::Groups;
 use super::bind::{BoundSource, GroupKeys};
+use super::code_table::CodeTables;
 use super::zone::Worker;
 use super::{Group, StarQuery, StarSource};
 use crate::error::{Error, Result};
@@ -16,8 +17,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// are not whole numbers, groups by columns without codes, products or sums that 128 bits may not hold.
 pub fn run_star_query(query: &StarQuery, sources: &[StarSource<'_>], threads: usize) -> Result<Vec<Group>> {
     let keys = GroupKeys::new(query, sources)?;
+    let mut tables = CodeTables::default();
     let bound: Vec<BoundSource<'_>> =
-        sources.iter().map(|source| BoundSource::new(query, &keys, source)).collect::<Result<_>>()?;
+        sources.iter().map(|source| BoundSource::new(query, &keys, source, &mut tables)).collect::<Result<_>>()?;
     let rows = bound.iter().map(|source| source.rows as u128).sum();
     for source in &bound {
         if !source.sums_fit(rows)? {

@@ -2,9 +2,10 @@
 
 use super::accumulate::Groups;
 use super::bind::{BoundGroup, BoundSource, Filter, Lookup};
+use super::code_table::CodeTable;
 use super::key_map::{DenseCodes, GroupCode, KeyTable};
 use crate::coded::{Code, CodedValues, IntegerCodes, with_codes};
-use crate::predicate::Mask;
+use crate::predicate::{Mask, gather};
 use crate::zone_map::zone_rows;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -34,22 +35,44 @@ impl Selection {
         &self.rows[..self.len]
     }
 
-    /// Selects the rows for whose value `holds`; at most [`BLOCK_ROWS`] values.
+    /// Selects the rows for whose value `holds`; at most [`BLOCK_ROWS`] values. Most rows are not selected usually, so they are
+    /// made bits first, and only set bits cost more.
     #[inline(always)]
     fn select<T: Copy>(&mut self, values: &[T], holds: impl Fn(T) -> bool) {
-        // Every row is written, and the place moves on if it stays: no branch to predict. The mask tells the compiler that
-        // the place is inside; it is at most the row's number.
-        let mut len = 0;
-        for (row, value) in values.iter().enumerate() {
-            self.rows[len & (BLOCK_ROWS - 1)] = row as u16;
-            len += usize::from(holds(*value));
+        self.len = 0;
+        let chunks = values.chunks_exact(64);
+        let rest = chunks.remainder();
+        let mut flags = [0u8; 64];
+        let mut start = 0;
+        for chunk in chunks {
+            for (flag, value) in flags.iter_mut().zip(chunk) {
+                *flag = u8::from(holds(*value));
+            }
+            self.push_bits(start, gather(&flags));
+            start += 64;
         }
-        self.len = len;
+        flags.fill(0);
+        for (flag, value) in flags.iter_mut().zip(rest) {
+            *flag = u8::from(holds(*value));
+        }
+        self.push_bits(start, gather(&flags));
+    }
+
+    /// Appends the rows that are set bits, of a word whose lowest bit is row `start`.
+    #[inline(always)]
+    fn push_bits(&mut self, start: u16, mut word: u64) {
+        while word != 0 {
+            // At most one entry per row, so the place is inside; the mask tells the compiler.
+            self.rows[self.len & (BLOCK_ROWS - 1)] = start + word.trailing_zeros() as u16;
+            self.len += 1;
+            word &= word - 1;
+        }
     }
 
     /// Keeps the selected rows for which `holds`.
     #[inline(always)]
     fn retain(&mut self, holds: impl Fn(usize) -> bool) {
+        // Every row is written, and the place moves on if it stays: no branch to predict.
         let mut len = 0;
         for at in 0..self.len {
             let row = self.rows[at & (BLOCK_ROWS - 1)];
@@ -60,19 +83,15 @@ impl Selection {
     }
 
     fn select_all(&mut self, rows: usize) {
-        self.select(&[(); BLOCK_ROWS][..rows], |()| true);
+        self.rows.iter_mut().zip(0..).for_each(|(place, row)| *place = row);
+        self.len = rows;
     }
 
     /// Selects the members of a mask's words.
     fn select_words(&mut self, words: &[u64]) {
         self.len = 0;
         for (ordinal, word) in words.iter().enumerate() {
-            let mut left = *word;
-            while left != 0 {
-                self.rows[self.len & (BLOCK_ROWS - 1)] = (ordinal * 64) as u16 + left.trailing_zeros() as u16;
-                self.len += 1;
-                left &= left - 1;
-            }
+            self.push_bits((ordinal * 64) as u16, *word);
         }
     }
 }
@@ -205,20 +224,32 @@ macro_rules! with_probe {
         let CodedValues::Integers(integers) = lookup.column.values() else { return };
         with_codes!(&integers.codes, codes => {
             let $codes = &codes[$block.clone()];
-            match &lookup.keys.table {
-                KeyTable::Dense { base, codes: DenseCodes::U8(table) } => {
+            match (lookup.table.as_deref(), &lookup.keys.table) {
+                (Some(CodeTable::U8(table)), _) => {
+                    let $probe = CodeProbe { table };
+                    $body
+                }
+                (Some(CodeTable::U16(table)), _) => {
+                    let $probe = CodeProbe { table };
+                    $body
+                }
+                (Some(CodeTable::U32(table)), _) => {
+                    let $probe = CodeProbe { table };
+                    $body
+                }
+                (None, KeyTable::Dense { base, codes: DenseCodes::U8(table) }) => {
                     let $probe = DenseProbe::new(table, *base, integers);
                     $body
                 }
-                KeyTable::Dense { base, codes: DenseCodes::U16(table) } => {
+                (None, KeyTable::Dense { base, codes: DenseCodes::U16(table) }) => {
                     let $probe = DenseProbe::new(table, *base, integers);
                     $body
                 }
-                KeyTable::Dense { base, codes: DenseCodes::U32(table) } => {
+                (None, KeyTable::Dense { base, codes: DenseCodes::U32(table) }) => {
                     let $probe = DenseProbe::new(table, *base, integers);
                     $body
                 }
-                KeyTable::Hash(table) => {
+                (None, KeyTable::Hash(table)) => {
                     let $probe = HashProbe { table, integers };
                     $body
                 }
@@ -259,6 +290,30 @@ trait Probe {
     fn qualifies(&self, code: u64) -> bool;
     /// The group code of a key that is.
     fn group(&self, code: u64) -> u64;
+}
+
+/// `table[code]`, for a table with a power of two of entries.
+struct CodeProbe<'a, T> {
+    table: &'a [T],
+}
+
+impl<T: GroupCode> CodeProbe<'_, T> {
+    #[inline(always)]
+    fn code(&self, code: u64) -> T {
+        self.table[code as usize & (self.table.len() - 1)]
+    }
+}
+
+impl<T: GroupCode> Probe for CodeProbe<'_, T> {
+    #[inline(always)]
+    fn qualifies(&self, code: u64) -> bool {
+        self.code(code) != T::REJECTED
+    }
+
+    #[inline(always)]
+    fn group(&self, code: u64) -> u64 {
+        u64::from(self.code(code).group())
+    }
 }
 
 /// `table[(code << shift) + offset]`, modulo 2^64: column and keys are of 64 bits, so that a place inside the table is that of
