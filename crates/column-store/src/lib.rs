@@ -14,6 +14,7 @@ pub mod coded;
 mod domain;
 mod error;
 pub mod index;
+mod parallel;
 pub mod predicate;
 pub mod segment;
 pub mod star;

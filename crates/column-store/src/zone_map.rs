@@ -112,11 +112,19 @@ impl ZoneMap {
 
 fn build_zone(column: &CodedColumn, rows: Range<usize>) -> Zone {
     let present = || rows.clone().filter(|row| !column.is_null(*row));
-    let null_count = (rows.len() - present().count()) as u32;
+    let null_count = match column.validity() {
+        Some(validity) => validity.slice(rows.start, rows.len()).null_count() as u32,
+        None => 0,
+    };
     let code_bounds = |codes: &crate::coded::Codes| {
         with_codes!(codes, codes => {
-            let mut codes = present().map(|row| codes[row].widen());
-            codes.next().map(|first| codes.fold((first, first), |(min, max), code| (min.min(code), max.max(code))))
+            let codes = &codes[rows.clone()];
+            if null_count == 0 {
+                codes.iter().min().zip(codes.iter().max()).map(|(min, max)| (min.widen(), max.widen()))
+            } else {
+                let mut codes = present().map(|row| codes[row - rows.start].widen());
+                codes.next().map(|first| codes.fold((first, first), |(min, max), code| (min.min(code), max.max(code))))
+            }
         })
     };
     let bounds = match column.values() {

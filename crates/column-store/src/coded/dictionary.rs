@@ -1,7 +1,7 @@
 //! The distinct values of a column, in order.
 
 use super::strings::ByteStrings;
-use crate::bytes::{DecodeResult, Decoder, Encoder};
+use crate::bytes::{Decoder, Encoder};
 use std::ops::Range;
 
 /// A column of more distinct values has no dictionary: its codes would not fit 16 bits.
@@ -65,13 +65,20 @@ impl Dictionary {
         self.values.memory_bytes()
     }
 
-    /// `count u32`, then each value with its length before it.
-    pub(crate) fn encode(&self, out: &mut Encoder) {
+    /// The dictionary as a block of a segment: `count u32`, then each value with its length before it.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Encoder::default();
         out.u32(self.len() as u32);
         self.iter().for_each(|value| out.counted(value));
+        out.bytes
     }
 
-    pub(crate) fn decode(input: &mut Decoder<'_>) -> DecodeResult<Dictionary> {
+    /// Decodes the block of a dictionary.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Dictionary, String> {
+        let mut input = Decoder::new(bytes);
         let count = input.count(4)?;
         let mut values = ByteStrings::with_capacity(count, 0);
         for _ in 0..count {
@@ -79,6 +86,7 @@ impl Dictionary {
                 return Err("has more than 4 GiB".to_string());
             }
         }
+        input.finish()?;
         Dictionary::from_sorted(values).ok_or_else(|| "values are not distinct and in order, or too many".to_string())
     }
 }

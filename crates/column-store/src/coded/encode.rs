@@ -29,19 +29,31 @@ impl Wide for u64 {
 
 /// Codes integers by frame of reference.
 pub(super) fn integers<W: Wide>(values: &[W], validity: Option<&NullBuffer>) -> IntegerCodes {
-    let present = |row: &usize| validity.is_none_or(|validity| validity.is_valid(*row));
-    let rows = || (0..values.len()).filter(present);
-    let Some(base) = rows().map(|row| values[row]).min() else {
-        return IntegerCodes { base: 0, shift: 0, greatest: 0, codes: Codes::U8(vec![0; values.len()]) };
+    match validity {
+        None => frame_of_reference(values.iter().copied().map(Some), values.iter().copied()),
+        Some(validity) => {
+            let optional = values.iter().zip(validity).map(|(value, is_valid)| is_valid.then_some(*value));
+            frame_of_reference(optional.clone(), optional.flatten())
+        }
+    }
+}
+
+/// `values` has every row, `present` those that are not NULL.
+fn frame_of_reference<W: Wide>(
+    values: impl Iterator<Item = Option<W>>,
+    present: impl Iterator<Item = W> + Clone,
+) -> IntegerCodes {
+    let Some(base) = present.clone().min() else {
+        return IntegerCodes { base: 0, shift: 0, greatest: 0, codes: Codes::U8(values.map(|_| 0).collect()) };
     };
-    // One pass for both: the bits that any distance has, and the greatest distance.
-    let (bits, greatest) = rows().fold((0u64, 0u64), |(bits, greatest), row| {
-        let distance = values[row].distance(base);
+    // The bits that any distance has, and the greatest distance.
+    let (bits, greatest) = present.fold((0u64, 0u64), |(bits, greatest), value| {
+        let distance = value.distance(base);
         (bits | distance, greatest.max(distance))
     });
     let shift = if bits == 0 { 0 } else { bits.trailing_zeros() };
-    let codes = (0..values.len()).map(|row| if present(&row) { values[row].distance(base) >> shift } else { 0 });
     let greatest = greatest >> shift;
+    let codes = values.map(|value| value.map_or(0, |value| value.distance(base) >> shift));
     IntegerCodes { base: base.into(), shift, greatest, codes: Codes::collect(codes, greatest) }
 }
 

@@ -2,7 +2,7 @@
 
 use super::encoding::{EncodedOrdinals, Encoding};
 use super::{BitmapIndex, IndexChoice, Keys};
-use crate::coded::{CodedColumn, CodedValues};
+use crate::coded::{CodedColumn, CodedValues, with_codes};
 use crate::domain::Datum;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashSet;
@@ -20,8 +20,10 @@ const SAMPLE_VALUES: usize = 1 << 14;
 /// Lower ends of bins of byte strings are cut to as many bytes; any cut is as good.
 const BIN_END_BYTES_MAX: usize = 64;
 
-/// Builds the index that a choice asks for; `None` if it asks for none. [`IndexChoice::Auto`] builds what
-/// [`IndexChoice::Bitmap`] does: whether it pays is known when its bytes are.
+/// Rows of a run, on average, from which on an index that nobody asked for is small beside its column.
+const AUTO_RUN_ROWS: usize = 32;
+
+/// Builds the index that a choice asks for; `None` if it asks for none.
 pub fn build_index(column: &CodedColumn, choice: IndexChoice) -> Option<BitmapIndex> {
     let distinct_max = match choice {
         IndexChoice::None => return None,
@@ -29,12 +31,15 @@ pub fn build_index(column: &CodedColumn, choice: IndexChoice) -> Option<BitmapIn
         IndexChoice::Equality | IndexChoice::Range => VALUES_MAX,
         IndexChoice::Binned => 0,
     };
+    if choice == IndexChoice::Auto && !has_long_runs(column) {
+        return None;
+    }
     let nulls: RoaringBitmap = match column.validity() {
         Some(validity) => (0..column.rows() as u32).filter(|row| validity.is_null(*row as usize)).collect(),
         None => RoaringBitmap::new(),
     };
     let Some(codes) = distinct_codes(column, distinct_max) else {
-        return Some(binned(column, nulls));
+        return (choice != IndexChoice::Auto).then(|| binned(column, nulls));
     };
     let encoding = match choice {
         IndexChoice::Equality => Encoding::Equality,
@@ -46,6 +51,13 @@ pub fn build_index(column: &CodedColumn, choice: IndexChoice) -> Option<BitmapIn
     let ordinals = rows_of(column).map(|row| row.map(|row| codes.ordinal(column, row)));
     let ordinals = EncodedOrdinals::build(encoding, count, ordinals);
     Some(BitmapIndex { keys: codes.keys, nulls, ordinals })
+}
+
+/// Whether equal values follow one another.
+fn has_long_runs(column: &CodedColumn) -> bool {
+    let Some(codes) = column.codes() else { return false };
+    let changes = with_codes!(codes, codes => codes.windows(2).filter(|pair| pair[0] != pair[1]).count());
+    changes * AUTO_RUN_ROWS <= column.rows()
 }
 
 /// Each row; `None` if it is NULL.

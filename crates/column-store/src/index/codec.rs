@@ -15,7 +15,8 @@ use roaring::RoaringBitmap;
 use std::sync::Arc;
 
 impl BitmapIndex {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// The index as a block of a segment.
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = Encoder::default();
         out.u8(match self.keys {
             Keys::Dictionary(_) => 0,
@@ -37,12 +38,15 @@ impl BitmapIndex {
     }
 
     /// Decodes a column's index; `rows` is the segment's number of rows.
-    pub(crate) fn decode(
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub fn decode(
         bytes: &[u8],
         domain: Domain,
         dictionary: Option<&Arc<Dictionary>>,
         rows: u32,
-    ) -> DecodeResult<BitmapIndex> {
+    ) -> Result<BitmapIndex, String> {
         let mut input = Decoder::new(bytes);
         let keys = input.u8()?;
         let encoding = match input.u8()? {

@@ -27,8 +27,8 @@ use std::ops::{Bound, Range};
 /// Which index a column gets when a segment is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum IndexChoice {
-    /// By cardinality, if the index then takes at most a sixteenth of the column's own bytes: with codes in memory a scan
-    /// is as fast as most bitmaps, and files should not grow much. True of few values in clusters.
+    /// By cardinality if the column has up to 1,000 distinct values and equal ones come in runs of 32 rows or more on average:
+    /// then an index is small beside the column. Elsewhere a scan of warm codes is as fast as bitmaps, and files stay small.
     #[default]
     Auto,
     /// None.

@@ -16,7 +16,7 @@ use crate::zone_map::ZoneMap;
 
 /// What a segment's file holds.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Directory {
+pub struct Directory {
     pub(crate) rows: u32,
     pub(crate) columns: Vec<ColumnEntry>,
 }
@@ -43,7 +43,8 @@ impl Directory {
         (self.rows as usize).div_ceil(ROW_GROUP_ROWS)
     }
 
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// The directory as a block.
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = Encoder::default();
         out.u32(self.rows);
         out.u32(self.columns.len() as u32);
@@ -67,7 +68,11 @@ impl Directory {
         out.bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> DecodeResult<Directory> {
+    /// Decodes the block of a directory.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Directory, String> {
         let mut input = Decoder::new(bytes);
         let rows = input.u32()?;
         if rows as usize > SEGMENT_ROWS_MAX {

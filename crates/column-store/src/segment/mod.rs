@@ -7,6 +7,7 @@ mod parquet_form;
 mod reader;
 mod writer;
 
+pub use directory::Directory;
 pub use reader::Segment;
 pub use writer::{Compression, SegmentWriter, remove_unlisted_segments};
 

@@ -3,7 +3,6 @@
 use super::directory::{ColumnEntry, Directory};
 use super::parquet_form::from_parquet;
 use super::{Block, DIRECTORY_KEY, FORMAT, ROW_GROUP_ROWS, SegmentIdentity};
-use crate::bytes::Decoder;
 use crate::coded::{CodedColumn, Dictionary};
 use crate::domain::ColumnType;
 use crate::error::{Error, Result};
@@ -91,6 +90,11 @@ impl Segment {
         self.identity
     }
 
+    /// What the file holds.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
     /// Rows, deleted ones included.
     pub fn rows(&self) -> usize {
         self.directory.rows as usize
@@ -144,9 +148,7 @@ impl Segment {
         let column = &self.directory.columns[ordinal];
         let Some(block) = column.dictionary else { return Ok(None) };
         let bytes = self.block(column, "dictionary", block)?;
-        let mut input = Decoder::new(&bytes);
-        let dictionary = Dictionary::decode(&mut input).and_then(|dictionary| input.finish().map(|()| dictionary));
-        dictionary
+        Dictionary::decode(&bytes)
             .map(|dictionary| Some(Arc::new(dictionary)))
             .map_err(|problem| self.corrupt(column, "dictionary", problem))
     }

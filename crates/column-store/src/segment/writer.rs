@@ -5,19 +5,20 @@ use super::parquet_form::{Form, parquet_type, to_parquet};
 use super::{
     Block, ColumnSpec, DIRECTORY_KEY, FORMAT, RAW_COLUMNS_KEY, ROW_GROUP_ROWS, SEGMENT_ROWS_MAX, SegmentIdentity,
 };
-use crate::bytes::Encoder;
 use crate::coded::{CodedColumn, CodedValues};
 use crate::domain::ColumnType;
 use crate::error::{Error, Result};
-use crate::index::{IndexChoice, build_index};
+use crate::index::build_index;
+use crate::parallel::map_in_parallel;
 use crate::zone_map::ZoneMap;
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::ArrayRef;
 use arrow::datatypes::{Field, Schema};
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::arrow_writer::{ArrowWriterOptions, compute_leaves};
 use parquet::basic::{Compression as ParquetCompression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -40,20 +41,32 @@ pub enum Compression {
 /// A Parquet dictionary of a row group's chunk may be as large; every column that we code by dictionary then has one.
 const DICTIONARY_PAGE_BYTES_MAX: usize = 8 << 20;
 
-/// [`IndexChoice::Auto`] keeps an index of at most this part of the column's own bytes.
-const AUTO_INDEX_SHARE: u64 = 16;
-
 /// Writes one segment.
 pub struct SegmentWriter<'a> {
     path: &'a Path,
     columns: &'a [ColumnSpec],
     compression: Compression,
+    threads: usize,
+}
+
+/// What becomes of a column beside its Parquet chunks.
+struct Prepared {
+    form: Form,
+    encoding: Option<Encoding>,
+    zones: ZoneMap,
+    dictionary: Option<Vec<u8>>,
+    index: Option<Vec<u8>>,
 }
 
 impl<'a> SegmentWriter<'a> {
     /// A segment with these columns at a path where no file is.
     pub fn new(path: &'a Path, columns: &'a [ColumnSpec], compression: Compression) -> SegmentWriter<'a> {
-        SegmentWriter { path, columns, compression }
+        SegmentWriter { path, columns, compression, threads: 1 }
+    }
+
+    /// Codes and compresses columns on up to as many threads, the caller's among them.
+    pub fn with_threads(self, threads: usize) -> SegmentWriter<'a> {
+        SegmentWriter { threads, ..self }
     }
 
     /// Writes the segment and syncs it and its folder. The arrays are the columns' values in execution's form, in the order
@@ -81,44 +94,24 @@ impl<'a> SegmentWriter<'a> {
     }
 
     fn write_file(&self, file: &File, arrays: &[ArrayRef], rows: usize) -> Result<SegmentIdentity> {
-        let io_error = |error| Error::io(self.path, error);
-        let coded = self.code(arrays)?;
-        let forms: Vec<Form> =
-            self.columns.iter().zip(arrays).map(|(column, array)| Form::choose(column.column_type, array)).collect();
-        let mut writer = self.parquet_writer(file, &forms, &coded)?;
-        self.write_row_groups(&mut writer, arrays, rows, &forms)?;
-        writer.sync().map_err(io_error)?;
+        let prepared = map_in_parallel(self.threads, arrays.iter().collect(), |ordinal, array| {
+            Prepared::new(&self.columns[ordinal], array)
+        });
+        let prepared = prepared.into_iter().collect::<Result<Vec<Prepared>>>()?;
+        let mut writer = self.write_row_groups(file, arrays, rows, &prepared)?;
+        writer.flush().map_err(|error| Error::io(self.path, error))?;
         let mut blocks = BlockWriter { path: self.path, writer: &mut writer };
         let mut directory = Directory { rows: rows as u32, columns: Vec::with_capacity(self.columns.len()) };
-        for (ordinal, column) in self.columns.iter().enumerate() {
-            let chunks = blocks.chunks(file, ordinal)?;
-            let chunk_bytes: u64 = chunks.iter().map(|chunk| chunk.bytes).sum();
-            let coded = &coded[ordinal];
-            let dictionary = match coded.values() {
-                CodedValues::Dictionary { dictionary, .. } => {
-                    let mut out = Encoder::default();
-                    dictionary.encode(&mut out);
-                    Some(blocks.write(&out.bytes)?)
-                }
-                _ => None,
-            };
-            let index = match build_index(coded, column.index).map(|index| index.encode()) {
-                Some(bytes)
-                    if column.index != IndexChoice::Auto || bytes.len() as u64 * AUTO_INDEX_SHARE <= chunk_bytes =>
-                {
-                    Some(blocks.write(&bytes)?)
-                }
-                _ => None,
-            };
+        for (ordinal, (column, prepared)) in self.columns.iter().zip(prepared).enumerate() {
             directory.columns.push(ColumnEntry {
                 id: column.id,
                 name: column.name.clone(),
                 column_type: column.column_type,
-                form: forms[ordinal],
-                chunks,
-                dictionary,
-                index,
-                zones: ZoneMap::build(coded),
+                form: prepared.form,
+                chunks: blocks.chunks(file, ordinal)?,
+                dictionary: prepared.dictionary.map(|bytes| blocks.write(&bytes)).transpose()?,
+                index: prepared.index.map(|bytes| blocks.write(&bytes)).transpose()?,
+                zones: prepared.zones,
             });
         }
         let block = blocks.write(&directory.encode())?;
@@ -128,7 +121,7 @@ impl<'a> SegmentWriter<'a> {
     }
 
     /// Ends the file and has it and its name on the disk.
-    fn finish(&self, writer: ArrowWriter<&File>, file: &File, rows: u32) -> Result<SegmentIdentity> {
+    fn finish(&self, writer: SerializedFileWriter<&File>, file: &File, rows: u32) -> Result<SegmentIdentity> {
         let io_error = |error| Error::io(self.path, error);
         let footer_start = writer.bytes_written() as u64;
         writer.close().map_err(|error| self.parquet_error(error))?;
@@ -141,57 +134,52 @@ impl<'a> SegmentWriter<'a> {
         Ok(SegmentIdentity { file_bytes, footer_checksum: xxh3_64(&footer), rows })
     }
 
-    fn code(&self, arrays: &[ArrayRef]) -> Result<Vec<CodedColumn>> {
-        let columns = self.columns.iter().zip(arrays);
-        columns
-            .map(|(column, array)| CodedColumn::from_arrays(column.column_type, std::slice::from_ref(array)))
-            .collect()
-    }
-
-    fn write_row_groups(
-        &self,
-        writer: &mut ArrowWriter<&File>,
-        arrays: &[ArrayRef],
-        rows: usize,
-        forms: &[Form],
-    ) -> Result<()> {
-        let schema = self.schema(forms);
-        for start in (0..rows).step_by(ROW_GROUP_ROWS) {
-            let length = ROW_GROUP_ROWS.min(rows - start);
-            let columns = self.columns.iter().zip(forms).zip(arrays).map(|((column, form), array)| {
-                to_parquet(column.column_type, *form, &array.slice(start, length))
-                    .map_err(|error| Error::invalid(format!("column {}: {error}", column.name)))
-            });
-            let batch = RecordBatch::try_new(schema.clone(), columns.collect::<Result<Vec<_>>>()?)
-                .map_err(|error| Error::invalid(error.to_string()))?;
-            let written = writer.write(&batch).and_then(|()| writer.flush());
-            written.map_err(|error| self.parquet_error(error))?;
-        }
-        Ok(())
-    }
-
-    fn schema(&self, forms: &[Form]) -> Arc<Schema> {
-        let field = |(column, form): (&ColumnSpec, &Form)| {
-            Field::new(&column.name, parquet_type(column.column_type, *form), true)
-        };
-        Arc::new(Schema::new(self.columns.iter().zip(forms).map(field).collect::<Vec<_>>()))
-    }
-
-    fn parquet_writer<'f>(
+    fn write_row_groups<'f>(
         &self,
         file: &'f File,
-        forms: &[Form],
-        coded: &[CodedColumn],
-    ) -> Result<ArrowWriter<&'f File>> {
+        arrays: &[ArrayRef],
+        rows: usize,
+        prepared: &[Prepared],
+    ) -> Result<SerializedFileWriter<&'f File>> {
+        let parquet_error = |error| self.parquet_error(error);
+        let field = |(column, prepared): (&ColumnSpec, &Prepared)| {
+            Field::new(&column.name, parquet_type(column.column_type, prepared.form), true)
+        };
+        let schema = Arc::new(Schema::new(self.columns.iter().zip(prepared).map(field).collect::<Vec<_>>()));
+        let options =
+            ArrowWriterOptions::new().with_properties(self.properties(prepared)).with_skip_arrow_metadata(true);
+        let writer = ArrowWriter::try_new_with_options(file, schema.clone(), options).map_err(parquet_error)?;
+        let (mut writer, row_groups) = writer.into_serialized_writer().map_err(parquet_error)?;
+        for (number, start) in (0..rows).step_by(ROW_GROUP_ROWS).enumerate() {
+            let length = ROW_GROUP_ROWS.min(rows - start);
+            let columns = row_groups.create_column_writers(number).map_err(parquet_error)?;
+            let chunks = map_in_parallel(self.threads, columns, |ordinal, mut column| {
+                let spec = &self.columns[ordinal];
+                let array = arrays[ordinal].slice(start, length);
+                let array = to_parquet(spec.column_type, prepared[ordinal].form, &array)
+                    .map_err(|error| Error::invalid(format!("column {}: {error}", spec.name)))?;
+                for leaf in compute_leaves(schema.field(ordinal), &array).map_err(parquet_error)? {
+                    column.write(&leaf).map_err(parquet_error)?;
+                }
+                column.close().map_err(parquet_error)
+            });
+            let mut row_group = writer.next_row_group().map_err(parquet_error)?;
+            for chunk in chunks {
+                chunk?.append_to_row_group(&mut row_group).map_err(parquet_error)?;
+            }
+            row_group.close().map_err(parquet_error)?;
+        }
+        Ok(writer)
+    }
+
+    fn properties(&self, prepared: &[Prepared]) -> WriterProperties {
         let compression = match self.compression {
             Compression::Zstd => ParquetCompression::ZSTD(ZstdLevel::default()),
             Compression::Lz4 => ParquetCompression::LZ4_RAW,
         };
-        let raw: Vec<&str> = self
-            .columns
-            .iter()
-            .zip(forms)
-            .filter(|(column, form)| **form == Form::Raw && column.column_type != ColumnType::Float)
+        let columns = || self.columns.iter().zip(prepared);
+        let raw: Vec<&str> = columns()
+            .filter(|(column, prepared)| prepared.form == Form::Raw && column.column_type != ColumnType::Float)
             .map(|(column, _)| &*column.name)
             .collect();
         let raw = (!raw.is_empty()).then(|| vec![KeyValue::new(RAW_COLUMNS_KEY.to_string(), raw.join(","))]);
@@ -203,15 +191,14 @@ impl<'a> SegmentWriter<'a> {
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)
             .set_key_value_metadata(raw);
-        for (column, coded) in self.columns.iter().zip(coded) {
-            if let Some(encoding) = plain_encoding(coded) {
+        for (column, prepared) in columns() {
+            if let Some(encoding) = prepared.encoding {
                 let path = ColumnPath::from(column.name.clone());
                 properties = properties.set_column_dictionary_enabled(path.clone(), false);
                 properties = properties.set_column_encoding(path, encoding);
             }
         }
-        let options = ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(true);
-        ArrowWriter::try_new_with_options(file, self.schema(forms), options).map_err(|error| self.parquet_error(error))
+        properties.build()
     }
 
     fn parquet_error(&self, error: parquet::errors::ParquetError) -> Error {
@@ -222,6 +209,23 @@ impl<'a> SegmentWriter<'a> {
             },
             error => Error::invalid(error.to_string()),
         }
+    }
+}
+
+impl Prepared {
+    fn new(column: &ColumnSpec, array: &ArrayRef) -> Result<Prepared> {
+        let coded = CodedColumn::from_arrays(column.column_type, std::slice::from_ref(array))?;
+        let dictionary = match coded.values() {
+            CodedValues::Dictionary { dictionary, .. } => Some(dictionary.encode()),
+            _ => None,
+        };
+        Ok(Prepared {
+            form: Form::choose(column.column_type, array),
+            encoding: plain_encoding(&coded),
+            zones: ZoneMap::build(&coded),
+            dictionary,
+            index: build_index(&coded, column.index).map(|index| index.encode()),
+        })
     }
 }
 
@@ -239,7 +243,7 @@ fn plain_encoding(column: &CodedColumn) -> Option<Encoding> {
 /// Writes blocks between the row groups and the footer.
 struct BlockWriter<'a, 'f> {
     path: &'a Path,
-    writer: &'a mut ArrowWriter<&'f File>,
+    writer: &'a mut SerializedFileWriter<&'f File>,
 }
 
 impl BlockWriter<'_, '_> {

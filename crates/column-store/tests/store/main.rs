@@ -1,5 +1,6 @@
 //! What the crate keeps, compared with arrays that were kept aside.
 
+mod blocks;
 mod cache;
 mod corruption;
 mod generate;
