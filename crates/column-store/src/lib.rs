@@ -6,7 +6,7 @@
 //! Knows: MySQL's types, Arrow arrays, Parquet. Must not know: the catalog, SQL text, plans, collations (conditions on
 //! strings that need one come as functions and are asked once per dictionary value), sessions.
 //!
-//! Reading order: `domain`, `coded`, `zone_map`, `index`, `segment`, `cache`, `predicate`, `star`.
+//! Reading order: `domain`, `coded`, `zone_map`, `index`, `segment`, `cache`, `predicate`, `key_search`, `list`, `star`.
 
 mod bytes;
 mod cache;
@@ -14,6 +14,8 @@ pub mod coded;
 mod domain;
 mod error;
 pub mod index;
+mod key_search;
+mod list;
 mod parallel;
 pub mod predicate;
 pub mod segment;
@@ -24,5 +26,7 @@ pub use cache::{CacheStatus, ColumnCache, SegmentColumns};
 pub use coded::CodedColumn;
 pub use domain::{ColumnType, Datum, Domain, prefix_successor};
 pub use error::{Corruption, Error, Result};
+pub use key_search::rows_of_key;
+pub use list::{ListOptions, append_list};
 pub use segment::{ColumnSpec, Segment, SegmentIdentity, SegmentWriter};
 pub use zone_map::{Bounds, ZONE_ROWS, Zone, ZoneMap, zone_rows};

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Segments are made in `DIR/segments` the first time. Prints one JSON line for the segments and one per query: the best of the
-//! rounds, in milliseconds, warm, and the answer. `bench/star.py` compares both with DuckDB's.
+//! rounds, in milliseconds, warm, and the answer; then one for a list of keys. `bench/star.py` compares both with DuckDB's.
 
+mod list;
 mod load;
 mod queries;
 
@@ -41,4 +42,5 @@ fn main() {
         println!("{{\"query\": \"{}\", \"ms\": {best:.3}, \"answer\": [{}]}}", query.name, rows.join(", "));
     }
     println!("{}", tables.describe_memory());
+    println!("{}", list::measure(threads, rounds));
 }

@@ -83,6 +83,18 @@ impl Mask {
         }
     }
 
+    /// The members, in order.
+    pub(crate) fn members(&self) -> impl Iterator<Item = usize> {
+        self.words.iter().enumerate().flat_map(|(ordinal, word)| {
+            let mut left = *word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(ordinal * 64 + bit)
+            })
+        })
+    }
+
     /// The members as bits, lowest first.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words
