@@ -166,7 +166,7 @@ impl<'a> BoundSource<'a> {
         query: &'a StarQuery,
         keys: &GroupKeys,
         source: &StarSource<'a>,
-        tables: &mut CodeTables,
+        tables: &CodeTables,
     ) -> Result<BoundSource<'a>> {
         let columns = source.columns;
         let joins = query.joins.iter().enumerate();
@@ -226,12 +226,7 @@ impl Filter {
 }
 
 impl<'a> Lookup<'a> {
-    fn new(
-        number: usize,
-        join: &'a StarJoin,
-        source: &dyn ColumnSource,
-        tables: &mut CodeTables,
-    ) -> Result<Lookup<'a>> {
+    fn new(number: usize, join: &'a StarJoin, source: &dyn ColumnSource, tables: &CodeTables) -> Result<Lookup<'a>> {
         let column = source.column(join.column)?;
         let integers = integer_codes(&column)?;
         let fits = |value: i128| i64::try_from(value).is_ok();

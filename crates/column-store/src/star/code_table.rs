@@ -2,6 +2,7 @@
 
 use super::key_map::{DenseCodes, GroupCode, KeyMap, KeyTable};
 use crate::coded::IntegerCodes;
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Columns whose codes need more entries are looked up by key.
@@ -19,7 +20,7 @@ pub(super) enum CodeTable {
 /// The tables that a query has made so far: segments often have the same least key, and then share one.
 #[derive(Default)]
 pub(super) struct CodeTables {
-    made: Vec<(Shape, Arc<CodeTable>)>,
+    made: Mutex<Vec<(Shape, Arc<CodeTable>)>>,
 }
 
 /// What a table depends on.
@@ -33,17 +34,18 @@ struct Shape {
 
 impl CodeTables {
     /// The table of a query's join for a column; `None` if it would be too large.
-    pub(super) fn get(&mut self, join: usize, keys: &KeyMap, column: &IntegerCodes) -> Option<Arc<CodeTable>> {
+    pub(super) fn get(&self, join: usize, keys: &KeyMap, column: &IntegerCodes) -> Option<Arc<CodeTable>> {
         if column.greatest >= ENTRIES_MAX {
             return None;
         }
         let entries = (column.greatest as usize + 1).next_power_of_two();
         let shape = Shape { join, base: column.base, shift: column.shift, entries };
-        if let Some((_, table)) = self.made.iter().find(|(other, _)| *other == shape) {
+        let mut made = self.made.lock();
+        if let Some((_, table)) = made.iter().find(|(other, _)| *other == shape) {
             return Some(table.clone());
         }
         let table = Arc::new(CodeTable::new(keys, column, entries));
-        self.made.push((shape, table.clone()));
+        made.push((shape, table.clone()));
         Some(table)
     }
 }

@@ -6,6 +6,7 @@ use super::code_table::CodeTables;
 use super::zone::Worker;
 use super::{Group, StarQuery, StarSource};
 use crate::error::{Error, Result};
+use crate::parallel::map_in_parallel;
 use crate::zone_map::ZONE_ROWS;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,9 +18,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// are not whole numbers, groups by columns without codes, products or sums that 128 bits may not hold.
 pub fn run_star_query(query: &StarQuery, sources: &[StarSource<'_>], threads: usize) -> Result<Vec<Group>> {
     let keys = GroupKeys::new(query, sources)?;
-    let mut tables = CodeTables::default();
-    let bound: Vec<BoundSource<'_>> =
-        sources.iter().map(|source| BoundSource::new(query, &keys, source, &mut tables)).collect::<Result<_>>()?;
+    let tables = CodeTables::default();
+    // Columns that are not in memory yet are loaded here.
+    let bound =
+        map_in_parallel(threads, sources.iter().collect(), |_, source| BoundSource::new(query, &keys, source, &tables));
+    let bound = bound.into_iter().collect::<Result<Vec<BoundSource<'_>>>>()?;
     let rows = bound.iter().map(|source| source.rows as u128).sum();
     for source in &bound {
         if !source.sums_fit(rows)? {
