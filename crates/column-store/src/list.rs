@@ -68,6 +68,8 @@ pub fn append_list(
 
 /// Appends the values of a zone's rows, each followed by the separator.
 fn append_rows(column: &CodedColumn, rows: Range<usize>, mask: &Mask, separator: &[u8], out: &mut Vec<u8>) -> u64 {
+    // Most keys have seven digits or fewer; a list of longer ones grows once more.
+    out.reserve(mask.count() * 8);
     let present = mask.members().map(|row| rows.start + row).filter(|row| !column.is_null(*row));
     match column.values() {
         CodedValues::Integers(integers) => with_codes!(&integers.codes, codes => {
@@ -97,13 +99,16 @@ fn small(integers: &IntegerCodes) -> Option<u64> {
     in_range.then_some(integers.base as u64)
 }
 
+/// Bytes that are gathered before they are appended.
+const BUFFER_BYTES: usize = 1 << 12;
+
 /// One more than the greatest number of eight digits.
 const SMALL_END: i128 = 100_000_000;
 
 /// Numbers of up to eight digits with a separator of one byte, the usual list of keys: all digits at once in one 64-bit word, each
 /// step splitting every part of it in two (after Mula's and Khuong's), then the leading zeros shifted out.
 fn append_small(values: impl Iterator<Item = u64>, separator: u8, out: &mut Vec<u8>) -> u64 {
-    let mut count = 0;
+    let (mut count, mut buffer, mut end) = (0, [0; BUFFER_BYTES], 0);
     for value in values {
         let (high, low) = (value / 10_000, value % 10_000);
         // Two numbers of four digits, in 32 bits each, the higher digits at the lower address.
@@ -120,11 +125,16 @@ fn append_small(values: impl Iterator<Item = u64>, separator: u8, out: &mut Vec<
         let mut bytes = [0; 9];
         bytes[..8].copy_from_slice(&text.to_le_bytes());
         bytes[8 - zeros] = separator;
-        // Nine bytes always, which is one move, and then those back that are not the number's.
-        out.extend_from_slice(&bytes);
-        out.truncate(out.len() - zeros);
+        // Nine bytes always, and the next number goes over those that are not this one's.
+        if end > BUFFER_BYTES - bytes.len() {
+            out.extend_from_slice(&buffer[..end]);
+            end = 0;
+        }
+        buffer[end..end + bytes.len()].copy_from_slice(&bytes);
+        end += bytes.len() - zeros;
         count += 1;
     }
+    out.extend_from_slice(&buffer[..end]);
     count
 }
 
