@@ -9,11 +9,12 @@ use crate::gate::WriteGate;
 use crate::locks::{LockKey, LockTable, Owner};
 use crate::meta;
 use crate::options::{Durability, TableLock};
+use crate::sealed::DELETED;
 use crate::table::TableData;
 use crate::validation::{CommitLog, Keys, ReadSet};
 use crate::visible::Visible;
 use crate::write_set::WriteSet;
-use fjall::{Database, Keyspace, PersistMode, Snapshot};
+use fjall::{Database, Keyspace, PersistMode, Slice, Snapshot};
 use parking_lot::{Condvar, Mutex};
 use squall_catalog::TableId;
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -60,6 +61,15 @@ pub(crate) struct CommitRequest {
     pub since: Option<u64>,
     pub locks: HeldLocks,
     pub ticket: TicketSender,
+}
+
+/// Rows on their way out of the store, see [`crate::sealed`].
+pub(crate) struct SealRequest {
+    pub data: Arc<TableData>,
+    /// Keys of the rows, as of the sealing's beginning.
+    pub sealed: Vec<Slice>,
+    /// Entries of the list, to be written or removed.
+    pub list: Vec<(Slice, Option<Slice>)>,
 }
 
 /// The end of a ticket that tells the result. A commit that is lost on the way, which only a defect can do, is reported
@@ -280,6 +290,44 @@ impl Committer {
         }
     }
 
+    /// Lets rows leave the store for the list of sealed ones, durably. Nobody's answers change by it, so it is no commit
+    /// that others are checked against.
+    pub fn seal(&self, request: SealRequest) -> SqlResult<()> {
+        let SealRequest { data, sealed, list } = request;
+        let list_bytes =
+            list.iter().map(|(key, content)| key.len() + content.as_ref().map_or(0, |content| content.len()));
+        let bytes =
+            sealed.iter().map(|key| key.len()).chain(list_bytes).map(|bytes| bytes + CHANGE_OVERHEAD_BYTES).sum();
+        self.gate.look();
+        self.gate.check_commit(bytes)?;
+        let moment = {
+            let _log = self.log.lock();
+            let mut batch = self.db.batch();
+            for key in data.unchanged_since_sealing(sealed) {
+                batch.remove(&data.keyspace, key);
+            }
+            for (key, content) in &list {
+                match content {
+                    Some(content) => batch.insert(&data.keyspace, key.clone(), content.clone()),
+                    None => batch.remove(&data.keyspace, key.clone()),
+                }
+            }
+            batch.commit().map_err(|error| self.gate.stop(error))?;
+            let moment = self.db.snapshot();
+            if let Some(level) = data.sealed() {
+                level.note_commit(list.iter().map(|(key, _)| key), moment.seqno());
+            }
+            moment
+        };
+        self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.gate.count(bytes as u64);
+        self.db.persist(PersistMode::SyncData).map_err(|error| self.gate.stop(error))?;
+        let mut log = self.log.lock();
+        log.show(moment.seqno());
+        self.visible.advance(moment);
+        Ok(())
+    }
+
     fn next_group(&self) -> Option<Vec<CommitRequest>> {
         let mut queue = self.queue.lock();
         while queue.is_empty() {
@@ -336,6 +384,7 @@ impl Committer {
                     bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
                     match change {
                         Some(value) => batch.insert(&data.keyspace, key, value),
+                        None if data.sealed().is_some() => batch.insert(&data.keyspace, key, DELETED),
                         None => batch.remove(&data.keyspace, key),
                     }
                 }
@@ -358,6 +407,9 @@ impl Committer {
         let moment = self.db.snapshot();
         for (data, keys) in rows {
             keys.iter().for_each(|key| data.row_changed(key, moment.seqno()));
+            if let Some(level) = data.sealed() {
+                level.note_commit(keys.iter(), moment.seqno());
+            }
         }
         log.applied(moment.seqno());
         if durability == Durability::Full {

@@ -1,6 +1,5 @@
 //! Which rows of a bulk load meet others on a unique key, and who of them stays.
 
-use crate::error::engine_error;
 use crate::index_key::{is_exclusive_entry, split_index_id};
 use crate::sorter::{Record, Sorted};
 use crate::table::Table;
@@ -51,7 +50,7 @@ impl Conflicts {
                 if meetings.last().is_none_or(|meeting| meeting.key != record.key) {
                     meetings.push(Meeting::new(index, &previous, false));
                 }
-            } else if against_table && table.data.keyspace.contains_key(&record.key).map_err(engine_error)? {
+            } else if against_table && table.has_now(&record.key)? {
                 meetings.push(Meeting::new(index, &record, true));
             }
             if let Some(meeting) = meetings.last_mut().filter(|meeting| meeting.key == record.key) {

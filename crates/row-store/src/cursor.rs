@@ -5,6 +5,7 @@ use crate::forward_scan::ForwardScan;
 use crate::index_key::{KeyRange, split_index_id};
 use crate::read_view::ReadView;
 use crate::row::Row;
+use crate::sealed::Merged;
 use crate::table::Table;
 use crate::write_set::Change;
 use fjall::{Iter, Readable, Slice};
@@ -51,12 +52,30 @@ enum Committed {
     Forward(ForwardScan),
     /// By the engine's own iterator.
     Engine(Iter),
+    /// With the rows that are sealed.
+    Merged(Box<Merged<Committed>>),
     /// Nothing, but this error if there is one.
     Ended(Option<SqlError>),
 }
 
 impl Committed {
-    fn open(
+    fn open(view: &ReadView, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> Committed {
+        let (start, end) = range.to_slices();
+        let entries = Committed::open_entries(view, table, &start, &end, direction);
+        let (Some(level), Bound::Included(key) | Bound::Excluded(key)) = (table.data.sealed(), &range.start) else {
+            return entries;
+        };
+        if !is_row_key(key) {
+            return entries;
+        }
+        let rows = level.at(&table.data.keyspace, view.snapshot.seqno());
+        match rows.and_then(|rows| rows.scan(table, range, direction)) {
+            Ok(sealed) => Committed::Merged(Box::new(Merged::new(entries, sealed, direction))),
+            Err(error) => Committed::Ended(Some(error)),
+        }
+    }
+
+    fn open_entries(
         view: &ReadView,
         table: &Table,
         start: &Bound<Slice>,
@@ -64,7 +83,7 @@ impl Committed {
         direction: Direction,
     ) -> Committed {
         if direction == Direction::Forward {
-            match ForwardScan::open(&table.data.keyspace, start, end, view.snapshot.seqno()) {
+            match ForwardScan::open(&table.data.keyspace, &table.data.files_seen, start, end, view.snapshot.seqno()) {
                 Ok(Some(scan)) => return Committed::Forward(scan),
                 Ok(None) => {}
                 Err(error) => return Committed::Ended(Some(engine_error(error.into()))),
@@ -83,6 +102,7 @@ impl Committed {
                 };
                 next.map(|guard| guard.into_inner().map_err(engine_error)).transpose()
             }
+            Committed::Merged(merged) => merged.next(|entries| entries.next(direction)),
             Committed::Ended(error) => error.take().map_or(Ok(None), Err),
         }
     }
@@ -103,7 +123,7 @@ impl Cursor {
         let (start, end) = if empty { KeyRange::point(&[]).to_slices() } else { range.to_slices() };
         let committed = match empty {
             true => Committed::Ended(None),
-            false => Committed::open(view, table, &start, &end, direction),
+            false => Committed::open(view, table, range, direction),
         };
         let own = view
             .own

@@ -5,11 +5,16 @@
 //! parts with what a scan needs: the source that has given the least entry goes on until another one has a lesser one,
 //! and the range's end is looked for in the entries alone.
 //!
-//! A memory table that is on its way to a file cannot be reached from outside of the engine. There is one for a part of a
-//! second now and then; a scan that begins meanwhile is left to the engine.
+//! Two things cannot be had from outside of the engine, and a scan that needs them is left to it:
+//!
+//! - a memory table that is on its way to a file; there is one for a part of a second now and then;
+//! - files as they were at an earlier moment. When the engine writes files anew it leaves out old versions of rows that a
+//!   snapshot still sees if that is older than the new files, and keeps the old files for it. So a scan reads the present
+//!   files only at moments after which they are known to have been there already ([`FilesSeen`]).
 
+use crossbeam_utils::atomic::AtomicCell;
 use fjall::{AbstractTree, Keyspace, SeqNo, Slice};
-use lsm_tree::{AnyTree, InternalValue, Memtable, Table, ValueType};
+use lsm_tree::{AnyTree, InternalValue, Memtable, SequenceNumberCounter, Table, ValueType};
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -26,6 +31,31 @@ pub(crate) struct ForwardScan {
     least: usize,
     second: usize,
     limits: Limits,
+}
+
+/// Since when a table's files are what they are.
+pub(crate) struct FilesSeen {
+    /// The engine's counter, which every change of files takes a number of.
+    counter: SequenceNumberCounter,
+    /// The files' version that was seen last, and a number that was not taken by then.
+    last: AtomicCell<(u64, SeqNo)>,
+}
+
+impl FilesSeen {
+    /// For a table of which nothing has been seen yet.
+    pub fn new(counter: SequenceNumberCounter) -> FilesSeen {
+        FilesSeen { counter, last: AtomicCell::new((u64::MAX, SeqNo::MAX)) }
+    }
+
+    /// Whether the files of a version that has just been the present one were there before a moment.
+    fn were_there(&self, version: u64, moment: SeqNo) -> bool {
+        let (last, mut since) = self.last.load();
+        if last != version {
+            since = self.counter.get();
+            self.last.store((version, since));
+        }
+        since <= moment
+    }
 }
 
 /// Which entries a scan is of.
@@ -63,6 +93,7 @@ impl ForwardScan {
     /// if there is something that only the engine can reach.
     pub fn open(
         keyspace: &Keyspace,
+        seen: &FilesSeen,
         start: &Bound<Slice>,
         end: &Bound<Slice>,
         moment: SeqNo,
@@ -75,6 +106,9 @@ impl ForwardScan {
             return Ok(None);
         }
         let version = tree.current_version();
+        if !seen.were_there(version.id(), moment) {
+            return Ok(None);
+        }
 
         let limits = Limits { end: end.clone(), moment };
         let bounds = (start.as_ref().map(|key| &**key), end.as_ref().map(|key| &**key));

@@ -44,7 +44,7 @@ impl ReadView {
         self.note(table, || KeyRange::point(key));
         let value = match self.own_change(table, key) {
             Some(own) => own,
-            None => table.data.row_at(key, self.snapshot.seqno(), keep)?,
+            None => table.row_at(key, self.snapshot.seqno(), keep)?,
         };
         value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
     }

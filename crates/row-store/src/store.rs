@@ -3,6 +3,7 @@
 use crate::bytes::Malformed;
 use crate::commit::{Committer, HeldLocks};
 use crate::error::{engine_error, io_error};
+use crate::forward_scan::FilesSeen;
 use crate::gate::WriteGate;
 use crate::layout::RowLayout;
 use crate::locks::{LockTable, Owner};
@@ -267,8 +268,16 @@ impl RowStore {
         // The newest version needs no snapshot to be registered and is never collected. That of a commit which is not
         // durable yet is not to be seen, so then, and where nothing is found (which may be such a commit's DELETE), the
         // answer is a snapshot's.
-        let value = match table.data.newest_visible_row(key, || self.0.committer.visible.seqno())? {
-            None => self.snapshot().get(&table.data.keyspace, key).map_err(engine_error)?,
+        let newest = match table.data.sealed() {
+            None => table.data.newest_visible_row(key, || self.0.committer.visible.seqno())?,
+            Some(_) => None,
+        };
+        let value = match newest {
+            None => {
+                let snapshot = self.snapshot();
+                let entry = snapshot.get(&table.data.keyspace, key).map_err(engine_error)?;
+                table.or_sealed(entry, key, snapshot.seqno())?
+            }
             found => found,
         };
         value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
@@ -381,7 +390,12 @@ impl StoreInner {
             self.db.delete_keyspace(leftover).map_err(failed)?;
         }
         let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(failed)?;
-        Ok(Arc::new(TableData::new(id, generation, keyspace, Vec::new(), self.row_cache.clone())))
+        Ok(Arc::new(self.new_data(id, generation, keyspace, Vec::new())))
+    }
+
+    fn new_data(&self, id: TableId, generation: u64, keyspace: Keyspace, layouts: Vec<Arc<RowLayout>>) -> TableData {
+        let files_seen = FilesSeen::new(self.db.supervisor.seqno.clone());
+        TableData::new(id, generation, keyspace, files_seen, layouts, self.row_cache.clone())
     }
 
     /// Writes a batch that is not a transaction's.
@@ -421,7 +435,7 @@ impl StoreInner {
             }
             layouts.push(Arc::new(RowLayout::decode(number, &record).map_err(|_| malformed("row layout"))?));
         }
-        let data = TableData::new(id, generation, keyspace, layouts, self.row_cache.clone());
+        let data = self.new_data(id, generation, keyspace, layouts);
         if let Some(next) = read_u64(&self.meta, &meta::table_key(meta::AUTO_INCREMENT, id))? {
             data.auto_increment.store(next, Ordering::Relaxed);
             data.auto_increment_saved.store(next, Ordering::Relaxed);

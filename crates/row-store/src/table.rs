@@ -1,23 +1,28 @@
 //! A table as its readers and writers hold it.
 
+use crate::cursor::is_row_key;
 use crate::error::{corrupted, engine_error};
-use crate::index_key::IndexCodec;
+use crate::forward_scan::FilesSeen;
+use crate::index_key::{IndexCodec, push_index_id};
 use crate::layout::{Projection, RowLayout};
+use crate::row::encode_row;
 use crate::row_cache::{Place, RowCache, Version};
+use crate::sealed::{DELETED, SealedLevel, SealedSource};
 use crate::unused_files::UnusedFiles;
 use fjall::{AbstractTree, Keyspace, SeqNo, Slice};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{IndexId, TableDef, TableId};
 use squall_types::{SqlError, SqlResult};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// What a table is on disk, whatever its definition says at the moment.
 pub(crate) struct TableData {
     pub id: TableId,
     pub generation: u64,
     pub keyspace: Keyspace,
+    pub files_seen: FilesSeen,
     /// Never given again while the process runs: what the cache knows its rows by.
     serial: u64,
     cache: Arc<RowCache>,
@@ -43,6 +48,8 @@ pub(crate) struct TableData {
     pub scanned: AtomicBool,
     /// Dropped or truncated: nothing may be written any more.
     pub retired: AtomicBool,
+    /// Rows outside of the store, if there can be any.
+    sealed: OnceLock<SealedLevel>,
     /// Distinct prefixes by index, as last sampled.
     pub distinct: RwLock<FxHashMap<IndexId, Vec<u64>>>,
 }
@@ -58,6 +65,7 @@ impl TableData {
         id: TableId,
         generation: u64,
         keyspace: Keyspace,
+        files_seen: FilesSeen,
         layouts: Vec<Arc<RowLayout>>,
         cache: Arc<RowCache>,
     ) -> TableData {
@@ -65,6 +73,7 @@ impl TableData {
         TableData {
             id,
             generation,
+            files_seen,
             keyspace,
             serial: NEXT_SERIAL.fetch_add(1, Ordering::Relaxed),
             cache,
@@ -79,6 +88,7 @@ impl TableData {
             overwrites: AtomicU64::new(0),
             scanned: AtomicBool::new(false),
             retired: AtomicBool::new(false),
+            sealed: OnceLock::new(),
             distinct: RwLock::default(),
         }
     }
@@ -95,8 +105,13 @@ impl TableData {
         &self.layouts
     }
 
-    /// The row at a key as it is at a moment; `keep` for the next reader of it too.
-    pub fn row_at(&self, key: &[u8], moment: SeqNo, keep: bool) -> SqlResult<Option<Slice>> {
+    /// The level below the store's rows.
+    pub fn sealed(&self) -> Option<&SealedLevel> {
+        self.sealed.get()
+    }
+
+    /// What the store has at a row's key at a moment; `keep` for the next reader of it too.
+    fn entry_at(&self, key: &[u8], moment: SeqNo, keep: bool) -> SqlResult<Option<Slice>> {
         let place = Place::new(self.serial, key);
         if let Some(row) = self.cache.get(&place, moment) {
             return Ok(Some(row));
@@ -161,14 +176,14 @@ impl TableData {
         self.auto_increment.fetch_max(value.saturating_add(1), Ordering::Relaxed);
     }
 
-    /// A number of hidden row ids; the first one.
-    pub fn take_row_ids(&self, count: u64) -> SqlResult<u64> {
+    /// A number of hidden row ids, the first one of them; `last_sealed` is the last key below the store.
+    fn take_row_ids(&self, count: u64, last_sealed: impl FnOnce() -> SqlResult<Option<Slice>>) -> SqlResult<u64> {
         if self.next_row_id.load(Ordering::Acquire) == 0 {
             let mut prefix = Vec::new();
-            crate::index_key::push_index_id(IndexId(0), &mut prefix);
-            let last = match self.keyspace.prefix(&prefix).next_back() {
-                Some(guard) => {
-                    let key = guard.key().map_err(crate::error::engine_error)?;
+            push_index_id(IndexId(0), &mut prefix);
+            let stored = self.keyspace.prefix(&prefix).next_back().map(|guard| guard.key().map_err(engine_error));
+            let last = match stored.transpose()?.max(last_sealed()?) {
+                Some(key) => {
                     let id = key.get(prefix.len()..).and_then(|id| id.try_into().ok());
                     u64::from_be_bytes(id.ok_or_else(|| SqlError::internal("a row id of another length"))?)
                 }
@@ -235,6 +250,50 @@ impl Table {
     /// The table's id.
     pub fn id(&self) -> TableId {
         self.data.id
+    }
+
+    /// Gives the table a level of rows below the store's, once.
+    pub fn seal_with(&self, source: Arc<dyn SealedSource>) {
+        self.data.sealed.get_or_init(|| SealedLevel::new(source));
+    }
+
+    /// A row as it is stored at a key.
+    pub fn encode_row(&self, key: &[u8], values: &[squall_types::Value]) -> SqlResult<Vec<u8>> {
+        encode_row(&self.current.layout, key, values)
+    }
+
+    /// The committed row at a key as it is at a moment; `keep` for the next reader of it too.
+    pub(crate) fn row_at(&self, key: &[u8], moment: SeqNo, keep: bool) -> SqlResult<Option<Slice>> {
+        self.or_sealed(self.data.entry_at(key, moment, keep)?, key, moment)
+    }
+
+    /// The row that the store's entry at a key stands for, or the sealed one if there is no entry.
+    pub(crate) fn or_sealed(&self, entry: Option<Slice>, key: &[u8], moment: SeqNo) -> SqlResult<Option<Slice>> {
+        let Some(level) = self.data.sealed() else { return Ok(entry) };
+        match entry {
+            Some(entry) => Ok((*entry != DELETED).then_some(entry)),
+            None if is_row_key(key) => Ok(level.at(&self.data.keyspace, moment)?.get(self, key)?.map(Slice::from)),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether the newest version of the table has something at a key, of a row or of an index entry.
+    pub(crate) fn has_now(&self, key: &[u8]) -> SqlResult<bool> {
+        match self.data.sealed() {
+            None => self.data.keyspace.contains_key(key).map_err(engine_error),
+            Some(_) => self.row_at(key, SeqNo::MAX, false).map(|row| row.is_some()),
+        }
+    }
+
+    /// A number of hidden row ids; the first one of them.
+    pub(crate) fn take_row_ids(&self, count: u64) -> SqlResult<u64> {
+        self.data.take_row_ids(count, || self.last_sealed_key())
+    }
+
+    fn last_sealed_key(&self) -> SqlResult<Option<Slice>> {
+        let Some(level) = self.data.sealed() else { return Ok(None) };
+        let rows = level.at(&self.data.keyspace, SeqNo::MAX)?;
+        Ok(rows.last_key(self)?.map(Slice::from))
     }
 
     /// Whether the table has been dropped or truncated since; it can still be read at an older snapshot.
@@ -313,7 +372,7 @@ impl Table {
     pub(crate) fn place_row(&self, values: &[squall_types::Value]) -> SqlResult<Vec<u8>> {
         let mut key = self.rows_codec().primary_key(values)?;
         if self.has_hidden_row_id() {
-            key.extend_from_slice(&self.data.take_row_ids(1)?.to_be_bytes());
+            key.extend_from_slice(&self.take_row_ids(1)?.to_be_bytes());
         }
         Ok(key)
     }

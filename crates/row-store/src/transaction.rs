@@ -123,7 +123,7 @@ impl Transaction {
             Some(change) => change,
             None => {
                 let moment = self.snapshot().seqno();
-                table.data.row_at(key, moment, true)?
+                table.row_at(key, moment, true)?
             }
         };
         value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
@@ -259,13 +259,19 @@ impl Transaction {
         let keyspace = &table.data.keyspace;
         if self.store.gate().is_stopped() {
             // The newest may be what could not be synced, which nobody is to see.
-            return Ok(self.store.snapshot().get(keyspace, key).map_err(engine_error)?);
+            let snapshot = self.store.snapshot();
+            let entry = snapshot.get(keyspace, key).map_err(engine_error)?;
+            return Ok(table.or_sealed(entry, key, snapshot.seqno())?);
         }
         let entry =
             keyspace.tree.get_internal_entry(key, fjall::SeqNo::MAX).map_err(|error| engine_error(error.into()))?;
+        let written = entry.as_ref().map(|entry| entry.key.seqno);
+        let newest = table.or_sealed(entry.map(|entry| entry.value), key, fjall::SeqNo::MAX)?;
         if let Some(snapshot) = self.snapshot.as_ref().filter(|_| self.fails_on_change()) {
-            let changed = match &entry {
-                Some(entry) => entry.key.seqno >= snapshot.seqno(),
+            let changed = match written {
+                Some(written) => written >= snapshot.seqno(),
+                // When a sealed row was written is not known any more.
+                None if table.data.sealed().is_some() => table.row_at(key, snapshot.seqno(), false)? != newest,
                 None => snapshot.contains_key(keyspace, key).map_err(engine_error)?,
             };
             if changed {
@@ -273,7 +279,7 @@ impl Transaction {
                 return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
             }
         }
-        Ok(entry.map(|entry| entry.value))
+        Ok(newest)
     }
 
     fn newest_row(&mut self, table: &Table, key: &Slice) -> StoreResult<Option<Row>> {

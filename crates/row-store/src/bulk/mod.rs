@@ -189,7 +189,7 @@ pub struct RowIds(Arc<Table>);
 impl RowIds {
     /// Numbers for the next `count` rows: the first of them.
     pub fn take(&self, count: u64) -> SqlResult<u64> {
-        if self.0.has_hidden_row_id() { self.0.data.take_row_ids(count) } else { Ok(0) }
+        if self.0.has_hidden_row_id() { self.0.take_row_ids(count) } else { Ok(0) }
     }
 }
 

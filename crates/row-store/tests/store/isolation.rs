@@ -411,3 +411,36 @@ fn set_waiting(txn: &mut Transaction, table: &Table, id: i64, k: i64) -> Result<
     let now = txn.get_locked(table, &key(table, id), wait)?.expect("accounts stay");
     txn.update(table, &now, &row(id, k, "", None)).map(|_| ())
 }
+
+/// What is written to files meanwhile has the versions that an open snapshot sees, or is not read for it.
+#[test]
+fn a_snapshot_stays_as_it_is_while_buffers_become_files() {
+    for rounds in 1..4 {
+        let (fixture, table) = Fixture::plain();
+        let mut expected = Vec::new();
+        for id in 0..3 {
+            let mut txn = fixture.store.begin(RR, false);
+            txn.insert(&table, &row(id, 0, "", None)).unwrap();
+            txn.commit().unwrap();
+            expected.push(row(id, 0, "", None));
+        }
+        let mut reader = fixture.store.begin(RR, false);
+        reader.take_snapshot();
+        for round in 1..=rounds {
+            let mut txn = fixture.store.begin(RR, false);
+            for id in 0..2 {
+                let old = lock(&mut txn, &table, id);
+                txn.update(&table, &old, &row(id, round, "", None)).unwrap();
+            }
+            if round == 2 {
+                let old = lock(&mut txn, &table, 2);
+                txn.delete(&table, &old).unwrap();
+            }
+            txn.commit().unwrap();
+            fixture.store.flush().unwrap();
+            assert_eq!(all(&mut reader, &table, 0, Direction::Forward), expected);
+            assert_eq!(all(&mut reader, &table, 1, Direction::Forward), expected);
+            assert_eq!(all(&mut reader, &table, 0, Direction::Backward).len(), 3);
+        }
+    }
+}

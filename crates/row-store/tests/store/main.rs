@@ -8,4 +8,5 @@ mod history;
 mod isolation;
 mod model;
 mod row_cache;
+mod sealed;
 mod torn_log;

@@ -1,0 +1,303 @@
+//! Rows that are sealed outside of the store, as a last level below it.
+//!
+//! A column table keeps most of its rows in files of its own. To everybody above, they are rows like others: they are
+//! found by their keys, scanned in their order, locked, changed and deleted.
+//!
+//! - An entry of the store hides the sealed row with its key. A DELETE leaves a [marker](DELETED) instead of nothing.
+//! - Which sealed rows there are is said by entries of the table's keyspace too, the *list*: it changes in a commit, and
+//!   whoever reads at a moment reads the list of that moment. What an entry of the list means is up to the
+//!   [`SealedSource`].
+//! - Rows are sealed by a [`Sealing`]: its caller reads the store's rows as they are at one moment, makes the list's new
+//!   entries of them, and commits: rows that nobody has changed meanwhile leave the store in the same step. To readers
+//!   nothing changes.
+
+use crate::commit::SealRequest;
+use crate::cursor::Direction;
+use crate::error::engine_error;
+use crate::index_key::{KeyRange, index_range, push_index_id};
+use crate::store::RowStore;
+use crate::table::{Table, TableData};
+use fjall::{AbstractTree, Iter, Keyspace, Readable, SeqNo, Slice, Snapshot};
+use lsm_tree::Guard as _;
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashSet;
+use squall_catalog::IndexId;
+use squall_types::{SqlError, SqlResult};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Stands in the store for a row that is deleted, and hides the sealed one. No row begins with this format.
+pub(crate) const DELETED: [u8; 1] = [0];
+
+/// The number of the index that is the list; real ones are counted from 1.
+const LIST: IndexId = IndexId(u32::MAX);
+
+/// Lists that are kept for readers of earlier moments; those of still earlier ones read theirs again.
+const LISTS_KEPT: usize = 4;
+
+/// An entry of a table's list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListEntry {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its contents.
+    pub content: Vec<u8>,
+}
+
+/// What a table's list stands for.
+pub trait SealedSource: Send + Sync {
+    /// The rows that the entries of a list, in the order of their names, stand for.
+    fn open(&self, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedRows>>;
+}
+
+/// The sealed rows of one list.
+pub trait SealedRows: Send + Sync {
+    /// The row at a storage key, as [`Table::encode_row`] makes it.
+    fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Vec<u8>>>;
+
+    /// The last storage key.
+    fn last_key(&self, table: &Table) -> SqlResult<Option<Vec<u8>>>;
+
+    /// The rows of a range of storage keys, which is not empty.
+    fn scan(&self, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> SqlResult<Box<dyn SealedScan>>;
+}
+
+/// A scan of sealed rows.
+pub trait SealedScan: Send {
+    /// The next storage key and row.
+    fn next(&mut self) -> SqlResult<Option<(Vec<u8>, Vec<u8>)>>;
+}
+
+/// The sealed level of one table.
+pub(crate) struct SealedLevel {
+    source: Arc<dyn SealedSource>,
+    lists: RwLock<Lists>,
+    /// Keys of rows that commits have changed since a [`Sealing`] began; `None` while there is none. Changes under the
+    /// lock of the commit log.
+    changed: Mutex<Option<FxHashSet<Slice>>>,
+}
+
+/// The newest lists, oldest first.
+#[derive(Default)]
+struct Lists {
+    known: VecDeque<List>,
+    /// The first moment that has the newest list.
+    newest_since: SeqNo,
+}
+
+/// The list of the moments from one to before another.
+struct List {
+    since: SeqNo,
+    /// `None` for the newest.
+    until: Option<SeqNo>,
+    rows: Arc<dyn SealedRows>,
+}
+
+impl SealedLevel {
+    pub fn new(source: Arc<dyn SealedSource>) -> SealedLevel {
+        SealedLevel { source, lists: RwLock::default(), changed: Mutex::new(None) }
+    }
+
+    /// The rows sealed as of a moment, of which the caller keeps a snapshot.
+    pub fn at(&self, keyspace: &Keyspace, moment: SeqNo) -> SqlResult<Arc<dyn SealedRows>> {
+        let newest_since = {
+            let lists = self.lists.read();
+            if let Some(list) = lists
+                .known
+                .iter()
+                .rev()
+                .find(|list| list.since <= moment && list.until.is_none_or(|until| moment < until))
+            {
+                return Ok(list.rows.clone());
+            }
+            lists.newest_since
+        };
+        let rows = self.source.open(read_list(keyspace, moment)?)?;
+        let mut lists = self.lists.write();
+        // Unless it has changed meanwhile, or the moment is an earlier one.
+        if newest_since <= moment && lists.newest_since == newest_since {
+            lists.known.push_back(List { since: newest_since, until: None, rows: rows.clone() });
+            if lists.known.len() > LISTS_KEPT {
+                lists.known.pop_front();
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Takes note of what a commit, applied and not yet seen, has changed; `moment` is the first that has it.
+    pub fn note_commit<'a>(&self, keys: impl Iterator<Item = &'a Slice>, moment: SeqNo) {
+        let mut changed = self.changed.lock();
+        let mut list_changed = false;
+        for key in keys {
+            match is_list_key(key) {
+                true => list_changed = true,
+                false => changed.iter_mut().for_each(|changed| _ = changed.insert(key.clone())),
+            }
+        }
+        if list_changed {
+            let mut lists = self.lists.write();
+            lists.newest_since = moment;
+            if let Some(last) = lists.known.back_mut() {
+                last.until.get_or_insert(moment);
+            }
+        }
+    }
+}
+
+fn is_list_key(key: &[u8]) -> bool {
+    key.starts_with(&list_key(&[]))
+}
+
+fn list_key(name: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(5 + name.len());
+    push_index_id(LIST, &mut key);
+    key.extend_from_slice(name);
+    key
+}
+
+fn read_list(keyspace: &Keyspace, moment: SeqNo) -> SqlResult<Vec<ListEntry>> {
+    let prefix = list_key(&[]).len();
+    let entries = keyspace.tree.range(index_range(LIST).to_slices(), moment, None);
+    entries
+        .map(|entry| {
+            let (key, value) = entry.into_inner().map_err(|error| engine_error(error.into()))?;
+            Ok(ListEntry { name: key[prefix..].to_vec(), content: value.to_vec() })
+        })
+        .collect()
+}
+
+/// A scan of the store's entries and sealed rows as one.
+pub(crate) struct Merged<T> {
+    entries: T,
+    sealed: Box<dyn SealedScan>,
+    direction: Direction,
+    next_entry: Option<(Slice, Slice)>,
+    next_sealed: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl<T> Merged<T> {
+    pub fn new(entries: T, sealed: Box<dyn SealedScan>, direction: Direction) -> Merged<T> {
+        Merged { entries, sealed, direction, next_entry: None, next_sealed: None }
+    }
+
+    /// The next row; `next` is how entries of the store are read.
+    pub fn next(
+        &mut self,
+        mut next: impl FnMut(&mut T) -> SqlResult<Option<(Slice, Slice)>>,
+    ) -> SqlResult<Option<(Slice, Slice)>> {
+        loop {
+            if self.next_entry.is_none() {
+                self.next_entry = next(&mut self.entries)?;
+            }
+            if self.next_sealed.is_none() {
+                self.next_sealed = self.sealed.next()?;
+            }
+            let order = match (&self.next_entry, &self.next_sealed) {
+                (Some((entry, _)), Some((sealed, _))) => (**entry).cmp(&sealed[..]),
+                (Some(_), None) => std::cmp::Ordering::Less,
+                (None, Some(_)) => std::cmp::Ordering::Greater,
+                (None, None) => return Ok(None),
+            };
+            let both = self.next_entry.is_some() && self.next_sealed.is_some();
+            let order = if both && self.direction == Direction::Backward { order.reverse() } else { order };
+            if order.is_gt() {
+                return Ok(self.next_sealed.take().map(|(key, row)| (key.into(), row.into())));
+            }
+            if order.is_eq() {
+                self.next_sealed = None;
+            }
+            if let Some((key, value)) = self.next_entry.take()
+                && *value != DELETED
+            {
+                return Ok(Some((key, value)));
+            }
+        }
+    }
+}
+
+/// The store's rows of a table on their way out of it.
+pub struct Sealing {
+    store: RowStore,
+    table: Arc<Table>,
+    snapshot: Snapshot,
+    /// Keys that have been read.
+    keys: Vec<Slice>,
+    rows: Iter,
+}
+
+/// A row of the store that is to be sealed.
+#[derive(Clone, Debug)]
+pub struct FreshRow {
+    key: Slice,
+    row: Option<Slice>,
+}
+
+impl FreshRow {
+    /// The storage key.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The row; `None` if the sealed row with this key is deleted.
+    pub fn row(&self, table: &Table) -> SqlResult<Option<crate::Row>> {
+        self.row.clone().map(|row| crate::Row::check(table, self.key.clone(), row)).transpose()
+    }
+}
+
+impl Sealing {
+    /// Begins; `None` if another one of the same table is under way. Fails for a table without a sealed level.
+    pub fn begin(store: &RowStore, table: &Arc<Table>) -> SqlResult<Option<Sealing>> {
+        let level = table.data.sealed().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
+        let snapshot = {
+            let _log = store.committer().log.lock();
+            let mut changed = level.changed.lock();
+            if changed.is_some() {
+                return Ok(None);
+            }
+            *changed = Some(FxHashSet::default());
+            store.snapshot()
+        };
+        let rows = snapshot.range(&table.data.keyspace, index_range(IndexId(0)).to_slices());
+        Ok(Some(Sealing { store: store.clone(), table: table.clone(), snapshot, keys: Vec::new(), rows }))
+    }
+
+    /// The list as it is. Nothing but sealings changes it.
+    pub fn list(&self) -> SqlResult<Vec<ListEntry>> {
+        read_list(&self.table.data.keyspace, self.snapshot.seqno())
+    }
+
+    /// The next row of the store in the order of the keys. Those that have been read are sealed by the commit.
+    pub fn next(&mut self) -> SqlResult<Option<FreshRow>> {
+        let Some(entry) = self.rows.next() else { return Ok(None) };
+        let (key, value) = entry.into_inner().map_err(engine_error)?;
+        self.keys.push(key.clone());
+        Ok(Some(FreshRow { key, row: (*value != DELETED).then_some(value) }))
+    }
+
+    /// Replaces the rows that were read by new contents of entries of the list (`None` removes an entry), durably and in
+    /// one step.
+    pub fn commit(mut self, list: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> SqlResult<()> {
+        let list = list.into_iter().map(|(name, content)| (Slice::from(list_key(&name)), content.map(Slice::from)));
+        let request =
+            SealRequest { data: self.table.data.clone(), sealed: std::mem::take(&mut self.keys), list: list.collect() };
+        self.store.committer().seal(request)
+    }
+}
+
+impl Drop for Sealing {
+    fn drop(&mut self) {
+        if let Some(level) = self.table.data.sealed() {
+            *level.changed.lock() = None;
+        }
+    }
+}
+
+impl TableData {
+    /// Takes from the keys read by a sealing those that commits have changed since. The caller holds the commit log.
+    pub(crate) fn unchanged_since_sealing(&self, mut keys: Vec<Slice>) -> Vec<Slice> {
+        if let Some(changed) = self.sealed().and_then(|level| level.changed.lock().take()) {
+            keys.retain(|key| !changed.contains(key));
+        }
+        keys
+    }
+}

@@ -1,0 +1,339 @@
+//! Rows that leave the store for a level below it: nobody's answers change.
+
+use crate::fixture::*;
+use proptest::prelude::*;
+use squall_catalog::TableDef;
+use squall_row_store::{
+    Direction, IsolationLevel, KeyRange, ListEntry, SealedRows, SealedScan, SealedSource, Sealing, StoreError, Table,
+    Transaction,
+};
+use squall_types::{ErrorCode, SqlResult, Value};
+use std::collections::BTreeMap;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+/// A source whose list has the rows themselves: each entry's rows and deletes, by length, over those of the entries
+/// before it.
+struct RowsInTheList;
+
+struct Rows(Arc<BTreeMap<Vec<u8>, Vec<u8>>>);
+
+struct Scan(std::vec::IntoIter<(Vec<u8>, Vec<u8>)>);
+
+impl SealedSource for RowsInTheList {
+    fn open(&self, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedRows>> {
+        let mut rows = BTreeMap::new();
+        for entry in list {
+            for (key, row) in decode(&entry.content) {
+                match row.is_empty() {
+                    true => rows.remove(&key),
+                    false => rows.insert(key, row),
+                };
+            }
+        }
+        Ok(Arc::new(Rows(Arc::new(rows))))
+    }
+}
+
+impl SealedRows for Rows {
+    fn get(&self, _: &Table, key: &[u8]) -> SqlResult<Option<Vec<u8>>> {
+        Ok(self.0.get(key).cloned())
+    }
+
+    fn last_key(&self, _: &Table) -> SqlResult<Option<Vec<u8>>> {
+        Ok(self.0.last_key_value().map(|(key, _)| key.clone()))
+    }
+
+    fn scan(&self, _: &Arc<Table>, range: &KeyRange, direction: Direction) -> SqlResult<Box<dyn SealedScan>> {
+        let bounds = (range.start.clone(), range.end.clone());
+        let within =
+            self.0.iter().filter(|(key, _)| bounds.contains(*key)).map(|(key, row)| (key.clone(), row.clone()));
+        let mut rows: Vec<_> = within.collect();
+        if direction == Direction::Backward {
+            rows.reverse();
+        }
+        Ok(Box::new(Scan(rows.into_iter())))
+    }
+}
+
+impl SealedScan for Scan {
+    fn next(&mut self) -> SqlResult<Option<(Vec<u8>, Vec<u8>)>> {
+        Ok(self.0.next())
+    }
+}
+
+fn encode(rows: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
+    let parts = rows.iter().flat_map(|(key, row)| [key, row]);
+    parts.flat_map(|part| (part.len() as u32).to_le_bytes().into_iter().chain(part.iter().copied())).collect()
+}
+
+fn decode(mut content: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut part = || {
+        let (length, rest) = content.split_first_chunk::<4>()?;
+        let (part, rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
+        content = rest;
+        Some(part.to_vec())
+    };
+    std::iter::from_fn(|| Some((part()?, part()?))).collect()
+}
+
+/// Reads all rows of the store into what an entry of the list has.
+fn read(sealing: &mut Sealing, table: &Table) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut rows = Vec::new();
+    while let Some(fresh) = sealing.next().unwrap() {
+        let values = fresh.row(table).unwrap().map(|row| row.values(table).unwrap());
+        let row = values.map_or_else(Vec::new, |values| table.encode_row(fresh.key(), &values).unwrap());
+        rows.push((fresh.key().to_vec(), row));
+    }
+    rows
+}
+
+/// Ends a sealing with one more entry of the list, or with one that stands for all.
+fn end(sealing: Sealing, rows: Vec<(Vec<u8>, Vec<u8>)>, merge: bool) {
+    let list = sealing.list().unwrap();
+    let mut changes = Vec::new();
+    let mut content = encode(&rows);
+    let number = list.len() as u32;
+    if merge {
+        content = list.iter().flat_map(|entry| entry.content.clone()).chain(content).collect();
+        changes.extend(list.into_iter().map(|entry| (entry.name, None)));
+    }
+    changes.retain(|(name, _): &(Vec<u8>, _)| *name != number.to_be_bytes());
+    changes.push((if merge { 0 } else { number }.to_be_bytes().to_vec(), Some(content)));
+    // The last change of a name counts.
+    let changes: BTreeMap<_, _> = changes.into_iter().collect();
+    sealing.commit(changes.into_iter().collect()).unwrap();
+}
+
+fn begin_sealing(fixture: &Fixture, table: &Arc<Table>) -> Sealing {
+    loop {
+        // While the store writes to a file there is none.
+        if let Some(sealing) = Sealing::begin(&fixture.store, table).unwrap() {
+            return sealing;
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn seal(fixture: &Fixture, table: &Arc<Table>, merge: bool) {
+    let mut sealing = begin_sealing(fixture, table);
+    let rows = read(&mut sealing, table);
+    end(sealing, rows, merge);
+}
+
+/// `t1 (id INT PRIMARY KEY, k INT, v VARCHAR(100), u INT NULL)`, or without its key.
+fn def(keyed: bool) -> TableDef {
+    let mut def = plain_def(1);
+    def.indexes.truncate(usize::from(keyed));
+    def
+}
+
+fn fixture(keyed: bool) -> (Fixture, Arc<Table>) {
+    let fixture = Fixture::new();
+    fixture.store.commit_ddl(&catalog_of(&[&def(keyed)]), &Default::default()).unwrap();
+    let table = sealable(&fixture);
+    (fixture, table)
+}
+
+fn sealable(fixture: &Fixture) -> Arc<Table> {
+    let table = fixture.table("t1");
+    table.seal_with(Arc::new(RowsInTheList));
+    table
+}
+
+fn begin(fixture: &Fixture, isolation: IsolationLevel) -> Transaction {
+    fixture.store.begin(isolation, false)
+}
+
+fn rows(txn: &mut Transaction, table: &Arc<Table>, direction: Direction) -> Vec<Vec<Value>> {
+    all(txn, table, 0, direction)
+}
+
+type Model = BTreeMap<i64, Vec<Value>>;
+
+fn assert_same(txn: &mut Transaction, table: &Arc<Table>, model: &Model) {
+    let mut expected: Vec<Vec<Value>> = model.values().cloned().collect();
+    assert_eq!(rows(txn, table, Direction::Forward), expected);
+    expected.reverse();
+    assert_eq!(rows(txn, table, Direction::Backward), expected);
+    for id in 0..20 {
+        assert_eq!(get(txn, table, id).as_ref(), model.get(&id));
+    }
+}
+
+fn put(txn: &mut Transaction, table: &Table, model: &mut Model, id: i64, k: i64) {
+    let values = row(id, k, "some text", None);
+    match model.contains_key(&id) {
+        true => {
+            let old = lock(txn, table, id);
+            txn.update(table, &old, &values).unwrap();
+        }
+        false => _ = txn.insert(table, &values).unwrap(),
+    }
+    model.insert(id, values);
+}
+
+fn delete(txn: &mut Transaction, table: &Table, model: &mut Model, id: i64) {
+    if model.remove(&id).is_some() {
+        let old = lock(txn, table, id);
+        txn.delete(table, &old).unwrap();
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Put(i64, i64),
+    Delete(i64),
+    /// A reader begins; one that was there compares what it sees with what was there when it began.
+    Reader,
+    Seal {
+        merge: bool,
+    },
+    BeginSealing,
+    EndSealing {
+        merge: bool,
+    },
+    Flush,
+    Reopen,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (0..20i64, any::<u8>()).prop_map(|(id, k)| Step::Put(id, i64::from(k))),
+        4 => (0..20i64).prop_map(Step::Delete),
+        2 => Just(Step::Reader),
+        2 => any::<bool>().prop_map(|merge| Step::Seal { merge }),
+        1 => Just(Step::BeginSealing),
+        1 => any::<bool>().prop_map(|merge| Step::EndSealing { merge }),
+        1 => Just(Step::Flush),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #[test]
+    fn sealed_rows_are_rows(steps in prop::collection::vec(step(), 1..60)) {
+        let (mut fixture, mut table) = fixture(true);
+        let mut model = Model::new();
+        let mut reader: Option<(Transaction, Model)> = None;
+        let mut sealing: Option<(Sealing, Vec<(Vec<u8>, Vec<u8>)>)> = None;
+        for step in steps {
+            match step {
+                Step::Put(..) | Step::Delete(_) => {
+                    let mut txn = begin(&fixture, IsolationLevel::RepeatableRead);
+                    match step {
+                        Step::Put(id, k) => put(&mut txn, &table, &mut model, id, k),
+                        Step::Delete(id) => delete(&mut txn, &table, &mut model, id),
+                        _ => unreachable!(),
+                    }
+                    // The transaction sees its own change, too.
+                    assert_same(&mut txn, &table, &model);
+                    txn.commit().unwrap();
+                }
+                Step::Reader => {
+                    if let Some((mut txn, then)) = reader.take() {
+                        assert_same(&mut txn, &table, &then);
+                    }
+                    let mut txn = begin(&fixture, IsolationLevel::RepeatableRead);
+                    txn.take_snapshot();
+                    reader = Some((txn, model.clone()));
+                }
+                Step::Seal { merge } if sealing.is_none() => seal(&fixture, &table, merge),
+                Step::BeginSealing if sealing.is_none() => {
+                    let mut begun = begin_sealing(&fixture, &table);
+                    let rows = read(&mut begun, &table);
+                    sealing = Some((begun, rows));
+                }
+                Step::EndSealing { merge } => {
+                    if let Some((sealing, rows)) = sealing.take() {
+                        end(sealing, rows, merge);
+                    }
+                }
+                Step::Flush => fixture.store.flush().unwrap(),
+                Step::Reopen => {
+                    reader = None;
+                    sealing = None;
+                    drop(table);
+                    fixture = fixture.reopen();
+                    table = sealable(&fixture);
+                }
+                _ => {}
+            }
+            if let Some((txn, then)) = &mut reader {
+                assert_same(txn, &table, then);
+            }
+            assert_same(&mut begin(&fixture, IsolationLevel::RepeatableRead), &table, &model);
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_sealed_is_taken() {
+    let (fixture, table) = fixture(true);
+    let mut txn = begin(&fixture, IsolationLevel::RepeatableRead);
+    txn.insert(&table, &row(1, 1, "", None)).unwrap();
+    txn.commit().unwrap();
+    seal(&fixture, &table, false);
+    let mut txn = begin(&fixture, IsolationLevel::RepeatableRead);
+    assert!(matches!(txn.insert(&table, &row(1, 2, "", None)), Err(StoreError::Duplicate(_))));
+    let old = lock(&mut txn, &table, 1);
+    txn.delete(&table, &old).unwrap();
+    txn.insert(&table, &row(1, 3, "", None)).unwrap();
+    txn.commit().unwrap();
+    seal(&fixture, &table, false);
+    let mut txn = begin(&fixture, IsolationLevel::RepeatableRead);
+    assert_eq!(rows(&mut txn, &table, Direction::Forward), [row(1, 3, "", None)]);
+}
+
+/// A row that was changed after a snapshot, and sealed since, is still a changed row.
+#[test]
+fn a_lost_update_is_found_below_the_store() {
+    for changed in [false, true] {
+        let (fixture, table) = fixture(true);
+        let mut txn = begin(&fixture, IsolationLevel::RepeatableRead);
+        txn.insert(&table, &row(1, 1, "", None)).unwrap();
+        txn.commit().unwrap();
+        let mut late = begin(&fixture, IsolationLevel::RepeatableRead);
+        late.take_snapshot();
+        if changed {
+            let mut txn = begin(&fixture, IsolationLevel::RepeatableRead);
+            let old = lock(&mut txn, &table, 1);
+            txn.update(&table, &old, &row(1, 2, "", None)).unwrap();
+            txn.commit().unwrap();
+        }
+        seal(&fixture, &table, false);
+        match late.get_locked(&table, &key(&table, 1), FOR_UPDATE) {
+            Ok(found) => assert!(!changed && found.is_some()),
+            Err(StoreError::Sql(error)) => assert!(changed && error.code == ErrorCode::RecordChanged.number()),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn hidden_row_numbers_go_on_behind_the_sealed_ones() {
+    let (mut fixture, mut table) = fixture(false);
+    for round in 0..3 {
+        let mut txn = begin(&fixture, IsolationLevel::RepeatableRead);
+        for k in 0..3 {
+            txn.insert(&table, &row(round, k, "", None)).unwrap();
+        }
+        txn.commit().unwrap();
+        seal(&fixture, &table, round == 1);
+        drop(table);
+        fixture = fixture.reopen();
+        table = sealable(&fixture);
+    }
+    let expected: Vec<_> = (0..3).flat_map(|round| (0..3).map(move |k| row(round, k, "", None))).collect();
+    assert_eq!(rows(&mut begin(&fixture, IsolationLevel::RepeatableRead), &table, Direction::Forward), expected);
+}
+
+#[test]
+fn there_is_one_sealing_of_a_table_at_a_time() {
+    let (fixture, table) = fixture(true);
+    let first = begin_sealing(&fixture, &table);
+    assert!(Sealing::begin(&fixture.store, &table).unwrap().is_none());
+    drop(first);
+    assert!(Sealing::begin(&fixture.store, &table).unwrap().is_some());
+}
