@@ -267,7 +267,7 @@ impl Sealing {
     }
 
     /// The next row of the store in the order of the keys. Those that have been read are sealed by the commit.
-    pub fn next(&mut self) -> SqlResult<Option<FreshRow>> {
+    pub fn next_row(&mut self) -> SqlResult<Option<FreshRow>> {
         let Some(entry) = self.rows.next() else { return Ok(None) };
         let (key, value) = entry.into_inner().map_err(engine_error)?;
         self.keys.push(key.clone());

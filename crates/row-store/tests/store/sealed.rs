@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
+/// Keys with their rows.
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// A source whose list has the rows themselves: each entry's rows and deletes, by length, over those of the entries
 /// before it.
 struct RowsInTheList;
@@ -67,7 +70,7 @@ fn encode(rows: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
     parts.flat_map(|part| (part.len() as u32).to_le_bytes().into_iter().chain(part.iter().copied())).collect()
 }
 
-fn decode(mut content: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn decode(mut content: &[u8]) -> Pairs {
     let mut part = || {
         let (length, rest) = content.split_first_chunk::<4>()?;
         let (part, rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
@@ -78,9 +81,9 @@ fn decode(mut content: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Reads all rows of the store into what an entry of the list has.
-fn read(sealing: &mut Sealing, table: &Table) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn read(sealing: &mut Sealing, table: &Table) -> Pairs {
     let mut rows = Vec::new();
-    while let Some(fresh) = sealing.next().unwrap() {
+    while let Some(fresh) = sealing.next_row().unwrap() {
         let values = fresh.row(table).unwrap().map(|row| row.values(table).unwrap());
         let row = values.map_or_else(Vec::new, |values| table.encode_row(fresh.key(), &values).unwrap());
         rows.push((fresh.key().to_vec(), row));
@@ -89,7 +92,7 @@ fn read(sealing: &mut Sealing, table: &Table) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Ends a sealing with one more entry of the list, or with one that stands for all.
-fn end(sealing: Sealing, rows: Vec<(Vec<u8>, Vec<u8>)>, merge: bool) {
+fn end(sealing: Sealing, rows: Pairs, merge: bool) {
     let list = sealing.list().unwrap();
     let mut changes = Vec::new();
     let mut content = encode(&rows);
@@ -217,7 +220,7 @@ proptest! {
         let (mut fixture, mut table) = fixture(true);
         let mut model = Model::new();
         let mut reader: Option<(Transaction, Model)> = None;
-        let mut sealing: Option<(Sealing, Vec<(Vec<u8>, Vec<u8>)>)> = None;
+        let mut sealing: Option<(Sealing, Pairs)> = None;
         for step in steps {
             match step {
                 Step::Put(..) | Step::Delete(_) => {
