@@ -18,6 +18,8 @@ pub enum Error {
     },
     /// A segment's bytes are not those that were written. Nothing of the block was returned.
     Corrupt(Box<Corruption>),
+    /// The caller took the order back while it was carried out.
+    Cancelled,
     /// The caller's arrays, types or ordinals do not fit together, or a limit of the format is exceeded.
     Invalid(String),
 }
@@ -65,6 +67,7 @@ impl std::fmt::Display for Error {
                 }
                 write!(f, "{}: {}", corruption.block, corruption.problem)
             }
+            Error::Cancelled => f.write_str("cancelled"),
             Error::Invalid(problem) => f.write_str(problem),
         }
     }

@@ -4,7 +4,7 @@ use crate::load::{DimensionTable, Tables, fact};
 use squall_column_store::Datum;
 use squall_column_store::predicate::{Condition, Predicate, Test};
 use squall_column_store::star::{
-    Aggregate, Dimension, Expression, GroupBy, GroupKey, StarJoin, StarQuery, dimension, run_star_query,
+    Aggregate, Dimension, Expression, GroupBy, GroupKey, StarJoin, StarOptions, StarQuery, dimension, run_star_query,
 };
 use std::ops::Bound;
 
@@ -135,7 +135,8 @@ fn run(tables: &Tables, threads: usize, condition: Predicate, sides: &[Side<'_>]
         groups: (0..sides.len()).filter(|side| !sides[*side].groups.is_empty()).map(GroupBy::Join).collect(),
         aggregates: vec![Aggregate::Sum(sum)],
     };
-    let found = tables.with_sources(|sources| run_star_query(&query, sources, threads)).expect("an answer");
+    let options = StarOptions { threads, groups_max: 1 << 20, cancelled: None };
+    let found = tables.with_sources(|sources| run_star_query(&query, sources, options)).expect("an answer");
     let mut rows = Vec::with_capacity(found.len());
     for group in found {
         let mut row = String::new();

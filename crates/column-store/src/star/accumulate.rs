@@ -14,6 +14,8 @@ const DENSE_GROUPS_MAX: u64 = 1 << 16;
 /// The groups that one thread has met.
 pub(super) struct Groups {
     places: Places,
+    /// Groups that may be.
+    groups_max: usize,
     /// Rows of each group.
     rows: Vec<u64>,
     states: Vec<State>,
@@ -73,7 +75,7 @@ impl Function {
 
 impl Groups {
     /// No rows yet; `possible` is the number of possible groups.
-    pub(super) fn new(aggregates: &[Aggregate], possible: u64) -> Groups {
+    pub(super) fn new(aggregates: &[Aggregate], possible: u64, groups_max: usize) -> Groups {
         let function = |aggregate: &Aggregate| match aggregate {
             Aggregate::CountRows => Function::CountRows,
             Aggregate::Count(_) => Function::Count,
@@ -89,6 +91,7 @@ impl Groups {
         };
         let mut groups = Groups {
             places,
+            groups_max,
             rows: Vec::new(),
             states: aggregates.iter().map(state).collect(),
             slots: Vec::new(),
@@ -153,6 +156,11 @@ impl Groups {
             }
         }
         self.slots = slots;
+    }
+
+    /// Whether there are more groups than may be. A block adds at most its rows, so it is enough to ask between zones.
+    pub(super) fn are_too_many(&self) -> bool {
+        matches!(&self.places, Places::Hash { indexes, .. } if indexes.len() > self.groups_max)
     }
 
     /// Adds the groups of another thread.

@@ -37,6 +37,7 @@ use crate::domain::Datum;
 use crate::predicate::{ColumnSource, Condition};
 use roaring::RoaringBitmap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A star query, with its dimensions as maps.
 #[derive(Clone, Debug)]
@@ -82,6 +83,18 @@ pub enum Aggregate {
     Min(Expression),
     /// MAX.
     Max(Expression),
+}
+
+/// How a star query is run.
+#[derive(Clone, Copy, Debug)]
+pub struct StarOptions<'a> {
+    /// Up to as many threads work, the caller's among them.
+    pub threads: usize,
+    /// More groups are refused with [`Error::Invalid`](crate::Error::Invalid): they are for an operator that can spill. The bound is
+    /// on each thread's groups, so an answer of as many is never refused.
+    pub groups_max: usize,
+    /// Looked at before each zone; once it is true the query ends with [`Error::Cancelled`](crate::Error::Cancelled).
+    pub cancelled: Option<&'a AtomicBool>,
 }
 
 /// Rows that a star query reads: a sealed segment, or fresh rows.

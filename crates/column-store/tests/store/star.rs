@@ -7,12 +7,14 @@ use roaring::RoaringBitmap;
 use squall_column_store::index::IndexChoice;
 use squall_column_store::predicate::{ColumnSource, Condition, Predicate, Test, UnsealedRows};
 use squall_column_store::star::{
-    Aggregate, Expression, Group, GroupBy, GroupKey, KeyMap, StarJoin, StarQuery, StarSource, dimension, run_star_query,
+    Aggregate, Expression, Group, GroupBy, GroupKey, KeyMap, StarJoin, StarOptions, StarQuery, StarSource, dimension,
+    run_star_query,
 };
 use squall_column_store::{CodedColumn, ColumnCache, ColumnType, Datum, Error, SegmentColumns};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A fact row: two keys, a word, a small number, a large one.
 type Row = (Option<i64>, Option<i64>, Option<u8>, Option<i64>, i64);
@@ -110,6 +112,10 @@ fn naive(query: &StarQuery, rows: &[Row], matches: impl Fn(&Row) -> bool) -> Vec
     groups.into_values().map(group).collect()
 }
 
+fn run(query: &StarQuery, sources: &[StarSource<'_>], threads: usize) -> Result<Vec<Group>, Error> {
+    run_star_query(query, sources, StarOptions { threads, groups_max: usize::MAX, cancelled: None })
+}
+
 fn sorted(mut groups: Vec<Group>) -> Vec<Group> {
     groups.sort_by_key(|group| format!("{:?}", group.keys));
     groups
@@ -158,7 +164,7 @@ proptest! {
         let query = query(&predicate, far, group_by);
         let live = sealed.iter().enumerate().filter(|(at, _)| at % 6 > 0).map(|(_, row)| *row).chain(unsealed);
         let expected = naive(&query, &live.collect::<Vec<_>>(), matches);
-        prop_assert_eq!(sorted(run_star_query(&query, &sources, threads).unwrap()), expected);
+        prop_assert_eq!(sorted(run(&query, &sources, threads).unwrap()), expected);
     }
 }
 
@@ -173,7 +179,13 @@ fn many_zones_and_groups() {
     let groups = vec![GroupBy::Join(1), GroupBy::Column(3), GroupBy::Column(2)];
     let query = query(&Predicate::Constant(true), false, groups);
     let expected = naive(&query, &rows, |_| true);
-    assert_eq!(sorted(run_star_query(&query, &source, 2).unwrap()), expected);
+    assert_eq!(sorted(run(&query, &source, 2).unwrap()), expected);
+    let options = |groups_max, cancelled| StarOptions { threads: 2, groups_max, cancelled };
+    let limited = |groups_max| run_star_query(&query, &source, options(groups_max, None));
+    assert_eq!(limited(expected.len()).unwrap().len(), expected.len());
+    assert!(matches!(limited(1000), Err(Error::Invalid(_))));
+    let cancelled = AtomicBool::new(true);
+    assert!(matches!(run_star_query(&query, &source, options(1000, Some(&cancelled))), Err(Error::Cancelled)));
 }
 
 #[test]
@@ -185,11 +197,11 @@ fn what_does_not_fit_is_refused() {
     let mut query = query(&Predicate::Constant(true), false, vec![]);
     query.aggregates = vec![Aggregate::Sum(square(Expression::Column(4)))];
     let squared = i128::from(i64::MAX) * i128::from(i64::MAX);
-    assert_eq!(run_star_query(&query, &source, 1).unwrap()[0].values, [Some(squared)]);
+    assert_eq!(run(&query, &source, 1).unwrap()[0].values, [Some(squared)]);
     query.aggregates = vec![Aggregate::Sum(square(square(Expression::Column(4))))];
-    assert!(matches!(run_star_query(&query, &source, 1), Err(Error::Invalid(_))));
+    assert!(matches!(run(&query, &source, 1), Err(Error::Invalid(_))));
     query.aggregates = vec![Aggregate::Sum(Expression::Column(2))];
-    assert!(matches!(run_star_query(&query, &source, 1), Err(Error::Invalid(_))));
+    assert!(matches!(run(&query, &source, 1), Err(Error::Invalid(_))));
     assert!(KeyMap::new(&[(1, 3)], 3).is_err());
 }
 
