@@ -46,6 +46,9 @@ def run(servers, workloads, rows):
     for server in map(under_callgrind, servers):
         with server:
             fill([server], rows)
+            if server.name == "squall":
+                # A loop that stays awake runs instructions that no statement needs.
+                server.sql("SET GLOBAL busy_poll_microseconds = 0")
             for workload in workloads:
 
                 def send(number):
