@@ -17,6 +17,7 @@ const CRATE_ORDER: &[&str] = &[
     "functions",
     "row-store",
     "column-store",
+    "column-tables",
     "json-index",
     "planner",
     "session",

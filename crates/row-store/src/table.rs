@@ -3,7 +3,7 @@
 use crate::cursor::is_row_key;
 use crate::error::{corrupted, engine_error};
 use crate::forward_scan::FilesSeen;
-use crate::index_key::{IndexCodec, push_index_id};
+use crate::index_key::{IndexCodec, push_index_id, split_index_id};
 use crate::layout::{Projection, RowLayout};
 use crate::row::encode_row;
 use crate::row_cache::{Place, RowCache, Version};
@@ -183,10 +183,7 @@ impl TableData {
             push_index_id(IndexId(0), &mut prefix);
             let stored = self.keyspace.prefix(&prefix).next_back().map(|guard| guard.key().map_err(engine_error));
             let last = match stored.transpose()?.max(last_sealed()?) {
-                Some(key) => {
-                    let id = key.get(prefix.len()..).and_then(|id| id.try_into().ok());
-                    u64::from_be_bytes(id.ok_or_else(|| SqlError::internal("a row id of another length"))?)
-                }
+                Some(key) => hidden_row_number(&key)?,
                 None => 0,
             };
             let next = last.checked_add(1).ok_or_else(|| SqlError::internal("the table's row ids are used up"))?;
@@ -260,6 +257,19 @@ impl Table {
     /// A row as it is stored at a key.
     pub fn encode_row(&self, key: &[u8], values: &[squall_types::Value]) -> SqlResult<Vec<u8>> {
         encode_row(&self.current.layout, key, values)
+    }
+
+    /// The storage key of a hidden row number.
+    pub fn hidden_row_key(&self, number: u64) -> Vec<u8> {
+        let mut key = Vec::with_capacity(9);
+        push_index_id(IndexId(0), &mut key);
+        key.extend_from_slice(&number.to_be_bytes());
+        key
+    }
+
+    /// The hidden row number in a storage key.
+    pub fn hidden_row_number(&self, key: &[u8]) -> SqlResult<u64> {
+        hidden_row_number(key)
     }
 
     /// The committed row at a key as it is at a moment; `keep` for the next reader of it too.
@@ -376,4 +386,9 @@ impl Table {
         }
         Ok(key)
     }
+}
+
+fn hidden_row_number(key: &[u8]) -> SqlResult<u64> {
+    let number = split_index_id(key).and_then(|(_, number)| number.try_into().ok()).map(u64::from_be_bytes);
+    number.ok_or_else(|| SqlError::internal("a row number of another length"))
 }

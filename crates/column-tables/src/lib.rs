@@ -1,0 +1,49 @@
+//! Column tables: sealed segments as a level below the row store's tables.
+//!
+//! A column table is a table of the row store whose rows move into segments ([`ColumnTable::seal`]). To readers by key, to
+//! changes and to transactions nothing is different: the row store asks the [level](level) for the rows that it does not
+//! have itself. See `docs/decisions/0015-column-tables.md`.
+//!
+//! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
+//!
+//! Reading order: `entry`, `rows`, `level`, `seal`.
+
+mod entry;
+mod level;
+mod rows;
+mod seal;
+
+pub use level::{ColumnTable, ListedSegment, SegmentList};
+pub use seal::{SEAL_ROWS_MAX, SealOutcome};
+
+use squall_column_store::{ColumnSpec, ColumnType, Error};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+
+/// The column of hidden row numbers, which is the key of tables without a primary key. Real columns are counted from 1.
+const ROW_NUMBER: u32 = u32::MAX;
+const ROW_NUMBER_NAME: &str = "__row_number";
+
+/// The columns of a table's segments from now on.
+pub fn segment_columns(table: &squall_row_store::Table) -> SqlResult<Vec<ColumnSpec>> {
+    let spec =
+        |id, name: &str, column_type| ColumnSpec { id, name: name.into(), column_type, index: Default::default() };
+    let mut columns = Vec::with_capacity(table.def().columns.len() + 1);
+    for column in &table.def().columns {
+        let column_type = ColumnType::of(&column.sql_type)
+            .ok_or_else(|| SqlError::internal(format_args!("column {} has no stored type", column.name)))?;
+        columns.push(spec(column.id.0, &column.name, column_type));
+    }
+    if table.has_hidden_row_id() {
+        columns.push(spec(ROW_NUMBER, ROW_NUMBER_NAME, ColumnType::Unsigned(8)));
+    }
+    Ok(columns)
+}
+
+/// What a client is told of a segment that cannot be read or written.
+fn sql_error(table: &str, error: Error) -> SqlError {
+    match error {
+        Error::Corrupt(_) => SqlError::new(ErrorCode::CorruptedRow, &[&format_args!("{table} ({error})")]),
+        Error::Cancelled => SqlError::new(ErrorCode::QueryInterrupted, &[]),
+        Error::Io { .. } | Error::Invalid(_) => SqlError::internal(format_args!("table {table}: {error}")),
+    }
+}

@@ -1,0 +1,98 @@
+//! Fresh rows become a segment.
+
+use crate::entry::{SegmentEntry, entry_name};
+use crate::level::ColumnTable;
+use crate::{segment_columns, sql_error};
+use arrow::array::{ArrayRef, UInt64Array};
+use roaring::RoaringBitmap;
+use rustc_hash::FxHashMap;
+use squall_column_store::SegmentWriter;
+use squall_column_store::segment::Compression;
+use squall_functions::arrow_map::ValueArrayBuilder;
+use squall_row_store::{RowStore, Sealing, Table};
+use squall_types::{SqlError, SqlResult};
+use std::sync::Arc;
+
+/// Rows and deletes that one seal takes out of the row store. Its commit holds others up for a few milliseconds.
+pub const SEAL_ROWS_MAX: usize = 1 << 16;
+
+/// What a seal has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SealOutcome {
+    /// Rows that are in the new segment.
+    pub rows: u64,
+    /// Rows of older segments that were deleted, or are in the new one in another version.
+    pub replaced: u64,
+    /// Whether there is nothing left that could be sealed.
+    pub complete: bool,
+}
+
+impl ColumnTable {
+    /// Moves up to [`SEAL_ROWS_MAX`] fresh rows of the table into a segment, on `threads` threads; `None` if somebody else is
+    /// at it.
+    pub fn seal(&self, store: &RowStore, table: &Arc<Table>, threads: usize) -> SqlResult<Option<SealOutcome>> {
+        let Some(mut sealing) = Sealing::begin(store, table)? else { return Ok(None) };
+        let list = self.segments(sealing.list()?)?;
+        let columns = &table.def().columns;
+        let mut builders: Vec<_> = columns.iter().map(|column| ValueArrayBuilder::new(&column.sql_type, 0)).collect();
+        let mut replaced: FxHashMap<u64, RoaringBitmap> = FxHashMap::default();
+        let (mut read, mut outcome) = (0, SealOutcome { complete: true, ..SealOutcome::default() });
+        let (mut first_key, mut last_key, mut numbers) = (None, Vec::new(), Vec::new());
+        while let Some(fresh) = sealing.next_row()? {
+            if let Some((segment, position)) = list.find(table, fresh.key())? {
+                replaced.entry(segment.number).or_default().insert(position);
+                outcome.replaced += 1;
+            }
+            if let Some(row) = fresh.row(table)? {
+                for (builder, value) in builders.iter_mut().zip(row.values(table)?) {
+                    builder.append(&value)?;
+                }
+                if table.has_hidden_row_id() {
+                    numbers.push(table.hidden_row_number(fresh.key())?);
+                }
+                first_key.get_or_insert_with(|| fresh.key().to_vec());
+                last_key = fresh.key().to_vec();
+                outcome.rows += 1;
+            }
+            read += 1;
+            if read == SEAL_ROWS_MAX {
+                outcome.complete = false;
+                break;
+            }
+        }
+        if read == 0 {
+            return Ok(Some(outcome));
+        }
+        let mut changes = Vec::new();
+        for segment in list.segments() {
+            if let Some(positions) = replaced.remove(&segment.number) {
+                let entry = SegmentEntry { deleted: &segment.entry.deleted | positions, ..segment.entry.clone() };
+                changes.push((entry_name(segment.number), (!entry.is_empty()).then(|| entry.encode())));
+            }
+        }
+        if let Some(first_key) = first_key {
+            let mut arrays: Vec<ArrayRef> = builders.iter_mut().map(ValueArrayBuilder::finish).collect();
+            if table.has_hidden_row_id() {
+                arrays.push(Arc::new(UInt64Array::from(numbers)));
+            }
+            let number = self.unused_number(list.segments().last().map_or(0, |segment| segment.number))?;
+            let (path, columns) = (self.path(number), segment_columns(table)?);
+            let writer = SegmentWriter::new(&path, &columns, Compression::default()).with_threads(threads);
+            let identity = writer.write(&arrays).map_err(|error| sql_error(&self.name, error))?;
+            let entry = SegmentEntry { identity, first_key, last_key, deleted: RoaringBitmap::new() };
+            changes.push((entry_name(number), Some(entry.encode())));
+        }
+        sealing.commit(changes)?;
+        Ok(Some(outcome))
+    }
+
+    /// A number above `last` of which there is no file, as an attempt that was not committed leaves one.
+    fn unused_number(&self, last: u64) -> SqlResult<u64> {
+        let failed = |error| SqlError::internal(format_args!("{}: {error}", self.folder.display()));
+        let mut number = last + 1;
+        while self.path(number).try_exists().map_err(failed)? {
+            number += 1;
+        }
+        Ok(number)
+    }
+}

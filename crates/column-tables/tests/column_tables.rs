@@ -1,0 +1,290 @@
+//! Column tables through the row store's interface: whatever is sealed, everybody reads and changes the same rows.
+
+use proptest::prelude::*;
+use squall_catalog::{
+    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
+    TableEntry, TableId,
+};
+use squall_column_store::ColumnCache;
+use squall_column_tables::ColumnTable;
+use squall_row_store::{
+    Direction, Durability, IsolationLevel, LockMode, LockRequest, LockWait, RowStore, StoreError, StoreOptions, Table,
+    Transaction, ValueRange,
+};
+use squall_types::{CollationId, Date, Decimal, ErrorCode, SqlType, Value};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+const FOR_UPDATE: LockRequest = LockRequest { mode: LockMode::Exclusive, wait: LockWait::Nowait };
+
+fn column(id: u32, name: &str, sql_type: SqlType, nullable: bool) -> ColumnDef {
+    ColumnDef {
+        id: ColumnId(id),
+        name: name.into(),
+        sql_type,
+        nullable,
+        default: ColumnDefault::None,
+        on_update_now: false,
+        auto_increment: false,
+        generated: None,
+        invisible: false,
+        comment: String::new(),
+        value_for_older_rows: Value::Null,
+    }
+}
+
+/// `t (name VARCHAR(20), id INT, amount DECIMAL(9,2) NULL, day DATE NULL, PRIMARY KEY (name, id))`, or without its key. Names
+/// compare without case.
+fn def(keyed: bool) -> TableDef {
+    let part = |column| IndexPart { column: ColumnId(column), prefix: None, descending: false };
+    let primary = IndexDef {
+        id: IndexId(1),
+        name: "PRIMARY".into(),
+        parts: vec![part(1), part(2)],
+        unique: true,
+        primary: true,
+        invisible: false,
+        comment: String::new(),
+        kind: "BTREE".into(),
+    };
+    TableDef {
+        id: TableId(1),
+        name: "t".into(),
+        version: 1,
+        next_column_id: 5,
+        next_index_id: 2,
+        columns: vec![
+            column(1, "name", SqlType::varchar(20, CollationId::UTF8MB4_0900_AI_CI), false),
+            column(2, "id", SqlType::INT, false),
+            column(3, "amount", SqlType::Decimal { precision: 9, scale: 2, unsigned: false, zerofill: false }, true),
+            column(4, "day", SqlType::Date, true),
+        ],
+        indexes: if keyed { vec![primary] } else { vec![] },
+        checks: vec![],
+        foreign_keys: vec![],
+        collation: CollationId::UTF8MB4_0900_AI_CI,
+        comment: String::new(),
+        engine: "COLUMN".into(),
+        auto_increment_start: 1,
+        options: vec![],
+        created_micros: 0,
+        temporary: false,
+    }
+}
+
+struct Fixture {
+    store: RowStore,
+    table: Arc<Table>,
+    column_table: Arc<ColumnTable>,
+    directory: tempfile::TempDir,
+}
+
+impl Fixture {
+    fn new(keyed: bool) -> Fixture {
+        let directory = tempfile::tempdir().unwrap();
+        let store = open(directory.path());
+        let tables = BTreeMap::from([("t".to_string(), TableEntry::Table(Arc::new(def(keyed))))]);
+        let collation = CollationId::UTF8MB4_0900_AI_CI;
+        let database = Database { id: DatabaseId(1), name: "d".into(), collation, tables };
+        let databases = BTreeMap::from([("d".to_string(), Arc::new(database))]);
+        let catalog = Catalog { version: 1, databases, next_database_id: 2, next_table_id: 100 };
+        store.commit_ddl(&catalog, &Default::default()).unwrap();
+        Self::with(store, directory)
+    }
+
+    fn with(store: RowStore, directory: tempfile::TempDir) -> Fixture {
+        let catalog = store.load_catalog();
+        let table = store.table(catalog.table("d", "t").unwrap()).unwrap();
+        let cache = Arc::new(ColumnCache::new(1 << 20));
+        let column_table = Arc::new(ColumnTable::new("t", directory.path().join("columns"), cache).unwrap());
+        table.seal_with(column_table.clone());
+        Fixture { store, table, column_table, directory }
+    }
+
+    fn reopen(self) -> Fixture {
+        let Fixture { store, table, column_table, directory } = self;
+        store.close().unwrap();
+        drop((store, table, column_table));
+        Self::with(open(directory.path()), directory)
+    }
+
+    fn begin(&self) -> Transaction {
+        self.store.begin(IsolationLevel::RepeatableRead, false)
+    }
+
+    fn seal(&self) {
+        let outcome = self.column_table.seal(&self.store, &self.table, 1).unwrap();
+        assert!(outcome.is_some_and(|outcome| outcome.complete));
+    }
+
+    fn rows(&self, txn: &mut Transaction, direction: Direction) -> Vec<Vec<Value>> {
+        let range = self.table.range(IndexId(0), ValueRange::ALL).unwrap();
+        let mut cursor = txn.scan(&self.table, &range, direction);
+        std::iter::from_fn(|| cursor.next_row().unwrap().map(|row| row.values(&self.table).unwrap())).collect()
+    }
+}
+
+fn open(directory: &Path) -> RowStore {
+    let options = StoreOptions { durability: Durability::Os, cache_bytes: 8 << 20, ..StoreOptions::default() };
+    RowStore::open(directory, options).unwrap()
+}
+
+type Key = (&'static str, i64);
+
+/// In the order of the collation.
+const NAMES: [&str; 3] = ["ada", "Bob", "émile"];
+
+fn row((name, id): Key, amount: Option<i64>) -> Vec<Value> {
+    let decimal = |amount: i64| Value::Decimal(Decimal::new(amount.into(), 2));
+    let day =
+        amount.map_or(Value::Null, |amount| Value::Date(Date::from_parts(2024, 1 + (amount % 12) as u8, 0).unwrap()));
+    vec![Value::from(name), Value::Int(id), amount.map_or(Value::Null, decimal), day]
+}
+
+fn key(table: &Table, (name, id): Key) -> Vec<u8> {
+    // Case does not matter.
+    table.row_key(&[Value::from(name.to_uppercase().as_str()), Value::Int(id)]).unwrap()
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Put(Key, Option<i64>),
+    Delete(Key),
+    Seal,
+    Reader,
+    Reopen,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let key = || (0..3usize, 0..6i64).prop_map(|(name, id)| (NAMES[name], id));
+    prop_oneof![
+        6 => (key(), prop::option::of(0..1000i64)).prop_map(|(key, amount)| Step::Put(key, amount)),
+        3 => key().prop_map(Step::Delete),
+        3 => Just(Step::Seal),
+        1 => Just(Step::Reader),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+type Model = BTreeMap<(usize, i64), Vec<Value>>;
+
+fn at((name, id): Key) -> (usize, i64) {
+    (NAMES.iter().position(|other| *other == name).unwrap(), id)
+}
+
+fn assert_same(fixture: &Fixture, txn: &mut Transaction, model: &Model) {
+    let mut expected: Vec<_> = model.values().cloned().collect();
+    assert_eq!(fixture.rows(txn, Direction::Forward), expected);
+    expected.reverse();
+    assert_eq!(fixture.rows(txn, Direction::Backward), expected);
+    for name in NAMES {
+        for id in 0..6 {
+            let found = txn.get(&fixture.table, &key(&fixture.table, (name, id))).unwrap();
+            let found = found.map(|row| row.values(&fixture.table).unwrap());
+            assert_eq!(found.as_ref(), model.get(&at((name, id))));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_sealed_is_as_it_was(steps in prop::collection::vec(step(), 1..40)) {
+        let mut fixture = Fixture::new(true);
+        let mut model = Model::new();
+        let mut reader: Option<(Transaction, Model)> = None;
+        for step in steps {
+            let mut txn = fixture.begin();
+            match step {
+                Step::Put(of, amount) => {
+                    let values = row(of, amount);
+                    match txn.get_locked(&fixture.table, &key(&fixture.table, of), FOR_UPDATE).unwrap() {
+                        Some(old) => _ = txn.update(&fixture.table, &old, &values).unwrap(),
+                        None => _ = txn.insert(&fixture.table, &values).unwrap(),
+                    }
+                    model.insert(at(of), values);
+                }
+                Step::Delete(of) => {
+                    let old = txn.get_locked(&fixture.table, &key(&fixture.table, of), FOR_UPDATE).unwrap();
+                    assert_eq!(old.is_some(), model.remove(&at(of)).is_some());
+                    old.iter().for_each(|old| txn.delete(&fixture.table, old).unwrap());
+                }
+                Step::Seal => fixture.seal(),
+                Step::Reader => {
+                    let mut txn = fixture.begin();
+                    txn.take_snapshot();
+                    reader = Some((txn, model.clone()));
+                }
+                Step::Reopen => {
+                    reader = None;
+                    drop(txn);
+                    fixture = fixture.reopen();
+                    txn = fixture.begin();
+                }
+            }
+            txn.commit().unwrap();
+            if let Some((txn, then)) = &mut reader {
+                assert_same(&fixture, txn, then);
+            }
+            assert_same(&fixture, &mut fixture.begin(), &model);
+        }
+    }
+}
+
+#[test]
+fn tables_without_a_key_keep_the_order_of_insertion() {
+    let mut fixture = Fixture::new(false);
+    let mut expected = Vec::new();
+    for round in 0..4 {
+        let mut txn = fixture.begin();
+        for id in 0..5 {
+            let values = row(("ada", id), Some(round));
+            txn.insert(&fixture.table, &values).unwrap();
+            expected.push(values);
+        }
+        txn.commit().unwrap();
+        fixture.seal();
+        fixture = fixture.reopen();
+    }
+    assert_eq!(fixture.rows(&mut fixture.begin(), Direction::Forward), expected);
+}
+
+#[test]
+fn a_segment_whose_rows_are_all_gone_is_gone_from_the_list() {
+    let fixture = Fixture::new(true);
+    let mut txn = fixture.begin();
+    txn.insert(&fixture.table, &row(("ada", 1), None)).unwrap();
+    txn.commit().unwrap();
+    fixture.seal();
+    let mut txn = fixture.begin();
+    let old = txn.get_locked(&fixture.table, &key(&fixture.table, ("ada", 1)), FOR_UPDATE).unwrap().unwrap();
+    txn.delete(&fixture.table, &old).unwrap();
+    txn.commit().unwrap();
+    let outcome = fixture.column_table.seal(&fixture.store, &fixture.table, 1).unwrap().unwrap();
+    assert_eq!((outcome.rows, outcome.replaced), (0, 1));
+    let fixture = fixture.reopen();
+    assert!(fixture.rows(&mut fixture.begin(), Direction::Forward).is_empty());
+}
+
+#[test]
+fn a_damaged_segment_is_an_error_and_never_rows() {
+    let fixture = Fixture::new(true);
+    let mut txn = fixture.begin();
+    txn.insert(&fixture.table, &row(("ada", 1), Some(7))).unwrap();
+    txn.commit().unwrap();
+    fixture.seal();
+    let path = fixture.directory.path().join("columns/1.parquet");
+    let whole = std::fs::read(&path).unwrap();
+    let mut bytes = whole.clone();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let fixture = fixture.reopen();
+    let mut txn = fixture.begin();
+    let error = txn.get(&fixture.table, &key(&fixture.table, ("ada", 1))).unwrap_err();
+    assert_eq!(error.code, ErrorCode::CorruptedRow.number());
+    assert!(error.message.contains("1.parquet"), "{}", error.message);
+    assert!(matches!(txn.insert(&fixture.table, &row(("ada", 1), None)), Err(StoreError::Sql(_))));
+    std::fs::write(&path, whole).unwrap();
+    assert_eq!(fixture.rows(&mut fixture.begin(), Direction::Forward).len(), 1);
+}
