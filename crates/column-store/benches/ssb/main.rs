@@ -1,4 +1,5 @@
-//! The thirteen queries of the Star Schema Benchmark through the star kernel: dimensions filtered, maps made, fact table passed.
+//! The thirteen queries of the Star Schema Benchmark through the star kernel: dimensions filtered, maps made, fact table passed;
+//! and some of the fact table alone.
 //!
 //! ```sh
 //! bench/ssb.py DIR
@@ -8,6 +9,7 @@
 //! Segments are made in `DIR/segments` the first time. Prints one JSON line for the segments and one per query: the best of the
 //! rounds, in milliseconds, warm, and the answer; then one for a list of keys. `bench/star.py` compares both with DuckDB's.
 
+mod fact;
 mod list;
 mod load;
 mod queries;
@@ -28,7 +30,7 @@ fn main() {
     let (threads, rounds) = (number(2), number(5));
     let tables = Tables::load(&folder);
     println!("{}", tables.describe());
-    for query in queries() {
+    for query in queries().into_iter().chain(fact::queries()) {
         let mut best = f64::INFINITY;
         let mut answer = Vec::new();
         for _ in 0..rounds {

@@ -92,7 +92,7 @@ fn any(table: &DimensionTable, column: &str, values: &[&str]) -> Predicate {
     Predicate::test(table.ordinal(column), Test::AnyOf(values.iter().map(|value| text(value)).collect()))
 }
 
-fn between(column: usize, low: i128, high: i128) -> Predicate {
+pub fn between(column: usize, low: i128, high: i128) -> Predicate {
     let (low, high) = (Bound::Included(Datum::Integer(low)), Bound::Included(Datum::Integer(high)));
     Predicate::test(column, Test::Range { low, high })
 }

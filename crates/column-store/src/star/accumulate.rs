@@ -1,7 +1,7 @@
 //! Groups and their aggregates.
 
 use super::Aggregate;
-use super::bind::{BoundAggregate, BoundSource};
+use super::bind::{BoundAggregate, BoundSource, Width};
 use super::expression::Wide;
 use super::zone::Selection;
 use crate::coded::CodedColumn;
@@ -19,8 +19,7 @@ pub(super) struct Groups {
     /// Rows of each group.
     rows: Vec<u64>,
     states: Vec<State>,
-    /// The group of each selected row; kept for its memory.
-    slots: Vec<u32>,
+    /// An argument's values for one block; kept for their memory.
     narrow: Vec<i64>,
     wide: Vec<i128>,
 }
@@ -40,7 +39,12 @@ struct State {
     values: Vec<i128>,
     /// Rows of each group whose value is NULL.
     nulls: Vec<u64>,
+    /// Sums of one block; all 0 between blocks.
+    block_sums: Vec<i64>,
 }
+
+/// So few groups are summed in 64 bits block by block first.
+const BLOCK_SUMS_MAX: usize = 1 << 10;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Function {
@@ -83,7 +87,12 @@ impl Groups {
             Aggregate::Min(_) => Function::Min,
             Aggregate::Max(_) => Function::Max,
         };
-        let state = |aggregate| State { function: function(aggregate), values: Vec::new(), nulls: Vec::new() };
+        let state = |aggregate| State {
+            function: function(aggregate),
+            values: Vec::new(),
+            nulls: Vec::new(),
+            block_sums: Vec::new(),
+        };
         let places = if possible <= DENSE_GROUPS_MAX {
             Places::Dense
         } else {
@@ -94,7 +103,6 @@ impl Groups {
             groups_max,
             rows: Vec::new(),
             states: aggregates.iter().map(state).collect(),
-            slots: Vec::new(),
             narrow: Vec::new(),
             wide: Vec::new(),
         };
@@ -126,36 +134,46 @@ impl Groups {
         place
     }
 
-    /// Adds the selected rows of a block, whose combined group indexes are given.
-    pub(super) fn add(
-        &mut self,
-        source: &BoundSource<'_>,
-        block: &Range<usize>,
-        selection: &Selection,
-        indexes: &[u64],
-    ) {
-        let mut slots = std::mem::take(&mut self.slots);
+    /// Whether groups are found by hashing.
+    pub(super) fn are_hashed(&self) -> bool {
+        matches!(self.places, Places::Hash { .. })
+    }
+
+    /// The places of combined group indexes.
+    pub(super) fn find(&mut self, indexes: &[u64], slots: &mut Vec<u32>) {
         slots.clear();
         slots.extend(indexes.iter().map(|index| self.place(*index)));
-        if let [rows] = &mut self.rows[..] {
-            *rows += slots.len() as u64;
+    }
+
+    /// Adds the selected rows of a block, the places of whose groups are given; none are where there is one group.
+    pub(super) fn add(&mut self, source: &BoundSource<'_>, block: &Range<usize>, selection: &Selection, slots: &[u32]) {
+        if slots.is_empty() {
+            self.rows[0] += selection.len() as u64;
         } else {
             slots.iter().for_each(|slot| self.rows[*slot as usize] += 1);
         }
         for (state, aggregate) in self.states.iter_mut().zip(&source.aggregates) {
-            let Some(BoundAggregate { expression, nullable, is_narrow }) = aggregate else { continue };
+            let Some(BoundAggregate { expression, nullable, width }) = aggregate else { continue };
             let nulls = Nulls { columns: nullable, block, selection };
             if state.function == Function::Count {
-                nulls.count(&slots, &mut state.nulls);
-            } else if *is_narrow {
-                expression.evaluate(block.clone(), selection, &mut self.narrow);
-                state.add(&slots, &self.narrow, &nulls);
-            } else {
-                expression.evaluate(block.clone(), selection, &mut self.wide);
-                state.add(&slots, &self.wide, &nulls);
+                nulls.count(slots, &mut state.nulls);
+                continue;
+            }
+            match width {
+                Width::Wide => {
+                    expression.evaluate(block.clone(), selection, &mut self.wide);
+                    state.add(slots, &self.wide, &nulls);
+                }
+                Width::Narrow { sum_fits } => {
+                    expression.evaluate(block.clone(), selection, &mut self.narrow);
+                    if *sum_fits && state.function == Function::Sum && nullable.is_empty() {
+                        state.add_narrow_sums(slots, &self.narrow);
+                    } else {
+                        state.add(slots, &self.narrow, &nulls);
+                    }
+                }
             }
         }
-        self.slots = slots;
     }
 
     /// Whether there are more groups than may be. A block adds at most its rows, so it is enough to ask between zones.
@@ -213,6 +231,14 @@ impl Groups {
 
 impl State {
     fn add<W: Wide>(&mut self, slots: &[u32], values: &[W], nulls: &Nulls<'_>) {
+        if slots.is_empty() && nulls.columns.is_empty() && matches!(self.function, Function::Min | Function::Max) {
+            // Within the block in the values' own width.
+            let extreme = if self.function == Function::Min { values.iter().min() } else { values.iter().max() };
+            if let Some(extreme) = extreme {
+                self.values[0] = self.function.combine(self.values[0], (*extreme).into());
+            }
+            return;
+        }
         match self.function {
             Function::Sum => self.add_with(slots, values, nulls, |total, value| total.wrapping_add(value)),
             Function::Min => self.add_with(slots, values, nulls, |total: i128, value| total.min(value)),
@@ -229,21 +255,44 @@ impl State {
         nulls: &Nulls<'_>,
         combine: impl Fn(i128, i128) -> i128,
     ) {
+        let slot = |at: usize| slots.get(at).map_or(0, |slot| *slot as usize);
         if !nulls.columns.is_empty() {
-            for (at, (slot, value)) in slots.iter().zip(values).enumerate() {
-                let slot = *slot as usize;
+            for (at, value) in values.iter().enumerate() {
+                let slot = slot(at);
                 if nulls.is_null(at) {
                     self.nulls[slot] += 1;
                 } else {
                     self.values[slot] = combine(self.values[slot], (*value).into());
                 }
             }
-        } else if let [total] = &mut self.values[..] {
-            *total = values.iter().fold(*total, |total, value| combine(total, (*value).into()));
+        } else if slots.is_empty() {
+            self.values[0] = values.iter().fold(self.values[0], |total, value| combine(total, (*value).into()));
         } else {
             for (slot, value) in slots.iter().zip(values) {
                 let total = &mut self.values[*slot as usize];
                 *total = combine(*total, (*value).into());
+            }
+        }
+    }
+
+    /// Adds values whose sum over a block fits 64 bits.
+    fn add_narrow_sums(&mut self, slots: &[u32], values: &[i64]) {
+        if slots.is_empty() {
+            let sum = values.iter().fold(0i64, |sum, value| sum.wrapping_add(*value));
+            self.values[0] = self.values[0].wrapping_add(i128::from(sum));
+        } else if self.values.len() <= BLOCK_SUMS_MAX {
+            self.block_sums.resize(self.values.len(), 0);
+            for (slot, value) in slots.iter().zip(values) {
+                let sum = &mut self.block_sums[*slot as usize];
+                *sum = sum.wrapping_add(*value);
+            }
+            for (total, sum) in self.values.iter_mut().zip(&mut self.block_sums) {
+                *total = total.wrapping_add(i128::from(std::mem::take(sum)));
+            }
+        } else {
+            for (slot, value) in slots.iter().zip(values) {
+                let total = &mut self.values[*slot as usize];
+                *total = total.wrapping_add(i128::from(*value));
             }
         }
     }
@@ -264,8 +313,9 @@ impl Nulls<'_> {
 
     fn count(&self, slots: &[u32], nulls: &mut [u64]) {
         if !self.columns.is_empty() {
-            for (at, slot) in slots.iter().enumerate() {
-                nulls[*slot as usize] += u64::from(self.is_null(at));
+            for at in 0..self.selection.len() {
+                let slot = slots.get(at).map_or(0, |slot| *slot as usize);
+                nulls[slot] += u64::from(self.is_null(at));
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::code_table::{CodeTable, CodeTables};
 use super::expression::{BoundExpression, Expression, integer_codes};
 use super::key_map::KeyMap;
+use super::zone::BLOCK_ROWS;
 use super::{Aggregate, GroupBy, GroupKey, StarJoin, StarQuery, StarSource};
 use crate::coded::{CodedColumn, CodedValues};
 use crate::domain::Datum;
@@ -73,8 +74,16 @@ pub(super) struct BoundAggregate {
     pub(super) expression: BoundExpression,
     /// Columns with NULLs.
     pub(super) nullable: Vec<Arc<CodedColumn>>,
-    /// Whether 64 bits hold every value on the way.
-    pub(super) is_narrow: bool,
+    /// How it is evaluated.
+    pub(super) width: Width,
+}
+
+/// The integers that an argument is evaluated in.
+pub(super) enum Width {
+    /// Of 64 bits, which hold every value on the way; `sum_fits` if they hold the sum of a block, too.
+    Narrow { sum_fits: bool },
+    /// Of 128 bits.
+    Wide,
 }
 
 /// The parts of the group key over all sources.
@@ -287,9 +296,14 @@ fn bind_aggregate(aggregate: &Aggregate, source: &dyn ColumnSource) -> Result<Op
         }
     };
     let expression = expression.bind(source)?;
-    expression.interval()?;
+    let magnitude = expression.interval()?.magnitude();
     let mut nullable = Vec::new();
     expression.nullable_columns(&mut nullable);
-    let is_narrow = expression.fits_64_bits();
-    Ok(Some(BoundAggregate { expression, nullable, is_narrow }))
+    let width = if expression.fits_64_bits() {
+        let sum_fits = magnitude.checked_mul(BLOCK_ROWS as u128).is_some_and(|sum| sum <= i64::MAX as u128);
+        Width::Narrow { sum_fits }
+    } else {
+        Width::Wide
+    };
+    Ok(Some(BoundAggregate { expression, nullable, width }))
 }

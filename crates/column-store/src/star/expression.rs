@@ -181,12 +181,13 @@ impl BoundExpression {
 
 fn decode<C: Code, W: Wide>(integers: &IntegerCodes, codes: &[C], selection: &Selection, out: &mut Vec<W>) {
     let (base, shift) = (integers.base, integers.shift);
-    let codes = selection.rows().iter().map(|row| codes[usize::from(*row)].widen());
-    if shift == 0 {
-        // A shift by a number that the compiler knows is none.
-        out.extend(codes.map(|code| W::of_code(base, 0, code)));
-    } else {
-        out.extend(codes.map(|code| W::of_code(base, shift, code)));
+    let selected = selection.rows().iter().map(|row| codes[usize::from(*row)].widen());
+    // A shift by a number that the compiler knows is none.
+    match (selection.is_whole(), shift) {
+        (true, 0) => out.extend(codes.iter().map(|code| W::of_code(base, 0, code.widen()))),
+        (true, _) => out.extend(codes.iter().map(|code| W::of_code(base, shift, code.widen()))),
+        (false, 0) => out.extend(selected.map(|code| W::of_code(base, 0, code))),
+        (false, _) => out.extend(selected.map(|code| W::of_code(base, shift, code))),
     }
 }
 

@@ -4,7 +4,7 @@ use super::accumulate::Groups;
 use super::bind::{BoundGroup, BoundSource, Filter, Lookup};
 use super::code_table::CodeTable;
 use super::key_map::{DenseCodes, GroupCode, KeyTable};
-use crate::coded::{Code, CodedValues, IntegerCodes, with_codes};
+use crate::coded::{Code, CodedColumn, CodedValues, IntegerCodes, with_codes};
 use crate::predicate::{Mask, gather};
 use crate::zone_map::zone_rows;
 use rustc_hash::FxHashMap;
@@ -18,11 +18,13 @@ pub(super) const BLOCK_ROWS: usize = 1 << 13;
 pub(super) struct Selection {
     rows: Box<[u16; BLOCK_ROWS]>,
     len: usize,
+    /// Whether the rows are 0, 1, 2 … up to `len`: then columns are read from end to end, which compilers vectorise.
+    is_whole: bool,
 }
 
 impl Default for Selection {
     fn default() -> Selection {
-        Selection { rows: Box::new([0; BLOCK_ROWS]), len: 0 }
+        Selection { rows: Box::new([0; BLOCK_ROWS]), len: 0, is_whole: false }
     }
 }
 
@@ -35,11 +37,16 @@ impl Selection {
         &self.rows[..self.len]
     }
 
+    /// Whether every row of the block is selected.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     /// Selects the rows for whose value `holds`; at most [`BLOCK_ROWS`] values. Most rows are not selected usually, so they are
     /// made bits first, and only set bits cost more.
     #[inline(always)]
     fn select<T: Copy>(&mut self, values: &[T], holds: impl Fn(T) -> bool) {
-        self.len = 0;
+        (self.len, self.is_whole) = (0, false);
         let chunks = values.chunks_exact(64);
         let rest = chunks.remainder();
         let mut flags = [0u8; 64];
@@ -79,17 +86,18 @@ impl Selection {
             self.rows[len & (BLOCK_ROWS - 1)] = row;
             len += usize::from(holds(usize::from(row)));
         }
+        self.is_whole &= len == self.len;
         self.len = len;
     }
 
     fn select_all(&mut self, rows: usize) {
         self.rows.iter_mut().zip(0..).for_each(|(place, row)| *place = row);
-        self.len = rows;
+        (self.len, self.is_whole) = (rows, true);
     }
 
     /// Selects the members of a mask's words.
     fn select_words(&mut self, words: &[u64]) {
-        self.len = 0;
+        (self.len, self.is_whole) = (0, false);
         for (ordinal, word) in words.iter().enumerate() {
             self.push_bits((ordinal * 64) as u16, *word);
         }
@@ -100,14 +108,17 @@ impl Selection {
 pub(super) struct Worker {
     mask: Mask,
     selection: Selection,
+    /// The combined group index of each selected row, where those are hashed.
     indexes: Vec<u64>,
+    /// The place of each selected row's group; nothing if there is only one.
+    slots: Vec<u32>,
     pub(super) groups: Groups,
 }
 
 impl Worker {
     pub(super) fn new(groups: Groups) -> Worker {
         let (mask, selection) = (Mask::empty(), Selection::default());
-        Worker { mask, selection, indexes: Vec::with_capacity(BLOCK_ROWS), groups }
+        Worker { mask, selection, indexes: Vec::new(), slots: Vec::new(), groups }
     }
 
     /// Takes the rows of one zone into the groups.
@@ -136,8 +147,13 @@ impl Worker {
                 lookup.retain(&block, &mut self.selection);
             }
             if self.selection.len() > 0 {
-                self.index_groups(source, &block);
-                self.groups.add(source, &block, &self.selection, &self.indexes);
+                if self.groups.are_hashed() {
+                    index_groups(source, &block, &self.selection, &mut self.indexes);
+                    self.groups.find(&self.indexes, &mut self.slots);
+                } else {
+                    index_groups(source, &block, &self.selection, &mut self.slots);
+                }
+                self.groups.add(source, &block, &self.selection, &self.slots);
             }
         }
     }
@@ -174,33 +190,6 @@ impl Worker {
         }
         if matches!(filtered, Filtered::Mask) && self.mask.is_empty() { Filtered::Nothing } else { filtered }
     }
-
-    /// The combined group index of each selected row.
-    fn index_groups(&mut self, source: &BoundSource<'_>, block: &Range<usize>) {
-        self.indexes.clear();
-        self.indexes.resize(self.selection.len(), 0);
-        let (selection, indexes) = (&self.selection, &mut self.indexes[..]);
-        for (group, stride) in &source.groups {
-            match group {
-                BoundGroup::Join(lookup) => lookup.add_codes(block, selection, *stride, indexes),
-                BoundGroup::Integers { column, offset, null } => {
-                    let CodedValues::Integers(integers) = column.values() else { continue };
-                    let shift = integers.shift;
-                    with_codes!(&integers.codes, codes => {
-                        let code = |row: usize| (codes[block.start + row].widen() << shift).wrapping_add(*offset);
-                        let code = |row: usize| if column.is_null(block.start + row) { *null } else { code(row) };
-                        add(selection, *stride, indexes, code);
-                    });
-                }
-                BoundGroup::Strings { column, codes: translated, null } => {
-                    let CodedValues::Dictionary { codes, .. } = column.values() else { continue };
-                    let code = |row: usize| u64::from(translated[codes.get(block.start + row) as usize]);
-                    let code = |row: usize| if column.is_null(block.start + row) { *null } else { code(row) };
-                    add(selection, *stride, indexes, code);
-                }
-            }
-        }
-    }
 }
 
 enum Filtered {
@@ -210,10 +199,90 @@ enum Filtered {
     Mask,
 }
 
+/// An integer that holds combined group indexes.
+trait GroupIndex: Copy + Default {
+    /// Adds a part of the index; the whole fits.
+    fn advance(&mut self, part: u64);
+}
+
+impl GroupIndex for u32 {
+    #[inline(always)]
+    fn advance(&mut self, part: u64) {
+        *self = self.wrapping_add(part as u32);
+    }
+}
+
+impl GroupIndex for u64 {
+    #[inline(always)]
+    fn advance(&mut self, part: u64) {
+        *self = self.wrapping_add(part);
+    }
+}
+
+/// The combined group index of each selected row; none if there is one group.
+fn index_groups<I: GroupIndex>(
+    source: &BoundSource<'_>,
+    block: &Range<usize>,
+    selection: &Selection,
+    indexes: &mut Vec<I>,
+) {
+    indexes.clear();
+    if source.groups.is_empty() {
+        return;
+    }
+    indexes.resize(selection.len(), I::default());
+    for (group, stride) in &source.groups {
+        match group {
+            BoundGroup::Join(lookup) => lookup.add_codes(block, selection, *stride, indexes),
+            BoundGroup::Integers { column, offset, null } => {
+                let CodedValues::Integers(integers) = column.values() else { continue };
+                let shift = integers.shift;
+                with_codes!(&integers.codes, codes => {
+                    let codes = &codes[block.clone()];
+                    let code = |row: usize| (codes[row].widen() << shift).wrapping_add(*offset);
+                    add_or_null(column, block, selection, (*stride, *null), indexes, code);
+                });
+            }
+            BoundGroup::Strings { column, codes: translated, null } => {
+                let CodedValues::Dictionary { codes, .. } = column.values() else { continue };
+                with_codes!(codes, codes => {
+                    let codes = &codes[block.clone()];
+                    let code = |row: usize| u64::from(translated[codes[row].widen() as usize]);
+                    add_or_null(column, block, selection, (*stride, *null), indexes, code);
+                });
+            }
+        }
+    }
+}
+
+/// Adds the codes of a column, or that of NULL.
 #[inline(always)]
-fn add(selection: &Selection, stride: u64, indexes: &mut [u64], code: impl Fn(usize) -> u64) {
-    for (index, row) in indexes.iter_mut().zip(selection.rows()) {
-        *index += code(usize::from(*row)) * stride;
+fn add_or_null<I: GroupIndex>(
+    column: &CodedColumn,
+    block: &Range<usize>,
+    selection: &Selection,
+    (stride, null): (u64, u64),
+    indexes: &mut [I],
+    code: impl Fn(usize) -> u64,
+) {
+    match column.validity() {
+        None => add(selection, stride, indexes, code),
+        Some(validity) => {
+            add(selection, stride, indexes, |row| if validity.is_valid(block.start + row) { code(row) } else { null })
+        }
+    }
+}
+
+#[inline(always)]
+fn add<I: GroupIndex>(selection: &Selection, stride: u64, indexes: &mut [I], code: impl Fn(usize) -> u64) {
+    if selection.is_whole() {
+        for (row, index) in indexes.iter_mut().enumerate() {
+            index.advance(code(row) * stride);
+        }
+    } else {
+        for (index, row) in indexes.iter_mut().zip(selection.rows()) {
+            index.advance(code(usize::from(*row)) * stride);
+        }
     }
 }
 
@@ -278,7 +347,7 @@ impl Lookup<'_> {
     }
 
     /// Adds the group codes of selected rows, whose keys all qualify.
-    fn add_codes(&self, block: &Range<usize>, selection: &Selection, stride: u64, indexes: &mut [u64]) {
+    fn add_codes<I: GroupIndex>(&self, block: &Range<usize>, selection: &Selection, stride: u64, indexes: &mut [I]) {
         with_probe!(self, block, codes, probe => {
             add(selection, stride, indexes, |row| probe.group(codes[row].widen()));
         });
