@@ -80,8 +80,12 @@ fn fill<T: GroupCode>(column: &IntegerCodes, entries: usize, pairs: impl Iterato
     for (key, group) in pairs {
         let distance = key - column.base;
         let code = distance >> column.shift;
-        if distance >= 0 && code << column.shift == distance && code <= i128::from(column.greatest) {
-            table[code as usize] = group;
+        // Up to the table's end, not this column's greatest code: another column may share the table.
+        if distance >= 0
+            && code << column.shift == distance
+            && let Some(entry) = usize::try_from(code).ok().and_then(|code| table.get_mut(code))
+        {
+            *entry = group;
         }
     }
     table

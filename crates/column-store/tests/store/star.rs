@@ -188,6 +188,21 @@ fn many_zones_and_groups() {
     assert!(matches!(run_star_query(&query, &source, options(1000, Some(&cancelled))), Err(Error::Cancelled)));
 }
 
+/// Sources whose key columns begin with the same key and end with different ones.
+#[test]
+fn sources_of_different_spans() {
+    let rows =
+        |keys: std::ops::Range<i64>| -> Vec<Row> { keys.map(|key| (Some(1), Some(key), None, Some(key), 1)).collect() };
+    let (short, long) = (rows(0..33), rows(0..61));
+    let sources = [fresh(&columns(&short, IndexChoice::None)), fresh(&columns(&long, IndexChoice::None))];
+    let sources = sources.each_ref().map(|columns| StarSource { columns, deleted: None });
+    for far in [false, true] {
+        let query = query(&Predicate::Constant(true), far, vec![GroupBy::Join(1)]);
+        let expected = naive(&query, &[&short[..], &long[..]].concat(), |_| true);
+        assert_eq!(sorted(run(&query, &sources, 1).unwrap()), expected);
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_refused() {
     let rows: Vec<Row> = vec![(Some(1), Some(5), None, Some(1), i64::MAX)];
