@@ -4,10 +4,12 @@ use crate::entry::{SegmentEntry, entry_number};
 use crate::rows::SegmentRows;
 use crate::sql_error;
 use parking_lot::Mutex;
+use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 use squall_column_store::{ColumnCache, Segment};
 use squall_row_store::{Direction, KeyRange, ListEntry, SealedRows, SealedScan, SealedSource, Table};
 use squall_types::{SqlError, SqlResult};
+use std::any::Any;
 use std::collections::VecDeque;
 use std::ops::{Bound, Range};
 use std::path::PathBuf;
@@ -88,6 +90,11 @@ impl SegmentList {
         &self.segments
     }
 
+    /// The cache that segments are read through.
+    pub fn cache(&self) -> &Arc<ColumnCache> {
+        &self.cache
+    }
+
     /// The segment and position of a key's row, which is not deleted. There is one at most.
     pub(crate) fn find(&self, table: &Table, key: &[u8]) -> SqlResult<Option<(&Arc<ListedSegment>, u32)>> {
         for segment in &self.segments {
@@ -101,6 +108,16 @@ impl SegmentList {
 }
 
 impl ListedSegment {
+    /// The segment.
+    pub fn segment(&self) -> &Arc<Segment> {
+        &self.segment
+    }
+
+    /// Positions of rows that are deleted, or that a later segment has in another version.
+    pub fn deleted(&self) -> &RoaringBitmap {
+        &self.entry.deleted
+    }
+
     /// Rows that are not deleted.
     pub fn live_rows(&self) -> u64 {
         u64::from(self.entry.identity.rows) - self.entry.deleted.len()
@@ -117,6 +134,10 @@ impl SealedRows for SegmentList {
         let Some((segment, position)) = self.find(table, key)? else { return Ok(None) };
         let rows = SegmentRows { table, segment, cache: &self.cache };
         Ok(rows.read(&[position])?.pop().map(|(_, row)| row))
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
     }
 
     fn last_key(&self, _: &Table) -> SqlResult<Option<Vec<u8>>> {

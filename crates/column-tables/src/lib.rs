@@ -6,15 +6,17 @@
 //!
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
 //!
-//! Reading order: `entry`, `rows`, `level`, `seal`.
+//! Reading order: `entry`, `rows`, `level`, `seal`, `snapshot`.
 
 mod entry;
 mod level;
 mod rows;
 mod seal;
+mod snapshot;
 
 pub use level::{ColumnTable, ListedSegment, SegmentList};
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
+pub use snapshot::{ColumnSnapshot, VisibleSegment};
 
 use squall_column_store::{ColumnSpec, ColumnType, Error};
 use squall_types::{ErrorCode, SqlError, SqlResult};

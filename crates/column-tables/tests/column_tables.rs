@@ -6,13 +6,14 @@ use squall_catalog::{
     TableEntry, TableId,
 };
 use squall_column_store::ColumnCache;
-use squall_column_tables::ColumnTable;
+use squall_column_tables::{ColumnSnapshot, ColumnTable};
+use squall_functions::arrow_map::value_at;
 use squall_row_store::{
     Direction, Durability, IsolationLevel, LockMode, LockRequest, LockWait, RowStore, StoreError, StoreOptions, Table,
     Transaction, ValueRange,
 };
 use squall_types::{CollationId, Date, Decimal, ErrorCode, SqlType, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -178,6 +179,7 @@ fn assert_same(fixture: &Fixture, txn: &mut Transaction, model: &Model) {
     assert_eq!(fixture.rows(txn, Direction::Forward), expected);
     expected.reverse();
     assert_eq!(fixture.rows(txn, Direction::Backward), expected);
+    assert_eq!(by_column(fixture, txn), expected.iter().rev().map(|row| format!("{row:?}")).collect());
     for name in NAMES {
         for id in 0..6 {
             let found = txn.get(&fixture.table, &key(&fixture.table, (name, id))).unwrap();
@@ -185,6 +187,32 @@ fn assert_same(fixture: &Fixture, txn: &mut Transaction, model: &Model) {
             assert_eq!(found.as_ref(), model.get(&at((name, id))));
         }
     }
+}
+
+/// All rows as an analytic scan reads them, in no order.
+fn by_column(fixture: &Fixture, txn: &mut Transaction) -> BTreeSet<String> {
+    let snapshot = ColumnSnapshot::of(&txn.read_view(), &fixture.table).unwrap().unwrap();
+    let fresh = snapshot.fresh.iter().map(|row| row.values(&fixture.table).unwrap());
+    let mut rows: Vec<Vec<Value>> = fresh.collect();
+    for visible in &snapshot.segments {
+        let segment = visible.segment.segment();
+        let positions = (0..segment.rows() as u32).filter(|position| !visible.hidden.contains(*position));
+        assert_eq!(positions.clone().count() as u64, visible.visible_rows());
+        let columns: Vec<_> = (0..4)
+            .map(|ordinal| {
+                let column = snapshot.cache.column(segment, ordinal).unwrap();
+                column.to_array(segment.column_type(ordinal), positions.clone()).unwrap()
+            })
+            .collect();
+        for at in 0..positions.count() {
+            let columns = columns.iter().zip(&fixture.table.def().columns);
+            rows.push(columns.map(|(array, column)| value_at(array, at, &column.sql_type).unwrap()).collect());
+        }
+    }
+    let count = rows.len();
+    let rows: BTreeSet<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+    assert_eq!(rows.len(), count, "a row is there twice");
+    rows
 }
 
 proptest! {
@@ -223,6 +251,8 @@ proptest! {
                     txn = fixture.begin();
                 }
             }
+            // The transaction's own changes are among the fresh rows.
+            assert_same(&fixture, &mut txn, &model);
             txn.commit().unwrap();
             if let Some((txn, then)) = &mut reader {
                 assert_same(&fixture, txn, then);

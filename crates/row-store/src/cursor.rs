@@ -5,7 +5,7 @@ use crate::forward_scan::ForwardScan;
 use crate::index_key::{KeyRange, split_index_id};
 use crate::read_view::ReadView;
 use crate::row::Row;
-use crate::sealed::Merged;
+use crate::sealed::{DELETED, Merged};
 use crate::table::Table;
 use crate::write_set::Change;
 use fjall::{Iter, Readable, Slice};
@@ -125,6 +125,23 @@ impl Cursor {
             true => Committed::Ended(None),
             false => Committed::open(view, table, range, direction),
         };
+        Self::with_own_writes(view, table, committed, (start, end), direction)
+    }
+
+    /// What the store itself has of a range of rows, for [`Cursor::next_change`].
+    pub(crate) fn open_fresh(view: &ReadView, table: &Arc<Table>, range: &KeyRange) -> Cursor {
+        let (start, end) = range.to_slices();
+        let committed = Committed::open_entries(view, table, &start, &end, Direction::Forward);
+        Self::with_own_writes(view, table, committed, (start, end), Direction::Forward)
+    }
+
+    fn with_own_writes(
+        view: &ReadView,
+        table: &Arc<Table>,
+        committed: Committed,
+        (start, end): (Bound<Slice>, Bound<Slice>),
+        direction: Direction,
+    ) -> Cursor {
         let own = view
             .own
             .as_ref()
@@ -153,27 +170,34 @@ impl Cursor {
         if self.own.is_none() {
             return self.committed.next(self.direction);
         }
-        loop {
-            self.fill_committed()?;
-            let Some(own) = &mut self.own else { return Ok(None) };
-            own.fill(&self.view, self.table.id(), self.direction);
-            let Some((own_key, _)) = own.fetched.front() else { return Ok(self.next_committed.take()) };
-            if let Some((key, _)) = &self.next_committed {
-                let committed_first = match self.direction {
-                    Direction::Forward => key < own_key,
-                    Direction::Backward => key > own_key,
-                };
-                if committed_first {
-                    return Ok(self.next_committed.take());
-                }
-                if key == own_key {
-                    self.next_committed = None;
-                }
-            }
-            if let Some((key, Some(value))) = own.fetched.pop_front() {
+        while let Some((key, change)) = self.next_change()? {
+            if let Some(value) = change {
                 return Ok(Some((key, value)));
             }
         }
+        Ok(None)
+    }
+
+    /// The next key with its value, or with `None` if the transaction has deleted it or the store hides a sealed row by it.
+    pub(crate) fn next_change(&mut self) -> SqlResult<Option<(Slice, Change)>> {
+        let as_change = |(key, value): (Slice, Slice)| (key, (*value != DELETED).then_some(value));
+        self.fill_committed()?;
+        let Some(own) = &mut self.own else { return Ok(self.next_committed.take().map(as_change)) };
+        own.fill(&self.view, self.table.id(), self.direction);
+        let Some((own_key, _)) = own.fetched.front() else { return Ok(self.next_committed.take().map(as_change)) };
+        if let Some((key, _)) = &self.next_committed {
+            let committed_first = match self.direction {
+                Direction::Forward => key < own_key,
+                Direction::Backward => key > own_key,
+            };
+            if committed_first {
+                return Ok(self.next_committed.take().map(as_change));
+            }
+            if key == own_key {
+                self.next_committed = None;
+            }
+        }
+        Ok(own.fetched.pop_front())
     }
 
     fn fill_committed(&mut self) -> SqlResult<()> {

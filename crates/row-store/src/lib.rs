@@ -68,7 +68,7 @@ pub use options::{
     Durability, IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, TableLock, TransactionOptions,
 };
 pub use physical::Physical;
-pub use read_view::ReadView;
+pub use read_view::{FreshRows, ReadView};
 pub use row::{Row, RowKey, RowView, ValueRef};
 pub use row_cache::RowCacheStatus;
 pub use sealed::{FreshRow, ListEntry, SealedRows, SealedScan, SealedSource, Sealing};

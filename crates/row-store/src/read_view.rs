@@ -4,11 +4,13 @@ use crate::cursor::{Cursor, Direction};
 use crate::error::{corrupted, engine_error};
 use crate::index_key::{KeyRange, row_key_of_entry};
 use crate::row::Row;
+use crate::sealed::{FreshRow, SealedRows};
 use crate::table::Table;
 use crate::validation::ReadSet;
 use crate::write_set::{Change, WriteSet};
 use fjall::{Readable, Slice, Snapshot};
 use parking_lot::RwLock;
+use squall_catalog::IndexId;
 use squall_types::SqlResult;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,6 +74,20 @@ impl ReadView {
         Cursor::open(self, table, range, direction)
     }
 
+    /// The rows of a table that are sealed, in whatever version of them; `None` if it has no such level.
+    pub fn sealed_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
+        let level = table.data.sealed();
+        level.map(|level| level.at(&table.data.keyspace, self.snapshot.seqno())).transpose()
+    }
+
+    /// The rows that the store itself has, the transaction's own among them, and the keys of sealed rows that are hidden
+    /// by others or deleted: together with [`ReadView::sealed_rows`] all rows of the table.
+    pub fn fresh_rows(&self, table: &Arc<Table>) -> SqlResult<FreshRows> {
+        let range = crate::index_key::index_range(IndexId(0));
+        self.note(table, || range.clone());
+        Ok(FreshRows(Cursor::open_fresh(self, table, &range)))
+    }
+
     /// The row that an index entry stands for; `keep` it for the next reader too.
     pub(crate) fn row_of_entry(&self, table: &Table, key: &[u8], value: &[u8], keep: bool) -> SqlResult<Row> {
         let row_key = row_key_of_entry(key, value).ok_or_else(|| corrupted(&table.def().name))?;
@@ -82,5 +98,15 @@ impl ReadView {
         if let Some(reads) = self.own.as_ref().and_then(|own| own.reads.as_ref()) {
             reads.add(table.id(), range());
         }
+    }
+}
+
+/// What the store itself has of a table, in the order of the keys.
+pub struct FreshRows(Cursor);
+
+impl FreshRows {
+    /// The next one.
+    pub fn next_row(&mut self) -> SqlResult<Option<FreshRow>> {
+        Ok(self.0.next_change()?.map(|(key, row)| FreshRow { key, row }))
     }
 }

@@ -23,6 +23,7 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 use squall_catalog::IndexId;
 use squall_types::{SqlError, SqlResult};
+use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -54,6 +55,9 @@ pub trait SealedSource: Send + Sync {
 pub trait SealedRows: Send + Sync {
     /// The row at a storage key, as [`Table::encode_row`] makes it.
     fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Vec<u8>>>;
+
+    /// Itself as what it is, for those who know the source.
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 
     /// The last storage key.
     fn last_key(&self, table: &Table) -> SqlResult<Option<Vec<u8>>>;
@@ -225,11 +229,11 @@ pub struct Sealing {
     rows: Iter,
 }
 
-/// A row of the store that is to be sealed.
+/// A row of the store's own, or a key with which it hides a sealed row.
 #[derive(Clone, Debug)]
 pub struct FreshRow {
-    key: Slice,
-    row: Option<Slice>,
+    pub(crate) key: Slice,
+    pub(crate) row: Option<Slice>,
 }
 
 impl FreshRow {

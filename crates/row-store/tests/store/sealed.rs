@@ -8,6 +8,7 @@ use squall_row_store::{
     Transaction,
 };
 use squall_types::{ErrorCode, SqlResult, Value};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -41,6 +42,10 @@ impl SealedSource for RowsInTheList {
 impl SealedRows for Rows {
     fn get(&self, _: &Table, key: &[u8]) -> SqlResult<Option<Vec<u8>>> {
         Ok(self.0.get(key).cloned())
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
     }
 
     fn last_key(&self, _: &Table) -> SqlResult<Option<Vec<u8>>> {

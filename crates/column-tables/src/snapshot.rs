@@ -1,0 +1,57 @@
+//! A table as an analytic scan reads it: segments with the positions that count, and fresh rows.
+
+use crate::level::{ListedSegment, SegmentList};
+use roaring::RoaringBitmap;
+use rustc_hash::FxHashMap;
+use squall_column_store::ColumnCache;
+use squall_row_store::{ReadView, Row, Table};
+use squall_types::{SqlError, SqlResult};
+use std::sync::Arc;
+
+/// All rows of a column table as one reader sees them.
+pub struct ColumnSnapshot {
+    /// The segments, oldest first.
+    pub segments: Vec<VisibleSegment>,
+    /// Rows that are in no segment, in the order of their keys. Their number is bounded by how often tables are sealed.
+    pub fresh: Vec<Row>,
+    /// What segments are read through.
+    pub cache: Arc<ColumnCache>,
+}
+
+/// A segment with what a reader does not see of it.
+pub struct VisibleSegment {
+    /// The segment.
+    pub segment: Arc<ListedSegment>,
+    /// Positions of rows that are deleted, or that fresh rows or later segments have in another version.
+    pub hidden: RoaringBitmap,
+}
+
+impl ColumnSnapshot {
+    /// What a reader sees of a table; `None` if it is no column table.
+    pub fn of(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<ColumnSnapshot>> {
+        let Some(rows) = view.sealed_rows(table)? else { return Ok(None) };
+        let list = rows.into_any().downcast::<SegmentList>();
+        let list = list.map_err(|_| SqlError::internal("sealed rows of another kind"))?;
+        let mut fresh = Vec::new();
+        let mut hidden: FxHashMap<u64, RoaringBitmap> = FxHashMap::default();
+        let mut changes = view.fresh_rows(table)?;
+        while let Some(change) = changes.next_row()? {
+            if let Some((segment, position)) = list.find(table, change.key())? {
+                hidden.entry(segment.number).or_default().insert(position);
+            }
+            fresh.extend(change.row(table)?);
+        }
+        let segments = list.segments().iter().map(|segment| {
+            let hidden = segment.deleted() | hidden.remove(&segment.number).unwrap_or_default();
+            VisibleSegment { segment: segment.clone(), hidden }
+        });
+        Ok(Some(ColumnSnapshot { segments: segments.collect(), fresh, cache: list.cache().clone() }))
+    }
+}
+
+impl VisibleSegment {
+    /// Rows that the reader sees.
+    pub fn visible_rows(&self) -> u64 {
+        self.segment.segment().rows() as u64 - self.hidden.len()
+    }
+}
