@@ -4,7 +4,7 @@ use super::Aggregate;
 use super::bind::{BoundAggregate, BoundSource, Width};
 use super::expression::Wide;
 use super::zone::Selection;
-use crate::coded::CodedColumn;
+use crate::coded::{Code, CodedColumn, IntegerCodes, with_codes};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -159,6 +159,13 @@ impl Groups {
                 nulls.count(slots, &mut state.nulls);
                 continue;
             }
+            if slots.is_empty()
+                && selection.is_whole()
+                && let Some(integers) = expression.plain_codes()
+            {
+                state.add_codes(integers, block);
+                continue;
+            }
             match width {
                 Width::Wide => {
                     expression.evaluate(block.clone(), selection, &mut self.wide);
@@ -275,6 +282,25 @@ impl State {
         }
     }
 
+    /// Adds all rows of a block to the one group, in the codes' own width: codes order and add up as values do.
+    fn add_codes(&mut self, integers: &IntegerCodes, block: &Range<usize>) {
+        let value = with_codes!(&integers.codes, codes => {
+            let codes = &codes[block.clone()];
+            match self.function {
+                Function::Min => codes.iter().min().map(|code| integers.value(code.widen())),
+                Function::Max => codes.iter().max().map(|code| integers.value(code.widen())),
+                Function::Sum => {
+                    let distances = sum_of_codes(codes) << integers.shift;
+                    Some(integers.base * codes.len() as i128 + distances)
+                }
+                Function::CountRows | Function::Count => None,
+            }
+        });
+        if let Some(value) = value {
+            self.values[0] = self.function.combine(self.values[0], value);
+        }
+    }
+
     /// Adds values whose sum over a block fits 64 bits.
     fn add_narrow_sums(&mut self, slots: &[u32], values: &[i64]) {
         if slots.is_empty() {
@@ -295,6 +321,15 @@ impl State {
                 *total = total.wrapping_add(i128::from(*value));
             }
         }
+    }
+}
+
+/// The sum of a block's codes: 2^13 of up to 32 bits fit 64 bits.
+fn sum_of_codes<C: Code>(codes: &[C]) -> i128 {
+    if C::MAX <= u64::from(u32::MAX) {
+        i128::from(codes.iter().fold(0u64, |sum, code| sum.wrapping_add(code.widen())))
+    } else {
+        codes.iter().map(|code| i128::from(code.widen())).sum()
     }
 }
 

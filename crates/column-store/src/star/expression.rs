@@ -135,6 +135,14 @@ impl BoundExpression {
         }
     }
 
+    /// The codes, if the expression is a column without NULLs.
+    pub(super) fn plain_codes(&self) -> Option<&IntegerCodes> {
+        match self {
+            BoundExpression::Column(column) if column.validity().is_none() => integer_codes(column).ok(),
+            _ => None,
+        }
+    }
+
     /// Whether 64 bits hold every value on the way.
     pub(super) fn fits_64_bits(&self) -> bool {
         let fits = self

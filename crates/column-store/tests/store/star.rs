@@ -69,6 +69,8 @@ fn query(condition: &Predicate, far: bool, groups: Vec<GroupBy>) -> StarQuery {
             Aggregate::Sum(Expression::Column(4)),
             Aggregate::Min(difference),
             Aggregate::Max(product),
+            Aggregate::Min(Expression::Column(4)),
+            Aggregate::Max(Expression::Column(3)),
         ],
     }
 }
@@ -77,7 +79,11 @@ fn query(condition: &Predicate, far: bool, groups: Vec<GroupBy>) -> StarQuery {
 fn naive(query: &StarQuery, rows: &[Row], matches: impl Fn(&Row) -> bool) -> Vec<Group> {
     let mut groups: BTreeMap<String, (Vec<GroupKey>, Vec<&Row>)> = BTreeMap::new();
     for row in rows.iter().filter(|row| matches(row)) {
-        let code = |join: usize| query.joins[join].keys.get(if join == 0 { row.0? } else { row.1? });
+        let code = |join: usize| match query.joins.get(join) {
+            Some(found) => found.keys.get(if join == 0 { row.0? } else { row.1? }),
+            // Nothing to join with: every row stays.
+            None => Some(0),
+        };
         let (Some(first), Some(second)) = (code(0), code(1)) else { continue };
         let key = |group: &GroupBy| match group {
             GroupBy::Join(0) => GroupKey::Code(first),
@@ -106,6 +112,8 @@ fn naive(query: &StarQuery, rows: &[Row], matches: impl Fn(&Row) -> bool) -> Vec
                 sum(rows.iter().map(|row| i128::from(row.4)).collect()),
                 small().map(|value| 7 - value).min(),
                 product().max(),
+                rows.iter().map(|row| i128::from(row.4)).min(),
+                small().max(),
             ],
         }
     };
@@ -133,6 +141,8 @@ proptest! {
         condition in 0..4u8,
         group_by in prop::sample::subsequence(vec![GroupBy::Join(0), GroupBy::Join(1), GroupBy::Column(2), GroupBy::Column(3)], 0..=4),
         threads in 1..4usize,
+        joined in any::<bool>(),
+        with_deletes in any::<bool>(),
     ) {
         let folder = tempfile::tempdir().unwrap();
         let index = if indexed { IndexChoice::Bitmap } else { IndexChoice::None };
@@ -142,7 +152,7 @@ proptest! {
         let fresh = fresh(&columns(&unsealed, IndexChoice::None));
         let deleted: RoaringBitmap = (0..sealed.len() as u32).step_by(6).collect();
         let sources = [
-            StarSource { columns: &segment, deleted: Some(&deleted) },
+            StarSource { columns: &segment, deleted: with_deletes.then_some(&deleted) },
             StarSource { columns: &fresh, deleted: None },
         ];
         let small = Test::Range { low: Bound::Included(Datum::Integer(-20)), high: Bound::Excluded(Datum::Integer(20)) };
@@ -161,8 +171,12 @@ proptest! {
             2 => is_word(row) && is_small(row),
             _ => row.3.is_none() || is_word(row),
         };
-        let query = query(&predicate, far, group_by);
-        let live = sealed.iter().enumerate().filter(|(at, _)| at % 6 > 0).map(|(_, row)| *row).chain(unsealed);
+        let mut query = query(&predicate, far, group_by);
+        if !joined {
+            query.joins.clear();
+            query.groups.retain(|group| matches!(group, GroupBy::Column(_)));
+        }
+        let live = sealed.iter().enumerate().filter(|(at, _)| !with_deletes || at % 6 > 0).map(|(_, row)| *row).chain(unsealed);
         let expected = naive(&query, &live.collect::<Vec<_>>(), matches);
         prop_assert_eq!(sorted(run(&query, &sources, threads).unwrap()), expected);
     }
@@ -201,6 +215,17 @@ fn sources_of_different_spans() {
         let expected = naive(&query, &[&short[..], &long[..]].concat(), |_| true);
         assert_eq!(sorted(run(&query, &sources, 1).unwrap()), expected);
     }
+}
+
+/// Values whose codes leave low zero bits out, over more than one block, with no condition, join or group.
+#[test]
+fn totals_of_multiples() {
+    let rows: Vec<Row> = (0..20_000).map(|row| (None, None, None, Some(-row), (row - 7000) * 1024)).collect();
+    let fresh = fresh(&columns(&rows, IndexChoice::None));
+    let source = [StarSource { columns: &fresh, deleted: None }];
+    let mut query = query(&Predicate::Constant(true), false, vec![]);
+    query.joins.clear();
+    assert_eq!(run(&query, &source, 2).unwrap(), naive(&query, &rows, |_| true));
 }
 
 #[test]
