@@ -75,3 +75,29 @@ impl From<ErrPacket<'_>> for ClientError {
         })
     }
 }
+
+/// Why [`Client::load_local`](crate::Client::load_local) failed.
+#[derive(Debug)]
+pub enum LoadError {
+    /// The text could not be had.
+    Source(String),
+    /// The server or the connection.
+    Client(ClientError),
+}
+
+impl From<ClientError> for LoadError {
+    fn from(error: ClientError) -> Self {
+        Self::Client(error)
+    }
+}
+
+impl std::fmt::Display for LoadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Source(reason) => f.write_str(reason),
+            Self::Client(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}

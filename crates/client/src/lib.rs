@@ -10,6 +10,6 @@ mod statement;
 mod tls;
 
 pub use connect::{Client, ConnectOptions, Target, TlsMode};
-pub use error::{ClientError, ServerError};
+pub use error::{ClientError, LoadError, ServerError};
 pub use results::{Column, OkResult, QueryResult, Row};
 pub use statement::{BinaryRow, OwnedValue, PreparedStatement};

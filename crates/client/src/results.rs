@@ -14,7 +14,7 @@ use squall_wire::session_track::SessionChange;
 use squall_wire::text_row::decode_text_row;
 
 use crate::connect::Client;
-use crate::error::{ClientError, ServerError};
+use crate::error::{ClientError, LoadError, ServerError};
 
 /// How much of a local file goes into one packet.
 const FILE_CHUNK_BYTES: usize = 256 << 10;
@@ -281,6 +281,37 @@ impl Client {
     fn end_of_result(&mut self, status: StatusFlags) {
         let more = status.contains(StatusFlags::MORE_RESULTS_EXISTS);
         self.state = if more { ReadState::Result } else { ReadState::Idle };
+    }
+
+    /// Runs a LOAD DATA LOCAL statement whose file is what `source` puts into the buffer, piece by piece; it is over when
+    /// a piece is empty. Should the source fail, the connection has to be dropped: the server then loads nothing.
+    pub fn load_local(
+        &mut self,
+        sql: &str,
+        mut source: impl FnMut(&mut Vec<u8>) -> Result<(), String>,
+    ) -> Result<OkResult, LoadError> {
+        self.query(sql)?;
+        let mut packet = self.read_answer()?;
+        if packet.first() == Some(&LOCAL_INFILE_HEADER) {
+            let mut piece = Vec::new();
+            loop {
+                piece.clear();
+                source(&mut piece).map_err(LoadError::Source)?;
+                if piece.is_empty() {
+                    break;
+                }
+                for part in piece.chunks(FILE_CHUNK_BYTES) {
+                    self.writer.packet(|buf| buf.extend_from_slice(part));
+                    self.send()?;
+                }
+            }
+            self.writer.packet(|_| {});
+            self.send()?;
+            packet = self.read_answer()?;
+        }
+        let ok = OkResult::new(&OkPacket::decode(&packet, self.capabilities).map_err(ClientError::from)?)?;
+        self.end_of_result(ok.status);
+        Ok(ok)
     }
 
     /// Sends a file of this machine, and an empty packet. A file that cannot be read is sent as empty, and is an error

@@ -5,6 +5,7 @@ mod explain;
 mod into;
 mod lookup;
 mod meta;
+mod named_format;
 mod reads;
 mod resolver;
 mod rowwise;

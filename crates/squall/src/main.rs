@@ -1,6 +1,9 @@
 //! The command line.
 
+mod connection;
 mod embedded;
+mod export;
+mod load;
 mod log;
 mod serve;
 mod shell;
@@ -38,6 +41,8 @@ struct Cli {
 enum Command {
     Serve(serve::ServeArgs),
     Sql(shell::ShellArgs),
+    Load(load::LoadArgs),
+    Export(export::ExportArgs),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +51,8 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Serve(args) => serve::run(&args).map_err(ShellError::Message),
         Command::Sql(args) => shell::run(&args),
+        Command::Load(args) => load::run(&args).map_err(ShellError::Message),
+        Command::Export(args) => export::run(&args).map_err(ShellError::Message),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -113,6 +113,8 @@ pub struct LoadData {
     pub ignore_lines: u64,
     pub columns: Vec<VariableTarget>,
     pub assignments: Vec<Assignment>,
+    /// `REJECT LIMIT n`: so many rows that cannot be stored are left out. `UNLIMITED` is the largest number.
+    pub reject_limit: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -164,6 +164,18 @@ pub struct OutFile {
     pub path: Box<str>,
     pub charset: Option<Box<str>>,
     pub format: FileFormat,
+    /// `FORMAT CSV` and the like, instead of FIELDS and LINES.
+    pub named_format: Option<NamedFormat>,
+}
+
+/// A form of files that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedFormat {
+    /// RFC 4180, with a line of the columns' names first; NULL is an empty field, an empty text is `""`.
+    Csv,
+    /// A JSON object in each line.
+    NdJson,
+    Parquet,
 }
 
 /// What FIELDS and LINES say; `None` is the default of each.

@@ -47,6 +47,11 @@ impl Parser<'_> {
             self.expect_kind(TokenKind::RightParen)?;
         }
         let assignments = if self.accept(K::Set) { self.assignments()? } else { Vec::new() };
+        let mut reject_limit = None;
+        if self.accept_word("REJECT") {
+            self.expect(K::Limit)?;
+            reject_limit = Some(if self.accept_word("UNLIMITED") { u64::MAX } else { self.unsigned()? });
+        }
         Ok(Statement::LoadData(Box::new(LoadData {
             xml,
             priority,
@@ -61,6 +66,7 @@ impl Parser<'_> {
             ignore_lines,
             columns,
             assignments,
+            reject_limit,
         })))
     }
 

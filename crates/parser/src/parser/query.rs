@@ -438,13 +438,25 @@ impl Parser<'_> {
         if self.accept(K::Outfile) {
             let path = self.string()?;
             let charset = if self.accept_charset_words()? { Some(self.charset_name()?) } else { None };
-            let format = self.file_format()?;
-            return Ok(Some(SelectInto::OutFile(Box::new(OutFile { path, charset, format }))));
+            let named_format = if self.accept_word("FORMAT") { Some(self.named_format()?) } else { None };
+            let format = if named_format.is_none() { self.file_format()? } else { FileFormat::default() };
+            return Ok(Some(SelectInto::OutFile(Box::new(OutFile { path, charset, format, named_format }))));
         }
         if self.accept(K::Dumpfile) {
             return Ok(Some(SelectInto::DumpFile(self.string()?)));
         }
         Ok(Some(SelectInto::Variables(self.comma_list(Self::variable_target)?)))
+    }
+
+    fn named_format(&mut self) -> Result<NamedFormat> {
+        let formats = [("CSV", NamedFormat::Csv), ("NDJSON", NamedFormat::NdJson), ("PARQUET", NamedFormat::Parquet)];
+        match formats.iter().find(|(word, _)| self.at_word(word)) {
+            Some((_, format)) => {
+                self.advance();
+                Ok(*format)
+            }
+            None => Err(self.unexpected()),
+        }
     }
 
     /// `@name`, a local variable, or a field of NEW.

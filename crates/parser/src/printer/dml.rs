@@ -135,6 +135,14 @@ impl Printer {
             self.put(" set ");
             self.assignments(&load.assignments);
         }
+        match load.reject_limit {
+            None => {}
+            Some(u64::MAX) => self.put(" reject limit unlimited"),
+            Some(limit) => {
+                self.put(" reject limit ");
+                self.number(limit);
+            }
+        }
     }
 
     pub(super) fn handler(&mut self, handler: &Handler) {

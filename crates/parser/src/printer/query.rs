@@ -214,6 +214,12 @@ impl Printer {
                     self.put(" character set ");
                     self.name_or_string(charset);
                 }
+                self.put(match file.named_format {
+                    None => "",
+                    Some(NamedFormat::Csv) => " format csv",
+                    Some(NamedFormat::NdJson) => " format ndjson",
+                    Some(NamedFormat::Parquet) => " format parquet",
+                });
                 self.file_format(&file.format);
             }
             Some(SelectInto::DumpFile(path)) => {

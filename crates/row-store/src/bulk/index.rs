@@ -2,27 +2,37 @@
 
 use crate::conflicts::Conflicts;
 use crate::error::{StoreError, StoreResult, corrupted};
-use crate::index_key::{Entry, IndexCodec, row_key_of_entry};
+use crate::index_key::{Entry, IndexCodec, KeyRange, row_key_of_entry};
+use crate::read_view::ReadView;
+use crate::sorter::Sorter;
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::{Direction, ValueRange};
+use fjall::AbstractTree;
 use rustc_hash::FxHashSet;
 use squall_catalog::IndexId;
 use squall_types::{SqlError, SqlResult, Value};
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Rows after which a build looks whether it is still wanted.
 const ROWS_PER_CHECK: u64 = 4096;
 
+/// Threads that read a table, at most.
+const THREADS_MAX: usize = 16;
+
+/// Numbers of rows for each of them.
+const ROW_NUMBERS: u64 = 1 << 48;
+
 impl RowStore {
-    /// Fills indexes of `table`'s definition from the rows that are there, all in one scan. `check` is called every few
-    /// thousand rows; its error ends the build. The caller holds the table's exclusive lock and makes the definition
-    /// the catalog's afterwards.
+    /// Fills indexes of `table`'s definition from the rows that are there, all in one scan, of which each core does a
+    /// part. `check` is called every few thousand rows; its error ends the build. The caller holds the table's exclusive
+    /// lock and makes the definition the catalog's afterwards.
     pub fn build_indexes(
         &self,
         table: &Arc<Table>,
         indexes: &[IndexId],
-        mut check: impl FnMut() -> SqlResult<()>,
+        check: impl Fn() -> SqlResult<()> + Sync,
     ) -> StoreResult<()> {
         let codecs = indexes.iter().map(|index| table.index_codec(*index)).collect::<SqlResult<Vec<&IndexCodec>>>()?;
         if codecs.is_empty() {
@@ -35,30 +45,24 @@ impl RowStore {
             // An earlier attempt that was cut short may have left entries.
             self.0.clear_range(&table.data, &codec.full_range())?;
         }
-        let mut columns: Vec<usize> =
-            codecs.iter().flat_map(|codec| codec.parts.iter().map(|part| part.ordinal)).collect();
-        columns.sort_unstable();
-        columns.dedup();
-        let mut sorter = self.sorter(1);
-        let mut cursor = self.read_view().scan(table, &table.range(IndexId(0), ValueRange::ALL)?, Direction::Forward);
-        let mut values = vec![Value::Null; table.def().columns.len()];
-        let mut entry = Entry::default();
-        let mut number = 0u64;
-        while let Some(row) = cursor.next_row()? {
-            if number.is_multiple_of(ROWS_PER_CHECK) {
-                check()?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let parts = parts(table, cores.min(THREADS_MAX))?;
+        let (view, check, codecs) = (self.read_view(), &check, &codecs);
+        let sorters = std::thread::scope(|scope| -> SqlResult<Vec<Sorter>> {
+            let mut threads = Vec::with_capacity(parts.len());
+            for (at, part) in parts.iter().enumerate() {
+                let (mut sorter, view) = (self.sorter(parts.len()), &view);
+                threads.push(scope.spawn(move || {
+                    collect_entries(table, codecs, view, part, at as u64 * ROW_NUMBERS, &mut sorter, check)?;
+                    Ok::<_, SqlError>(sorter)
+                }));
             }
-            let view = row.view(table);
-            for ordinal in &columns {
-                values[*ordinal] = view.get_value(*ordinal)?;
-            }
-            for codec in &codecs {
-                codec.replace_entry(&values, &row.key, &mut entry)?;
-                sorter.push(&entry.key, &entry.value, number)?;
-            }
-            number += 1;
-        }
-        let sorted = sorter.finish()?;
+            let joined = threads.into_iter().map(|thread| {
+                thread.join().map_err(|_| SqlError::internal("an index build's thread has panicked")).flatten()
+            });
+            joined.collect()
+        })?;
+        let sorted = Sorter::finish_all(sorters)?;
         if codecs.iter().any(|codec| codec.unique)
             && let Some(loser) = Conflicts::find(table, &sorted, false)?.first_loser()
         {
@@ -70,4 +74,66 @@ impl RowStore {
         self.ingest(table, &sorted, &FxHashSet::default())?;
         Ok(())
     }
+}
+
+/// Puts the entries of a range's rows into a sorter.
+fn collect_entries(
+    table: &Arc<Table>,
+    codecs: &[&IndexCodec],
+    view: &ReadView,
+    range: &KeyRange,
+    first_number: u64,
+    sorter: &mut Sorter,
+    check: &(impl Fn() -> SqlResult<()> + Sync),
+) -> SqlResult<()> {
+    let mut columns: Vec<usize> = codecs.iter().flat_map(|codec| codec.parts.iter().map(|part| part.ordinal)).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    let mut cursor = view.scan(table, range, Direction::Forward);
+    let mut values = vec![Value::Null; table.def().columns.len()];
+    let mut entry = Entry::default();
+    let mut number = first_number;
+    while let Some(row) = cursor.next_row()? {
+        if number.is_multiple_of(ROWS_PER_CHECK) {
+            check()?;
+        }
+        let view = row.view(table);
+        for ordinal in &columns {
+            values[*ordinal] = view.get_value(*ordinal)?;
+        }
+        for codec in codecs {
+            codec.replace_entry(&values, &row.key, &mut entry)?;
+            sorter.push(&entry.key, &entry.value, number)?;
+        }
+        number += 1;
+    }
+    Ok(())
+}
+
+/// Ranges that make up all rows of a table, at most `count` of about the same size: its files tell where rows lie.
+fn parts(table: &Table, count: usize) -> SqlResult<Vec<KeyRange>> {
+    let all = table.range(IndexId(0), ValueRange::ALL)?;
+    let mut starts: Vec<Vec<u8>> = table
+        .data
+        .keyspace
+        .tree
+        .current_version()
+        .iter_tables()
+        .map(|file| file.metadata.key_range.min().to_vec())
+        .filter(|key| all.contains(key))
+        .collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let count = count.min(starts.len()).max(1);
+    // The first file's start is that of the rows.
+    let mut cuts: Vec<Vec<u8>> = (1..count).map(|part| starts[part * starts.len() / count].clone()).collect();
+    cuts.dedup();
+    let mut parts = Vec::with_capacity(count);
+    let mut start = all.start;
+    for cut in cuts {
+        parts.push(KeyRange { start, end: Bound::Excluded(cut.clone()) });
+        start = Bound::Included(cut);
+    }
+    parts.push(KeyRange { start, end: all.end });
+    Ok(parts)
 }

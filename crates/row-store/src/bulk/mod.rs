@@ -42,6 +42,8 @@ pub enum OnDuplicate {
     Fail,
     /// The row is left out (IGNORE): rows that are there, and those that came earlier, stay.
     Skip,
+    /// The same for so many rows; nothing is loaded if there are more.
+    SkipAtMost(u64),
 }
 
 /// What a bulk load has done.
@@ -154,14 +156,19 @@ impl BulkWriter {
         let needs_no_look = was_empty && ascending || table.has_hidden_row_id();
         if table.has_unique_entries() || !needs_no_look {
             let conflicts = Conflicts::find(&table, &sorted, !was_empty)?;
-            if on_duplicate == OnDuplicate::Fail
+            left_out = conflicts.losers();
+            let skipped_max = match on_duplicate {
+                OnDuplicate::Fail => 0,
+                OnDuplicate::Skip => u64::MAX,
+                OnDuplicate::SkipAtMost(rows) => rows,
+            };
+            if left_out.len() as u64 > skipped_max
                 && let Some(loser) = conflicts.first_loser()
             {
                 let row = row_of_number(&table, &sorted, loser.number)?;
                 let codec = table.index_codec(loser.index)?;
                 return Err(StoreError::duplicate(&table, codec, &row.values(&table)?, row.key.to_vec()));
             }
-            left_out = conflicts.losers();
         }
         match ingesting {
             Some(ingesting) => ingesting.finish(sorted)?,

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 const CHUNK_BYTES: usize = 512 << 10;
 
 impl Session {
-    /// Sends the text to the loading thread until its end or until that thread stops.
+    /// Sends the text to the loading thread until its end, which an empty piece tells, or until that thread stops.
     pub(super) async fn feed(
         &mut self,
         statement: &LoadData,
@@ -35,7 +35,8 @@ impl Session {
                         let mut chunk = vec![0; CHUNK_BYTES];
                         let length = file.read(&mut chunk).map_err(failed)?;
                         chunk.truncate(length);
-                        if length == 0 || sender.blocking_send(chunk).is_err() {
+                        // An empty piece says that the text is complete.
+                        if sender.blocking_send(chunk).is_err() || length == 0 {
                             return Ok(());
                         }
                     }
@@ -54,6 +55,7 @@ impl Session {
                 failed = Some(());
             }
         }
+        let _ = sender.send(Vec::new()).await;
         Ok(())
     }
 }

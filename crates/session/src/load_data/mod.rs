@@ -68,6 +68,8 @@ struct Load {
     ignore: bool,
     strict: bool,
     bulk_allowed: bool,
+    /// Rows that may be left out because they cannot be stored; `None` if the first one is an error.
+    reject_limit: Option<u64>,
     /// What fields are before they are converted.
     text: SqlType,
     bytes: SqlType,
@@ -145,7 +147,10 @@ impl Session {
     ) -> SqlResult<Load> {
         let catalog = self.shared.catalog.load();
         let ignore = statement.duplicates == LoadDuplicates::Ignore
-            || (statement.local && statement.duplicates == LoadDuplicates::Default);
+            || (statement.local && statement.duplicates == LoadDuplicates::Default && statement.reject_limit.is_none());
+        if statement.reject_limit.is_some() && statement.duplicates != LoadDuplicates::Default {
+            return Err(SqlError::unsupported("REJECT LIMIT together with IGNORE or REPLACE"));
+        }
         let mut names: Vec<Ident> = Vec::new();
         let mut targets = Vec::new();
         for column in &statement.columns {
@@ -227,6 +232,10 @@ impl Session {
             && statement.duplicates != LoadDuplicates::Replace
             && definition.foreign_keys.is_empty()
             && !definition.temporary;
+        if statement.reject_limit.is_some() && !bulk_allowed {
+            let feature = "REJECT LIMIT inside of a transaction, or for a TEMPORARY table or one with foreign keys";
+            return Err(SqlError::unsupported(feature));
+        }
         Ok(Load {
             plan,
             targets,
@@ -237,6 +246,7 @@ impl Session {
             ignore,
             strict: self.settings.sql_mode.is_strict() && !ignore,
             bulk_allowed,
+            reject_limit: statement.reject_limit,
             text: text_type(),
             bytes: SqlType::longtext(CollationId::BINARY),
         })

@@ -2,7 +2,7 @@
 //! have made is taken in the order of the text, as are warnings and the first error.
 
 use super::convert::DirectRow;
-use super::reader::{LineReader, Rows};
+use super::reader::{LineReader, Row, Rows};
 use super::run::{Surroundings, Text, row_values};
 use super::split::{Block, BlockRows, Splitter};
 use super::{Load, Loaded, Target};
@@ -39,6 +39,8 @@ struct Done {
     count: u64,
     rows: EncodedRows,
     left_out: u64,
+    /// What is wrong with the rows that were rejected.
+    rejected: Vec<SqlError>,
     generated_id: Option<u64>,
     said: Diagnostics,
     result: SqlResult<()>,
@@ -103,7 +105,7 @@ pub(super) fn load_in_parallel(
     for _ in 0..threads * BLOCKS_PER_THREAD {
         let _ = permit_sender.send(());
     }
-    let mut taking = Taking { writer, loaded: Loaded::default(), left_out: 0 };
+    let mut taking = Taking { writer, loaded: Loaded::default(), left_out: 0, rejected: 0 };
     let encoders = std::thread::scope(|scope| -> SqlResult<Vec<BulkEncoder>> {
         let shared = &shared;
         let (id_writer, workers_done) = (taking.writer.ids(), done_sender.clone());
@@ -137,13 +139,21 @@ pub(super) fn load_in_parallel(
         Ok(encoders)
     })?;
     around.context.kill.check()?;
-    let on_duplicate = if load.ignore { OnDuplicate::Skip } else { OnDuplicate::Fail };
-    let Taking { writer, mut loaded, left_out } = taking;
+    let Taking { writer, mut loaded, left_out, rejected } = taking;
+    let on_duplicate = match load.reject_limit {
+        Some(limit) => OnDuplicate::SkipAtMost(limit - rejected),
+        None if load.ignore => OnDuplicate::Skip,
+        None => OnDuplicate::Fail,
+    };
     let outcome =
         writer.finish(encoders, around.session, around.options.lock_wait, on_duplicate).map_err(SqlError::from)?;
-    loaded.skipped = left_out + outcome.skipped.len() as u64;
+    loaded.skipped = left_out + rejected + outcome.skipped.len() as u64;
+    let table = &load.plan.target.def().name;
     for row in outcome.skipped {
-        let message = format!("Duplicate entry in row {} for key of table '{}'", row + 1, load.plan.target.def().name);
+        let message = match load.reject_limit {
+            Some(_) => format!("Row {} rejected: Duplicate entry for a key of table '{table}'", row + 1),
+            None => format!("Duplicate entry in row {} for key of table '{table}'", row + 1),
+        };
         around.context.diagnostics.warn(SqlError::with_message(ErrorCode::DuplicateEntry, message));
     }
     Ok(loaded)
@@ -173,7 +183,7 @@ fn split(
     let takes_ids = shared.direct.as_ref().is_some_and(DirectRow::takes_ids);
     let (mut index, mut failed) = (0, None);
     loop {
-        let (piece, last) = text.next();
+        let (piece, last) = text.next()?;
         let goes_on = splitter.feed(&piece, last, |block| {
             if permits.recv().is_err() {
                 return false;
@@ -219,18 +229,20 @@ impl<'l> Worker<'l> {
             let task = self.shared.tasks.lock().recv();
             let Ok(task) = task else { return };
             let (index, count) = (task.index, task.block.count);
-            let (mut left_out, mut generated_id) = (0, None);
-            let result = self.make_rows(task, &mut left_out, &mut generated_id);
+            let mut made = Made::default();
+            let result = self.make_rows(task, &mut made);
             let failed = result.is_err();
             let rows = self.encoder.take_rows();
             let said = self.loader.env.context.diagnostics.split_off();
-            if done.send(Done { index, count, rows, left_out, generated_id, said, result }).is_err() || failed {
+            let Made { left_out, rejected, generated_id } = made;
+            if done.send(Done { index, count, rows, left_out, rejected, generated_id, said, result }).is_err() || failed
+            {
                 return;
             }
         }
     }
 
-    fn make_rows(&mut self, task: Task, left_out: &mut u64, generated_id: &mut Option<u64>) -> SqlResult<()> {
+    fn make_rows(&mut self, task: Task, made: &mut Made) -> SqlResult<()> {
         let load = self.shared.load;
         let rows = match task.block.rows {
             BlockRows::Fields(rows) => rows,
@@ -254,29 +266,68 @@ impl<'l> Worker<'l> {
             {
                 self.encoder.push(&values, number - 1, row_id)?;
                 if direct.takes_ids() {
-                    generated_id.get_or_insert(id);
+                    made.generated_id.get_or_insert(id);
                 }
                 continue;
             }
-            let values = row_values(&self.loader.env.context, load, row, number)?;
-            let loader = &self.loader;
-            let next_id = |encoder: &BulkEncoder| {
-                if task.first_id > 0 {
-                    return Ok(id);
+            let loaded = self.make_row(row, number, row_id, task.index, (task.first_id > 0).then_some(id));
+            match loaded {
+                Ok(LoadedRow::Stored(id)) => made.generated_id = made.generated_id.or(id),
+                Ok(LoadedRow::LeftOut) => made.left_out += 1,
+                Err(error) if load.reject_limit.is_some() && is_about_data(&error) => {
+                    self.loader.env.context.diagnostics.warn(rejection(number, &error));
+                    made.rejected.push(error);
                 }
-                if !self.shared.turn.wait_for(task.index) {
-                    return Err(SqlError::internal("a load that was given up"));
-                }
-                encoder.observe_auto_increment();
-                loader.next_id()
-            };
-            match loader.load(values.into_iter(), number, row_id, &mut self.encoder, next_id)? {
-                LoadedRow::Stored(id) => *generated_id = generated_id.or(id),
-                LoadedRow::LeftOut => *left_out += 1,
+                Err(error) => return Err(error),
             }
         }
         Ok(())
     }
+
+    /// A row that needs the general way. `id` is its AUTO_INCREMENT value, if it has been taken already.
+    fn make_row(
+        &mut self,
+        row: Row<'_>,
+        number: u64,
+        row_id: u64,
+        block: u64,
+        id: Option<u64>,
+    ) -> SqlResult<LoadedRow> {
+        let (shared, loader) = (self.shared, &self.loader);
+        let values = row_values(&loader.env.context, shared.load, row, number)?;
+        let next_id = |encoder: &BulkEncoder| {
+            if let Some(id) = id {
+                return Ok(id);
+            }
+            if !shared.turn.wait_for(block) {
+                return Err(SqlError::internal("a load that was given up"));
+            }
+            encoder.observe_auto_increment();
+            loader.next_id()
+        };
+        loader.load(values.into_iter(), number, row_id, &mut self.encoder, next_id)
+    }
+}
+
+/// What has become of a block's rows beside those that were encoded.
+#[derive(Default)]
+struct Made {
+    left_out: u64,
+    rejected: Vec<SqlError>,
+    generated_id: Option<u64>,
+}
+
+/// Whether an error says that a row cannot be stored, rather than that nothing can.
+fn is_about_data(error: &SqlError) -> bool {
+    matches!(&error.sqlstate[..2], b"22" | b"23" | b"01")
+        || [ErrorCode::TruncatedWrongValueForField, ErrorCode::NoDefaultForField, ErrorCode::CheckConstraintViolated]
+            .iter()
+            .any(|code| error.is(*code))
+}
+
+/// The warning for a row that REJECT LIMIT has left out.
+fn rejection(row: u64, error: &SqlError) -> SqlError {
+    SqlError { message: format!("Row {row} rejected: {}", error.message), ..error.clone() }
 }
 
 /// Takes the blocks' rows in order.
@@ -284,6 +335,7 @@ struct Taking {
     writer: BulkWriter,
     loaded: Loaded,
     left_out: u64,
+    rejected: u64,
 }
 
 impl Taking {
@@ -307,6 +359,12 @@ impl Taking {
         shared.around.context.diagnostics.absorb(&block.said);
         block.result?;
         self.left_out += block.left_out;
+        for error in block.rejected {
+            self.rejected += 1;
+            if self.rejected > shared.load.reject_limit.unwrap_or(0) {
+                return Err(error);
+            }
+        }
         self.loaded.records += block.count;
         self.loaded.generated_id = self.loaded.generated_id.or(block.generated_id);
         self.writer.write(block.rows)

@@ -29,16 +29,23 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// The next piece, and whether it is the last.
-    pub fn next(&mut self) -> (Vec<u8>, bool) {
-        if !self.first.is_empty() {
-            return (std::mem::take(&mut self.first), self.rest.is_none());
+    /// The next piece, and whether it is the last. Text that breaks off is an error: who sends it has failed.
+    pub fn next(&mut self) -> SqlResult<(Vec<u8>, bool)> {
+        if !self.first.is_empty() || self.rest.is_none() {
+            return Ok((std::mem::take(&mut self.first), self.rest.is_none()));
         }
         match self.rest.as_mut().and_then(mpsc::Receiver::blocking_recv) {
-            Some(piece) => (piece, false),
-            None => (Vec::new(), true),
+            Some(piece) => {
+                let last = piece.is_empty();
+                Ok((piece, last))
+            }
+            None => Err(broken_off()),
         }
     }
+}
+
+fn broken_off() -> SqlError {
+    SqlError::internal("the text to load breaks off")
 }
 
 /// What the loading thread is given beside the load.
@@ -62,14 +69,15 @@ pub(super) fn run_load(
     let mut ended = false;
     while text.first.len() < BULK_BYTES_MIN && !ended {
         match receiver.blocking_recv() {
+            Some(chunk) if chunk.is_empty() => ended = true,
             Some(chunk) => text.first.extend_from_slice(&chunk),
-            None => ended = true,
+            None => return Err(broken_off()),
         }
     }
     text.rest = (!ended).then_some(receiver);
     let env =
         |view| StatementEnv::new(around.context.clone(), around.catalog.clone(), (*around.shared.store).clone(), view);
-    if load.bulk_allowed && text.first.len() >= BULK_BYTES_MIN {
+    if load.bulk_allowed && (text.first.len() >= BULK_BYTES_MIN || load.reject_limit.is_some()) {
         return load_in_parallel(around, &env(None), load, text);
     }
     let env = Arc::new(env(Some(transaction.read_view())));
@@ -105,7 +113,7 @@ fn load_into_transaction(
         // Cutting lines into fields takes a good part of the time, so it has a thread of its own.
         scope.spawn(move || cut_batches(reader, &mut text, &sender));
         for rows in batches {
-            for row in rows.iter() {
+            for row in rows?.iter() {
                 records += 1;
                 let values = row_values(context, load, row, records)?;
                 inserter.insert_values(values.into_iter()).map_err(SqlError::from)?;
@@ -125,13 +133,19 @@ fn load_into_transaction(
 }
 
 /// Cuts the text into batches of rows until it ends or nobody takes them any more.
-fn cut_batches(mut reader: LineReader, text: &mut Text, sender: &std::sync::mpsc::SyncSender<Rows>) {
+fn cut_batches(mut reader: LineReader, text: &mut Text, sender: &std::sync::mpsc::SyncSender<SqlResult<Rows>>) {
     loop {
-        let (chunk, last) = text.next();
+        let (chunk, last) = match text.next() {
+            Ok(next) => next,
+            Err(error) => {
+                let _ = sender.send(Err(error));
+                return;
+            }
+        };
         reader.feed(&chunk, last);
         let mut rows = Rows::default();
         reader.cut_rows(&mut rows);
-        if (!rows.is_empty() && sender.send(rows).is_err()) || last {
+        if (!rows.is_empty() && sender.send(Ok(rows)).is_err()) || last {
             return;
         }
     }

@@ -1,11 +1,12 @@
 //! SELECT … INTO variables and files.
 
+use super::named_format::{write_csv, write_ndjson};
 use crate::result::Outcome;
 use crate::session::Session;
 use crate::settings::{Values, ids};
 use squall_catalog::{Catalog, NameKey, Privileges};
 use squall_functions::operators::coerce::{to_bytes, to_text};
-use squall_parser::ast::{FileFormat, OutFile, SelectInto, VariableTarget};
+use squall_parser::ast::{FileFormat, NamedFormat, OutFile, SelectInto, VariableTarget};
 use squall_planner::BoundQuery;
 use squall_registry::StatementContext;
 use squall_types::collation::Charset;
@@ -28,6 +29,16 @@ impl Session {
             }
             SelectInto::OutFile(file) => {
                 self.server_file(&file.path)?;
+                let charset = file.charset.as_deref().and_then(Charset::from_name).unwrap_or(Charset::Utf8mb4);
+                match file.named_format {
+                    Some(NamedFormat::Parquet) => {
+                        return Err(SqlError::unsupported("INTO OUTFILE with FORMAT PARQUET"));
+                    }
+                    Some(_) if charset != Charset::Utf8mb4 => {
+                        return Err(SqlError::unsupported("INTO OUTFILE with FORMAT in another CHARACTER SET"));
+                    }
+                    _ => {}
+                }
             }
             SelectInto::DumpFile(path) => {
                 self.server_file(path)?;
@@ -35,6 +46,7 @@ impl Session {
             SelectInto::Variables(_) => {}
         }
         let types: Vec<SqlType> = bound.columns.iter().map(|column| column.expr_type.sql_type.clone()).collect();
+        let names: Vec<String> = bound.columns.iter().map(|column| column.name.to_string()).collect();
         let rows = self.collect_rows(&bound, context, catalog).await?;
         let count = rows.len() as u64;
         match into {
@@ -53,7 +65,14 @@ impl Session {
             }
             SelectInto::OutFile(file) => {
                 let path = self.server_file(&file.path)?;
-                self.blocking(move |_| write_file(&path, |out| write_rows(out, &file, &rows, &types))).await?;
+                self.blocking(move |_| {
+                    write_file(&path, |out| match file.named_format {
+                        Some(NamedFormat::NdJson) => write_ndjson(out, &names, &rows, &types),
+                        Some(NamedFormat::Csv | NamedFormat::Parquet) => write_csv(out, &names, &rows, &types),
+                        None => write_rows(out, &file, &rows, &types),
+                    })
+                })
+                .await?;
             }
             SelectInto::DumpFile(path) => {
                 if rows.len() > 1 {

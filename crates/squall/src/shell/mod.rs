@@ -16,6 +16,7 @@ use std::time::Instant;
 use clap::Args;
 use squall_client::{Client, ClientError, ConnectOptions, OkResult, QueryResult, Target};
 
+use crate::connection::ConnectionArgs;
 use crate::embedded::Embedded;
 use interrupt::Interrupts;
 use line_editor::{Input, LineEditor};
@@ -53,21 +54,8 @@ pub(crate) struct ShellArgs {
     /// Opens this data directory; when a server has it open, connects to that server's socket
     #[arg(long, value_name = "DIR", conflicts_with_all = ["host", "socket"])]
     datadir: Option<PathBuf>,
-    /// Server to connect to
-    #[arg(short = 'h', long, default_value = "127.0.0.1")]
-    host: String,
-    /// Its TCP port
-    #[arg(short = 'P', long, default_value_t = 3306)]
-    port: u16,
-    /// Its Unix socket, instead of host and port
-    #[arg(short = 'S', long, value_name = "PATH")]
-    socket: Option<PathBuf>,
-    /// User name
-    #[arg(short = 'u', long, default_value = "root")]
-    user: String,
-    /// Password; asked for when the option has no value. Without the option MYSQL_PWD is used, if set
-    #[arg(short = 'p', long, num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "PASSWORD")]
-    password: Option<String>,
+    #[command(flatten)]
+    connection: ConnectionArgs,
     /// Tab-separated results, one row per line
     #[arg(short = 'B', long)]
     batch: bool,
@@ -150,8 +138,8 @@ struct Connected {
 
 impl Connected {
     fn open(args: &ShellArgs) -> Result<Self, ShellError> {
-        let target = match (&args.datadir, &args.socket) {
-            (Some(directory), _) => {
+        let target = match &args.datadir {
+            Some(directory) => {
                 let socket = crate::serve::default_socket(directory);
                 // A server may have the directory: then it is asked.
                 if UnixStream::connect(&socket).is_err() {
@@ -160,8 +148,7 @@ impl Connected {
                 }
                 Target::Unix(socket)
             }
-            (None, Some(socket)) => Target::Unix(socket.clone()),
-            (None, None) => Target::Tcp(args.host.clone(), args.port),
+            None => args.connection.target(),
         };
         let name = target.to_string();
         let options = options(args, target)?;
@@ -193,27 +180,7 @@ impl Connected {
 }
 
 fn options(args: &ShellArgs, target: Target) -> Result<ConnectOptions, ShellError> {
-    let password = match &args.password {
-        Some(password) if password.is_empty() => rpassword::prompt_password("Enter password: ")
-            .map_err(|error| ShellError::Message(format!("cannot ask for a password: {error}")))?,
-        Some(password) => password.clone(),
-        None => std::env::var("MYSQL_PWD").unwrap_or_default(),
-    };
-    let attribute = |name: &str, value: String| (name.to_owned(), value);
-    Ok(ConnectOptions {
-        user: args.user.clone(),
-        password,
-        database: args.database.clone().unwrap_or_default(),
-        attributes: vec![
-            attribute("_client_name", "squall".to_owned()),
-            attribute("_client_version", env!("CARGO_PKG_VERSION").to_owned()),
-            attribute("_os", std::env::consts::OS.to_owned()),
-            attribute("_platform", std::env::consts::ARCH.to_owned()),
-            attribute("_pid", std::process::id().to_string()),
-            attribute("program_name", "squall".to_owned()),
-        ],
-        ..ConnectOptions::new(target)
-    })
+    args.connection.options(target, args.database.as_deref().unwrap_or_default()).map_err(ShellError::Message)
 }
 
 struct Shell<'a, W: Write> {

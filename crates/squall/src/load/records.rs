@@ -1,0 +1,309 @@
+//! Records of CSV, TSV and NDJSON files, and how LOAD DATA takes them.
+
+use clap::ValueEnum;
+use squall_types::Value;
+use squall_types::json::{Json, JsonError};
+use std::io::{self, BufRead};
+use std::path::Path;
+
+/// The longest record that is read: one without an end would fill the memory.
+const RECORD_BYTES_MAX: usize = 1 << 30;
+
+/// How files are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FileFormat {
+    /// Commas, and quotes where they are needed (RFC 4180)
+    Csv,
+    /// Tabs, and backslashes where they are needed, as SELECT ... INTO OUTFILE writes them; \N is NULL
+    Tsv,
+    /// A JSON object in each line
+    Ndjson,
+}
+
+impl FileFormat {
+    /// What a file's name says.
+    pub fn of_name(path: &Path) -> Option<FileFormat> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+        match name.rsplit_once('.')?.1 {
+            "csv" => Some(FileFormat::Csv),
+            "tsv" | "tab" | "txt" => Some(FileFormat::Tsv),
+            "ndjson" | "jsonl" | "json" => Some(FileFormat::Ndjson),
+            _ => None,
+        }
+    }
+}
+
+/// One record: its fields, already as LOAD DATA takes them by default, or what is wrong with it.
+#[derive(Default)]
+pub struct Record {
+    /// The line it begins in, from 1.
+    pub line: u64,
+    /// Its text as it lies in the file, without the line's end.
+    pub text: Vec<u8>,
+}
+
+/// Reads records one after the other.
+pub struct Records {
+    input: Box<dyn BufRead>,
+    format: FileFormat,
+    delimiter: u8,
+    next_line: u64,
+}
+
+impl Records {
+    pub fn new(input: Box<dyn BufRead>, format: FileFormat, delimiter: u8) -> Records {
+        Records { input, format, delimiter, next_line: 1 }
+    }
+
+    /// Reads the next record; `false` at the end. Empty lines are no records.
+    pub fn next(&mut self, record: &mut Record) -> io::Result<bool> {
+        loop {
+            record.text.clear();
+            record.line = self.next_line;
+            loop {
+                let before = record.text.len();
+                if self.input.read_until(b'\n', &mut record.text)? == 0 {
+                    break;
+                }
+                self.next_line += 1;
+                if record.text.len() > RECORD_BYTES_MAX {
+                    return Err(io::Error::other(format!("the record in line {} is too long", record.line)));
+                }
+                let goes_on = match self.format {
+                    // A line's end inside of quotes is part of the record.
+                    FileFormat::Csv => record.text.iter().filter(|byte| **byte == b'"').count() % 2 == 1,
+                    FileFormat::Tsv => ends_escaped(&record.text[before..]),
+                    FileFormat::Ndjson => false,
+                };
+                if !goes_on {
+                    break;
+                }
+            }
+            if record.text.is_empty() {
+                return Ok(false);
+            }
+            if record.text.ends_with(b"\n") {
+                record.text.pop();
+                if record.text.ends_with(b"\r") {
+                    record.text.pop();
+                }
+            }
+            if !record.text.is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The fields of a record as they are, for a line of names.
+    pub fn names(&self, record: &Record) -> Result<Vec<String>, String> {
+        let mut names = Vec::new();
+        let mut add =
+            |field: Option<&[u8]>| names.push(String::from_utf8_lossy(field.unwrap_or_default()).trim().to_owned());
+        match self.format {
+            FileFormat::Csv => csv_fields(&record.text, self.delimiter, b"\\N", &mut add)?,
+            _ => record.text.split(|byte| *byte == self.delimiter).for_each(|field| add(Some(field))),
+        }
+        // What some programs put before the first character.
+        if let Some(first) = names.first_mut() {
+            *first = first.trim_start_matches('\u{FEFF}').to_owned();
+        }
+        Ok(names)
+    }
+
+    /// Appends the record as a line for LOAD DATA; `null` is the field that means NULL, and `columns` are those that an
+    /// object's members belong to.
+    pub fn encode(&self, record: &Record, null: &[u8], columns: &[String], out: &mut Vec<u8>) -> Result<(), String> {
+        let start = out.len();
+        let encoded = match self.format {
+            FileFormat::Csv => {
+                let mut first = true;
+                csv_fields(&record.text, self.delimiter, null, &mut |field| {
+                    if !std::mem::take(&mut first) {
+                        out.push(b'\t');
+                    }
+                    push_field(field, out);
+                })
+            }
+            FileFormat::Tsv if self.delimiter == b'\t' => {
+                out.extend_from_slice(&record.text);
+                Ok(())
+            }
+            FileFormat::Tsv => {
+                out.extend(record.text.iter().map(|byte| if *byte == self.delimiter { b'\t' } else { *byte }));
+                Ok(())
+            }
+            FileFormat::Ndjson => push_object(&record.text, columns, out),
+        };
+        if encoded.is_err() {
+            out.truncate(start);
+        } else {
+            out.push(b'\n');
+        }
+        encoded
+    }
+}
+
+/// Whether a line's end is escaped: an odd number of backslashes comes before.
+fn ends_escaped(line: &[u8]) -> bool {
+    let Some(text) = line.strip_suffix(b"\n") else { return false };
+    text.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
+/// The fields of a CSV record; `None` is NULL, which is never quoted.
+fn csv_fields(text: &[u8], delimiter: u8, null: &[u8], take: &mut dyn FnMut(Option<&[u8]>)) -> Result<(), String> {
+    let mut rest = text;
+    let mut unquoted = Vec::new();
+    loop {
+        if let Some(quoted) = rest.strip_prefix(b"\"") {
+            unquoted.clear();
+            let mut at = 0;
+            loop {
+                let Some(next) = memchr::memchr(b'"', &quoted[at..]) else {
+                    return Err("a quote is not closed".to_owned());
+                };
+                unquoted.extend_from_slice(&quoted[at..at + next]);
+                at += next + 1;
+                if quoted.get(at) != Some(&b'"') {
+                    break;
+                }
+                unquoted.push(b'"');
+                at += 1;
+            }
+            take(Some(&unquoted));
+            match quoted.get(at) {
+                None => return Ok(()),
+                Some(byte) if *byte == delimiter => rest = &quoted[at + 1..],
+                Some(_) => return Err("there is text behind a closing quote".to_owned()),
+            }
+        } else {
+            let end = memchr::memchr(delimiter, rest).unwrap_or(rest.len());
+            let field = &rest[..end];
+            take((field != null).then_some(field));
+            if end == rest.len() {
+                return Ok(());
+            }
+            rest = &rest[end + 1..];
+        }
+    }
+}
+
+/// Appends a field as LOAD DATA takes it by default.
+pub fn push_field(field: Option<&[u8]>, out: &mut Vec<u8>) {
+    let Some(field) = field else { return out.extend_from_slice(b"\\N") };
+    for byte in field {
+        match byte {
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            0 => out.extend_from_slice(b"\\0"),
+            _ => out.push(*byte),
+        }
+    }
+}
+
+fn json_reason(error: JsonError) -> String {
+    match error {
+        JsonError::Syntax { message, position } => format!("no JSON: {message} at byte {position}"),
+        JsonError::TooDeep => "JSON that is nested too deep".to_owned(),
+    }
+}
+
+fn push_object(text: &[u8], columns: &[String], out: &mut Vec<u8>) -> Result<(), String> {
+    let text = std::str::from_utf8(text).map_err(|_| "the line is no UTF-8".to_owned())?;
+    let Json::Object(object) = Json::parse(text).map_err(json_reason)? else {
+        return Err("the line is no JSON object".to_owned());
+    };
+    if let Some((name, _)) =
+        object.iter().find(|(name, _)| !columns.iter().any(|column| column.eq_ignore_ascii_case(name)))
+    {
+        return Err(format!("there is no column '{name}'"));
+    }
+    for (at, column) in columns.iter().enumerate() {
+        if at > 0 {
+            out.push(b'\t');
+        }
+        let member = object.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)).map(|(_, member)| member);
+        match member {
+            None | Some(Json::Null) => push_field(None, out),
+            Some(Json::Bool(value)) => out.push(b'0' + u8::from(*value)),
+            Some(member) => match member.to_scalar_value() {
+                Some(Value::String(text)) => push_field(Some(text.as_bytes()), out),
+                _ => push_field(Some(member.to_text().as_bytes()), out),
+            },
+        }
+    }
+    Ok(())
+}
+
+/// The members that the first records of a file have.
+pub fn member_names(records: &mut Records, limit: usize) -> Result<Vec<String>, String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut record = Record::default();
+    for _ in 0..limit {
+        if !records.next(&mut record).map_err(|error| error.to_string())? {
+            break;
+        }
+        if let Some(Json::Object(object)) =
+            std::str::from_utf8(&record.text).ok().and_then(|text| Json::parse(text).ok())
+        {
+            for (name, _) in object.iter() {
+                if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(format: FileFormat, text: &str) -> String {
+        let mut records = Records::new(
+            Box::new(io::Cursor::new(text.as_bytes().to_vec())),
+            format,
+            if format == FileFormat::Csv { b',' } else { b'\t' },
+        );
+        let (mut record, mut out) = (Record::default(), Vec::new());
+        let columns = ["a".to_owned(), "b".to_owned()];
+        let mut shown = String::new();
+        while records.next(&mut record).unwrap() {
+            out.clear();
+            match records.encode(&record, b"", &columns, &mut out) {
+                Ok(()) => shown += &format!("{}: {}", record.line, String::from_utf8_lossy(&out)),
+                Err(reason) => shown += &format!("{}! {reason}\n", record.line),
+            }
+        }
+        shown
+    }
+
+    #[test]
+    fn csv() {
+        let text = "1,a b\r\n2,\"say \"\"no\"\", then\n\tgo\"\n\n3,\"\"\n,\\\n5,\"x\"y\n6,é";
+        let expected = "1: 1\ta b\n2: 2\tsay \"no\", then\\n\\tgo\n5: 3\t\n6: \\N\t\\\\\n7! there is text behind a closing quote\n8: 6\té\n";
+        assert_eq!(encoded(FileFormat::Csv, text), expected);
+        assert_eq!(encoded(FileFormat::Csv, "1,\"open\n2,3\n"), "1! a quote is not closed\n");
+    }
+
+    #[test]
+    fn tsv_goes_through_as_it_is() {
+        assert_eq!(encoded(FileFormat::Tsv, "1\ta\\\nb\n2\t\\N\n"), "1: 1\ta\\\nb\n3: 2\t\\N\n");
+    }
+
+    #[test]
+    fn objects() {
+        let text =
+            "{\"b\": \"x\\ty\", \"A\": 1.50}\n{\"a\": true, \"b\": {\"c\": [1]}}\n{\"a\": null}\n{\"c\": 1}\n[1]\n{";
+        let found = encoded(FileFormat::Ndjson, text);
+        let mut lines = found.lines();
+        assert_eq!(lines.next(), Some("1: 1.50\tx\\ty"));
+        assert_eq!(lines.next(), Some("2: 1\t{\"c\": [1]}"));
+        assert_eq!(lines.next(), Some("3: \\N\t\\N"));
+        assert_eq!(lines.next(), Some("4! there is no column 'c'"));
+        assert_eq!(lines.next(), Some("5! the line is no JSON object"));
+        assert!(lines.next().is_some_and(|line| line.starts_with("6! no JSON")), "{found}");
+    }
+}

@@ -1,0 +1,226 @@
+//! `squall load` and `squall export` on a server, and loads whose text breaks off.
+
+use mysql::prelude::Queryable as _;
+use squall_client::{Client, ConnectOptions, LoadError, QueryResult, Target};
+use squall_test_support::server::TestServer;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_squall");
+
+struct Place {
+    server: TestServer,
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let server = TestServer::start(Path::new(BINARY));
+        let mut conn = server.connect();
+        conn.query_drop("SET GLOBAL local_infile = ON").expect("set");
+        conn.query_drop("CREATE DATABASE d").expect("created");
+        conn.query_drop("CREATE TABLE d.t (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL, at DATE, j JSON)")
+            .expect("created");
+        Place { server, folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn file(&self, name: &str, content: &[u8]) -> String {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, content).expect("written");
+        path.to_str().expect("a path that is text").to_owned()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let (command, rest) = arguments.split_first().expect("a command");
+        let port = self.server.port().to_string();
+        Command::new(BINARY)
+            .args([command, "-P", &port])
+            .args(rest)
+            .stdin(Stdio::null())
+            .output()
+            .expect("the binary runs")
+    }
+
+    fn printed(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn error(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(!output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    fn rows(&self) -> Vec<(i64, String, Option<String>, Option<String>)> {
+        self.server
+            .connect()
+            .query("SELECT id, name, CAST(at AS CHAR), CAST(j AS CHAR) FROM d.t ORDER BY id")
+            .expect("rows")
+    }
+}
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(content).expect("compressed");
+    encoder.finish().expect("compressed")
+}
+
+#[test]
+fn files_of_all_formats_make_one_load() {
+    let place = Place::new();
+    let text = |text: &str| Some(text.to_owned());
+    let first =
+        place.file("a.csv.gz", &gzip(b"id,name,j\r\n1,\"one, \"\"two\"\"\",\n2,\"line\nbreak\",\"{\"\"a\"\": 1}\"\n"));
+    let second = place.file("b.csv", b"id,name,j\n3,t\\n,[]\n");
+    assert!(second.ends_with("b.csv"));
+    let pattern = format!("{}/*.csv*", place.folder.path().display());
+    let said = place.printed(&["load", "--header", "d.t", &pattern]);
+    assert!(said.starts_with("3 rows loaded in ") && said.ends_with(" 0 rejected\n"), "{said}");
+    assert_eq!(
+        place.rows(),
+        [
+            (1, "one, \"two\"".to_owned(), None, None),
+            (2, "line\nbreak".to_owned(), None, text("{\"a\": 1}")),
+            (3, "t\\n".to_owned(), None, text("[]")),
+        ]
+    );
+    std::fs::remove_file(first).expect("removed");
+    let objects = zstd::encode_all(
+        &b"{\"id\": 4, \"name\": \"\\u00e9\", \"at\": \"2020-01-02\"}\n{\"name\": \"x\", \"id\": 5, \"at\": null}\n"[..],
+        1,
+    );
+    let third = place.file("c.ndjson.zst", &objects.expect("compressed"));
+    let fourth = place.file("d.tsv", b"6\ttab\\tin\t\\N\t\\N\n");
+    place.printed(&["load", "-D", "d", "t", &third]);
+    place.printed(&["load", "-D", "d", "t", &fourth]);
+    let rows = place.rows();
+    assert_eq!(rows[3], (4, "é".to_owned(), text("2020-01-02"), None));
+    assert_eq!(rows[5], (6, "tab\tin".to_owned(), None, None));
+}
+
+#[test]
+fn rejected_rows_are_named_and_the_others_are_there() {
+    let place = Place::new();
+    let csv = place.file("a.csv", b"1,one,2020-01-01\n2,two,no date\n\n3\n4,\"open \"\"quote\",2020-01-01\n4,again,\n5,\"x\" y,\nsix,six,\n7,this name is much too long,\n8,,\n");
+    let columns = ["--columns", "id,name,at"];
+    let failed = place.error(&[&["load", "d.t", &csv][..], &columns].concat());
+    assert!(failed.contains("line 7: there is text behind a closing quote"), "{failed}");
+    assert_eq!(place.rows(), []);
+    let good = place.file("good.csv", b"1,one,\n2,two,no date\n");
+    let failed = place.error(&[&["load", "d.t", &good][..], &columns].concat());
+    assert!(failed.contains("Incorrect date value") && failed.trim_end().ends_with("good.csv, line 2"), "{failed}");
+    let rejects = place.folder.path().join("rejects.tsv");
+    let said =
+        place.printed(&[&["load", "d.t", &csv, "--rejects", rejects.to_str().expect("text")][..], &columns].concat());
+    assert!(said.starts_with("2 rows loaded"), "{said}");
+    assert!(said.contains(", 7 rejected, see "), "{said}");
+    let ids: Vec<i64> = place.rows().into_iter().map(|row| row.0).collect();
+    assert_eq!(ids, [1, 4]);
+    let found = std::fs::read_to_string(rejects).expect("the file");
+    let found: Vec<String> = found.lines().map(|line| line.replace(&csv, "F")).collect();
+    assert_eq!(
+        found,
+        [
+            "F\t2\t1292\tIncorrect date value: 'no date' for column 'at' at row 2\t2,two,no date",
+            "F\t4\t1261\tRow 3 doesn't contain data for all columns\t3",
+            "F\t6\t1062\tDuplicate entry for a key of table 't'\t4,again,",
+            "F\t7\t0\tthere is text behind a closing quote\t5,\"x\" y,",
+            "F\t8\t1366\tIncorrect integer value: 'six' for column 'id' at row 6\tsix,six,",
+            "F\t9\t1406\tData too long for column 'name' at row 7\t7,this name is much too long,",
+            "F\t10\t1048\tColumn 'name' cannot be null\t8,,",
+        ]
+    );
+    let failed = place.error(&[&["load", "d.t", &csv, "--max-rejects", "3"][..], &columns].concat());
+    assert!(failed.contains("Data too long") && failed.trim_end().ends_with("a.csv, line 9"), "{failed}");
+    assert_eq!(place.rows().len(), 2);
+}
+
+#[test]
+fn what_is_exported_can_be_loaded() {
+    let place = Place::new();
+    let mut conn = place.server.connect();
+    conn.query_drop("INSERT INTO d.t VALUES (1, 'a,\"b\"\n', '2001-02-03', '{\"x\": [1, null]}'), (2, '', NULL, NULL), (3, '\\\\\\tN', NULL, '7')")
+        .expect("inserted");
+    let before = place.rows();
+    for name in ["out.csv", "out.tsv", "out.ndjson", "out.csv.gz", "out.ndjson.zst"] {
+        let path = place.folder.path().join(name);
+        let path = path.to_str().expect("text");
+        let said = place.printed(&["export", "d.t", "-o", path]);
+        assert!(said.starts_with("3 rows written to "), "{said}");
+        assert!(place.error(&["export", "d.t", "-o", path]).contains("is there already"));
+        conn.query_drop("DELETE FROM d.t").expect("deleted");
+        let header: &[&str] = if name.contains("ndjson") { &[] } else { &["--header"] };
+        place.printed(&[&["load", "d.t", path][..], header].concat());
+        assert_eq!(place.rows(), before, "{name}");
+    }
+    let lines = place.printed(&[
+        "export",
+        "--query",
+        "SELECT id, name, at, 1.50 AS n FROM d.t WHERE id < 3",
+        "--format",
+        "ndjson",
+    ]);
+    assert_eq!(
+        lines,
+        "{\"id\":1,\"name\":\"a,\\\"b\\\"\\n\",\"at\":\"2001-02-03\",\"n\":1.50}\n{\"id\":2,\"name\":\"\",\"at\":null,\"n\":1.50}\n"
+    );
+    assert!(place.error(&["export", "d.nothing", "-o", "/tmp/never.csv"]).contains("1146"));
+}
+
+#[test]
+fn local_files_have_to_be_allowed() {
+    let place = Place::new();
+    place.server.connect().query_drop("SET GLOBAL local_infile = OFF").expect("set");
+    let file = place.file("a.csv", b"1,x,,\n");
+    let failed = place.error(&["load", "d.t", &file]);
+    assert!(failed.contains("SET GLOBAL local_infile = ON"), "{failed}");
+    assert!(place.error(&["load", "d.t", "/nothing/here.csv"]).contains("/nothing/here.csv"));
+    assert!(place.error(&["load", "d.t", &place.file("what.bin", b"x")]).contains("--format"));
+}
+
+/// Text that breaks off, because the client is gone, is no text to load: neither a little nor many megabytes of it.
+#[test]
+fn a_load_whose_client_is_gone_leaves_nothing() {
+    let place = Place::new();
+    let mut conn = place.server.connect();
+    for (table, keys) in [("d.keyed", "PRIMARY KEY (id)"), ("d.heap", "KEY (id)")] {
+        conn.query_drop(format!("CREATE TABLE {table} (id INT, s VARCHAR(100), {keys})")).expect("created");
+        for pieces in [1, 40] {
+            let target = Target::Tcp("127.0.0.1".to_owned(), place.server.port());
+            let options = ConnectOptions { user: "root".to_owned(), ..ConnectOptions::new(target) };
+            let mut client = Client::connect(&options).expect("connected");
+            let (mut sent, mut id) = (0, 0);
+            let result = client.load_local(&format!("LOAD DATA LOCAL INFILE 'x' INTO TABLE {table}"), |piece| {
+                if sent == pieces {
+                    return Err("the source has failed".to_owned());
+                }
+                sent += 1;
+                while piece.len() < 100_000 {
+                    id += 1;
+                    piece.extend_from_slice(format!("{id}\tsome text that is not too short\n").as_bytes());
+                }
+                Ok(())
+            });
+            assert!(matches!(result, Err(LoadError::Source(_))));
+            drop(client);
+            // The server hears of it a moment later; the table's lock says when it is done.
+            let mut checker = Client::connect(&options).expect("connected");
+            let waiting = std::time::Instant::now();
+            while !checker
+                .run("SELECT id FROM information_schema.processlist WHERE command = 'Query' AND info LIKE 'LOAD%'")
+                .expect("rows")[0]
+                .1
+                .is_empty()
+            {
+                assert!(waiting.elapsed().as_secs() < 60, "the load goes on");
+                std::thread::yield_now();
+            }
+            let counted = checker.run(&format!("SELECT COUNT(*) FROM {table}")).expect("a count");
+            let (QueryResult::Rows(_), rows) = &counted[0] else { panic!("no rows") };
+            assert_eq!(rows[0][0].as_deref(), Some(&b"0"[..]), "{table}, {pieces} pieces");
+        }
+    }
+}
