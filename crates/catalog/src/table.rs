@@ -167,6 +167,11 @@ pub enum ReferentialAction {
 }
 
 impl TableDef {
+    /// Whether the table's files are compressed, which all are but those with `COMPRESSION='none'`.
+    pub fn is_compressed(&self) -> bool {
+        !self.options.iter().any(|(name, value)| name == "COMPRESSION" && value == "'none'")
+    }
+
     /// Ordinal and definition of the column of that name.
     pub fn column(&self, name: &str) -> Option<(usize, &ColumnDef)> {
         self.columns.iter().enumerate().find(|(_, column)| eq_ignore_case(&column.name, name))

@@ -13,7 +13,7 @@ use crate::table::TableData;
 use fjall::{Keyspace, OwnedWriteBatch, PersistMode};
 use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, Database, DatabaseId, TableDef, TableEntry, TableId, ViewDef};
-use squall_types::SqlResult;
+use squall_types::{SqlError, SqlResult};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -185,7 +185,7 @@ impl StoreInner {
                 // The table's data was made, and perhaps filled, before it came into the catalog.
                 Some(data) => (data.generation, data.auto_increment.load(Ordering::Relaxed)),
                 None => {
-                    let data = self.create_data(*id, 1)?;
+                    let data = self.create_data(def, 1)?;
                     let next = def.auto_increment_start.max(1);
                     data.auto_increment.store(next, Ordering::Relaxed);
                     data.auto_increment_saved.store(next, Ordering::Relaxed);
@@ -198,12 +198,14 @@ impl StoreInner {
         }
         for id in truncated {
             let generation = self.data(*id)?.generation.checked_add(1).ok_or_else(|| malformed("generation"))?;
-            let data = self.create_data(*id, generation)?;
+            let (_, def) =
+                new.tables.get(id).ok_or_else(|| SqlError::internal("a truncated table is not in the catalog"))?;
+            let data = self.create_data(def, generation)?;
             for (number, layout) in self.data(*id)?.layouts().read().iter().enumerate() {
                 debug_assert_eq!(usize::from(layout.number), number + 1);
                 data.layouts().write().push(layout.clone());
             }
-            let start = new.tables.get(id).map_or(1, |(_, def)| def.auto_increment_start.max(1));
+            let start = def.auto_increment_start.max(1);
             data.auto_increment.store(start, Ordering::Relaxed);
             data.auto_increment_saved.store(start, Ordering::Relaxed);
             batch.insert(&self.meta, meta::table_key(meta::GENERATION, *id), generation.to_le_bytes());

@@ -8,6 +8,7 @@ use crate::meta;
 use crate::read_view::ReadView;
 use crate::store::{RowStore, StoreInner, malformed};
 use crate::table::{Table, TableData};
+use fjall::AbstractTree;
 use fjall::{OwnedWriteBatch, PersistMode};
 use rustc_hash::FxHashMap;
 use squall_catalog::IndexId;
@@ -28,9 +29,9 @@ const CHANGES_UNSAMPLED_MIN: u64 = 200;
 pub struct TableStatistics {
     /// Committed rows; exact while the store is open, an estimate after a crash.
     pub row_count: u64,
-    /// Bytes of the table's files.
+    /// Bytes of rows in the table's files, as they are compressed there.
     pub data_bytes: u64,
-    /// Of them, roughly, those of secondary indexes.
+    /// Bytes of secondary indexes likewise. What a file takes that has both in it is shared out by their numbers.
     pub index_bytes: u64,
 }
 
@@ -38,11 +39,8 @@ impl RowStore {
     /// What is known of a table's size.
     pub fn table_stats(&self, table: &Table) -> TableStatistics {
         let row_count = table.data.row_count.load(Ordering::Relaxed).max(0).unsigned_abs();
-        let bytes = table.data.keyspace.disk_space();
-        let indexes = table.secondary_codecs().len() as u64;
-        // A row is taken to weigh as much as three index entries.
-        let index_bytes = bytes * indexes / (indexes + 3);
-        TableStatistics { row_count, data_bytes: bytes - index_bytes, index_bytes }
+        let (data_bytes, index_bytes) = sizes(table, row_count);
+        TableStatistics { row_count, data_bytes, index_bytes }
     }
 
     /// Distinct values of each prefix of an index's parts (one column, two, …), as last sampled; `None` before
@@ -102,6 +100,51 @@ impl RowStore {
         }
         Ok(())
     }
+}
+
+/// What a row weighs where nothing is known of it, in index entries.
+const ENTRIES_PER_ROW: f64 = 3.0;
+
+/// Bytes and number of records.
+#[derive(Default)]
+struct Share {
+    bytes: u64,
+    records: u64,
+}
+
+impl Share {
+    fn add(&mut self, bytes: u64, records: u64) {
+        self.bytes += bytes;
+        self.records += records;
+    }
+
+    fn weight(&self) -> Option<f64> {
+        (self.bytes > 0 && self.records > 0).then(|| self.bytes as f64 / self.records as f64)
+    }
+}
+
+/// Bytes of rows and of secondary indexes. Files are in the order of their keys, so that few have both in them.
+fn sizes(table: &Table, row_count: u64) -> (u64, u64) {
+    let range = table.rows_codec().full_range();
+    let (mut rows, mut entries, mut mixed) = (Share::default(), Share::default(), Vec::new());
+    for file in table.data.keyspace.tree.current_version().iter_tables() {
+        let file = &file.metadata;
+        match (range.contains(file.key_range.min()), range.contains(file.key_range.max())) {
+            (_, true) => rows.add(file.file_size, file.item_count),
+            (false, false) => entries.add(file.file_size, file.item_count),
+            (true, false) => mixed.push((file.file_size, file.item_count)),
+        }
+    }
+    let weight = rows.weight().zip(entries.weight()).map_or(ENTRIES_PER_ROW, |(row, entry)| row / entry);
+    for (bytes, records) in mixed {
+        let of_rows = row_count.saturating_sub(rows.records).min(records);
+        let heavy = of_rows as f64 * weight;
+        let part = heavy / (heavy + (records - of_rows) as f64).max(1.0);
+        let row_bytes = (bytes as f64 * part) as u64;
+        rows.add(row_bytes, of_rows);
+        entries.add(bytes - row_bytes, records - of_rows);
+    }
+    (rows.bytes, entries.bytes)
 }
 
 /// Distinct values of each prefix of an index's parts, reckoned from the entries at its front.

@@ -310,7 +310,7 @@ impl RowStore {
     pub fn create_data(&self, def: &Arc<TableDef>) -> SqlResult<Arc<Table>> {
         self.gate().check_definition(true)?;
         self.0.forget_table(def.id);
-        let data = self.0.create_data(def.id, 1)?;
+        let data = self.0.create_data(def, 1)?;
         data.auto_increment.store(def.auto_increment_start.max(1), Ordering::Relaxed);
         if let Some(replaced) = self.0.data.write().insert(def.id, data) {
             replaced.retired.store(true, Ordering::Release);
@@ -373,23 +373,31 @@ impl SessionLocks {
 }
 
 impl StoreInner {
-    pub fn keyspace_options(&self) -> KeyspaceCreateOptions {
+    /// How a table's files are made. Those that small buffers become are short-lived and not compressed.
+    pub fn keyspace_options(&self, compressed: bool) -> KeyspaceCreateOptions {
+        let policy = if compressed {
+            CompressionPolicy::new([CompressionType::None, CompressionType::Lz4])
+        } else {
+            CompressionPolicy::all(CompressionType::None)
+        };
         KeyspaceCreateOptions::default()
             .manual_journal_persist(true)
             .max_memtable_size(self.options.table_buffer_bytes_max)
-            .data_block_compression_policy(CompressionPolicy::new([CompressionType::None, CompressionType::Lz4]))
+            .data_block_compression_policy(policy)
     }
 
     /// Makes the keyspace of a table's generation.
-    pub fn create_data(&self, id: TableId, generation: u64) -> SqlResult<Arc<TableData>> {
+    pub fn create_data(&self, def: &TableDef, generation: u64) -> SqlResult<Arc<TableData>> {
         let failed = |error| self.committer.gate.files_failed(error);
+        let id = def.id;
         let name = keyspace_name(id, generation);
+        let options = || self.keyspace_options(def.is_compressed());
         if self.db.keyspace_exists(&name) {
             // What a statement has left that failed after making it.
-            let leftover = self.db.keyspace(&name, || self.keyspace_options()).map_err(failed)?;
+            let leftover = self.db.keyspace(&name, options).map_err(failed)?;
             self.db.delete_keyspace(leftover).map_err(failed)?;
         }
-        let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(failed)?;
+        let keyspace = self.db.keyspace(&name, options).map_err(failed)?;
         Ok(Arc::new(self.new_data(id, generation, keyspace, Vec::new())))
     }
 
@@ -424,7 +432,7 @@ impl StoreInner {
         if !self.db.keyspace_exists(&name) {
             return Err(SqlError::internal(format_args!("the files of table {} are missing", id.0)));
         }
-        let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(engine_error)?;
+        let keyspace = self.db.keyspace(&name, || self.keyspace_options(true)).map_err(engine_error)?;
         let mut layouts = Vec::new();
         for guard in self.meta.prefix(meta::table_key(meta::LAYOUT, id)) {
             let (key, record) = guard.into_inner().map_err(engine_error)?;
@@ -523,7 +531,7 @@ impl StoreInner {
     fn flush(&self) -> SqlResult<bool> {
         let mut keyspaces = Vec::new();
         for name in self.db.list_keyspace_names() {
-            let keyspace = self.db.keyspace(&name, || self.keyspace_options()).map_err(engine_error)?;
+            let keyspace = self.db.keyspace(&name, || self.keyspace_options(true)).map_err(engine_error)?;
             keyspace.rotate_memtable().map_err(engine_error)?;
             keyspaces.push(keyspace);
         }

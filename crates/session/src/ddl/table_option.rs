@@ -73,14 +73,13 @@ fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext
         TableOption::StatsPersistent(value) => set_switch(table, "STATS_PERSISTENT", *value),
         TableOption::StatsAutoRecalc(value) => set_switch(table, "STATS_AUTO_RECALC", *value),
         TableOption::StatsSamplePages(value) => set_number(table, "STATS_SAMPLE_PAGES", value.unwrap_or(0)),
-        TableOption::Compression(name) if name.is_empty() || name.eq_ignore_ascii_case("none") => {}
+        TableOption::Compression(name) => compression(name, table, context)?,
         TableOption::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
         TableOption::SecondaryEngine(None) => {}
         TableOption::Tablespace(name) if name.is("innodb_file_per_table") => {}
         TableOption::EngineAttribute(text) | TableOption::SecondaryEngineAttribute(text) if text.is_empty() => {}
         TableOption::Other { name, value } if name.is("TRANSACTIONAL") && &**value == "1" => {}
         TableOption::Other { name, .. } if name.is("PAGE_CHECKSUM") => {}
-        TableOption::Compression(_) => return unsupported("COMPRESSION"),
         TableOption::Encryption(_) => return unsupported("ENCRYPTION"),
         TableOption::SecondaryEngine(_) => return unsupported("SECONDARY_ENGINE"),
         TableOption::Tablespace(_) => return unsupported("TABLESPACE"),
@@ -120,6 +119,23 @@ fn engine(name: &str, table: &str, context: &DdlContext<'_>) -> SqlResult<String
         message: format!("Using storage engine InnoDB for table '{table}'"),
     });
     Ok("InnoDB".to_string())
+}
+
+/// COMPRESSION as it is shown again. Files are compressed with LZ4 unless it is none, and from the time on that the table
+/// is made or made anew; zlib, which MySQL has beside those, is taken to mean that a table is to be compressed.
+fn compression(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
+    let name = name.to_ascii_lowercase();
+    match name.as_str() {
+        "" => set_shown(table, "COMPRESSION", None),
+        "none" | "lz4" => set_shown(table, "COMPRESSION", Some(format!("'{name}'"))),
+        "zlib" => {
+            let note = SqlError::unsupported("COMPRESSION='zlib'; the table is compressed with lz4");
+            context.statement.diagnostics.push(squall_types::Level::Note, note);
+            set_shown(table, "COMPRESSION", Some("'lz4'".to_owned()));
+        }
+        other => return Err(SqlError::unsupported(format!("COMPRESSION='{other}'"))),
+    }
+    Ok(())
 }
 
 fn set_shown(table: &mut TableDef, name: &str, value: Option<String>) {

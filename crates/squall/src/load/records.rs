@@ -1,8 +1,7 @@
 //! Records of CSV, TSV and NDJSON files, and how LOAD DATA takes them.
 
 use clap::ValueEnum;
-use squall_types::Value;
-use squall_types::json::{Json, JsonError};
+use serde_json::{Map, Value as Json};
 use std::io::{self, BufRead};
 use std::path::Path;
 
@@ -202,35 +201,33 @@ pub fn push_field(field: Option<&[u8]>, out: &mut Vec<u8>) {
     }
 }
 
-fn json_reason(error: JsonError) -> String {
-    match error {
-        JsonError::Syntax { message, position } => format!("no JSON: {message} at byte {position}"),
-        JsonError::TooDeep => "JSON that is nested too deep".to_owned(),
+fn object_of(text: &[u8]) -> Result<Map<String, Json>, String> {
+    // Numbers keep their text: a decimal has more digits than a double.
+    match serde_json::from_slice(text) {
+        Ok(Json::Object(object)) => Ok(object),
+        Ok(_) => Err("the line is no JSON object".to_owned()),
+        Err(error) => Err(format!("no JSON: {error}")),
     }
 }
 
 fn push_object(text: &[u8], columns: &[String], out: &mut Vec<u8>) -> Result<(), String> {
-    let text = std::str::from_utf8(text).map_err(|_| "the line is no UTF-8".to_owned())?;
-    let Json::Object(object) = Json::parse(text).map_err(json_reason)? else {
-        return Err("the line is no JSON object".to_owned());
-    };
-    if let Some((name, _)) =
-        object.iter().find(|(name, _)| !columns.iter().any(|column| column.eq_ignore_ascii_case(name)))
-    {
+    let object = object_of(text)?;
+    let known = |name: &String| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
+    if let Some(name) = object.keys().find(|name| !known(name)) {
         return Err(format!("there is no column '{name}'"));
     }
     for (at, column) in columns.iter().enumerate() {
         if at > 0 {
             out.push(b'\t');
         }
-        let member = object.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)).map(|(_, member)| member);
+        let member = object
+            .get(column)
+            .or_else(|| object.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)).map(|(_, member)| member));
         match member {
             None | Some(Json::Null) => push_field(None, out),
             Some(Json::Bool(value)) => out.push(b'0' + u8::from(*value)),
-            Some(member) => match member.to_scalar_value() {
-                Some(Value::String(text)) => push_field(Some(text.as_bytes()), out),
-                _ => push_field(Some(member.to_text().as_bytes()), out),
-            },
+            Some(Json::String(text)) => push_field(Some(text.as_bytes()), out),
+            Some(member) => push_field(Some(member.to_string().as_bytes()), out),
         }
     }
     Ok(())
@@ -244,13 +241,9 @@ pub fn member_names(records: &mut Records, limit: usize) -> Result<Vec<String>, 
         if !records.next(&mut record).map_err(|error| error.to_string())? {
             break;
         }
-        if let Some(Json::Object(object)) =
-            std::str::from_utf8(&record.text).ok().and_then(|text| Json::parse(text).ok())
-        {
-            for (name, _) in object.iter() {
-                if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-                    names.push(name.to_owned());
-                }
+        for name in object_of(&record.text).unwrap_or_default().keys() {
+            if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+                names.push(name.clone());
             }
         }
     }
@@ -295,12 +288,11 @@ mod tests {
 
     #[test]
     fn objects() {
-        let text =
-            "{\"b\": \"x\\ty\", \"A\": 1.50}\n{\"a\": true, \"b\": {\"c\": [1]}}\n{\"a\": null}\n{\"c\": 1}\n[1]\n{";
+        let text = "{\"b\": \"x\\ty\", \"A\": 12345678901234567890.50}\n{\"a\": true, \"b\": {\"c\": [1]}}\n{\"a\": null}\n{\"c\": 1}\n[1]\n{";
         let found = encoded(FileFormat::Ndjson, text);
         let mut lines = found.lines();
-        assert_eq!(lines.next(), Some("1: 1.50\tx\\ty"));
-        assert_eq!(lines.next(), Some("2: 1\t{\"c\": [1]}"));
+        assert_eq!(lines.next(), Some("1: 12345678901234567890.50\tx\\ty"));
+        assert_eq!(lines.next(), Some("2: 1\t{\"c\":[1]}"));
         assert_eq!(lines.next(), Some("3: \\N\t\\N"));
         assert_eq!(lines.next(), Some("4! there is no column 'c'"));
         assert_eq!(lines.next(), Some("5! the line is no JSON object"));
