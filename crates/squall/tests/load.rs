@@ -224,3 +224,35 @@ fn a_load_whose_client_is_gone_leaves_nothing() {
         }
     }
 }
+
+#[test]
+fn files_of_the_server_are_those_of_one_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let allowed = folder.path().join("allowed");
+    std::fs::create_dir(&allowed).expect("made");
+    std::fs::write(folder.path().join("secret"), "1\n").expect("written");
+    std::os::unix::fs::symlink(folder.path(), allowed.join("link")).expect("a link");
+    let (allowed, outside) = (allowed.display().to_string(), folder.path().display().to_string());
+    let code = |result: mysql::Result<()>| match result {
+        Ok(()) => 0,
+        Err(mysql::Error::MySqlError(error)) => error.code,
+        Err(error) => panic!("{error}"),
+    };
+    for option in [Some(format!("--secure-file-priv={allowed}")), None] {
+        let arguments: Vec<&str> = option.as_deref().into_iter().collect();
+        let server = TestServer::start_with_arguments(Path::new(BINARY), &arguments);
+        let mut conn = server.connect();
+        conn.query_drop("CREATE DATABASE d").expect("created");
+        conn.query_drop("CREATE TABLE d.t (id INT)").expect("created");
+        let name = if option.is_some() { "inside" } else { "never" };
+        let inside = code(conn.query_drop(format!("SELECT 7 INTO OUTFILE '{allowed}/{name}'")));
+        let back = code(conn.query_drop(format!("LOAD DATA INFILE '{allowed}/{name}' INTO TABLE d.t")));
+        assert_eq!((inside, back), if option.is_some() { (0, 0) } else { (1290, 1290) });
+        for path in [format!("{outside}/secret"), format!("{allowed}/../secret"), format!("{allowed}/link/secret")] {
+            assert_eq!(code(conn.query_drop(format!("LOAD DATA INFILE '{path}' INTO TABLE d.t"))), 1290, "{path}");
+            assert_eq!(code(conn.query_drop(format!("SELECT 1 INTO OUTFILE '{path}2'"))), 1290, "{path}");
+        }
+        let ids: Vec<i64> = conn.query("SELECT id FROM d.t").expect("rows");
+        assert_eq!(ids, if option.is_some() { vec![7] } else { vec![] });
+    }
+}
