@@ -232,6 +232,7 @@ fn files_of_the_server_are_those_of_one_folder() {
     std::fs::create_dir(&allowed).expect("made");
     std::fs::write(folder.path().join("secret"), "1\n").expect("written");
     std::os::unix::fs::symlink(folder.path(), allowed.join("link")).expect("a link");
+    std::os::unix::fs::symlink(folder.path().join("secret"), allowed.join("secret_link")).expect("a link");
     let (allowed, outside) = (allowed.display().to_string(), folder.path().display().to_string());
     let code = |result: mysql::Result<()>| match result {
         Ok(()) => 0,
@@ -252,6 +253,7 @@ fn files_of_the_server_are_those_of_one_folder() {
             assert_eq!(code(conn.query_drop(format!("LOAD DATA INFILE '{path}' INTO TABLE d.t"))), 1290, "{path}");
             assert_eq!(code(conn.query_drop(format!("SELECT 1 INTO OUTFILE '{path}2'"))), 1290, "{path}");
         }
+        assert_eq!(code(conn.query_drop(format!("LOAD DATA INFILE '{allowed}/secret_link' INTO TABLE d.t"))), 1290);
         let ids: Vec<i64> = conn.query("SELECT id FROM d.t").expect("rows");
         assert_eq!(ids, if option.is_some() { vec![7] } else { vec![] });
     }

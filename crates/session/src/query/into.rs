@@ -122,8 +122,10 @@ impl Session {
         }
         // What the path means once links and `..` are resolved decides.
         let parent = full.parent().unwrap_or(Path::new("/"));
-        let inside = match (parent.canonicalize(), Path::new(directory).canonicalize()) {
-            (Ok(parent), Ok(directory)) => parent.starts_with(directory),
+        // A file that is to be made is where its folder is; one that is there may be a link.
+        let resolved = full.canonicalize().or_else(|_| parent.canonicalize());
+        let inside = match (resolved, Path::new(directory).canonicalize()) {
+            (Ok(resolved), Ok(directory)) => resolved.starts_with(directory),
             _ => false,
         };
         if inside { Ok(full) } else { Err(refused()) }
