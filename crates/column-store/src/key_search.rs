@@ -73,8 +73,8 @@ impl CodedColumn {
 
 fn code_range(codes: &Codes, rows: Range<usize>, code: u64) -> Range<usize> {
     with_codes!(codes, codes => {
-        let start = partition(rows.clone(), |row| codes[row].widen() < code);
-        start..partition(start..rows.end, |row| codes[row].widen() == code)
+        let start = partition(rows.clone(), |row| codes[row].to_u64() < code);
+        start..partition(start..rows.end, |row| codes[row].to_u64() == code)
     })
 }
 

@@ -73,7 +73,7 @@ fn append_rows(column: &CodedColumn, rows: Range<usize>, mask: &Mask, separator:
     let present = mask.members().map(|row| rows.start + row).filter(|row| !column.is_null(*row));
     match column.values() {
         CodedValues::Integers(integers) => with_codes!(&integers.codes, codes => {
-            let codes = present.map(|row| codes[row].widen());
+            let codes = present.map(|row| codes[row].to_u64());
             match (separator, small(integers)) {
                 ([separator], Some(base)) => {
                     append_small(codes.map(|code| base + (code << integers.shift)), *separator, out)

@@ -120,9 +120,9 @@ fn build_zone(column: &CodedColumn, rows: Range<usize>) -> Zone {
         with_codes!(codes, codes => {
             let codes = &codes[rows.clone()];
             if null_count == 0 {
-                codes.iter().min().zip(codes.iter().max()).map(|(min, max)| (min.widen(), max.widen()))
+                codes.iter().min().zip(codes.iter().max()).map(|(min, max)| (min.to_u64(), max.to_u64()))
             } else {
-                let mut codes = present().map(|row| codes[row - rows.start].widen());
+                let mut codes = present().map(|row| codes[row - rows.start].to_u64());
                 codes.next().map(|first| codes.fold((first, first), |(min, max), code| (min.min(code), max.max(code))))
             }
         })

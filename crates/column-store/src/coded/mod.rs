@@ -87,9 +87,9 @@ pub(crate) use with_codes;
 /// An unsigned integer that codes are stored as.
 pub trait Code: Copy + Ord + Send + Sync + 'static {
     /// The code in 64 bits.
-    fn widen(self) -> u64;
+    fn to_u64(self) -> u64;
     /// The low bits of a code that is known to fit.
-    fn narrow(code: u64) -> Self;
+    fn from_u64(code: u64) -> Self;
     /// The greatest code of this width.
     const MAX: u64;
     /// The difference, modulo the width.
@@ -100,11 +100,11 @@ macro_rules! impl_code {
     ($($width:ty),*) => {$(
         impl Code for $width {
             #[inline]
-            fn widen(self) -> u64 {
+            fn to_u64(self) -> u64 {
                 u64::from(self)
             }
             #[inline]
-            fn narrow(code: u64) -> Self {
+            fn from_u64(code: u64) -> Self {
                 code as Self
             }
             const MAX: u64 = <$width>::MAX as u64;
@@ -121,11 +121,11 @@ impl Codes {
     /// Codes of the width that `greatest` asks for.
     pub fn collect(codes: impl Iterator<Item = u64>, greatest: u64) -> Codes {
         if greatest <= <u8 as Code>::MAX {
-            Codes::U8(codes.map(u8::narrow).collect())
+            Codes::U8(codes.map(u8::from_u64).collect())
         } else if greatest <= <u16 as Code>::MAX {
-            Codes::U16(codes.map(u16::narrow).collect())
+            Codes::U16(codes.map(u16::from_u64).collect())
         } else if greatest <= <u32 as Code>::MAX {
-            Codes::U32(codes.map(u32::narrow).collect())
+            Codes::U32(codes.map(u32::from_u64).collect())
         } else {
             Codes::U64(codes.collect())
         }
@@ -147,7 +147,7 @@ impl Codes {
     /// If there is no such row.
     #[inline]
     pub fn get(&self, row: usize) -> u64 {
-        with_codes!(self, codes => codes[row].widen())
+        with_codes!(self, codes => codes[row].to_u64())
     }
 
     /// Width of a code in bits.

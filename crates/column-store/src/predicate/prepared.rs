@@ -88,7 +88,7 @@ impl PreparedTest {
             }),
             (Matches::Table(table), Some(codes)) => with_codes!(codes, codes => {
                 mask.retain_dense(&codes[rows.clone()], |code| {
-                    table.get(code.widen() as usize).is_some_and(|matches| *matches) != negated
+                    table.get(code.to_u64() as usize).is_some_and(|matches| *matches) != negated
                 });
             }),
             _ => return mask.retain_sparse(|row| self.holds(column, rows.start + row)),
@@ -136,7 +136,7 @@ fn retain_range<C: Code>(mask: &mut Mask, codes: &[C], first: u64, last: u64, ne
         // No code of this width is so great.
         return if negated { mask.retain_dense(codes, |_| true) } else { *mask = Mask::empty() };
     }
-    let (first, last) = (C::narrow(first), C::narrow(last.min(C::MAX)));
+    let (first, last) = (C::from_u64(first), C::from_u64(last.min(C::MAX)));
     let span = last.wrapping_minus(first);
     if negated {
         mask.retain_dense(codes, |code| code.wrapping_minus(first) > span);

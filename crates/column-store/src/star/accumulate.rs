@@ -287,8 +287,8 @@ impl State {
         let value = with_codes!(&integers.codes, codes => {
             let codes = &codes[block.clone()];
             match self.function {
-                Function::Min => codes.iter().min().map(|code| integers.value(code.widen())),
-                Function::Max => codes.iter().max().map(|code| integers.value(code.widen())),
+                Function::Min => codes.iter().min().map(|code| integers.value(code.to_u64())),
+                Function::Max => codes.iter().max().map(|code| integers.value(code.to_u64())),
                 Function::Sum => {
                     let distances = sum_of_codes(codes) << integers.shift;
                     Some(integers.base * codes.len() as i128 + distances)
@@ -327,9 +327,9 @@ impl State {
 /// The sum of a block's codes: 2^13 of up to 32 bits fit 64 bits.
 fn sum_of_codes<C: Code>(codes: &[C]) -> i128 {
     if C::MAX <= u64::from(u32::MAX) {
-        i128::from(codes.iter().fold(0u64, |sum, code| sum.wrapping_add(code.widen())))
+        i128::from(codes.iter().fold(0u64, |sum, code| sum.wrapping_add(code.to_u64())))
     } else {
-        codes.iter().map(|code| i128::from(code.widen())).sum()
+        codes.iter().map(|code| i128::from(code.to_u64())).sum()
     }
 }
 

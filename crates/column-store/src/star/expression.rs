@@ -189,11 +189,11 @@ impl BoundExpression {
 
 fn decode<C: Code, W: Wide>(integers: &IntegerCodes, codes: &[C], selection: &Selection, out: &mut Vec<W>) {
     let (base, shift) = (integers.base, integers.shift);
-    let selected = selection.rows().iter().map(|row| codes[usize::from(*row)].widen());
+    let selected = selection.rows().iter().map(|row| codes[usize::from(*row)].to_u64());
     // A shift by a number that the compiler knows is none.
     match (selection.is_whole(), shift) {
-        (true, 0) => out.extend(codes.iter().map(|code| W::of_code(base, 0, code.widen()))),
-        (true, _) => out.extend(codes.iter().map(|code| W::of_code(base, shift, code.widen()))),
+        (true, 0) => out.extend(codes.iter().map(|code| W::of_code(base, 0, code.to_u64()))),
+        (true, _) => out.extend(codes.iter().map(|code| W::of_code(base, shift, code.to_u64()))),
         (false, 0) => out.extend(selected.map(|code| W::of_code(base, 0, code))),
         (false, _) => out.extend(selected.map(|code| W::of_code(base, shift, code))),
     }

@@ -239,7 +239,7 @@ fn index_groups<I: GroupIndex>(
                 let shift = integers.shift;
                 with_codes!(&integers.codes, codes => {
                     let codes = &codes[block.clone()];
-                    let code = |row: usize| (codes[row].widen() << shift).wrapping_add(*offset);
+                    let code = |row: usize| (codes[row].to_u64() << shift).wrapping_add(*offset);
                     add_or_null(column, block, selection, (*stride, *null), indexes, code);
                 });
             }
@@ -247,7 +247,7 @@ fn index_groups<I: GroupIndex>(
                 let CodedValues::Dictionary { codes, .. } = column.values() else { continue };
                 with_codes!(codes, codes => {
                     let codes = &codes[block.clone()];
-                    let code = |row: usize| u64::from(translated[codes[row].widen() as usize]);
+                    let code = |row: usize| u64::from(translated[codes[row].to_u64() as usize]);
                     add_or_null(column, block, selection, (*stride, *null), indexes, code);
                 });
             }
@@ -330,13 +330,13 @@ macro_rules! with_probe {
 impl Lookup<'_> {
     /// Selects the rows of a block whose key qualifies.
     fn select(&self, block: &Range<usize>, selection: &mut Selection) {
-        with_probe!(self, block, codes, probe => selection.select(codes, |code| probe.qualifies(code.widen())));
+        with_probe!(self, block, codes, probe => selection.select(codes, |code| probe.qualifies(code.to_u64())));
         self.retain_valid(block, selection);
     }
 
     /// Keeps the selected rows whose key qualifies.
     fn retain(&self, block: &Range<usize>, selection: &mut Selection) {
-        with_probe!(self, block, codes, probe => selection.retain(|row| probe.qualifies(codes[row].widen())));
+        with_probe!(self, block, codes, probe => selection.retain(|row| probe.qualifies(codes[row].to_u64())));
         self.retain_valid(block, selection);
     }
 
@@ -349,7 +349,7 @@ impl Lookup<'_> {
     /// Adds the group codes of selected rows, whose keys all qualify.
     fn add_codes<I: GroupIndex>(&self, block: &Range<usize>, selection: &Selection, stride: u64, indexes: &mut [I]) {
         with_probe!(self, block, codes, probe => {
-            add(selection, stride, indexes, |row| probe.group(codes[row].widen()));
+            add(selection, stride, indexes, |row| probe.group(codes[row].to_u64()));
         });
     }
 }
