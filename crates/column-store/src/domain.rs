@@ -166,7 +166,10 @@ impl Datum {
     pub(crate) fn decode(domain: Domain, input: &mut Decoder<'_>) -> DecodeResult<Datum> {
         Ok(match domain {
             Domain::Integer => Datum::Integer(input.i128()?),
-            Domain::Float => Datum::Float(f64::from_bits(input.u64()?)),
+            Domain::Float => match f64::from_bits(input.u64()?) {
+                value if value.is_nan() => return Err("has a number that is none".to_string()),
+                value => Datum::Float(value),
+            },
             Domain::Bytes => Datum::Bytes(input.counted()?.into()),
         })
     }
