@@ -55,7 +55,8 @@ def run(servers, workloads, rows):
                     *line, _ = command(server, workload, 1, 0, rows)
                     subprocess.run([*line, f"--events={number}", "run"], check=True, stdout=subprocess.DEVNULL)
 
-                send(STATEMENTS // 10)
+                # Every row has been read once by then, if there are fewer of them than statements.
+                send(STATEMENTS)
                 # What connecting and preparing cost is in both.
                 few, many = (count(server, lambda: send(number)) for number in (STATEMENTS // 10, STATEMENTS))
                 found[workload].append(round((many - few) / (STATEMENTS - STATEMENTS // 10)))

@@ -15,7 +15,7 @@ commands:
   fairness      point selects of four clients beside a greedy session of each kind   [--kinds a,b] [--seconds 10] [--rounds 3]
   profile       what a statement costs, as text: system calls, context switches, CPU, where it goes; --profile profiling has names
                 [--workloads a,b] [--threads 4,64] [--seconds 10] [--rows 1000000]
-  instructions  what a statement costs in instructions of the user side, counted by valgrind, which no other load on the machine changes   [--workloads a,b] [--rows 100000]
+  instructions  what a statement costs in instructions of the user side, counted by valgrind, which no other load on the machine changes; few rows, so that all are warm   [--workloads a,b] [--rows 1000]
   scaling       throughput and p50, p99, p99.9 by the number of connections   [--workloads a,b] [--threads 1,4,16,64,256,1024] [--seconds 10]
   accounts      point selects while accounts and global variables change   [--threads 4] [--seconds 10] [--rounds 3]
   footprint     start-up time, idle memory, size of the stripped binary
