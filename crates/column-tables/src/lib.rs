@@ -1,7 +1,7 @@
 //! Column tables: sealed segments as a level below the row store's tables.
 //!
 //! A column table is a table of the row store whose rows move into segments ([`ColumnTable::seal`]). To readers by key, to
-//! changes and to transactions nothing is different: the row store asks the [level](level) for the rows that it does not
+//! changes and to transactions nothing is different: the row store asks the level below it (`level`) for the rows that it does not
 //! have itself. See `docs/decisions/0015-column-tables.md`.
 //!
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
