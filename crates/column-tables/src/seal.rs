@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// Rows and deletes that one seal takes out of the row store. Its commit holds others up for a few milliseconds.
 pub const SEAL_ROWS_MAX: usize = 1 << 16;
 
+/// Bytes of stored rows that end a seal early: they are in memory until the segment is written.
+const SEAL_BYTES_MAX: usize = 64 << 20;
+
 /// What a seal has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SealOutcome {
@@ -36,7 +39,7 @@ impl ColumnTable {
         let columns = &table.def().columns;
         let mut builders: Vec<_> = columns.iter().map(|column| ValueArrayBuilder::new(&column.sql_type, 0)).collect();
         let mut replaced: FxHashMap<u64, RoaringBitmap> = FxHashMap::default();
-        let (mut read, mut outcome) = (0, SealOutcome { complete: true, ..SealOutcome::default() });
+        let (mut read, mut bytes, mut outcome) = (0, 0, SealOutcome { complete: true, ..SealOutcome::default() });
         let (mut first_key, mut last_key, mut numbers) = (None, Vec::new(), Vec::new());
         while let Some(fresh) = sealing.next_row()? {
             if let Some((segment, position)) = list.find(table, fresh.key())? {
@@ -53,9 +56,10 @@ impl ColumnTable {
                 first_key.get_or_insert_with(|| fresh.key().to_vec());
                 last_key = fresh.key().to_vec();
                 outcome.rows += 1;
+                bytes += row.size_bytes();
             }
             read += 1;
-            if read == SEAL_ROWS_MAX {
+            if read == SEAL_ROWS_MAX || bytes >= SEAL_BYTES_MAX {
                 outcome.complete = false;
                 break;
             }

@@ -264,6 +264,10 @@ impl Committer {
     fn show(&self, moment: Snapshot) {
         let mut log = self.log.lock();
         self.syncing.store(false, Ordering::Release);
+        self.see(&mut log, moment);
+    }
+
+    fn see(&self, log: &mut CommitLog, moment: Snapshot) {
         log.show(moment.seqno());
         self.visible.advance(moment);
     }
@@ -273,9 +277,7 @@ impl Committer {
         if self.syncing.load(Ordering::Acquire) {
             self.db.persist(PersistMode::SyncData).map_err(|error| self.gate.stop(error))?;
         }
-        let mut log = self.log.lock();
-        log.show(moment.seqno());
-        self.visible.advance(moment);
+        self.see(&mut self.log.lock(), moment);
         Ok(())
     }
 
@@ -284,16 +286,15 @@ impl Committer {
     pub fn show_present(&self) {
         let mut log = self.log.lock();
         if !self.syncing.load(Ordering::Acquire) {
-            let moment = self.db.snapshot();
-            log.show(moment.seqno());
-            self.visible.advance(moment);
+            self.see(&mut log, self.db.snapshot());
         }
     }
 
     /// Lets rows leave the store for the list of sealed ones, durably. Nobody's answers change by it, so it is no commit
     /// that others are checked against.
     pub fn seal(&self, request: SealRequest) -> SqlResult<()> {
-        let SealRequest { data, sealed, list } = request;
+        let SealRequest { data, mut sealed, list } = request;
+        let level = data.sealed().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
         let list_bytes =
             list.iter().map(|(key, content)| key.len() + content.as_ref().map_or(0, |content| content.len()));
         let bytes =
@@ -303,7 +304,8 @@ impl Committer {
         let moment = {
             let _log = self.log.lock();
             let mut batch = self.db.batch();
-            for key in data.unchanged_since_sealing(sealed) {
+            level.retain_unchanged(&mut sealed);
+            for key in sealed {
                 batch.remove(&data.keyspace, key);
             }
             for (key, content) in &list {
@@ -312,19 +314,16 @@ impl Committer {
                     None => batch.remove(&data.keyspace, key.clone()),
                 }
             }
+            let _moving = level.move_rows();
             batch.commit().map_err(|error| self.gate.stop(error))?;
             let moment = self.db.snapshot();
-            if let Some(level) = data.sealed() {
-                level.note_commit(list.iter().map(|(key, _)| key), moment.seqno());
-            }
+            level.note_commit(list.iter().map(|(key, _)| key), moment.seqno());
             moment
         };
         self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         self.gate.count(bytes as u64);
         self.db.persist(PersistMode::SyncData).map_err(|error| self.gate.stop(error))?;
-        let mut log = self.log.lock();
-        log.show(moment.seqno());
-        self.visible.advance(moment);
+        self.see(&mut self.log.lock(), moment);
         Ok(())
     }
 
@@ -378,13 +377,14 @@ impl Committer {
                 let before = batch.len();
                 for (key, change) in table.into_changes() {
                     keys.push(key.clone());
-                    if is_row_key(&key) {
+                    let is_row = is_row_key(&key);
+                    if is_row {
                         row_keys.push(key.clone());
                     }
                     bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
                     match change {
                         Some(value) => batch.insert(&data.keyspace, key, value),
-                        None if data.sealed().is_some() => batch.insert(&data.keyspace, key, DELETED),
+                        None if is_row && data.sealed().is_some() => batch.insert(&data.keyspace, key, DELETED),
                         None => batch.remove(&data.keyspace, key),
                     }
                 }

@@ -59,9 +59,14 @@ enum Committed {
 }
 
 impl Committed {
-    fn open(view: &ReadView, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> Committed {
-        let (start, end) = range.to_slices();
-        let entries = Committed::open_entries(view, table, &start, &end, direction);
+    fn open(
+        view: &ReadView,
+        table: &Arc<Table>,
+        range: &KeyRange,
+        (start, end): (&Bound<Slice>, &Bound<Slice>),
+        direction: Direction,
+    ) -> Committed {
+        let entries = Committed::open_entries(view, table, start, end, direction);
         let (Some(level), Bound::Included(key) | Bound::Excluded(key)) = (table.data.sealed(), &range.start) else {
             return entries;
         };
@@ -123,7 +128,7 @@ impl Cursor {
         let (start, end) = if empty { KeyRange::point(&[]).to_slices() } else { range.to_slices() };
         let committed = match empty {
             true => Committed::Ended(None),
-            false => Committed::open(view, table, range, direction),
+            false => Committed::open(view, table, range, (&start, &end), direction),
         };
         Self::with_own_writes(view, table, committed, (start, end), direction)
     }

@@ -16,10 +16,10 @@ use crate::cursor::Direction;
 use crate::error::engine_error;
 use crate::index_key::{KeyRange, index_range, push_index_id};
 use crate::store::RowStore;
-use crate::table::{Table, TableData};
+use crate::table::Table;
 use fjall::{AbstractTree, Iter, Keyspace, Readable, SeqNo, Slice, Snapshot};
 use lsm_tree::Guard as _;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustc_hash::FxHashSet;
 use squall_catalog::IndexId;
 use squall_types::{SqlError, SqlResult};
@@ -79,6 +79,8 @@ pub(crate) struct SealedLevel {
     /// Keys of rows that commits have changed since a [`Sealing`] began; `None` while there is none. Changes under the
     /// lock of the commit log.
     changed: Mutex<Option<FxHashSet<Slice>>>,
+    /// Held while rows go from the store to the list, which is not one step to those who read what is newest.
+    moving: RwLock<()>,
 }
 
 /// The newest lists, oldest first.
@@ -99,7 +101,27 @@ struct List {
 
 impl SealedLevel {
     pub fn new(source: Arc<dyn SealedSource>) -> SealedLevel {
-        SealedLevel { source, lists: RwLock::default(), changed: Mutex::new(None) }
+        SealedLevel { source, lists: RwLock::default(), changed: Mutex::new(None), moving: RwLock::default() }
+    }
+
+    /// Keeps rows where they are. Whoever reads at no moment but what is newest, first in the store and then here, has to
+    /// hold this meanwhile, and nothing that waits for a commit.
+    pub fn hold_still(&self) -> RwLockReadGuard<'_, ()> {
+        self.moving.read()
+    }
+
+    /// To be held while rows go from the store to the list.
+    pub fn move_rows(&self) -> RwLockWriteGuard<'_, ()> {
+        self.moving.write()
+    }
+
+    /// Takes from the keys read by a sealing those that commits have changed since it began. The caller holds the commit
+    /// log.
+    pub fn retain_unchanged(&self, keys: &mut Vec<Slice>) {
+        match &*self.changed.lock() {
+            Some(changed) => keys.retain(|key| !changed.contains(key)),
+            None => keys.clear(),
+        }
     }
 
     /// The rows sealed as of a moment, of which the caller keeps a snapshot.
@@ -118,8 +140,10 @@ impl SealedLevel {
         };
         let rows = self.source.open(read_list(keyspace, moment)?)?;
         let mut lists = self.lists.write();
-        // Unless it has changed meanwhile, or the moment is an earlier one.
-        if newest_since <= moment && lists.newest_since == newest_since {
+        // Unless it has changed meanwhile, the moment is an earlier one, or another reader was faster: one list alone is the
+        // newest.
+        let known = lists.known.back().is_some_and(|last| last.until.is_none());
+        if newest_since <= moment && lists.newest_since == newest_since && !known {
             lists.known.push_back(List { since: newest_since, until: None, rows: rows.clone() });
             if lists.known.len() > LISTS_KEPT {
                 lists.known.pop_front();
@@ -259,10 +283,14 @@ impl Sealing {
                 return Ok(None);
             }
             *changed = Some(FxHashSet::default());
-            store.snapshot()
+            store.0.db.snapshot()
         };
         let rows = snapshot.range(&table.data.keyspace, index_range(IndexId(0)).to_slices());
-        Ok(Some(Sealing { store: store.clone(), table: table.clone(), snapshot, keys: Vec::new(), rows }))
+        let sealing = Sealing { store: store.clone(), table: table.clone(), snapshot, keys: Vec::new(), rows };
+        // Commits that were applied before changes were noted are not seen by everybody yet, and may still be taken back by
+        // a failed sync.
+        store.committer().show_or_sync(sealing.snapshot.clone())?;
+        Ok(Some(sealing))
     }
 
     /// The list as it is. Nothing but sealings changes it.
@@ -293,15 +321,5 @@ impl Drop for Sealing {
         if let Some(level) = self.table.data.sealed() {
             *level.changed.lock() = None;
         }
-    }
-}
-
-impl TableData {
-    /// Takes from the keys read by a sealing those that commits have changed since. The caller holds the commit log.
-    pub(crate) fn unchanged_since_sealing(&self, mut keys: Vec<Slice>) -> Vec<Slice> {
-        if let Some(changed) = self.sealed().and_then(|level| level.changed.lock().take()) {
-            keys.retain(|key| !changed.contains(key));
-        }
-        keys
     }
 }

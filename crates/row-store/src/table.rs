@@ -287,16 +287,26 @@ impl Table {
         }
     }
 
+    /// What is newest at a key, seen by others or not, and the number of the commit that wrote it if the store has it.
+    pub(crate) fn newest(&self, key: &[u8]) -> SqlResult<(Option<Slice>, Option<SeqNo>)> {
+        let _still = self.data.sealed().map(|level| level.hold_still());
+        let entry = self.data.keyspace.tree.get_internal_entry(key, SeqNo::MAX);
+        let entry = entry.map_err(|error| engine_error(error.into()))?;
+        let written = entry.as_ref().map(|entry| entry.key.seqno);
+        Ok((self.or_sealed(entry.map(|entry| entry.value), key, SeqNo::MAX)?, written))
+    }
+
     /// Whether the newest version of the table has something at a key, of a row or of an index entry.
     pub(crate) fn has_now(&self, key: &[u8]) -> SqlResult<bool> {
         match self.data.sealed() {
             None => self.data.keyspace.contains_key(key).map_err(engine_error),
-            Some(_) => self.row_at(key, SeqNo::MAX, false).map(|row| row.is_some()),
+            Some(_) => self.newest(key).map(|(newest, _)| newest.is_some()),
         }
     }
 
     /// A number of hidden row ids; the first one of them.
     pub(crate) fn take_row_ids(&self, count: u64) -> SqlResult<u64> {
+        let _still = self.data.sealed().map(|level| level.hold_still());
         self.data.take_row_ids(count, || self.last_sealed_key())
     }
 

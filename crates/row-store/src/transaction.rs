@@ -11,7 +11,7 @@ use crate::row::{Row, RowKey, encode_row};
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::validation::ReadSet;
-use fjall::{AbstractTree, Readable, Slice, Snapshot};
+use fjall::{Readable, Slice, Snapshot};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -263,10 +263,7 @@ impl Transaction {
             let entry = snapshot.get(keyspace, key).map_err(engine_error)?;
             return Ok(table.or_sealed(entry, key, snapshot.seqno())?);
         }
-        let entry =
-            keyspace.tree.get_internal_entry(key, fjall::SeqNo::MAX).map_err(|error| engine_error(error.into()))?;
-        let written = entry.as_ref().map(|entry| entry.key.seqno);
-        let newest = table.or_sealed(entry.map(|entry| entry.value), key, fjall::SeqNo::MAX)?;
+        let (newest, written) = table.newest(key)?;
         if let Some(snapshot) = self.snapshot.as_ref().filter(|_| self.fails_on_change()) {
             let changed = match written {
                 Some(written) => written >= snapshot.seqno(),

@@ -182,3 +182,11 @@ pub fn ids(txn: &mut Transaction, table: &Arc<Table>) -> Vec<i64> {
         })
         .collect()
 }
+
+/// The column `k` of a row of [`plain_def`].
+pub fn k_of(values: &[Value]) -> i64 {
+    match values[1] {
+        Value::Int(k) => k,
+        _ => panic!("k is an integer"),
+    }
+}

@@ -3,7 +3,6 @@
 use crate::fixture::*;
 use squall_catalog::IndexId;
 use squall_row_store::{Direction, Durability, IsolationLevel, RowStore, Table, TransactionOptions, ValueRange};
-use squall_types::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
@@ -13,13 +12,6 @@ const CHANGES: i64 = 3000;
 
 fn begin(store: &RowStore, isolation: IsolationLevel, durability: Durability) -> squall_row_store::Transaction {
     store.begin_with(TransactionOptions { durability, ..TransactionOptions::new(isolation) }, None)
-}
-
-fn k_of(values: &[Value]) -> i64 {
-    match values[1] {
-        Value::Int(k) => k,
-        _ => panic!("k is an integer"),
-    }
 }
 
 fn newest(store: &RowStore, table: &Table, id: i64) -> i64 {

@@ -4,14 +4,15 @@ use crate::fixture::*;
 use proptest::prelude::*;
 use squall_catalog::TableDef;
 use squall_row_store::{
-    Direction, IsolationLevel, KeyRange, ListEntry, SealedRows, SealedScan, SealedSource, Sealing, StoreError, Table,
-    Transaction,
+    Direction, Durability, IsolationLevel, KeyRange, ListEntry, LockMode, LockRequest, LockWait, SealedRows,
+    SealedScan, SealedSource, Sealing, StoreError, Table, Transaction, TransactionOptions,
 };
 use squall_types::{ErrorCode, SqlResult, Value};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Keys with their rows.
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
@@ -344,4 +345,59 @@ fn there_is_one_sealing_of_a_table_at_a_time() {
     assert!(Sealing::begin(&fixture.store, &table).unwrap().is_none());
     drop(first);
     assert!(Sealing::begin(&fixture.store, &table).unwrap().is_some());
+}
+
+/// Rows are counted up while several sealings follow one another: whatever is on its way to be seen when one begins, and
+/// whatever is changed until it ends, stays.
+#[test]
+fn no_change_is_lost_while_rows_are_sealed() {
+    const ROWS: i64 = 4;
+    const CHANGES: i64 = 60;
+    let (fixture, table) = fixture(true);
+    let mut txn = begin(&fixture, IsolationLevel::RepeatableRead);
+    for id in 0..ROWS {
+        txn.insert(&table, &row(id, 0, "", None)).unwrap();
+    }
+    txn.commit().unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (fixture, table, done) = (&fixture, &table, &done);
+        let writers: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(move || {
+                    for change in 0..CHANGES {
+                        let options = TransactionOptions {
+                            durability: Durability::Full,
+                            ..TransactionOptions::new(IsolationLevel::ReadCommitted)
+                        };
+                        let mut txn = fixture.store.begin_with(options, None);
+                        let key = key(table, change % ROWS);
+                        let request = LockRequest { mode: LockMode::Exclusive, wait: LockWait::default() };
+                        let old = txn.get_locked(table, &key, request).unwrap().expect("the row is there");
+                        let k = k_of(&old.values(table).unwrap()) + 1;
+                        txn.update(table, &old, &row(change % ROWS, k, "", None)).unwrap();
+                        txn.commit().unwrap();
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..2 {
+            scope.spawn(move || {
+                while !done.load(Ordering::SeqCst) {
+                    if let Some(mut sealing) = Sealing::begin(&fixture.store, table).unwrap() {
+                        let rows = read(&mut sealing, table);
+                        end(sealing, rows, true);
+                    }
+                }
+            });
+        }
+        let results: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
+        done.store(true, Ordering::SeqCst);
+        results.into_iter().for_each(|result| result.unwrap());
+    });
+    let sum: i64 = rows(&mut begin(&fixture, IsolationLevel::RepeatableRead), &table, Direction::Forward)
+        .iter()
+        .map(|row| k_of(row))
+        .sum();
+    assert_eq!(sum, 4 * CHANGES);
 }
