@@ -18,6 +18,19 @@ pub enum IntWidth {
     Big,
 }
 
+impl IntWidth {
+    /// Bits of a value, its sign among them.
+    pub fn bits(self) -> u32 {
+        match self {
+            IntWidth::Tiny => 8,
+            IntWidth::Small => 16,
+            IntWidth::Medium => 24,
+            IntWidth::Int => 32,
+            IntWidth::Big => 64,
+        }
+    }
+}
+
 /// CHAR, VARCHAR or TEXT; with [`CollationId::BINARY`] they are BINARY, VARBINARY and BLOB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StringKind {

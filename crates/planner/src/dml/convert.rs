@@ -4,7 +4,7 @@ use super::target::RowMaker;
 use crate::access::decode::from_utc;
 use squall_catalog::ColumnDef;
 use squall_types::convert::{ConversionContext, store_value};
-use squall_types::{CollationId, IntWidth, SqlResult, SqlType, StringKind, Value};
+use squall_types::{CollationId, SqlResult, SqlType, StringKind, Value};
 
 /// A value that is not NULL as the column holds it; a TIMESTAMP in the session's time zone.
 pub(crate) fn to_column(
@@ -19,7 +19,7 @@ pub(crate) fn to_column(
     }
     if let (SqlType::Int { width, unsigned: true, .. }, Value::Int(number)) = (&column.sql_type, &value)
         && let Ok(number) = u64::try_from(*number)
-        && number >> (bits(*width) - 1) <= 1
+        && number >> (width.bits() - 1) <= 1
     {
         return Ok(Value::UInt(number));
     }
@@ -48,7 +48,7 @@ pub(crate) fn to_column(
 fn fits(value: &Value, sql_type: &SqlType) -> bool {
     match (sql_type, value) {
         (SqlType::Int { width, unsigned, .. }, Value::Int(number)) => {
-            let bits = bits(*width);
+            let bits = width.bits();
             // Unsigned columns hold another kind of value.
             !*unsigned && (bits == 64 || (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(number))
         }
@@ -57,15 +57,5 @@ fn fits(value: &Value, sql_type: &SqlType) -> bool {
             *collation == CollationId::UTF8MB4_0900_AI_CI && text.len() <= *length as usize
         }
         _ => false,
-    }
-}
-
-fn bits(width: IntWidth) -> u32 {
-    match width {
-        IntWidth::Tiny => 8,
-        IntWidth::Small => 16,
-        IntWidth::Medium => 24,
-        IntWidth::Int => 32,
-        IntWidth::Big => 64,
     }
 }

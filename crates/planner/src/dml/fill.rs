@@ -190,14 +190,7 @@ pub(super) fn as_u64(value: &Value) -> Option<u64> {
 
 /// Whether an integer column can hold a generated value.
 fn fits_width(sql_type: &SqlType, value: u64) -> bool {
-    use squall_types::IntWidth;
     let SqlType::Int { width, unsigned, .. } = sql_type else { return true };
-    let bits = match width {
-        IntWidth::Tiny => 8,
-        IntWidth::Small => 16,
-        IntWidth::Medium => 24,
-        IntWidth::Int => 32,
-        IntWidth::Big => 64,
-    } - u32::from(!unsigned);
+    let bits = width.bits() - u32::from(!unsigned);
     bits >= 64 || value < 1 << bits
 }

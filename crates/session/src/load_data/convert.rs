@@ -7,7 +7,7 @@ use squall_planner::dml::InsertPlan;
 use squall_planner::dml::rules::DefaultRule;
 use squall_row_store::ValueRef;
 use squall_types::collation::Charset;
-use squall_types::{CollationId, Date, DateTime, Decimal, IntWidth, SqlType, StringKind, Value};
+use squall_types::{CollationId, Date, DateTime, Decimal, SqlType, StringKind, Value};
 
 /// Where a column's value comes from.
 enum Source {
@@ -132,13 +132,7 @@ impl Kind {
         let zero = !column.auto_increment;
         match &column.sql_type {
             SqlType::Int { width, unsigned, .. } => {
-                let bits = match width {
-                    IntWidth::Tiny => 8,
-                    IntWidth::Small => 16,
-                    IntWidth::Medium => 24,
-                    IntWidth::Int => 32,
-                    IntWidth::Big => 64,
-                };
+                let bits = width.bits();
                 if *unsigned {
                     Kind::Unsigned { high: u64::MAX >> (64 - bits), zero }
                 } else {

@@ -55,13 +55,7 @@ fn no_scalar(value: Value, kind: &str, context: &ConversionContext<'_>) -> Store
 
 /// Smallest and largest value of an integer type.
 pub(super) fn integer_range(width: IntWidth, unsigned: bool) -> (i128, i128) {
-    let bits = match width {
-        IntWidth::Tiny => 8,
-        IntWidth::Small => 16,
-        IntWidth::Medium => 24,
-        IntWidth::Int => 32,
-        IntWidth::Big => 64,
-    };
+    let bits = width.bits();
     if unsigned { (0, (1i128 << bits) - 1) } else { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) }
 }
 
