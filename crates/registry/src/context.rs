@@ -1,5 +1,6 @@
 //! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
 
+use crate::nested::NestedStatements;
 use crate::user_locks::UserLocks;
 use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
@@ -63,6 +64,8 @@ pub struct StatementContext {
     pub variables: VariableValues,
     /// Rows read from tables so far; see [`StatementContext::examined`].
     pub rows_examined: AtomicU64,
+    /// For functions that run statements themselves; `None` where there is no session.
+    pub nested: Option<Arc<dyn NestedStatements>>,
 }
 
 /// A statement of a new session with MySQL's defaults.
@@ -94,6 +97,7 @@ impl Default for StatementContext {
             user_locks: Arc::default(),
             variables: VariableValues::default(),
             rows_examined: AtomicU64::new(0),
+            nested: None,
         }
     }
 }
@@ -133,6 +137,7 @@ impl StatementContext {
             user_locks: self.user_locks.clone(),
             variables: self.variables.clone(),
             rows_examined: AtomicU64::new(0),
+            nested: self.nested.clone(),
         }
     }
 

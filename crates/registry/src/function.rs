@@ -72,6 +72,10 @@ pub trait ScalarFunction: Debug + Send + Sync {
     fn aliases(&self) -> &[&str] {
         &[]
     }
+    /// The database that it can be called in by a qualified name, too (`fastbit.fb_inlist(…)`), lower case.
+    fn database(&self) -> Option<&str> {
+        None
+    }
     /// Fewest and most arguments; `usize::MAX` for any number. Others are error 1582 (`WrongParamCountToNativeFct`).
     fn arity(&self) -> (usize, usize);
     /// Types a call and picks its kernel.
@@ -122,6 +126,10 @@ pub trait AggregateFunction: Debug + Send + Sync {
     /// Other names it answers to.
     fn aliases(&self) -> &[&str] {
         &[]
+    }
+    /// See [`ScalarFunction::database`].
+    fn database(&self) -> Option<&str> {
+        None
     }
     /// Types a call and picks its kernel.
     fn bind(&self, arguments: &[Argument<'_>], distinct: bool, context: &StatementContext)
@@ -193,6 +201,16 @@ impl Registry {
     /// The aggregate function of that name.
     pub fn aggregate(&self, name: &str) -> Option<&Arc<dyn AggregateFunction>> {
         self.aggregates.get(name).or_else(|| self.aggregates.get(&name.to_ascii_uppercase()))
+    }
+
+    /// Whether a function can be called as `database.name(…)`.
+    pub fn is_qualified_function(&self, database: &str, name: &str) -> bool {
+        let own = match (self.scalar(name), self.aggregate(name)) {
+            (Some(scalar), _) => scalar.database(),
+            (None, Some(aggregate)) => aggregate.database(),
+            (None, None) => None,
+        };
+        own.is_some_and(|own| own.eq_ignore_ascii_case(database))
     }
 
     /// Declares a virtual table.

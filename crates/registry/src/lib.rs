@@ -6,6 +6,7 @@
 pub mod blocking;
 pub mod context;
 pub mod function;
+pub mod nested;
 pub mod user_locks;
 pub mod variables;
 pub mod virtual_table;
@@ -16,6 +17,7 @@ pub use function::{
     AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, Registry,
     ScalarFunction, ScalarKernel, ValueAccumulator, Volatility,
 };
+pub use nested::{NestedResult, NestedStatements};
 pub use user_locks::UserLocks;
 pub use variables::{ReadScope, ValueTable, VariableDef, VariableId, VariableRegistry, VariableValues};
 pub use virtual_table::{VirtualColumn, VirtualScan, VirtualTable};

@@ -280,6 +280,7 @@ pub(crate) fn status_flags(status: &StatusInfo) -> StatusFlags {
     flags.set(StatusFlags::NO_BACKSLASH_ESCAPES, status.no_backslash_escapes);
     flags.set(StatusFlags::CURSOR_EXISTS, status.cursor_exists);
     flags.set(StatusFlags::LAST_ROW_SENT, status.last_row_sent);
+    flags.set(StatusFlags::PS_OUT_PARAMS, status.out_parameters);
     flags.set(StatusFlags::DB_DROPPED, status.database_dropped);
     flags.set(StatusFlags::NO_INDEX_USED, status.no_index_used);
     flags

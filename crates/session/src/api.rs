@@ -82,6 +82,8 @@ pub struct StatusInfo {
     pub cursor_exists: bool,
     /// The last row of a cursor was sent.
     pub last_row_sent: bool,
+    /// The result set holds the values of OUT parameters.
+    pub out_parameters: bool,
     /// The default database was dropped.
     pub database_dropped: bool,
     /// The statement used no index / no good index; MySQL tells clients.

@@ -2,14 +2,17 @@
 
 use crate::accounts::AccountStore;
 use crate::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
+use crate::ddl::execute::insert_database;
 use crate::globals::GlobalVariables;
 use crate::logging::variables::default_file;
+use crate::module::Module;
 use crate::plan_cache::PlanCache;
+use crate::procedure::Procedures;
 use crate::process::{Process, ProcessList};
 use crate::session::{Session, client};
 use crate::settings::{Values, ids};
 use parking_lot::Mutex;
-use squall_catalog::{Catalog, CatalogCell, Database as DatabaseDef, DatabaseId};
+use squall_catalog::{Catalog, CatalogCell};
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::{Client, Logs};
 use squall_planner::dml::RulesCache;
@@ -19,7 +22,7 @@ use squall_row_store::{DdlChanges, Durability, RowStore, StoreOptions};
 use squall_types::{CollationId, SqlError, SqlResult, Value};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How a database is opened.
@@ -33,11 +36,24 @@ pub struct OpenOptions {
     pub root_password: Option<String>,
     /// Clients from anywhere may be `root`; otherwise only this machine's.
     pub root_from_anywhere: bool,
+    /// Parts of the server beside the core, in the order in which they start.
+    pub modules: Vec<Arc<dyn Module>>,
 }
 
 /// An open database. Cheap to clone; the last clone closes it.
 #[derive(Clone, Debug)]
 pub struct Database(pub(crate) Arc<Shared>);
+
+/// A database that others keep open, or close.
+#[derive(Clone, Debug)]
+pub struct WeakDatabase(Weak<Shared>);
+
+impl WeakDatabase {
+    /// The database, if it is still open.
+    pub fn upgrade(&self) -> Option<Database> {
+        self.0.upgrade().map(Database)
+    }
+}
 
 /// What all sessions of a database share.
 #[derive(Debug)]
@@ -47,6 +63,8 @@ pub(crate) struct Shared {
     pub catalog: Arc<CatalogCell>,
     pub accounts: AccountStore,
     pub registry: Arc<Registry>,
+    pub procedures: Procedures,
+    pub modules: Vec<Arc<dyn Module>>,
     pub globals: GlobalVariables,
     pub processes: Arc<ProcessList>,
     pub runtime: Arc<QueryRuntime>,
@@ -60,6 +78,8 @@ pub(crate) struct Shared {
     /// Held by whoever makes a new catalog, from reading the old one to publishing.
     pub ddl: Mutex<()>,
     pub started: Instant,
+    /// The same, microseconds since 1970 UTC.
+    pub started_micros: i64,
     /// `GET_LOCK`'s.
     pub user_locks: Arc<squall_registry::UserLocks>,
     /// Prepared statements of all sessions.
@@ -115,6 +135,11 @@ impl Database {
         let lock = DirectoryLock::take(&directory)?;
         let mut registry = options.registry;
         squall_functions::register_all(&mut registry);
+        let (modules, mut procedures) = (options.modules, Procedures::default());
+        for module in &modules {
+            module.declare(&mut registry);
+            module.procedures().into_iter().for_each(|procedure| procedures.add(procedure));
+        }
         // The cache's size is a variable of the store's own records, so they are read first with the default.
         let store = Arc::new(RowStore::open(directory.join("rows"), StoreOptions::default())?);
         let globals = GlobalVariables::load(&registry.variables, &store)?;
@@ -122,7 +147,8 @@ impl Database {
             globals.set_startup(&registry.variables, &name, value)?;
         }
         set_directory_variables(&globals, &registry, &directory, &store)?;
-        bootstrap_catalog(&store)?;
+        let own: Vec<&str> = modules.iter().flat_map(|module| module.databases()).copied().collect();
+        bootstrap_catalog(&store, &own)?;
         let catalog = Arc::new(CatalogCell::new(store.load_catalog()));
         let accounts = AccountStore::load(&store)?;
         accounts.bootstrap(&store, options.root_password.as_deref(), options.root_from_anywhere, now_micros())?;
@@ -143,6 +169,8 @@ impl Database {
                 catalog,
                 accounts,
                 registry: Arc::new(registry),
+                procedures,
+                modules,
                 globals,
                 processes,
                 runtime: Arc::new(runtime),
@@ -152,6 +180,7 @@ impl Database {
                 log_change: Mutex::new(()),
                 ddl: Mutex::new(()),
                 started: Instant::now(),
+                started_micros: now_micros(),
                 user_locks: Arc::default(),
                 prepared_count: Default::default(),
                 _lock: lock,
@@ -162,7 +191,16 @@ impl Database {
             // A log that was persisted and cannot be written now is no reason not to serve.
             error_log().write(Severity::Warning, &error.message);
         }
-        Ok(Database(shared))
+        let database = Database(shared);
+        for module in &database.0.modules {
+            module.start(&database)?;
+        }
+        Ok(database)
+    }
+
+    /// The database without keeping it open.
+    pub fn downgrade(&self) -> WeakDatabase {
+        WeakDatabase(Arc::downgrade(&self.0))
     }
 
     /// A session for this process itself: `root`, with every privilege.
@@ -198,12 +236,15 @@ impl Database {
     pub fn kill_all(&self) {
         for process in self.0.processes.all() {
             process.kill_connection();
-            self.0.store.interrupt(process.id);
+            self.0.interrupt(&process);
         }
     }
 
     /// Finishes what is under way and syncs. Statements that come later fail with 1053.
     pub fn close(&self) -> SqlResult<()> {
+        for module in self.0.modules.iter().rev() {
+            module.stop();
+        }
         self.0.logs.drain();
         self.0.store.close()
     }
@@ -280,23 +321,20 @@ fn server_uuid(store: &RowStore) -> SqlResult<String> {
     Ok(uuid)
 }
 
-/// A new directory has the database `test`-less set that MySQL has: only `mysql`, for what clients expect there.
-fn bootstrap_catalog(store: &RowStore) -> SqlResult<()> {
+/// A new directory has the database `mysql`, for what clients expect there, and those of the modules.
+fn bootstrap_catalog(store: &RowStore, of_modules: &[&str]) -> SqlResult<()> {
     let mut catalog: Catalog = store.load_catalog();
-    if catalog.databases.contains_key("mysql") {
+    let missing = |name: &&str| !catalog.databases.contains_key(*name);
+    let missing: Vec<&str> = std::iter::once("mysql").chain(of_modules.iter().copied()).filter(missing).collect();
+    if missing.is_empty() {
         return Ok(());
     }
-    let id = DatabaseId(catalog.next_database_id.max(1));
-    catalog.next_database_id = id.0 + 1;
+    catalog.next_database_id = catalog.next_database_id.max(1);
     catalog.next_table_id = catalog.next_table_id.max(1);
     catalog.version += 1;
-    let database = DatabaseDef {
-        id,
-        name: "mysql".to_string(),
-        collation: CollationId::UTF8MB4_0900_AI_CI,
-        tables: Default::default(),
-    };
-    catalog.databases.insert("mysql".to_string(), Arc::new(database));
+    for name in missing {
+        insert_database(&mut catalog, name, CollationId::UTF8MB4_0900_AI_CI);
+    }
     store.commit_ddl(&catalog, &DdlChanges::default())
 }
 
@@ -322,7 +360,20 @@ impl Shared {
         } else {
             process.kill.kill_query();
         }
+        self.interrupt(process);
+    }
+
+    /// Ends the lock waits of a connection, and of the sessions that work for it.
+    pub fn interrupt(&self, process: &Process) {
         self.store.interrupt(process.id);
+        for id in process.nested.lock().iter() {
+            self.store.interrupt(*id);
+        }
+    }
+
+    /// Whether a database belongs to a module.
+    pub fn is_of_module(&self, database: &str) -> bool {
+        self.modules.iter().any(|module| module.databases().contains(&database))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The diagnostics area: what SHOW WARNINGS tells of the statement before.
 
 use crate::result::{ResultSet, text_column, typed_column};
-use squall_registry::StatementContext;
+use squall_registry::{Diagnostics, StatementContext};
 use squall_types::{CollationId, IntWidth, Level, SqlError, SqlType, Value, Warning};
 
 /// Errors, warnings and notes of the statement before.
@@ -31,6 +31,14 @@ impl DiagnosticsArea {
             self.total += 1;
         }
         self.errors = self.rows.iter().filter(|row| row.level == Level::Error).count() as u64;
+    }
+
+    /// Makes a statement's conditions those of the statement that it was a part of.
+    pub fn copy_to(&self, outer: &Diagnostics) {
+        outer.take();
+        for row in &self.rows {
+            outer.push(row.level, row.error.clone());
+        }
     }
 
     /// A statement has succeeded without any.

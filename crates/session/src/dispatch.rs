@@ -2,8 +2,8 @@
 
 use crate::api::ResultWriter;
 use crate::process::count;
-use crate::result::Outcome;
-use crate::session::{Failure, Request, Session};
+use crate::result::{Failure, Outcome};
+use crate::session::{Request, Session};
 use squall_parser::ast::{Set, Statement};
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError};
@@ -52,6 +52,7 @@ impl Session {
                 count(&self.process.status.kill);
                 Ok(self.run_kill(kill, request, context).await?)
             }
+            Statement::Call(call) => self.run_call(call, request, context, writer).await,
             Statement::LockTables(locks) => Ok(self.lock_tables(locks).await?),
             Statement::UnlockTables => {
                 count(&self.process.status.unlock_tables);
@@ -133,7 +134,6 @@ pub(crate) fn is_definition(statement: &Statement) -> bool {
 /// What a statement that is not supported is called in the error.
 fn statement_name(statement: &Statement) -> &'static str {
     match statement {
-        Statement::Call(_) => "CALL",
         Statement::Handler(_) => "HANDLER",
         Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
         Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => "SERVER",

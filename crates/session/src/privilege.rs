@@ -1,6 +1,7 @@
 //! Whether the session may do what it is asked.
 
 use crate::ddl::execute::QualifiedName;
+use crate::procedure::SessionStatements;
 use crate::session::Session;
 use squall_catalog::{AccessMap, Privileges};
 use squall_parser::ast::{AlterAction, ObjectName, Statement};
@@ -37,6 +38,7 @@ impl Session {
         self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
         self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
         self.settings_version += 1;
+        self.nested = Some(Arc::new(SessionStatements::new(self)));
     }
 
     /// 1142 unless the privileges are there for a table.

@@ -28,6 +28,8 @@ pub struct Process {
     pub status: SessionStatus,
     /// Statements that it has plans of, as far as they are in the cache of all sessions.
     plan_uses: Mutex<Vec<Weak<PlanUse>>>,
+    /// Sessions that run statements for functions of this one's statement.
+    pub(crate) nested: Mutex<Vec<u64>>,
     on_kill: KillCallback,
 }
 
@@ -81,6 +83,7 @@ counters! {
     admin_commands = "Com_admin_commands";
     alter_table = "Com_alter_table";
     begin = "Com_begin";
+    call_procedure = "Com_call_procedure";
     change_db = "Com_change_db";
     commit = "Com_commit";
     create_db = "Com_create_db";
@@ -144,6 +147,7 @@ impl Process {
         host: String,
         attributes: Vec<(String, String)>,
         on_kill: KillCallback,
+        kill: Arc<KillState>,
         now_micros: i64,
     ) -> Process {
         let activity = Activity { command: "Sleep", ..Default::default() };
@@ -151,12 +155,13 @@ impl Process {
             id,
             user,
             host,
-            kill: Arc::default(),
+            kill,
             activity: Mutex::new(activity),
             since_micros: AtomicI64::new(now_micros),
             attributes,
             status: SessionStatus::default(),
             plan_uses: Mutex::default(),
+            nested: Mutex::default(),
             on_kill,
         }
     }

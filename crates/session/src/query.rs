@@ -21,9 +21,9 @@ pub(crate) use view::column_of_output;
 use crate::api::ResultWriter;
 use crate::kept_plan::ConstantPlan;
 use crate::process::count;
-use crate::result::{Outcome, ResultSet};
-use crate::session::{Failure, Request, Session};
-use squall_catalog::Catalog;
+use crate::result::{Failure, Outcome, ResultSet};
+use crate::session::{Request, Session};
+use squall_catalog::{Catalog, NameKey};
 use squall_functions::arrow_map::value_at;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
 use squall_planner::bind::TableUse;
@@ -399,6 +399,10 @@ impl Session {
         if let Some(value) = crate::constant::literal_value(expr) {
             let ty = squall_functions::build::literal_type(&value, context.collation);
             return Ok((value, ty.sql_type));
+        }
+        if let Expr::UserVariable(name) = expr {
+            let known = self.user_variables.lock().get(&NameKey::new(name)).cloned();
+            return Ok(known.unwrap_or((Value::Null, SqlType::Null)));
         }
         let item = SelectItem::Expr(Box::new(SelectExpr { expr: expr.clone(), alias: None, span: Default::default() }));
         let query = Query::new(QueryBody::Select(Box::new(Select { items: vec![item], ..Default::default() })));

@@ -1,7 +1,7 @@
 //! Results that a command makes itself: a few columns and rows of values.
 
 use crate::api::{ColumnFlags, ColumnMeta};
-use squall_types::{CollationId, RowWriter, SqlType, Value};
+use squall_types::{CollationId, RowWriter, SqlError, SqlType, Value};
 use std::sync::Arc;
 
 /// A result set in memory.
@@ -62,6 +62,27 @@ pub fn put_value(writer: &mut (impl RowWriter + ?Sized), value: &Value) {
         Value::Date(value) => writer.put_date(*value),
         Value::DateTime(value) => writer.put_datetime(*value),
         Value::Time(value) => writer.put_time(*value),
+    }
+}
+
+/// Why a statement stopped.
+#[derive(Debug)]
+pub enum Failure {
+    /// An error for the client.
+    Sql(SqlError),
+    /// The client is gone.
+    Client(std::io::Error),
+}
+
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Self {
+        Failure::Sql(error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Failure::Client(error)
     }
 }
 

@@ -11,8 +11,9 @@ use crate::logging::{Logged, SessionLog};
 use crate::long_statement::{LongStatement, Text};
 use crate::plan_cache::Meaning;
 use crate::prepared::{PreparedStatement, PreparedStatements};
+use crate::procedure::SessionStatements;
 use crate::process::{Process, count};
-use crate::result::{Outcome, put_value};
+use crate::result::{Failure, Outcome, put_value};
 use crate::settings::{Settings, Values, ids};
 use crate::transaction::TransactionState;
 use parking_lot::Mutex;
@@ -21,7 +22,7 @@ use squall_logs::Client;
 use squall_parser::ParseOptions;
 use squall_parser::ast::Statement;
 use squall_planner::dml::DmlPlan;
-use squall_registry::{StatementContext, VariableValues};
+use squall_registry::{KillState, NestedStatements, StatementContext, VariableValues};
 use squall_row_store::SessionLocks;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::borrow::Cow;
@@ -88,6 +89,14 @@ pub struct Session {
     /// Notes of statements about accounts, until they are over.
     pub(crate) pending_notes: Vec<(squall_types::Level, SqlError)>,
     pub(crate) log: SessionLog,
+    /// Whether the logs are told of its end, as they were of its beginning.
+    logs_disconnect: bool,
+    /// How many CALLs are under way, one inside the other.
+    pub(crate) call_depth: u32,
+    /// How many sessions it is inside of.
+    pub(crate) nested_depth: u32,
+    /// The way from functions into SQL.
+    pub(crate) nested: Option<Arc<SessionStatements>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -98,7 +107,9 @@ impl std::fmt::Debug for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.log_disconnect();
+        if self.logs_disconnect {
+            self.log_disconnect();
+        }
         self.give_up_transaction();
         self.drop_temporary_tables();
         self.shared.user_locks.release_all(self.process.id);
@@ -116,6 +127,22 @@ impl Session {
         info: ConnectionInfo,
         on_kill: KillCallback,
     ) -> SqlResult<Session> {
+        let mut session = Session::new_in(shared, id, account, info, on_kill, Arc::default(), 0)?;
+        session.log_connect();
+        session.logs_disconnect = true;
+        Ok(session)
+    }
+
+    /// A session whose statements `kill` stops, inside of so many others.
+    pub(crate) fn new_in(
+        shared: Arc<Shared>,
+        id: u64,
+        account: AccountKey,
+        info: ConnectionInfo,
+        on_kill: KillCallback,
+        kill: Arc<KillState>,
+        nested_depth: u32,
+    ) -> SqlResult<Session> {
         let host = match info.address {
             None => "localhost".to_string(),
             Some(address) if address.to_canonical().is_loopback() => "localhost".to_string(),
@@ -123,7 +150,8 @@ impl Session {
         };
         let shown_host = if info.address.is_some() { format!("{host}:{}", info.port) } else { host.clone() };
         let now = now_micros();
-        let process = Arc::new(Process::new(id, info.user.clone(), shown_host, info.attributes.clone(), on_kill, now));
+        let process =
+            Arc::new(Process::new(id, info.user.clone(), shown_host, info.attributes.clone(), on_kill, kill, now));
         let client =
             Client { account_user: account.user.clone(), since_micros: now, ..client(id, &info, &host) }.described();
         let global = shared.globals.load_values();
@@ -158,6 +186,10 @@ impl Session {
             releasing: false,
             pending_notes: Vec::new(),
             log: SessionLog::new(client),
+            logs_disconnect: false,
+            call_depth: 0,
+            nested_depth,
+            nested: None,
             user_variables: Arc::default(),
             shared,
             process,
@@ -175,7 +207,6 @@ impl Session {
         }
         session.changes.clear();
         session.shared.processes.add(session.process.clone());
-        session.log_connect();
         Ok(session)
     }
 
@@ -364,6 +395,7 @@ impl Session {
             user_locks: self.shared.user_locks.clone(),
             variables: VariableValues { global: self.shared.globals.load_values(), ..self.variables.clone() },
             rows_examined: AtomicU64::new(0),
+            nested: self.nested.clone().map(|nested| nested as Arc<dyn NestedStatements>),
         }
     }
 
@@ -385,11 +417,11 @@ impl Session {
             return None;
         }
         let kill = context.kill.clone();
-        let (shared, id) = (self.shared.clone(), self.process.id);
+        let (shared, process) = (self.shared.clone(), self.process.clone());
         let task = self.shared.runtime.pool().spawn(async move {
             tokio::time::sleep(std::time::Duration::from_millis(millis)).await;
             kill.time_out();
-            shared.store.interrupt(id);
+            shared.interrupt(&process);
         });
         Some(TimerGuard(task))
     }
@@ -610,27 +642,6 @@ impl<'a> Request<'a> {
 pub(crate) fn client(id: u64, info: &ConnectionInfo, host: &str) -> Client {
     let address = info.address.map(|address| address.to_canonical().to_string()).unwrap_or_default();
     Client { id, user: info.user.clone(), host: host.to_string(), address, ..Default::default() }
-}
-
-/// Why a statement stopped.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// An error for the client.
-    Sql(SqlError),
-    /// The client is gone.
-    Client(std::io::Error),
-}
-
-impl From<SqlError> for Failure {
-    fn from(error: SqlError) -> Self {
-        Failure::Sql(error)
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        Failure::Client(error)
-    }
 }
 
 struct TimerGuard(tokio::task::JoinHandle<()>);

@@ -12,17 +12,15 @@
 //!
 //! The `squall` program is a front end of the same sessions; see [`squall_session::api`] for their contract.
 
-mod collector;
-
 use std::path::Path;
 
-use collector::Collector;
 use squall_session::api::Connection as _;
+use squall_session::collector::Collector;
 use squall_session::{OpenOptions, Session};
 use tokio::runtime::Runtime;
 
-pub use collector::StatementResult;
 pub use squall_session::api::ColumnMeta;
+pub use squall_session::collector::StatementResult;
 pub use squall_types::{SqlError, Value};
 
 /// A data directory that this process has open. Cheap to clone.
@@ -35,7 +33,8 @@ impl Database {
     /// # Errors
     /// When another process has it open, or it cannot be read.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, SqlError> {
-        squall_session::Database::open(directory, OpenOptions::default()).map(Self)
+        let options = OpenOptions { modules: squall_modules::all(), ..OpenOptions::default() };
+        squall_session::Database::open(directory, options).map(Self)
     }
 
     /// A new session, as `root`.

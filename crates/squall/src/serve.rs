@@ -88,6 +88,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             ],
             root_password: std::env::var("MYSQL_ROOT_PASSWORD").ok().filter(|password| !password.is_empty()),
             root_from_anywhere: !loopback_only,
+            modules: squall_modules::all(),
             ..OpenOptions::default()
         },
     )

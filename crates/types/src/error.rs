@@ -46,6 +46,11 @@ impl SqlError {
         Self::new(ErrorCode::UnknownError, &[&what])
     }
 
+    /// What `SIGNAL SQLSTATE '…' SET MESSAGE_TEXT = '…'` raises (1644).
+    pub fn signal(sqlstate: [u8; 5], message: impl Into<String>) -> Self {
+        Self { code: 1644, sqlstate, message: message.into() }
+    }
+
     /// The error with its own text in place of the template's.
     pub fn with_message(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code: code.number(), sqlstate: code.sqlstate(), message: message.into() }
@@ -239,6 +244,7 @@ error_codes! {
     WarnAllowedPacketOverflowed = 1301, b"HY000", "Result of %s() was larger than max_allowed_packet (%s) - truncated";
     SpDoesNotExist = 1305, b"42000", "%s %s does not exist";
     QueryInterrupted = 1317, b"70100", "Query execution was interrupted";
+    SpWrongArgumentCount = 1318, b"42000", "Incorrect number of arguments for %s %s; expected %s, got %s";
     WrongObject = 1347, b"HY000", "'%s.%s' is not %s";
     NonupdateableColumn = 1348, b"HY000", "Column '%s' is not updatable";
     ViewSelectVariable = 1351, b"HY000", "View's SELECT contains a variable or parameter";
@@ -254,7 +260,9 @@ error_codes! {
     CannotUser = 1396, b"HY000", "Operation %s failed for %s";
     DataTooLong = 1406, b"22001", "Data too long for column '%s' at row %s";
     DoesNotSupportSchemaChange = 1412, b"HY000", "Table definition has changed, please retry transaction";
+    SpNotVariableArgument = 1414, b"42000", "OUT or INOUT argument %s for routine %s is not a variable or NEW pseudo-variable in BEFORE trigger";
     NoDefaultForViewField = 1423, b"HY000", "Field of view '%s.%s' underlying table doesn't have a default value";
+    SpNoRecursion = 1424, b"HY000", "Recursive stored functions and triggers are not allowed.";
     TooBigScale = 1425, b"42000", "Too big scale %s specified for column '%s'. Maximum is %s.";
     TooBigPrecision = 1426, b"42000", "Too-big precision %s specified for '%s'. Maximum is %s.";
     MBiggerThanD = 1427, b"42000", "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%s').";
@@ -262,6 +270,7 @@ error_codes! {
     DatetimeFunctionOverflow = 1441, b"22008", "Datetime function: %s field overflow";
     RowIsReferenced2 = 1451, b"23000", "Cannot delete or update a parent row: a foreign key constraint fails (%s)";
     NoReferencedRow2 = 1452, b"23000", "Cannot add or update a child row: a foreign key constraint fails (%s)";
+    SpRecursionLimit = 1456, b"HY000", "Recursive limit %s (as set by the max_sp_recursion_depth variable) was exceeded for routine %s";
     MaxPreparedStatements = 1461, b"42000", "Can't create more than max_prepared_stmt_count statements (current value: %s)";
     ViewRecursive = 1462, b"HY000", "`%s`.`%s` contains view recursion";
     AutoIncrementReadFailed = 1467, b"HY000", "Failed to read auto-increment value from storage engine";
@@ -308,6 +317,7 @@ error_codes! {
     WindowFrameIllegal = 3586, b"HY000", "Window '%s': frame start or end is negative, NULL or of non-integral type";
     WindowRangeNeedsOrder = 3587, b"HY000", "Window '%s' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of numeric or temporal type";
     WindowInvalidUse = 3593, b"HY000", "You cannot use the window function '%s' in this context.'";
+    NoSystemSchemaAccess = 3552, b"HY000", "Access to system schema '%s' is rejected.";
     CteRecursionLimit = 3636, b"HY000", "Recursive query aborted after %s iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ColumnInGroupByNotUnique = 3761, b"HY000", "GROUPING function argument %s is not in GROUP BY clause";
     DefaultValueGenerated = 3770, b"HY000", "Default value expression of column '%s' contains a disallowed function: %s.";

@@ -120,7 +120,9 @@ impl Context<'_> {
 
     fn bind_function(&mut self, call: &ast::FunctionCall) -> SqlResult<BoundExpr> {
         let name = call.name.as_str();
-        if let Some(schema) = &call.schema {
+        if let Some(schema) = &call.schema
+            && !self.binder.registry.is_qualified_function(schema, name)
+        {
             let shown = format!("{}.{name}", schema.as_str());
             return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &shown]));
         }

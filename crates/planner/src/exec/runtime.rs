@@ -45,7 +45,7 @@ const STREAMED_BATCH_ROWS: usize = 256;
 /// Rows that a filter gathers there before it passes them on, of those that come in small numbers.
 const STREAMED_FILTER_ROWS: usize = 8;
 /// Stack of the pool's threads: a plan is as deep as its statement is nested.
-const STACK_BYTES: usize = 8 << 20;
+pub const STACK_BYTES: usize = 8 << 20;
 
 /// How the runtime is set up.
 #[derive(Clone, Debug)]

@@ -183,6 +183,11 @@ impl Session {
                 }
                 Ok(())
             }
+            Place::Routine { database, is_function: false, name }
+                if self.shared.procedures.find(database, name).is_some() =>
+            {
+                Ok(())
+            }
             Place::Routine { is_function, name, .. } => {
                 let kind = if *is_function { "FUNCTION" } else { "PROCEDURE" };
                 Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&kind, name]))

@@ -78,6 +78,9 @@ pub fn alter_database(shared: &Shared, env: &DdlEnv, statement: &AlterDatabase) 
 pub fn drop_database(shared: &Shared, env: &DdlEnv, statement: &DropDatabase) -> SqlResult<u64> {
     let name = statement.name.as_str();
     refuse_system(env, name)?;
+    if shared.is_of_module(name) {
+        return Err(SqlError::new(ErrorCode::NoSystemSchemaAccess, &[&name]));
+    }
     let seen = shared.catalog.load();
     let names: Vec<QualifiedName> = seen
         .database(name)

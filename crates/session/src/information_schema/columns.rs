@@ -176,7 +176,7 @@ fn virtual_row(database: &str, table: &str, ordinal: usize, column: &VirtualColu
 }
 
 /// DATA_TYPE up to COLLATION_NAME.
-fn type_facts(sql_type: &SqlType) -> [Value; 8] {
+pub(super) fn type_facts(sql_type: &SqlType) -> [Value; 8] {
     let (mut characters, mut octets, mut precision, mut scale, mut fraction) =
         (Value::Null, Value::Null, Value::Null, Value::Null, Value::Null);
     let string = |length: u64, collation| {

@@ -6,11 +6,13 @@ mod constraints;
 mod logs;
 mod plain;
 mod plan_cache;
+mod routines;
 mod server;
 mod statistics;
 mod tables;
 
 pub(crate) use columns::{column_default, column_key, column_privileges, extra};
+pub(crate) use routines::procedure_status;
 pub(crate) use server::{charsets, collation_rows, engine_rows, process_rows, status_rows, variable_rows};
 pub(crate) use statistics::index_rows;
 
@@ -110,6 +112,7 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         constraints::TABLES,
         server::TABLES,
         plain::TABLES,
+        routines::TABLES,
         logs::TABLES,
         plan_cache::TABLES,
     ];

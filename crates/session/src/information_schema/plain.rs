@@ -13,8 +13,6 @@ macro_rules! empty {
 }
 
 empty! {
-    "ROUTINES": ROUTINES;
-    "PARAMETERS": PARAMETERS;
     "TRIGGERS": TRIGGERS;
     "EVENTS": EVENTS;
     "PARTITIONS": PARTITIONS;
@@ -42,59 +40,6 @@ empty! {
     ];
     "KEYWORDS": &[text("WORD", 128).or_null(), int("RESERVED").or_null()];
 }
-
-const ROUTINES: &[ColumnSpec] = &[
-    text("SPECIFIC_NAME", 64),
-    text("ROUTINE_CATALOG", 64),
-    text("ROUTINE_SCHEMA", 64),
-    text("ROUTINE_NAME", 64),
-    text("ROUTINE_TYPE", 9),
-    long_text("DATA_TYPE").or_null(),
-    int("CHARACTER_MAXIMUM_LENGTH").or_null(),
-    int("CHARACTER_OCTET_LENGTH").or_null(),
-    uint("NUMERIC_PRECISION").or_null(),
-    uint("NUMERIC_SCALE").or_null(),
-    uint("DATETIME_PRECISION").or_null(),
-    text("CHARACTER_SET_NAME", 64).or_null(),
-    text("COLLATION_NAME", 64).or_null(),
-    long_text("DTD_IDENTIFIER").or_null(),
-    text("ROUTINE_BODY", 3),
-    long_text("ROUTINE_DEFINITION").or_null(),
-    text("EXTERNAL_NAME", 1).or_null(),
-    text("EXTERNAL_LANGUAGE", 64),
-    text("PARAMETER_STYLE", 3),
-    text("IS_DETERMINISTIC", 3),
-    text("SQL_DATA_ACCESS", 17),
-    text("SQL_PATH", 1).or_null(),
-    text("SECURITY_TYPE", 7),
-    time("CREATED"),
-    time("LAST_ALTERED"),
-    text("SQL_MODE", 520),
-    long_text("ROUTINE_COMMENT"),
-    text("DEFINER", 288),
-    text("CHARACTER_SET_CLIENT", 64),
-    text("COLLATION_CONNECTION", 64),
-    text("DATABASE_COLLATION", 64),
-];
-
-const PARAMETERS: &[ColumnSpec] = &[
-    text("SPECIFIC_CATALOG", 64),
-    text("SPECIFIC_SCHEMA", 64),
-    text("SPECIFIC_NAME", 64),
-    uint("ORDINAL_POSITION"),
-    text("PARAMETER_MODE", 5).or_null(),
-    text("PARAMETER_NAME", 64).or_null(),
-    long_text("DATA_TYPE").or_null(),
-    int("CHARACTER_MAXIMUM_LENGTH").or_null(),
-    int("CHARACTER_OCTET_LENGTH").or_null(),
-    uint("NUMERIC_PRECISION").or_null(),
-    int("NUMERIC_SCALE").or_null(),
-    uint("DATETIME_PRECISION").or_null(),
-    text("CHARACTER_SET_NAME", 64).or_null(),
-    text("COLLATION_NAME", 64).or_null(),
-    long_text("DTD_IDENTIFIER"),
-    text("ROUTINE_TYPE", 9),
-];
 
 const TRIGGERS: &[ColumnSpec] = &[
     text("TRIGGER_CATALOG", 64),

@@ -2,8 +2,8 @@
 
 use crate::api::{ColumnMeta, OkInfo, ResultWriter};
 use crate::process::count;
-use crate::result::{Outcome, ResultSet, typed_column};
-use crate::session::{Failure, Request, Session};
+use crate::result::{Failure, Outcome, ResultSet, typed_column};
+use crate::session::{Request, Session};
 use squall_catalog::{Catalog, Privileges, TableDef};
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_parser::ast::{DeleteTarget, InsertSource, Statement, TableReference};

@@ -1,8 +1,8 @@
 //! EXPLAIN and EXPLAIN ANALYZE.
 
 use crate::api::ResultWriter;
-use crate::result::{Outcome, ResultSet, text_column, typed_column};
-use crate::session::{Failure, Request, Session};
+use crate::result::{Failure, Outcome, ResultSet, text_column, typed_column};
+use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
 use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};
 use squall_planner::dml::DmlContext;

@@ -102,8 +102,8 @@ impl Session {
                 let request = Request::without_parameters(statement, sql);
                 match Box::pin(self.dispatch(request, &context, &mut buffer)).await {
                     Ok(crate::result::Outcome::Rows(result)) => Ok((result.columns, None)),
-                    Ok(_) | Err(crate::session::Failure::Client(_)) => Ok((Vec::new(), None)),
-                    Err(crate::session::Failure::Sql(error)) => Err(error),
+                    Ok(_) | Err(crate::result::Failure::Client(_)) => Ok((Vec::new(), None)),
+                    Err(crate::result::Failure::Sql(error)) => Err(error),
                 }
             }
             _ => Ok((Vec::new(), None)),

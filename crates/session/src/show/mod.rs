@@ -7,6 +7,7 @@ pub mod create_table;
 mod objects;
 mod server;
 
+use crate::information_schema::procedure_status;
 use crate::process::count;
 use crate::result::{Outcome, ResultSet};
 use crate::session::Session;
@@ -59,8 +60,17 @@ impl Session {
                 self.database_or(schema.as_ref().map(|name| name.as_str()))?;
                 return self.filtered(self.show_events(), filter, context).await;
             }
-            Show::FunctionStatus(filter) | Show::ProcedureStatus(filter) => {
+            Show::FunctionStatus(filter) => {
                 return self.filtered(self.show_routine_status(), filter, context).await;
+            }
+            Show::ProcedureStatus(filter) => {
+                let mut result = self.show_routine_status();
+                result.rows = procedure_status(&self.source(context));
+                if let Some(ShowFilter::Like(pattern)) = filter {
+                    result.rows.retain(|row| like_column(row, 1, pattern));
+                    return Ok(Outcome::Rows(result));
+                }
+                return self.filtered(result, filter, context).await;
             }
             Show::Warnings(limit) => self.show_diagnostics(false, limit.as_ref())?,
             Show::Errors(limit) => self.show_diagnostics(true, limit.as_ref())?,
@@ -88,7 +98,8 @@ impl Session {
             Show::Engine { .. } => self.show_engine_status(),
             Show::CreateEvent(name) => return Err(unknown("Event", name)),
             Show::CreateFunction(name) | Show::FunctionCode(name) => return Err(missing_routine("FUNCTION", name)),
-            Show::CreateProcedure(name) | Show::ProcedureCode(name) => return Err(missing_routine("PROCEDURE", name)),
+            Show::CreateProcedure(name) => self.show_create_procedure(name, context)?,
+            Show::ProcedureCode(name) => return Err(missing_routine("PROCEDURE", name)),
             Show::CreateTrigger(_) => {
                 return Err(SqlError { code: 1360, sqlstate: *b"HY000", message: "Trigger does not exist".into() });
             }
@@ -106,7 +117,7 @@ impl Session {
         let context = Arc::new(self.statement_context(&squall_parser::ast::Statement::UnlockTables));
         let mut result = self.show_columns(&describe.table, false, &context)?;
         if let Some(pattern) = &describe.column {
-            result.rows.retain(|row| like_first(row, pattern));
+            result.rows.retain(|row| like_column(row, 0, pattern));
         }
         Ok(Outcome::Rows(result))
     }
@@ -120,7 +131,7 @@ impl Session {
     ) -> SqlResult<Outcome> {
         match filter {
             None => {}
-            Some(ShowFilter::Like(pattern)) => result.rows.retain(|row| like_first(row, pattern)),
+            Some(ShowFilter::Like(pattern)) => result.rows.retain(|row| like_column(row, 0, pattern)),
             Some(ShowFilter::Where(condition)) => {
                 result = self.filter_rows(result, condition, context).await?;
             }
@@ -153,9 +164,9 @@ fn plain_number(expr: &Expr) -> SqlResult<usize> {
     }
 }
 
-/// Whether the first column matches a pattern, as names compare: without case.
-fn like_first(row: &[Value], pattern: &str) -> bool {
-    match row.first() {
+/// Whether a column matches a pattern, as names compare: without case.
+fn like_column(row: &[Value], column: usize, pattern: &str) -> bool {
+    match row.get(column) {
         Some(Value::String(text)) => like_match(CollationId::UTF8MB3_GENERAL_CI, text, pattern, Some('\\')),
         _ => false,
     }

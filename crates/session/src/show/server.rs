@@ -4,9 +4,9 @@ use crate::information_schema::{charsets, collation_rows, engine_rows, process_r
 use crate::result::{ResultSet, number_column, text_column, typed_column};
 use crate::session::Session;
 use squall_catalog::Privileges;
-use squall_parser::ast::VariableScope;
+use squall_parser::ast::{ObjectName, VariableScope};
 use squall_registry::StatementContext;
-use squall_types::{SqlType, Value};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// Characters of a statement that SHOW PROCESSLIST shows.
@@ -170,6 +170,28 @@ impl Session {
             "collation_connection",
             "Database Collation",
         ])
+    }
+
+    /// SHOW CREATE PROCEDURE: what is part of the server has no text, which MySQL shows as NULL.
+    pub(super) fn show_create_procedure(&self, name: &ObjectName, context: &StatementContext) -> SqlResult<ResultSet> {
+        let (database, name) = self.qualify(name)?;
+        let found = self.shared.procedures.find(&database, &name).filter(|procedure| {
+            self.access.on_routine(procedure.database(), false, procedure.name()).contains(Privileges::EXECUTE)
+        });
+        let procedure = found.ok_or_else(|| SqlError::new(ErrorCode::SpDoesNotExist, &[&"PROCEDURE", &name]))?;
+        let mut result = ResultSet::of_texts(&[
+            "Procedure",
+            "sql_mode",
+            "Create Procedure",
+            "character_set_client",
+            "collation_connection",
+            "Database Collation",
+        ]);
+        let collation = crate::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
+        let mut row = vec![s(procedure.name()), s(context.sql_mode.to_string()), Value::Null];
+        row.extend([s("utf8mb4"), s(collation), s(collation)]);
+        result.rows.push(row);
+        Ok(result)
     }
 
     pub(super) fn show_routine_status(&self) -> ResultSet {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use squall_session::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
+use crate::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
 use squall_types::{Date, DateTime, Decimal, ErrorCode, RowWriter, SqlError, SqlType, Time, Value};
 
 /// What one statement answered.
@@ -22,13 +22,14 @@ pub struct StatementResult {
 
 /// A writer that keeps everything.
 #[derive(Debug, Default)]
-pub(crate) struct Collector {
+pub struct Collector {
     results: Vec<StatementResult>,
     error: Option<SqlError>,
 }
 
 impl Collector {
-    pub(crate) fn into_results(self) -> Result<Vec<StatementResult>, SqlError> {
+    /// Everything that was answered, or the error that ended it.
+    pub fn into_results(self) -> Result<Vec<StatementResult>, SqlError> {
         match self.error {
             Some(error) => Err(error),
             None => Ok(self.results),

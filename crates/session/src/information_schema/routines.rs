@@ -1,0 +1,126 @@
+//! information_schema.ROUTINES and PARAMETERS: the procedures that are part of the server, for those who may run them.
+
+use super::columns::type_facts;
+use super::{ColumnSpec, Source, TableSpec, int, local_time, long_text, s, text, time, u, uint};
+use crate::ddl::type_text::type_text;
+use crate::procedure::Procedure;
+use squall_catalog::Privileges;
+use squall_registry::VirtualScan;
+use squall_types::{CollationId, SqlMode, SqlResult, Value};
+use std::sync::Arc;
+
+pub(super) const TABLES: &[TableSpec] = &[
+    TableSpec { database: "information_schema", name: "ROUTINES", columns: ROUTINES, rows: routines },
+    TableSpec { database: "information_schema", name: "PARAMETERS", columns: PARAMETERS, rows: parameters },
+];
+
+const ROUTINES: &[ColumnSpec] = &[
+    text("SPECIFIC_NAME", 64),
+    text("ROUTINE_CATALOG", 64),
+    text("ROUTINE_SCHEMA", 64),
+    text("ROUTINE_NAME", 64),
+    text("ROUTINE_TYPE", 9),
+    long_text("DATA_TYPE").or_null(),
+    int("CHARACTER_MAXIMUM_LENGTH").or_null(),
+    int("CHARACTER_OCTET_LENGTH").or_null(),
+    uint("NUMERIC_PRECISION").or_null(),
+    uint("NUMERIC_SCALE").or_null(),
+    uint("DATETIME_PRECISION").or_null(),
+    text("CHARACTER_SET_NAME", 64).or_null(),
+    text("COLLATION_NAME", 64).or_null(),
+    long_text("DTD_IDENTIFIER").or_null(),
+    text("ROUTINE_BODY", 3),
+    long_text("ROUTINE_DEFINITION").or_null(),
+    text("EXTERNAL_NAME", 1).or_null(),
+    text("EXTERNAL_LANGUAGE", 64),
+    text("PARAMETER_STYLE", 3),
+    text("IS_DETERMINISTIC", 3),
+    text("SQL_DATA_ACCESS", 17),
+    text("SQL_PATH", 1).or_null(),
+    text("SECURITY_TYPE", 7),
+    time("CREATED"),
+    time("LAST_ALTERED"),
+    text("SQL_MODE", 520),
+    long_text("ROUTINE_COMMENT"),
+    text("DEFINER", 288),
+    text("CHARACTER_SET_CLIENT", 64),
+    text("COLLATION_CONNECTION", 64),
+    text("DATABASE_COLLATION", 64),
+];
+
+const PARAMETERS: &[ColumnSpec] = &[
+    text("SPECIFIC_CATALOG", 64),
+    text("SPECIFIC_SCHEMA", 64),
+    text("SPECIFIC_NAME", 64),
+    uint("ORDINAL_POSITION"),
+    text("PARAMETER_MODE", 5).or_null(),
+    text("PARAMETER_NAME", 64).or_null(),
+    long_text("DATA_TYPE").or_null(),
+    int("CHARACTER_MAXIMUM_LENGTH").or_null(),
+    int("CHARACTER_OCTET_LENGTH").or_null(),
+    uint("NUMERIC_PRECISION").or_null(),
+    int("NUMERIC_SCALE").or_null(),
+    uint("DATETIME_PRECISION").or_null(),
+    text("CHARACTER_SET_NAME", 64).or_null(),
+    text("COLLATION_NAME", 64).or_null(),
+    long_text("DTD_IDENTIFIER"),
+    text("ROUTINE_TYPE", 9),
+];
+
+/// Who is said to have made what comes with the server.
+const DEFINER: &str = "mysql.sys@localhost";
+
+/// Procedures that the reader may run.
+fn visible<'a>(source: &'a Source<'_>) -> impl Iterator<Item = &'a Arc<dyn Procedure>> {
+    source.shared.procedures.all().filter(|procedure| {
+        source.access.on_routine(procedure.database(), false, procedure.name()).contains(Privileges::EXECUTE)
+    })
+}
+
+fn routines(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    let collation = crate::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
+    let row = |procedure: &Arc<dyn Procedure>| {
+        let mut row = vec![s(procedure.name()), s("def"), s(procedure.database()), s(procedure.name()), s("PROCEDURE")];
+        row.push(s(""));
+        row.extend(std::iter::repeat_n(Value::Null, 8));
+        row.extend([s("SQL"), Value::Null, Value::Null, s("SQL"), s("SQL"), s("NO"), s("MODIFIES SQL DATA")]);
+        row.extend([Value::Null, s("INVOKER")]);
+        row.extend([made(source, scan), made(source, scan)]);
+        row.extend([s(SqlMode::DEFAULT.to_string()), s(procedure.comment()), s(DEFINER)]);
+        row.extend([s("utf8mb4"), s(collation), s(collation)]);
+        row
+    };
+    Ok(visible(source).map(row).collect())
+}
+
+/// When what comes with the server was made: at its start.
+fn made(source: &Source<'_>, scan: &VirtualScan<'_>) -> Value {
+    local_time(scan.context, source.shared.started_micros)
+}
+
+fn parameters(source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    let mut rows = Vec::new();
+    for procedure in visible(source) {
+        for (at, parameter) in procedure.parameters().iter().enumerate() {
+            let mut row = vec![s("def"), s(procedure.database()), s(procedure.name()), u(at as u64 + 1)];
+            row.extend([s(parameter.mode.word()), s(parameter.name)]);
+            row.extend(type_facts(&parameter.sql_type));
+            row.extend([s(type_text(&parameter.sql_type)), s("PROCEDURE")]);
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// The rows of SHOW PROCEDURE STATUS.
+pub(crate) fn procedure_status(source: &Source<'_>) -> Vec<Vec<Value>> {
+    let collation = crate::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
+    let made = local_time(source.context, source.shared.started_micros);
+    let row = |procedure: &Arc<dyn Procedure>| {
+        let mut row = vec![s(procedure.database()), s(procedure.name()), s("PROCEDURE"), s("SQL"), s(DEFINER)];
+        row.extend([made.clone(), made.clone(), s("INVOKER"), s(procedure.comment())]);
+        row.extend([s("utf8mb4"), s(collation), s(collation)]);
+        row
+    };
+    visible(source).map(row).collect()
+}

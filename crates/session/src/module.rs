@@ -1,0 +1,35 @@
+//! Modules: parts of the server that the core knows nothing of. See `docs/decisions/0017-jobs-and-procedures.md`.
+
+use crate::database::Database;
+use crate::procedure::Procedure;
+use squall_registry::Registry;
+use squall_types::SqlResult;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A part of the server that brings functions, variables, tables, procedures and background work, and that can be left
+/// out of [`OpenOptions::modules`](crate::OpenOptions::modules).
+pub trait Module: Debug + Send + Sync {
+    /// Its name, for messages.
+    fn name(&self) -> &str;
+    /// Databases of its objects, lower case. They are made when they are not there, and cannot be dropped.
+    fn databases(&self) -> &[&str] {
+        &[]
+    }
+    /// Declares functions, variables and virtual tables.
+    fn declare(&self, _registry: &mut Registry) {}
+    /// Its procedures; each is in one of its databases.
+    fn procedures(&self) -> Vec<Arc<dyn Procedure>> {
+        Vec::new()
+    }
+    /// Begins background work; called once, when everything else of the database is there. The module keeps a
+    /// [`WeakDatabase`](crate::WeakDatabase) at most, for the last [`Database`] closes it.
+    ///
+    /// # Errors
+    /// When the database cannot be opened without it.
+    fn start(&self, _database: &Database) -> SqlResult<()> {
+        Ok(())
+    }
+    /// Ends background work and waits until it has ended; called once, before the database is closed.
+    fn stop(&self) {}
+}

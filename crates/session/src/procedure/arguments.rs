@@ -1,0 +1,86 @@
+//! The arguments of a CALL: evaluated, converted to the parameters' types, and given back.
+
+use super::{Parameter, ParameterMode, Procedure};
+use crate::session::{Request, Session};
+use squall_catalog::NameKey;
+use squall_parser::ast::Expr;
+use squall_registry::StatementContext;
+use squall_types::convert::{ConversionContext, store_value};
+use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// Where the value of an OUT or INOUT parameter goes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Destination {
+    /// It is an IN parameter, or nobody wants the value.
+    Nowhere,
+    /// A user variable.
+    UserVariable(NameKey),
+    /// A `?` of a prepared statement: a result set of its own.
+    Placeholder,
+}
+
+impl Session {
+    /// Where the values of OUT parameters go (1318, 1414).
+    pub(super) fn destinations(&self, procedure: &dyn Procedure, arguments: &[Expr]) -> SqlResult<Vec<Destination>> {
+        let shown = format!("{}.{}", procedure.database(), procedure.name());
+        let parameters = procedure.parameters();
+        if parameters.len() != arguments.len() {
+            let (expected, got) = (parameters.len(), arguments.len());
+            return Err(SqlError::new(ErrorCode::SpWrongArgumentCount, &[&"PROCEDURE", &shown, &expected, &got]));
+        }
+        let destination = |(at, (parameter, argument)): (usize, (&Parameter, &Expr))| match (parameter.mode, argument) {
+            (ParameterMode::In, _) => Ok(Destination::Nowhere),
+            (_, Expr::UserVariable(name)) => Ok(Destination::UserVariable(NameKey::new(name))),
+            (_, Expr::Placeholder(_)) => Ok(Destination::Placeholder),
+            (ParameterMode::InOutOrValue, _) => Ok(Destination::Nowhere),
+            _ => Err(SqlError::new(ErrorCode::SpNotVariableArgument, &[&(at + 1), &shown])),
+        };
+        parameters.iter().zip(arguments).enumerate().map(destination).collect()
+    }
+
+    /// The values that a procedure begins with.
+    pub(super) async fn argument_values(
+        &mut self,
+        parameters: &[Parameter],
+        arguments: &[Expr],
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Vec<Value>> {
+        let mut values = Vec::with_capacity(arguments.len());
+        for (parameter, argument) in parameters.iter().zip(arguments) {
+            if parameter.mode == ParameterMode::Out {
+                values.push(Value::Null);
+                continue;
+            }
+            let (value, from) = self.evaluate(argument, request, context).await?;
+            values.push(self.converted(value, &from, parameter, context)?);
+        }
+        Ok(values)
+    }
+
+    /// An argument as a column of the parameter's type would hold it.
+    fn converted(
+        &self,
+        value: Value,
+        from: &SqlType,
+        parameter: &Parameter,
+        context: &StatementContext,
+    ) -> SqlResult<Value> {
+        let today = context.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, |now| now.date());
+        let conversion = ConversionContext {
+            mode: context.sql_mode,
+            time_zone: &context.time_zone,
+            current_date: today,
+            column: parameter.name,
+            row: 1,
+        };
+        let mut warnings = Vec::new();
+        let stored = store_value(value, from, &parameter.sql_type, &conversion);
+        let stored = stored.resolve(context.sql_mode.is_strict(), &mut warnings)?;
+        for warning in warnings {
+            context.diagnostics.push(warning.level, warning.error);
+        }
+        Ok(stored)
+    }
+}

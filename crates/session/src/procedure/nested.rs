@@ -1,0 +1,159 @@
+//! Sessions that are made like another: for statements that functions run, and for work done later in somebody's name.
+
+use crate::api::{ConnectionInfo, KillCallback};
+use crate::collector::Collector;
+use crate::database::{Database, Shared};
+use crate::process::Process;
+use crate::session::Session;
+use parking_lot::Mutex;
+use squall_catalog::{AccountKey, NameKey};
+use squall_planner::exec::runtime::STACK_BYTES;
+use squall_registry::{KillState, NestedResult, NestedStatements, StatementContext, ValueTable, off_pool};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Weak};
+
+/// Functions that run statements that run functions go this deep at most (1424).
+const DEPTH_MAX: u32 = 4;
+
+/// What a session is: enough to make another like it.
+#[derive(Clone, Debug)]
+pub struct SessionImage {
+    /// Its account. One that is gone has no privileges.
+    pub account: AccountKey,
+    /// Roles whose privileges count.
+    pub active_roles: BTreeSet<AccountKey>,
+    /// Who connected, and from where.
+    pub info: ConnectionInfo,
+    /// The default database.
+    pub database: Option<Arc<str>>,
+    /// Values of the session's system variables.
+    pub variables: ValueTable,
+    /// `@variables`: shared with whoever else has them.
+    pub user_variables: Arc<Mutex<HashMap<NameKey, (Value, SqlType)>>>,
+}
+
+impl SessionImage {
+    /// A session like it, which the process list shows and KILL can end.
+    ///
+    /// # Errors
+    /// 1049 when the default database is gone, 1044 when the account may not use it any more.
+    pub fn open(self, database: &Database, on_kill: KillCallback) -> SqlResult<Session> {
+        let id = database.0.processes.next_id();
+        Session::of_image(database.0.clone(), id, self, Arc::default(), on_kill, 0)
+    }
+}
+
+/// The way from the functions of a session into SQL.
+#[derive(Debug)]
+pub(crate) struct SessionStatements {
+    shared: Weak<Shared>,
+    account: AccountKey,
+    active_roles: BTreeSet<AccountKey>,
+    info: ConnectionInfo,
+    depth: u32,
+}
+
+impl SessionStatements {
+    /// Of a session.
+    pub fn new(session: &Session) -> Self {
+        Self {
+            shared: Arc::downgrade(&session.shared),
+            account: session.account.clone(),
+            active_roles: session.active_roles.clone(),
+            info: session.info.clone(),
+            depth: session.nested_depth,
+        }
+    }
+
+    fn image(&self, context: &StatementContext) -> SessionImage {
+        SessionImage {
+            account: self.account.clone(),
+            active_roles: self.active_roles.clone(),
+            info: self.info.clone(),
+            database: context.database.clone(),
+            variables: context.variables.session.clone(),
+            user_variables: context.user_variables.clone(),
+        }
+    }
+
+    fn run_here(&self, shared: Arc<Shared>, sql: &str, context: &StatementContext) -> SqlResult<Vec<NestedResult>> {
+        let parent = shared.processes.get(context.connection_id);
+        let id = shared.processes.next_id();
+        let _member = parent.map(|parent| NestedMember::new(parent, id));
+        let (image, kill) = (self.image(context), context.kill.clone());
+        let mut session = Session::of_image(shared, id, image, kill, Arc::new(|| {}), self.depth + 1)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(SqlError::internal)?;
+        let mut collector = Collector::default();
+        runtime.block_on(session.run_within(sql, &mut collector)).map_err(SqlError::internal)?;
+        let results = collector.into_results()?.into_iter().map(|result| NestedResult {
+            columns: result.columns.iter().map(|meta| (meta.name.to_string(), meta.sql_type.clone())).collect(),
+            rows: result.rows,
+            affected_rows: result.affected_rows,
+            last_insert_id: result.last_insert_id,
+        });
+        Ok(results.collect())
+    }
+}
+
+impl NestedStatements for SessionStatements {
+    fn run(&self, sql: &str, context: &StatementContext) -> SqlResult<Vec<NestedResult>> {
+        if self.depth == DEPTH_MAX {
+            return Err(SqlError::new(ErrorCode::SpNoRecursion, &[]));
+        }
+        let shared = self.shared.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))?;
+        // A thread of its own: where a function runs there may be a runtime already, and not much of a stack left.
+        off_pool(|| {
+            std::thread::scope(|scope| {
+                let work = || self.run_here(shared, sql, context);
+                let thread = std::thread::Builder::new().name("nested".to_string()).stack_size(STACK_BYTES);
+                let running = thread.spawn_scoped(scope, work).map_err(SqlError::internal)?;
+                running.join().unwrap_or_else(|_| Err(SqlError::internal("a nested statement panicked")))
+            })
+        })
+    }
+}
+
+/// Has KILL of a session interrupt the lock waits of the session inside it, for as long as it is there.
+struct NestedMember {
+    parent: Arc<Process>,
+    id: u64,
+}
+
+impl NestedMember {
+    fn new(parent: Arc<Process>, id: u64) -> Self {
+        parent.nested.lock().push(id);
+        Self { parent, id }
+    }
+}
+
+impl Drop for NestedMember {
+    fn drop(&mut self) {
+        self.parent.nested.lock().retain(|id| *id != self.id);
+    }
+}
+
+impl Session {
+    /// A session like another. `kill` is what stops its statements.
+    pub(crate) fn of_image(
+        shared: Arc<Shared>,
+        id: u64,
+        image: SessionImage,
+        kill: Arc<KillState>,
+        on_kill: KillCallback,
+        nested_depth: u32,
+    ) -> SqlResult<Session> {
+        let info = ConnectionInfo { database: String::new(), multi_statements: true, ..image.info };
+        let mut session = Session::new_in(shared, id, image.account, info, on_kill, kill, nested_depth)?;
+        session.active_roles = image.active_roles;
+        session.rebuild_access();
+        session.variables.session = image.variables;
+        session.user_variables = image.user_variables;
+        if let Some(database) = image.database {
+            session.use_database(&database)?;
+        }
+        session.settings_changed();
+        session.changes.clear();
+        Ok(session)
+    }
+}
