@@ -1,6 +1,7 @@
 //! Aggregates that take rows, as DataFusion accumulators.
 
 use super::call::AggregateCall;
+use super::group_concat::GroupConcatKernel;
 use crate::arrow_map::{value_at, value_to_scalar};
 use crate::expr::{BoundExpr, ExecutionSlot, datafusion_error};
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -45,6 +46,10 @@ impl KernelUdaf {
         self.call.kernel.as_ref()
     }
 
+    fn plain_concat(&self) -> Option<&GroupConcatKernel> {
+        self.native::<GroupConcatKernel>().filter(|kernel| kernel.is_plain())
+    }
+
     fn native<K: 'static>(&self) -> Option<&K> {
         (self.kernel() as &dyn Any).downcast_ref()
     }
@@ -83,9 +88,7 @@ impl AggregateUDFImpl for KernelUdaf {
         if let Some(kernel) = self.native::<super::min_max::StringExtremeKernel>() {
             return Ok(Box::new(kernel.datafusion_accumulator()));
         }
-        if let Some(kernel) = self.native::<super::group_concat::GroupConcatKernel>()
-            && kernel.is_plain()
-        {
+        if let Some(kernel) = self.plain_concat() {
             return Ok(Box::new(kernel.plain_accumulator(self.slot.context())));
         }
         Ok(Box::new(RowAccumulator {
@@ -106,17 +109,19 @@ impl AggregateUDFImpl for KernelUdaf {
         if self.native::<super::min_max::StringExtremeKernel>().is_some() {
             return Ok(vec![Arc::new(Field::new(format_state_name(args.name, "value"), DataType::Utf8View, true))]);
         }
-        Ok(vec![Arc::new(Field::new(format_state_name(args.name, "state"), DataType::Binary, true))])
+        let state = if self.plain_concat().is_some() { DataType::BinaryView } else { DataType::Binary };
+        Ok(vec![Arc::new(Field::new(format_state_name(args.name, "state"), state, true))])
     }
 
     fn groups_accumulator_supported(&self, _args: AccumulatorArgs) -> bool {
-        self.native::<super::sum::SumKernel>().is_some()
+        self.native::<super::sum::SumKernel>().is_some() || self.plain_concat().is_some()
     }
 
     fn create_groups_accumulator(&self, _args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        match self.native::<super::sum::SumKernel>() {
-            Some(kernel) => Ok(Box::new(kernel.groups_accumulator(&self.slot.context()))),
-            None => datafusion::common::internal_err!("{} has no accumulator of groups", self.name()),
+        match (self.native::<super::sum::SumKernel>(), self.plain_concat()) {
+            (Some(kernel), _) => Ok(Box::new(kernel.groups_accumulator(&self.slot.context()))),
+            (None, Some(kernel)) => Ok(Box::new(kernel.groups_accumulator(self.slot.context()))),
+            (None, None) => datafusion::common::internal_err!("{} has no accumulator of groups", self.name()),
         }
     }
 

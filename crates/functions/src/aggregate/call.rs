@@ -193,9 +193,15 @@ impl ExprBuilder<'_> {
         let collation = self.string_collation(&args.iter().collect::<Vec<_>>(), "group_concat")?;
         let distinct_keys: Vec<BoundExpr> =
             if options.distinct { args.iter().cloned().map(sort_key).collect() } else { Vec::new() };
-        let texts = args.into_iter().map(|arg| self.to_text(arg, collation)).collect::<SqlResult<Vec<_>>>()?;
-        let text = self.concatenation(texts, collation);
+        let text = match args.as_slice() {
+            [arg] if GroupConcatKernel::writes(&arg.sql_type(), collation) => arg.clone(),
+            _ => {
+                let texts = args.into_iter().map(|arg| self.to_text(arg, collation)).collect::<SqlResult<Vec<_>>>()?;
+                self.concatenation(texts, collation)
+            }
+        };
         let kernel = GroupConcatKernel {
+            source: text.sql_type(),
             distinct_count: distinct_keys.len(),
             descending: options.order_by.iter().map(|(_, descending)| *descending).collect(),
             separator: options.separator.unwrap_or_else(|| ",".to_string()),

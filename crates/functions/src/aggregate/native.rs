@@ -153,7 +153,7 @@ pub(super) fn bind(name: &str, family: Family, arguments: &[Argument<'_>], incre
                 nullable: true,
                 coercibility: Coercibility::Implicit,
             };
-            (ty, Arc::new(GroupConcatKernel::plain()))
+            (ty, Arc::new(GroupConcatKernel::plain(argument.clone())))
         }
     };
     Ok(BoundAggregate { result, kernel })

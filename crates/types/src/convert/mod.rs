@@ -6,6 +6,7 @@
 pub mod cast;
 pub mod compare;
 pub mod context;
+pub mod digits;
 pub mod number;
 pub mod store;
 mod store_numeric;
@@ -16,6 +17,7 @@ pub mod text;
 pub use cast::{CastTarget, Casted, cast_value};
 pub use compare::compare_values;
 pub use context::{Condition, ConversionContext, Severity, Stored};
+pub use digits::{write_int, write_uint};
 pub use number::{ParsedNumber, parse_f64, parse_integer, parse_integer_rounded, write_double, write_float};
 pub use store::store_value;
 pub use text::{to_text, write_text};

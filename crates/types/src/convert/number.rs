@@ -1,5 +1,6 @@
 //! Numbers from the beginning of text, and floating point numbers as text.
 
+use super::digits::write_int;
 use crate::{Decimal, Value};
 use std::fmt::Write;
 
@@ -108,30 +109,6 @@ pub fn parse_integer_rounded(text: &str) -> ParsedNumber<i128> {
 pub fn round_f64(number: f64) -> Option<i128> {
     let rounded = number.round_ties_even();
     (rounded.abs() < 1e38).then_some(rounded as i128)
-}
-
-/// Appends a signed integer.
-pub fn write_int(number: i64, out: &mut Vec<u8>) {
-    if number < 0 {
-        out.push(b'-');
-    }
-    write_uint(number.unsigned_abs(), out);
-}
-
-/// Appends an unsigned integer.
-pub fn write_uint(number: u64, out: &mut Vec<u8>) {
-    let mut buffer = [0; 20];
-    let mut at = buffer.len();
-    let mut rest = number;
-    loop {
-        at -= 1;
-        buffer[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&buffer[at..]);
 }
 
 /// A small buffer to format into.
@@ -426,13 +403,6 @@ mod tests {
             for text in [text, number] {
                 let _ = (parse_f64(&text), parse_integer(&text), parse_integer_rounded(&text));
             }
-        }
-
-        #[test]
-        fn integers_print(number: i64) {
-            let mut out = Vec::new();
-            write_int(number, &mut out);
-            prop_assert_eq!(String::from_utf8(out).unwrap(), number.to_string());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Values as text, as the text protocol and string functions show them.
 
-use super::number::{write_double, write_fixed, write_float, write_int, write_uint};
+use super::digits::{write_int, write_uint};
+use super::number::{write_double, write_fixed, write_float};
 use crate::{SqlType, Value};
 
 /// Width of a ZEROFILL FLOAT without digits.

@@ -1,0 +1,166 @@
+//! The buffer that GROUP_CONCAT joins texts in.
+
+use squall_registry::StatementContext;
+use squall_types::convert::{write_int, write_text, write_uint};
+use squall_types::{ErrorCode, SqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// The longest text that is joined, bytes: a packet holds no more (`max_allowed_packet` ends there).
+const BYTES_MAX: u64 = 1 << 30;
+
+/// How texts are joined: the same for every group of a call.
+#[derive(Clone, Debug)]
+pub struct Joining {
+    /// Stands between two texts.
+    pub separator: Vec<u8>,
+    /// `group_concat_max_len`, bytes; at most [`BYTES_MAX`].
+    pub bytes_max: usize,
+    /// Where warnings go.
+    pub context: Arc<StatementContext>,
+}
+
+impl Joining {
+    /// With what the statement says of lengths.
+    pub fn new(separator: &str, context: Arc<StatementContext>) -> Self {
+        let bytes_max = context.group_concat_max_len.min(BYTES_MAX) as usize;
+        Self { separator: separator.as_bytes().to_vec(), bytes_max, context }
+    }
+}
+
+/// Something that is appended as text.
+pub trait Piece {
+    /// Appends it.
+    fn append_to(self, out: &mut Vec<u8>);
+}
+
+impl Piece for &[u8] {
+    fn append_to(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self);
+    }
+}
+
+impl Piece for i64 {
+    fn append_to(self, out: &mut Vec<u8>) {
+        write_int(self, out);
+    }
+}
+
+impl Piece for u64 {
+    fn append_to(self, out: &mut Vec<u8>) {
+        write_uint(self, out);
+    }
+}
+
+/// A value that is written as its type says.
+impl Piece for (Value, &SqlType) {
+    fn append_to(self, out: &mut Vec<u8>) {
+        write_text(&self.0, self.1, out);
+    }
+}
+
+/// Texts joined so far, cut at `group_concat_max_len`.
+#[derive(Clone, Debug, Default)]
+pub struct Joined {
+    /// The text.
+    pub bytes: Vec<u8>,
+    /// How many texts came, those behind the cut too.
+    pub rows: u64,
+    /// Whether something was left out.
+    pub cut: bool,
+}
+
+impl Joined {
+    /// Appends a text. `binary` texts are cut anywhere, others between two characters.
+    #[inline]
+    pub fn push(&mut self, piece: impl Piece, binary: bool, joining: &Joining) {
+        self.rows += 1;
+        if self.cut {
+            return;
+        }
+        if self.rows > 1 {
+            match *joining.separator.as_slice() {
+                // A byte is appended faster than a slice of one.
+                [separator] => self.bytes.push(separator),
+                _ => self.bytes.extend_from_slice(&joining.separator),
+            }
+        }
+        piece.append_to(&mut self.bytes);
+        if self.bytes.len() > joining.bytes_max {
+            self.cut_at(joining.bytes_max, binary, joining);
+        }
+    }
+
+    /// Appends what another state joined of the rows after this one's.
+    pub fn append(&mut self, other: &JoinedRef<'_>, joining: &Joining) {
+        if other.rows == 0 {
+            return;
+        }
+        let warned = self.cut;
+        self.push(other.bytes, other.binary, joining);
+        self.rows += other.rows - 1;
+        // What was cut before had its warning then.
+        self.cut |= warned || other.cut;
+    }
+
+    fn cut_at(&mut self, bytes_max: usize, binary: bool, joining: &Joining) {
+        self.cut = true;
+        let mut end = bytes_max;
+        // Not within a character: UTF-8's continuation bytes are 10xxxxxx.
+        while !binary && end > 0 && self.bytes[end] & 0xC0 == 0x80 {
+            end -= 1;
+        }
+        self.bytes.truncate(end);
+        joining.context.diagnostics.warn(SqlError::new(ErrorCode::WarnCutValueGroupConcat, &[&self.rows]));
+    }
+
+    /// The text as a value; NULL if no text came.
+    pub fn value(&self, binary: bool) -> Value {
+        if self.rows == 0 {
+            return Value::Null;
+        }
+        if binary {
+            return Value::Bytes(self.bytes.clone());
+        }
+        Value::String(text_of(self.bytes.clone()))
+    }
+}
+
+/// Bytes that are UTF-8 but for mixtures with byte strings, where what is none is replaced.
+pub fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// What a state says of itself to another.
+#[derive(Clone, Copy, Debug)]
+pub struct JoinedRef<'a> {
+    /// See [`Joined`].
+    pub bytes: &'a [u8],
+    /// See [`Joined`].
+    pub rows: u64,
+    /// See [`Joined`].
+    pub cut: bool,
+    /// Whether byte strings came.
+    pub binary: bool,
+}
+
+impl<'a> JoinedRef<'a> {
+    /// Flags, rows, and the rest is the text.
+    const HEADER_BYTES: usize = 9;
+
+    /// As bytes, for the operator that merges states.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut state = Vec::with_capacity(Self::HEADER_BYTES + self.bytes.len());
+        state.push(u8::from(self.binary) | u8::from(self.cut) << 1);
+        state.extend_from_slice(&self.rows.to_le_bytes());
+        state.extend_from_slice(self.bytes);
+        state
+    }
+
+    /// Out of [`JoinedRef::encode`]'s bytes.
+    pub fn decode(state: &'a [u8]) -> Result<Self, SqlError> {
+        let broken = || SqlError::internal("a broken state of an aggregate");
+        let (flags, rest) = state.split_first().ok_or_else(broken)?;
+        let (rows, bytes) = rest.split_first_chunk().ok_or_else(broken)?;
+        Ok(Self { bytes, rows: u64::from_le_bytes(*rows), cut: flags & 2 != 0, binary: flags & 1 != 0 })
+    }
+}
