@@ -6,7 +6,7 @@ usage: bench/run.py COMMAND [options]
 commands:
   sysbench      the oltp_* workloads, bulk_insert, SELECT 1      [--workloads a,b] [--threads 1,4,64] [--seconds 10] [--rounds 3] [--rows 1000000]
   load          LOAD DATA of the star schema's part (1,000,000 rows) and lineorder (6,000,000)   [--scale 1] [--lines N]
-  group-concat  GROUP_CONCAT of 400,000 of a million keys
+  group-concat  GROUP_CONCAT of 400,000 of a million keys, beside their projection, and DuckDB's string_agg (Python module duckdb)
   compare       loads the star schema into both and compares the answers of counts, sums, groups and joins   [--lines N]
   endurance     an hour of oltp_read_write on Squall with checksums of rows, and kill -9 every five minutes
                 [--minutes 60] [--slice 300] [--rows 1000000] [--threads 64]
@@ -137,22 +137,26 @@ def run_load(a):
 
 
 def run_group_concat(a):
+    import lists  # needs duckdb
+
     ssb.generate(a.data, a.scale, 1000000, a.lines)
-    query = "SET SESSION group_concat_max_len = 100000000; SELECT GROUP_CONCAT(p_partkey) FROM part WHERE p_partkey <= 400000"
-    times, lists = {}, {}
+    rounds, found, texts = 7, {}, {}
     for server in (Squall(a.profile), MariaDB()):
         with server:
             open_for_load(server)
             load_table(server, a.data, "part")
-            runs = [timed(lambda: server.sql(query, "ssb")) for _ in range(6)][1:]
-            times[server.name], lists[server.name] = min(run[0] for run in runs), runs[0][1]
+            found[server.name], found[server.name + "_projection"], texts[server.name] = lists.of_server(server, "part", rounds)
+    found["duckdb"], texts["duckdb"] = lists.of_duckdb(f"{a.data}/part.csv", rounds, os.cpu_count())
     # The row order inside a GROUP_CONCAT without ORDER BY is not defined.
-    if sorted(lists["squall"].strip().split(",")) != sorted(lists["mariadb"].strip().split(",")):
+    keys = {name: sorted(text.split(b",")) for name, text in texts.items()}
+    if any(other != keys["squall"] for other in keys.values()):
         print("the lists differ")
         return 1
-    print(f"GROUP_CONCAT of 400,000 of 1,000,000 keys, best of 5 through the client: squall {times['squall'] * 1e3:.0f} ms, mariadb {times['mariadb'] * 1e3:.0f} ms, ratio {times['mariadb'] / times['squall']:.2f}")
+    print(f"GROUP_CONCAT of {len(keys['squall'])} of 1000000 keys, best of {rounds}, through a client but for DuckDB:")
+    for name, ms in found.items():
+        print(f"{name:24}{ms:8.1f} ms{found['squall'] / ms:8.2f} squall/this")
     if a.record:
-        record("group-concat", {f"{name}_ms": round(seconds * 1e3) for name, seconds in times.items()})
+        record("group-concat", {f"{name}_ms": round(ms, 1) for name, ms in found.items()})
     return 0
 
 
