@@ -166,7 +166,25 @@ pub enum ReferentialAction {
     SetNull,
 }
 
+/// The engine of tables whose rows are kept by column.
+pub const COLUMN_ENGINE: &str = "COLUMN";
+
+/// The kind of keys that are bitmap indexes of each of their columns.
+pub const BITMAP: &str = "BITMAP";
+
+impl IndexDef {
+    /// Whether it is no key of rows but a bitmap index of each of its columns.
+    pub fn is_bitmap(&self) -> bool {
+        self.kind == BITMAP
+    }
+}
+
 impl TableDef {
+    /// Whether its rows are kept by column.
+    pub fn is_column_table(&self) -> bool {
+        self.engine == COLUMN_ENGINE
+    }
+
     /// Whether the table's files are compressed, which all are but those with `COMPRESSION='none'`.
     pub fn is_compressed(&self) -> bool {
         !self.options.iter().any(|(name, value)| name == "COMPRESSION" && value == "'none'")

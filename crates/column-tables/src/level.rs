@@ -1,18 +1,23 @@
 //! The sealed level of one table: which segments there are at a moment, and their rows by key.
 
+use crate::background::{DueTables, SEAL_FROM};
 use crate::entry::{SegmentEntry, entry_number};
 use crate::rows::SegmentRows;
 use crate::sql_error;
 use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
+use squall_catalog::{TableDef, TableId};
 use squall_column_store::{ColumnCache, Segment};
-use squall_row_store::{Direction, KeyRange, ListEntry, SealedRows, SealedScan, SealedSource, Table};
+use squall_row_store::{
+    Direction, KeyRange, ListEntry, ReadView, RowStore, SealedRows, SealedScan, SealedSource, Table,
+};
 use squall_types::{SqlError, SqlResult};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::ops::{Bound, Range};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Rows that a scan reads at a time: first, and later on.
@@ -21,11 +26,54 @@ const READ: u32 = 1024;
 
 /// What a column table has beside its row store's part. One for all sessions.
 pub struct ColumnTable {
+    pub(crate) id: TableId,
     pub(crate) name: String,
     pub(crate) folder: PathBuf,
     pub(crate) cache: Arc<ColumnCache>,
     /// Segments that are open, by number.
     open: Mutex<FxHashMap<u64, Weak<Segment>>>,
+    /// Segments that no list has any more, open for readers of moments before the one beside each.
+    replaced: Mutex<Vec<(u64, Arc<Segment>)>>,
+    /// Changes since the last sealing that took all rows began; rows that were there at the start count as one.
+    fresh: AtomicU64,
+    due: Arc<DueTables>,
+    status: Mutex<TableStatus>,
+}
+
+/// What the background has done to a table since the start.
+#[derive(Clone, Debug, Default)]
+pub struct TableStatus {
+    /// Segments made of fresh rows.
+    pub seals: u64,
+    /// Segments that were merged into others.
+    pub merges: u64,
+    /// What is done now.
+    pub state: TableState,
+    /// Why the last attempt failed, if it did.
+    pub last_error: Option<String>,
+}
+
+/// What is being done to a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TableState {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// Fresh rows become a segment.
+    Sealing,
+    /// Segments become one.
+    Merging,
+}
+
+impl TableState {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            TableState::Idle => "IDLE",
+            TableState::Sealing => "SEALING",
+            TableState::Merging => "MERGING",
+        }
+    }
 }
 
 /// The segments of a table at a moment.
@@ -35,6 +83,7 @@ pub struct SegmentList {
 }
 
 /// A segment with what is said of it in a list.
+#[derive(Debug)]
 pub struct ListedSegment {
     pub(crate) number: u64,
     pub(crate) segment: Arc<Segment>,
@@ -42,11 +91,79 @@ pub struct ListedSegment {
 }
 
 impl ColumnTable {
-    /// A table, named for messages, whose segments lie in a folder of its own, which is made if it is not there.
-    pub fn new(name: &str, folder: PathBuf, cache: Arc<ColumnCache>) -> SqlResult<ColumnTable> {
+    /// A table whose segments lie in a folder of its own, which is made if it is not there.
+    pub(crate) fn new(
+        def: &TableDef,
+        folder: PathBuf,
+        cache: Arc<ColumnCache>,
+        due: Arc<DueTables>,
+    ) -> SqlResult<ColumnTable> {
         let failed = |error| SqlError::internal(format_args!("{}: {error}", folder.display()));
         std::fs::create_dir_all(&folder).map_err(failed)?;
-        Ok(ColumnTable { name: name.into(), folder, cache, open: Mutex::default() })
+        Ok(ColumnTable {
+            id: def.id,
+            name: def.name.clone(),
+            folder,
+            cache,
+            open: Mutex::default(),
+            replaced: Mutex::default(),
+            // There may be fresh rows from before the start.
+            fresh: AtomicU64::new(1),
+            due,
+            status: Mutex::default(),
+        })
+    }
+
+    /// What the background has done to the table since the start.
+    pub fn status(&self) -> TableStatus {
+        self.status.lock().clone()
+    }
+
+    pub(crate) fn change_status(&self, change: impl FnOnce(&mut TableStatus)) {
+        change(&mut self.status.lock());
+    }
+
+    /// The column table that is below a table of the row store; `None` if that is a row table.
+    pub fn of(table: &Table) -> Option<Arc<ColumnTable>> {
+        table.sealed_source()?.clone().into_any().downcast().ok()
+    }
+
+    /// About how many rows have been changed since they were sealed.
+    pub fn fresh_changes(&self) -> u64 {
+        self.fresh.load(Ordering::Relaxed)
+    }
+
+    /// Has the background look whether there is something to seal or merge.
+    pub fn wake(&self) {
+        self.due.add(self.id);
+    }
+
+    /// What a reader sees of the table's segments, deletes that are not sealed aside.
+    pub fn seen(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<Arc<SegmentList>>> {
+        let Some(rows) = view.sealed_rows(table)? else { return Ok(None) };
+        let list = rows.into_any().downcast::<SegmentList>();
+        list.map(Some).map_err(|_| SqlError::internal("sealed rows of another kind"))
+    }
+
+    /// So many changes are sealed now.
+    pub(crate) fn sealed_changes(&self, changes: u64) {
+        self.fresh.fetch_sub(changes, Ordering::Relaxed);
+    }
+
+    /// Keeps segments, whose files are gone, for readers of moments before one.
+    pub(crate) fn replaced(&self, moment: u64, segments: impl Iterator<Item = Arc<Segment>>) {
+        self.replaced.lock().extend(segments.map(|segment| (moment, segment)));
+    }
+
+    /// Lets go of the segments that nobody can read any more.
+    pub(crate) fn forget_replaced(&self, store: &RowStore) {
+        self.replaced.lock().retain(|(moment, segment)| {
+            let past = store.is_past(*moment);
+            if past {
+                self.cache.forget(segment);
+            }
+            !past
+        });
     }
 
     pub(crate) fn path(&self, number: u64) -> PathBuf {
@@ -82,6 +199,25 @@ impl SealedSource for ColumnTable {
     fn open(&self, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedRows>> {
         Ok(Arc::new(self.segments(list)?))
     }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+
+    fn note_changes(&self, rows: u64) {
+        let before = self.fresh.fetch_add(rows, Ordering::Relaxed);
+        if before < SEAL_FROM && before + rows >= SEAL_FROM {
+            self.due.add(self.id);
+        }
+    }
+
+    fn discard(&self) {
+        for segment in self.open.lock().values().filter_map(Weak::upgrade) {
+            self.cache.forget(&segment);
+        }
+        // What cannot be removed now is removed by the next start.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
 }
 
 impl SegmentList {
@@ -108,6 +244,11 @@ impl SegmentList {
 }
 
 impl ListedSegment {
+    /// Its number, which is its file's name.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// The segment.
     pub fn segment(&self) -> &Arc<Segment> {
         &self.segment

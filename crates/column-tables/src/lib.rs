@@ -6,18 +6,27 @@
 //!
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
 //!
-//! Reading order: `entry`, `rows`, `level`, `seal`, `snapshot`.
+//! Reading order: `entry`, `rows`, `level`, `tables`, `seal`, `merge`, `background`, `columns`,
+//! `snapshot`.
 
+mod background;
+mod columns;
 mod entry;
 mod level;
+mod merge;
 mod rows;
 mod seal;
 mod snapshot;
+mod tables;
 
-pub use level::{ColumnTable, ListedSegment, SegmentList};
+pub use background::{BackgroundSealer, TableWork, WorkReport};
+pub use columns::{TableColumns, coded_column};
+pub use level::{ColumnTable, ListedSegment, SegmentList, TableState, TableStatus};
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
 pub use snapshot::{ColumnSnapshot, VisibleSegment};
+pub use tables::ColumnTables;
 
+use squall_column_store::index::IndexChoice;
 use squall_column_store::{ColumnSpec, ColumnType, Error};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
@@ -27,8 +36,17 @@ const ROW_NUMBER_NAME: &str = "__row_number";
 
 /// The columns of a table's segments from now on.
 pub fn segment_columns(table: &squall_row_store::Table) -> SqlResult<Vec<ColumnSpec>> {
-    let spec =
-        |id, name: &str, column_type| ColumnSpec { id, name: name.into(), column_type, index: Default::default() };
+    let asked: Vec<u32> = table
+        .def()
+        .indexes
+        .iter()
+        .filter(|index| index.is_bitmap())
+        .flat_map(|index| index.parts.iter().map(|part| part.column.0))
+        .collect();
+    let spec = |id, name: &str, column_type| {
+        let index = if asked.contains(&id) { IndexChoice::Bitmap } else { IndexChoice::Auto };
+        ColumnSpec { id, name: name.into(), column_type, index }
+    };
     let mut columns = Vec::with_capacity(table.def().columns.len() + 1);
     for column in &table.def().columns {
         let column_type = ColumnType::of(&column.sql_type)
@@ -41,8 +59,8 @@ pub fn segment_columns(table: &squall_row_store::Table) -> SqlResult<Vec<ColumnS
     Ok(columns)
 }
 
-/// What a client is told of a segment that cannot be read or written.
-fn sql_error(table: &str, error: Error) -> SqlError {
+/// What a client is told of a table's segment that cannot be read or written.
+pub fn sql_error(table: &str, error: Error) -> SqlError {
     match error {
         Error::Corrupt(_) => SqlError::new(ErrorCode::CorruptedRow, &[&format_args!("{table} ({error})")]),
         Error::Cancelled => SqlError::new(ErrorCode::QueryInterrupted, &[]),

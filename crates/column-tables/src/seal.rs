@@ -35,6 +35,7 @@ impl ColumnTable {
     /// at it.
     pub fn seal(&self, store: &RowStore, table: &Arc<Table>, threads: usize) -> SqlResult<Option<SealOutcome>> {
         let Some(mut sealing) = Sealing::begin(store, table)? else { return Ok(None) };
+        let changes_before = self.fresh_changes();
         let list = self.segments(sealing.list()?)?;
         let columns = &table.def().columns;
         let mut builders: Vec<_> = columns.iter().map(|column| ValueArrayBuilder::new(&column.sql_type, 0)).collect();
@@ -65,12 +66,16 @@ impl ColumnTable {
             }
         }
         if read == 0 {
+            self.sealed_changes(changes_before);
             return Ok(Some(outcome));
         }
-        let mut changes = Vec::new();
+        let (mut changes, mut dropped) = (Vec::new(), Vec::new());
         for segment in list.segments() {
             if let Some(positions) = replaced.remove(&segment.number) {
                 let entry = SegmentEntry { deleted: &segment.entry.deleted | positions, ..segment.entry.clone() };
+                if entry.is_empty() {
+                    dropped.push(segment.clone());
+                }
                 changes.push((entry_name(segment.number), (!entry.is_empty()).then(|| entry.encode())));
             }
         }
@@ -86,12 +91,16 @@ impl ColumnTable {
             let entry = SegmentEntry { identity, first_key, last_key, deleted: RoaringBitmap::new() };
             changes.push((entry_name(number), Some(entry.encode())));
         }
-        sealing.commit(changes)?;
+        let moment = sealing.commit(changes)?;
+        self.drop_segments(moment, &dropped)?;
+        if outcome.complete {
+            self.sealed_changes(changes_before);
+        }
         Ok(Some(outcome))
     }
 
     /// A number above `last` of which there is no file, as an attempt that was not committed leaves one.
-    fn unused_number(&self, last: u64) -> SqlResult<u64> {
+    pub(crate) fn unused_number(&self, last: u64) -> SqlResult<u64> {
         let failed = |error| SqlError::internal(format_args!("{}: {error}", self.folder.display()));
         let mut number = last + 1;
         while self.path(number).try_exists().map_err(failed)? {

@@ -1,14 +1,15 @@
 //! A table as an analytic scan reads it: segments with the positions that count, and fresh rows.
 
-use crate::level::{ListedSegment, SegmentList};
+use crate::level::{ColumnTable, ListedSegment};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_column_store::ColumnCache;
+use squall_column_store::{ColumnCache, ZONE_ROWS};
 use squall_row_store::{ReadView, Row, Table};
-use squall_types::{SqlError, SqlResult};
+use squall_types::SqlResult;
 use std::sync::Arc;
 
 /// All rows of a column table as one reader sees them.
+#[derive(Debug)]
 pub struct ColumnSnapshot {
     /// The segments, oldest first.
     pub segments: Vec<VisibleSegment>,
@@ -19,6 +20,7 @@ pub struct ColumnSnapshot {
 }
 
 /// A segment with what a reader does not see of it.
+#[derive(Debug)]
 pub struct VisibleSegment {
     /// The segment.
     pub segment: Arc<ListedSegment>,
@@ -29,9 +31,7 @@ pub struct VisibleSegment {
 impl ColumnSnapshot {
     /// What a reader sees of a table; `None` if it is no column table.
     pub fn of(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<ColumnSnapshot>> {
-        let Some(rows) = view.sealed_rows(table)? else { return Ok(None) };
-        let list = rows.into_any().downcast::<SegmentList>();
-        let list = list.map_err(|_| SqlError::internal("sealed rows of another kind"))?;
+        let Some(list) = ColumnTable::seen(view, table)? else { return Ok(None) };
         let mut fresh = Vec::new();
         let mut hidden: FxHashMap<u64, RoaringBitmap> = FxHashMap::default();
         let mut changes = view.fresh_rows(table)?;
@@ -50,6 +50,11 @@ impl ColumnSnapshot {
 }
 
 impl VisibleSegment {
+    /// Zones of its rows.
+    pub fn zones(&self) -> usize {
+        self.segment.segment().rows().div_ceil(ZONE_ROWS)
+    }
+
     /// Rows that the reader sees.
     pub fn visible_rows(&self) -> u64 {
         self.segment.segment().rows() as u64 - self.hidden.len()

@@ -6,7 +6,7 @@ use squall_catalog::{
     TableEntry, TableId,
 };
 use squall_column_store::ColumnCache;
-use squall_column_tables::{ColumnSnapshot, ColumnTable};
+use squall_column_tables::{ColumnSnapshot, ColumnTable, ColumnTables};
 use squall_functions::arrow_map::value_at;
 use squall_row_store::{
     Direction, Durability, IsolationLevel, LockMode, LockRequest, LockWait, RowStore, StoreError, StoreOptions, Table,
@@ -97,9 +97,7 @@ impl Fixture {
     fn with(store: RowStore, directory: tempfile::TempDir) -> Fixture {
         let catalog = store.load_catalog();
         let table = store.table(catalog.table("d", "t").unwrap()).unwrap();
-        let cache = Arc::new(ColumnCache::new(1 << 20));
-        let column_table = Arc::new(ColumnTable::new("t", directory.path().join("columns"), cache).unwrap());
-        table.seal_with(column_table.clone());
+        let column_table = ColumnTable::of(&table).unwrap();
         Fixture { store, table, column_table, directory }
     }
 
@@ -119,6 +117,13 @@ impl Fixture {
         assert!(outcome.is_some_and(|outcome| outcome.complete));
     }
 
+    fn merge(&self) {
+        assert!(self.column_table.optimize(&self.store, &self.table, 1).unwrap().complete);
+        let list = ColumnTable::seen(&self.store.read_view(), &self.table).unwrap().unwrap();
+        assert!(list.segments().len() <= 1);
+        assert!(list.segments().iter().all(|segment| segment.deleted().is_empty()));
+    }
+
     fn rows(&self, txn: &mut Transaction, direction: Direction) -> Vec<Vec<Value>> {
         let range = self.table.range(IndexId(0), ValueRange::ALL).unwrap();
         let mut cursor = txn.scan(&self.table, &range, direction);
@@ -128,7 +133,9 @@ impl Fixture {
 
 fn open(directory: &Path) -> RowStore {
     let options = StoreOptions { durability: Durability::Os, cache_bytes: 8 << 20, ..StoreOptions::default() };
-    RowStore::open(directory, options).unwrap()
+    let cache = Arc::new(ColumnCache::new(1 << 20));
+    let tables = ColumnTables::new(directory.join("columns"), cache);
+    RowStore::open_with(directory, options, Some(Arc::new(tables))).unwrap()
 }
 
 type Key = (&'static str, i64);
@@ -153,6 +160,7 @@ enum Step {
     Put(Key, Option<i64>),
     Delete(Key),
     Seal,
+    Merge,
     Reader,
     Reopen,
 }
@@ -163,6 +171,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (key(), prop::option::of(0..1000i64)).prop_map(|(key, amount)| Step::Put(key, amount)),
         3 => key().prop_map(Step::Delete),
         3 => Just(Step::Seal),
+        1 => Just(Step::Merge),
         1 => Just(Step::Reader),
         1 => Just(Step::Reopen),
     ]
@@ -239,6 +248,7 @@ proptest! {
                     old.iter().for_each(|old| txn.delete(&fixture.table, old).unwrap());
                 }
                 Step::Seal => fixture.seal(),
+                Step::Merge => fixture.merge(),
                 Step::Reader => {
                     let mut txn = fixture.begin();
                     txn.take_snapshot();
@@ -304,7 +314,7 @@ fn a_damaged_segment_is_an_error_and_never_rows() {
     txn.insert(&fixture.table, &row(("ada", 1), Some(7))).unwrap();
     txn.commit().unwrap();
     fixture.seal();
-    let path = fixture.directory.path().join("columns/1.parquet");
+    let path = fixture.directory.path().join("columns/1.1/1.parquet");
     let whole = std::fs::read(&path).unwrap();
     let mut bytes = whole.clone();
     *bytes.last_mut().unwrap() ^= 1;

@@ -292,7 +292,7 @@ impl Committer {
 
     /// Lets rows leave the store for the list of sealed ones, durably. Nobody's answers change by it, so it is no commit
     /// that others are checked against.
-    pub fn seal(&self, request: SealRequest) -> SqlResult<()> {
+    pub fn seal(&self, request: SealRequest) -> SqlResult<u64> {
         let SealRequest { data, mut sealed, list } = request;
         let level = data.sealed().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
         let list_bytes =
@@ -323,8 +323,9 @@ impl Committer {
         self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         self.gate.count(bytes as u64);
         self.db.persist(PersistMode::SyncData).map_err(|error| self.gate.stop(error))?;
+        let since = moment.seqno();
         self.see(&mut self.log.lock(), moment);
-        Ok(())
+        Ok(since)
     }
 
     fn next_group(&self) -> Option<Vec<CommitRequest>> {

@@ -97,7 +97,7 @@ impl RowStore {
         let dropped: Vec<TableId> = old.tables.keys().filter(|id| !new.tables.contains_key(id)).copied().collect();
         for id in &dropped {
             // Opened, so that its files can be let go once nothing names them.
-            inner.data(*id)?;
+            inner.open_sealed_level(&*inner.data(*id)?, old.tables[id].1)?;
             inner.remove_table_records(&mut batch, *id)?;
         }
         for (id, (_, before)) in &old.tables {
@@ -197,11 +197,13 @@ impl StoreInner {
             batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, *id), auto_increment.to_le_bytes());
         }
         for id in truncated {
-            let generation = self.data(*id)?.generation.checked_add(1).ok_or_else(|| malformed("generation"))?;
+            let before = self.data(*id)?;
+            let generation = before.generation.checked_add(1).ok_or_else(|| malformed("generation"))?;
             let (_, def) =
                 new.tables.get(id).ok_or_else(|| SqlError::internal("a truncated table is not in the catalog"))?;
+            self.open_sealed_level(&before, def)?;
             let data = self.create_data(def, generation)?;
-            for (number, layout) in self.data(*id)?.layouts().read().iter().enumerate() {
+            for (number, layout) in before.layouts().read().iter().enumerate() {
                 debug_assert_eq!(usize::from(layout.number), number + 1);
                 data.layouts().write().push(layout.clone());
             }

@@ -21,7 +21,7 @@ use fjall::{AbstractTree, Iter, Keyspace, Readable, SeqNo, Slice, Snapshot};
 use lsm_tree::Guard as _;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustc_hash::FxHashSet;
-use squall_catalog::IndexId;
+use squall_catalog::{IndexId, TableDef, TableId};
 use squall_types::{SqlError, SqlResult};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -45,10 +45,30 @@ pub struct ListEntry {
     pub content: Vec<u8>,
 }
 
+/// Gives column tables the level below the store's.
+pub trait SealedTables: Send + Sync {
+    /// The level of one generation of a table, which is truncated by beginning another. `list` is what the table's list
+    /// has now: what else there is of the generation is left of work that was not committed, and may be removed.
+    fn open(&self, def: &TableDef, generation: u64, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedSource>>;
+
+    /// Removes what there is of tables and generations that are not known. Called once, before anything is opened.
+    fn retain(&self, known: &dyn Fn(TableId, u64) -> bool) -> SqlResult<()>;
+}
+
 /// What a table's list stands for.
 pub trait SealedSource: Send + Sync {
     /// The rows that the entries of a list, in the order of their names, stand for.
     fn open(&self, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedRows>>;
+
+    /// Itself as what it is, for those who know the source.
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+
+    /// Takes note of changes that have just been committed to the store's rows. Called by the commit thread, so it must
+    /// be quick.
+    fn note_changes(&self, rows: u64);
+
+    /// The table, or its generation, is gone, and nobody reads it any more.
+    fn discard(&self);
 }
 
 /// The sealed rows of one list.
@@ -102,6 +122,11 @@ struct List {
 impl SealedLevel {
     pub fn new(source: Arc<dyn SealedSource>) -> SealedLevel {
         SealedLevel { source, lists: RwLock::default(), changed: Mutex::new(None), moving: RwLock::default() }
+    }
+
+    /// What the lists' entries mean.
+    pub fn source(&self) -> &Arc<dyn SealedSource> {
+        &self.source
     }
 
     /// Keeps rows where they are. Whoever reads at no moment but what is newest, first in the store and then here, has to
@@ -183,7 +208,8 @@ fn list_key(name: &[u8]) -> Vec<u8> {
     key
 }
 
-fn read_list(keyspace: &Keyspace, moment: SeqNo) -> SqlResult<Vec<ListEntry>> {
+/// The entries of a table's list at a moment.
+pub(crate) fn read_list(keyspace: &Keyspace, moment: SeqNo) -> SqlResult<Vec<ListEntry>> {
     let prefix = list_key(&[]).len();
     let entries = keyspace.tree.range(index_range(LIST).to_slices(), moment, None);
     entries
@@ -307,8 +333,8 @@ impl Sealing {
     }
 
     /// Replaces the rows that were read by new contents of entries of the list (`None` removes an entry), durably and in
-    /// one step.
-    pub fn commit(mut self, list: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> SqlResult<()> {
+    /// one step. Gives the first moment that has it: readers of earlier ones ([`RowStore::is_past`]) go by the old list.
+    pub fn commit(mut self, list: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> SqlResult<u64> {
         let list = list.into_iter().map(|(name, content)| (Slice::from(list_key(&name)), content.map(Slice::from)));
         let request =
             SealRequest { data: self.table.data.clone(), sealed: std::mem::take(&mut self.keys), list: list.collect() };

@@ -12,12 +12,13 @@ use crate::meta;
 use crate::options::{IsolationLevel, LockWait, StoreOptions, TableLock, TransactionOptions};
 use crate::row::Row;
 use crate::row_cache::{RowCache, RowCacheStatus};
+use crate::sealed::{SealedTables, read_list};
 use crate::table::{Table, TableData};
 use crate::transaction::Transaction;
 use fjall::config::CompressionPolicy;
 use fjall::{
     AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable,
-    Slice, Snapshot,
+    SeqNo, Slice, Snapshot,
 };
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -86,6 +87,8 @@ pub(crate) struct StoreInner {
     next_owner: AtomicU64,
     next_temporary: AtomicU64,
     maintenance: Maintenance,
+    /// Where tables may have rows outside of the store.
+    sealed_tables: Option<Arc<dyn SealedTables>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Keeps other processes out.
     _lock: std::fs::File,
@@ -101,6 +104,15 @@ impl RowStore {
     /// Opens the store in a directory, which is made if it is not there. Whatever was committed is there, whatever was
     /// not is gone, and files of tables that are in no catalog are removed.
     pub fn open(directory: impl AsRef<Path>, options: StoreOptions) -> SqlResult<RowStore> {
+        RowStore::open_with(directory, options, None)
+    }
+
+    /// As [`RowStore::open`], with tables that have rows outside of the store.
+    pub fn open_with(
+        directory: impl AsRef<Path>,
+        options: StoreOptions,
+        sealed_tables: Option<Arc<dyn SealedTables>>,
+    ) -> SqlResult<RowStore> {
         let directory = directory.as_ref().to_path_buf();
         std::fs::create_dir_all(&directory).map_err(|error| io_error(&error))?;
         let lock = lock_directory(&directory)?;
@@ -119,7 +131,7 @@ impl RowStore {
         begin_epoch(&db, &meta)?;
         remove_folder(&directory.join(TEMPORARY_FOLDER))?;
         let catalog = crate::ddl::load_catalog(&meta)?;
-        remove_orphans(&db, &meta)?;
+        remove_orphans(&db, &meta, sealed_tables.as_deref())?;
         let gate = Arc::new(WriteGate::new(&directory));
         let committer = Arc::new(Committer::new(db.clone(), meta.clone(), gate));
         let store = RowStore(Arc::new(StoreInner {
@@ -132,6 +144,7 @@ impl RowStore {
             next_owner: AtomicU64::new(1),
             next_temporary: AtomicU64::new(u64::from(u32::MAX)),
             maintenance: Maintenance::default(),
+            sealed_tables,
             threads: Mutex::default(),
             _lock: lock,
             committer,
@@ -288,6 +301,11 @@ impl RowStore {
         crate::ReadView { snapshot: self.snapshot(), own: None, step: 0 }
     }
 
+    /// Whether nobody reads as of a moment before this one any more; also false while it is not known yet.
+    pub fn is_past(&self, moment: u64) -> bool {
+        self.0.db.supervisor.snapshot_tracker.get_seqno_safe_to_gc() >= moment
+    }
+
     // ---- tables ----
 
     /// A table by its definition: one of the catalog, or one made by [`RowStore::create_data`].
@@ -299,6 +317,7 @@ impl RowStore {
             return Ok(table.clone());
         }
         let data = self.0.data(def.id)?;
+        self.0.open_sealed_level(&data, def)?;
         let layout = self.0.layout_for(&data, def)?;
         let table = Arc::new(Table::new(def.clone(), data, layout)?);
         self.0.tables.write().insert(def.id, table.clone());
@@ -404,6 +423,19 @@ impl StoreInner {
     fn new_data(&self, id: TableId, generation: u64, keyspace: Keyspace, layouts: Vec<Arc<RowLayout>>) -> TableData {
         let files_seen = FilesSeen::new(self.db.supervisor.seqno.clone());
         TableData::new(id, generation, keyspace, files_seen, layouts, self.row_cache.clone())
+    }
+
+    /// Gives a table that may have rows outside of the store the level that they are in.
+    pub fn open_sealed_level(&self, data: &TableData, def: &TableDef) -> SqlResult<()> {
+        let Some(tables) = self.sealed_tables.as_ref().filter(|_| def.is_column_table()) else { return Ok(()) };
+        // One at a time: what no list names is removed, before the first sealing can make what no list names yet.
+        let _tables = self.tables.write();
+        if data.sealed().is_some() {
+            return Ok(());
+        }
+        let list = read_list(&data.keyspace, SeqNo::MAX)?;
+        data.seal_with(tables.open(def, data.generation, list)?);
+        Ok(())
     }
 
     /// Writes a batch that is not a transaction's.
@@ -651,7 +683,7 @@ fn check_format(meta: &Keyspace) -> SqlResult<()> {
 }
 
 /// Removes keyspaces that no catalog names: tables whose creation was not finished, whose drop was, and temporary ones.
-fn remove_orphans(db: &Database, meta: &Keyspace) -> SqlResult<()> {
+fn remove_orphans(db: &Database, meta: &Keyspace, sealed_tables: Option<&dyn SealedTables>) -> SqlResult<()> {
     let mut known = rustc_hash::FxHashSet::default();
     known.insert("meta".to_string());
     for guard in meta.prefix([meta::GENERATION]) {
@@ -667,7 +699,10 @@ fn remove_orphans(db: &Database, meta: &Keyspace) -> SqlResult<()> {
             db.delete_keyspace(keyspace).map_err(engine_error)?;
         }
     }
-    Ok(())
+    match sealed_tables {
+        Some(tables) => tables.retain(&|table, generation| known.contains(&keyspace_name(table, generation))),
+        None => Ok(()),
+    }
 }
 
 impl From<Malformed> for SqlError {

@@ -110,6 +110,11 @@ impl TableData {
         self.sealed.get()
     }
 
+    /// Gives the table a level of rows below the store's, once.
+    pub fn seal_with(&self, source: Arc<dyn SealedSource>) {
+        self.sealed.get_or_init(|| SealedLevel::new(source));
+    }
+
     /// What the store has at a row's key at a moment; `keep` for the next reader of it too.
     fn entry_at(&self, key: &[u8], moment: SeqNo, keep: bool) -> SqlResult<Option<Slice>> {
         let place = Place::new(self.serial, key);
@@ -162,6 +167,9 @@ impl TableData {
         if row_delta <= 0 {
             self.overwrites.fetch_add(changes, Ordering::Relaxed);
         }
+        if let Some(level) = self.sealed() {
+            level.source().note_changes(changes);
+        }
     }
 
     /// Notes that a range is read. Written once per buffer, so readers share the line without moving it about.
@@ -194,6 +202,16 @@ impl TableData {
     }
 }
 
+impl Drop for TableData {
+    fn drop(&mut self) {
+        if let Some(level) = self.sealed.get()
+            && self.is_retired()
+        {
+            level.source().discard();
+        }
+    }
+}
+
 /// A table as its readers and writers hold it: a definition together with its data. Plans keep one; it is good for as
 /// long as the definition's version is the catalog's.
 pub struct Table {
@@ -222,7 +240,7 @@ impl Table {
             None => IndexCodec { id: IndexId(0), name: "GEN_CLUST_INDEX".into(), unique: true, parts: Vec::new() },
         };
         let mut indexes = vec![rows];
-        for index in def.indexes.iter().filter(|index| !index.primary) {
+        for index in def.indexes.iter().filter(|index| !index.primary && !index.is_bitmap()) {
             if index.id == IndexId(0) {
                 return Err(SqlError::internal(format_args!("index {} has the primary key's number", index.name)));
             }
@@ -249,9 +267,9 @@ impl Table {
         self.data.id
     }
 
-    /// Gives the table a level of rows below the store's, once.
-    pub fn seal_with(&self, source: Arc<dyn SealedSource>) {
-        self.data.sealed.get_or_init(|| SealedLevel::new(source));
+    /// What rows below the store's are read with, if the table has any.
+    pub fn sealed_source(&self) -> Option<&Arc<dyn SealedSource>> {
+        self.data.sealed().map(SealedLevel::source)
     }
 
     /// A row as it is stored at a key.

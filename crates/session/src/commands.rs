@@ -1,6 +1,7 @@
 //! Small commands: KILL, FLUSH, RESET, DO, LOCK TABLES, PREPARE and EXECUTE, table maintenance.
 
 use crate::api::ResultWriter;
+use crate::database::Shared;
 use crate::ddl::execute::{QualifiedName, missing};
 use crate::logging::Logged;
 use crate::logging::variables::open_error;
@@ -9,6 +10,7 @@ use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
 use squall_catalog::{Privileges, TableEntry};
+use squall_column_tables::ColumnTable;
 use squall_logs::error_log::error_log;
 use squall_logs::logs::OpenError;
 use squall_parser::ast::{
@@ -293,10 +295,11 @@ impl Session {
             };
             match self.maintain_table(statement.kind, &name).await {
                 Ok(notes) => {
+                    let failed = notes.iter().any(|(kind, _)| *kind == "error");
                     for (kind, text) in notes {
                         row(kind, &text);
                     }
-                    if statement.kind != MaintenanceKind::Repair {
+                    if statement.kind != MaintenanceKind::Repair && !failed {
                         row("status", "OK");
                     }
                 }
@@ -326,8 +329,13 @@ impl Session {
             let text = "The storage engine for the table doesn't support repair".to_string();
             return Ok(vec![("note", text)]);
         }
+        let session = self.process.id;
+        let wait = LockWait::Timeout(Duration::from_secs(self.settings.table_lock_wait_seconds));
         self.blocking(move |shared| {
             let table = shared.store.table(&table)?;
+            if let Some(column_table) = ColumnTable::of(&table) {
+                return maintain_column_table(shared, session, &table, &column_table, kind, wait);
+            }
             match kind {
                 MaintenanceKind::Analyze => shared.store.analyze(&table)?,
                 MaintenanceKind::Check => {
@@ -376,6 +384,51 @@ impl Session {
             (None, None) => Err(SqlError::new(ErrorCode::NoDatabase, &[])),
         }
     }
+}
+
+/// ANALYZE, CHECK and OPTIMIZE of a column table.
+fn maintain_column_table(
+    shared: &Shared,
+    session: u64,
+    table: &Arc<squall_row_store::Table>,
+    column_table: &ColumnTable,
+    kind: MaintenanceKind,
+    wait: LockWait,
+) -> SqlResult<Vec<(&'static str, String)>> {
+    match kind {
+        MaintenanceKind::Analyze => shared.store.analyze(table)?,
+        MaintenanceKind::Check => {
+            let view = shared.store.read_view();
+            let Some(list) = ColumnTable::seen(&view, table)? else { return Ok(Vec::new()) };
+            let mut notes = Vec::new();
+            for segment in list.segments() {
+                if let Err(error) = segment.segment().check() {
+                    notes.push(("error", error.to_string()));
+                }
+            }
+            if !notes.is_empty() {
+                notes.push(("error", "Corrupt".to_string()));
+                return Ok(notes);
+            }
+            let mut fresh = view.fresh_rows(table)?;
+            while let Some(change) = fresh.next_row()? {
+                if let Some(row) = change.row(table)? {
+                    row.values(table)?;
+                }
+            }
+        }
+        _ => {
+            // Held by whoever reads: the definition stays as it is.
+            let mut locks = shared.store.session_locks(session);
+            locks.lock(table.id(), TableLock::Read, wait).map_err(SqlError::from)?;
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            if !column_table.optimize(&shared.store, table, threads)?.complete {
+                return Ok(vec![("note", "The table is being sealed in the background".to_string())]);
+            }
+            shared.store.analyze(table)?;
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// Reads every row, which fails on a damaged one.

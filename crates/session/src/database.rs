@@ -13,6 +13,8 @@ use crate::session::{Session, client};
 use crate::settings::{Values, ids};
 use parking_lot::Mutex;
 use squall_catalog::{Catalog, CatalogCell};
+use squall_column_store::ColumnCache;
+use squall_column_tables::{BackgroundSealer, ColumnTables};
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::{Client, Logs};
 use squall_planner::dml::RulesCache;
@@ -59,6 +61,10 @@ impl WeakDatabase {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub directory: PathBuf,
+    // Dropped before the store.
+    pub sealer: Mutex<BackgroundSealer>,
+    /// Columns of column tables.
+    pub column_cache: Arc<ColumnCache>,
     pub store: Arc<RowStore>,
     pub catalog: Arc<CatalogCell>,
     pub accounts: AccountStore,
@@ -141,7 +147,10 @@ impl Database {
             module.procedures().into_iter().for_each(|procedure| procedures.add(procedure));
         }
         // The cache's size is a variable of the store's own records, so they are read first with the default.
-        let store = Arc::new(RowStore::open(directory.join("rows"), StoreOptions::default())?);
+        let column_cache = Arc::new(ColumnCache::new(0));
+        let column_tables = Arc::new(ColumnTables::new(directory.join("columns"), column_cache.clone()));
+        let store = RowStore::open_with(directory.join("rows"), StoreOptions::default(), Some(column_tables.clone()))?;
+        let store = Arc::new(store);
         let globals = GlobalVariables::load(&registry.variables, &store)?;
         for (name, value) in options.startup_variables {
             globals.set_startup(&registry.variables, &name, value)?;
@@ -159,12 +168,19 @@ impl Database {
             spill_bytes_max: 1 << 40,
             threads,
         })?;
+        let sealer = BackgroundSealer::start(&column_tables, Arc::downgrade(&store), threads, |(table, work, _)| {
+            if let Err(error) = work {
+                error_log().write(Severity::Warning, &format!("sealing table {table}: {}", error.message));
+            }
+        })?;
         let processes = Arc::new(ProcessList::default());
         let plans = PlanCache::new(Values(&globals.load_values()).number(ids::PLAN_CACHE_SIZE));
         let shared = Arc::new_cyclic(|weak| {
             crate::information_schema::register(&mut registry, weak);
             Shared {
                 directory,
+                sealer: Mutex::new(sealer),
+                column_cache,
                 store,
                 catalog,
                 accounts,
@@ -246,6 +262,7 @@ impl Database {
             module.stop();
         }
         self.0.logs.drain();
+        self.0.sealer.lock().close();
         self.0.store.close()
     }
 
@@ -350,7 +367,10 @@ impl Shared {
 
     /// Gives caches the sizes that their variables say.
     pub fn apply_cache_variables(&self) {
-        self.store.resize_row_cache(Values(&self.globals.load_values()).number(ids::ROW_CACHE_SIZE));
+        let globals = self.globals.load_values();
+        self.store.resize_row_cache(Values(&globals).number(ids::ROW_CACHE_SIZE));
+        let columns = Values(&globals).number(ids::COLUMN_CACHE_SIZE);
+        self.column_cache.resize(usize::try_from(columns).unwrap_or(usize::MAX));
     }
 
     /// Ends a statement or a connection.

@@ -73,23 +73,23 @@ impl CodedColumn {
     pub fn to_array(&self, column_type: ColumnType, rows: impl Iterator<Item = u32> + Clone) -> Result<ArrayRef> {
         let mismatch = || Error::invalid(format!("a column of {:?} cannot be read as {column_type:?}", self.domain()));
         let invalid = |error: arrow::error::ArrowError| Error::invalid(error.to_string());
-        let present = |row: u32| !self.is_null(row as usize);
         Ok(match (&self.values, column_type) {
             (CodedValues::Integers(integers), ColumnType::Unsigned(_)) => {
-                let value = |row: u32| integers.value(integers.codes.get(row as usize)) as u64;
-                Arc::new(rows.map(|row| present(row).then(|| value(row))).collect::<UInt64Array>())
+                let values = integers.decode(rows.clone(), |value| value as u64);
+                Arc::new(UInt64Array::new(values.into(), self.nulls_at(rows)))
             }
             (CodedValues::Integers(integers), ColumnType::Decimal { precision, scale }) => {
-                let value = |row: u32| integers.value(integers.codes.get(row as usize));
-                let array: Decimal128Array = rows.map(|row| present(row).then(|| value(row))).collect();
+                let values = integers.decode(rows.clone(), |value| value);
+                let array = Decimal128Array::new(values.into(), self.nulls_at(rows));
                 Arc::new(array.with_precision_and_scale(precision, scale as i8).map_err(invalid)?)
             }
             (CodedValues::Integers(integers), column_type) if column_type.domain() == Domain::Integer => {
-                let value = |row: u32| integers.value(integers.codes.get(row as usize)) as i64;
-                Arc::new(rows.map(|row| present(row).then(|| value(row))).collect::<Int64Array>())
+                let values = integers.decode(rows.clone(), |value| value as i64);
+                Arc::new(Int64Array::new(values.into(), self.nulls_at(rows)))
             }
             (CodedValues::Floats(values), ColumnType::Float | ColumnType::Double) => {
-                Arc::new(rows.map(|row| present(row).then(|| values[row as usize])).collect::<Float64Array>())
+                let values: Vec<f64> = rows.clone().map(|row| values[row as usize]).collect();
+                Arc::new(Float64Array::new(values.into(), self.nulls_at(rows)))
             }
             (CodedValues::Dictionary { .. } | CodedValues::Bytes(_), ColumnType::Text) => {
                 let mut builder = StringViewBuilder::new();
@@ -124,6 +124,12 @@ impl CodedColumn {
             }
             _ => return Err(mismatch()),
         })
+    }
+
+    /// Which of some rows are not NULL.
+    fn nulls_at(&self, rows: impl Iterator<Item = u32>) -> Option<NullBuffer> {
+        let validity = self.validity.as_ref()?;
+        some_nulls(Some(rows.map(|row| validity.is_valid(row as usize)).collect()))
     }
 
     /// A row's byte string; `None` for NULL and for columns of other domains.

@@ -172,6 +172,11 @@ impl IntegerCodes {
         self.base + (i128::from(code) << self.shift)
     }
 
+    /// The values of some rows.
+    pub(crate) fn decode<T>(&self, rows: impl Iterator<Item = u32>, cast: impl Fn(i128) -> T) -> Vec<T> {
+        with_codes!(&self.codes, codes => rows.map(|row| cast(self.value(codes[row as usize].to_u64()))).collect())
+    }
+
     /// The least code whose value is at least `value`; `None` if 64 bits have none.
     pub fn ceiling(&self, value: i128) -> Option<u64> {
         let distance = value.saturating_sub(self.base).max(0);

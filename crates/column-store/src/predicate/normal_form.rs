@@ -45,6 +45,7 @@ fn push_down(predicate: &Predicate, negated: bool) -> Condition {
         Predicate::Constant(value) => Condition::Constant(*value != negated),
         Predicate::Unknown => Condition::Constant(false),
         Predicate::Test { column, test } => Condition::Test { column: *column, test: test.clone(), negated },
+        Predicate::And(all) if all.is_empty() => Condition::Constant(!negated),
         Predicate::And(all) if negated => Condition::Or(parts(all)),
         Predicate::And(all) => Condition::And(parts(all)),
         Predicate::Or(any) if negated => Condition::And(parts(any)),

@@ -46,9 +46,20 @@ pub fn constant_of(expr: &BoundExpr, parameters: &[Value]) -> Option<Value> {
     }
 }
 
-struct Reader<'a> {
-    def: &'a TableDef,
-    zone: &'a TimeZone,
+/// Reads conditions as DataFusion has them.
+pub(super) struct Reader<'a> {
+    pub def: &'a TableDef,
+    pub zone: &'a TimeZone,
+}
+
+/// `column LIKE pattern`, or NOT LIKE.
+pub(super) struct LikeCondition {
+    /// The column.
+    pub column: usize,
+    /// What its texts are to match.
+    pub pattern: LikePattern,
+    /// NOT LIKE.
+    pub negated: bool,
 }
 
 /// One side of a comparison.
@@ -70,7 +81,7 @@ impl Reader<'_> {
         self.def.columns.iter().position(|column| column.name == name)
     }
 
-    fn condition(&self, filter: &Expr) -> Predicate {
+    pub fn condition(&self, filter: &Expr) -> Predicate {
         match filter {
             Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
                 Predicate::and([self.condition(left), self.condition(right)])
@@ -109,9 +120,24 @@ impl Reader<'_> {
 
     /// A call as a condition: LIKE.
     fn call_condition(&self, expr: &Expr) -> Predicate {
-        let Some((call, args)) = call_of(expr) else { return Predicate::Unknown };
-        let [operand, pattern, rest @ ..] = args else { return Predicate::Unknown };
-        let Some(column) = self.plain_column(operand) else { return Predicate::Unknown };
+        self.like_call(expr).map_or(Predicate::Unknown, |like| like.key_range())
+    }
+
+    /// LIKE as a condition stands: `call <> 0`.
+    pub fn like_condition(&self, filter: &Expr) -> Option<LikeCondition> {
+        match filter {
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::NotEq, right }) => match &**right {
+                Expr::Literal(zero, _) if is_zero(zero) => self.like_call(left),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn like_call(&self, expr: &Expr) -> Option<LikeCondition> {
+        let (call, args) = call_of(expr)?;
+        let [operand, pattern, rest @ ..] = args else { return None };
+        let column = self.plain_column(operand)?;
         let text = |expr: &Expr| match self.side(expr, Some(column)) {
             Side::Constant(value) => Some(value),
             _ => None,
@@ -126,20 +152,26 @@ impl Reader<'_> {
         column: usize,
         pattern: Option<Value>,
         escape: Option<Option<Value>>,
-    ) -> Predicate {
-        let SqlType::String { collation, .. } = self.column_type(column) else { return Predicate::Unknown };
-        if !is_kernel(call, &LikeKernel { collation: *collation, negated: false, cache: PatternCache::default() }) {
-            return Predicate::Unknown;
-        }
-        let Some(Value::String(pattern)) = pattern else { return Predicate::Unknown };
+    ) -> Option<LikeCondition> {
+        let SqlType::String { collation, .. } = self.column_type(column) else { return None };
+        let kernel = |negated| LikeKernel { collation: *collation, negated, cache: PatternCache::default() };
+        let negated = [false, true].into_iter().find(|negated| is_kernel(call, &kernel(*negated)))?;
+        let Some(Value::String(pattern)) = pattern else { return None };
         let escape = match escape {
             None | Some(Some(Value::Null)) => None,
             Some(Some(Value::String(escape))) => escape.chars().next(),
-            Some(_) => return Predicate::Unknown,
+            Some(_) => return None,
         };
-        match LikePattern::new(*collation, &pattern, escape).key_range() {
-            Some((from, to)) => Predicate::SortKeys { column, from, to },
-            None => Predicate::Unknown,
+        Some(LikeCondition { column, pattern: LikePattern::new(*collation, &pattern, escape), negated })
+    }
+
+    /// `column <> 'text'` in the column's collation, as the comparison of which it is the opposite.
+    pub fn unequal_text(&self, filter: &Expr) -> Predicate {
+        match text_comparison(filter) {
+            Some((udf, left, right)) if udf.op() == expr::CompareOp::NotEqual => {
+                self.compared(CompareOp::Equal, Some(udf.collation()), left, right)
+            }
+            _ => Predicate::Unknown,
         }
     }
 
@@ -265,6 +297,16 @@ impl Reader<'_> {
     }
 }
 
+impl LikeCondition {
+    /// The sort keys of texts that match are in a range, if the pattern begins with a text.
+    fn key_range(&self) -> Predicate {
+        match self.pattern.key_range().filter(|_| !self.negated) {
+            Some((from, to)) => Predicate::SortKeys { column: self.column, from, to },
+            None => Predicate::Unknown,
+        }
+    }
+}
+
 /// Reads bound conditions.
 struct BoundReader<'a> {
     reader: Reader<'a>,
@@ -302,7 +344,8 @@ impl BoundReader<'_> {
                 let [operand, pattern, rest @ ..] = call.args.as_slice() else { return Predicate::Unknown };
                 let Some(column) = self.column(operand) else { return Predicate::Unknown };
                 let escape = rest.first().map(|escape| self.constant(escape));
-                self.reader.like(call, column, self.constant(pattern), escape)
+                let like = self.reader.like(call, column, self.constant(pattern), escape);
+                like.map_or(Predicate::Unknown, |like| like.key_range())
             }
             _ => Predicate::Unknown,
         }

@@ -1,8 +1,11 @@
 //! Reading row tables: which way, and the operator that does it.
 //!
 //! Reading order: [`predicate`] and [`range`] (what a condition means for an index), [`filter`] (where conditions come
-//! from), [`path`] (the choice), [`order`] (of what comes out), [`table`] and [`scan`] (what DataFusion sees).
+//! from), [`path`] (the choice), [`order`] (of what comes out), [`table`] and [`scan`] (what DataFusion sees); [`column_filter`] and
+//! [`column_scan`] for column tables.
 
+mod column_filter;
+pub mod column_scan;
 pub mod decode;
 pub mod filter;
 pub mod key;
@@ -15,6 +18,7 @@ pub mod scan;
 pub mod table;
 pub mod virtual_table;
 
+pub use column_scan::ColumnScanExec;
 pub use lock::TableLock;
 pub use path::{AccessPath, IndexHints};
 pub use scan::RowScanExec;

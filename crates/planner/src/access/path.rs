@@ -199,7 +199,7 @@ pub fn whole_index(store: &RowStore, table: &Table, position: usize, columns: &[
 
 /// Whether the planner may read through an index.
 pub fn is_usable(index: &IndexDef) -> bool {
-    !index.invisible && !matches!(index.kind.as_str(), "FULLTEXT" | "SPATIAL")
+    !index.invisible && !index.is_bitmap() && !matches!(index.kind.as_str(), "FULLTEXT" | "SPATIAL")
 }
 
 /// Whether an index gives back all of `columns` by itself.

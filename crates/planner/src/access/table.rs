@@ -1,5 +1,7 @@
 //! A row table as queries refer to it.
 
+use super::column_filter::column_predicate;
+use super::column_scan::ColumnScanExec;
 use super::filter::predicate_of;
 use super::lock::TableLock;
 use super::path::{AccessPath, IndexHints, choose};
@@ -9,12 +11,16 @@ use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, Statistics, internal_datafusion_err, stats::Precision};
+use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::filter::FilterExecBuilder;
 use squall_catalog::{ColumnDef, TableDef};
+use squall_column_tables::ColumnSnapshot;
 use squall_functions::arrow_map::{expr_type_of, field_for};
 use squall_functions::expr::{BoundExpr, ColumnRef, ExecutionSlot, datafusion_error};
 use squall_functions::operators::sort_key::sort_key;
@@ -27,6 +33,9 @@ use std::sync::Arc;
 
 /// The name of the hidden column that holds a row's key.
 pub const ROW_KEY_COLUMN: &str = "_squall_row_key";
+
+/// Up to so many rows of a column table are read one by one if a key finds them.
+const KEYED_ROWS_MAX: f64 = 256.0;
 
 /// One reference to a row table in one statement.
 #[derive(Clone, Debug)]
@@ -166,6 +175,72 @@ impl RowTable {
         session.create_physical_expr(expr, &schema)
     }
 
+    /// Whether a filter is one that the scan of a column table applies itself.
+    fn answers(&self, filter: &Expr) -> bool {
+        self.is_column_table() && self.lock.is_none() && column_predicate(&self.def, filter, None).is_some()
+    }
+
+    fn is_column_table(&self) -> bool {
+        self.table.sealed_source().is_some()
+    }
+
+    /// The scan by column, unless the table has none, rows are locked or known by their keys, or few of them are found
+    /// by a key.
+    fn column_scan(
+        &self,
+        state: &dyn Session,
+        env: &StatementEnv,
+        projection: &Arc<[usize]>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        if !self.is_column_table() || self.lock.is_some() || projection.contains(&self.def.columns.len()) {
+            return Ok(None);
+        }
+        let view = env.view().map_err(datafusion_error)?;
+        let zone = &env.context.time_zone;
+        let predicate = predicate_of(&self.def, filters, zone);
+        let path =
+            choose(&env.store, view, &self.table, &predicate, projection, &self.hints).map_err(datafusion_error)?;
+        if path.ranges.is_some() && path.rows <= KEYED_ROWS_MAX {
+            return Ok(None);
+        }
+        let snapshot = ColumnSnapshot::of(view, &self.table).map_err(datafusion_error)?;
+        let Some(snapshot) = snapshot else { return Ok(None) };
+        let conditions: Vec<_> =
+            filters.iter().filter_map(|filter| column_predicate(&self.def, filter, Some(zone))).collect();
+        let fetch = limit.filter(|_| filters.iter().all(|filter| self.answers(filter)));
+        let shown = conjunction(filters.iter().filter(|filter| self.answers(filter)).cloned());
+        let schema = DFSchema::try_from(self.schema.as_ref().clone())?;
+        let shown = shown.map(|shown| state.create_physical_expr(unqualified(shown)?, &schema)).transpose()?;
+        let partitions = state.config().target_partitions();
+        let source = Arc::new(self.clone());
+        let condition = squall_column_store::predicate::Predicate::And(conditions);
+        let scan = ColumnScanExec::new(source, snapshot, projection.clone(), &condition, shown, fetch, partitions);
+        Ok(Some(Arc::new(scan)))
+    }
+
+    /// The scan of rows along the cheapest path.
+    fn row_scan(
+        &self,
+        state: &dyn Session,
+        env: &StatementEnv,
+        projection: Arc<[usize]>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<RowScanExec> {
+        let table = &self.table;
+        let predicate = predicate_of(&self.def, filters, &env.context.time_zone);
+        let columns = self.needed_columns(&projection);
+        let view = env.view().map_err(datafusion_error)?;
+        let path = choose(&env.store, view, table, &predicate, &columns, &self.hints).map_err(datafusion_error)?;
+        // A limit is passed down only where no filter stands in between.
+        let fetch = limit.filter(|_| filters.is_empty());
+        let sort_exprs = Arc::new(self.sort_exprs(&projection, state)?);
+        let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, sort_exprs, Direction::Forward, fetch);
+        scan.split(view, table, state.config().target_partitions()).map_err(datafusion_error)
+    }
+
     fn needed_columns(&self, projection: &[usize]) -> Vec<usize> {
         // An index alone gives neither the row's key nor a lock on the row, so both need what no index has.
         let mut columns = projection.to_vec();
@@ -174,6 +249,15 @@ impl RowTable {
         }
         columns
     }
+}
+
+/// A filter whose columns are those of the scan's schema.
+fn unqualified(filter: Expr) -> Result<Expr> {
+    let unqualified = filter.transform(|expr| match expr {
+        Expr::Column(column) => Ok(Transformed::yes(Expr::Column(datafusion::common::Column::from_name(column.name)))),
+        other => Ok(Transformed::no(other)),
+    })?;
+    Ok(unqualified.data)
 }
 
 /// Expressions that order as the keys of columns do, by the column's ordinal.
@@ -205,8 +289,13 @@ impl TableProvider for RowTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        // Filters choose what is read; whether a row qualifies is decided by the filter above the scan.
-        Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
+        // Filters choose what is read; whether a row qualifies is decided by the filter above the scan, except for those
+        // that a column table answers.
+        let support = |filter: &&Expr| match self.answers(filter) {
+            true => TableProviderFilterPushDown::Exact,
+            false => TableProviderFilterPushDown::Inexact,
+        };
+        Ok(filters.iter().map(support).collect())
     }
 
     fn statistics(&self) -> Option<Statistics> {
@@ -231,17 +320,27 @@ impl TableProvider for RowTable {
             Some(projection) => projection.as_slice().into(),
             None => (0..self.schema.fields().len()).collect(),
         };
-        let table = &self.table;
-        let predicate = predicate_of(&self.def, filters, &env.context.time_zone);
-        let columns = self.needed_columns(&projection);
-        let view = env.view().map_err(datafusion_error)?;
-        let path = choose(&env.store, view, table, &predicate, &columns, &self.hints).map_err(datafusion_error)?;
-        // A limit is passed down only where no filter stands in between.
-        let fetch = limit.filter(|_| filters.is_empty());
-        let sort_exprs = Arc::new(self.sort_exprs(&projection, state)?);
-        let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, sort_exprs, Direction::Forward, fetch);
-        let partitions = state.config().target_partitions();
-        let scan = scan.split(view, table, partitions).map_err(datafusion_error)?;
-        Ok(Arc::new(scan))
+        if let Some(scan) = self.column_scan(state, &env, &projection, filters, limit)? {
+            return Ok(scan);
+        }
+        let answered: Vec<Expr> = filters.iter().filter(|filter| self.answers(filter)).cloned().collect();
+        if answered.is_empty() {
+            return Ok(Arc::new(self.row_scan(state, &env, projection, filters, limit)?));
+        }
+        // Nobody above the scan applies these, and nobody has asked for their columns.
+        let mut wider = projection.to_vec();
+        for column in answered.iter().flat_map(Expr::column_refs) {
+            let ordinal = self.schema.index_of(&column.name)?;
+            if !wider.contains(&ordinal) {
+                wider.push(ordinal);
+            }
+        }
+        let scan = self.row_scan(state, &env, wider.into(), filters, None)?;
+        let Some(condition) = conjunction(answered) else { return Ok(Arc::new(scan)) };
+        let condition = unqualified(condition)?;
+        let condition = state.create_physical_expr(condition, &DFSchema::try_from(scan.schema().as_ref().clone())?)?;
+        let wanted: Vec<usize> = (0..projection.len()).collect();
+        let filter = FilterExecBuilder::new(condition, Arc::new(scan)).apply_projection(Some(wanted))?.build()?;
+        Ok(Arc::new(filter))
     }
 }

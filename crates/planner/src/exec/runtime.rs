@@ -3,6 +3,7 @@
 use super::env::StatementEnv;
 use super::join_rule::IndexLookupJoinRule;
 use super::order_rule::OrderedScanRule;
+use crate::access::ColumnScanExec;
 use crate::access::scan::RowScanExec;
 use crate::engine::{EngineOptions, physical_plan, session_state};
 use arrow::datatypes::SchemaRef;
@@ -225,7 +226,7 @@ fn streams(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let mut node = plan;
     loop {
         match node.children().as_slice() {
-            [] => return node.is::<RowScanExec>(),
+            [] => return node.is::<RowScanExec>() || node.is::<ColumnScanExec>(),
             [child] if node.pipeline_behavior() == EmissionType::Incremental && !node.is::<RepartitionExec>() => {
                 node = child
             }

@@ -1,6 +1,7 @@
 //! EXPLAIN in MySQL's table form.
 
 use super::key_length::key_length;
+use crate::access::ColumnScanExec;
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::exec::as_hash_join;
@@ -118,6 +119,11 @@ impl Walker {
             self.rows.push(row);
             return;
         }
+        if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
+            let row = self.column_scan_row(scan);
+            self.rows.push(row);
+            return;
+        }
         if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
             self.walk(join.outer());
             let row = self.lookup_row(join);
@@ -189,6 +195,17 @@ impl Walker {
         if scan.direction == Direction::Backward {
             row.extra.push("Backward index scan");
         }
+        row.extra.extend(joined);
+        row
+    }
+
+    fn column_scan_row(&mut self, scan: &ColumnScanExec) -> ExplainRow {
+        let joined = self.joined.take();
+        self.where_next |= scan.filter.is_some();
+        let rows = scan.visible_rows();
+        let mut row =
+            ExplainRow { access_type: Some("ALL".into()), rows: Some(rows), ..self.common(&scan.source.alias) };
+        row.extra.push("Using column scan");
         row.extra.extend(joined);
         row
     }

@@ -1,5 +1,8 @@
 //! EXPLAIN FORMAT=TREE and EXPLAIN ANALYZE.
 
+use crate::access::column_scan::{
+    ColumnScanExec, ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_VALUES, ROWS_SKIPPED_BY_ZONE_MAPS, SEGMENTS_READ,
+};
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::exec::as_hash_join;
@@ -9,6 +12,7 @@ use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
+use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
@@ -71,6 +75,10 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
 fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
         return Some(scan_label(scan));
+    }
+    if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
+        let filter = scan.filter.as_ref().map_or(String::new(), |filter| format!(" ({})", readable(filter)));
+        return Some(format!("Column scan on {}{filter}", scan.source.alias));
     }
     if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
         return Some(
@@ -243,8 +251,26 @@ fn measured(plan: &Arc<dyn ExecutionPlan>) -> String {
     match metrics.output_rows() {
         Some(rows) => {
             let milliseconds = metrics.elapsed_compute().unwrap_or(0) as f64 / 1e6;
-            format!(" (actual time={milliseconds:.3} rows={rows} loops=1)")
+            let skipped = if plan.is::<ColumnScanExec>() { skipped(&metrics) } else { String::new() };
+            format!(" (actual time={milliseconds:.3} rows={rows} loops=1){skipped}")
         }
         None => " (never executed)".to_string(),
+    }
+}
+
+/// What told a column scan of the rows that it did not read.
+fn skipped(metrics: &MetricsSet) -> String {
+    let count = |name: &str| metrics.sum_by_name(name).map_or(0, |value| value.as_usize());
+    let shown = [
+        ("zone maps", count(ROWS_SKIPPED_BY_ZONE_MAPS)),
+        ("bitmaps", count(ROWS_SKIPPED_BY_BITMAPS)),
+        ("values", count(ROWS_SKIPPED_BY_VALUES)),
+    ];
+    let shown: Vec<String> =
+        shown.iter().filter(|(_, rows)| *rows > 0).map(|(what, rows)| format!("{what}={rows}")).collect();
+    let segments = count(SEGMENTS_READ);
+    match shown.as_slice() {
+        [] => format!(" (segments read={segments})"),
+        shown => format!(" (segments read={segments}; rows skipped by {})", shown.join(", ")),
     }
 }

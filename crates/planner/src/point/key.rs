@@ -1,5 +1,6 @@
 //! Key look-ups: seeing them in a condition, and putting a statement's values into them.
 
+use crate::access::path::is_usable;
 use crate::access::predicate::{CompareOp, Predicate};
 use squall_catalog::TableDef;
 use squall_parser::ast;
@@ -103,7 +104,7 @@ impl NamedTable<'_> {
         }
         // A whole unique key, or else the first index that begins with just these columns.
         let mut prefix = None;
-        for (position, index) in self.def.indexes.iter().enumerate().filter(|(_, index)| !index.invisible) {
+        for (position, index) in self.def.indexes.iter().enumerate().filter(|(_, index)| is_usable(index)) {
             let columns = self.def.index_ordinals(index);
             let first = columns.get(..equal.len()).unwrap_or_default();
             let covers = first.len() == equal.len()

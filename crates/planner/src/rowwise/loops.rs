@@ -76,6 +76,10 @@ pub(super) fn arrange(
             if let Some(found) = arranger.in_order(table, &mut way, wanted)? {
                 (ordered, direction) = (true, found);
             }
+            // Column tables are for reading many rows by column, not each by itself.
+            if way.full && arranger.table(table).table.sealed_source().is_some() {
+                return Ok(None);
+            }
             // The first rows may be enough.
             let few = bounded && (ordered || wanted.is_empty());
             if !few && way.rows > ROWS_MAX as f64 * if way.full { 1.0 } else { DOUBT } {

@@ -31,6 +31,14 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         64 << 30,
         "Memory for rows that were read by key, bytes. Less than 2 MB: no cache. A change empties it.",
     ),
+    unsigned(
+        "column_cache_size",
+        Global,
+        512 << 20,
+        0,
+        1 << 40,
+        "Memory for columns and bitmap indexes of ENGINE=COLUMN tables, bytes. What running queries hold may go beyond it.",
+    ),
     unsigned("innodb_buffer_pool_instances", Global, 1, 1, 64, "Parts of the cache.").read_only(),
     unsigned("innodb_buffer_pool_chunk_size", Global, 128 << 20, 1 << 20, u64::MAX, "Step of the cache's size.")
         .read_only(),

@@ -1,5 +1,6 @@
 //! Tables and stores for tests.
 
+use crate::sealed::RowsInTheList;
 use squall_catalog::{
     Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
     TableEntry, TableId,
@@ -116,7 +117,7 @@ pub struct Fixture {
 impl Fixture {
     pub fn new() -> Fixture {
         let directory = tempfile::tempdir().unwrap();
-        let store = RowStore::open(directory.path(), options()).unwrap();
+        let store = RowStore::open_with(directory.path(), options(), Some(Arc::new(RowsInTheList))).unwrap();
         Fixture { directory, store }
     }
 
@@ -138,7 +139,7 @@ impl Fixture {
         let Fixture { directory, store } = self;
         store.close().unwrap();
         drop(store);
-        let store = RowStore::open(directory.path(), options()).unwrap();
+        let store = RowStore::open_with(directory.path(), options(), Some(Arc::new(RowsInTheList))).unwrap();
         Fixture { directory, store }
     }
 }

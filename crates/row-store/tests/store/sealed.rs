@@ -2,10 +2,10 @@
 
 use crate::fixture::*;
 use proptest::prelude::*;
-use squall_catalog::TableDef;
+use squall_catalog::{TableDef, TableId};
 use squall_row_store::{
     Direction, Durability, IsolationLevel, KeyRange, ListEntry, LockMode, LockRequest, LockWait, SealedRows,
-    SealedScan, SealedSource, Sealing, StoreError, Table, Transaction, TransactionOptions,
+    SealedScan, SealedSource, SealedTables, Sealing, StoreError, Table, Transaction, TransactionOptions,
 };
 use squall_types::{ErrorCode, SqlResult, Value};
 use std::any::Any;
@@ -19,13 +19,31 @@ type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// A source whose list has the rows themselves: each entry's rows and deletes, by length, over those of the entries
 /// before it.
-struct RowsInTheList;
+pub struct RowsInTheList;
 
 struct Rows(Arc<BTreeMap<Vec<u8>, Vec<u8>>>);
 
 struct Scan(std::vec::IntoIter<(Vec<u8>, Vec<u8>)>);
 
+impl SealedTables for RowsInTheList {
+    fn open(&self, _: &TableDef, _: u64, _: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedSource>> {
+        Ok(Arc::new(RowsInTheList))
+    }
+
+    fn retain(&self, _: &dyn Fn(TableId, u64) -> bool) -> SqlResult<()> {
+        Ok(())
+    }
+}
+
 impl SealedSource for RowsInTheList {
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+
+    fn note_changes(&self, _: u64) {}
+
+    fn discard(&self) {}
+
     fn open(&self, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedRows>> {
         let mut rows = BTreeMap::new();
         for entry in list {
@@ -134,20 +152,15 @@ fn seal(fixture: &Fixture, table: &Arc<Table>, merge: bool) {
 fn def(keyed: bool) -> TableDef {
     let mut def = plain_def(1);
     def.indexes.truncate(usize::from(keyed));
+    def.engine = squall_catalog::COLUMN_ENGINE.into();
     def
 }
 
 fn fixture(keyed: bool) -> (Fixture, Arc<Table>) {
     let fixture = Fixture::new();
     fixture.store.commit_ddl(&catalog_of(&[&def(keyed)]), &Default::default()).unwrap();
-    let table = sealable(&fixture);
-    (fixture, table)
-}
-
-fn sealable(fixture: &Fixture) -> Arc<Table> {
     let table = fixture.table("t1");
-    table.seal_with(Arc::new(RowsInTheList));
-    table
+    (fixture, table)
 }
 
 fn begin(fixture: &Fixture, isolation: IsolationLevel) -> Transaction {
@@ -265,7 +278,7 @@ proptest! {
                     sealing = None;
                     drop(table);
                     fixture = fixture.reopen();
-                    table = sealable(&fixture);
+                    table = fixture.table("t1");
                 }
                 _ => {}
             }
@@ -332,7 +345,7 @@ fn hidden_row_numbers_go_on_behind_the_sealed_ones() {
         seal(&fixture, &table, round == 1);
         drop(table);
         fixture = fixture.reopen();
-        table = sealable(&fixture);
+        table = fixture.table("t1");
     }
     let expected: Vec<_> = (0..3).flat_map(|round| (0..3).map(move |k| row(round, k, "", None))).collect();
     assert_eq!(rows(&mut begin(&fixture, IsolationLevel::RepeatableRead), &table, Direction::Forward), expected);

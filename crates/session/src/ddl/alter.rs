@@ -8,6 +8,7 @@ use crate::copy::RowCopier;
 use crate::database::Shared;
 use crate::session::Session;
 use squall_catalog::{Catalog, IndexId, TableDef, TableId};
+use squall_column_tables::ColumnTable;
 use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, TableConstraint};
 use squall_registry::StatementContext;
 use squall_row_store::{DdlChanges, Direction, OnDuplicate, ValueRange};
@@ -94,6 +95,11 @@ pub fn alter_table(
             build_indexes(shared, &env.context, &old, &table)?;
             commit_in_place(shared, &seen, name, &table, rename.as_ref())?;
             set_auto_increment(shared, &alteration)?;
+            // Segments without an index that is asked for now are written anew in the background.
+            let changed = shared.store.table(&table)?;
+            if let Some(column_table) = ColumnTable::of(&changed) {
+                column_table.wake();
+            }
             Ok(0)
         }
         Work::Rebuild | Work::Copy => {
@@ -219,7 +225,7 @@ fn build_indexes(shared: &Shared, context: &StatementContext, old: &TableDef, ne
     let fresh: Vec<IndexId> = new
         .indexes
         .iter()
-        .filter(|index| old.indexes.iter().all(|other| other.id != index.id))
+        .filter(|index| !index.is_bitmap() && old.indexes.iter().all(|other| other.id != index.id))
         .map(|index| index.id)
         .collect();
     shared.store.build_indexes(&table, &fresh, || context.kill.check()).map_err(SqlError::from)

@@ -5,7 +5,7 @@ use super::column::{resolve_column, resolve_default};
 use super::constraint::{add_check, add_foreign_key};
 use super::create_table::{add_column_constraints, add_column_keys, check_table};
 use super::data_type::named_collation;
-use super::index::{add_index, sort_indexes};
+use super::index::{add_index, settle_kinds, sort_indexes};
 use super::names::{check_column_name, check_index_name, check_table_name};
 use super::table_option::{apply_options, table_collation};
 use crate::constant;
@@ -617,6 +617,7 @@ impl Builder<'_> {
             }
         }
         sort_indexes(&mut self.table);
+        settle_kinds(&mut self.table);
         check_table(&self.table)
     }
 }

@@ -3,7 +3,7 @@
 use super::DdlContext;
 use super::column::resolve_column;
 use super::constraint::{add_check, add_foreign_key};
-use super::index::{add_index, check_auto_increment, sort_indexes};
+use super::index::{add_index, check_auto_increment, settle_kinds, sort_indexes};
 use super::names::check_table_name;
 use super::table_option::{apply_options, table_collation};
 use squall_catalog::{ColumnDef, ColumnId, TableDef, TableId};
@@ -68,6 +68,7 @@ pub fn resolve_table(statement: &CreateTable, selected: &[ColumnDef], context: &
         add_column_constraints(&mut table, definition, context)?;
     }
     sort_indexes(&mut table);
+    settle_kinds(&mut table);
     check_table(&table)?;
     Ok(table)
 }
@@ -82,6 +83,9 @@ pub fn check_table(table: &TableDef) -> SqlResult<()> {
         return Err(SqlError { code: 4028, sqlstate: *b"HY000", message });
     }
     check_auto_increment(table)?;
+    if table.is_column_table() && !table.foreign_keys.is_empty() {
+        return Err(SqlError::unsupported("FOREIGN KEY of an ENGINE=COLUMN table"));
+    }
     if row_bytes(table) > ROW_BYTES_MAX {
         return Err(SqlError::new(ErrorCode::TooBigRowSize, &[&ROW_BYTES_MAX]));
     }

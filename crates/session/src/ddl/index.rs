@@ -4,7 +4,7 @@ use super::DdlContext;
 use super::names::check_index_name;
 use crate::charset;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{ColumnDef, IndexDef, IndexId, IndexPart, TableDef};
+use squall_catalog::{BITMAP, ColumnDef, IndexDef, IndexId, IndexPart, TableDef};
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 
@@ -54,6 +54,13 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
     let kind = match definition.options.algorithm.as_ref() {
         None => "BTREE".to_string(),
         Some(word) if word.is("BTREE") || word.is("HASH") => word.to_ascii_uppercase(),
+        Some(word) if word.is(BITMAP) && table.is_column_table() && definition.kind == IndexKind::Plain => {
+            BITMAP.to_string()
+        }
+        Some(word) if word.is(BITMAP) => {
+            let what = "USING BITMAP for other keys than plain ones of ENGINE=COLUMN tables";
+            return Err(SqlError::unsupported(what));
+        }
         Some(word) => return Err(SqlError::unsupported(format_args!("USING {}", word.as_str()))),
     };
     if definition.options.parser.is_some() {
@@ -79,6 +86,22 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
         return Err(SqlError::new(ErrorCode::TooManyKeys, &[&KEYS_MAX]));
     }
     Ok(())
+}
+
+/// Plain keys of a column table are bitmap indexes, and those of other tables are not.
+pub fn settle_kinds(table: &mut TableDef) {
+    let by_column = table.is_column_table();
+    for index in table.indexes.iter_mut().filter(|index| !index.unique) {
+        if by_column {
+            index.kind = BITMAP.to_string();
+            // A bitmap is of whole values, in whichever order.
+            for part in &mut index.parts {
+                (part.prefix, part.descending) = (None, false);
+            }
+        } else if index.is_bitmap() {
+            index.kind = "BTREE".to_string();
+        }
+    }
 }
 
 fn index_comment(text: Option<&str>, name: Option<&Ident>) -> SqlResult<String> {

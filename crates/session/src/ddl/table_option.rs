@@ -3,12 +3,15 @@
 use super::DdlContext;
 use super::data_type::named_collation;
 use crate::charset;
-use squall_catalog::TableDef;
+use squall_catalog::{COLUMN_ENGINE, TableDef};
 use squall_parser::ast::TableOption;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlMode, SqlResult};
 
 /// Engines of MySQL and MariaDB whose tables become row tables.
 const SUBSTITUTED_ENGINES: &[&str] = &["MYISAM", "MEMORY", "HEAP", "ARIA", "ARCHIVE", "CSV"];
+
+/// Names of the engine of column tables.
+const COLUMN_ENGINES: &[&str] = &[COLUMN_ENGINE, "FASTBIT", "COLUMNSTORE"];
 
 /// Takes the options into the table; the default collation has been set from them before its columns were made.
 pub fn apply_options(table: &mut TableDef, options: &[TableOption], context: &DdlContext<'_>) -> SqlResult<()> {
@@ -42,7 +45,7 @@ pub fn table_collation(options: &[TableOption], default: CollationId) -> SqlResu
 fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext<'_>) -> SqlResult<()> {
     let unsupported = |what: &str| Err(SqlError::unsupported(what));
     match option {
-        TableOption::Engine(name) => table.engine = engine(name, &table.name, context)?,
+        TableOption::Engine(name) => table.engine = engine(name, table, context)?,
         TableOption::AutoIncrement(value) => table.auto_increment_start = *value,
         TableOption::Charset(_) | TableOption::Collate(_) => {}
         TableOption::Comment(text) => {
@@ -101,9 +104,21 @@ fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext
 }
 
 /// The engine's name as shown; MySQL's other engines become InnoDB with MySQL's own warning.
-fn engine(name: &str, table: &str, context: &DdlContext<'_>) -> SqlResult<String> {
+fn engine(name: &str, table: &TableDef, context: &DdlContext<'_>) -> SqlResult<String> {
     if name.eq_ignore_ascii_case("InnoDB") {
         return Ok("InnoDB".to_string());
+    }
+    if COLUMN_ENGINES.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+        if table.temporary {
+            return Err(SqlError {
+                code: 1478,
+                sqlstate: *b"HY000",
+                message: format!(
+                    "Table storage engine '{COLUMN_ENGINE}' does not support the create option 'TEMPORARY'"
+                ),
+            });
+        }
+        return Ok(COLUMN_ENGINE.to_string());
     }
     let known = SUBSTITUTED_ENGINES.iter().any(|known| name.eq_ignore_ascii_case(known));
     if !known {
@@ -116,7 +131,7 @@ fn engine(name: &str, table: &str, context: &DdlContext<'_>) -> SqlResult<String
     context.statement.diagnostics.warn(SqlError {
         code: 1266,
         sqlstate: *b"HY000",
-        message: format!("Using storage engine InnoDB for table '{table}'"),
+        message: format!("Using storage engine InnoDB for table '{}'", table.name),
     });
     Ok("InnoDB".to_string())
 }

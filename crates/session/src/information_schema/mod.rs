@@ -1,6 +1,7 @@
 //! information_schema (and the little of performance_schema and data_dictionary that there is): tables made from the catalog, the
 //! variables and the process list when they are read.
 
+mod column_segments;
 mod columns;
 mod constraints;
 mod logs;
@@ -114,6 +115,7 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         plain::TABLES,
         routines::TABLES,
         logs::TABLES,
+        column_segments::TABLES,
         plan_cache::TABLES,
     ];
     for spec in lists.into_iter().flatten() {

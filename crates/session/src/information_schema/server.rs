@@ -253,14 +253,24 @@ pub(crate) fn collation_rows() -> Vec<Vec<Value>> {
 
 /// Rows of ENGINES.
 pub(crate) fn engine_rows() -> Vec<Vec<Value>> {
-    vec![vec![
-        s("InnoDB"),
-        s("DEFAULT"),
-        s("Row tables: transactions, row-level locking and foreign keys"),
-        s("YES"),
-        s("NO"),
-        s("YES"),
-    ]]
+    vec![
+        vec![
+            s("InnoDB"),
+            s("DEFAULT"),
+            s("Row tables: transactions, row-level locking and foreign keys"),
+            s("YES"),
+            s("NO"),
+            s("YES"),
+        ],
+        vec![
+            s(squall_catalog::COLUMN_ENGINE),
+            s("YES"),
+            s("Column tables: compressed segments with bitmap indexes; transactions and row-level locking"),
+            s("YES"),
+            s("NO"),
+            s("YES"),
+        ],
+    ]
 }
 
 fn plugin_rows() -> Vec<Vec<Value>> {

@@ -312,7 +312,7 @@ impl Session {
         if !globals.is_empty() {
             shared.globals.set(globals);
         }
-        if globals.iter().any(|(id, _)| *id == ids::ROW_CACHE_SIZE) {
+        if globals.iter().any(|(id, _)| [ids::ROW_CACHE_SIZE, ids::COLUMN_CACHE_SIZE].contains(id)) {
             shared.apply_cache_variables();
         }
         let mut result = if of_logs { shared.apply_log_variables() } else { Ok(()) };

@@ -136,8 +136,8 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
         })
         .collect();
     let mut line = format!("  {head} ({})", parts.join(","));
-    if index.kind == "HASH" {
-        line.push_str(" USING HASH");
+    if index.kind == "HASH" || index.is_bitmap() {
+        line.push_str(&format!(" USING {}", index.kind));
     }
     if !index.comment.is_empty() {
         line.push_str(&format!(" COMMENT {}", quote_text(&index.comment)));

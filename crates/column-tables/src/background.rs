@@ -1,0 +1,229 @@
+//! Sealing and merging in the background.
+
+use crate::level::{ColumnTable, TableState};
+use crate::merge::MergeOutcome;
+use crate::tables::ColumnTables;
+use parking_lot::{Condvar, Mutex};
+use rustc_hash::FxHashSet;
+use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
+use squall_row_store::{LockWait, RowStore, Table, TableLock};
+use squall_types::{SqlError, SqlResult};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Changes from which on a table is sealed at once: whoever reads the table reads its fresh rows one by one.
+pub(crate) const SEAL_FROM: u64 = 1 << 14;
+
+/// How long to wait with a table that cannot be sealed at the moment.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// The family of the background's table locks; sessions are counted from 1.
+const LOCK_FAMILY: u64 = 1 << 62;
+
+/// Tables that have many fresh rows.
+#[derive(Debug, Default)]
+pub(crate) struct DueTables {
+    state: Mutex<Due>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Due {
+    tables: FxHashSet<TableId>,
+    /// Those that have to wait, and until when.
+    later: Option<(FxHashSet<TableId>, Instant)>,
+    closing: bool,
+}
+
+impl DueTables {
+    pub fn add(&self, table: TableId) {
+        self.state.lock().tables.insert(table);
+        self.changed.notify_all();
+    }
+
+    fn retry(&self, table: TableId) {
+        let mut due = self.state.lock();
+        due.later.get_or_insert_with(|| (FxHashSet::default(), Instant::now() + RETRY_AFTER)).0.insert(table);
+        self.changed.notify_all();
+    }
+
+    fn close(&self) {
+        self.state.lock().closing = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for a table; `None` when it is time to end.
+    fn next(&self) -> Option<TableId> {
+        let mut due = self.state.lock();
+        loop {
+            if due.closing {
+                return None;
+            }
+            if let Some((tables, _)) = due.later.take_if(|(_, time)| *time <= Instant::now()) {
+                due.tables.extend(tables);
+            }
+            if let Some(table) = due.tables.iter().next().copied() {
+                due.tables.remove(&table);
+                return Some(table);
+            }
+            match due.later.as_ref().map(|(_, time)| *time) {
+                Some(time) => _ = self.changed.wait_until(&mut due, time),
+                None => self.changed.wait(&mut due),
+            }
+        }
+    }
+}
+
+/// What is told of work on a table: its name, what was done, and how long it took.
+pub type WorkReport<'a> = (&'a str, &'a SqlResult<TableWork>, Duration);
+
+/// What was done to a table.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TableWork {
+    /// Rows that went into new segments.
+    pub sealed_rows: u64,
+    /// Segments that were made of them.
+    pub seals: u64,
+    /// Segments that were merged into others.
+    pub merged_segments: u64,
+    /// Whether the work is complete; otherwise somebody else is at it, or has the table.
+    pub complete: bool,
+}
+
+/// The thread that seals and merges. Dropping it ends it.
+#[derive(Debug)]
+pub struct BackgroundSealer {
+    due: Arc<DueTables>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl BackgroundSealer {
+    /// Starts the thread; it ends when the store is gone. `report` is called after each piece of work.
+    pub fn start(
+        tables: &ColumnTables,
+        store: Weak<RowStore>,
+        threads: usize,
+        report: impl Fn(WorkReport<'_>) + Send + 'static,
+    ) -> SqlResult<BackgroundSealer> {
+        let due = tables.due().clone();
+        let queue = due.clone();
+        let run = move || {
+            while let Some(id) = queue.next() {
+                let Some(store) = store.upgrade() else { return };
+                let Some(def) = table_of(&store.load_catalog(), id) else { continue };
+                let started = Instant::now();
+                let work = work_on(&store, &def, threads);
+                if !work.as_ref().is_ok_and(|work| work.complete) {
+                    queue.retry(id);
+                }
+                report((&def.name, &work, started.elapsed()));
+            }
+        };
+        let thread = std::thread::Builder::new().name("squall-seal".into()).spawn(run).map_err(SqlError::internal)?;
+        Ok(BackgroundSealer { due, thread: Some(thread) })
+    }
+
+    /// Ends the thread when it has done what it is at.
+    pub fn close(&mut self) {
+        self.due.close();
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // A panic has been reported by its thread.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for BackgroundSealer {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn table_of(catalog: &Catalog, id: TableId) -> Option<Arc<TableDef>> {
+    let tables = catalog.databases.values().flat_map(|database| database.tables.values());
+    tables.into_iter().find_map(|entry| match entry {
+        TableEntry::Table(def) if def.id == id => Some(def.clone()),
+        _ => None,
+    })
+}
+
+/// Seals and merges while the definition cannot change: rows of a later one would lose what the segment has no column for.
+fn work_on(store: &RowStore, def: &TableDef, threads: usize) -> SqlResult<TableWork> {
+    let mut locks = store.session_locks(LOCK_FAMILY);
+    if locks.lock(def.id, TableLock::Read, LockWait::Nowait).is_err() {
+        return Ok(TableWork::default());
+    }
+    // The definition as it is now, under the lock.
+    let Some(def) = table_of(&store.load_catalog(), def.id) else {
+        return Ok(TableWork { complete: true, ..TableWork::default() });
+    };
+    let table = store.table(&def)?;
+    let Some(column_table) = ColumnTable::of(&table) else {
+        return Ok(TableWork { complete: true, ..TableWork::default() });
+    };
+    column_table.work(store, &table, threads)
+}
+
+impl ColumnTable {
+    /// Seals if there are many changes, then merges what is worth it. The caller keeps the definition from changing.
+    fn work(&self, store: &RowStore, table: &Arc<Table>, threads: usize) -> SqlResult<TableWork> {
+        self.seal_and_merge(store, table, threads, self.fresh_changes() >= SEAL_FROM, false)
+    }
+
+    /// Seals every fresh row and merges as far as it goes, as OPTIMIZE TABLE does. The caller keeps the definition from
+    /// changing.
+    pub fn optimize(&self, store: &RowStore, table: &Arc<Table>, threads: usize) -> SqlResult<TableWork> {
+        self.seal_and_merge(store, table, threads, true, true)
+    }
+
+    fn seal_and_merge(
+        &self,
+        store: &RowStore,
+        table: &Arc<Table>,
+        threads: usize,
+        seal: bool,
+        merge_all: bool,
+    ) -> SqlResult<TableWork> {
+        let mut work = TableWork::default();
+        let result = self.seal_and_merge_into(&mut work, store, table, threads, seal, merge_all);
+        self.change_status(|status| {
+            status.seals += work.seals;
+            status.merges += work.merged_segments;
+            status.state = TableState::Idle;
+            status.last_error = result.as_ref().err().map(|error| error.message.clone());
+        });
+        result.map(|()| work)
+    }
+
+    fn seal_and_merge_into(
+        &self,
+        work: &mut TableWork,
+        store: &RowStore,
+        table: &Arc<Table>,
+        threads: usize,
+        seal: bool,
+        merge_all: bool,
+    ) -> SqlResult<()> {
+        let mut left = seal;
+        while left {
+            self.change_status(|status| status.state = TableState::Sealing);
+            let Some(sealed) = self.seal(store, table, threads)? else { return Ok(()) };
+            work.sealed_rows += sealed.rows;
+            work.seals += u64::from(sealed.rows > 0);
+            left = !sealed.complete;
+        }
+        loop {
+            self.change_status(|status| status.state = TableState::Merging);
+            match self.merge(store, table, threads, merge_all)? {
+                MergeOutcome::Merged(segments) => work.merged_segments += segments as u64,
+                MergeOutcome::Nothing => break,
+                MergeOutcome::Busy => return Ok(()),
+            }
+        }
+        work.complete = true;
+        Ok(())
+    }
+}

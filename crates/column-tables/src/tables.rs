@@ -1,0 +1,78 @@
+//! All column tables of a server: where their folders are.
+
+use crate::background::DueTables;
+use crate::entry::entry_number;
+use crate::level::ColumnTable;
+use squall_catalog::{TableDef, TableId};
+use squall_column_store::ColumnCache;
+use squall_column_store::segment::remove_unlisted_segments;
+use squall_row_store::{ListEntry, SealedSource, SealedTables};
+use squall_types::{SqlError, SqlResult};
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Opens column tables. Each generation of a table has a folder, `<table id>.<generation>`.
+pub struct ColumnTables {
+    folder: PathBuf,
+    cache: Arc<ColumnCache>,
+    due: Arc<DueTables>,
+}
+
+impl ColumnTables {
+    /// Tables whose folders lie in a folder, which is made when there is one, and that are read through a cache.
+    pub fn new(folder: PathBuf, cache: Arc<ColumnCache>) -> ColumnTables {
+        ColumnTables { folder, cache, due: Arc::default() }
+    }
+
+    /// What segments are read through.
+    pub fn cache(&self) -> &Arc<ColumnCache> {
+        &self.cache
+    }
+
+    /// The tables that have enough fresh rows.
+    pub(crate) fn due(&self) -> &Arc<DueTables> {
+        &self.due
+    }
+}
+
+impl SealedTables for ColumnTables {
+    fn open(&self, def: &TableDef, generation: u64, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedSource>> {
+        let folder = self.folder.join(folder_name(def.id, generation));
+        let table = ColumnTable::new(def, folder.clone(), self.cache.clone(), self.due.clone())?;
+        let number = |entry: &ListEntry| entry_number(&entry.name);
+        let listed: HashSet<OsString> =
+            list.iter().filter_map(number).map(|number| format!("{number}.parquet").into()).collect();
+        let listed: HashSet<&OsStr> = listed.iter().map(OsString::as_os_str).collect();
+        remove_unlisted_segments(&folder, &listed).map_err(|error| crate::sql_error(&def.name, error))?;
+        Ok(Arc::new(table))
+    }
+
+    fn retain(&self, known: &dyn Fn(TableId, u64) -> bool) -> SqlResult<()> {
+        let failed = |path: &Path, error| SqlError::internal(format_args!("{}: {error}", path.display()));
+        let entries = match std::fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed(&self.folder, error)),
+        };
+        for entry in entries {
+            let path = entry.map_err(|error| failed(&self.folder, error))?.path();
+            // What has another kind of name is not ours.
+            let parsed = path.file_name().and_then(OsStr::to_str).and_then(parse_folder_name);
+            if parsed.is_some_and(|(table, generation)| !known(table, generation)) {
+                std::fs::remove_dir_all(&path).map_err(|error| failed(&path, error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn folder_name(table: TableId, generation: u64) -> String {
+    format!("{}.{generation}", table.0)
+}
+
+fn parse_folder_name(name: &str) -> Option<(TableId, u64)> {
+    let (table, generation) = name.split_once('.')?;
+    Some((TableId(table.parse().ok()?), generation.parse().ok()?))
+}

@@ -1,0 +1,412 @@
+//! The operator that reads a column table: conditions become rows of segments before anything is decoded.
+
+use super::scan::{BATCH_ROWS, decode_columns, make_batch};
+use super::table::RowTable;
+use crate::access::decode::from_utc;
+use crate::exec::env::StatementEnv;
+use arrow::array::{ArrayRef, AsArray, Int64Array};
+use arrow::datatypes::{Int64Type, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{ColumnStatistics, Result, Statistics, internal_datafusion_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use parking_lot::Mutex;
+use roaring::RoaringBitmap;
+use squall_column_store::ZONE_ROWS;
+use squall_column_store::predicate::{Condition, Predicate, UnsealedRows, matching_rows, matching_rows_counted};
+use squall_column_tables::{ColumnSnapshot, TableColumns, coded_column};
+use squall_functions::expr::datafusion_error;
+use squall_row_store::Row;
+use squall_types::temporal::TimeZone;
+use squall_types::{DateTime, SqlResult, SqlType, Value};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What a condition is taken to leave where nothing is known: DataFusion's own guess.
+const SELECTIVITY: f64 = 0.2;
+
+/// Counters of a scan: rows that did not have to be read, by what told it.
+pub const ROWS_SKIPPED_BY_ZONE_MAPS: &str = "rows_skipped_by_zone_maps";
+/// See [`ROWS_SKIPPED_BY_ZONE_MAPS`].
+pub const ROWS_SKIPPED_BY_BITMAPS: &str = "rows_skipped_by_bitmaps";
+/// See [`ROWS_SKIPPED_BY_ZONE_MAPS`].
+pub const ROWS_SKIPPED_BY_VALUES: &str = "rows_skipped_by_values";
+/// Segments of which some row was read.
+pub const SEGMENTS_READ: &str = "segments_read";
+
+/// Reads a column table.
+#[derive(Debug)]
+pub struct ColumnScanExec {
+    /// The table reference.
+    pub source: Arc<RowTable>,
+    /// Ordinals of the columns that come out.
+    pub projection: Arc<[usize]>,
+    /// What rows have to satisfy, for people.
+    pub filter: Option<Arc<dyn PhysicalExpr>>,
+    /// Rows that are enough.
+    pub fetch: Option<usize>,
+    condition: Arc<Condition>,
+    /// Ordinals of the columns that the condition is of.
+    condition_columns: Arc<[usize]>,
+    snapshot: Arc<ColumnSnapshot>,
+    work: Arc<Mutex<Work>>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+/// What is left to be read, for whichever partition comes first.
+#[derive(Debug, Default)]
+struct Work {
+    /// The next segment whose rows are not known yet.
+    next_segment: usize,
+    /// Rows of segments, a zone at a time.
+    zones: VecDeque<ZoneRows>,
+    fresh_read: bool,
+}
+
+/// Rows of one zone of a segment.
+#[derive(Clone, Debug)]
+struct ZoneRows {
+    segment: usize,
+    rows: Arc<RoaringBitmap>,
+    zone: usize,
+}
+
+impl ColumnScanExec {
+    /// A scan of what a statement sees of a column table.
+    pub fn new(
+        source: Arc<RowTable>,
+        snapshot: ColumnSnapshot,
+        projection: Arc<[usize]>,
+        predicate: &Predicate,
+        filter: Option<Arc<dyn PhysicalExpr>>,
+        fetch: Option<usize>,
+        partitions: usize,
+    ) -> ColumnScanExec {
+        // A zone is the least that is worth a thread.
+        let zones: usize = snapshot.segments.iter().map(|segment| segment.zones()).sum();
+        let partitions = if fetch.is_some() { 1 } else { partitions.min(zones).max(1) };
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(source.projected_schema(&projection)),
+            Partitioning::UnknownPartitioning(partitions),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        let condition = Condition::from(predicate);
+        let mut condition_columns = condition.columns();
+        condition_columns.sort_unstable();
+        condition_columns.dedup();
+        ColumnScanExec {
+            source,
+            projection,
+            filter,
+            fetch,
+            condition: Arc::new(condition),
+            condition_columns: condition_columns.into(),
+            snapshot: Arc::new(snapshot),
+            work: Arc::default(),
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// Rows of the table that the statement sees.
+    pub fn visible_rows(&self) -> u64 {
+        let sealed: u64 = self.snapshot.segments.iter().map(|segment| segment.visible_rows()).sum();
+        sealed + self.snapshot.fresh.len() as u64
+    }
+
+    /// What it reads, with work of its own.
+    fn anew(&self, fetch: Option<usize>) -> ColumnScanExec {
+        ColumnScanExec {
+            source: self.source.clone(),
+            projection: self.projection.clone(),
+            filter: self.filter.clone(),
+            fetch,
+            condition: self.condition.clone(),
+            condition_columns: self.condition_columns.clone(),
+            snapshot: self.snapshot.clone(),
+            work: Arc::default(),
+            properties: self.properties.clone(),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    fn reader(&self, partition: usize, env: Arc<StatementEnv>, batch_rows: usize) -> Reader {
+        let counter = |name: &'static str| MetricBuilder::new(&self.metrics).counter(name, partition);
+        Reader {
+            env,
+            source: self.source.clone(),
+            projection: self.projection.clone(),
+            schema: self.schema(),
+            condition: self.condition.clone(),
+            condition_columns: self.condition_columns.clone(),
+            snapshot: self.snapshot.clone(),
+            work: self.work.clone(),
+            batch_rows,
+            remaining: self.fetch.unwrap_or(usize::MAX),
+            zone: None,
+            fresh: None,
+            by_zone_maps: counter(ROWS_SKIPPED_BY_ZONE_MAPS),
+            by_bitmaps: counter(ROWS_SKIPPED_BY_BITMAPS),
+            by_values: counter(ROWS_SKIPPED_BY_VALUES),
+            segments: counter(SEGMENTS_READ),
+        }
+    }
+}
+
+impl DisplayAs for ColumnScanExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ColumnScanExec: table={}, segments={}", self.source.def.name, self.snapshot.segments.len())?;
+        match self.fetch {
+            Some(fetch) => write!(f, ", fetch={fetch}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ExecutionPlan for ColumnScanExec {
+    fn name(&self) -> &str {
+        "ColumnScanExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(self.anew(self.fetch)))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let env = context
+            .session_config()
+            .get_extension::<StatementEnv>()
+            .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
+        let batch_rows = context.session_config().batch_size().clamp(1, BATCH_ROWS);
+        let reader = self.reader(partition, env, batch_rows);
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let stream = futures::stream::unfold((reader, metrics), |(mut reader, metrics)| async move {
+            let timer = metrics.elapsed_compute().timer();
+            let batch = reader.next_batch().map_err(datafusion_error).transpose();
+            timer.done();
+            if let Some(Ok(batch)) = &batch {
+                metrics.record_output(batch.num_rows());
+            }
+            batch.map(|batch| (batch, (reader, metrics)))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        let all = self.visible_rows() as f64;
+        let found = match &*self.condition {
+            Condition::Constant(true) => all,
+            Condition::Constant(false) => 0.0,
+            _ => (all * SELECTIVITY).max(1.0),
+        };
+        let mut rows = found.min(self.fetch.map_or(f64::MAX, |fetch| fetch as f64));
+        if args.partition().is_some() {
+            rows /= self.properties.partitioning.partition_count().max(1) as f64;
+        }
+        let columns = self.schema().fields().iter().map(|_| ColumnStatistics::new_unknown()).collect();
+        Ok(Arc::new(Statistics {
+            num_rows: Precision::Inexact(rows.ceil() as usize),
+            total_byte_size: Precision::Inexact((rows * self.source.row_bytes(&self.projection)) as usize),
+            column_statistics: columns,
+        }))
+    }
+
+    fn supports_limit_pushdown(&self) -> bool {
+        false
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        Some(Arc::new(self.anew(limit)))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.fetch
+    }
+}
+
+/// Reads for one partition.
+struct Reader {
+    env: Arc<StatementEnv>,
+    source: Arc<RowTable>,
+    projection: Arc<[usize]>,
+    schema: SchemaRef,
+    condition: Arc<Condition>,
+    condition_columns: Arc<[usize]>,
+    snapshot: Arc<ColumnSnapshot>,
+    work: Arc<Mutex<Work>>,
+    batch_rows: usize,
+    remaining: usize,
+    /// The zone that is read, and the rows of it that are left.
+    zone: Option<(usize, std::vec::IntoIter<u32>)>,
+    /// Fresh rows that satisfy the condition, and how many have come out.
+    fresh: Option<(Vec<Row>, usize)>,
+    by_zone_maps: Count,
+    by_bitmaps: Count,
+    by_values: Count,
+    segments: Count,
+}
+
+impl Reader {
+    fn next_batch(&mut self) -> SqlResult<Option<RecordBatch>> {
+        while self.remaining > 0 {
+            self.env.context.kill.check()?;
+            let batch = match &mut self.zone {
+                Some((segment, rows)) => {
+                    let limit = self.batch_rows.min(self.remaining);
+                    let segment = *segment;
+                    let positions: Vec<u32> = rows.by_ref().take(limit).collect();
+                    if positions.is_empty() {
+                        self.zone = None;
+                        continue;
+                    }
+                    self.segment_batch(segment, &positions)?
+                }
+                None => match self.next_zone()? {
+                    Some(zone) => {
+                        self.zone = Some(zone);
+                        continue;
+                    }
+                    None => match self.fresh_batch()? {
+                        Some(batch) => batch,
+                        None => return Ok(None),
+                    },
+                },
+            };
+            self.remaining -= batch.num_rows();
+            self.env.context.examined(batch.num_rows());
+            return Ok(Some(batch));
+        }
+        Ok(None)
+    }
+
+    /// The next zone that has rows: one that is known, or the first of a segment whose rows are found out now.
+    fn next_zone(&mut self) -> SqlResult<Option<(usize, std::vec::IntoIter<u32>)>> {
+        loop {
+            let segment = {
+                let mut work = self.work.lock();
+                if let Some(ZoneRows { segment, rows, zone }) = work.zones.pop_front() {
+                    let start = (zone * ZONE_ROWS) as u32;
+                    let rows: Vec<u32> = rows.range(start..=start + (ZONE_ROWS - 1) as u32).collect();
+                    return Ok(Some((segment, rows.into_iter())));
+                }
+                if work.next_segment >= self.snapshot.segments.len() {
+                    return Ok(None);
+                }
+                work.next_segment += 1;
+                work.next_segment - 1
+            };
+            let visible = &self.snapshot.segments[segment];
+            let columns = TableColumns::new(&self.source.table, &visible.segment, &self.snapshot.cache);
+            let (rows, skipped) = matching_rows_counted(&self.condition, &columns, Some(&visible.hidden))
+                .map_err(|error| squall_column_tables::sql_error(&self.source.def.name, error))?;
+            self.by_zone_maps.add(skipped.by_zone_maps as usize);
+            self.by_bitmaps.add(skipped.by_bitmaps as usize);
+            self.by_values.add(skipped.by_values as usize);
+            if rows.is_empty() {
+                continue;
+            }
+            self.segments.add(1);
+            let rows = Arc::new(rows);
+            let with_rows = |zone: &usize| {
+                let start = (zone * ZONE_ROWS) as u32;
+                rows.range_cardinality(start..=start + (ZONE_ROWS - 1) as u32) > 0
+            };
+            let zones = (0..visible.zones()).filter(with_rows);
+            self.work.lock().zones.extend(zones.map(|zone| ZoneRows { segment, rows: rows.clone(), zone }));
+        }
+    }
+
+    fn segment_batch(&self, segment: usize, positions: &[u32]) -> SqlResult<RecordBatch> {
+        let segment = &self.snapshot.segments[segment].segment;
+        let columns = TableColumns::new(&self.source.table, segment, &self.snapshot.cache);
+        let array = |ordinal: &usize| {
+            let array = columns.array(*ordinal, positions.iter().copied())?;
+            match self.source.def.columns.get(*ordinal).map(|column| &column.sql_type) {
+                Some(SqlType::Timestamp { .. }) => Ok(in_zone(&array, &self.env.context.time_zone)),
+                _ => Ok(array),
+            }
+        };
+        let arrays = self.projection.iter().map(array).collect::<SqlResult<Vec<_>>>()?;
+        make_batch(self.schema.clone(), arrays, positions.len())
+    }
+
+    fn fresh_batch(&mut self) -> SqlResult<Option<RecordBatch>> {
+        if self.fresh.is_none() {
+            if std::mem::replace(&mut self.work.lock().fresh_read, true) {
+                return Ok(None);
+            }
+            self.fresh = Some((self.matching_fresh_rows()?, 0));
+        }
+        let Some((rows, done)) = &mut self.fresh else { return Ok(None) };
+        let end = rows.len().min(*done + self.batch_rows.min(self.remaining));
+        if *done == end {
+            return Ok(None);
+        }
+        let rows = &rows[std::mem::replace(done, end)..end];
+        let arrays = decode_columns(&self.source.table, rows, &self.projection, &self.env)?;
+        make_batch(self.schema.clone(), arrays, rows.len()).map(Some)
+    }
+
+    fn matching_fresh_rows(&self) -> SqlResult<Vec<Row>> {
+        let fresh = &self.snapshot.fresh;
+        match &*self.condition {
+            Condition::Constant(true) => return Ok(fresh.clone()),
+            _ if fresh.is_empty() => return Ok(Vec::new()),
+            _ => {}
+        }
+        let table = &self.source.table;
+        let columns = &self.source.def.columns;
+        // Only those that are asked for are coded; conditions know them by their ordinals in the table.
+        let last = self.condition_columns.last().map_or(0, |last| last + 1);
+        let empty = Arc::new(coded_column(&SqlType::INT, vec![Value::Null; fresh.len()].iter())?);
+        let mut coded = vec![empty; last.max(1)];
+        for ordinal in self.condition_columns.iter() {
+            let value = |row: &Row| row.view(table).get(*ordinal).map(|value| value.to_value());
+            let values = fresh.iter().map(value).collect::<SqlResult<Vec<Value>>>()?;
+            coded[*ordinal] = Arc::new(coded_column(&columns[*ordinal].sql_type, values.iter())?);
+        }
+        let failed = |error| squall_column_tables::sql_error(&self.source.def.name, error);
+        let source = UnsealedRows::new(coded).map_err(failed)?;
+        let rows = matching_rows(&self.condition, &source, None).map_err(failed)?;
+        Ok(rows.iter().filter_map(|row| fresh.get(row as usize).cloned()).collect())
+    }
+}
+
+/// TIMESTAMPs, which are in UTC, as the session sees them.
+fn in_zone(array: &ArrayRef, zone: &TimeZone) -> ArrayRef {
+    let Some(moments) = array.as_primitive_opt::<Int64Type>() else { return array.clone() };
+    let local: Int64Array = moments.unary(|packed| from_utc(zone, DateTime::from_packed(packed)).to_packed());
+    Arc::new(local)
+}
