@@ -1,10 +1,12 @@
 //! The modules that a Squall server has: each brings functions, procedures, tables, variables or background work through
 //! [`squall_session::Module`], and nothing else of the server knows it by name.
 
+pub mod async_queries;
+
 use squall_session::Module;
 use std::sync::Arc;
 
 /// All modules, in the order in which they start.
 pub fn all() -> Vec<Arc<dyn Module>> {
-    Vec::new()
+    vec![Arc::new(async_queries::AsyncQueries::default())]
 }

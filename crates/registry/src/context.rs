@@ -10,6 +10,7 @@ use squall_types::{CollationId, Level, SqlError, SqlMode, SqlType, Value, Warnin
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use tokio::sync::Notify;
 
 /// Settings and side effects of one statement. Shared by every operator and function of it, on any thread.
 #[derive(Debug)]
@@ -233,7 +234,10 @@ impl Diagnostics {
 
 /// Whether a statement has to stop.
 #[derive(Debug, Default)]
-pub struct KillState(AtomicU8);
+pub struct KillState {
+    state: AtomicU8,
+    changed: Notify,
+}
 
 impl KillState {
     const QUERY: u8 = 1;
@@ -243,35 +247,49 @@ impl KillState {
     /// KILL QUERY.
     pub fn kill_query(&self) {
         // A connection that is to end stays so.
-        let _ = self.0.compare_exchange(0, Self::QUERY, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.state.compare_exchange(0, Self::QUERY, Ordering::Relaxed, Ordering::Relaxed);
+        self.changed.notify_waiters();
     }
 
     /// KILL CONNECTION.
     pub fn kill_connection(&self) {
-        self.0.store(Self::CONNECTION, Ordering::Relaxed);
+        self.state.store(Self::CONNECTION, Ordering::Relaxed);
+        self.changed.notify_waiters();
     }
 
     /// `max_execution_time` ran out.
     pub fn time_out(&self) {
-        let _ = self.0.compare_exchange(0, Self::TIMEOUT, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.state.compare_exchange(0, Self::TIMEOUT, Ordering::Relaxed, Ordering::Relaxed);
+        self.changed.notify_waiters();
     }
 
     /// Whether the connection is to end.
     pub fn is_connection_killed(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == Self::CONNECTION
+        self.state.load(Ordering::Relaxed) == Self::CONNECTION
     }
 
     /// Forgets a KILL QUERY or time-out: a new statement begins.
     pub fn reset(&self) {
         if !self.is_connection_killed() {
-            self.0.store(0, Ordering::Relaxed);
+            self.state.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until the statement has to stop, and says why.
+    pub async fn stopped(&self) -> SqlError {
+        loop {
+            let changed = self.changed.notified();
+            if let Err(error) = self.check() {
+                return error;
+            }
+            changed.await;
         }
     }
 
     /// The error to stop with, if the statement has to. Long loops call this every few thousand rows.
     pub fn check(&self) -> Result<(), SqlError> {
         use squall_types::ErrorCode::{QueryInterrupted, QueryTimeout};
-        match self.0.load(Ordering::Relaxed) {
+        match self.state.load(Ordering::Relaxed) {
             0 => Ok(()),
             Self::TIMEOUT => Err(SqlError::new(QueryTimeout, &[])),
             _ => Err(SqlError::new(QueryInterrupted, &[])),

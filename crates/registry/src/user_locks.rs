@@ -28,6 +28,10 @@ impl UserLocks {
         let end = wait.and_then(|wait| Instant::now().checked_add(wait));
         let mut held = self.held.lock();
         loop {
+            // Before anything is taken: the connection may have ended, and nobody would give it back.
+            if kill.check().is_err() {
+                return None;
+            }
             match held.get_mut(name) {
                 None => {
                     held.insert(name.to_string(), Holder { connection, count: 1 });
@@ -38,9 +42,6 @@ impl UserLocks {
                     return Some(true);
                 }
                 Some(_) => {}
-            }
-            if kill.check().is_err() {
-                return None;
             }
             let now = Instant::now();
             let step = match end {
@@ -122,5 +123,9 @@ mod tests {
         assert_eq!(waiter.join().unwrap(), Some(true));
         kill.kill_query();
         assert_eq!(locks.acquire("a", 1, None, &kill), None);
+        // Nor does it take one that is free.
+        locks.release("a", 2);
+        assert_eq!(locks.acquire("a", 1, None, &kill), None);
+        assert_eq!(locks.holder("a"), None);
     }
 }

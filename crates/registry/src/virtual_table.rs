@@ -1,7 +1,7 @@
 //! Tables whose rows are made when they are read: information_schema, performance_schema and those of modules.
 
 use crate::context::StatementContext;
-use squall_types::{SqlResult, SqlType, Value};
+use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -47,4 +47,35 @@ pub trait VirtualTable: Debug + Send + Sync {
     fn columns(&self) -> &[VirtualColumn];
     /// Its rows at this moment; each has a value per column, held as the column's type says.
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>>;
+    /// Carries a change out, at once and outside of any transaction; called for a table that [takes
+    /// changes](VirtualTable::takes_changes), after privileges were checked.
+    ///
+    /// # Errors
+    /// When the change is not allowed.
+    fn change(&self, _change: VirtualChange<'_>, _context: &StatementContext) -> SqlResult<()> {
+        Err(SqlError::internal("a table that takes no changes"))
+    }
+    /// Whether INSERT, UPDATE and DELETE of it mean anything.
+    fn takes_changes(&self) -> bool {
+        false
+    }
+}
+
+/// A change of a virtual table.
+#[derive(Clone, Copy, Debug)]
+pub enum VirtualChange<'a> {
+    /// Rows are to be inserted.
+    Insert,
+    /// A row gets new values.
+    Update {
+        /// Its values now.
+        old: &'a [Value],
+        /// Its values after that, of the columns' types.
+        new: &'a [Value],
+    },
+    /// A row is to be deleted.
+    Delete {
+        /// Its values now.
+        old: &'a [Value],
+    },
 }

@@ -272,7 +272,8 @@ fn read_digits(reader: &mut Reader<'_>) -> Decoded<Option<(u8, u8)>> {
     reader.option(|reader| Ok((reader.u8()?, reader.u8()?)))
 }
 
-fn write_type(out: &mut Writer, sql_type: &SqlType) {
+/// Appends a type.
+pub fn write_type(out: &mut Writer, sql_type: &SqlType) {
     match sql_type {
         SqlType::Null => out.u8(0),
         SqlType::Int { width, unsigned, zerofill, display_width } => {
@@ -352,7 +353,11 @@ fn write_type(out: &mut Writer, sql_type: &SqlType) {
     }
 }
 
-fn read_type(reader: &mut Reader<'_>) -> Decoded<SqlType> {
+/// Takes a type off.
+///
+/// # Errors
+/// When there is none.
+pub fn read_type(reader: &mut Reader<'_>) -> Decoded<SqlType> {
     fn members(reader: &mut Reader<'_>) -> Decoded<Arc<[String]>> {
         Ok(reader.list(Reader::string)?.into())
     }
@@ -405,7 +410,8 @@ fn read_type(reader: &mut Reader<'_>) -> Decoded<SqlType> {
     })
 }
 
-fn write_value(out: &mut Writer, value: &Value) {
+/// Appends a value.
+pub fn write_value(out: &mut Writer, value: &Value) {
     match value {
         Value::Null => out.u8(0),
         Value::Int(number) => {
@@ -452,7 +458,11 @@ fn write_value(out: &mut Writer, value: &Value) {
     }
 }
 
-fn read_value(reader: &mut Reader<'_>) -> Decoded<Value> {
+/// Takes a value off.
+///
+/// # Errors
+/// When there is none.
+pub fn read_value(reader: &mut Reader<'_>) -> Decoded<Value> {
     Ok(match reader.u8()? {
         0 => Value::Null,
         1 => Value::Int(reader.i64()?),

@@ -58,6 +58,8 @@ mod visible;
 mod write_set;
 
 pub use bulk::{BulkEncoder, BulkLoad, BulkOutcome, BulkWriter, EncodedRows, OnDuplicate, RowIds};
+pub use bytes::{Malformed, Reader, Writer};
+pub use catalog_codec::{read_type, read_value, write_type, write_value};
 pub use column::FixedColumn;
 pub use commit::CommitTicket;
 pub use cursor::{Cursor, Direction, IndexEntry};

@@ -2,7 +2,7 @@
 
 use crate::accounts::AccountStore;
 use crate::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
-use crate::ddl::execute::insert_database;
+use crate::ddl::execute::{database_mut, insert_database};
 use crate::globals::GlobalVariables;
 use crate::logging::variables::default_file;
 use crate::module::Module;
@@ -12,16 +12,17 @@ use crate::process::{Process, ProcessList};
 use crate::session::{Session, client};
 use crate::settings::{Values, ids};
 use parking_lot::Mutex;
-use squall_catalog::{Catalog, CatalogCell};
+use squall_catalog::{AccessMap, AccountKey, Catalog, CatalogCell, TableEntry, TableId};
 use squall_column_store::ColumnCache;
 use squall_column_tables::{BackgroundSealer, ColumnTables};
+use squall_jobs::JobSystem;
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::{Client, Logs};
 use squall_planner::dml::RulesCache;
 use squall_planner::exec::runtime::{QueryRuntime, RuntimeOptions};
-use squall_registry::Registry;
+use squall_registry::{Registry, StatementContext, ValueTable};
 use squall_row_store::{DdlChanges, Durability, RowStore, StoreOptions};
-use squall_types::{CollationId, SqlError, SqlResult, Value};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -71,7 +72,8 @@ pub(crate) struct Shared {
     pub registry: Arc<Registry>,
     pub procedures: Procedures,
     pub modules: Vec<Arc<dyn Module>>,
-    pub globals: GlobalVariables,
+    pub globals: Arc<GlobalVariables>,
+    pub jobs: JobSystem,
     pub processes: Arc<ProcessList>,
     pub runtime: Arc<QueryRuntime>,
     /// Bound defaults, generated columns and checks of tables.
@@ -151,7 +153,7 @@ impl Database {
         let column_tables = Arc::new(ColumnTables::new(directory.join("columns"), column_cache.clone()));
         let store = RowStore::open_with(directory.join("rows"), StoreOptions::default(), Some(column_tables.clone()))?;
         let store = Arc::new(store);
-        let globals = GlobalVariables::load(&registry.variables, &store)?;
+        let globals = Arc::new(GlobalVariables::load(&registry.variables, &store)?);
         for (name, value) in options.startup_variables {
             globals.set_startup(&registry.variables, &name, value)?;
         }
@@ -161,6 +163,10 @@ impl Database {
         let catalog = Arc::new(CatalogCell::new(store.load_catalog()));
         let accounts = AccountStore::load(&store)?;
         accounts.bootstrap(&store, options.root_password.as_deref(), options.root_from_anywhere, now_micros())?;
+        let jobs = JobSystem::open(&store, &catalog.load(), {
+            let globals = globals.clone();
+            move || globals.durability()
+        })?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let runtime = QueryRuntime::open(&RuntimeOptions {
             memory_bytes_max: query_memory(&globals),
@@ -188,6 +194,7 @@ impl Database {
                 procedures,
                 modules,
                 globals,
+                jobs,
                 processes,
                 runtime: Arc::new(runtime),
                 rules: RulesCache::default(),
@@ -212,6 +219,44 @@ impl Database {
             module.start(&database)?;
         }
         Ok(database)
+    }
+
+    /// The job system.
+    pub fn jobs(&self) -> &JobSystem {
+        &self.0.jobs
+    }
+
+    /// Everything that is declared.
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
+    /// Values of global variables, now.
+    pub fn globals(&self) -> ValueTable {
+        self.0.globals.load_values()
+    }
+
+    /// Sets a global variable and keeps it, as SET PERSIST does.
+    ///
+    /// # Errors
+    /// When the value cannot be kept; then it does not hold either.
+    pub fn persist_global(&self, name: &str, value: Value) -> SqlResult<()> {
+        let id = self.0.registry.variables.find(name);
+        let id = id.ok_or_else(|| SqlError::new(ErrorCode::UnknownSystemVariable, &[&name]))?;
+        self.0.globals.persist(&self.0.store, &[(name, value.clone())])?;
+        self.0.globals.set(&[(id, value)]);
+        self.0.modules.iter().for_each(|module| module.variables_changed());
+        Ok(())
+    }
+
+    /// What the account of a statement may do.
+    pub fn access_of(&self, context: &StatementContext) -> AccessMap {
+        self.0.access_of(context)
+    }
+
+    /// Whether there is such an account.
+    pub fn has_account(&self, account: &AccountKey) -> bool {
+        self.0.accounts.load_now().get(account).is_some()
     }
 
     /// The database without keeping it open.
@@ -261,6 +306,7 @@ impl Database {
         for module in self.0.modules.iter().rev() {
             module.stop();
         }
+        self.0.jobs.stop();
         self.0.logs.drain();
         self.0.sealer.lock().close();
         self.0.store.close()
@@ -343,7 +389,8 @@ fn bootstrap_catalog(store: &RowStore, of_modules: &[&str]) -> SqlResult<()> {
     let mut catalog: Catalog = store.load_catalog();
     let missing = |name: &&str| !catalog.databases.contains_key(*name);
     let missing: Vec<&str> = std::iter::once("mysql").chain(of_modules.iter().copied()).filter(missing).collect();
-    if missing.is_empty() {
+    let has_jobs = catalog.table("mysql", "job").is_some();
+    if missing.is_empty() && has_jobs {
         return Ok(());
     }
     catalog.next_database_id = catalog.next_database_id.max(1);
@@ -352,17 +399,26 @@ fn bootstrap_catalog(store: &RowStore, of_modules: &[&str]) -> SqlResult<()> {
     for name in missing {
         insert_database(&mut catalog, name, CollationId::UTF8MB4_0900_AI_CI);
     }
+    if !has_jobs {
+        let mut id = catalog.next_table_id;
+        let next_id = || {
+            id += 1;
+            TableId(id - 1)
+        };
+        let tables = squall_jobs::tables(next_id, now_micros());
+        catalog.next_table_id = id;
+        let mysql = database_mut(&mut catalog, "mysql")?;
+        for table in tables {
+            mysql.tables.insert(table.name.clone(), TableEntry::Table(Arc::new(table)));
+        }
+    }
     store.commit_ddl(&catalog, &DdlChanges::default())
 }
 
 impl Shared {
     /// The store's form of `durability`.
     pub fn durability(&self) -> Durability {
-        match Values(&self.globals.load_values()).text(ids::DURABILITY) {
-            "os" => Durability::Os,
-            "lazy" => Durability::Lazy,
-            _ => Durability::Full,
-        }
+        self.globals.durability()
     }
 
     /// Gives caches the sizes that their variables say.
@@ -389,6 +445,15 @@ impl Shared {
         for id in process.nested.lock().iter() {
             self.store.interrupt(*id);
         }
+    }
+
+    /// What the account of a statement may do, with its default roles.
+    pub fn access_of(&self, context: &StatementContext) -> AccessMap {
+        let accounts = self.accounts.load_now();
+        let (user, host) = context.current_user.rsplit_once('@').unwrap_or((&context.current_user, ""));
+        let account = AccountKey::new(user, host);
+        let roles = accounts.get(&account).map(|account| account.default_roles.clone());
+        AccessMap::new(&accounts, &account, &roles.unwrap_or_default())
     }
 
     /// Whether a database belongs to a module.

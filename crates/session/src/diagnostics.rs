@@ -55,6 +55,11 @@ impl DiagnosticsArea {
         self.errors = 1;
     }
 
+    /// Those that were kept.
+    pub fn rows(&self) -> &[Warning] {
+        &self.rows
+    }
+
     /// Conditions in all.
     pub fn total(&self) -> u64 {
         self.total

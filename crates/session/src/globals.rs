@@ -1,11 +1,11 @@
 //! Global variables: their values now, and those that outlive the process.
 
 use crate::set::check::check;
-use crate::settings::{ALIASES, ids};
+use crate::settings::{ALIASES, Values, ids};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use squall_registry::{ValueTable, VariableId, VariableRegistry};
-use squall_row_store::{RowStore, SystemChange};
+use squall_row_store::{Durability, RowStore, SystemChange};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,6 +47,15 @@ impl GlobalVariables {
     /// The values now.
     pub fn load_values(&self) -> ValueTable {
         ValueTable::clone(&self.values.load())
+    }
+
+    /// The store's form of `durability`.
+    pub fn durability(&self) -> Durability {
+        match Values(&self.load_values()).text(ids::DURABILITY) {
+            "os" => Durability::Os,
+            "lazy" => Durability::Lazy,
+            _ => Durability::Full,
+        }
     }
 
     /// Sets some values at once, aliases included.

@@ -30,6 +30,8 @@ pub trait Module: Debug + Send + Sync {
     fn start(&self, _database: &Database) -> SqlResult<()> {
         Ok(())
     }
+    /// Global variables have been set, maybe some of the module's.
+    fn variables_changed(&self) {}
     /// Ends background work and waits until it has ended; called once, before the database is closed.
     fn stop(&self) {}
 }

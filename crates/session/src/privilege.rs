@@ -9,6 +9,11 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Whether a table holds the jobs, which the job system alone changes.
+pub(crate) fn is_of_jobs(database: &str, table: &str) -> bool {
+    database == "mysql" && matches!(table, "job" | "job_output")
+}
+
 impl Session {
     /// Reads the session's grants anew if accounts have changed.
     pub(crate) fn refresh_access(&mut self) {
@@ -105,6 +110,9 @@ impl Session {
             return Err(self.database_denied(&name.0));
         }
         self.access_to_table(&name, needed, command)?;
+        if is_of_jobs(&name.0, &name.1) {
+            return Err(self.table_denied(command, &name.1));
+        }
         let creates = command.starts_with("CREATE");
         if creates && self.shared.registry.virtual_table(&name.0, &name.1).is_some() {
             return Err(SqlError::new(ErrorCode::TableExists, &[&name.1]));

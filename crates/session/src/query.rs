@@ -10,6 +10,7 @@ mod reads;
 mod resolver;
 mod rowwise;
 mod view;
+mod virtual_change;
 
 pub(crate) use change::environment as change_environment;
 pub(crate) use into::Format;

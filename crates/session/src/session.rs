@@ -363,6 +363,11 @@ impl Session {
         }
     }
 
+    /// Warnings, notes and errors of the statement before, as far as they were kept.
+    pub fn warnings(&self) -> &[squall_types::Warning] {
+        self.diagnostics.rows()
+    }
+
     /// What a statement knows of its session, frozen at its start.
     pub(crate) fn statement_context(&mut self, statement: &Statement) -> StatementContext {
         let settings = &self.settings;
@@ -413,6 +418,11 @@ impl Session {
     fn start_timer(&self, statement: &Statement, context: &Arc<StatementContext>) -> Option<TimerGuard> {
         let Statement::Query(query) = statement else { return None };
         let millis = crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis);
+        self.start_timer_of(millis, context)
+    }
+
+    /// Stops a statement after so many milliseconds; 0 for never.
+    pub(crate) fn start_timer_of(&self, millis: u64, context: &StatementContext) -> Option<TimerGuard> {
         if millis == 0 {
             return None;
         }
@@ -644,7 +654,9 @@ pub(crate) fn client(id: u64, info: &ConnectionInfo, host: &str) -> Client {
     Client { id, user: info.user.clone(), host: host.to_string(), address, ..Default::default() }
 }
 
-struct TimerGuard(tokio::task::JoinHandle<()>);
+/// Stops a statement in time, unless it is dropped before.
+#[derive(Debug)]
+pub struct TimerGuard(tokio::task::JoinHandle<()>);
 
 impl Drop for TimerGuard {
     fn drop(&mut self) {

@@ -20,7 +20,8 @@
 //! `-- session NAME` before the SQL runs the block on another connection of that name (`main` without it); one of the
 //! name `as USER` is that account's, which has no password.
 //! `-- session NAME, waits` starts the block's one statement and expects it to be waiting for a row or metadata lock;
-//! `-- session NAME, goes on` gives the answer of the statement that was waiting. After every statement that has
+//! `-- session NAME, goes on` gives the answer of the statement that was waiting. `-- session NAME, until` repeats the
+//! block's one statement until it gives the expected answer, which is written by hand. After every statement that has
 //! warnings they are listed. `-- sorted` before the SQL sorts the rows of the answer; use it where the order is not
 //! defined. `-- lines` shows values of several lines as lines, with the times of EXPLAIN ANALYZE left out.
 //!
@@ -77,6 +78,7 @@ enum Mode {
     Run,
     Waits,
     GoesOn,
+    Until,
 }
 
 /// How rows are shown.
@@ -134,6 +136,7 @@ fn parse(text: &str) -> Result<Vec<Block>, String> {
                     "" => Mode::Run,
                     "waits" => Mode::Waits,
                     "goes on" => Mode::GoesOn,
+                    "until" => Mode::Until,
                     other => return Err(format!("line {}: unknown mode `{other}`", number + 1)),
                 };
             } else if line == "-- sorted" {
@@ -178,7 +181,11 @@ impl Run {
         let system = ["data_dictionary", "information_schema", "mysql", "performance_schema", "sys"];
         let databases: Vec<String> = conn.query("SHOW DATABASES").map_err(text)?;
         for database in databases.iter().filter(|name| !system.contains(&name.as_str())) {
-            conn.query_drop(format!("DROP DATABASE `{database}`")).map_err(text)?;
+            match conn.query_drop(format!("DROP DATABASE `{database}`")) {
+                // Those of modules stay.
+                Err(mysql::Error::MySqlError(error)) if error.code == 3552 => {}
+                result => result.map_err(text)?,
+            }
         }
         conn.query_drop("CREATE DATABASE test").map_err(text)?;
         conn.query_drop("USE test").map_err(text)?;
@@ -240,6 +247,20 @@ impl Run {
                 }
                 self.waiting.insert(block.session.clone(), receiver);
                 Ok("waits\n".to_string())
+            }
+            Mode::Until => {
+                let [statement] = block.statements.as_slice() else {
+                    return Err(format!("line {}: one statement can be repeated, not several", block.line));
+                };
+                let mut conn = self.session(&block.session)?;
+                let started = Instant::now();
+                let mut answer = execute(&mut conn, statement, block.show);
+                while answer != block.expected && started.elapsed() < WAIT_TIME_MAX {
+                    std::thread::sleep(Duration::from_millis(2));
+                    answer = execute(&mut conn, statement, block.show);
+                }
+                self.sessions.insert(block.session.clone(), conn);
+                Ok(answer)
             }
             Mode::GoesOn => {
                 let receiver = self.waiting.remove(&block.session).ok_or("no statement is waiting there")?;

@@ -167,6 +167,9 @@ impl Session {
             Place::Table(database, table) => {
                 let catalog = self.shared.catalog.load();
                 let Some(entry) = catalog.entry(database, table) else {
+                    if self.shared.registry.virtual_table(database, table).is_some() {
+                        return Ok(());
+                    }
                     if wanted.on_place.contains(Privileges::CREATE) && wanted.on_columns.is_empty() {
                         return Ok(());
                     }

@@ -4,6 +4,7 @@
 mod column_segments;
 mod columns;
 mod constraints;
+mod jobs;
 mod logs;
 mod plain;
 mod plan_cache;
@@ -19,10 +20,9 @@ pub(crate) use statistics::index_rows;
 
 use crate::database::Shared;
 use crate::process::Process;
-use squall_catalog::{AccessMap, AccountKey, Catalog};
+use squall_catalog::{AccessMap, Catalog};
 use squall_registry::{Registry, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{CollationId, IntWidth, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
-use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 /// Databases that are not in the catalog.
@@ -92,13 +92,7 @@ impl VirtualTable for InformationTable {
 
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
         let shared = self.shared.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))?;
-        let access = {
-            let accounts = shared.accounts.load_now();
-            let (user, host) = scan.context.current_user.rsplit_once('@').unwrap_or((&scan.context.current_user, ""));
-            let account = AccountKey::new(user, host);
-            let roles = accounts.get(&account).map(|account| account.default_roles.clone());
-            AccessMap::new(&accounts, &account, &roles.unwrap_or_else(BTreeSet::new))
-        };
+        let access = shared.access_of(scan.context);
         let source = Source { shared: &shared, catalog: shared.catalog.load(), access, context: scan.context };
         (self.rows)(&source, scan)
     }
@@ -114,6 +108,7 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         server::TABLES,
         plain::TABLES,
         routines::TABLES,
+        jobs::TABLES,
         logs::TABLES,
         column_segments::TABLES,
         plan_cache::TABLES,

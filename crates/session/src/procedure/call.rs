@@ -79,9 +79,21 @@ impl ProcedureCall<'_> {
         &self.session.access
     }
 
-    /// `max_execution_time`, milliseconds; 0 for no limit.
-    pub fn max_execution_millis(&self) -> u64 {
-        self.session.settings.max_execution_millis
+    /// Stops the statement (3024) when `max_execution_time` is over, unless the guard is dropped before. MySQL has that
+    /// for SELECT alone; a procedure that waits for others may want it.
+    pub fn start_timer(&self) -> Option<crate::session::TimerGuard> {
+        self.session.start_timer_of(self.session.settings.max_execution_millis, self.context)
+    }
+
+    /// Does something where blocking is allowed.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> SqlResult<T> + Send + 'static,
+    ) -> SqlResult<T> {
+        self.session.blocking(move |_| work()).await
     }
 
     /// The database that everything is in.

@@ -5,6 +5,7 @@ mod call;
 mod nested;
 mod pass_on;
 
+pub use crate::ddl::type_text::type_text;
 pub use call::ProcedureCall;
 pub use nested::SessionImage;
 pub(crate) use nested::SessionStatements;

@@ -1,6 +1,7 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use crate::api::{ColumnMeta, OkInfo, ResultWriter};
+use crate::privilege::is_of_jobs;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Request, Session};
@@ -80,6 +81,11 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         let _ = &writer;
         self.count_change(request.statement);
+        if request.plan.is_none()
+            && let Some(table) = self.changed_virtual_table(request.statement)
+        {
+            return Ok(self.change_virtual_table(table, request, context).await?);
+        }
         self.check_writable()?;
         let catalog = self.shared.catalog.load();
         let plan = match request.plan {
@@ -292,7 +298,7 @@ impl Session {
         if crate::information_schema::virtual_database(&database).is_some() {
             return Err(self.database_denied(&database));
         }
-        if !self.access.on_any_column(&database, &table).contains(needed) {
+        if !self.access.on_any_column(&database, &table).contains(needed) || is_of_jobs(&database, &table) {
             return Err(self.table_denied(word, &table));
         }
         self.check_locked(&database, &table, true)

@@ -327,6 +327,9 @@ impl Session {
                 let _ = shared.apply_log_variables();
             }
         }
+        if !globals.is_empty() {
+            shared.modules.iter().for_each(|module| module.variables_changed());
+        }
         // Whatever holds now.
         shared.plans.resize(Values(&shared.globals.load_values()).number(ids::PLAN_CACHE_SIZE));
         result

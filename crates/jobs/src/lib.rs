@@ -1,0 +1,32 @@
+//! The job system: work that is done later, on threads of its own, in order, bounded, visible, and not lost.
+//!
+//! A [`Kind`] of job has a [`Handler`] in Rust and a number of workers. [`Kind::submit`] queues a job; a worker takes the
+//! first of the highest priority. Durable jobs are rows of the row store and survive the end of the process; transient
+//! ones live in memory, for work that can be found again (sealing, merging).
+//!
+//! ```text
+//!             submit                        worker                       handler returns
+//! (nothing) ----------> queued row ------------------> running row ------------------------> done | failed | cancelled
+//!            committed,            committed before                       committed, then
+//!            then visible          whatever the job commits              waiters wake up
+//! ```
+//!
+//! A *lease* on a running job is the life of the process: a row that is `running` when the store is opened belongs to a
+//! process that is gone, and [`OnRestart`] says what becomes of it. Nothing here polls: workers wait on a condition
+//! variable and end when they have been idle for a while; whoever waits for a job is woken by it.
+//!
+//! Knows: the row store. Must not know: SQL text, sessions, what any job does.
+//!
+//! Reading order: [`kind`], [`system`], `queue`, `worker`, `recorder`, `record`.
+
+pub mod kind;
+mod queue;
+mod record;
+mod recorder;
+mod retention;
+pub mod system;
+mod worker;
+
+pub use kind::{Handler, JobInfo, JobState, KindSpec, NewJob, OnRestart, RunningJob};
+pub use record::tables;
+pub use system::{JobSystem, Kind, Submitted};

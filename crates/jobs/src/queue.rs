@@ -1,0 +1,181 @@
+//! Jobs that have not come to an end, and the queue of those that wait for a worker.
+
+use crate::kind::{Cancel, JobInfo, JobState, Progress};
+use parking_lot::{Condvar, Mutex};
+use squall_types::SqlError;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// Payloads up to this many bytes stay in memory while their job waits; longer ones are read again when it begins.
+const PAYLOAD_BYTES_KEPT: usize = 1 << 10;
+
+/// A job that has not come to an end, or has just done so.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub number: u64,
+    pub owner: String,
+    pub priority: i16,
+    pub created_micros: i64,
+    pub key: Option<String>,
+    pub progress: Progress,
+    pub cancel: Cancel,
+    status: Mutex<Status>,
+    ended: Condvar,
+    ended_async: Notify,
+}
+
+/// What changes of a job.
+#[derive(Clone, Debug)]
+pub(crate) struct Status {
+    pub state: JobState,
+    pub attempts: u32,
+    pub started_micros: Option<i64>,
+    pub finished_micros: Option<i64>,
+    pub error: Option<SqlError>,
+    payload: Option<Vec<u8>>,
+}
+
+impl Live {
+    /// Of a job that is known, with its payload where the caller has it.
+    pub fn new(info: &JobInfo, key: Option<String>, payload: Option<Vec<u8>>) -> Live {
+        Live {
+            number: info.number,
+            owner: info.owner.clone(),
+            priority: info.priority,
+            created_micros: info.created_micros,
+            key,
+            progress: Progress::default(),
+            cancel: Cancel::default(),
+            status: Mutex::new(Status {
+                state: info.state,
+                attempts: info.attempts,
+                started_micros: info.started_micros,
+                finished_micros: info.finished_micros,
+                error: info.error.clone(),
+                payload,
+            }),
+            ended: Condvar::new(),
+            ended_async: Notify::new(),
+        }
+    }
+
+    /// Forgets a payload that is long and can be read again.
+    pub fn shed_payload(&self) {
+        let mut status = self.status.lock();
+        if status.payload.as_ref().is_some_and(|payload| payload.len() > PAYLOAD_BYTES_KEPT) {
+            status.payload = None;
+        }
+    }
+
+    /// The payload, if it is in memory.
+    pub fn payload(&self) -> Option<Vec<u8>> {
+        self.status.lock().payload.clone()
+    }
+
+    /// What has become of it.
+    pub fn status(&self) -> Status {
+        let status = self.status.lock();
+        Status { error: status.error.clone(), payload: None, ..*status }
+    }
+
+    /// Changes what has become of it, and wakes whoever waits for its end if this is it.
+    pub fn change(&self, change: impl FnOnce(&mut Status)) {
+        let mut status = self.status.lock();
+        change(&mut status);
+        if status.state.is_final() {
+            self.ended.notify_all();
+            self.ended_async.notify_waiters();
+        }
+    }
+
+    /// As others see it.
+    pub fn info(&self, kind: &str) -> JobInfo {
+        let status = self.status();
+        JobInfo {
+            kind: kind.to_string(),
+            number: self.number,
+            state: status.state,
+            priority: self.priority,
+            owner: self.owner.clone(),
+            attempts: status.attempts,
+            created_micros: self.created_micros,
+            started_micros: status.started_micros,
+            finished_micros: status.finished_micros,
+            progress: self.progress.get(),
+            error: status.error,
+        }
+    }
+
+    /// Waits until it has ended, on a thread that may block.
+    pub fn wait(&self) {
+        let mut status = self.status.lock();
+        while !status.state.is_final() {
+            self.ended.wait(&mut status);
+        }
+    }
+
+    /// Waits until it has ended.
+    pub async fn ended(&self) {
+        loop {
+            let woken = self.ended_async.notified();
+            if self.status.lock().state.is_final() {
+                return;
+            }
+            woken.await;
+        }
+    }
+}
+
+/// Jobs that wait, and the workers.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    ready: BTreeMap<(Reverse<i16>, u64), Arc<Live>>,
+    /// Most workers.
+    pub limit: usize,
+    /// Workers that there are.
+    pub workers: usize,
+    /// Those of them that wait for work.
+    pub idle: usize,
+    /// No job begins any more.
+    pub stopping: bool,
+}
+
+impl Queue {
+    pub fn new(limit: usize) -> Queue {
+        Queue { ready: BTreeMap::new(), limit, workers: 0, idle: 0, stopping: false }
+    }
+
+    pub fn push(&mut self, job: Arc<Live>) {
+        self.ready.insert((Reverse(job.priority), job.number), job);
+    }
+
+    /// The job whose turn it is.
+    pub fn pop(&mut self) -> Option<Arc<Live>> {
+        self.ready.pop_first().map(|(_, job)| job)
+    }
+
+    /// Takes a job out; `false` if it does not wait.
+    pub fn remove(&mut self, job: &Live) -> bool {
+        self.ready.remove(&(Reverse(job.priority), job.number)).is_some()
+    }
+
+    /// A waiting job of that key.
+    pub fn find(&self, key: &str) -> Option<Arc<Live>> {
+        self.ready.values().find(|job| job.key.as_deref() == Some(key)).cloned()
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// How many workers are missing: no more than there is work for.
+    pub fn missing_workers(&self) -> usize {
+        if self.stopping {
+            return 0;
+        }
+        self.ready.len().saturating_sub(self.idle).min(self.limit.saturating_sub(self.workers))
+    }
+}

@@ -1,0 +1,613 @@
+//! [`JobSystem`] and [`Kind`]: submitting, cancelling, waiting, and what others see.
+
+use crate::kind::{JobInfo, JobState, KindSpec, NewJob, OnRestart, TRANSIENT_KEPT, restart_error};
+use crate::queue::{Live, Queue};
+use crate::record::{JOB, JobRecord, OUTPUT, job_key, output_row};
+use crate::recorder::{Ending, Note, Submission, publish, publish_end, record};
+use crate::worker::add_workers;
+use parking_lot::{Condvar, Mutex};
+use squall_catalog::{Catalog, IndexId};
+use squall_row_store::{
+    CommitTicket, Direction, Durability, LockMode, LockRequest, LockWait, RowStore, SystemChange, Table, Transaction,
+    TransactionOptions, ValueRange,
+};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The records that hold the next number of a kind whose last jobs were removed.
+const NUMBERS: &str = "job";
+
+/// Microseconds since 1970 UTC.
+pub(crate) fn now_micros() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
+}
+
+/// All kinds of jobs of a store. Dropping it lets running jobs end by themselves; see [`JobSystem::stop`].
+pub struct JobSystem(Arc<SystemInner>);
+
+impl fmt::Debug for JobSystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobSystem").finish_non_exhaustive()
+    }
+}
+
+pub(crate) struct SystemInner {
+    pub store: RowStore,
+    pub jobs: Arc<Table>,
+    pub output: Arc<Table>,
+    durability: Box<dyn Fn() -> Durability + Send + Sync>,
+    kinds: Mutex<BTreeMap<&'static str, Arc<KindInner>>>,
+    submissions: Sender<Submission>,
+    notes: Sender<Note>,
+}
+
+/// A kind of job; cheap to clone.
+#[derive(Clone)]
+pub struct Kind {
+    inner: Arc<KindInner>,
+    system: Weak<SystemInner>,
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kind").field("name", &self.inner.spec.name).finish_non_exhaustive()
+    }
+}
+
+pub(crate) struct KindInner {
+    pub spec: KindSpec,
+    pub system: Weak<SystemInner>,
+    pub queue: Mutex<Queue>,
+    /// There is work, or a reason to end.
+    pub work: Condvar,
+    pub workers_gone: Condvar,
+    /// Jobs that have not ended.
+    pub live: Mutex<BTreeMap<u64, Arc<Live>>>,
+    /// The next number. Held while a job's row is handed to the committer, so that rows are committed in order.
+    next_number: Mutex<u64>,
+    recent: Mutex<VecDeque<JobInfo>>,
+    retention_micros: AtomicU64,
+}
+
+impl JobSystem {
+    /// The jobs of a store whose catalog has [`tables`](crate::tables) in the database `mysql`. `durability` says how
+    /// durable commits of jobs are to be.
+    ///
+    /// # Errors
+    /// When the tables are not there, or no thread can be started.
+    pub fn open(
+        store: &RowStore,
+        catalog: &Catalog,
+        durability: impl Fn() -> Durability + Send + Sync + 'static,
+    ) -> SqlResult<JobSystem> {
+        let table = |name: &str| {
+            let definition = catalog.table("mysql", name);
+            store.table(definition.ok_or_else(|| SqlError::new(ErrorCode::NoSuchTable, &[&"mysql", &name]))?)
+        };
+        let (submissions, published) = channel();
+        let (notes, recorded) = channel();
+        let inner = Arc::new(SystemInner {
+            store: store.clone(),
+            jobs: table(JOB)?,
+            output: table(OUTPUT)?,
+            durability: Box::new(durability),
+            kinds: Mutex::default(),
+            submissions,
+            notes,
+        });
+        let weak = Arc::downgrade(&inner);
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_string());
+        thread("job-publisher").spawn(move || publish(&published)).map_err(SqlError::internal)?;
+        thread("job-recorder").spawn(move || record(&recorded, &weak)).map_err(SqlError::internal)?;
+        Ok(JobSystem(inner))
+    }
+
+    /// Declares a kind. Its jobs of earlier processes are taken up again, as the kind says.
+    ///
+    /// # Errors
+    /// When they cannot be read or changed, or a kind of that name is there already.
+    pub fn register(&self, spec: KindSpec) -> SqlResult<Kind> {
+        let kind = Arc::new(KindInner {
+            queue: Mutex::new(Queue::new(spec.workers)),
+            work: Condvar::new(),
+            workers_gone: Condvar::new(),
+            live: Mutex::default(),
+            next_number: Mutex::new(1),
+            recent: Mutex::default(),
+            retention_micros: AtomicU64::new(spec.retention.as_micros() as u64),
+            system: Arc::downgrade(&self.0),
+            spec,
+        });
+        if self.0.kinds.lock().contains_key(kind.spec.name) {
+            return Err(SqlError::internal(format_args!("two kinds of jobs are called {}", kind.spec.name)));
+        }
+        if kind.spec.durable {
+            kind.recover(&self.0)?;
+        }
+        self.0.kinds.lock().insert(kind.spec.name, kind.clone());
+        add_workers(&kind);
+        // The recorder is gone only when the system is.
+        let _told = self.0.notes.send(Note::Retention);
+        Ok(Kind { inner: kind, system: Arc::downgrade(&self.0) })
+    }
+
+    /// The kind of that name.
+    pub fn kind(&self, name: &str) -> Option<Kind> {
+        let inner = self.0.kinds.lock().get(name)?.clone();
+        Some(Kind { inner, system: Arc::downgrade(&self.0) })
+    }
+
+    /// All kinds in the order of their names.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let of = |inner| Kind { inner, system: Arc::downgrade(&self.0) };
+        self.0.kinds().into_iter().map(of).collect()
+    }
+
+    /// Lets no job begin any more, tells running ones to stop, and waits until they have. Durable jobs that had to stop
+    /// are as if the process had been killed.
+    pub fn stop(&self) {
+        let kinds = self.0.kinds();
+        for kind in &kinds {
+            kind.queue.lock().stopping = true;
+            kind.work.notify_all();
+            let live: Vec<Arc<Live>> = kind.live.lock().values().cloned().collect();
+            live.iter().for_each(|job| job.cancel.set());
+        }
+        for kind in &kinds {
+            let mut queue = kind.queue.lock();
+            while queue.workers > 0 {
+                kind.workers_gone.wait(&mut queue);
+            }
+        }
+        let (done, written) = channel();
+        if self.0.notes.send(Note::Flush(done)).is_ok() {
+            // An error means that the sender was dropped, which is the answer.
+            let _written = written.recv();
+        }
+    }
+}
+
+impl Drop for SystemInner {
+    fn drop(&mut self) {
+        for kind in self.kinds.get_mut().values() {
+            kind.queue.lock().stopping = true;
+            kind.work.notify_all();
+        }
+    }
+}
+
+/// A job that was queued: awaited, it says when the job is as durable as commits are.
+#[derive(Debug)]
+#[must_use = "a job that could not be made durable is not run"]
+pub struct Submitted {
+    /// Its number.
+    pub number: u64,
+    ticket: Option<CommitTicketDebug>,
+}
+
+struct CommitTicketDebug(CommitTicket);
+
+impl fmt::Debug for CommitTicketDebug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CommitTicket")
+    }
+}
+
+impl Submitted {
+    /// Waits on a thread that may block.
+    ///
+    /// # Errors
+    /// When the job is not durable and will not be run.
+    pub fn wait(self) -> SqlResult<u64> {
+        self.ticket.map_or(Ok(()), |ticket| ticket.0.wait()).map(|()| self.number)
+    }
+}
+
+impl Future for Submitted {
+    type Output = SqlResult<u64>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<SqlResult<u64>> {
+        let number = self.number;
+        match &mut self.ticket {
+            None => Poll::Ready(Ok(number)),
+            Some(ticket) => Pin::new(&mut ticket.0).poll(context).map(|result| result.map(|()| number)),
+        }
+    }
+}
+
+impl Kind {
+    fn system(&self) -> SqlResult<Arc<SystemInner>> {
+        self.system.upgrade().ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.inner.spec.name
+    }
+
+    /// Queues a job. A transient one may begin at once; a durable one does when its row is durable, which
+    /// [`Submitted`] waits for.
+    ///
+    /// # Errors
+    /// When too many wait, or the row cannot be written.
+    pub fn submit(&self, job: NewJob) -> SqlResult<Submitted> {
+        let (system, kind) = (self.system()?, &self.inner);
+        {
+            let queue = kind.queue.lock();
+            if queue.stopping {
+                return Err(SqlError::new(ErrorCode::ServerShutdown, &[]));
+            }
+            if let Some(queued) = job.key.as_deref().and_then(|key| queue.find(key)) {
+                return Ok(Submitted { number: queued.number, ticket: None });
+            }
+            if queue.len() >= kind.spec.queued_max {
+                let message = format!("{} jobs of the kind {} are queued already", queue.len(), kind.spec.name);
+                return Err(SqlError { code: 1041, sqlstate: *b"HY000", message });
+            }
+        }
+        let mut next_number = kind.next_number.lock();
+        let info = JobInfo {
+            kind: kind.spec.name.to_string(),
+            number: *next_number,
+            state: JobState::Queued,
+            priority: job.priority,
+            owner: job.owner,
+            attempts: 0,
+            created_micros: now_micros(),
+            started_micros: None,
+            finished_micros: None,
+            progress: (0, 0),
+            error: None,
+        };
+        let number = info.number;
+        let live = Arc::new(Live::new(&info, job.key, Some(job.payload.clone())));
+        if !kind.spec.durable {
+            kind.live.lock().insert(number, live.clone());
+            *next_number += 1;
+            drop(next_number);
+            kind.enqueue(live);
+            return Ok(Submitted { number, ticket: None });
+        }
+        let mut transaction = system.begin();
+        let row = JobRecord { info, payload: job.payload }.into_row();
+        transaction.insert(&system.jobs, &row).map_err(SqlError::from)?;
+        kind.live.lock().insert(number, live.clone());
+        *next_number += 1;
+        let ticket = transaction.commit_async();
+        let submission = Submission { kind: kind.clone(), live, ticket: ticket.clone() };
+        system.submissions.send(submission).map_err(|_| SqlError::new(ErrorCode::ServerShutdown, &[]))?;
+        drop(next_number);
+        Ok(Submitted { number, ticket: Some(CommitTicketDebug(ticket)) })
+    }
+
+    /// Most jobs at once from now on. Running ones are let end; there are fewer workers from then on.
+    pub fn set_workers(&self, workers: usize) {
+        self.inner.queue.lock().limit = workers;
+        self.inner.work.notify_all();
+        add_workers(&self.inner);
+    }
+
+    /// Most jobs at once.
+    pub fn worker_limit(&self) -> usize {
+        self.inner.queue.lock().limit
+    }
+
+    /// How long finished jobs are kept.
+    pub fn retention(&self) -> Duration {
+        self.inner.retention()
+    }
+
+    /// How long finished jobs are kept from now on.
+    pub fn set_retention(&self, retention: Duration) {
+        let micros = u64::try_from(retention.as_micros()).unwrap_or(u64::MAX);
+        self.inner.retention_micros.store(micros, Ordering::Relaxed);
+        if let Some(system) = self.system.upgrade() {
+            let _told = system.notes.send(Note::Retention);
+        }
+    }
+
+    /// Cancels a job: one that waits ends at once, one that runs is told to stop. `false` if there is no such job that has
+    /// not ended.
+    pub fn cancel(&self, number: u64, reason: SqlError) -> SqlResult<bool> {
+        let (system, kind) = (self.system()?, &self.inner);
+        let Some(live) = kind.live.lock().get(&number).cloned() else { return Ok(false) };
+        let waited = kind.queue.lock().remove(&live);
+        live.cancel.set();
+        if waited {
+            let (kind, state) = (kind.clone(), JobState::Cancelled);
+            let finished_micros = now_micros();
+            system.end(Ending { kind, live, state, error: Some(reason), finished_micros, output: None });
+        }
+        Ok(true)
+    }
+
+    /// A job that has not ended.
+    pub fn is_live(&self, number: u64) -> bool {
+        self.inner.live.lock().contains_key(&number)
+    }
+
+    /// Waits until a job has ended; at once if there is none of that number that has not.
+    pub async fn ended(&self, number: u64) {
+        let live = self.inner.live.lock().get(&number).cloned();
+        if let Some(live) = live {
+            live.ended().await;
+        }
+    }
+
+    /// As [`Kind::ended`], on a thread that may block.
+    pub fn wait(&self, number: u64) {
+        let live = self.inner.live.lock().get(&number).cloned();
+        if let Some(live) = live {
+            live.wait();
+        }
+    }
+
+    /// A job with its payload.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn get(&self, number: u64) -> SqlResult<Option<(JobInfo, Vec<u8>)>> {
+        let (system, kind) = (self.system()?, &self.inner);
+        // Asked first: a job that ends meanwhile has a row by then.
+        let live = kind.live.lock().get(&number).cloned();
+        if !kind.spec.durable {
+            let info = live.map(|live| (live.info(kind.spec.name), live.payload().unwrap_or_default()));
+            return Ok(info.or_else(|| kind.recall(number).map(|info| (info, Vec::new()))));
+        }
+        let key = system.jobs.row_key(&job_key(kind.spec.name, number))?;
+        let Some(row) = system.store.get(&system.jobs, &key)? else { return Ok(None) };
+        let JobRecord { mut info, payload } = JobRecord::of_row(row.values(&system.jobs)?)?;
+        if let Some(newer) = live.map(|live| live.info(kind.spec.name)).or_else(|| kind.recall(number)) {
+            info = newer;
+        }
+        Ok(Some((info, payload)))
+    }
+
+    /// All jobs in the order of their numbers, with their payloads.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or `each` fails.
+    pub fn for_each(&self, mut each: impl FnMut(JobInfo, Vec<u8>) -> SqlResult<()>) -> SqlResult<()> {
+        let (system, kind) = (self.system()?, &self.inner);
+        let live: BTreeMap<u64, Arc<Live>> = kind.live.lock().clone();
+        let newer = |number| {
+            let live = live.get(&number).map(|live| live.info(kind.spec.name));
+            live.or_else(|| kind.recall(number))
+        };
+        if !kind.spec.durable {
+            let recent = kind.recent.lock().clone();
+            for info in recent.into_iter().filter(|info| !live.contains_key(&info.number)) {
+                each(info, Vec::new())?;
+            }
+            for job in live.values() {
+                each(job.info(kind.spec.name), job.payload().unwrap_or_default())?;
+            }
+            return Ok(());
+        }
+        let name = [Value::from(kind.spec.name)];
+        let range = system.jobs.range(IndexId(0), ValueRange::prefix(&name))?;
+        let mut cursor = system.store.read_view().scan(&system.jobs, &range, Direction::Forward);
+        while let Some(row) = cursor.next_row()? {
+            let JobRecord { info, payload } = JobRecord::of_row(row.values(&system.jobs)?)?;
+            each(newer(info.number).unwrap_or(info), payload)?;
+        }
+        Ok(())
+    }
+
+    /// A part of a job's output, from 0; `None` behind the last.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn output(&self, number: u64, part: u64) -> SqlResult<Option<Vec<u8>>> {
+        let system = self.system()?;
+        let [kind, number] = job_key(self.inner.spec.name, number);
+        let key = system.output.row_key(&[kind, number, Value::UInt(part)])?;
+        let Some(row) = system.store.get(&system.output, &key)? else { return Ok(None) };
+        match row.values(&system.output)?.pop() {
+            Some(Value::Bytes(content)) => Ok(Some(content)),
+            _ => Err(SqlError::internal("a row of mysql.job_output is damaged")),
+        }
+    }
+
+    /// Removes a job that has ended, with its output; `false` if there is none.
+    ///
+    /// # Errors
+    /// When the store cannot be changed.
+    pub fn remove(&self, number: u64) -> SqlResult<bool> {
+        let (system, kind) = (self.system()?, &self.inner);
+        if self.is_live(number) || self.get(number)?.is_none() {
+            return Ok(false);
+        }
+        kind.remove_rows(&system, &[number])?;
+        Ok(true)
+    }
+}
+
+impl KindInner {
+    pub fn retention(&self) -> Duration {
+        Duration::from_micros(self.retention_micros.load(Ordering::Relaxed))
+    }
+
+    /// Keeps a finished job in memory, and the oldest of them no more.
+    pub fn remember(&self, info: JobInfo) {
+        let mut recent = self.recent.lock();
+        if recent.len() == TRANSIENT_KEPT {
+            recent.pop_front();
+        }
+        recent.push_back(info);
+    }
+
+    fn recall(&self, number: u64) -> Option<JobInfo> {
+        self.recent.lock().iter().find(|info| info.number == number).cloned()
+    }
+
+    /// Takes up the jobs of earlier processes.
+    fn recover(&self, system: &SystemInner) -> SqlResult<()> {
+        let name = [Value::from(self.spec.name)];
+        let range = system.jobs.range(IndexId(0), ValueRange::prefix(&name))?;
+        let mut cursor = system.store.read_view().scan(&system.jobs, &range, Direction::Forward);
+        let mut transaction = system.begin();
+        let mut next = match system.store.system_get(NUMBERS, self.spec.name.as_bytes())? {
+            Some(bytes) => u64::from_le_bytes(bytes.try_into().unwrap_or([1, 0, 0, 0, 0, 0, 0, 0])),
+            None => 1,
+        };
+        while let Some(row) = cursor.next_row()? {
+            let JobRecord { mut info, .. } = JobRecord::of_row(row.values(&system.jobs)?)?;
+            next = next.max(info.number + 1);
+            if info.state == JobState::Running {
+                let fails = self.spec.on_restart == OnRestart::Fail || info.attempts >= self.spec.attempts_max.max(2);
+                info.state = if fails { JobState::Failed } else { JobState::Queued };
+                info.error = Some(restart_error());
+                info.finished_micros = fails.then(now_micros);
+                system.update_job(&mut transaction, &job_key(self.spec.name, info.number), |record| {
+                    record.info = info.clone();
+                })?;
+                system.delete_output(&mut transaction, self.spec.name, info.number)?;
+            }
+            if info.state == JobState::Queued {
+                let live = Arc::new(Live::new(&info, None, None));
+                self.live.lock().insert(info.number, live.clone());
+                self.queue.lock().push(live);
+            }
+        }
+        transaction.commit()?;
+        *self.next_number.lock() = next;
+        Ok(())
+    }
+
+    /// Removes the rows of finished jobs.
+    pub fn remove_rows(&self, system: &SystemInner, numbers: &[u64]) -> SqlResult<()> {
+        let next = *self.next_number.lock();
+        if numbers.contains(&(next - 1)) {
+            // No number is given twice, though nothing else remembers the last one.
+            system.store.commit_system(&[SystemChange {
+                space: NUMBERS,
+                key: self.spec.name.as_bytes().to_vec(),
+                value: Some(next.to_le_bytes().to_vec()),
+            }])?;
+        }
+        let mut transaction = system.begin();
+        for number in numbers {
+            let key = system.jobs.row_key(&job_key(self.spec.name, *number))?;
+            if let Some(row) = transaction.get_locked(&system.jobs, &key, EXCLUSIVE).map_err(SqlError::from)? {
+                transaction.delete(&system.jobs, &row).map_err(SqlError::from)?;
+            }
+            system.delete_output(&mut transaction, self.spec.name, *number)?;
+        }
+        transaction.commit()?;
+        self.recent.lock().retain(|info| !numbers.contains(&info.number));
+        Ok(())
+    }
+}
+
+const EXCLUSIVE: LockRequest =
+    LockRequest { mode: LockMode::Exclusive, wait: LockWait::Timeout(Duration::from_secs(50)) };
+
+impl SystemInner {
+    pub fn kinds(&self) -> Vec<Arc<KindInner>> {
+        self.kinds.lock().values().cloned().collect()
+    }
+
+    /// A transaction of the job system's own.
+    pub fn begin(&self) -> Transaction {
+        let options = TransactionOptions { durability: (self.durability)(), ..TransactionOptions::autocommit() };
+        self.store.begin_with(options, None)
+    }
+
+    /// Changes a job's row; `None` if there is none.
+    pub fn update_job<T>(
+        &self,
+        transaction: &mut Transaction,
+        key: &[Value],
+        change: impl FnOnce(&mut JobRecord) -> T,
+    ) -> SqlResult<Option<T>> {
+        let key = self.jobs.row_key(key)?;
+        let Some(row) = transaction.get_locked(&self.jobs, &key, EXCLUSIVE).map_err(SqlError::from)? else {
+            return Ok(None);
+        };
+        let mut record = JobRecord::of_row(row.values(&self.jobs)?)?;
+        let value = change(&mut record);
+        transaction.update(&self.jobs, &row, &record.into_row()).map_err(SqlError::from)?;
+        Ok(Some(value))
+    }
+
+    /// Removes a job's output.
+    pub fn delete_output(&self, transaction: &mut Transaction, kind: &str, number: u64) -> SqlResult<()> {
+        let range = self.output.range(IndexId(0), ValueRange::prefix(&job_key(kind, number)))?;
+        let mut scan = transaction.scan_locked(&self.output, &range, Direction::Forward, EXCLUSIVE);
+        while let Some(row) = scan.next(transaction).map_err(SqlError::from)? {
+            transaction.delete(&self.output, &row).map_err(SqlError::from)?;
+        }
+        Ok(())
+    }
+
+    /// A job has come to its end.
+    pub fn end(&self, ending: Ending) {
+        if !ending.kind.spec.durable {
+            publish_end(ending, true);
+        } else if let Err(lost) = self.notes.send(Note::Ended(Box::new(ending)))
+            && let Note::Ended(ending) = lost.0
+        {
+            publish_end(*ending, false);
+        }
+    }
+}
+
+/// The output of a running job: all parts but the last are rows already.
+pub(crate) struct Output {
+    kind: Arc<KindInner>,
+    system: Arc<SystemInner>,
+    number: u64,
+    pending: Option<Vec<u8>>,
+    written: u64,
+    /// The commit of the part before.
+    ticket: Option<CommitTicket>,
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output").field("written", &self.written).finish_non_exhaustive()
+    }
+}
+
+impl Output {
+    pub fn new(kind: &Arc<KindInner>, system: &Arc<SystemInner>, number: u64) -> Output {
+        Output { kind: kind.clone(), system: system.clone(), number, pending: None, written: 0, ticket: None }
+    }
+
+    pub fn take(&mut self) -> Output {
+        let fresh = Output::new(&self.kind, &self.system, self.number);
+        std::mem::replace(self, fresh)
+    }
+
+    /// Adds a part; the one before it is written. Two parts at most are in memory.
+    pub fn add(&mut self, part: Vec<u8>) -> SqlResult<()> {
+        if !self.kind.spec.durable {
+            return Ok(());
+        }
+        if let Some(content) = self.pending.replace(part) {
+            if let Some(ticket) = self.ticket.take() {
+                ticket.wait()?;
+            }
+            let mut transaction = self.system.begin();
+            let row = output_row(self.kind.spec.name, self.number, self.written, content);
+            transaction.insert(&self.system.output, &row).map_err(SqlError::from)?;
+            self.ticket = Some(transaction.commit_async());
+            self.written += 1;
+        }
+        Ok(())
+    }
+
+    /// The last part, to be written with the job's end.
+    pub fn into_pending(self) -> Option<(u64, Vec<u8>)> {
+        self.pending.map(|content| (self.written, content))
+    }
+}

@@ -1,0 +1,242 @@
+//! Jobs of a store: order, bounds, cancellation, restarts, outputs and retention.
+
+use squall_catalog::{Catalog, Database, DatabaseId, TableEntry, TableId};
+use squall_jobs::{Handler, JobInfo, JobState, JobSystem, Kind, KindSpec, NewJob, OnRestart, RunningJob};
+use squall_row_store::{DdlChanges, Durability, RowStore, StoreOptions};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+fn open(folder: &Path) -> (RowStore, JobSystem) {
+    let store = RowStore::open(folder, StoreOptions::default()).expect("a store");
+    let mut catalog: Catalog = store.load_catalog();
+    if catalog.database("mysql").is_none() {
+        let mut next = 0;
+        let tables = squall_jobs::tables(
+            || {
+                next += 1;
+                TableId(next)
+            },
+            0,
+        );
+        let entries = tables.into_iter().map(|table| (table.name.clone(), TableEntry::Table(Arc::new(table))));
+        let tables: BTreeMap<String, TableEntry> = entries.collect();
+        let collation = CollationId::UTF8MB4_0900_AI_CI;
+        let database = Database { id: DatabaseId(1), name: "mysql".to_string(), collation, tables };
+        catalog.databases.insert("mysql".to_string(), Arc::new(database));
+        (catalog.next_database_id, catalog.next_table_id, catalog.version) = (2, 3, 1);
+        store.commit_ddl(&catalog, &DdlChanges::default()).expect("tables");
+    }
+    let system = JobSystem::open(&store, &catalog, || Durability::Os).expect("a job system");
+    (store, system)
+}
+
+/// Tells when it begins a job, and goes on when it is told to.
+#[derive(Debug)]
+struct Gate {
+    begun: Mutex<Sender<u64>>,
+    go_on: Mutex<Receiver<SqlResult<()>>>,
+}
+
+fn gate() -> (Arc<Gate>, Receiver<u64>, Sender<SqlResult<()>>) {
+    let (begun, seen) = channel();
+    let (go_on, told) = channel();
+    (Arc::new(Gate { begun: Mutex::new(begun), go_on: Mutex::new(told) }), seen, go_on)
+}
+
+impl Handler for Gate {
+    fn run(&self, job: &RunningJob) -> SqlResult<()> {
+        job.set_progress(1, 2);
+        let (cancelled, woken) = channel();
+        job.on_cancel(Box::new(move || {
+            let _listener_gone = cancelled.send(());
+        }));
+        self.begun.lock().expect("no panic").send(job.number()).expect("the test listens");
+        if job.payload == b"until cancelled" {
+            woken.recv().expect("a cancellation");
+            return Err(SqlError::new(ErrorCode::QueryInterrupted, &[]));
+        }
+        let result = self.go_on.lock().expect("no panic").recv().expect("the test answers");
+        job.add_output(job.payload.clone())?;
+        job.add_output(vec![job.attempt as u8])?;
+        result
+    }
+}
+
+fn new(payload: &[u8]) -> NewJob {
+    NewJob { payload: payload.to_vec(), owner: "me@here".to_string(), ..NewJob::default() }
+}
+
+fn submit(kind: &Kind, payload: &[u8]) -> u64 {
+    kind.submit(new(payload)).expect("a place").wait().expect("durable")
+}
+
+fn info(kind: &Kind, number: u64) -> JobInfo {
+    kind.get(number).expect("readable").expect("a job").0
+}
+
+const FINISH: SqlResult<()> = Ok(());
+
+#[test]
+fn jobs_run_in_order_and_no_more_at_once_than_there_are_workers() {
+    for durable in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (_store, system) = open(folder.path());
+        let (handler, begun, go_on) = gate();
+        let kind = system.register(KindSpec { durable, ..KindSpec::new("k", handler) }).expect("a kind");
+        let first = submit(&kind, b"a");
+        assert_eq!(begun.recv(), Ok(1));
+        for payload in [b"b", b"c"] {
+            submit(&kind, payload);
+        }
+        let urgent = NewJob { priority: 1, ..new(b"d") };
+        assert_eq!(kind.submit(urgent).expect("a place").wait(), Ok(4));
+        assert_eq!((info(&kind, 1).state, info(&kind, 1).progress), (JobState::Running, (1, 2)));
+        assert_eq!(info(&kind, 3).state, JobState::Queued);
+        assert!(begun.try_recv().is_err(), "one worker");
+        go_on.send(FINISH).expect("a worker");
+        assert_eq!(begun.recv(), Ok(4));
+        kind.set_workers(2);
+        assert_eq!(begun.recv(), Ok(2));
+        (0..3).for_each(|_| go_on.send(FINISH).expect("a worker"));
+        assert_eq!(begun.recv(), Ok(3));
+        (1..=4).for_each(|number| kind.wait(number));
+        let done = info(&kind, first);
+        assert_eq!((done.state, done.attempts, done.owner.as_str()), (JobState::Done, 1, "me@here"));
+        assert!(done.finished_micros >= done.started_micros && done.started_micros >= Some(done.created_micros));
+        let mut seen = Vec::new();
+        kind.for_each(|info, _| {
+            seen.push((info.number, info.state));
+            Ok(())
+        })
+        .expect("readable");
+        seen.sort_unstable_by_key(|(number, _)| *number);
+        assert_eq!(seen, [1, 2, 3, 4].map(|number| (number, JobState::Done)));
+        system.stop();
+    }
+}
+
+#[test]
+fn what_is_cancelled_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_store, system) = open(folder.path());
+    let (handler, begun, _go_on) = gate();
+    let kind = system.register(KindSpec { durable: true, ..KindSpec::new("k", handler) }).expect("a kind");
+    let (running, waiting) = (submit(&kind, b"until cancelled"), submit(&kind, b"b"));
+    begun.recv().expect("it begins");
+    for number in [waiting, running] {
+        assert_eq!(kind.cancel(number, SqlError::new(ErrorCode::QueryInterrupted, &[])), Ok(true));
+        kind.wait(number);
+        let info = info(&kind, number);
+        assert_eq!((info.state, info.error.map(|error| error.code)), (JobState::Cancelled, Some(1317)));
+    }
+    assert_eq!(kind.cancel(running, SqlError::new(ErrorCode::QueryInterrupted, &[])), Ok(false));
+    system.stop();
+}
+
+#[test]
+fn failures_are_tried_again_and_outputs_are_those_of_the_last_attempt() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_store, system) = open(folder.path());
+    let (handler, begun, go_on) = gate();
+    let spec = KindSpec { durable: true, attempts_max: 2, ..KindSpec::new("k", handler) };
+    let kind = system.register(spec).expect("a kind");
+    let number = submit(&kind, b"first part");
+    begun.recv().expect("it begins");
+    go_on.send(Err(SqlError::signal(*b"45000", "not yet"))).expect("a worker");
+    begun.recv().expect("it begins again");
+    go_on.send(FINISH).expect("a worker");
+    kind.wait(number);
+    assert_eq!((info(&kind, number).state, info(&kind, number).attempts), (JobState::Done, 2));
+    let parts: Vec<_> = (0..3).map(|part| kind.output(number, part).expect("readable")).collect();
+    assert_eq!(parts, [Some(b"first part".to_vec()), Some(vec![2]), None]);
+    assert_eq!(kind.remove(number), Ok(true));
+    assert_eq!((kind.get(number), kind.output(number, 0)), (Ok(None), Ok(None)));
+    system.stop();
+}
+
+#[test]
+fn restarts_keep_what_waited_and_do_with_the_rest_as_the_kind_says() {
+    for (on_restart, state) in [(OnRestart::Fail, JobState::Failed), (OnRestart::Requeue, JobState::Done)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        {
+            let (store, system) = open(folder.path());
+            let (handler, begun, go_on) = gate();
+            let kind = system.register(KindSpec { durable: true, ..KindSpec::new("k", handler) }).expect("a kind");
+            let done = submit(&kind, b"done");
+            begun.recv().expect("it begins");
+            go_on.send(FINISH).expect("a worker");
+            kind.wait(done);
+            submit(&kind, b"until cancelled");
+            submit(&kind, b"waits");
+            begun.recv().expect("it begins");
+            system.stop();
+            store.close().expect("closed");
+        }
+        let (_store, system) = open(folder.path());
+        #[derive(Debug)]
+        struct Works;
+        impl Handler for Works {
+            fn run(&self, _job: &RunningJob) -> SqlResult<()> {
+                Ok(())
+            }
+        }
+        let spec = KindSpec { durable: true, on_restart, ..KindSpec::new("k", Arc::new(Works)) };
+        let kind = system.register(spec).expect("a kind");
+        (1..=3).for_each(|number| kind.wait(number));
+        let states = [1, 2, 3].map(|number| info(&kind, number).state);
+        assert_eq!(states, [JobState::Done, state, JobState::Done]);
+        assert_eq!(kind.output(1, 0), Ok(Some(b"done".to_vec())));
+        // The last number is not given again though its job is gone.
+        assert_eq!(kind.remove(3), Ok(true));
+        system.stop();
+        drop((kind, system));
+        drop(_store);
+        let (_store, system) = open(folder.path());
+        let kind = system.register(KindSpec { durable: true, ..KindSpec::new("k", Arc::new(Works)) }).expect("a kind");
+        assert_eq!(submit(&kind, b""), 4);
+        system.stop();
+    }
+}
+
+#[test]
+fn jobs_of_one_key_wait_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_store, system) = open(folder.path());
+    let (handler, begun, go_on) = gate();
+    let kind = system.register(KindSpec { queued_max: 2, ..KindSpec::new("k", handler) }).expect("a kind");
+    let keyed = || NewJob { key: Some("table 1".to_string()), ..new(b"") };
+    let first = kind.submit(keyed()).expect("a place").number;
+    begun.recv().expect("it begins");
+    let second = kind.submit(keyed()).expect("a place").number;
+    assert!(second > first, "the first has begun, and may have missed what the second is for");
+    assert_eq!(kind.submit(keyed()).expect("a place").number, second);
+    submit(&kind, b"");
+    assert_eq!(kind.submit(new(b"")).map(|job| job.number).map_err(|error| error.code), Err(1041));
+    (0..3).for_each(|_| go_on.send(FINISH).expect("a worker"));
+    system.stop();
+}
+
+#[test]
+fn finished_jobs_go_when_their_time_is_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_store, system) = open(folder.path());
+    let (handler, begun, go_on) = gate();
+    let kind = system.register(KindSpec { durable: true, ..KindSpec::new("k", handler) }).expect("a kind");
+    let number = submit(&kind, b"a");
+    begun.recv().expect("it begins");
+    go_on.send(FINISH).expect("a worker");
+    kind.wait(number);
+    let waiting = submit(&kind, b"until cancelled");
+    begun.recv().expect("it begins");
+    kind.set_retention(Duration::ZERO);
+    while kind.get(number).expect("readable").is_some() {
+        std::thread::yield_now();
+    }
+    assert_eq!(kind.output(number, 0), Ok(None));
+    assert_eq!(info(&kind, waiting).state, JobState::Running);
+    system.stop();
+}

@@ -1,0 +1,180 @@
+//! What a query is queued with: its text, and its session as it was then, as bytes.
+
+use squall_catalog::{AccountKey, NameKey};
+use squall_registry::{Registry, ValueTable, VariableId};
+use squall_row_store::{Malformed, Reader, Writer, read_type, read_value, write_type, write_value};
+use squall_session::api::ConnectionInfo;
+use squall_session::procedure::SessionImage;
+use squall_types::{SqlError, SqlResult, SqlType, Value};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// Version of the layout.
+const FORMAT: u8 = 1;
+
+/// Variables that are the queueing session's own business: what it has committed, and what it inserts next.
+const NOT_CAPTURED: &[&str] = &[
+    "autocommit",
+    "error_count",
+    "identity",
+    "insert_id",
+    "last_insert_id",
+    "pseudo_thread_id",
+    "rand_seed1",
+    "rand_seed2",
+    "timestamp",
+    "warning_count",
+];
+
+/// A query to be run in somebody's name.
+#[derive(Debug)]
+pub(crate) struct Captured {
+    /// Its text.
+    pub sql: String,
+    /// Whose it is, and what was set.
+    pub image: SessionImage,
+}
+
+/// The values of a session that nobody has set anything in.
+pub(crate) fn default_values(registry: &Registry) -> ValueTable {
+    registry.variables.all().iter().map(|definition| definition.default.to_value()).collect()
+}
+
+/// A query as bytes. The text comes first, so that it can be read without the rest.
+pub(crate) fn encode(sql: &str, image: &SessionImage, registry: &Registry) -> Vec<u8> {
+    let mut out = Writer::new(FORMAT);
+    out.str(sql);
+    let account = |out: &mut Writer, key: &AccountKey| {
+        out.str(&key.user);
+        out.str(&key.host);
+    };
+    account(&mut out, &image.account);
+    out.list(&image.active_roles.iter().collect::<Vec<_>>(), |out, role| account(out, role));
+    out.str(&image.info.user);
+    out.option(image.info.address, |out, address| out.str(&address.to_string()));
+    out.uint(u64::from(image.info.port));
+    out.uint(u64::from(image.info.collation));
+    out.bool(image.info.found_rows);
+    out.bool(image.info.ignore_space);
+    out.option(image.database.as_deref(), Writer::str);
+    let definitions = registry.variables.all().iter().enumerate();
+    let set = definitions.filter_map(|(number, definition)| {
+        let value = image.variables.get(VariableId(number as u16));
+        let differs = definition.has_session() && *value != definition.default.to_value();
+        (differs && !NOT_CAPTURED.contains(&definition.name)).then_some((definition.name, value))
+    });
+    out.list(&set.collect::<Vec<_>>(), |out, (name, value)| {
+        out.str(name);
+        write_value(out, value);
+    });
+    let user_variables = image.user_variables.lock();
+    out.list(&user_variables.iter().collect::<Vec<_>>(), |out, (name, (value, sql_type))| {
+        out.str(name.as_str());
+        write_value(out, value);
+        write_type(out, sql_type);
+    });
+    out.finish()
+}
+
+/// The text alone.
+///
+/// # Errors
+/// When these are not the bytes of a query.
+pub(crate) fn decode_text(bytes: &[u8]) -> SqlResult<String> {
+    let mut reader = Reader::new(bytes);
+    match (reader.u8(), reader.string()) {
+        (Ok(FORMAT), Ok(sql)) => Ok(sql),
+        _ => Err(damaged()),
+    }
+}
+
+/// The query.
+///
+/// # Errors
+/// When these are not its bytes.
+pub(crate) fn decode(bytes: &[u8], registry: &Registry) -> SqlResult<Captured> {
+    read(&mut Reader::new(bytes), registry).map_err(|_| damaged())
+}
+
+fn damaged() -> SqlError {
+    SqlError::internal("a queued query is damaged")
+}
+
+fn read(reader: &mut Reader<'_>, registry: &Registry) -> Result<Captured, Malformed> {
+    if reader.u8()? != FORMAT {
+        return Err(Malformed);
+    }
+    let sql = reader.string()?;
+    let account = |reader: &mut Reader<'_>| Ok(AccountKey::new(reader.string()?, reader.string()?));
+    let own = account(reader)?;
+    let active_roles = reader.list(account)?.into_iter().collect();
+    let user = reader.string()?;
+    let address = reader.option(|reader| reader.string()?.parse::<IpAddr>().map_err(|_| Malformed))?;
+    let info = ConnectionInfo {
+        user,
+        address,
+        port: reader.uint()? as u16,
+        collation: reader.uint()? as u16,
+        found_rows: reader.bool()?,
+        ignore_space: reader.bool()?,
+        ..ConnectionInfo::default()
+    };
+    let database = reader.option(Reader::string)?;
+    let mut variables = default_values(registry);
+    for (name, value) in reader.list(|reader| Ok((reader.string()?, read_value(reader)?)))? {
+        // One that is gone since then means nothing any more.
+        if let Some(id) = registry.variables.find(&name) {
+            variables.set(id, value);
+        }
+    }
+    let user_variables = reader.list(|reader| {
+        let name = NameKey::new(&reader.string()?);
+        Ok::<(NameKey, (Value, SqlType)), Malformed>((name, (read_value(reader)?, read_type(reader)?)))
+    })?;
+    let image = SessionImage {
+        account: own,
+        active_roles,
+        info,
+        database: database.map(Into::into),
+        variables,
+        user_variables: Arc::new(parking_lot::Mutex::new(user_variables.into_iter().collect())),
+    };
+    Ok(Captured { sql, image })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use squall_types::CollationId;
+
+    #[test]
+    fn queries_are_read_as_they_were_written() {
+        let registry = Registry::default();
+        let mode = registry.variables.find("sql_mode").expect("a variable");
+        let autocommit = registry.variables.find("autocommit").expect("a variable");
+        let mut variables = default_values(&registry);
+        variables.set(mode, Value::from("ANSI"));
+        variables.set(autocommit, Value::Int(0));
+        let variable = (Value::from("x"), SqlType::varchar(1, CollationId::UTF8MB4_BIN));
+        let image = SessionImage {
+            account: AccountKey::new("u", "%"),
+            active_roles: [AccountKey::new("r", "%")].into(),
+            info: ConnectionInfo { user: "u".into(), address: "::1".parse().ok(), port: 7, ..Default::default() },
+            database: Some("d".into()),
+            variables,
+            user_variables: Arc::new(parking_lot::Mutex::new([(NameKey::new("V"), variable.clone())].into())),
+        };
+        let bytes = encode("SELECT 1", &image, &registry);
+        assert_eq!(decode_text(&bytes), Ok("SELECT 1".to_string()));
+        let read = decode(&bytes, &registry).expect("a query");
+        assert_eq!((read.sql.as_str(), read.image.account), ("SELECT 1", image.account));
+        assert_eq!((read.image.active_roles, read.image.database), (image.active_roles, image.database));
+        assert_eq!((read.image.info.user, read.image.info.address), (image.info.user, image.info.address));
+        assert_eq!(*read.image.variables.get(mode), Value::from("ANSI"));
+        assert_eq!(*read.image.variables.get(autocommit), Value::Int(1));
+        assert_eq!(read.image.user_variables.lock().get(&NameKey::new("v")), Some(&variable));
+        for end in 0..bytes.len() {
+            assert!(decode(&bytes[..end], &registry).is_err(), "{end}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The module `async`: queries in the background, from any client.
+//!
+//! `CALL async.queue('…')` keeps a text together with what its session is (`captured`) as a durable job. A worker opens a
+//! session like that one, runs the text and keeps what it answers (`recording`) as the job's output, from which
+//! `CALL async.wait(n)` answers as the text itself would have, as often as it is asked (`replay`).
+//!
+//! `async.q` and `async.settings` are the job system's rows and the variable `async_thread_count` under their old names.
+
+mod captured;
+mod procedures;
+mod queue_table;
+mod recording;
+mod replay;
+mod settings_table;
+mod worker;
+
+use squall_jobs::{Kind, KindSpec, OnRestart};
+use squall_registry::variables::definition::unsigned;
+use squall_registry::variables::{Scope, VariableDef};
+use squall_registry::{Registry, ValueTable};
+use squall_session::{Database, Module, Procedure, WeakDatabase};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// The name of the module, of its database and of its kind of jobs.
+pub(crate) const NAME: &str = "async";
+const THREAD_COUNT: &str = "async_thread_count";
+const RETENTION: &str = "async_result_retention";
+const RESULT_BYTES_MAX: &str = "async_result_bytes_max";
+
+const VARIABLES: &[VariableDef] = &[
+    unsigned(THREAD_COUNT, Scope::Global, 8, 1, 1024, "Most queries of async.queue() that run at once."),
+    unsigned(
+        RETENTION,
+        Scope::Global,
+        7 * 24 * 3600,
+        0,
+        100 * 365 * 24 * 3600,
+        "Seconds that queries of async.queue() are kept with their results after they have ended.",
+    ),
+    unsigned(
+        RESULT_BYTES_MAX,
+        Scope::Global,
+        1 << 30,
+        1 << 10,
+        u64::MAX,
+        "Bytes of the results of one query of async.queue(); one that gives more fails.",
+    ),
+];
+
+/// The module.
+#[derive(Debug, Default)]
+pub struct AsyncQueries {
+    shared: Arc<Shared>,
+}
+
+/// What the module's parts share. It is empty until the module is started.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    started: OnceLock<(WeakDatabase, Kind)>,
+}
+
+impl Shared {
+    /// The jobs.
+    pub fn kind(&self) -> SqlResult<&Kind> {
+        self.started.get().map(|(_, kind)| kind).ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))
+    }
+
+    /// The database.
+    pub fn database(&self) -> SqlResult<Database> {
+        let database = self.started.get().and_then(|(database, _)| database.upgrade());
+        database.ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))
+    }
+
+    /// A variable of the module.
+    pub fn number(&self, database: &Database, name: &str) -> u64 {
+        number(database.registry(), &database.globals(), name)
+    }
+}
+
+fn number(registry: &Registry, values: &ValueTable, name: &str) -> u64 {
+    match registry.variables.find(name).map(|id| values.get(id)) {
+        Some(Value::UInt(number)) => *number,
+        _ => 0,
+    }
+}
+
+impl Module for AsyncQueries {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn databases(&self) -> &[&str] {
+        &[NAME]
+    }
+
+    fn declare(&self, registry: &mut Registry) {
+        for definition in VARIABLES {
+            registry.variables.declare(*definition);
+        }
+        registry.register_virtual_table(Arc::new(queue_table::QueueTable::new(self.shared.clone())));
+        registry.register_virtual_table(Arc::new(settings_table::SettingsTable::new(self.shared.clone())));
+    }
+
+    fn procedures(&self) -> Vec<Arc<dyn Procedure>> {
+        procedures::all(&self.shared)
+    }
+
+    fn start(&self, database: &Database) -> SqlResult<()> {
+        let handler = Arc::new(worker::QueryHandler::new(Arc::downgrade(&self.shared)));
+        let kind = database.jobs().register(KindSpec {
+            workers: self.shared.number(database, THREAD_COUNT) as usize,
+            durable: true,
+            on_restart: OnRestart::Fail,
+            retention: Duration::from_secs(self.shared.number(database, RETENTION)),
+            ..KindSpec::new(NAME, handler)
+        })?;
+        // Nobody else starts it.
+        let _first = self.shared.started.set((database.downgrade(), kind));
+        Ok(())
+    }
+
+    fn variables_changed(&self) {
+        if let (Ok(kind), Ok(database)) = (self.shared.kind(), self.shared.database()) {
+            let workers = self.shared.number(&database, THREAD_COUNT) as usize;
+            if kind.worker_limit() != workers {
+                kind.set_workers(workers);
+            }
+            let retention = Duration::from_secs(self.shared.number(&database, RETENTION));
+            if kind.retention() != retention {
+                kind.set_retention(retention);
+            }
+        }
+    }
+}
+
+/// Sets how many queries run at once, for good (1644 as the original says it).
+pub(crate) fn set_thread_count(shared: &Shared, count: Option<i64>) -> SqlResult<()> {
+    let Some(count) = count.and_then(|count| u64::try_from(count).ok()).filter(|count| *count >= 1) else {
+        return Err(SqlError::signal(*b"99999", "Thread count must be greater than or equal to 1"));
+    };
+    // The variable's range ends somewhere, and more than it are as good as that many.
+    shared.database()?.persist_global(THREAD_COUNT, Value::UInt(count.min(1024)))
+}

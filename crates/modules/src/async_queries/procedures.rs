@@ -1,0 +1,247 @@
+//! The procedures of the schema `async`.
+
+use super::replay::replay;
+use super::{NAME, Shared, captured, queue_table, set_thread_count};
+use squall_catalog::Privileges;
+use squall_jobs::{JobInfo, JobState, NewJob};
+use squall_session::api::{LocalFuture, OkInfo};
+use squall_session::procedure::{Parameter, ParameterMode};
+use squall_session::result::{ResultSet, typed_column};
+use squall_session::{Failure, Procedure, ProcedureCall};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// `@query_number`: the last number that the session got.
+const QUERY_NUMBER: &str = "query_number";
+/// `@query_list`: all of them, until they are waited for.
+const QUERY_LIST: &str = "query_list";
+
+/// Which of the procedures.
+#[derive(Clone, Copy, Debug)]
+enum Task {
+    Queue,
+    Check,
+    Wait,
+    WaitList,
+    WaitAll,
+    Cancel,
+    Drop,
+    SetConcurrency,
+}
+
+#[derive(Debug)]
+struct AsyncProcedure {
+    task: Task,
+    name: &'static str,
+    parameters: Vec<Parameter>,
+    comment: &'static str,
+    shared: Arc<Shared>,
+}
+
+/// All of them.
+pub(super) fn all(shared: &Arc<Shared>) -> Vec<Arc<dyn Procedure>> {
+    let id = || vec![Parameter::new("id", SqlType::BIGINT)];
+    let list = || vec![Parameter::text("list").with_mode(ParameterMode::InOutOrValue)];
+    let sql = || vec![Parameter::text("sql_text")];
+    let count = || vec![Parameter::new("thread_count", SqlType::BIGINT)];
+    [
+        (Task::Queue, "queue", sql(), "Queues a statement to be run in the background, and answers with its number."),
+        (Task::Check, "check", id(), "Shows what has become of a queued statement."),
+        (Task::Wait, "wait", id(), "Waits for a queued statement and answers as it does."),
+        (Task::WaitList, "wait_list", list(), "Waits for each number of a list in turn."),
+        (Task::WaitAll, "wait_all", Vec::new(), "Waits for everything that the session has queued."),
+        (Task::Cancel, "cancel", id(), "Ends a queued statement with 70100, whether it runs or waits."),
+        (Task::Drop, "drop", id(), "Forgets a statement that has ended, with its results."),
+        (Task::SetConcurrency, "set_concurrency", count(), "Sets how many queued statements run at once, for good."),
+    ]
+    .into_iter()
+    .map(|(task, name, parameters, comment)| {
+        let shared = shared.clone();
+        Arc::new(AsyncProcedure { task, name, parameters, comment, shared }) as Arc<dyn Procedure>
+    })
+    .collect()
+}
+
+impl Procedure for AsyncProcedure {
+    fn database(&self) -> &str {
+        NAME
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    fn comment(&self) -> &str {
+        self.comment
+    }
+
+    fn call<'a>(&'a self, call: &'a mut ProcedureCall<'_>) -> LocalFuture<'a, Result<OkInfo, Failure>> {
+        Box::pin(async move {
+            match self.task {
+                Task::Queue => self.queue(call).await,
+                Task::Check => self.check(call).await,
+                Task::Wait => self.wait(call).await,
+                Task::WaitList => self.wait_list(call).await,
+                Task::WaitAll => self.wait_all(call).await,
+                Task::Cancel => Ok(self.cancel(call)?),
+                Task::Drop => self.forget(call).await,
+                Task::SetConcurrency => Ok(self.set_concurrency(call)?),
+            }
+        })
+    }
+}
+
+fn invalid_number() -> SqlError {
+    SqlError::signal(*b"99998", "Invalid QUERY_NUMBER")
+}
+
+impl AsyncProcedure {
+    /// A query that the caller may know of, with its captured text.
+    fn find(&self, call: &ProcedureCall<'_>, number: Option<i64>) -> SqlResult<Option<(JobInfo, Vec<u8>)>> {
+        let Some(number) = number.and_then(|number| u64::try_from(number).ok()) else { return Ok(None) };
+        let found = self.shared.kind()?.get(number)?;
+        Ok(found.filter(|(info, _)| queue_table::sees(call.access(), &call.context().current_user, info)))
+    }
+
+    /// The number of a query that the caller may know of (1644).
+    fn number(&self, call: &ProcedureCall<'_>, number: Option<i64>) -> SqlResult<u64> {
+        self.find(call, number)?.map(|(info, _)| info.number).ok_or_else(invalid_number)
+    }
+
+    async fn queue(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
+        let sql = call.text(0).ok_or_else(|| SqlError::new(ErrorCode::BadNull, &[&"sql_text"]))?;
+        let payload = captured::encode(sql, &call.image(), call.database().registry());
+        let owner = call.context().current_user.to_string();
+        let submitted = self.shared.kind()?.submit(NewJob { owner, payload, ..NewJob::default() })?;
+        let number = Value::Int(submitted.await? as i64);
+        let list = match call.user_variable(QUERY_LIST) {
+            Some(Value::String(list)) if !list.is_empty() => format!("{list},{}", text(&number)),
+            _ => text(&number),
+        };
+        call.set_user_variable(QUERY_NUMBER, number.clone());
+        call.set_user_variable(QUERY_LIST, Value::String(list));
+        let mut result = ResultSet::new(vec![typed_column("QUERY_NUMBER", SqlType::BIGINT, false)]);
+        result.rows.push(vec![number]);
+        call.send_rows(&result).await?;
+        Ok(OkInfo::default())
+    }
+
+    async fn check(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
+        let columns = queue_table::columns().into_iter();
+        let column = |(name, sql_type, nullable): (&str, _, bool)| typed_column(name, sql_type, !nullable);
+        let mut result = ResultSet::new(columns.map(column).collect());
+        if let Some((info, payload)) = self.find(call, call.number(0))? {
+            result.rows.push(queue_table::row(&info, &payload, call.context())?);
+        }
+        call.send_rows(&result).await?;
+        Ok(OkInfo::default())
+    }
+
+    async fn wait(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
+        let _timer = call.start_timer();
+        let number = self.number(call, call.number(0))?;
+        self.answer(call, number).await
+    }
+
+    /// Waits for the end of a query, and answers as it does.
+    async fn answer(&self, call: &mut ProcedureCall<'_>, number: u64) -> Result<OkInfo, Failure> {
+        let kind = self.shared.kind()?.clone();
+        let kill = call.context().kill.clone();
+        tokio::select! {
+            () = kind.ended(number) => {}
+            error = kill.stopped() => return Err(error.into()),
+        }
+        let (info, _) = kind.get(number)?.ok_or_else(invalid_number)?;
+        match (info.state, info.error) {
+            (JobState::Done, _) => replay(call, &kind, number).await,
+            (_, Some(error)) => Err(error.into()),
+            (state, None) => Err(SqlError::internal(format_args!("a query is {}", state.word())).into()),
+        }
+    }
+
+    /// Answers as each of some queries does, in turn; then fails as the first of them that has failed.
+    async fn answer_all(&self, call: &mut ProcedureCall<'_>, list: &str) -> Result<OkInfo, Failure> {
+        let _timer = call.start_timer();
+        let mut first_error = None;
+        for number in list.split(',').map(str::trim).filter(|number| !number.is_empty()) {
+            let result = match self.number(call, number.parse().ok()) {
+                Ok(number) => self.answer(call, number).await.map(|_| ()),
+                Err(error) => Err(error.into()),
+            };
+            match result {
+                Err(Failure::Sql(error)) if call.context().kill.check().is_ok() => {
+                    first_error.get_or_insert(error);
+                }
+                other => other?,
+            }
+        }
+        match first_error {
+            Some(error) => Err(error.into()),
+            None => Ok(OkInfo::default()),
+        }
+    }
+
+    async fn wait_list(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
+        let list = call.text(0).unwrap_or_default().to_string();
+        let ok = self.answer_all(call, &list).await?;
+        call.set_argument(0, Value::from(""));
+        Ok(ok)
+    }
+
+    async fn wait_all(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
+        let list = call.user_variable(QUERY_LIST).map(|list| text(&list)).unwrap_or_default();
+        let result = self.answer_all(call, &list).await;
+        // A wait that was cut short is begun again with the same list.
+        if call.context().kill.check().is_ok() {
+            call.set_user_variable(QUERY_LIST, Value::from(""));
+        }
+        result
+    }
+
+    fn cancel(&self, call: &ProcedureCall<'_>) -> SqlResult<OkInfo> {
+        let (info, _) = self.find(call, call.number(0))?.ok_or_else(invalid_number)?;
+        if info.owner != *call.context().current_user && !call.access().has_dynamic("CONNECTION_ADMIN") {
+            return Err(SqlError::new(ErrorCode::KillDenied, &[&info.number]));
+        }
+        let reason = SqlError::new(ErrorCode::QueryInterrupted, &[]);
+        self.shared.kind()?.cancel(info.number, reason)?;
+        Ok(OkInfo::default())
+    }
+
+    async fn forget(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
+        let (info, _) = self.find(call, call.number(0))?.ok_or_else(invalid_number)?;
+        if info.owner != *call.context().current_user && !call.access().has_dynamic("CONNECTION_ADMIN") {
+            return Err(SqlError::new(ErrorCode::KillDenied, &[&info.number]).into());
+        }
+        let kind = self.shared.kind()?.clone();
+        if !call.blocking(move || kind.remove(info.number)).await? {
+            return Err(SqlError::signal(*b"99997", "The query has not ended").into());
+        }
+        Ok(OkInfo::default())
+    }
+
+    fn set_concurrency(&self, call: &ProcedureCall<'_>) -> SqlResult<OkInfo> {
+        if !call.access().on_table(NAME, "settings").contains(Privileges::UPDATE) {
+            let account = call.account();
+            let error = ErrorCode::TableAccessDenied;
+            return Err(SqlError::new(error, &[&"UPDATE", &account.user, &account.host, &"settings"]));
+        }
+        set_thread_count(&self.shared, call.number(0))?;
+        Ok(OkInfo::default())
+    }
+}
+
+/// A number or a text as text; empty for NULL.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Int(number) => number.to_string(),
+        Value::UInt(number) => number.to_string(),
+        Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        _ => String::new(),
+    }
+}

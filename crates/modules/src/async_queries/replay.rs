@@ -1,0 +1,107 @@
+//! The answer of a query that has ended, given again.
+
+use super::recording::{COLUMNS, END, FORMAT, ROW, SUCCESS, WARNING};
+use squall_jobs::Kind;
+use squall_row_store::{Malformed, Reader, read_type, read_value};
+use squall_session::api::{ColumnFlags, ColumnMeta, OkInfo, StatusInfo};
+use squall_session::result::put_value;
+use squall_session::{Failure, ProcedureCall};
+use squall_types::{Level, SqlError, SqlResult, Value, Warning};
+
+/// An entry of an output.
+enum Entry {
+    Columns(Vec<ColumnMeta>),
+    Row(Vec<Value>),
+    End { warnings: u16 },
+    Success(OkInfo),
+    Warning(Warning),
+}
+
+/// Sends every result set of a query to the client; gives what its statements without rows said last.
+pub(super) async fn replay(call: &mut ProcedureCall<'_>, kind: &Kind, number: u64) -> Result<OkInfo, Failure> {
+    let mut ok = OkInfo::default();
+    for part in 0.. {
+        let kind = kind.clone();
+        let Some(bytes) = call.blocking(move || kind.output(number, part)).await? else { break };
+        for entry in entries(&bytes)? {
+            match entry {
+                Entry::Columns(columns) => call.writer().begin_result_set(&columns),
+                Entry::Row(cells) => {
+                    let writer = call.writer();
+                    writer.begin_row();
+                    cells.iter().for_each(|value| put_value(writer, value));
+                    writer.end_row();
+                    if writer.needs_flush() {
+                        writer.flush().await?;
+                    }
+                }
+                Entry::End { warnings } => {
+                    let status = StatusInfo { warnings, ..call.more_results() };
+                    call.writer().end_result_set(&status);
+                    ok = OkInfo::default();
+                }
+                Entry::Success(said) => ok = said,
+                Entry::Warning(warning) => call.context().diagnostics.push(warning.level, warning.error),
+            }
+        }
+    }
+    Ok(ok)
+}
+
+fn entries(part: &[u8]) -> SqlResult<Vec<Entry>> {
+    let mut reader = Reader::new(part);
+    let mut read = || {
+        if reader.u8()? != FORMAT {
+            return Err(Malformed);
+        }
+        let mut found = Vec::new();
+        while !reader.is_empty() {
+            found.push(read_entry(&mut Reader::new(reader.bytes()?))?);
+        }
+        Ok(found)
+    };
+    read().map_err(|_| SqlError::internal("the result of a query is damaged"))
+}
+
+fn read_entry(reader: &mut Reader<'_>) -> Result<Entry, Malformed> {
+    Ok(match reader.u8()? {
+        COLUMNS => Entry::Columns(reader.list(read_column)?),
+        ROW => Entry::Row(reader.list(read_value)?),
+        END => Entry::End { warnings: u16::try_from(reader.uint()?).unwrap_or(u16::MAX) },
+        SUCCESS => Entry::Success(OkInfo {
+            affected_rows: reader.uint()?,
+            last_insert_id: reader.uint()?,
+            info: reader.string()?,
+        }),
+        WARNING => {
+            let level = match reader.u8()? {
+                0 => Level::Note,
+                1 => Level::Warning,
+                _ => Level::Error,
+            };
+            let code = u16::try_from(reader.uint()?).map_err(|_| Malformed)?;
+            let sqlstate = reader.string()?.as_bytes().try_into().map_err(|_| Malformed)?;
+            Entry::Warning(Warning { level, error: SqlError { code, sqlstate, message: reader.string()? } })
+        }
+        _ => return Err(Malformed),
+    })
+}
+
+fn read_column(reader: &mut Reader<'_>) -> Result<ColumnMeta, Malformed> {
+    let mut name = || reader.string().map(Into::into);
+    let (database, table, org_table, own, org_name) = (name()?, name()?, name()?, name()?, name()?);
+    let sql_type = read_type(reader)?;
+    let bits = reader.u8()?;
+    let flag = |at: u8| bits >> at & 1 == 1;
+    let flags = ColumnFlags {
+        not_null: flag(0),
+        primary_key: flag(1),
+        unique_key: flag(2),
+        multiple_key: flag(3),
+        part_key: flag(4),
+        auto_increment: flag(5),
+        no_default_value: flag(6),
+        on_update_now: flag(7),
+    };
+    Ok(ColumnMeta { database, table, org_table, name: own, org_name, sql_type, flags })
+}

@@ -1,0 +1,175 @@
+//! INSERT, UPDATE and DELETE of virtual tables that take changes: rows are found by a query, and handed to the table one
+//! by one.
+
+use crate::api::OkInfo;
+use crate::result::Outcome;
+use crate::session::{Request, Session};
+use squall_parser::ast::{
+    Assignment, ColumnName, DeleteTarget, Expr, Ident, ObjectName, Query, QueryBody, Select, SelectExpr, SelectItem,
+    Statement, TableFactor, TableReference,
+};
+use squall_registry::{StatementContext, VirtualChange, VirtualTable};
+use squall_types::convert::{ConversionContext, store_value};
+use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+impl Session {
+    /// The virtual table that a statement is to change, if it is one.
+    pub(super) fn changed_virtual_table(&self, statement: &Statement) -> Option<Arc<dyn VirtualTable>> {
+        let name = match statement {
+            Statement::Insert(insert) => &insert.table,
+            Statement::Update(update) => match update.tables.as_slice() {
+                [TableReference::Table(factor)] => &factor.name,
+                _ => return None,
+            },
+            Statement::Delete(delete) => match &delete.target {
+                DeleteTarget::Single { table, .. } => table,
+                DeleteTarget::Multiple { .. } => return None,
+            },
+            _ => return None,
+        };
+        let database = name.schema.as_deref().or(self.database.as_deref())?;
+        if self.shared.catalog.load().entry(database, &name.name).is_some() {
+            return None;
+        }
+        self.shared.registry.virtual_table(database, &name.name).cloned()
+    }
+
+    /// Carries a change of a virtual table out.
+    pub(super) async fn change_virtual_table(
+        &mut self,
+        table: Arc<dyn VirtualTable>,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        self.check_change_privileges(request.statement)?;
+        if !table.takes_changes() {
+            let (error, word) = match request.statement {
+                Statement::Insert(_) => (ErrorCode::NonInsertableTable, "INSERT"),
+                Statement::Delete(_) => (ErrorCode::NonUpdatableTable, "DELETE"),
+                _ => (ErrorCode::NonUpdatableTable, "UPDATE"),
+            };
+            return Err(SqlError::new(error, &[&table.name(), &word]));
+        }
+        match request.statement {
+            Statement::Insert(_) => {
+                table.change(VirtualChange::Insert, context)?;
+                Ok(Outcome::done())
+            }
+            Statement::Update(update) => {
+                let alias = match update.tables.first() {
+                    Some(TableReference::Table(factor)) => factor.alias.clone(),
+                    _ => None,
+                };
+                let query = Query {
+                    order_by: update.order_by.clone(),
+                    limit: update.limit.clone(),
+                    ..rows_of(&*table, alias, update.selection.clone(), &update.assignments)
+                };
+                self.update_virtual_rows(&*table, &query, &update.assignments, request, context).await
+            }
+            Statement::Delete(delete) => {
+                let alias = match &delete.target {
+                    DeleteTarget::Single { alias, .. } => alias.clone(),
+                    DeleteTarget::Multiple { .. } => None,
+                };
+                let query = Query {
+                    order_by: delete.order_by.clone(),
+                    limit: delete.limit.clone(),
+                    ..rows_of(&*table, alias, delete.selection.clone(), &[])
+                };
+                let rows = self.virtual_rows(&query, request, context).await?.0;
+                for row in &rows {
+                    table.change(VirtualChange::Delete { old: row }, context)?;
+                }
+                Ok(Outcome::affected(rows.len() as u64))
+            }
+            _ => Err(SqlError::internal("a change of another kind")),
+        }
+    }
+
+    async fn virtual_rows(
+        &mut self,
+        query: &Query,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<(Vec<Vec<Value>>, Vec<SqlType>)> {
+        let catalog = self.shared.catalog.load();
+        let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
+        self.check_reads(&bound)?;
+        let types = bound.columns.iter().map(|column| column.expr_type.sql_type.clone()).collect();
+        Ok((self.collect_rows(&bound, context, catalog).await?, types))
+    }
+
+    async fn update_virtual_rows(
+        &mut self,
+        table: &dyn VirtualTable,
+        query: &Query,
+        assignments: &[Assignment],
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        let columns = table.columns();
+        let targets = assignments.iter().map(|assignment| {
+            let name = &assignment.column.column;
+            let at = columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
+            at.ok_or_else(|| SqlError::new(ErrorCode::BadField, &[&name.as_str(), &"field list"]))
+        });
+        let targets = targets.collect::<SqlResult<Vec<usize>>>()?;
+        let (rows, types) = self.virtual_rows(query, request, context).await?;
+        let found = rows.len() as u64;
+        let mut changed = 0;
+        for (number, row) in rows.into_iter().enumerate() {
+            let (old, given) = row.split_at(columns.len());
+            let mut new = old.to_vec();
+            for (nth, (target, value)) in targets.iter().zip(given).enumerate() {
+                let column = &columns[*target];
+                let conversion = ConversionContext {
+                    mode: context.sql_mode,
+                    time_zone: &context.time_zone,
+                    current_date: Date::ZERO,
+                    column: &column.name,
+                    row: number as u64 + 1,
+                };
+                let from = &types[columns.len() + nth];
+                let stored = store_value(value.clone(), from, &column.sql_type, &conversion);
+                let mut warnings = Vec::new();
+                new[*target] = stored.resolve(context.strict_write, &mut warnings)?;
+                warnings.into_iter().for_each(|warning| context.diagnostics.push(warning.level, warning.error));
+                if new[*target].is_null() && !column.nullable {
+                    return Err(SqlError::new(ErrorCode::BadNull, &[&column.name]));
+                }
+            }
+            if old != new {
+                table.change(VirtualChange::Update { old, new: &new }, context)?;
+                changed += 1;
+            }
+        }
+        let info = format!("Rows matched: {found}  Changed: {changed}  Warnings: ");
+        let affected_rows = if self.info.found_rows { found } else { changed };
+        Ok(Outcome::Ok(OkInfo { affected_rows, last_insert_id: 0, info }))
+    }
+}
+
+/// The query for the rows of a table with what they are to be assigned behind them.
+fn rows_of(
+    table: &dyn VirtualTable,
+    alias: Option<Ident>,
+    selection: Option<Expr>,
+    assignments: &[Assignment],
+) -> Query {
+    let item = |expr| SelectItem::Expr(Box::new(SelectExpr { expr, alias: None, span: Default::default() }));
+    let columns = table.columns().iter().map(|column| {
+        let column = Ident::new(column.name.as_ref());
+        item(Expr::Column(Box::new(ColumnName { schema: None, table: None, column })))
+    });
+    let items = columns.chain(assignments.iter().map(|assignment| item(assignment.value.clone()))).collect();
+    let factor = TableFactor {
+        name: ObjectName { schema: Some(Ident::new(table.database())), name: Ident::new(table.name()) },
+        partitions: Vec::new(),
+        alias,
+        hints: Vec::new(),
+    };
+    let from = vec![TableReference::Table(Box::new(factor))];
+    Query::new(QueryBody::Select(Box::new(Select { items, from, selection, ..Default::default() })))
+}
