@@ -2,6 +2,7 @@
 
 use crate::background::{DueTables, SEAL_FROM};
 use crate::entry::{SegmentEntry, entry_number};
+use crate::load::SegmentLoad;
 use crate::rows::SegmentRows;
 use crate::sql_error;
 use parking_lot::Mutex;
@@ -10,7 +11,7 @@ use rustc_hash::FxHashMap;
 use squall_catalog::{TableDef, TableId};
 use squall_column_store::{ColumnCache, Segment};
 use squall_row_store::{
-    Direction, KeyRange, ListEntry, ReadView, RowStore, SealedRows, SealedScan, SealedSource, Table,
+    Direction, KeyRange, ListEntry, ReadView, RowStore, SealedRows, SealedScan, SealedSource, SealedWriter, Table,
 };
 use squall_types::{SqlError, SqlResult};
 use std::any::Any;
@@ -30,6 +31,8 @@ pub struct ColumnTable {
     pub(crate) name: String,
     pub(crate) folder: PathBuf,
     pub(crate) cache: Arc<ColumnCache>,
+    /// The next segment's number.
+    next_number: AtomicU64,
     /// Segments that are open, by number.
     open: Mutex<FxHashMap<u64, Weak<Segment>>>,
     /// Segments that no list has any more, open for readers of moments before the one beside each.
@@ -91,10 +94,12 @@ pub struct ListedSegment {
 }
 
 impl ColumnTable {
-    /// A table whose segments lie in a folder of its own, which is made if it is not there.
+    /// A table whose segments lie in a folder of its own, which is made if it is not there; `last_number` is the greatest
+    /// in its list.
     pub(crate) fn new(
         def: &TableDef,
         folder: PathBuf,
+        last_number: u64,
         cache: Arc<ColumnCache>,
         due: Arc<DueTables>,
     ) -> SqlResult<ColumnTable> {
@@ -105,6 +110,7 @@ impl ColumnTable {
             name: def.name.clone(),
             folder,
             cache,
+            next_number: AtomicU64::new(last_number + 1),
             open: Mutex::default(),
             replaced: Mutex::default(),
             // There may be fresh rows from before the start.
@@ -166,6 +172,11 @@ impl ColumnTable {
         });
     }
 
+    /// A number that no segment has had.
+    pub(crate) fn new_number(&self) -> u64 {
+        self.next_number.fetch_add(1, Ordering::Relaxed)
+    }
+
     pub(crate) fn path(&self, number: u64) -> PathBuf {
         self.folder.join(format!("{number}.parquet"))
     }
@@ -202,6 +213,10 @@ impl SealedSource for ColumnTable {
 
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
+    }
+
+    fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SealedWriter> {
+        Box::new(SegmentLoad::new(table.clone(), self))
     }
 
     fn note_changes(&self, rows: u64) {

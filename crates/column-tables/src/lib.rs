@@ -6,13 +6,15 @@
 //!
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
 //!
-//! Reading order: `entry`, `rows`, `level`, `tables`, `seal`, `merge`, `background`, `columns`,
+//! Reading order: `entry`, `rows`, `level`, `tables`, `seal`, `load`, `merge`, `background`, `columns`,
 //! `snapshot`.
 
 mod background;
 mod columns;
+mod decode;
 mod entry;
 mod level;
+mod load;
 mod merge;
 mod rows;
 mod seal;
@@ -21,6 +23,7 @@ mod tables;
 
 pub use background::{BackgroundSealer, TableWork, WorkReport};
 pub use columns::{TableColumns, coded_column};
+pub use decode::{ColumnDecoder, append_column, from_utc};
 pub use level::{ColumnTable, ListedSegment, SegmentList, TableState, TableStatus};
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
 pub use snapshot::{ColumnSnapshot, VisibleSegment};

@@ -109,7 +109,7 @@ impl ColumnTable {
                 None => array,
             });
         }
-        let number = self.unused_number(list.segments().last().map_or(0, |segment| segment.number))?;
+        let number = self.new_number();
         let path = self.path(number);
         let writer = SegmentWriter::new(&path, columns, Compression::default()).with_threads(threads);
         let identity = writer.write(&arrays).map_err(|error| sql_error(&self.name, error))?;

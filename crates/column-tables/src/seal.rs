@@ -1,16 +1,17 @@
 //! Fresh rows become a segment.
 
+use crate::decode::{ColumnDecoder, append_column};
 use crate::entry::{SegmentEntry, entry_name};
 use crate::level::ColumnTable;
 use crate::{segment_columns, sql_error};
 use arrow::array::{ArrayRef, UInt64Array};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
+use squall_catalog::ColumnDef;
 use squall_column_store::SegmentWriter;
 use squall_column_store::segment::Compression;
-use squall_functions::arrow_map::ValueArrayBuilder;
-use squall_row_store::{RowStore, Sealing, Table};
-use squall_types::{SqlError, SqlResult};
+use squall_row_store::{Row, RowStore, Sealing, Table};
+use squall_types::SqlResult;
 use std::sync::Arc;
 
 /// Rows and deletes that one seal takes out of the row store. Its commit holds others up for a few milliseconds.
@@ -37,8 +38,7 @@ impl ColumnTable {
         let Some(mut sealing) = Sealing::begin(store, table)? else { return Ok(None) };
         let changes_before = self.fresh_changes();
         let list = self.segments(sealing.list()?)?;
-        let columns = &table.def().columns;
-        let mut builders: Vec<_> = columns.iter().map(|column| ValueArrayBuilder::new(&column.sql_type, 0)).collect();
+        let mut rows = Vec::new();
         let mut replaced: FxHashMap<u64, RoaringBitmap> = FxHashMap::default();
         let (mut read, mut bytes, mut outcome) = (0, 0, SealOutcome { complete: true, ..SealOutcome::default() });
         let (mut first_key, mut last_key, mut numbers) = (None, Vec::new(), Vec::new());
@@ -48,9 +48,6 @@ impl ColumnTable {
                 outcome.replaced += 1;
             }
             if let Some(row) = fresh.row(table)? {
-                for (builder, value) in builders.iter_mut().zip(row.values(table)?) {
-                    builder.append(&value)?;
-                }
                 if table.has_hidden_row_id() {
                     numbers.push(table.hidden_row_number(fresh.key())?);
                 }
@@ -58,6 +55,7 @@ impl ColumnTable {
                 last_key = fresh.key().to_vec();
                 outcome.rows += 1;
                 bytes += row.size_bytes();
+                rows.push(row);
             }
             read += 1;
             if read == SEAL_ROWS_MAX || bytes >= SEAL_BYTES_MAX {
@@ -80,11 +78,11 @@ impl ColumnTable {
             }
         }
         if let Some(first_key) = first_key {
-            let mut arrays: Vec<ArrayRef> = builders.iter_mut().map(ValueArrayBuilder::finish).collect();
+            let mut arrays = columns_of(table, &rows)?;
             if table.has_hidden_row_id() {
                 arrays.push(Arc::new(UInt64Array::from(numbers)));
             }
-            let number = self.unused_number(list.segments().last().map_or(0, |segment| segment.number))?;
+            let number = self.new_number();
             let (path, columns) = (self.path(number), segment_columns(table)?);
             let writer = SegmentWriter::new(&path, &columns, Compression::default()).with_threads(threads);
             let identity = writer.write(&arrays).map_err(|error| sql_error(&self.name, error))?;
@@ -98,14 +96,14 @@ impl ColumnTable {
         }
         Ok(Some(outcome))
     }
+}
 
-    /// A number above `last` of which there is no file, as an attempt that was not committed leaves one.
-    pub(crate) fn unused_number(&self, last: u64) -> SqlResult<u64> {
-        let failed = |error| SqlError::internal(format_args!("{}: {error}", self.folder.display()));
-        let mut number = last + 1;
-        while self.path(number).try_exists().map_err(failed)? {
-            number += 1;
-        }
-        Ok(number)
-    }
+/// The columns of rows, TIMESTAMPs in UTC.
+fn columns_of(table: &Table, rows: &[Row]) -> SqlResult<Vec<ArrayRef>> {
+    let column = |(ordinal, column): (usize, &ColumnDef)| {
+        let mut decoder = ColumnDecoder::stored(&column.sql_type, rows.len());
+        append_column(table, rows, ordinal, &mut decoder)?;
+        Ok(decoder.finish())
+    };
+    table.def().columns.iter().enumerate().map(column).collect()
 }

@@ -40,8 +40,9 @@ impl ColumnTables {
 impl SealedTables for ColumnTables {
     fn open(&self, def: &TableDef, generation: u64, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedSource>> {
         let folder = self.folder.join(folder_name(def.id, generation));
-        let table = ColumnTable::new(def, folder.clone(), self.cache.clone(), self.due.clone())?;
         let number = |entry: &ListEntry| entry_number(&entry.name);
+        let last = list.iter().filter_map(number).max().unwrap_or(0);
+        let table = ColumnTable::new(def, folder.clone(), last, self.cache.clone(), self.due.clone())?;
         let listed: HashSet<OsString> =
             list.iter().filter_map(number).map(|number| format!("{number}.parquet").into()).collect();
         let listed: HashSet<&OsStr> = listed.iter().map(OsString::as_os_str).collect();

@@ -3,11 +3,13 @@
 //! The binder has settled every type, so nothing here may change one: DataFusion's analyzer with its coercion is off,
 //! and so are the rules that fold or rewrite expressions by DataFusion's own idea of their meaning.
 
+use crate::exec::env::StatementEnv;
 use crate::exec::in_order::in_order;
 use crate::exec::one_row::{is_assignment, one_row_at_a_time};
 use crate::operators::null_supply::HideConstants;
 use crate::operators::optimize_subqueries::OptimizeSubqueries;
 use crate::operators::planner::SquallQueryPlanner;
+use crate::star::recognize;
 use datafusion::catalog::default_table_source::source_as_provider;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::context::SessionState;
@@ -138,6 +140,10 @@ pub async fn physical_plan(plan: &LogicalPlan, state: &SessionState) -> SqlResul
 
 async fn plan_with(plan: &LogicalPlan, state: &SessionState, assigns: bool) -> SqlResult<Arc<dyn ExecutionPlan>> {
     let plan = optimize(plan, state)?;
+    let plan = match state.config().get_extension::<StatementEnv>() {
+        Some(env) if !assigns => recognize(plan, &env.context.time_zone).map_err(sql_error_from)?,
+        _ => plan,
+    };
     let plan = state.query_planner().create_physical_plan(&plan, state).await.map_err(sql_error_from)?;
     if state.config().target_partitions() > 1 {
         return Ok(plan);

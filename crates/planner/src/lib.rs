@@ -15,5 +15,6 @@ pub mod point;
 #[cfg(test)]
 mod row_tests;
 pub mod rowwise;
+pub mod star;
 
 pub use bind::{Binder, BoundQuery, OutputColumn, ParameterKind, TableRequest, TableResolver};

@@ -73,7 +73,7 @@ pub use physical::Physical;
 pub use read_view::{FreshRows, ReadView};
 pub use row::{Row, RowKey, RowView, ValueRef};
 pub use row_cache::RowCacheStatus;
-pub use sealed::{FreshRow, ListEntry, SealedRows, SealedScan, SealedSource, SealedTables, Sealing};
+pub use sealed::{FreshRow, ListEntry, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing};
 pub use statistics::TableStatistics;
 pub use store::{RowStore, SessionLocks};
 pub use table::Table;

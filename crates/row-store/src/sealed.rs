@@ -63,12 +63,28 @@ pub trait SealedSource: Send + Sync {
     /// Itself as what it is, for those who know the source.
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 
+    /// Begins to make sealed rows of rows that a load has. They are the table's when the entries that stand for them are
+    /// in its list.
+    fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SealedWriter>;
+
     /// Takes note of changes that have just been committed to the store's rows. Called by the commit thread, so it must
     /// be quick.
     fn note_changes(&self, rows: u64);
 
     /// The table, or its generation, is gone, and nobody reads it any more.
     fn discard(&self);
+}
+
+/// Makes sealed rows. Dropped before [`SealedWriter::keep`], it leaves nothing behind.
+pub trait SealedWriter {
+    /// Takes a row, whose key is behind those before.
+    fn push(&mut self, row: crate::Row) -> SqlResult<()>;
+
+    /// Makes what has come durable, and gives the entries that stand for it.
+    fn finish(&mut self) -> SqlResult<Vec<ListEntry>>;
+
+    /// The entries are in the list.
+    fn keep(self: Box<Self>);
 }
 
 /// The sealed rows of one list.
@@ -188,11 +204,16 @@ impl SealedLevel {
             }
         }
         if list_changed {
-            let mut lists = self.lists.write();
-            lists.newest_since = moment;
-            if let Some(last) = lists.known.back_mut() {
-                last.until.get_or_insert(moment);
-            }
+            self.list_changed(moment);
+        }
+    }
+
+    /// The list has changed; `moment` is the first that has it as it is now.
+    pub fn list_changed(&self, moment: SeqNo) {
+        let mut lists = self.lists.write();
+        lists.newest_since = moment;
+        if let Some(last) = lists.known.back_mut() {
+            last.until.get_or_insert(moment);
         }
     }
 }
@@ -201,7 +222,8 @@ fn is_list_key(key: &[u8]) -> bool {
     key.starts_with(&list_key(&[]))
 }
 
-fn list_key(name: &[u8]) -> Vec<u8> {
+/// The key of an entry of the list.
+pub(crate) fn list_key(name: &[u8]) -> Vec<u8> {
     let mut key = Vec::with_capacity(5 + name.len());
     push_index_id(LIST, &mut key);
     key.extend_from_slice(name);

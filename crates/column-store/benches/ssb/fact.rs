@@ -58,7 +58,7 @@ fn run(
         groups: groups.iter().map(|column| GroupBy::Column(fact(column))).collect(),
         aggregates,
     };
-    let options = StarOptions { threads, groups_max: 1 << 20, cancelled: None };
+    let options = StarOptions { threads, groups_max: 1 << 20, arguments_of_64_bits: false, cancelled: None };
     let found = tables.with_sources(|sources| run_star_query(&query, sources, options)).expect("an answer");
     let row = |group: squall_column_store::star::Group| {
         let key = |key: &GroupKey| match key {

@@ -203,6 +203,11 @@ impl<'a> BoundSource<'a> {
         })
     }
 
+    /// Whether 64 bits hold all arguments, and what they are computed from.
+    pub(super) fn arguments_fit_64_bits(&self) -> bool {
+        self.aggregates.iter().flatten().all(|aggregate| matches!(aggregate.width, Width::Narrow { .. }))
+    }
+
     /// Whether a sum over this many rows of each argument fits 128 bits.
     pub(super) fn sums_fit(&self, rows: u128) -> Result<bool> {
         for aggregate in self.aggregates.iter().flatten() {

@@ -37,7 +37,6 @@ use crate::domain::Datum;
 use crate::predicate::{ColumnSource, Condition};
 use roaring::RoaringBitmap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// A star query, with its dimensions as maps.
 #[derive(Clone, Debug)]
@@ -86,15 +85,18 @@ pub enum Aggregate {
 }
 
 /// How a star query is run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct StarOptions<'a> {
     /// Up to as many threads work, the caller's among them.
     pub threads: usize,
     /// More groups are refused with [`Error::Invalid`](crate::Error::Invalid): they are for an operator that can spill. The bound is
     /// on each thread's groups, so an answer of as many is never refused.
     pub groups_max: usize,
-    /// Looked at before each zone; once it is true the query ends with [`Error::Cancelled`](crate::Error::Cancelled).
-    pub cancelled: Option<&'a AtomicBool>,
+    /// Refuse arguments whose values may exceed 64 bits on the way with [`Error::Invalid`](crate::Error::Invalid): SQL has an
+    /// error for them, if there are any.
+    pub arguments_of_64_bits: bool,
+    /// Asked before each zone; once it says so the query ends with [`Error::Cancelled`](crate::Error::Cancelled).
+    pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
 /// Rows that a star query reads: a sealed segment, or fresh rows.

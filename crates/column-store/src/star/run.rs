@@ -28,6 +28,9 @@ pub fn run_star_query(query: &StarQuery, sources: &[StarSource<'_>], options: St
         if !source.sums_fit(rows)? {
             return Err(Error::invalid("a sum may exceed 128 bits"));
         }
+        if options.arguments_of_64_bits && !source.arguments_fit_64_bits() {
+            return Err(Error::invalid("an argument may exceed 64 bits"));
+        }
     }
     let zones: Vec<(&BoundSource<'_>, usize)> =
         bound.iter().flat_map(|source| (0..source.rows.div_ceil(ZONE_ROWS)).map(move |zone| (source, zone))).collect();
@@ -35,7 +38,7 @@ pub fn run_star_query(query: &StarQuery, sources: &[StarSource<'_>], options: St
     let work = || -> Result<Groups> {
         let mut worker = Worker::new(Groups::new(&query.aggregates, keys.possible, options.groups_max));
         while let Some((source, zone)) = zones.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if options.cancelled.is_some_and(|cancelled| cancelled.load(Ordering::Relaxed)) {
+            if options.cancelled.is_some_and(|cancelled| cancelled()) {
                 return Err(Error::Cancelled);
             }
             worker.zone(source, *zone);

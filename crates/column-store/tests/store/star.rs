@@ -14,7 +14,6 @@ use squall_column_store::{CodedColumn, ColumnCache, ColumnType, Datum, Error, Se
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// A fact row: two keys, a word, a small number, a large one.
 type Row = (Option<i64>, Option<i64>, Option<u8>, Option<i64>, i64);
@@ -121,7 +120,11 @@ fn naive(query: &StarQuery, rows: &[Row], matches: impl Fn(&Row) -> bool) -> Vec
 }
 
 fn run(query: &StarQuery, sources: &[StarSource<'_>], threads: usize) -> Result<Vec<Group>, Error> {
-    run_star_query(query, sources, StarOptions { threads, groups_max: usize::MAX, cancelled: None })
+    run_star_query(
+        query,
+        sources,
+        StarOptions { threads, groups_max: usize::MAX, arguments_of_64_bits: false, cancelled: None },
+    )
 }
 
 fn sorted(mut groups: Vec<Group>) -> Vec<Group> {
@@ -194,12 +197,12 @@ fn many_zones_and_groups() {
     let query = query(&Predicate::Constant(true), false, groups);
     let expected = naive(&query, &rows, |_| true);
     assert_eq!(sorted(run(&query, &source, 2).unwrap()), expected);
-    let options = |groups_max, cancelled| StarOptions { threads: 2, groups_max, cancelled };
-    let limited = |groups_max| run_star_query(&query, &source, options(groups_max, None));
+    let options = StarOptions { threads: 2, groups_max: 1000, arguments_of_64_bits: false, cancelled: None };
+    let limited = |groups_max| run_star_query(&query, &source, StarOptions { groups_max, ..options });
     assert_eq!(limited(expected.len()).unwrap().len(), expected.len());
     assert!(matches!(limited(1000), Err(Error::Invalid(_))));
-    let cancelled = AtomicBool::new(true);
-    assert!(matches!(run_star_query(&query, &source, options(1000, Some(&cancelled))), Err(Error::Cancelled)));
+    let cancelled = StarOptions { cancelled: Some(&|| true), ..options };
+    assert!(matches!(run_star_query(&query, &source, cancelled), Err(Error::Cancelled)));
 }
 
 /// Sources whose key columns begin with the same key and end with different ones.

@@ -42,6 +42,11 @@ impl KernelUdaf {
         Self { call, slot, arg_types, return_field, signature }
     }
 
+    /// The call.
+    pub fn call(&self) -> &Arc<AggregateCall> {
+        &self.call
+    }
+
     fn kernel(&self) -> &dyn AggregateKernel {
         self.call.kernel.as_ref()
     }

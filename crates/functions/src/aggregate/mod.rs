@@ -18,8 +18,10 @@ mod native;
 mod sum;
 mod variance;
 
+pub use adapter::KernelUdaf;
 pub use call::{AggregateCall, AggregateParts, GroupConcatOptions, empty_result};
 pub use native::register;
+pub use sum::SumKernel;
 
 #[cfg(test)]
 mod tests;

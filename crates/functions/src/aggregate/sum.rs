@@ -56,7 +56,8 @@ impl SumKernel {
         }
     }
 
-    fn is_narrow(&self) -> bool {
+    /// Whether sums are kept in 128 bits.
+    pub fn is_narrow(&self) -> bool {
         match self.input {
             SumInput::Integer => true,
             SumInput::Decimal { precision, .. } => precision <= NARROW_DIGITS_MAX,

@@ -2,7 +2,6 @@
 
 use super::scan::{BATCH_ROWS, decode_columns, make_batch};
 use super::table::RowTable;
-use crate::access::decode::from_utc;
 use crate::exec::env::StatementEnv;
 use arrow::array::{ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::{Int64Type, SchemaRef};
@@ -21,6 +20,7 @@ use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 use squall_column_store::ZONE_ROWS;
 use squall_column_store::predicate::{Condition, Predicate, UnsealedRows, matching_rows, matching_rows_counted};
+use squall_column_tables::from_utc;
 use squall_column_tables::{ColumnSnapshot, TableColumns, coded_column};
 use squall_functions::expr::datafusion_error;
 use squall_row_store::Row;
@@ -83,7 +83,7 @@ impl ColumnScanExec {
     /// A scan of what a statement sees of a column table.
     pub fn new(
         source: Arc<RowTable>,
-        snapshot: ColumnSnapshot,
+        snapshot: Arc<ColumnSnapshot>,
         projection: Arc<[usize]>,
         predicate: &Predicate,
         filter: Option<Arc<dyn PhysicalExpr>>,
@@ -110,7 +110,7 @@ impl ColumnScanExec {
             fetch,
             condition: Arc::new(condition),
             condition_columns: condition_columns.into(),
-            snapshot: Arc::new(snapshot),
+            snapshot,
             work: Arc::default(),
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),

@@ -530,6 +530,11 @@ pub fn sort_key_operand(expr: &Arc<dyn PhysicalExpr>) -> Option<&Arc<dyn Physica
     }
 }
 
+/// Whether an expression is a sort key in a collation.
+pub fn is_sort_key(expr: &Expr, collation: CollationId) -> bool {
+    call_of(expr).is_some_and(|(call, _)| is_kernel(call, &SortKeyKernel { collation }))
+}
+
 /// Whether a physical expression is a sort key in a collation.
 pub fn is_sort_key_of(expr: &Arc<dyn PhysicalExpr>, collation: CollationId) -> bool {
     let Some(function) = expr.downcast_ref::<ScalarFunctionExpr>() else { return false };

@@ -6,7 +6,6 @@
 
 mod column_filter;
 pub mod column_scan;
-pub mod decode;
 pub mod filter;
 pub mod key;
 pub mod lock;

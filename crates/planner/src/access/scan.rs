@@ -1,6 +1,5 @@
 //! The operator that reads a row table.
 
-use super::decode::ColumnDecoder;
 use super::key::storage_range;
 use super::lock::TableLock;
 use super::path::{AccessPath, KeySpace};
@@ -20,6 +19,7 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSe
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use squall_column_tables::{ColumnDecoder, append_column};
 use squall_functions::expr::datafusion_error;
 use squall_row_store::{Cursor, Direction, IndexEntry, KeyRange, ReadView, Row, Table, ValueRef};
 use squall_types::SqlResult;
@@ -443,18 +443,12 @@ pub fn decode_columns(
 ) -> SqlResult<Vec<arrow::array::ArrayRef>> {
     let mut decoders = decoders(table, projection, env, rows.len());
     let column_count = table.def().columns.len();
-    let current = rows.iter().all(Row::is_current);
     for (decoder, ordinal) in decoders.iter_mut().zip(projection) {
         if *ordinal >= column_count {
             rows.iter().try_for_each(|row| decoder.append(ValueRef::Bytes(row.key_bytes())))?;
             continue;
         }
-        if let Some(column) = table.fixed_column(*ordinal).filter(|_| current)
-            && decoder.append_fixed(&column, rows)?
-        {
-            continue;
-        }
-        rows.iter().try_for_each(|row| decoder.append(row.view(table).get(*ordinal)?))?;
+        append_column(table, rows, *ordinal, decoder)?;
     }
     Ok(decoders.iter_mut().map(ColumnDecoder::finish).collect())
 }

@@ -2,7 +2,7 @@
 
 use super::column_filter::column_predicate;
 use super::column_scan::ColumnScanExec;
-use super::filter::predicate_of;
+use super::filter::{is_sort_key, predicate_of};
 use super::lock::TableLock;
 use super::path::{AccessPath, IndexHints, choose};
 use super::scan::RowScanExec;
@@ -20,6 +20,7 @@ use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExecBuilder;
 use squall_catalog::{ColumnDef, TableDef};
+use squall_column_store::predicate::Predicate;
 use squall_column_tables::ColumnSnapshot;
 use squall_functions::arrow_map::{expr_type_of, field_for};
 use squall_functions::expr::{BoundExpr, ColumnRef, ExecutionSlot, datafusion_error};
@@ -27,9 +28,10 @@ use squall_functions::operators::sort_key::sort_key;
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType, StatementContext};
 use squall_row_store::{Direction, RowStore, Table};
+use squall_types::temporal::TimeZone;
 use squall_types::{SqlResult, SqlType};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The name of the hidden column that holds a row's key.
 pub const ROW_KEY_COLUMN: &str = "_squall_row_key";
@@ -51,6 +53,8 @@ pub struct RowTable {
     /// USE, IGNORE and FORCE INDEX.
     pub hints: IndexHints,
     schema: SchemaRef,
+    /// What the statement sees of a column table.
+    snapshot: Arc<OnceLock<Option<Arc<ColumnSnapshot>>>>,
     /// The store's table.
     pub table: Arc<Table>,
     /// Where it is.
@@ -71,6 +75,7 @@ impl RowTable {
             lock: None,
             hints: IndexHints::default(),
             schema,
+            snapshot: Arc::default(),
             table,
             store: store.clone(),
         })
@@ -180,6 +185,28 @@ impl RowTable {
         self.is_column_table() && self.lock.is_none() && column_predicate(&self.def, filter, None).is_some()
     }
 
+    /// What the statement sees of a column table; `None` if it is none. Found out once for each reference.
+    pub fn column_snapshot(&self, env: &StatementEnv) -> SqlResult<Option<Arc<ColumnSnapshot>>> {
+        if let Some(snapshot) = self.snapshot.get() {
+            return Ok(snapshot.clone());
+        }
+        let snapshot = ColumnSnapshot::of(env.view()?, &self.table)?.map(Arc::new);
+        Ok(self.snapshot.get_or_init(|| snapshot).clone())
+    }
+
+    /// What a filter asks of a column table; `None` if that is not all it asks.
+    pub fn column_predicate(&self, filter: &Expr, zone: &TimeZone) -> Option<Predicate> {
+        column_predicate(&self.def, filter, Some(zone))
+    }
+
+    /// Whether an expression is the sort key of a column in the column's own collation.
+    pub fn is_sort_key(&self, expr: &Expr, ordinal: usize) -> bool {
+        match &self.def.columns[ordinal].sql_type {
+            SqlType::String { collation, .. } => is_sort_key(expr, *collation),
+            _ => false,
+        }
+    }
+
     fn is_column_table(&self) -> bool {
         self.table.sealed_source().is_some()
     }
@@ -205,19 +232,24 @@ impl RowTable {
         if path.ranges.is_some() && path.rows <= KEYED_ROWS_MAX {
             return Ok(None);
         }
-        let snapshot = ColumnSnapshot::of(view, &self.table).map_err(datafusion_error)?;
+        let snapshot = self.column_snapshot(env).map_err(datafusion_error)?;
         let Some(snapshot) = snapshot else { return Ok(None) };
         let conditions: Vec<_> =
             filters.iter().filter_map(|filter| column_predicate(&self.def, filter, Some(zone))).collect();
         let fetch = limit.filter(|_| filters.iter().all(|filter| self.answers(filter)));
         let shown = conjunction(filters.iter().filter(|filter| self.answers(filter)).cloned());
-        let schema = DFSchema::try_from(self.schema.as_ref().clone())?;
-        let shown = shown.map(|shown| state.create_physical_expr(unqualified(shown)?, &schema)).transpose()?;
+        let shown = self.physical_filter(shown, state)?;
         let partitions = state.config().target_partitions();
         let source = Arc::new(self.clone());
-        let condition = squall_column_store::predicate::Predicate::And(conditions);
+        let condition = Predicate::And(conditions);
         let scan = ColumnScanExec::new(source, snapshot, projection.clone(), &condition, shown, fetch, partitions);
         Ok(Some(Arc::new(scan)))
+    }
+
+    /// A filter over all of the table's columns.
+    pub fn physical_filter(&self, filter: Option<Expr>, state: &dyn Session) -> Result<Option<Arc<dyn PhysicalExpr>>> {
+        let schema = DFSchema::try_from(self.schema.as_ref().clone())?;
+        filter.map(|filter| state.create_physical_expr(unqualified(filter)?, &schema)).transpose()
     }
 
     /// The scan of rows along the cheapest path.

@@ -1,8 +1,8 @@
 //! Values on their way into a column.
 
 use super::target::RowMaker;
-use crate::access::decode::from_utc;
 use squall_catalog::ColumnDef;
+use squall_column_tables::from_utc;
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, Value};
 

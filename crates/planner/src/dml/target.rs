@@ -1,10 +1,10 @@
 //! The table that a statement changes, and how values become its rows.
 
 use super::rules::{DefaultRule, TableRules};
-use crate::access::decode::from_utc;
 use crate::exec::env::StatementEnv;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, TableDef};
+use squall_column_tables::from_utc;
 use squall_functions::expr::{BoundExpr, ParameterisedRow};
 use squall_row_store::{Row, Table};
 use squall_types::temporal::TimeZone;

@@ -6,6 +6,7 @@ use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::exec::as_hash_join;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
+use crate::star::StarExec;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
@@ -119,6 +120,15 @@ impl Walker {
             self.rows.push(row);
             return;
         }
+        if let Some(star) = plan.downcast_ref::<StarExec>() {
+            let row = self.star_row(star);
+            self.rows.push(row);
+            for dimension in star.dimensions() {
+                self.joined = Some("Using star join");
+                self.walk(dimension);
+            }
+            return;
+        }
         if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
             let row = self.column_scan_row(scan);
             self.rows.push(row);
@@ -207,6 +217,15 @@ impl Walker {
             ExplainRow { access_type: Some("ALL".into()), rows: Some(rows), ..self.common(&scan.source.alias) };
         row.extra.push("Using column scan");
         row.extra.extend(joined);
+        row
+    }
+
+    fn star_row(&mut self, star: &StarExec) -> ExplainRow {
+        let fact = &star.spec.fact;
+        self.where_next |= star.filter.is_some();
+        let rows = fact.store.table_stats(&fact.table).row_count;
+        let mut row = ExplainRow { access_type: Some("ALL".into()), rows: Some(rows), ..self.common(&fact.alias) };
+        row.extra.push("Using star aggregate");
         row
     }
 

@@ -7,6 +7,7 @@ use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::exec::as_hash_join;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
+use crate::star::StarExec;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
@@ -47,6 +48,12 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
         let _ = write!(text, "{}", measured(plan));
     }
     text.push('\n');
+    if let Some(star) = plan.downcast_ref::<StarExec>() {
+        for child in star.shown_children() {
+            write_node(child, depth + 1, actual, text);
+        }
+        return;
+    }
     for child in plan.children() {
         write_node(child, depth + 1, actual, text);
     }
@@ -75,6 +82,10 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
 fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
         return Some(scan_label(scan));
+    }
+    if let Some(star) = plan.downcast_ref::<StarExec>() {
+        let condition = star.filter.as_ref().map_or(String::new(), |filter| format!(" ({})", readable(filter)));
+        return Some(format!("Star aggregate: column scan on {}{condition}", star.spec.fact.alias));
     }
     if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
         let filter = scan.filter.as_ref().map_or(String::new(), |filter| format!(" ({})", readable(filter)));

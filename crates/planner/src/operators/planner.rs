@@ -5,6 +5,8 @@ use super::apply_exec::{ApplyExec, ApplySpec, nullable_schema};
 use super::recursive::RecursiveUnion;
 use super::recursive_exec::RecursiveUnionExec;
 use crate::exec::{StatementEnv, check_kill_in_joins, let_joins_spill};
+use crate::star::StarExec;
+use crate::star::node::StarAggregate;
 use arrow::datatypes::DataType;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
@@ -62,6 +64,11 @@ impl ExtensionPlanner for OperatorPlanner {
         }
         if let Some(recursive) = node.as_any().downcast_ref::<RecursiveUnion>() {
             return plan_recursive(planner, recursive, physical_inputs, session, context).map(Some);
+        }
+        if let Some(star) = node.as_any().downcast_ref::<StarAggregate>() {
+            let threads = session.config().target_partitions();
+            let filter = star.spec.fact.physical_filter(star.spec.filter.clone(), session)?;
+            return Ok(Some(Arc::new(StarExec::new(star.spec.clone(), filter, physical_inputs.to_vec(), threads)?)));
         }
         Ok(None)
     }

@@ -2,9 +2,9 @@
 
 use super::key::{Lookup, Operand, PointAccess};
 use super::order::in_order;
-use crate::access::decode::from_utc;
 use crate::bind::output::OutputColumn;
 use crate::exec::output::member_text;
+use squall_column_tables::from_utc;
 use squall_registry::{AggregateKernel, StatementContext};
 use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRef};
 use squall_types::temporal::TimeZone;

@@ -2,6 +2,8 @@
 
 use super::EncodedRows;
 use crate::error::io_error;
+use crate::row::Row;
+use crate::sealed::{SealedWriter, list_key};
 use crate::sorter::{Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
@@ -82,41 +84,95 @@ impl Drop for Ingesting {
 /// Takes a key and a value that are behind those before.
 type Write<'w> = &'w mut dyn FnMut(Slice, Slice) -> SqlResult<()>;
 
+/// Takes the engine's records, and at the end `None`. The engine's own type has no name outside of it.
+type EngineFiles<'t> = Box<dyn FnMut(Option<(Slice, Slice)>) -> fjall::Result<()> + 't>;
+
+/// What files are made of records.
+enum Files<'t> {
+    /// The engine's.
+    Engine(EngineFiles<'t>),
+    /// Those of the level below, for tables that have one, and no keys but that of the rows.
+    Sealed(Box<dyn SealedWriter>),
+}
+
+impl<'t> Files<'t> {
+    fn begin(store: &RowStore, table: &'t Arc<Table>) -> SqlResult<Files<'t>> {
+        match table.sealed_source().filter(|_| table.secondary_codecs().is_empty()) {
+            Some(source) => Ok(Files::Sealed(source.clone().writer(table))),
+            None => {
+                let failed = |error| store.gate().files_failed(error);
+                let mut ingestion = Some(table.data.keyspace.start_ingestion().map_err(failed)?);
+                Ok(Files::Engine(Box::new(move |record| match record {
+                    Some((key, value)) => ingestion.as_mut().map_or(Ok(()), |ingestion| ingestion.write(key, value)),
+                    None => ingestion.take().map_or(Ok(()), |ingestion| ingestion.finish()),
+                })))
+            }
+        }
+    }
+
+    fn write(&mut self, store: &RowStore, table: &Table, key: Slice, value: Slice) -> SqlResult<()> {
+        match self {
+            Files::Engine(files) => files(Some((key, value))).map_err(|error| store.gate().files_failed(error)),
+            Files::Sealed(writer) => writer.push(Row::check(table, key, value)?),
+        }
+    }
+
+    /// The files become the table's, and visible.
+    fn finish(self, store: &RowStore, table: &Table) -> SqlResult<()> {
+        match self {
+            Files::Engine(mut files) => {
+                store.end_ingestion(table, || files(None).map_err(|error| store.gate().files_failed(error)))
+            }
+            Files::Sealed(mut writer) => {
+                let list = writer.finish()?;
+                let entries: Vec<_> = list.iter().map(|entry| (Slice::from(list_key(&entry.name)), entry)).collect();
+                store.end_ingestion(table, || {
+                    let mut batch = store.0.db.batch();
+                    for (key, entry) in &entries {
+                        batch.insert(&table.data.keyspace, key.clone(), &entry.content[..]);
+                    }
+                    store.0.write(batch)
+                })?;
+                writer.keep();
+                Ok(())
+            }
+        }
+    }
+}
+
 impl RowStore {
     /// Makes sorted records files of the table, all at once, without those of some rows. The caller holds the table's
     /// exclusive lock.
-    pub(super) fn ingest(&self, table: &Table, sorted: &Sorted, left_out: &FxHashSet<u64>) -> SqlResult<()> {
+    pub(super) fn ingest(&self, table: &Arc<Table>, sorted: &Sorted, left_out: &FxHashSet<u64>) -> SqlResult<()> {
         self.gate().check_addition(sorted.bytes(), &table.def().name)?;
         self.making_files(table, |store| {
-            let failed = |error| store.gate().files_failed(error);
-            let mut ingestion = table.data.keyspace.start_ingestion().map_err(failed)?;
-            let any = write_sorted(sorted, left_out, &mut |key, value| ingestion.write(key, value).map_err(failed))?;
+            let mut files = Files::begin(store, table)?;
+            let any = write_sorted(sorted, left_out, &mut |key, value| files.write(store, table, key, value))?;
             if any {
-                store.end_ingestion(table, || ingestion.finish())?;
+                files.finish(store, table)?;
             }
             Ok(any)
         })
     }
 
     /// Rows as they come, and behind them what has been sorted. Nothing happens if the end never comes.
-    fn ingest_steps(&self, table: &Table, steps: &Receiver<Step>) -> SqlResult<bool> {
-        let failed = |error| self.gate().files_failed(error);
-        let mut ingestion = table.data.keyspace.start_ingestion().map_err(failed)?;
+    fn ingest_steps(&self, table: &Arc<Table>, steps: &Receiver<Step>) -> SqlResult<bool> {
+        let mut files = Files::begin(self, table)?;
         for step in steps {
             match step {
                 Step::Rows(rows) => {
                     self.gate().check_addition(rows.bytes(), &table.def().name)?;
                     self.gate().count(rows.bytes() as u64);
                     for (key, row) in rows.into_records() {
-                        ingestion.write(key, row).map_err(failed)?;
+                        files.write(self, table, key, row)?;
                     }
                 }
                 Step::End(sorted) => {
                     self.gate().check_addition(sorted.bytes(), &table.def().name)?;
                     write_sorted(&sorted, &FxHashSet::default(), &mut |key, value| {
-                        ingestion.write(key, value).map_err(failed)
+                        files.write(self, table, key, value)
                     })?;
-                    self.end_ingestion(table, || ingestion.finish())?;
+                    files.finish(self, table)?;
                     return Ok(true);
                 }
             }
@@ -124,11 +180,14 @@ impl RowStore {
         Ok(false)
     }
 
-    /// The files become the table's, and visible.
-    fn end_ingestion(&self, table: &Table, finish: impl FnOnce() -> Result<(), fjall::Error>) -> SqlResult<()> {
+    /// Files become the table's, and visible.
+    fn end_ingestion(&self, table: &Table, finish: impl FnOnce() -> SqlResult<()>) -> SqlResult<()> {
         let mut log = self.committer().log.lock();
-        finish().map_err(|error| self.gate().files_failed(error))?;
+        finish()?;
         let moment = self.0.db.snapshot();
+        if let Some(level) = table.data.sealed() {
+            level.list_changed(moment.seqno());
+        }
         log.push(vec![(table.id(), Keys::All)]);
         log.applied(moment.seqno());
         drop(log);

@@ -150,7 +150,7 @@ impl BulkWriter {
         if table.is_retired() {
             return Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]).into());
         }
-        let was_empty = table.data.sealed().is_none() && table.data.keyspace.is_empty().map_err(engine_error)?;
+        let was_empty = table.data.keyspace.is_empty().map_err(engine_error)?;
         let mut outcome = BulkOutcome::default();
         let mut left_out = FxHashSet::default();
         let needs_no_look = was_empty && ascending || table.has_hidden_row_id();

@@ -4,8 +4,8 @@ use crate::fixture::*;
 use proptest::prelude::*;
 use squall_catalog::{TableDef, TableId};
 use squall_row_store::{
-    Direction, Durability, IsolationLevel, KeyRange, ListEntry, LockMode, LockRequest, LockWait, SealedRows,
-    SealedScan, SealedSource, SealedTables, Sealing, StoreError, Table, Transaction, TransactionOptions,
+    Direction, Durability, IsolationLevel, KeyRange, ListEntry, LockMode, LockRequest, LockWait, Row, SealedRows,
+    SealedScan, SealedSource, SealedTables, SealedWriter, Sealing, StoreError, Table, Transaction, TransactionOptions,
 };
 use squall_types::{ErrorCode, SqlResult, Value};
 use std::any::Any;
@@ -40,6 +40,10 @@ impl SealedSource for RowsInTheList {
         self
     }
 
+    fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SealedWriter> {
+        Box::new(Loaded(table.clone(), Vec::new()))
+    }
+
     fn note_changes(&self, _: u64) {}
 
     fn discard(&self) {}
@@ -56,6 +60,23 @@ impl SealedSource for RowsInTheList {
         }
         Ok(Arc::new(Rows(Arc::new(rows))))
     }
+}
+
+/// Rows of a load.
+struct Loaded(Arc<Table>, Pairs);
+
+impl SealedWriter for Loaded {
+    fn push(&mut self, row: Row) -> SqlResult<()> {
+        let encoded = self.0.encode_row(row.key_bytes(), &row.values(&self.0)?)?;
+        self.1.push((row.key_bytes().to_vec(), encoded));
+        Ok(())
+    }
+
+    fn finish(&mut self) -> SqlResult<Vec<ListEntry>> {
+        Ok(vec![ListEntry { name: b"loaded".to_vec(), content: encode(&self.1) }])
+    }
+
+    fn keep(self: Box<Self>) {}
 }
 
 impl SealedRows for Rows {

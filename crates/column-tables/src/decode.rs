@@ -6,7 +6,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, i256};
 use squall_functions::arrow_map::arrow_type;
-use squall_row_store::{FixedColumn, Physical, Row, ValueRef};
+use squall_row_store::{FixedColumn, Physical, Row, Table, ValueRef};
 use squall_types::temporal::TimeZone;
 use squall_types::{DateTime, Decimal, SqlError, SqlResult, SqlType};
 use std::sync::Arc;
@@ -50,6 +50,11 @@ impl ColumnDecoder {
         };
         let is_timestamp = matches!(sql_type, SqlType::Timestamp { .. });
         ColumnDecoder { column, zone: is_timestamp.then(|| zone.clone()) }
+    }
+
+    /// A decoder that leaves TIMESTAMPs in UTC.
+    pub fn stored(sql_type: &SqlType, capacity: usize) -> ColumnDecoder {
+        ColumnDecoder { zone: None, ..ColumnDecoder::new(sql_type, &TimeZone::utc(), capacity) }
     }
 
     /// A decoder for row keys.
@@ -183,6 +188,16 @@ impl Column {
             Column::Bytes(builder) => builder.append_null(),
         }
     }
+}
+
+/// Adds a column's values in some rows.
+pub fn append_column(table: &Table, rows: &[Row], ordinal: usize, decoder: &mut ColumnDecoder) -> SqlResult<()> {
+    if let Some(column) = table.fixed_column(ordinal).filter(|_| rows.iter().all(Row::is_current))
+        && decoder.append_fixed(&column, rows)?
+    {
+        return Ok(());
+    }
+    rows.iter().try_for_each(|row| decoder.append(row.view(table).get(ordinal)?))
 }
 
 /// A stored TIMESTAMP as the session sees it; the zero value is the same everywhere.

@@ -1,0 +1,164 @@
+//! Loads make segments of their rows, without a stay in the row store.
+
+use crate::decode::{ColumnDecoder, append_column};
+use crate::entry::{SegmentEntry, entry_name};
+use crate::level::ColumnTable;
+use crate::{segment_columns, sql_error};
+use arrow::array::{ArrayRef, UInt64Array};
+use roaring::RoaringBitmap;
+use squall_column_store::SegmentWriter;
+use squall_column_store::segment::{Compression, SEGMENT_ROWS_MAX};
+use squall_row_store::{ListEntry, Row, SealedWriter, Table};
+use squall_types::{SqlError, SqlResult};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// Bytes of stored rows that end a segment early: its columns are in memory, twice, until it is written.
+const SEGMENT_BYTES_MAX: usize = 160 << 20;
+
+/// Rows that are decoded at a time.
+const BATCH_ROWS: usize = 1024;
+
+/// Makes segments of rows that come in the order of their keys. Dropped before they are the table's, it removes them.
+pub(crate) struct SegmentLoad {
+    table: Arc<Table>,
+    column_table: Arc<ColumnTable>,
+    decoders: Vec<ColumnDecoder>,
+    /// Hidden row numbers, of a table that has them.
+    numbers: Vec<u64>,
+    batch: Vec<Row>,
+    rows: usize,
+    bytes: usize,
+    first_key: Vec<u8>,
+    last_key: Vec<u8>,
+    /// The segment that is being written, while rows of the next one come.
+    writing: Option<JoinHandle<SqlResult<ListEntry>>>,
+    entries: Vec<ListEntry>,
+    files: Vec<PathBuf>,
+}
+
+impl SegmentLoad {
+    pub fn new(table: Arc<Table>, column_table: Arc<ColumnTable>) -> SegmentLoad {
+        SegmentLoad {
+            decoders: decoders(&table),
+            table,
+            column_table,
+            numbers: Vec::new(),
+            batch: Vec::with_capacity(BATCH_ROWS),
+            rows: 0,
+            bytes: 0,
+            first_key: Vec::new(),
+            last_key: Vec::new(),
+            writing: None,
+            entries: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+
+    fn decode_batch(&mut self) -> SqlResult<()> {
+        for (ordinal, decoder) in self.decoders.iter_mut().enumerate() {
+            append_column(&self.table, &self.batch, ordinal, decoder)?;
+        }
+        if self.table.has_hidden_row_id() {
+            for row in &self.batch {
+                self.numbers.push(self.table.hidden_row_number(row.key_bytes())?);
+            }
+        }
+        self.batch.clear();
+        Ok(())
+    }
+
+    /// Begins to write the segment of the rows so far.
+    fn begin_segment(&mut self) -> SqlResult<()> {
+        self.decode_batch()?;
+        self.end_segment()?;
+        let mut arrays: Vec<ArrayRef> = self.decoders.iter_mut().map(ColumnDecoder::finish).collect();
+        self.decoders = decoders(&self.table);
+        if self.table.has_hidden_row_id() {
+            arrays.push(Arc::new(UInt64Array::from(std::mem::take(&mut self.numbers))));
+        }
+        let number = self.column_table.new_number();
+        let (path, columns) = (self.column_table.path(number), segment_columns(&self.table)?);
+        let (first_key, last_key) = (std::mem::take(&mut self.first_key), std::mem::take(&mut self.last_key));
+        let name = self.table.def().name.clone();
+        self.files.push(path.clone());
+        let write = move || {
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            let writer = SegmentWriter::new(&path, &columns, Compression::default()).with_threads(threads);
+            let identity = writer.write(&arrays).map_err(|error| sql_error(&name, error))?;
+            let entry = SegmentEntry { identity, first_key, last_key, deleted: RoaringBitmap::new() };
+            Ok(ListEntry { name: entry_name(number), content: entry.encode() })
+        };
+        let thread = std::thread::Builder::new().name("squall-segment".into()).spawn(write);
+        self.writing = Some(thread.map_err(SqlError::internal)?);
+        (self.rows, self.bytes) = (0, 0);
+        Ok(())
+    }
+
+    /// Waits for the segment that is being written.
+    fn end_segment(&mut self) -> SqlResult<()> {
+        if let Some(writing) = self.writing.take() {
+            let written = writing.join().map_err(|_| SqlError::internal("a load's thread has panicked"))?;
+            self.entries.push(written?);
+        }
+        Ok(())
+    }
+}
+
+fn decoders(table: &Table) -> Vec<ColumnDecoder> {
+    table.def().columns.iter().map(|column| ColumnDecoder::stored(&column.sql_type, 0)).collect()
+}
+
+impl SealedWriter for SegmentLoad {
+    fn push(&mut self, row: Row) -> SqlResult<()> {
+        if self.rows == 0 {
+            self.first_key = row.key_bytes().to_vec();
+        }
+        self.rows += 1;
+        self.bytes += row.size_bytes();
+        let full = self.rows == SEGMENT_ROWS_MAX || self.bytes >= SEGMENT_BYTES_MAX;
+        if full {
+            self.last_key = row.key_bytes().to_vec();
+        }
+        self.batch.push(row);
+        if full {
+            return self.begin_segment();
+        }
+        if self.batch.len() == BATCH_ROWS {
+            if let Some(last) = self.batch.last() {
+                last.key_bytes().clone_into(&mut self.last_key);
+            }
+            self.decode_batch()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> SqlResult<Vec<ListEntry>> {
+        if self.rows > 0 {
+            if let Some(last) = self.batch.last() {
+                last.key_bytes().clone_into(&mut self.last_key);
+            }
+            self.begin_segment()?;
+        }
+        self.end_segment()?;
+        Ok(std::mem::take(&mut self.entries))
+    }
+
+    fn keep(mut self: Box<Self>) {
+        self.files.clear();
+        // Several loads leave segments that are not full.
+        self.column_table.wake();
+    }
+}
+
+impl Drop for SegmentLoad {
+    fn drop(&mut self) {
+        // Its error is nobody's any more.
+        let _ = self.end_segment();
+        for file in &self.files {
+            // What cannot be removed now is removed by the next start.
+            let _ = std::fs::remove_file(file);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! From the kernel's groups to the aggregation's rows.
+
+use super::dimension::DimensionRows;
+use super::spec::{GroupPart, Output, StarSpec};
+use crate::access::scan::make_batch;
+use arrow::array::{ArrayRef, BinaryViewArray, Decimal128Array, Int64Array, StringViewArray, UInt32Array};
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use datafusion::common::{Result, ScalarValue, internal_datafusion_err, internal_err};
+use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
+use rustc_hash::FxHashMap;
+use squall_column_store::Datum;
+use squall_column_store::star::{Aggregate, Group, GroupKey};
+use squall_functions::aggregate::{AggregateCall, SumKernel};
+use squall_functions::arrow_map::arrow_type;
+use squall_functions::expr::datafusion_error;
+use squall_registry::StatementContext;
+use squall_types::SqlType;
+use squall_types::collation::sort_key;
+use std::any::Any;
+use std::sync::Arc;
+
+/// Makes the rows.
+pub fn rows_of(
+    spec: &StarSpec,
+    dimensions: &[DimensionRows],
+    groups: Vec<Group>,
+    schema: &SchemaRef,
+    context: &StatementContext,
+) -> Result<RecordBatch> {
+    let groups = merged(spec, groups);
+    let mut arrays: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len());
+    for (position, part) in spec.groups.iter().enumerate() {
+        arrays.push(group_array(part, &groups, position, dimensions)?);
+    }
+    for output in &spec.outputs {
+        arrays.push(match output {
+            Output::Count(at) => {
+                Arc::new(groups.iter().map(|group| group.values[*at].map(|count| count as i64)).collect::<Int64Array>())
+            }
+            Output::Extreme { at, data_type } => integers(groups.iter().map(|group| group.values[*at]), data_type)?,
+            Output::Sum { sum, count, call } => sums(&groups, *sum, *count, call, context)?,
+            Output::AnyOfDimension { join, at } => of_dimension(spec, &groups, dimensions, *join, *at)?,
+            Output::AnyOfText { group } => {
+                let values = groups.iter().map(|found| value_of(&found.keys[*group]));
+                datums(values, &spec.groups[*group])?
+            }
+        });
+    }
+    // The kernel's arrays are of the aggregation's types but for what a plan may say of their NULLs.
+    make_batch(schema.clone(), arrays, groups.len()).map_err(datafusion_error)
+}
+
+/// Groups by texts that are equal in their collation are one.
+fn merged(spec: &StarSpec, groups: Vec<Group>) -> Vec<Group> {
+    let collation = |part: &GroupPart| match part {
+        GroupPart::Text { sql_type: SqlType::String { collation, .. }, .. } => Some(*collation),
+        _ => None,
+    };
+    let collations: Vec<_> = spec.groups.iter().map(collation).collect();
+    if collations.iter().all(Option::is_none) {
+        return groups;
+    }
+    let mut found: FxHashMap<Vec<u8>, usize> = FxHashMap::default();
+    let mut merged: Vec<Group> = Vec::with_capacity(groups.len());
+    for group in groups {
+        let mut key = Vec::new();
+        for (part, collation) in group.keys.iter().zip(&collations) {
+            match (part, collation) {
+                (GroupKey::Value(Some(Datum::Bytes(text))), Some(collation)) => {
+                    let mut sort = Vec::new();
+                    sort_key(*collation, &String::from_utf8_lossy(text), &mut sort);
+                    key.push(1);
+                    key.extend((sort.len() as u32).to_le_bytes());
+                    key.extend(sort);
+                }
+                (other, _) => {
+                    let text = format!("{other:?}");
+                    key.push(0);
+                    key.extend((text.len() as u32).to_le_bytes());
+                    key.extend(text.as_bytes());
+                }
+            }
+        }
+        match found.get(&key) {
+            Some(at) => merge(&spec.kernel, &mut merged[*at].values, &group.values),
+            None => {
+                found.insert(key, merged.len());
+                merged.push(group);
+            }
+        }
+    }
+    merged
+}
+
+fn merge(aggregates: &[Aggregate], into: &mut [Option<i128>], from: &[Option<i128>]) {
+    for ((aggregate, into), from) in aggregates.iter().zip(into).zip(from) {
+        *into = match (*into, *from) {
+            (None, other) | (other, None) => other,
+            (Some(a), Some(b)) => Some(match aggregate {
+                Aggregate::Min(_) => a.min(b),
+                Aggregate::Max(_) => a.max(b),
+                Aggregate::CountRows | Aggregate::Count(_) | Aggregate::Sum(_) => a + b,
+            }),
+        };
+    }
+}
+
+fn group_array(part: &GroupPart, groups: &[Group], position: usize, dimensions: &[DimensionRows]) -> Result<ArrayRef> {
+    match part {
+        GroupPart::Dimension { join, at } => {
+            let codes = codes_of(groups, position)?;
+            Ok(arrow::compute::take(&dimensions[*join].groups[*at], &codes, None)?)
+        }
+        GroupPart::Column { .. } => datums(groups.iter().map(|group| value_of(&group.keys[position])), part),
+        GroupPart::Text { sql_type, .. } => {
+            let SqlType::String { collation, .. } = sql_type else { return internal_err!("a text of another type") };
+            let key = |group: &Group| match &group.keys[position] {
+                GroupKey::Value(Some(Datum::Bytes(text))) => {
+                    let mut key = Vec::new();
+                    sort_key(*collation, &String::from_utf8_lossy(text), &mut key);
+                    Some(key)
+                }
+                _ => None,
+            };
+            Ok(Arc::new(groups.iter().map(key).collect::<BinaryViewArray>()))
+        }
+    }
+}
+
+/// The numbers of a dimension's groups.
+fn codes_of(groups: &[Group], position: usize) -> Result<UInt32Array> {
+    let code = |group: &Group| match group.keys.get(position) {
+        Some(GroupKey::Code(code)) => Ok(*code),
+        _ => internal_err!("a group that is of no dimension"),
+    };
+    groups.iter().map(code).collect::<Result<Vec<u32>>>().map(UInt32Array::from)
+}
+
+/// A column of a dimension, whose groups are told apart by at least one part of the group key.
+fn of_dimension(
+    spec: &StarSpec,
+    groups: &[Group],
+    dimensions: &[DimensionRows],
+    join: usize,
+    at: usize,
+) -> Result<ArrayRef> {
+    let position =
+        spec.groups.iter().position(|part| matches!(part, GroupPart::Dimension { join: of, .. } if *of == join));
+    let position = position.ok_or_else(|| internal_datafusion_err!("a value of a dimension that has no groups"))?;
+    Ok(arrow::compute::take(&dimensions[join].groups[at], &codes_of(groups, position)?, None)?)
+}
+
+fn value_of(key: &GroupKey) -> Option<&Datum> {
+    match key {
+        GroupKey::Value(value) => value.as_ref(),
+        GroupKey::Code(_) => None,
+    }
+}
+
+/// Values of a column of the column table.
+fn datums<'a>(values: impl Iterator<Item = Option<&'a Datum>>, part: &GroupPart) -> Result<ArrayRef> {
+    match part {
+        GroupPart::Column { sql_type, .. } => {
+            let integer = |value: Option<&Datum>| match value {
+                Some(Datum::Integer(value)) => Some(*value),
+                _ => None,
+            };
+            integers(values.map(integer), &arrow_type(sql_type))
+        }
+        GroupPart::Text { .. } => {
+            let text = |value: Option<&Datum>| match value {
+                Some(Datum::Bytes(text)) => Some(String::from_utf8_lossy(text).into_owned()),
+                _ => None,
+            };
+            Ok(Arc::new(values.map(text).collect::<StringViewArray>()))
+        }
+        GroupPart::Dimension { .. } => internal_err!("a column of a dimension"),
+    }
+}
+
+fn integers(values: impl Iterator<Item = Option<i128>>, data_type: &DataType) -> Result<ArrayRef> {
+    let scalar = |value: Option<i128>| -> Result<ScalarValue> {
+        Ok(match (data_type, value) {
+            (DataType::Int64, value) => ScalarValue::Int64(value.map(|value| value as i64)),
+            (DataType::UInt64, value) => ScalarValue::UInt64(value.map(|value| value as u64)),
+            (DataType::Decimal128(precision, scale), value) => ScalarValue::Decimal128(value, *precision, *scale),
+            (other, _) => return internal_err!("an extreme of type {other}"),
+        })
+    };
+    let scalars = values.map(scalar).collect::<Result<Vec<_>>>()?;
+    match scalars.is_empty() {
+        true => Ok(arrow::array::new_empty_array(data_type)),
+        false => ScalarValue::iter_to_array(scalars),
+    }
+}
+
+/// SUM and AVG as their own states make them.
+fn sums(
+    groups: &[Group],
+    sum: usize,
+    count: usize,
+    call: &AggregateCall,
+    context: &StatementContext,
+) -> Result<ArrayRef> {
+    let kernel: &dyn Any = call.kernel.as_ref();
+    let kernel = kernel.downcast_ref::<SumKernel>().ok_or_else(|| internal_datafusion_err!("a sum of another kind"))?;
+    let sums: Decimal128Array = groups.iter().map(|group| Some(group.values[sum].unwrap_or(0))).collect();
+    let sums = sums.with_data_type(kernel.state_type());
+    let counts: Int64Array = groups.iter().map(|group| group.values[count].map(|count| count as i64)).collect();
+    let mut states = kernel.groups_accumulator(context);
+    let numbers: Vec<usize> = (0..groups.len()).collect();
+    states.merge_batch(&[Arc::new(sums), Arc::new(counts)], &numbers, groups.len())?;
+    states.evaluate(EmitTo::All)
+}

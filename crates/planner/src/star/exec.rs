@@ -1,0 +1,285 @@
+//! The operator.
+
+use super::answer::rows_of;
+use super::dimension::DimensionRows;
+use super::spec::{GroupPart, StarSpec};
+use crate::exec::env::StatementEnv;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_datafusion_err, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, collect, execute_stream,
+};
+use futures::{StreamExt, TryStreamExt};
+use squall_column_store::predicate::{ColumnSource, Condition, UnsealedRows};
+use squall_column_store::star::{Expression, GroupBy, StarJoin, StarOptions, StarQuery, StarSource, run_star_query};
+use squall_column_store::{Error, star};
+use squall_column_tables::{ColumnSnapshot, TableColumns, coded_column};
+use squall_functions::expr::datafusion_error;
+use squall_row_store::Row;
+use squall_types::{SqlResult, SqlType, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Groups that each thread may have; more are DataFusion's, which can spill.
+const GROUPS_MAX: usize = 1 << 20;
+
+/// Runs a star query by the kernel, or the plan beside it.
+#[derive(Debug)]
+pub struct StarExec {
+    /// What it does.
+    pub spec: Arc<StarSpec>,
+    /// What rows of the column table have to satisfy, for people.
+    pub filter: Option<Arc<dyn PhysicalExpr>>,
+    /// The plan beside it, and those of the dimensions.
+    inputs: Vec<Arc<dyn ExecutionPlan>>,
+    threads: usize,
+    given_up: Arc<AtomicBool>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl StarExec {
+    /// Of the plan beside it, whose columns it has, and those of the dimensions in the order of the joins; `filter` is the
+    /// condition on the column table for people.
+    pub fn new(
+        spec: Arc<StarSpec>,
+        filter: Option<Arc<dyn PhysicalExpr>>,
+        inputs: Vec<Arc<dyn ExecutionPlan>>,
+        threads: usize,
+    ) -> Result<StarExec> {
+        let Some(beside) = inputs.first().filter(|_| inputs.len() == spec.joins.len() + 1) else {
+            return internal_err!("a star query has one plan for each table");
+        };
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(beside.schema()),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        let metrics = ExecutionPlanMetricsSet::new();
+        Ok(StarExec {
+            spec,
+            filter,
+            inputs,
+            threads,
+            given_up: Arc::default(),
+            properties: Arc::new(properties),
+            metrics,
+        })
+    }
+
+    /// The dimensions' plans.
+    pub fn dimensions(&self) -> &[Arc<dyn ExecutionPlan>] {
+        self.inputs.get(1..).unwrap_or_default()
+    }
+
+    /// What it is made of as it runs: the dimensions, or the plan beside it once the kernel has given up.
+    pub fn shown_children(&self) -> &[Arc<dyn ExecutionPlan>] {
+        match self.given_up.load(Ordering::Relaxed) {
+            true => self.inputs.get(..1).unwrap_or_default(),
+            false => self.dimensions(),
+        }
+    }
+}
+
+impl DisplayAs for StarExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "StarExec: table={}, joins={}", self.spec.fact.def.name, self.spec.joins.len())
+    }
+}
+
+impl ExecutionPlan for StarExec {
+    fn name(&self) -> &str {
+        "StarExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        self.inputs.iter().collect()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(StarExec::new(self.spec.clone(), self.filter.clone(), inputs, self.threads)?))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        if partition > 0 {
+            return internal_err!("a star query has one partition");
+        }
+        let env = context
+            .session_config()
+            .get_extension::<StatementEnv>()
+            .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
+        let run = Run {
+            spec: self.spec.clone(),
+            inputs: self.inputs.clone(),
+            threads: self.threads,
+            given_up: self.given_up.clone(),
+            schema: self.schema(),
+            metrics: BaselineMetrics::new(&self.metrics, 0),
+            env,
+        };
+        let stream = futures::stream::once(run.start(context)).try_flatten();
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+struct Run {
+    spec: Arc<StarSpec>,
+    inputs: Vec<Arc<dyn ExecutionPlan>>,
+    threads: usize,
+    given_up: Arc<AtomicBool>,
+    schema: SchemaRef,
+    metrics: BaselineMetrics,
+    env: Arc<StatementEnv>,
+}
+
+impl Run {
+    async fn start(self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let mut dimensions = Vec::with_capacity(self.spec.joins.len());
+        for (join, plan) in self.spec.joins.iter().zip(&self.inputs[1..]) {
+            let batches = collect(plan.clone(), context.clone()).await?;
+            match DimensionRows::new(&plan.schema(), &batches, join.groups)? {
+                Some(dimension) => dimensions.push(dimension),
+                None => return self.beside(context),
+            }
+        }
+        let timer = self.metrics.elapsed_compute().timer();
+        let groups = match self.run_kernel(&dimensions) {
+            Ok(groups) => groups,
+            // The kernel has found something that it cannot do.
+            Err(Failure::Kernel(Error::Invalid(_))) => {
+                drop(timer);
+                return self.beside(context);
+            }
+            Err(Failure::Kernel(Error::Cancelled)) => {
+                self.env.context.kill.check().map_err(datafusion_error)?;
+                return internal_err!("a star query was given up");
+            }
+            Err(Failure::Kernel(error)) => {
+                return Err(datafusion_error(squall_column_tables::sql_error(&self.spec.fact.def.name, error)));
+            }
+            Err(Failure::Sql(error)) => return Err(datafusion_error(error)),
+        };
+        let batch = rows_of(&self.spec, &dimensions, groups, &self.schema, &self.env.context)?;
+        timer.done();
+        self.metrics.record_output(batch.num_rows());
+        let stream = futures::stream::iter([Ok(batch)]).boxed();
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema, stream)))
+    }
+
+    /// The plan that DataFusion has made.
+    fn beside(&self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.given_up.store(true, Ordering::Relaxed);
+        execute_stream(self.inputs[0].clone(), context)
+    }
+
+    fn run_kernel(&self, dimensions: &[DimensionRows]) -> std::result::Result<Vec<star::Group>, Failure> {
+        let spec = &self.spec;
+        let fact = &spec.fact;
+        let Some(snapshot) = fact.column_snapshot(&self.env).map_err(Failure::Sql)? else {
+            return Err(Failure::Kernel(Error::Invalid("no column table".into())));
+        };
+        let joins = spec.joins.iter().zip(dimensions);
+        let group = |part: &GroupPart| match part {
+            GroupPart::Dimension { join, .. } => GroupBy::Join(*join),
+            GroupPart::Column { ordinal, .. } | GroupPart::Text { ordinal, .. } => GroupBy::Column(*ordinal),
+        };
+        let query = StarQuery {
+            condition: Condition::from(&spec.condition),
+            joins: joins.map(|(join, rows)| StarJoin { column: join.column, keys: rows.keys.clone() }).collect(),
+            groups: spec.groups.iter().map(group).collect(),
+            aggregates: spec.kernel.clone(),
+        };
+        let sealed: Vec<TableColumns<'_>> = snapshot
+            .segments
+            .iter()
+            .map(|visible| TableColumns::new(&fact.table, &visible.segment, &snapshot.cache))
+            .collect();
+        let fresh = fresh_columns(&query, fact, &snapshot).map_err(Failure::Sql)?;
+        let mut sources: Vec<StarSource<'_>> = sealed
+            .iter()
+            .zip(&snapshot.segments)
+            .map(|(columns, visible)| StarSource { columns, deleted: Some(&visible.hidden) })
+            .collect();
+        if fresh.rows() > 0 {
+            sources.push(StarSource { columns: &fresh, deleted: None });
+        }
+        let options = StarOptions {
+            threads: self.threads,
+            groups_max: GROUPS_MAX,
+            arguments_of_64_bits: true,
+            cancelled: Some(&|| self.env.context.kill.check().is_err()),
+        };
+        run_star_query(&query, &sources, options).map_err(Failure::Kernel)
+    }
+}
+
+enum Failure {
+    Kernel(Error),
+    Sql(squall_types::SqlError),
+}
+
+/// The columns of fresh rows that a query needs, by their ordinals in the table.
+fn fresh_columns(
+    query: &StarQuery,
+    fact: &crate::access::RowTable,
+    snapshot: &ColumnSnapshot,
+) -> SqlResult<UnsealedRows> {
+    let mut wanted = query.condition.columns();
+    wanted.extend(query.joins.iter().map(|join| join.column));
+    wanted.extend(query.groups.iter().filter_map(|group| match group {
+        GroupBy::Column(column) => Some(*column),
+        GroupBy::Join(_) => None,
+    }));
+    for aggregate in &query.aggregates {
+        match aggregate {
+            star::Aggregate::CountRows => {}
+            star::Aggregate::Count(argument)
+            | star::Aggregate::Sum(argument)
+            | star::Aggregate::Min(argument)
+            | star::Aggregate::Max(argument) => columns_of(argument, &mut wanted),
+        }
+    }
+    let fresh = &snapshot.fresh;
+    let last = wanted.iter().max().map_or(1, |last| last + 1);
+    let nothing = Arc::new(coded_column(&SqlType::INT, vec![Value::Null; fresh.len()].iter())?);
+    let mut columns = vec![nothing; last];
+    for ordinal in wanted {
+        let value = |row: &Row| row.view(&fact.table).get(ordinal).map(|value| value.to_value());
+        let values = fresh.iter().map(value).collect::<SqlResult<Vec<Value>>>()?;
+        columns[ordinal] = Arc::new(coded_column(&fact.def.columns[ordinal].sql_type, values.iter())?);
+    }
+    UnsealedRows::new(columns).map_err(squall_types::SqlError::internal)
+}
+
+fn columns_of(expression: &Expression, columns: &mut Vec<usize>) {
+    match expression {
+        Expression::Column(column) => columns.push(*column),
+        Expression::Literal(_) => {}
+        Expression::Add(left, right) | Expression::Subtract(left, right) | Expression::Multiply(left, right) => {
+            columns_of(left, columns);
+            columns_of(right, columns);
+        }
+    }
+}

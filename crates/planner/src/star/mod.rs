@@ -1,0 +1,19 @@
+//! Star queries on column tables: filter, joins to dimensions by their keys, groups and aggregates as one operator.
+//!
+//! An aggregation over a column table, joined to other tables by their unique keys or to none, is run by the star kernel of the
+//! column store where that can: each other table becomes a map from its key to the number of a group, and one pass over the
+//! column table's codes does the rest. What the kernel finds out only when it sees the columns (numbers that may exceed 64
+//! bits, more groups than fit memory) sends the query back to the plan that DataFusion made of it, which is kept beside.
+//!
+//! Reading order: [`spec`] (what such a query is), [`recognize`] (which plans are), [`node`] (its place among the plans),
+//! [`dimension`], [`exec`] and [`answer`] (running it).
+
+mod answer;
+mod dimension;
+pub mod exec;
+pub mod node;
+mod recognize;
+mod spec;
+
+pub use exec::StarExec;
+pub use recognize::recognize;

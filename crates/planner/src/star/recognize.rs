@@ -1,0 +1,441 @@
+//! Which aggregations are star queries.
+
+use super::node::StarAggregate;
+use super::spec::{GroupPart, Join, Output, StarSpec};
+use crate::access::{ROW_KEY_COLUMN, RowTable};
+use datafusion::catalog::default_table_source::source_as_provider;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, JoinType, NullEquality, Result};
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::utils::{conjunction, split_conjunction};
+use datafusion::logical_expr::{Aggregate as AggregatePlan, Expr, LogicalPlan, LogicalPlanBuilder, TableScan};
+use squall_column_store::predicate::Predicate;
+use squall_column_store::star::{Aggregate, Expression};
+use squall_functions::aggregate::{AggregateCall, KernelUdaf, SumKernel};
+use squall_functions::expr::CallUdf;
+use squall_types::temporal::TimeZone;
+use squall_types::{SqlType, Value};
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Puts star queries in the place of the aggregations that are some.
+pub fn recognize(plan: LogicalPlan, zone: &TimeZone) -> Result<LogicalPlan> {
+    plan.transform_down(|plan| match &plan {
+        LogicalPlan::Aggregate(aggregate) => match star_of(aggregate, zone)? {
+            // What is below is planned beside it as it is.
+            Some(star) => Ok(Transformed::new(star, true, TreeNodeRecursion::Jump)),
+            None => Ok(Transformed::no(plan)),
+        },
+        _ => Ok(Transformed::no(plan)),
+    })
+    .data()
+}
+
+/// A table of the join.
+struct Leaf {
+    plan: LogicalPlan,
+    table: RowTable,
+    /// Whether the plan is the scan alone.
+    scan: Option<TableScan>,
+}
+
+/// What is joined, by which equal columns.
+#[derive(Default)]
+struct Tables {
+    leaves: Vec<Leaf>,
+    equal: Vec<(Column, Column)>,
+    /// What projections on the way call a column or an expression.
+    names: HashMap<Column, Expr>,
+}
+
+fn star_of(aggregate: &AggregatePlan, zone: &TimeZone) -> Result<Option<LogicalPlan>> {
+    let mut tables = Tables::default();
+    if !tables.collect(&aggregate.input)? {
+        return Ok(None);
+    }
+    let Some(fact) = tables.fact() else { return Ok(None) };
+    let mut making = match Making::begin(&tables, fact, zone) {
+        Some(making) => making,
+        None => return Ok(None),
+    };
+    let known = aggregate.group_expr.iter().all(|expr| making.group(expr).is_some())
+        && aggregate.aggr_expr.iter().all(|expr| making.output(expr).is_some());
+    if !known {
+        return Ok(None);
+    }
+    let mut inputs = vec![LogicalPlan::Aggregate(aggregate.clone())];
+    for dimension in &making.dimensions {
+        let leaf = &tables.leaves[dimension.leaf];
+        let mut exprs = vec![Expr::Column(dimension.key.clone()).alias("key")];
+        let behind = dimension.groups.iter().chain(&dimension.others).enumerate();
+        exprs.extend(behind.map(|(at, expr)| expr.clone().alias(format!("c{at}"))));
+        inputs.push(LogicalPlanBuilder::from(leaf.plan.clone()).project(exprs)?.build()?);
+    }
+    let spec = making.finish();
+    let star = StarAggregate { spec: Arc::new(spec), inputs, schema: aggregate.schema.clone() };
+    Ok(Some(star.into_plan()))
+}
+
+impl Tables {
+    /// Takes a tree of inner joins apart; `false` if it is something else.
+    fn collect(&mut self, plan: &LogicalPlan) -> Result<bool> {
+        match plan {
+            LogicalPlan::Join(join) => {
+                let plain = join.join_type == JoinType::Inner
+                    && join.null_equality == NullEquality::NullEqualsNothing
+                    && join.filter.is_none();
+                if !plain {
+                    return Ok(false);
+                }
+                for (left, right) in &join.on {
+                    let (Expr::Column(left), Expr::Column(right)) = (left, right) else { return Ok(false) };
+                    self.equal.push((left.clone(), right.clone()));
+                }
+                Ok(self.collect(&join.left)? && self.collect(&join.right)?)
+            }
+            LogicalPlan::Projection(projection) if !is_leaf(plan) => {
+                for (expr, (qualifier, field)) in projection.expr.iter().zip(projection.schema.iter()) {
+                    let column = Column::new(qualifier.cloned(), field.name());
+                    let inner = expr.clone().unalias();
+                    if inner != Expr::Column(column.clone()) {
+                        self.names.insert(column, inner);
+                    }
+                }
+                self.collect(&projection.input)
+            }
+            _ => self.leaf(plan),
+        }
+    }
+
+    fn leaf(&mut self, plan: &LogicalPlan) -> Result<bool> {
+        let Some(scan) = scan_of(plan) else { return Ok(false) };
+        let provider = source_as_provider(&scan.source)?;
+        let provider: &dyn Any = provider.as_ref();
+        let Some(table) = provider.downcast_ref::<RowTable>() else { return Ok(false) };
+        let alone = matches!(plan, LogicalPlan::TableScan(_));
+        self.leaves.push(Leaf { plan: plan.clone(), table: table.clone(), scan: alone.then(|| scan.clone()) });
+        Ok(true)
+    }
+
+    /// The column table with the most rows.
+    fn fact(&self) -> Option<usize> {
+        let rows = |leaf: &Leaf| leaf.table.store.table_stats(&leaf.table.table).row_count;
+        let facts = self.leaves.iter().enumerate().filter(|(_, leaf)| {
+            leaf.table.table.sealed_source().is_some() && leaf.table.lock.is_none() && leaf.scan.is_some()
+        });
+        facts.max_by_key(|(_, leaf)| rows(leaf)).map(|(at, _)| at)
+    }
+
+    /// An expression of the leaves' columns.
+    fn resolved(&self, expr: &Expr) -> Option<Expr> {
+        let replaced = expr.clone().transform_down(|expr| match &expr {
+            Expr::Column(column) => match self.names.get(column) {
+                Some(inner) => Ok(Transformed::yes(inner.clone())),
+                None => Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump)),
+            },
+            _ => Ok(Transformed::no(expr)),
+        });
+        replaced.ok().map(|replaced| replaced.data)
+    }
+}
+
+/// A scan, perhaps under filters and projections.
+fn scan_of(plan: &LogicalPlan) -> Option<&TableScan> {
+    match plan {
+        LogicalPlan::TableScan(scan) if scan.fetch.is_none() => Some(scan),
+        LogicalPlan::Filter(filter) => scan_of(&filter.input),
+        LogicalPlan::Projection(projection) => scan_of(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => scan_of(&alias.input),
+        _ => None,
+    }
+}
+
+fn is_leaf(plan: &LogicalPlan) -> bool {
+    // A projection right above the column table would hide that it is one.
+    match plan {
+        LogicalPlan::Projection(projection) => match projection.input.as_ref() {
+            LogicalPlan::TableScan(scan) => source_as_provider(&scan.source).is_ok_and(|provider| {
+                let provider: &dyn Any = provider.as_ref();
+                provider.downcast_ref::<RowTable>().is_some_and(|table| table.table.sealed_source().is_none())
+            }),
+            other => scan_of(other).is_some(),
+        },
+        _ => false,
+    }
+}
+
+/// A dimension as it is found.
+struct Dimension {
+    leaf: usize,
+    /// The column table's column.
+    column: usize,
+    key: Column,
+    groups: Vec<Expr>,
+    others: Vec<Expr>,
+}
+
+struct Making<'a> {
+    tables: &'a Tables,
+    fact: usize,
+    dimensions: Vec<Dimension>,
+    condition: Vec<Predicate>,
+    groups: Vec<GroupPart>,
+    kernel: Vec<Aggregate>,
+    outputs: Vec<Output>,
+}
+
+impl<'a> Making<'a> {
+    /// Finds out how the dimensions are joined.
+    fn begin(tables: &'a Tables, fact: usize, zone: &TimeZone) -> Option<Making<'a>> {
+        let scan = tables.leaves[fact].scan.as_ref()?;
+        let table = &tables.leaves[fact].table;
+        let mut condition = Vec::new();
+        for filter in &scan.filters {
+            for part in split_conjunction(filter) {
+                condition.push(table.column_predicate(part, zone)?);
+            }
+        }
+        let mut making = Making {
+            tables,
+            fact,
+            dimensions: Vec::new(),
+            condition,
+            groups: Vec::new(),
+            kernel: Vec::new(),
+            outputs: Vec::new(),
+        };
+        for leaf in (0..tables.leaves.len()).filter(|leaf| *leaf != fact) {
+            let dimension = making.dimension(leaf)?;
+            making.dimensions.push(dimension);
+        }
+        // Each equality joins one dimension, and each dimension is joined by one.
+        (tables.equal.len() == making.dimensions.len()).then_some(making)
+    }
+
+    fn dimension(&self, leaf: usize) -> Option<Dimension> {
+        let schema = self.tables.leaves[leaf].plan.schema();
+        for (left, right) in &self.tables.equal {
+            for (fact, key) in [(left, right), (right, left)] {
+                let (Some(column), true) = (self.fact_column(fact), schema.has_column(key)) else { continue };
+                let table = &self.tables.leaves[leaf].table;
+                let (ordinal, def) = table.def.column(&key.name)?;
+                let unique = table.def.indexes.iter().any(|index| {
+                    index.unique && table.def.index_ordinals(index) == [ordinal] && index.parts[0].prefix.is_none()
+                });
+                let fact_type = &self.tables.leaves[self.fact].table.def.columns[column].sql_type;
+                let integers = [&def.sql_type, fact_type].iter().all(|ty| matches!(ty, SqlType::Int { .. }));
+                return (unique && !def.nullable && integers).then(|| Dimension {
+                    leaf,
+                    column,
+                    key: key.clone(),
+                    groups: Vec::new(),
+                    others: Vec::new(),
+                });
+            }
+        }
+        None
+    }
+
+    /// The ordinal of a column of the column table.
+    fn fact_column(&self, column: &Column) -> Option<usize> {
+        let leaf = &self.tables.leaves[self.fact];
+        if !leaf.plan.schema().has_column(column) || column.name == ROW_KEY_COLUMN {
+            return None;
+        }
+        leaf.table.def.column(&column.name).map(|(ordinal, _)| ordinal)
+    }
+
+    fn fact_type(&self, ordinal: usize) -> &SqlType {
+        &self.tables.leaves[self.fact].table.def.columns[ordinal].sql_type
+    }
+
+    /// The dimension that all columns of an expression are of.
+    fn dimension_of(&self, expr: &Expr) -> Option<usize> {
+        let columns = expr.column_refs();
+        let of = |dimension: &Dimension| {
+            let schema = self.tables.leaves[dimension.leaf].plan.schema();
+            !columns.is_empty() && columns.iter().all(|column| schema.has_column(column))
+        };
+        self.dimensions.iter().position(of)
+    }
+
+    fn group(&mut self, expr: &Expr) -> Option<()> {
+        let expr = self.tables.resolved(expr)?.unalias();
+        if let Some(join) = self.dimension_of(&expr) {
+            let groups = &mut self.dimensions[join].groups;
+            let at = groups.iter().position(|known| *known == expr).unwrap_or_else(|| {
+                groups.push(expr);
+                groups.len() - 1
+            });
+            self.groups.push(GroupPart::Dimension { join, at });
+            return Some(());
+        }
+        let part = match &expr {
+            Expr::Column(column) => {
+                let ordinal = self.fact_column(column)?;
+                let sql_type = self.fact_type(ordinal).clone();
+                is_integer(&sql_type).then_some(GroupPart::Column { ordinal, sql_type })?
+            }
+            Expr::ScalarFunction(function) => {
+                let [Expr::Column(column)] = function.args.as_slice() else { return None };
+                let ordinal = self.fact_column(column)?;
+                let sql_type = self.fact_type(ordinal).clone();
+                let table = &self.tables.leaves[self.fact].table;
+                table.is_sort_key(&expr, ordinal).then_some(GroupPart::Text { ordinal, sql_type })?
+            }
+            _ => return None,
+        };
+        self.groups.push(part);
+        Some(())
+    }
+
+    fn output(&mut self, expr: &Expr) -> Option<()> {
+        let expr = expr.clone().unalias();
+        let Expr::AggregateFunction(AggregateFunction { func, params }) = &expr else { return None };
+        if params.distinct || params.filter.is_some() || !params.order_by.is_empty() {
+            return None;
+        }
+        let [argument] = params.args.as_slice() else { return None };
+        let argument = self.tables.resolved(argument)?.unalias();
+        let inner: &dyn Any = func.inner().as_ref();
+        let output = match func.name() {
+            "count" => {
+                let aggregate = match &argument {
+                    Expr::Literal(scalar, _) if !scalar.is_null() => Aggregate::CountRows,
+                    _ => Aggregate::Count(self.expression(&argument)?),
+                };
+                Output::Count(self.add(aggregate))
+            }
+            name @ ("min" | "max") => {
+                let Expr::Column(column) = &argument else { return None };
+                let ordinal = self.fact_column(column)?;
+                let sql_type = self.fact_type(ordinal);
+                if !is_integer(sql_type) {
+                    return None;
+                }
+                let data_type = squall_functions::arrow_map::arrow_type(sql_type);
+                let argument = Expression::Column(ordinal);
+                let aggregate = if name == "min" { Aggregate::Min(argument) } else { Aggregate::Max(argument) };
+                Output::Extreme { at: self.add(aggregate), data_type }
+            }
+            "first_value" => self.any_value(argument)?,
+            _ => {
+                let call: &Arc<AggregateCall> = inner.downcast_ref::<KernelUdaf>()?.call();
+                let kernel: &dyn Any = call.kernel.as_ref();
+                // Sums of doubles depend on the order of the rows, and those of 256 bits are not the kernel's.
+                if !kernel.downcast_ref::<SumKernel>()?.is_narrow() {
+                    return None;
+                }
+                let argument = self.expression(&argument)?;
+                let sum = self.add(Aggregate::Sum(argument.clone()));
+                Output::Sum { sum, count: self.add(Aggregate::Count(argument)), call: call.clone() }
+            }
+        };
+        self.outputs.push(output);
+        Some(())
+    }
+
+    /// Any value of a group: GROUP BY determines it, or the statement does not care.
+    fn any_value(&mut self, expr: Expr) -> Option<Output> {
+        if let Some(join) = self.dimension_of(&expr) {
+            let grouped =
+                self.groups.iter().any(|part| matches!(part, GroupPart::Dimension { join: of, .. } if *of == join));
+            if !grouped {
+                return None;
+            }
+            let Dimension { groups, others, .. } = &mut self.dimensions[join];
+            let at = others.iter().position(|known| *known == expr).unwrap_or_else(|| {
+                others.push(expr);
+                others.len() - 1
+            });
+            return Some(Output::AnyOfDimension { join, at: groups.len() + at });
+        }
+        let Expr::Column(column) = &expr else { return None };
+        let ordinal = self.fact_column(column)?;
+        let of = |part: &GroupPart| matches!(part, GroupPart::Text { ordinal: of, .. } if *of == ordinal);
+        self.groups.iter().position(of).map(|group| Output::AnyOfText { group })
+    }
+
+    /// Arithmetic on whole numbers.
+    fn expression(&self, expr: &Expr) -> Option<Expression> {
+        match expr {
+            Expr::Column(column) => {
+                let ordinal = self.fact_column(column)?;
+                is_summed(self.fact_type(ordinal)).then_some(Expression::Column(ordinal))
+            }
+            Expr::ScalarFunction(function) => {
+                let inner: &dyn Any = function.func.inner().as_ref();
+                let call = inner.downcast_ref::<CallUdf>()?.call();
+                let [left, right] = function.args.as_slice() else { return None };
+                // Differences of unsigned numbers are errors below zero.
+                let signed = matches!(call.ty.sql_type, SqlType::Int { unsigned: false, .. });
+                let [left, right] = [self.integer(left)?, self.integer(right)?].map(Box::new);
+                match &*call.name {
+                    "*" if signed => Some(Expression::Multiply(left, right)),
+                    "+" if signed => Some(Expression::Add(left, right)),
+                    "-" if signed => Some(Expression::Subtract(left, right)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// A part of arithmetic: of integers alone, so that no scale has to be minded.
+    fn integer(&self, expr: &Expr) -> Option<Expression> {
+        match expr {
+            Expr::Column(column) => {
+                let ordinal = self.fact_column(column)?;
+                matches!(self.fact_type(ordinal), SqlType::Int { .. }).then_some(Expression::Column(ordinal))
+            }
+            Expr::Literal(scalar, _) => match crate::access::filter::scalar_value(scalar, &SqlType::BIGINT)? {
+                Value::Int(value) => Some(Expression::Literal(value)),
+                _ => None,
+            },
+            _ => self.expression(expr),
+        }
+    }
+
+    fn add(&mut self, aggregate: Aggregate) -> usize {
+        self.kernel.push(aggregate);
+        self.kernel.len() - 1
+    }
+
+    fn finish(self) -> StarSpec {
+        let leaf = &self.tables.leaves[self.fact];
+        let filters = leaf.scan.as_ref().map(|scan| scan.filters.clone()).unwrap_or_default();
+        let joins = self.dimensions.iter().map(|dimension| Join {
+            column: dimension.column,
+            alias: self.tables.leaves[dimension.leaf].table.alias.clone(),
+            groups: dimension.groups.len(),
+        });
+        StarSpec {
+            fact: Arc::new(leaf.table.clone()),
+            condition: Predicate::And(self.condition),
+            filter: conjunction(filters),
+            joins: joins.collect(),
+            groups: self.groups,
+            kernel: self.kernel,
+            outputs: self.outputs,
+        }
+    }
+}
+
+/// Whether the kernel has a type's values as integers, in the order of the values.
+fn is_integer(sql_type: &SqlType) -> bool {
+    match sql_type {
+        SqlType::Int { .. } | SqlType::Date | SqlType::DateTime { .. } | SqlType::Time { .. } | SqlType::Year => true,
+        SqlType::Decimal { precision, .. } => *precision <= 18,
+        _ => false,
+    }
+}
+
+/// Whether a column can be summed by its codes.
+fn is_summed(sql_type: &SqlType) -> bool {
+    match sql_type {
+        SqlType::Int { .. } => true,
+        SqlType::Decimal { precision, .. } => *precision <= 18,
+        _ => false,
+    }
+}

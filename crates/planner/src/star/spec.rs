@@ -1,0 +1,115 @@
+//! A star query as it was recognized.
+
+use crate::access::RowTable;
+use arrow::datatypes::DataType;
+use datafusion::logical_expr::Expr;
+use squall_column_store::predicate::Predicate;
+use squall_column_store::star::Aggregate;
+use squall_functions::aggregate::AggregateCall;
+use squall_types::SqlType;
+use std::fmt;
+use std::sync::Arc;
+
+/// What the operator has to know beside the dimensions' plans.
+#[derive(Clone)]
+pub struct StarSpec {
+    /// The column table.
+    pub fact: Arc<RowTable>,
+    /// What has to be true of its columns.
+    pub condition: Predicate,
+    /// The same as a filter of the column table's columns.
+    pub filter: Option<Expr>,
+    /// The joins, one for each dimension's plan.
+    pub joins: Vec<Join>,
+    /// What rows are grouped by.
+    pub groups: Vec<GroupPart>,
+    /// The kernel's aggregates.
+    pub kernel: Vec<Aggregate>,
+    /// What comes out behind the groups.
+    pub outputs: Vec<Output>,
+}
+
+/// A join to a dimension. Its plan gives the key first, then the groups, then other columns of a group's first row.
+#[derive(Clone, Debug)]
+pub struct Join {
+    /// Ordinal of the column table's column.
+    pub column: usize,
+    /// What the dimension is called.
+    pub alias: Arc<str>,
+    /// How many columns of the dimension's plan its rows are told apart by.
+    pub groups: usize,
+}
+
+/// One of the expressions that rows are grouped by.
+#[derive(Clone, Debug)]
+pub enum GroupPart {
+    /// A column of a dimension's plan.
+    Dimension {
+        /// The join.
+        join: usize,
+        /// The column's position among its groups.
+        at: usize,
+    },
+    /// A column of the column table that compares by its own values.
+    Column {
+        /// Its ordinal.
+        ordinal: usize,
+        /// Its type.
+        sql_type: SqlType,
+    },
+    /// A text column of the column table, by its sort key.
+    Text {
+        /// Its ordinal.
+        ordinal: usize,
+        /// Its type, with the collation.
+        sql_type: SqlType,
+    },
+}
+
+/// One of the aggregates of the plan.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// COUNT: the value of a kernel's aggregate.
+    Count(usize),
+    /// MIN or MAX: likewise.
+    Extreme {
+        /// The kernel's aggregate.
+        at: usize,
+        /// What comes out.
+        data_type: DataType,
+    },
+    /// SUM or AVG: a kernel's sum and count.
+    Sum {
+        /// The sum.
+        sum: usize,
+        /// The count.
+        count: usize,
+        /// Makes the result of them.
+        call: Arc<AggregateCall>,
+    },
+    /// Any value of a dimension's column: that of the group's first row.
+    AnyOfDimension {
+        /// The join.
+        join: usize,
+        /// The column's position behind the key.
+        at: usize,
+    },
+    /// Any value of a text column that rows are grouped by.
+    AnyOfText {
+        /// The group's position.
+        group: usize,
+    },
+}
+
+impl fmt::Debug for StarSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StarSpec")
+            .field("fact", &self.fact.alias)
+            .field("condition", &self.condition)
+            .field("joins", &self.joins)
+            .field("groups", &self.groups)
+            .field("kernel", &self.kernel)
+            .field("outputs", &self.outputs)
+            .finish_non_exhaustive()
+    }
+}
