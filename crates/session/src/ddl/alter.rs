@@ -4,15 +4,16 @@ use super::alter_table::{Alteration, Work, alter_table as resolve_alteration};
 use super::create::check_constraint_names;
 use super::drop::rename_entry;
 use super::execute::{DdlEnv, QualifiedName, base_table, replace_table};
+use super::sorted_rows::for_each_sorted_row;
 use crate::copy::RowCopier;
 use crate::database::Shared;
 use crate::session::Session;
 use squall_catalog::{Catalog, IndexId, TableDef, TableId};
 use squall_column_tables::ColumnTable;
-use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, TableConstraint};
+use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, OrderItem, TableConstraint};
 use squall_registry::StatementContext;
 use squall_row_store::{DdlChanges, Direction, OnDuplicate, ValueRange};
-use squall_types::{Level, SqlError, SqlResult};
+use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 /// What an ALTER needs beyond other definition statements.
@@ -231,6 +232,15 @@ fn build_indexes(shared: &Shared, context: &StatementContext, old: &TableDef, ne
     shared.store.build_indexes(&table, &fresh, || context.kill.check()).map_err(SqlError::from)
 }
 
+/// ORDER BY.
+fn order_of(statement: &AlterTable) -> &[OrderItem] {
+    let order = statement.actions.iter().rev().find_map(|action| match action {
+        AlterAction::OrderBy(items) => Some(items.as_slice()),
+        _ => None,
+    });
+    order.unwrap_or_default()
+}
+
 /// Copies all rows into a new table, converted on the way.
 fn copy_rows(
     shared: &Shared,
@@ -242,17 +252,29 @@ fn copy_rows(
     new: TableDef,
 ) -> SqlResult<(Arc<TableDef>, u64)> {
     let new = Arc::new(new);
+    let order_by = order_of(statement);
+    if !order_by.is_empty() && new.primary_key().is_some() {
+        let reason = format!("ORDER BY ignored as there is a user-defined clustered index in the table '{}'", new.name);
+        env.context.diagnostics.warn(SqlError::with_message(ErrorCode::UnknownError, reason));
+    }
     let source = shared.store.table(old)?;
     let target = shared.store.create_data(&new)?;
     let copied = (|| {
         let mut copier = RowCopier::new(shared, env, database, old, &target, alter_env.strict)?;
         let mut load = shared.store.bulk_load(&target);
-        let range = source.range(IndexId(0), ValueRange::ALL)?;
-        let mut cursor = shared.store.read_view().scan(&source, &range, Direction::Forward);
-        while let Some(row) = cursor.next_row()? {
+        let mut copy = |row: Vec<Value>| -> SqlResult<()> {
             env.context.kill.check()?;
-            let values = copier.convert(row.values(&source)?, load.pushed() + 1)?;
-            load.push(values)?;
+            let values = copier.convert(row, load.pushed() + 1)?;
+            load.push(values)
+        };
+        if order_by.is_empty() || new.primary_key().is_some() {
+            let range = source.range(IndexId(0), ValueRange::ALL)?;
+            let mut cursor = shared.store.read_view().scan(&source, &range, Direction::Forward);
+            while let Some(row) = cursor.next_row()? {
+                copy(row.values(&source)?)?;
+            }
+        } else {
+            for_each_sorted_row(shared, env, database, old, order_by, copy)?;
         }
         let on_duplicate = if statement.ignore { OnDuplicate::Skip } else { OnDuplicate::Fail };
         let outcome = load.finish(env.session, env.wait, on_duplicate).map_err(SqlError::from)?;

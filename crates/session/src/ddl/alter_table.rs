@@ -25,8 +25,6 @@ pub struct Alteration {
     pub rename: Option<ObjectName>,
     /// What happens to the rows.
     pub work: Work,
-    /// ORDER BY of a copy.
-    pub order_by: Vec<squall_parser::ast::OrderItem>,
     /// AUTO_INCREMENT = n.
     pub auto_increment: Option<u64>,
     /// ENABLE KEYS, DISABLE KEYS: row tables keep every key up to date, and MySQL says so with a note.
@@ -70,14 +68,8 @@ pub fn alter_table(old: &TableDef, statement: &AlterTable, context: &DdlContext<
     let collation = table_collation(&options.into_iter().cloned().collect::<Vec<_>>(), old.collation)?;
     table.collation = collation;
     let mut builder = Builder { table, old, work: Work::Metadata, context, collation };
-    let mut alteration = Alteration {
-        table: old.clone(),
-        rename: None,
-        work: Work::Metadata,
-        order_by: Vec::new(),
-        auto_increment: None,
-        keys_switch: false,
-    };
+    let mut alteration =
+        Alteration { table: old.clone(), rename: None, work: Work::Metadata, auto_increment: None, keys_switch: false };
     for action in statement.actions.iter().filter(|action| is_drop(action)) {
         builder.drop(action)?;
     }
@@ -324,8 +316,7 @@ impl Builder<'_> {
                 }
                 apply_options(&mut self.table, options, self.context)
             }
-            AlterAction::OrderBy(items) => {
-                alteration.order_by = items.clone();
+            AlterAction::OrderBy(_) => {
                 self.need(Work::Copy);
                 Ok(())
             }

@@ -17,7 +17,8 @@ pub mod execute;
 pub mod index;
 pub mod names;
 mod run;
-pub mod table_option;
+pub mod sorted_rows;
+mod table_option;
 pub mod type_text;
 pub mod view;
 

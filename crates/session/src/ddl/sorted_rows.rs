@@ -1,0 +1,82 @@
+//! The rows of a table in an order, for ALTER TABLE … ORDER BY.
+
+use super::execute::DdlEnv;
+use crate::database::Shared;
+use crate::query::SessionTables;
+use squall_catalog::TableDef;
+use squall_parser::ast::{
+    ColumnName, Expr, Ident, ObjectName, OrderItem, Query, QueryBody, Select, SelectExpr, SelectItem, TableFactor,
+    TableReference,
+};
+use squall_planner::Binder;
+use squall_planner::dml::query::for_each_row;
+use squall_planner::exec::StatementEnv;
+use squall_types::{SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// Calls `take` for each row of a table, as it is stored, in an order.
+///
+/// # Errors
+/// 1054 for what is no column, and whatever `take` gives.
+pub fn for_each_sorted_row(
+    shared: &Shared,
+    env: &DdlEnv,
+    database: &str,
+    table: &Arc<TableDef>,
+    order: &[OrderItem],
+    mut take: impl FnMut(Vec<Value>) -> SqlResult<()>,
+) -> SqlResult<()> {
+    let catalog = shared.catalog.load();
+    let tables = SessionTables::of_table(shared, &env.context, database, table);
+    let binder = Binder {
+        catalog: &catalog,
+        default_database: Some(database),
+        registry: &shared.registry,
+        context: &env.context,
+        tables: &tables,
+        params: &[],
+        text: b"",
+        keeps_parameters: false,
+        insert_values: None,
+        row_keys_of_views: false,
+    };
+    let bound = binder.bind_query(&select_of(database, table, order))?;
+    let types: Vec<SqlType> = table.columns.iter().map(|column| column.sql_type.clone()).collect();
+    let store = (*shared.store).clone();
+    let view = store.read_view();
+    let statement = Arc::new(StatementEnv::new(env.context.clone(), catalog.clone(), store, Some(view)));
+    let zone = &env.context.time_zone;
+    let each = |mut row: Vec<Value>| {
+        for (value, sql_type) in row.iter_mut().zip(&types) {
+            // Queries give local time, tables hold UTC.
+            if let (Value::DateTime(at), SqlType::Timestamp { .. }) = (value, sql_type)
+                && !at.is_zero()
+            {
+                *at = zone.to_utc(*at).unwrap_or(*at);
+            }
+        }
+        take(row).map_err(Into::into)
+    };
+    for_each_row(&shared.runtime, &statement, bound.plan, &types, each).map_err(SqlError::from)
+}
+
+/// `SELECT every, column FROM table ORDER BY order`.
+fn select_of(database: &str, table: &TableDef, order: &[OrderItem]) -> Query {
+    let item = |name: &str| {
+        let column = ColumnName { schema: None, table: None, column: Ident::new(name) };
+        let expr = Expr::Column(Box::new(column));
+        SelectItem::Expr(Box::new(SelectExpr { expr, alias: None, span: Default::default() }))
+    };
+    let factor = TableFactor {
+        name: ObjectName { schema: Some(Ident::new(database)), name: Ident::new(table.name.as_str()) },
+        partitions: Vec::new(),
+        alias: None,
+        hints: Vec::new(),
+    };
+    let select = Select {
+        items: table.columns.iter().map(|column| item(&column.name)).collect(),
+        from: vec![TableReference::Table(Box::new(factor))],
+        ..Default::default()
+    };
+    Query { order_by: order.to_vec(), ..Query::new(QueryBody::Select(Box::new(select))) }
+}
