@@ -1,7 +1,7 @@
 //! Statements that change rows, and those that read them outside SELECT.
 
 use super::{
-    ColumnName, Expr, FileFormat, Ident, Limit, ObjectName, OrderItem, Query, SelectItem, TableReference,
+    ColumnName, Expr, FileFormat, Ident, Limit, ObjectName, OrderItem, Query, SelectItem, SqlString, TableReference,
     VariableTarget, With,
 };
 
@@ -109,6 +109,10 @@ pub struct LoadData {
     pub charset: Option<Box<str>>,
     pub rows_identified_by: Option<Box<str>>,
     pub format: FileFormat,
+    /// `DEFINED NULL BY`: a field of this text, not enclosed, is NULL.
+    pub null_text: Option<SqlString>,
+    /// `TRAILING NULLCOLS`: fields missing at the end of a line are NULL.
+    pub trailing_nullcols: bool,
     /// `IGNORE n LINES|ROWS`.
     pub ignore_lines: u64,
     pub columns: Vec<VariableTarget>,

@@ -34,6 +34,16 @@ impl Parser<'_> {
             rows_identified_by = Some(self.string()?);
         }
         let format = self.file_format()?;
+        let null_text = if self.accept_word("DEFINED") {
+            self.expect_all(&[K::Null, K::By])?;
+            Some(self.sql_string()?)
+        } else {
+            None
+        };
+        let trailing_nullcols = self.accept(K::Trailing);
+        if trailing_nullcols && !self.accept_word("NULLCOLS") {
+            return Err(self.unexpected());
+        }
         let mut ignore_lines = 0;
         if self.accept(K::Ignore) {
             ignore_lines = self.unsigned()?;
@@ -63,6 +73,8 @@ impl Parser<'_> {
             charset,
             rows_identified_by,
             format,
+            null_text,
+            trailing_nullcols,
             ignore_lines,
             columns,
             assignments,

@@ -122,6 +122,8 @@ impl Printer {
         }
         self.optional_string(" rows identified by ", &load.rows_identified_by);
         self.file_format(&load.format);
+        self.terminated(" defined null by ", &load.null_text);
+        self.put_if(load.trailing_nullcols, " trailing nullcols");
         if load.ignore_lines > 0 {
             self.put(" ignore ");
             self.number(load.ignore_lines);

@@ -255,7 +255,7 @@ impl Printer {
         self.terminated(" terminated by ", &format.lines_terminated);
     }
 
-    fn terminated(&mut self, words: &str, value: &Option<SqlString>) {
+    pub(super) fn terminated(&mut self, words: &str, value: &Option<SqlString>) {
         if let Some(value) = value {
             self.put(words);
             self.sql_string(value);

@@ -224,7 +224,11 @@ impl Session {
                 };
             }
         }
-        let format = Format::new(&statement.format);
+        let format = Format {
+            null_text: statement.null_text.as_ref().map(|text| text.as_bytes().to_vec()),
+            fields_min: if statement.trailing_nullcols { targets.len() } else { 0 },
+            ..Format::new(&statement.format)
+        };
         if format.fields_terminated.is_empty() && format.enclosed.is_none() {
             return Err(SqlError::unsupported("LOAD DATA of fields with fixed widths"));
         }

@@ -173,6 +173,7 @@ impl LineReader {
                 None => return Cut::Skipped(end),
             }
         }
+        let first = rows.fields.len();
         loop {
             let start = rows.text.len();
             let Some((is_null, end, kind)) = self.field(at, last, &mut rows.text) else { return Cut::Incomplete };
@@ -182,7 +183,11 @@ impl LineReader {
             rows.fields.push((rows.text.len(), is_null));
             match kind {
                 FieldEnd::Field => at = end,
-                FieldEnd::Line => return Cut::Row(end),
+                FieldEnd::Line => {
+                    let fields = (rows.fields.len() - first).max(self.format.fields_min);
+                    rows.fields.resize(first + fields, (rows.text.len(), true));
+                    return Cut::Row(end);
+                }
             }
         }
     }
@@ -290,13 +295,13 @@ impl LineReader {
         self.format.fields_terminated.first() == Some(&byte) || self.format.lines_terminated.first() == Some(&byte)
     }
 
-    /// `\N` is NULL; so is the bare word where fields are enclosed, or where nothing escapes.
+    /// `\N` is NULL; so is the bare word where fields are enclosed, or where nothing escapes, and what is defined to be.
     fn is_null(&self, value: &[u8], quoted: bool, null_escape: bool) -> bool {
         if null_escape && value == b"N" {
             return true;
         }
         let word_is_null = self.format.enclosed.is_some() || self.format.escaped.is_none();
-        word_is_null && !quoted && value == b"NULL"
+        !quoted && (word_is_null && value == b"NULL" || self.format.null_text.as_deref() == Some(value))
     }
 }
 
@@ -368,6 +373,23 @@ mod tests {
             rows(&csv(), 0, "1,\"a,\"\"b\",NULL\r\n\"x\r\ny\",,\"NULL\"\r\n"),
             "\"1\",\"a,\\\"b\",NULL | \"x\\r\\ny\",\"\",\"NULL\""
         );
+    }
+
+    #[test]
+    fn missing_fields_and_texts_that_are_null() {
+        let read = |text: &[u8]| {
+            let format = Format { null_text: Some(Vec::new()), fields_min: 3, ..Format::new(&csv()) };
+            let mut reader = LineReader::new(format, 0);
+            reader.replace(text.to_vec());
+            let mut rows = Rows::default();
+            reader.cut_rows(&mut rows);
+            rows.iter()
+                .map(|row| row.fields().map(|field| field.map(<[u8]>::to_vec)).collect())
+                .collect::<Vec<Vec<_>>>()
+        };
+        let (one, empty) = (Some(b"1".to_vec()), Some(Vec::new()));
+        let rows = read(b"1\r\n,\"\"\r\n1,1,1,1\r\n");
+        assert_eq!(rows, [vec![one.clone(), None, None], vec![None, empty, None], vec![one; 4]]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::named_format::{write_csv, write_ndjson};
 use crate::result::Outcome;
 use crate::session::Session;
 use crate::settings::{Values, ids};
-use squall_catalog::{Catalog, NameKey, Privileges};
+use squall_catalog::{AccessMap, AccountKey, Catalog, NameKey, Privileges};
 use squall_functions::operators::coerce::{to_bytes, to_text};
 use squall_parser::ast::{FileFormat, NamedFormat, OutFile, SelectInto, VariableTarget};
 use squall_planner::BoundQuery;
@@ -109,27 +109,38 @@ impl Session {
         Ok(())
     }
 
-    /// A file of the server that a statement may read or write: FILE and `secure_file_priv` have to allow it.
+    /// See [`server_file`].
     pub(crate) fn server_file(&self, path: &str) -> SqlResult<PathBuf> {
-        self.require_admin(Privileges::FILE, "", "FILE")
-            .map_err(|_| SqlError::new(ErrorCode::AccessDenied, &[&self.account.user, &self.account.host, &"YES"]))?;
-        let globals = self.shared.globals.load_values();
-        let refused = || SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--secure-file-priv"]);
-        let directory = Values(&globals).text_or_null(ids::SECURE_FILE_PRIV).ok_or_else(refused)?;
-        let full = if Path::new(path).is_absolute() { PathBuf::from(path) } else { self.shared.directory.join(path) };
-        if directory.is_empty() {
-            return Ok(full);
-        }
-        // What the path means once links and `..` are resolved decides.
-        let parent = full.parent().unwrap_or(Path::new("/"));
-        // A file that is to be made is where its folder is; one that is there may be a link.
-        let resolved = full.canonicalize().or_else(|_| parent.canonicalize());
-        let inside = match (resolved, Path::new(directory).canonicalize()) {
-            (Ok(resolved), Ok(directory)) => resolved.starts_with(directory),
-            _ => false,
-        };
-        if inside { Ok(full) } else { Err(refused()) }
+        server_file(&self.shared, &self.account, &self.access, path)
     }
+}
+
+/// A file of the server that an account may read or write: FILE and `secure_file_priv` have to allow it.
+pub(crate) fn server_file(
+    shared: &crate::database::Shared,
+    account: &AccountKey,
+    access: &AccessMap,
+    path: &str,
+) -> SqlResult<PathBuf> {
+    if !access.global.contains(Privileges::FILE) {
+        return Err(SqlError::new(ErrorCode::AccessDenied, &[&account.user, &account.host, &"YES"]));
+    }
+    let globals = shared.globals.load_values();
+    let refused = || SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--secure-file-priv"]);
+    let directory = Values(&globals).text_or_null(ids::SECURE_FILE_PRIV).ok_or_else(refused)?;
+    let full = if Path::new(path).is_absolute() { PathBuf::from(path) } else { shared.directory.join(path) };
+    if directory.is_empty() {
+        return Ok(full);
+    }
+    // What the path means once links and `..` are resolved decides.
+    let parent = full.parent().unwrap_or(Path::new("/"));
+    // A file that is to be made is where its folder is; one that is there may be a link.
+    let resolved = full.canonicalize().or_else(|_| parent.canonicalize());
+    let inside = match (resolved, Path::new(directory).canonicalize()) {
+        (Ok(resolved), Ok(directory)) => resolved.starts_with(directory),
+        _ => false,
+    };
+    if inside { Ok(full) } else { Err(refused()) }
 }
 
 /// Writes a new file (1086 if it is there).
@@ -177,6 +188,10 @@ pub(crate) struct Format {
     pub escaped: Option<u8>,
     pub lines_starting: Vec<u8>,
     pub lines_terminated: Vec<u8>,
+    /// The text of a field that is NULL; LOAD DATA only.
+    pub null_text: Option<Vec<u8>>,
+    /// Fields that a line has at least, for those that are missing are NULL; LOAD DATA only.
+    pub fields_min: usize,
 }
 
 impl Format {
@@ -191,6 +206,8 @@ impl Format {
             escaped: bytes(&format.fields_escaped, b"\\").first().copied(),
             lines_starting: bytes(&format.lines_starting, b""),
             lines_terminated: bytes(&format.lines_terminated, b"\n"),
+            null_text: None,
+            fields_min: 0,
         }
     }
 
