@@ -22,6 +22,7 @@ const CRATE_ORDER: &[&str] = &[
     "planner",
     "jobs",
     "session",
+    "fastbit",
     "modules",
     "server",
     "squall",

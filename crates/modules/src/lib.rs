@@ -2,11 +2,12 @@
 //! [`squall_session::Module`], and nothing else of the server knows it by name.
 
 pub mod async_queries;
+mod fastbit;
 
 use squall_session::Module;
 use std::sync::Arc;
 
 /// All modules, in the order in which they start.
 pub fn all() -> Vec<Arc<dyn Module>> {
-    vec![Arc::new(async_queries::AsyncQueries::default())]
+    vec![Arc::new(async_queries::AsyncQueries::default()), Arc::new(fastbit::FastBit)]
 }

@@ -17,7 +17,7 @@ pub use function::{
     AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, Registry,
     ScalarFunction, ScalarKernel, ValueAccumulator, Volatility,
 };
-pub use nested::{NestedResult, NestedStatements};
+pub use nested::{AppendColumn, NestedResult, NestedStatements};
 pub use user_locks::UserLocks;
 pub use variables::{ReadScope, ValueTable, VariableDef, VariableId, VariableRegistry, VariableValues};
 pub use virtual_table::{VirtualChange, VirtualColumn, VirtualScan, VirtualTable};

@@ -3,6 +3,8 @@
 use crate::context::StatementContext;
 use squall_types::{SqlResult, SqlType, Value};
 use std::fmt::Debug;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The way from a function into SQL, which is [`StatementContext::nested`].
 ///
@@ -21,6 +23,39 @@ pub trait NestedStatements: Debug + Send + Sync {
     /// The first statement's that fails; those before it have been run. 1424 when functions run statements that run
     /// functions beyond a few levels.
     fn run(&self, sql: &str, context: &StatementContext) -> SqlResult<Vec<NestedResult>>;
+
+    /// The columns that [`NestedStatements::append`] takes values of in this statement, those that are not generated;
+    /// `None` if there is no such base table. From the second time on in a statement this costs next to nothing.
+    ///
+    /// # Errors
+    /// 1142 without INSERT on the table.
+    fn append_columns(&self, database: &str, table: &str) -> SqlResult<Option<Arc<[AppendColumn]>>>;
+
+    /// Adds a row to a table at the end of the statement: when everything else of it has succeeded, its rows are inserted by
+    /// one INSERT per table within the caller's transaction, as if the caller's statement had done so itself. A statement
+    /// that fails leaves none.
+    ///
+    /// # Errors
+    /// When the rows do not fit into memory; 1105 for values that are not of the columns' types, or of columns that were
+    /// not asked for.
+    fn append(&self, database: &str, table: &str, row: &[Value]) -> SqlResult<()>;
+
+    /// A file of the server that the caller may read and write.
+    ///
+    /// # Errors
+    /// 1045 without the privilege FILE, 1290 outside of `secure_file_priv`.
+    fn server_file(&self, path: &str) -> SqlResult<PathBuf>;
+}
+
+/// A column that rows are appended to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AppendColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// Whether it takes NULL.
+    pub nullable: bool,
 }
 
 /// What one statement answered.

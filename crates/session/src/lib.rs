@@ -7,6 +7,7 @@
 
 mod accounts;
 pub mod api;
+mod appends;
 mod charset;
 pub mod collector;
 mod commands;
@@ -40,6 +41,7 @@ mod show;
 mod transaction;
 
 pub use database::{Database, OpenOptions, WeakDatabase};
+pub use ddl::type_text::type_text;
 pub use module::Module;
 pub use procedure::{Procedure, ProcedureCall};
 pub use result::Failure;

@@ -13,7 +13,7 @@ mod view;
 mod virtual_change;
 
 pub(crate) use change::environment as change_environment;
-pub(crate) use into::Format;
+pub(crate) use into::{Format, server_file};
 pub(crate) use meta::{columns, select_all};
 pub(crate) use reads::Reads;
 pub(crate) use resolver::{RowsTable, SessionTables};
@@ -24,6 +24,7 @@ use crate::kept_plan::ConstantPlan;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session};
+use datafusion::catalog::TableProvider;
 use squall_catalog::{Catalog, NameKey};
 use squall_functions::arrow_map::value_at;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
@@ -178,7 +179,7 @@ impl Session {
         parameters: &[Value],
         catalog: &Arc<Catalog>,
         context: &Arc<StatementContext>,
-        rows: Option<Arc<RowsTable>>,
+        rows: Option<Arc<dyn TableProvider>>,
     ) -> SqlResult<BoundQuery> {
         let tables = SessionTables::new(self, context, rows);
         self.binder(text, parameters, catalog, context, &tables).bind_query(query)
@@ -424,23 +425,8 @@ impl Session {
         context: &Arc<StatementContext>,
     ) -> SqlResult<ResultSet> {
         let columns = result.columns.clone();
-        let rows = Arc::new(RowsTable::new(result));
-        let factor = ast::TableFactor {
-            name: ast::ObjectName {
-                schema: Some(ast::Ident::new(RowsTable::DATABASE)),
-                name: ast::Ident::new(RowsTable::NAME),
-            },
-            partitions: Vec::new(),
-            alias: None,
-            hints: Vec::new(),
-        };
-        let select = Select {
-            items: vec![SelectItem::Wildcard],
-            from: vec![ast::TableReference::Table(Box::new(factor))],
-            selection: Some(condition.clone()),
-            ..Default::default()
-        };
-        let query = Query::new(QueryBody::Select(Box::new(select)));
+        let rows = RowsTable::provider(result);
+        let query = RowsTable::select_all(Some(condition.clone()));
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(&query, b"", &[], &catalog, context, Some(rows))?;
         let rows = self.collect_rows(&bound, context, catalog).await?;

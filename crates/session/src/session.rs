@@ -4,6 +4,7 @@
 //! privileges, dispatch, transaction, diagnostics, answer.
 
 use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChange, StatusInfo};
+use crate::appends::Appends;
 use crate::database::{Shared, now_micros};
 use crate::diagnostics::DiagnosticsArea;
 use crate::kept_plan::{KeptPlan, Shapes};
@@ -97,6 +98,8 @@ pub struct Session {
     pub(crate) nested_depth: u32,
     /// The way from functions into SQL.
     pub(crate) nested: Option<Arc<SessionStatements>>,
+    /// Rows that the statement at hand inserts at its end.
+    pub(crate) appends: Arc<Appends>,
 }
 
 impl std::fmt::Debug for Session {
@@ -190,6 +193,7 @@ impl Session {
             call_depth: 0,
             nested_depth,
             nested: None,
+            appends: Arc::default(),
             user_variables: Arc::default(),
             shared,
             process,
@@ -336,6 +340,13 @@ impl Session {
             Err(error) => Err(Failure::Sql(error)),
         };
         drop(timer);
+        let result = match result {
+            Ok(outcome) => self.insert_appended(&context).await.map(|()| outcome).map_err(Failure::Sql),
+            Err(failure) => {
+                self.appends.take();
+                Err(failure)
+            }
+        };
         let result = match result {
             Ok(outcome) => self.end_statement(request.statement).await.map(|()| outcome).map_err(Failure::Sql),
             Err(failure) => {

@@ -254,6 +254,23 @@ fn files_of_the_server_are_those_of_one_folder() {
             assert_eq!(code(conn.query_drop(format!("SELECT 1 INTO OUTFILE '{path}2'"))), 1290, "{path}");
         }
         assert_eq!(code(conn.query_drop(format!("LOAD DATA INFILE '{allowed}/secret_link' INTO TABLE d.t"))), 1290);
+        // FastBit's functions are held to the same folder.
+        conn.query_drop("SELECT fb_create('/t', 'id:int')").expect("created");
+        for path in [format!("{outside}/secret.fcsv"), format!("{allowed}/link/secret.fcsv")] {
+            let calls = [
+                "fb_load('/t', '{}')",
+                "fb_query('/t', '{}', 'select id')",
+                "fb_file_get_contents('{}')",
+                "fb_unlink('{}')",
+            ];
+            for call in calls {
+                assert_eq!(
+                    code(conn.query_drop(format!("SELECT {}", call.replace("{}", &path)))),
+                    1290,
+                    "{call} {path}"
+                );
+            }
+        }
         let ids: Vec<i64> = conn.query("SELECT id FROM d.t").expect("rows");
         assert_eq!(ids, if option.is_some() { vec![7] } else { vec![] });
     }

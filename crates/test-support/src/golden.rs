@@ -180,6 +180,12 @@ impl Run {
         let mut conn = run.open()?;
         let system = ["data_dictionary", "information_schema", "mysql", "performance_schema", "sys"];
         let databases: Vec<String> = conn.query("SHOW DATABASES").map_err(text)?;
+        // What scripts have put into the database of a module goes; the database itself stays.
+        let filled = "fastbit";
+        for table in conn.query::<String, _>(format!("SHOW TABLES FROM `{filled}`")).unwrap_or_default() {
+            let table = table.replace('`', "``");
+            conn.query_drop(format!("DROP TABLE `{filled}`.`{table}`")).map_err(text)?;
+        }
         for database in databases.iter().filter(|name| !system.contains(&name.as_str())) {
             match conn.query_drop(format!("DROP DATABASE `{database}`")) {
                 // Those of modules stay.

@@ -18,6 +18,8 @@ pub struct Def {
     pub name: &'static str,
     /// Other names.
     pub aliases: &'static [&'static str],
+    /// The database that it can be called in by a qualified name, too.
+    pub database: Option<&'static str>,
     /// Fewest arguments.
     pub args_min: usize,
     /// Most arguments.
@@ -48,6 +50,7 @@ impl Def {
         Def {
             name,
             aliases: &[],
+            database: None,
             args_min: args.0,
             args_max: args.1,
             null_in_null_out: true,
@@ -61,6 +64,11 @@ impl Def {
     /// With other names.
     pub const fn also(self, aliases: &'static [&'static str]) -> Def {
         Def { aliases, ..self }
+    }
+
+    /// That can be called as `database.name(…)`, too.
+    pub const fn in_database(self, database: &'static str) -> Def {
+        Def { database: Some(database), ..self }
     }
 
     /// That looks at NULLs itself.
@@ -101,6 +109,10 @@ impl ScalarFunction for LibraryFunction {
 
     fn aliases(&self) -> &[&str] {
         self.0.aliases
+    }
+
+    fn database(&self) -> Option<&str> {
+        self.0.database
     }
 
     fn volatility(&self) -> Volatility {

@@ -1,16 +1,20 @@
 //! Sessions that are made like another: for statements that functions run, and for work done later in somebody's name.
 
 use crate::api::{ConnectionInfo, KillCallback};
+use crate::appends::Appends;
 use crate::collector::Collector;
 use crate::database::{Database, Shared};
 use crate::process::Process;
 use crate::session::Session;
 use parking_lot::Mutex;
-use squall_catalog::{AccountKey, NameKey};
+use squall_catalog::{AccessMap, AccountKey, NameKey, Privileges, TableEntry};
 use squall_planner::exec::runtime::STACK_BYTES;
-use squall_registry::{KillState, NestedResult, NestedStatements, StatementContext, ValueTable, off_pool};
+use squall_registry::{
+    AppendColumn, KillState, NestedResult, NestedStatements, StatementContext, ValueTable, off_pool,
+};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 /// Functions that run statements that run functions go this deep at most (1424).
@@ -51,6 +55,8 @@ pub(crate) struct SessionStatements {
     account: AccountKey,
     active_roles: BTreeSet<AccountKey>,
     info: ConnectionInfo,
+    access: Arc<AccessMap>,
+    appends: Arc<Appends>,
     depth: u32,
 }
 
@@ -62,8 +68,14 @@ impl SessionStatements {
             account: session.account.clone(),
             active_roles: session.active_roles.clone(),
             info: session.info.clone(),
+            access: session.access.clone(),
+            appends: session.appends.clone(),
             depth: session.nested_depth,
         }
+    }
+
+    fn shared(&self) -> SqlResult<Arc<Shared>> {
+        self.shared.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))
     }
 
     fn image(&self, context: &StatementContext) -> SessionImage {
@@ -101,7 +113,7 @@ impl NestedStatements for SessionStatements {
         if self.depth == DEPTH_MAX {
             return Err(SqlError::new(ErrorCode::SpNoRecursion, &[]));
         }
-        let shared = self.shared.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))?;
+        let shared = self.shared()?;
         // A thread of its own: where a function runs there may be a runtime already, and not much of a stack left.
         off_pool(|| {
             std::thread::scope(|scope| {
@@ -111,6 +123,27 @@ impl NestedStatements for SessionStatements {
                 running.join().unwrap_or_else(|_| Err(SqlError::internal("a nested statement panicked")))
             })
         })
+    }
+
+    fn append_columns(&self, database: &str, table: &str) -> SqlResult<Option<Arc<[AppendColumn]>>> {
+        self.appends.columns(database, table, || {
+            if !self.access.on_any_column(database, table).contains(Privileges::INSERT) {
+                let (user, host) = (&self.account.user, &self.account.host);
+                return Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"INSERT", user, host, &table]));
+            }
+            let shared = self.shared()?;
+            let catalog = shared.catalog.load();
+            let Some(TableEntry::Table(table)) = catalog.entry(database, table) else { return Ok(None) };
+            Ok(Some((table.clone(), shared.runtime.reserve("rows that functions append"))))
+        })
+    }
+
+    fn append(&self, database: &str, table: &str, row: &[Value]) -> SqlResult<()> {
+        self.appends.push(database, table, row)
+    }
+
+    fn server_file(&self, path: &str) -> SqlResult<PathBuf> {
+        crate::query::server_file(&*self.shared()?, &self.account, &self.access, path)
     }
 }
 

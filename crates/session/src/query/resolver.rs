@@ -6,7 +6,10 @@ use crate::session::Session;
 use crate::set::check_read_scope;
 use datafusion::catalog::TableProvider;
 use squall_catalog::TableDef;
-use squall_parser::ast::{SystemVariable, VariableScope};
+use squall_parser::ast::{
+    Expr, Ident, ObjectName, Query, QueryBody, Select, SelectItem, SystemVariable, TableFactor, TableReference,
+    VariableScope,
+};
 use squall_planner::access::{RowTable, TableLock, VirtualTableProvider};
 use squall_planner::{TableRequest, TableResolver};
 use squall_registry::{ReadScope, Registry, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
@@ -24,11 +27,16 @@ pub(crate) struct SessionTables {
     context: Arc<StatementContext>,
     temporary: HashMap<(String, String), Arc<TableDef>>,
     lock_wait: Duration,
-    rows: Option<Arc<RowsTable>>,
+    /// What [`RowsTable::DATABASE`] holds.
+    rows: Option<Arc<dyn TableProvider>>,
 }
 
 impl SessionTables {
-    pub fn new(session: &Session, context: &Arc<StatementContext>, rows: Option<Arc<RowsTable>>) -> SessionTables {
+    pub fn new(
+        session: &Session,
+        context: &Arc<StatementContext>,
+        rows: Option<Arc<dyn TableProvider>>,
+    ) -> SessionTables {
         SessionTables {
             store: session.shared.store.clone(),
             registry: session.shared.registry.clone(),
@@ -50,6 +58,20 @@ impl SessionTables {
             temporary: HashMap::new(),
             lock_wait: Duration::ZERO,
             rows: None,
+        }
+    }
+
+    /// One table, whether it is in the catalog or not, for a statement that works on it.
+    pub fn of_table(
+        shared: &Shared,
+        context: &Arc<StatementContext>,
+        database: &str,
+        table: &Arc<TableDef>,
+    ) -> SessionTables {
+        let name = (database.to_string(), table.name.to_string());
+        SessionTables {
+            temporary: HashMap::from([(name, table.clone())]),
+            ..SessionTables::of_catalog(shared, context)
         }
     }
 }
@@ -81,7 +103,7 @@ impl TableResolver for SessionTables {
         if database == RowsTable::DATABASE
             && let Some(rows) = &self.rows
         {
-            return Ok(Some(Arc::new(VirtualTableProvider::new(rows.clone()))));
+            return Ok(Some(rows.clone()));
         }
         let table = self.registry.virtual_table(database, name).cloned();
         Ok(table.map(|table| Arc::new(VirtualTableProvider::new(table)) as Arc<dyn TableProvider>))
@@ -122,7 +144,24 @@ impl RowsTable {
     /// The table in it.
     pub const NAME: &'static str = "rows";
 
-    pub fn new(result: ResultSet) -> RowsTable {
+    /// `SELECT *` of the table in [`RowsTable::DATABASE`], whatever it is.
+    pub fn select_all(condition: Option<Expr>) -> Query {
+        let factor = TableFactor {
+            name: ObjectName { schema: Some(Ident::new(Self::DATABASE)), name: Ident::new(Self::NAME) },
+            partitions: Vec::new(),
+            alias: None,
+            hints: Vec::new(),
+        };
+        Query::new(QueryBody::Select(Box::new(Select {
+            items: vec![SelectItem::Wildcard],
+            from: vec![TableReference::Table(Box::new(factor))],
+            selection: condition,
+            ..Default::default()
+        })))
+    }
+
+    /// A result as a table.
+    pub fn provider(result: ResultSet) -> Arc<dyn TableProvider> {
         let columns = result
             .columns
             .iter()
@@ -132,7 +171,7 @@ impl RowsTable {
                 nullable: true,
             })
             .collect();
-        RowsTable { columns, rows: result.rows }
+        Arc::new(VirtualTableProvider::new(Arc::new(RowsTable { columns, rows: result.rows })))
     }
 }
 

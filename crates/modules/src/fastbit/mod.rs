@@ -1,0 +1,46 @@
+//! FastBit's functions and procedures: tables that are named by paths, and a small query language of their own.
+//!
+//! A path is the name of a table in the database `fastbit` (see [`squall_fastbit::path`]); nothing is ever made at the path.
+//! Queries become SQL and run through the planner with the caller's privileges. `docs/decisions/0018-fastbit-functions.md` tells
+//! what is done in whose transaction.
+//!
+//! Reading order: [`place`] (a path, and the way into SQL), [`tables`], [`rows`], [`queries`], [`files`], [`procedures`].
+
+mod files;
+mod place;
+mod procedures;
+mod queries;
+mod rows;
+mod tables;
+
+use squall_functions::library::support;
+use squall_registry::Registry;
+use squall_session::{Module, Procedure};
+use std::sync::Arc;
+
+/// The database that the tables are in.
+const DATABASE: &str = "fastbit";
+
+/// The module.
+#[derive(Debug)]
+pub struct FastBit;
+
+impl Module for FastBit {
+    fn name(&self) -> &str {
+        DATABASE
+    }
+
+    fn databases(&self) -> &[&str] {
+        &[DATABASE]
+    }
+
+    fn declare(&self, registry: &mut Registry) {
+        for family in [tables::FUNCTIONS, rows::FUNCTIONS, queries::FUNCTIONS, files::FUNCTIONS] {
+            support::register(registry, family);
+        }
+    }
+
+    fn procedures(&self) -> Vec<Arc<dyn Procedure>> {
+        procedures::all()
+    }
+}

@@ -1,0 +1,26 @@
+//! FastBit's languages take any text, and what a query becomes is one SELECT.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use squall_fastbit::query::{Output, SqlOptions, parse};
+use squall_fastbit::quote::Dialect;
+use squall_fastbit::{columns, path, result_file, row_text};
+
+fuzz_target!(|text: &str| {
+    let dialect = Dialect::default();
+    if let Ok(columns) = columns::parse_columns(text) {
+        let sql = format!("CREATE TABLE t ({})", columns::column_definitions(&columns, dialect));
+        squall_parser::parse_bytes(sql.as_bytes(), &Default::default()).expect("column definitions that can be read");
+    }
+    if let Some(path) = path::TablePath::parse(text) {
+        assert!(path.table_name().chars().count() <= 64);
+    }
+    let options = SqlOptions { table: "t", partition: "t", dialect };
+    for output in [Output::Rows, Output::Columns, Output::List { text: true }] {
+        let Ok(sql) = parse(text).and_then(|query| query.to_sql(&options, output)) else { continue };
+        let parsed = squall_parser::parse_bytes(sql.as_bytes(), &Default::default()).expect("SQL that can be read");
+        assert!(parsed.rest.is_none());
+    }
+    let _ = row_text::fields(text, ",|", true);
+    let _ = (result_file::insert_statement(text, "t", dialect), result_file::in_list(text, dialect));
+});
