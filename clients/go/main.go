@@ -180,11 +180,46 @@ func localInfile() error {
 	return same(rows, int64(2), "rows")
 }
 
+func queriesInTheBackground() error {
+	db, err := open("")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var one, two int64
+	if err := db.QueryRow("CALL async.queue(?)", "SELECT 'ü' AS s UNION ALL SELECT NULL").Scan(&one); err != nil {
+		return err
+	}
+	if err := db.QueryRow("CALL async.queue('SELECT 2.50')").Scan(&two); err != nil {
+		return err
+	}
+	rows, err := db.Query("CALL async.wait_list(?)", fmt.Sprintf("%d,%d", one, two))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var found []string
+	for {
+		for rows.Next() {
+			var text sql.NullString
+			if err := rows.Scan(&text); err != nil {
+				return err
+			}
+			found = append(found, text.String)
+		}
+		if !rows.NextResultSet() {
+			break
+		}
+	}
+	// The last is the INOUT argument.
+	return same(fmt.Sprint(found), "[ü  2.50 ]", "results")
+}
+
 func main() {
 	cases := []struct {
 		name string
 		run  func() error
-	}{{"everyType", everyType}, {"tls", tls}, {"transactions", transactions}, {"errorCodes", errorCodes}, {"cancel", cancel}, {"localInfile", localInfile}}
+	}{{"everyType", everyType}, {"tls", tls}, {"transactions", transactions}, {"errorCodes", errorCodes}, {"cancel", cancel}, {"localInfile", localInfile}, {"queriesInTheBackground", queriesInTheBackground}}
 	failed := 0
 	for _, c := range cases {
 		if err := c.run(); err != nil {

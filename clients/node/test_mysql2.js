@@ -99,6 +99,20 @@ const cases = {
     assert.deepStrictEqual(results.map((rows) => Object.values(rows[0])[0]), ['1', '2']);
     await con.end();
   },
+  async queriesInTheBackground() {
+    const con = await connect();
+    await fresh(con);
+    const queue = async (sql) => (await con.query('CALL async.queue(?)', [sql]))[0][0][0].QUERY_NUMBER;
+    const [one, two] = [await queue("SELECT 'ü' AS s, 1.50 AS d"), await queue('SELECT * FROM nowhere')];
+    for (const read of [con.query.bind(con), con.execute.bind(con)]) {
+      const [results] = await read('CALL async.wait(?)', [one]);
+      assert.deepStrictEqual([results[0], results.length], [[{ s: 'ü', d: '1.50' }], 2]);
+      await assert.rejects(read('CALL async.wait(?)', [two]), { errno: 1146, sqlState: '42S02' });
+    }
+    const [results] = await con.execute('CALL async.wait_list(?)', [`${one},${one}`]);
+    assert.deepStrictEqual(results.slice(0, 3), [[{ s: 'ü', d: '1.50' }], [{ s: 'ü', d: '1.50' }], [{ list: '' }]]);
+    await con.end();
+  },
   async cancel() {
     const con = await connect();
     const other = await connect();

@@ -1,6 +1,6 @@
 """mysql-connector-python: the prepared protocol with every type, cursors, change user and reset."""
 import mysql.connector
-from cases import PORT, TYPES, check, run
+from cases import D, PORT, TYPES, check, run
 
 
 def connect(**options):
@@ -92,4 +92,21 @@ def multiple_results():
     check(rows, [[(1,)], [(2, 3)]], "results")
 
 
-run([every_type_prepared, prepared_many_times, encrypted_and_not, reset_and_change_user, metadata, multiple_results])
+def queries_in_the_background():
+    con = connect()
+    cur = fresh(con)
+    cur.execute("CREATE TABLE t (id INT PRIMARY KEY, d DECIMAL(5,2))")
+    cur.execute("INSERT INTO t VALUES (1, 1.5), (2, NULL)")
+    con.commit()
+    cur.callproc("async.queue", ("SELECT * FROM t ORDER BY id",))
+    number = [result.fetchall() for result in cur.stored_results()][0][0][0]
+    prepared = con.cursor(prepared=True)
+    for _ in range(2):
+        prepared.execute("CALL async.wait(?)", (number,))
+        check(prepared.fetchall(), [(1, D("1.50")), (2, None)], "prepared wait")
+        prepared.nextset()
+    check(cur.callproc("async.wait_list", (str(number),)), ("",), "the INOUT argument")
+    check([result.fetchall() for result in cur.stored_results()], [[(1, D("1.50")), (2, None)]], "wait_list")
+
+
+run([every_type_prepared, prepared_many_times, encrypted_and_not, reset_and_change_user, metadata, multiple_results, queries_in_the_background])

@@ -1,5 +1,5 @@
 """The mariadb command line: scripts on standard input, formats, errors, TLS, LOCAL INFILE."""
-import os, subprocess, tempfile
+import os, re, subprocess, tempfile
 from cases import PORT, check, run
 
 
@@ -59,4 +59,56 @@ def status():
         raise AssertionError(out)
 
 
-run([tables, delimiter_and_vertical, errors_tell_the_line, tls, local_infile, tab_completion_at_start, status])
+BACKGROUND = """+--------------+
+| QUERY_NUMBER |
++--------------+
+|            A |
++--------------+
+*************************** 1. row ***************************
+        q_id: A
+    sql_text: select sleep(2)
+  created_on: TIME
+  started_on: TIME
+completed_on: NULL
+      parent: NULL
+   completed: 0
+       state: RUNNING
+       errno: NULL
+      errmsg: NULL
++----------+
+| sleep(2) |
++----------+
+|        0 |
++----------+
++--------------+
+| QUERY_NUMBER |
++--------------+
+|            B |
++--------------+
+*************************** 1. row ***************************
+        q_id: B
+    sql_text: select sleep(25) from bad_table
+  created_on: TIME
+  started_on: TIME
+completed_on: TIME
+      parent: NULL
+   completed: 1
+       state: ERROR
+       errno: 42S02
+      errmsg: Table 'async.bad_table' doesn't exist
+"""
+
+
+def queries_in_the_background():
+    out = cli("call async.queue('select sleep(2)');\ndo sleep(0.5);\ncall async.check(@query_number)\\G\n"
+              "call async.wait(@query_number);\ncall async.queue('select sleep(25) from bad_table');\ndo sleep(0.5);\n"
+              "call async.check(@query_number)\\G\n", "--table", "--database=async")
+    out = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", out)
+    # Others may have queued something before.
+    first = int(re.search(r"q_id: (\d+)", out).group(1))
+    for number, letter in [(first, "A"), (first + 1, "B")]:
+        out = re.sub(rf"\| +{number} \|", f"|            {letter} |", out).replace(f"q_id: {number}", f"q_id: {letter}")
+    check(out, BACKGROUND, "the transcript")
+
+
+run([tables, delimiter_and_vertical, errors_tell_the_line, tls, local_infile, tab_completion_at_start, status, queries_in_the_background])

@@ -223,5 +223,32 @@ def warnings_and_insert_ids():
     check(cur.rowcount, 2, "updated")
 
 
+def queries_in_the_background():
+    con = connect()
+    cur = fresh(con)
+    cur.execute("CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20))")
+    numbers = []
+    for sql in ["INSERT INTO t VALUES (1, 'a'), (2, 'ü')", "SELECT * FROM nowhere", "SELECT s AS name FROM t WHERE 0", "SELECT 7"]:
+        cur.execute("CALL async.queue(%s)", (sql,))
+        numbers.append(cur.fetchone()[0])
+        check(cur.nextset(), True, "the OK behind the rows")
+    cur.execute("CALL async.wait(%s)", (numbers[0],))
+    check(cur.rowcount, 2, "rows that the INSERT has changed")
+    try:
+        cur.execute("CALL async.wait(%s)", (numbers[1],))
+        raise AssertionError("a query of no table")
+    except pymysql.err.ProgrammingError as error:
+        check(error.args, (1146, "Table 'client_py.nowhere' doesn't exist"), "the query's own error")
+    cur.execute("CALL async.wait_list(%s)", (f"{numbers[3]}, {numbers[2]}, {numbers[3]}",))
+    found = []
+    while cur.description:
+        found.append((cur.description[0][0], cur.fetchall()))
+        cur.nextset()
+    check(found, [("7", ((7,),)), ("name", ()), ("7", ((7,),))], "three results")
+    cur.execute("CALL async.check(%s)", (numbers[1],))
+    row = dict(zip([column[0] for column in cur.description], cur.fetchone()))
+    check((row["completed"], row["state"], row["errno"]), (1, "ERROR", "42S02"), "check")
+
+
 run([every_type_as_text, tls, unix_socket, passwords, full_authentication_by_rsa, errors, transactions, local_infile, big_rows,
-     many_rows, multi_statements, kill_query, warnings_and_insert_ids])
+     many_rows, multi_statements, kill_query, warnings_and_insert_ids, queries_in_the_background])

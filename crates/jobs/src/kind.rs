@@ -80,7 +80,7 @@ pub struct KindSpec {
     pub name: &'static str,
     /// Its code.
     pub handler: Arc<dyn Handler>,
-    /// Most jobs at once; see [`Kind::set_workers`](crate::Kind::set_workers).
+    /// Most jobs at once; see [`Kind::set_workers`](crate::Kind::set_workers). With 0 none begins before that is called.
     pub workers: usize,
     /// Whether jobs survive the process.
     pub durable: bool,

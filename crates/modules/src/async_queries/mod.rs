@@ -110,7 +110,8 @@ impl Module for AsyncQueries {
     fn start(&self, database: &Database) -> SqlResult<()> {
         let handler = Arc::new(worker::QueryHandler::new(Arc::downgrade(&self.shared)));
         let kind = database.jobs().register(KindSpec {
-            workers: self.shared.number(database, THREAD_COUNT) as usize,
+            // None, until what they need is there.
+            workers: 0,
             durable: true,
             on_restart: OnRestart::Fail,
             retention: Duration::from_secs(self.shared.number(database, RETENTION)),
@@ -118,6 +119,7 @@ impl Module for AsyncQueries {
         })?;
         // Nobody else starts it.
         let _first = self.shared.started.set((database.downgrade(), kind));
+        self.variables_changed();
         Ok(())
     }
 

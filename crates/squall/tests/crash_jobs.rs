@@ -1,0 +1,104 @@
+//! `kill -9` at random moments under clients that queue statements and workers that run them: no acknowledged statement
+//! is lost, none that has ended is run again, none is left running, and kept results stay as they were.
+//!
+//! Each queued statement appends its client's next number to a table that takes a number any number of times.
+//! `SQUALL_CRASH_ROUNDS=500` makes the long run.
+
+use mysql::prelude::Queryable;
+use squall_test_support::random::Random;
+use squall_test_support::server::{self, TestServer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+const CLIENTS: u64 = 3;
+
+#[test]
+fn killed_servers_lose_no_queued_statement_and_run_none_twice() {
+    let rounds: u64 = std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
+    let mut conn = server.connect();
+    conn.query_drop("CREATE DATABASE crash").expect("a database");
+    conn.query_drop("CREATE TABLE crash.seen (client INT, n BIGINT, KEY (client, n))").expect("a table");
+    conn.query_drop("CALL async.set_concurrency(4)").expect("a setting");
+    let mut random = Random::new(0x1CE_B00DA);
+    let mut acknowledged: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    let mut kept: BTreeMap<u64, (String, Option<String>)> = BTreeMap::new();
+    for round in 1..=rounds {
+        let port = server.port();
+        let clients: Vec<_> = (1..=CLIENTS)
+            .map(|client| std::thread::spawn(move || queue_until_killed(port, client, round * 1_000_000)))
+            .collect();
+        std::thread::sleep(Duration::from_millis(20 + random.number() % 200));
+        server.kill();
+        for client in clients {
+            acknowledged.extend(client.join().expect("a client's thread"));
+        }
+        server.restart();
+        check(&server, &acknowledged, &mut kept, round);
+    }
+    assert!(acknowledged.len() as u64 > rounds, "too few statements ({}) to mean anything", acknowledged.len());
+    println!("{rounds} kills, {} statements", acknowledged.len());
+}
+
+/// Queues statements until the server is gone; gives those that were acknowledged: query number, client, number.
+fn queue_until_killed(port: u16, client: u64, first: u64) -> Vec<(u64, (u64, u64))> {
+    let mut acknowledged = Vec::new();
+    let Ok(mut conn) = server::connect("127.0.0.1", port, Duration::from_secs(5)) else { return acknowledged };
+    for n in first.. {
+        let sql = format!("CALL async.queue('INSERT INTO crash.seen VALUES ({client}, {n})')");
+        match conn.query_first::<u64, _>(sql) {
+            Ok(Some(number)) => acknowledged.push((number, (client, n))),
+            Ok(None) => panic!("a queue without a number"),
+            Err(mysql::Error::MySqlError(error)) => panic!("{error}"),
+            Err(_) => return acknowledged,
+        }
+    }
+    acknowledged
+}
+
+/// Waits until everything has ended, and compares.
+fn check(
+    server: &TestServer,
+    acknowledged: &BTreeMap<u64, (u64, u64)>,
+    kept: &mut BTreeMap<u64, (String, Option<String>)>,
+    round: u64,
+) {
+    let mut conn = server.connect();
+    // Some are there whose client was never told.
+    let numbers: Vec<u64> = conn.query("SELECT q_id FROM async.q ORDER BY q_id").expect("the queue");
+    for number in numbers.iter().filter(|number| !kept.contains_key(number)) {
+        match conn.query_drop(format!("CALL async.wait({number})")) {
+            Ok(()) => {}
+            // Failed at the restart.
+            Err(mysql::Error::MySqlError(error)) => assert_eq!(error.state, "HY000", "round {round}: {error}"),
+            Err(error) => panic!("round {round}: {error}"),
+        }
+    }
+    let rows: Vec<(u64, String, Option<String>)> =
+        conn.query("SELECT q_id, state, errmsg FROM async.q").expect("the queue");
+    let states: BTreeMap<u64, (String, Option<String>)> =
+        rows.into_iter().map(|(number, state, message)| (number, (state, message))).collect();
+    for (number, end) in kept.iter() {
+        assert_eq!(states.get(number), Some(end), "round {round}: an end has changed");
+    }
+    let mut seen: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for key in conn.query::<(u64, u64), _>("SELECT client, n FROM crash.seen").expect("the table") {
+        *seen.entry(key).or_default() += 1;
+    }
+    assert!(seen.values().all(|times| *times == 1), "round {round}: a statement was run twice");
+    let found: BTreeSet<&str> = states.values().map(|(state, _)| state.as_str()).collect();
+    assert!(!found.contains("RUNNING") && !found.contains("WAITING"), "round {round}: {found:?}");
+    for (number, key) in acknowledged {
+        let (state, message) = states.get(number).unwrap_or_else(|| panic!("round {round}: query {number} is lost"));
+        match state.as_str() {
+            "COMPLETED" => assert!(seen.contains_key(key), "round {round}: query {number} left nothing"),
+            // It was running when the server was killed, and may have been through.
+            "ERROR" => {
+                assert!(message.as_deref().is_some_and(|text| text.contains("restarted")), "round {round}: {message:?}")
+            }
+            other => panic!("round {round}: query {number} is {other}"),
+        }
+        kept.insert(*number, (state.clone(), message.clone()));
+    }
+}
