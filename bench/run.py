@@ -13,6 +13,7 @@ commands:
   logs          point selects with no log, the general log, and every log of statements on, direct and buffered   [--threads 4] [--seconds 10] [--rounds 3]
   connections   10,000 idle connections: memory, how fast they are opened, point selects of four clients beside them   [--connections 10000] [--seconds 10]
   fairness      point selects of four clients beside a greedy session of each kind   [--kinds a,b] [--seconds 10] [--rounds 3]
+  background    statements run directly, and queued with async.queue and done by as many workers   [--count 10000] [--threads 8] [--rounds 3]
   profile       what a statement costs, as text: system calls, context switches, CPU, where it goes; --profile profiling has names
                 [--workloads a,b] [--threads 4,64] [--seconds 10] [--rows 1000000]
   instructions  what a statement costs in instructions of the user side, counted by valgrind, which no other load on the machine changes; few rows, so that all are warm   [--workloads a,b] [--rows 1000]
@@ -23,7 +24,7 @@ commands:
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
 import argparse, os, pathlib, re, signal, statistics, subprocess, sys, time
-import accounts, connections, endurance, instructions, profile, ssb
+import accounts, background, connections, endurance, instructions, profile, ssb
 from peers import MariaDB, Squall, commit, machine, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
@@ -336,8 +337,22 @@ def run_fairness(a):
     return 0
 
 
+def run_background(a):
+    workers = int(a.threads.split(",")[0]) if a.threads != "1,4,64" else 8
+    results, starts, sleeps = background.run(Squall(a.profile), a.count, workers, a.rounds)
+    print(f"{'statements/s, ' + str(workers) + ' at once':26}{'directly':>10}{'queued':>10}{'ratio':>8}")
+    for name, (direct, queued) in results.items():
+        print(f"{name:26}{direct:10.0f}{queued:10.0f}{queued / direct:8.2f}")
+    p50, p99, most = starts[len(starts) // 2], starts[len(starts) * 99 // 100], starts[-1]
+    print(f"from CALL to start: p50 {p50} us, p99 {p99} us, at most {most} us; 8 sleeps of a second {sleeps[8]:.2f} s, 16 {sleeps[16]:.2f} s")
+    if a.record:
+        record("background", {"workers": workers, "count": a.count, "start_us": {"p50": p50, "p99": p99, "max": most}, "sleeps_s": sleeps,
+                              **{name: {"direct_per_s": round(direct), "queued_per_s": round(queued), "ratio": round(queued / direct, 2)} for name, (direct, queued) in results.items()}})
+    return 0
+
+
 def main():
-    commands = {"connections": run_connections, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts}
+    commands = {"background": run_background, "connections": run_connections, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "profiling", "debug"])
@@ -347,7 +362,7 @@ def main():
     p.add_argument("--seconds", type=int, default=10), p.add_argument("--rows", type=int, default=1000000)
     p.add_argument("--minutes", type=float, default=60), p.add_argument("--slice", type=int, default=300)
     p.add_argument("--rounds", type=int, default=3)
-    p.add_argument("--connections", type=int, default=10000), p.add_argument("--kinds")
+    p.add_argument("--count", type=int, default=10000), p.add_argument("--connections", type=int, default=10000), p.add_argument("--kinds")
     p.add_argument("--scale", type=int, default=1), p.add_argument("--lines", type=int), p.add_argument("--part-rows", type=int, default=1000000)
     a = p.parse_args()
     sys.exit(commands[a.command](a))
