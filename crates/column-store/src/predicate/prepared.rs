@@ -193,7 +193,7 @@ fn set(mut codes: Vec<u64>) -> Matches {
     codes.dedup();
     match codes.as_slice() {
         [] => Matches::Nothing,
-        [first, .., last] | [first @ last] if last - first + 1 == codes.len() as u64 => {
+        [first, .., last] | [first @ last] if last - first == codes.len() as u64 - 1 => {
             Matches::Codes { first: *first, last: *last }
         }
         [.., last] if *last < TABLE_CODES_MAX => {

@@ -5,7 +5,7 @@ use super::apply_exec::{ApplyExec, ApplySpec, nullable_schema};
 use super::recursive::RecursiveUnion;
 use super::recursive_exec::RecursiveUnionExec;
 use crate::exec::{StatementEnv, check_kill_in_joins, let_joins_spill};
-use crate::star::StarExec;
+use crate::star::exec::{Beside, StarExec};
 use crate::star::node::StarAggregate;
 use arrow::datatypes::DataType;
 use async_trait::async_trait;
@@ -66,9 +66,9 @@ impl ExtensionPlanner for OperatorPlanner {
             return plan_recursive(planner, recursive, physical_inputs, session, context).map(Some);
         }
         if let Some(star) = node.as_any().downcast_ref::<StarAggregate>() {
-            let threads = session.config().target_partitions();
             let filter = star.spec.fact.physical_filter(star.spec.filter.clone(), session)?;
-            return Ok(Some(Arc::new(StarExec::new(star.spec.clone(), filter, physical_inputs.to_vec(), threads)?)));
+            let beside = Beside::new(star.beside.clone(), state_of(session)?.clone());
+            return Ok(Some(Arc::new(StarExec::new(star.spec.clone(), filter, beside, physical_inputs.to_vec())?)));
         }
         Ok(None)
     }
@@ -142,10 +142,15 @@ fn plan_recursive(
 }
 
 /// The session that plans a subquery: it is mostly small and run often, so it gets one partition.
+fn state_of(session: &dyn Session) -> Result<&SessionState> {
+    match session.as_any().downcast_ref::<SessionState>() {
+        Some(state) => Ok(state),
+        None => internal_err!("the session is not DataFusion's"),
+    }
+}
+
 fn inner_session(session: &dyn Session) -> Result<Arc<SessionState>> {
-    let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
-        return internal_err!("the session is not DataFusion's");
-    };
+    let state = state_of(session)?;
     let config = state.config().clone().with_target_partitions(1);
     Ok(Arc::new(SessionStateBuilder::new_from_existing(state.clone()).with_config(config).build()))
 }

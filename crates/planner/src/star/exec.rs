@@ -7,7 +7,9 @@ use crate::exec::env::StatementEnv;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_datafusion_err, internal_err};
+use datafusion::execution::context::SessionState;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
@@ -23,8 +25,7 @@ use squall_column_tables::{ColumnSnapshot, TableColumns, coded_column};
 use squall_functions::expr::datafusion_error;
 use squall_row_store::Row;
 use squall_types::{SqlResult, SqlType, Value};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Groups that each thread may have; more are DataFusion's, which can spill.
 const GROUPS_MAX: usize = 1 << 20;
@@ -36,10 +37,8 @@ pub struct StarExec {
     pub spec: Arc<StarSpec>,
     /// What rows of the column table have to satisfy, for people.
     pub filter: Option<Arc<dyn PhysicalExpr>>,
-    /// The plan beside it, and those of the dimensions.
-    inputs: Vec<Arc<dyn ExecutionPlan>>,
-    threads: usize,
-    given_up: Arc<AtomicBool>,
+    beside: Beside,
+    dimensions: Vec<Arc<dyn ExecutionPlan>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -50,40 +49,32 @@ impl StarExec {
     pub fn new(
         spec: Arc<StarSpec>,
         filter: Option<Arc<dyn PhysicalExpr>>,
-        inputs: Vec<Arc<dyn ExecutionPlan>>,
-        threads: usize,
+        beside: Beside,
+        dimensions: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<StarExec> {
-        let Some(beside) = inputs.first().filter(|_| inputs.len() == spec.joins.len() + 1) else {
+        if dimensions.len() != spec.joins.len() {
             return internal_err!("a star query has one plan for each table");
-        };
+        }
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(beside.schema()),
+            EquivalenceProperties::new(beside.schema.clone()),
             Partitioning::UnknownPartitioning(1),
             EmissionType::Final,
             Boundedness::Bounded,
         );
         let metrics = ExecutionPlanMetricsSet::new();
-        Ok(StarExec {
-            spec,
-            filter,
-            inputs,
-            threads,
-            given_up: Arc::default(),
-            properties: Arc::new(properties),
-            metrics,
-        })
+        Ok(StarExec { spec, filter, beside, dimensions, properties: Arc::new(properties), metrics })
     }
 
     /// The dimensions' plans.
     pub fn dimensions(&self) -> &[Arc<dyn ExecutionPlan>] {
-        self.inputs.get(1..).unwrap_or_default()
+        &self.dimensions
     }
 
     /// What it is made of as it runs: the dimensions, or the plan beside it once the kernel has given up.
     pub fn shown_children(&self) -> &[Arc<dyn ExecutionPlan>] {
-        match self.given_up.load(Ordering::Relaxed) {
-            true => self.inputs.get(..1).unwrap_or_default(),
-            false => self.dimensions(),
+        match self.beside.planned.get() {
+            Some(plan) => std::slice::from_ref(plan),
+            None => &self.dimensions,
         }
     }
 }
@@ -104,7 +95,7 @@ impl ExecutionPlan for StarExec {
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        self.inputs.iter().collect()
+        self.dimensions.iter().collect()
     }
 
     fn apply_expressions(
@@ -114,8 +105,8 @@ impl ExecutionPlan for StarExec {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn with_new_children(self: Arc<Self>, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(StarExec::new(self.spec.clone(), self.filter.clone(), inputs, self.threads)?))
+    fn with_new_children(self: Arc<Self>, dimensions: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(StarExec::new(self.spec.clone(), self.filter.clone(), self.beside.clone(), dimensions)?))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -128,9 +119,8 @@ impl ExecutionPlan for StarExec {
             .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
         let run = Run {
             spec: self.spec.clone(),
-            inputs: self.inputs.clone(),
-            threads: self.threads,
-            given_up: self.given_up.clone(),
+            beside: self.beside.clone(),
+            dimensions: self.dimensions.clone(),
             schema: self.schema(),
             metrics: BaselineMetrics::new(&self.metrics, 0),
             env,
@@ -144,11 +134,34 @@ impl ExecutionPlan for StarExec {
     }
 }
 
+/// The aggregation that the kernel stands for, planned by DataFusion once it turns out that the kernel cannot run it.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    plan: Arc<LogicalPlan>,
+    session: Arc<SessionState>,
+    schema: SchemaRef,
+    planned: Arc<OnceLock<Arc<dyn ExecutionPlan>>>,
+}
+
+impl Beside {
+    /// An optimized plan, and who plans it.
+    pub fn new(plan: Arc<LogicalPlan>, session: SessionState) -> Beside {
+        let schema = plan.schema().inner().clone();
+        Beside { plan, session: Arc::new(session), schema, planned: Arc::default() }
+    }
+
+    async fn run(&self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let plan = self.session.query_planner().create_physical_plan(&self.plan, self.session.as_ref()).await?;
+        // The first one is shown; each run has one of its own, as operators remember what they have done.
+        let _ = self.planned.set(plan.clone());
+        execute_stream(plan, context)
+    }
+}
+
 struct Run {
     spec: Arc<StarSpec>,
-    inputs: Vec<Arc<dyn ExecutionPlan>>,
-    threads: usize,
-    given_up: Arc<AtomicBool>,
+    beside: Beside,
+    dimensions: Vec<Arc<dyn ExecutionPlan>>,
     schema: SchemaRef,
     metrics: BaselineMetrics,
     env: Arc<StatementEnv>,
@@ -157,11 +170,11 @@ struct Run {
 impl Run {
     async fn start(self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let mut dimensions = Vec::with_capacity(self.spec.joins.len());
-        for (join, plan) in self.spec.joins.iter().zip(&self.inputs[1..]) {
+        for (join, plan) in self.spec.joins.iter().zip(&self.dimensions) {
             let batches = collect(plan.clone(), context.clone()).await?;
             match DimensionRows::new(&plan.schema(), &batches, join.groups)? {
                 Some(dimension) => dimensions.push(dimension),
-                None => return self.beside(context),
+                None => return self.beside.run(context).await,
             }
         }
         let timer = self.metrics.elapsed_compute().timer();
@@ -170,7 +183,7 @@ impl Run {
             // The kernel has found something that it cannot do.
             Err(Failure::Kernel(Error::Invalid(_))) => {
                 drop(timer);
-                return self.beside(context);
+                return self.beside.run(context).await;
             }
             Err(Failure::Kernel(Error::Cancelled)) => {
                 self.env.context.kill.check().map_err(datafusion_error)?;
@@ -186,12 +199,6 @@ impl Run {
         self.metrics.record_output(batch.num_rows());
         let stream = futures::stream::iter([Ok(batch)]).boxed();
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema, stream)))
-    }
-
-    /// The plan that DataFusion has made.
-    fn beside(&self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        self.given_up.store(true, Ordering::Relaxed);
-        execute_stream(self.inputs[0].clone(), context)
     }
 
     fn run_kernel(&self, dimensions: &[DimensionRows]) -> std::result::Result<Vec<star::Group>, Failure> {
@@ -226,7 +233,7 @@ impl Run {
             sources.push(StarSource { columns: &fresh, deleted: None });
         }
         let options = StarOptions {
-            threads: self.threads,
+            threads: self.beside.session.config().target_partitions(),
             groups_max: GROUPS_MAX,
             arguments_of_64_bits: true,
             cancelled: Some(&|| self.env.context.kill.check().is_err()),

@@ -13,10 +13,10 @@ use std::sync::Arc;
 pub struct StarAggregate {
     /// What it does.
     pub spec: Arc<StarSpec>,
-    /// The aggregation, and the dimensions' plans in the order of the joins.
-    pub inputs: Vec<LogicalPlan>,
-    /// Columns of the result: those of the aggregation.
-    pub schema: DFSchemaRef,
+    /// The aggregation, which is planned if the kernel cannot run the query.
+    pub beside: Arc<LogicalPlan>,
+    /// The dimensions' plans in the order of the joins.
+    pub dimensions: Vec<LogicalPlan>,
 }
 
 impl StarAggregate {
@@ -28,7 +28,7 @@ impl StarAggregate {
 
 impl PartialEq for StarAggregate {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.spec, &other.spec) && self.inputs == other.inputs
+        Arc::ptr_eq(&self.spec, &other.spec) && self.dimensions == other.dimensions
     }
 }
 
@@ -36,7 +36,7 @@ impl Eq for StarAggregate {}
 
 impl Hash for StarAggregate {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.inputs.hash(state);
+        self.beside.hash(state);
     }
 }
 
@@ -53,11 +53,11 @@ impl UserDefinedLogicalNodeCore for StarAggregate {
     }
 
     fn inputs(&self) -> Vec<&LogicalPlan> {
-        self.inputs.iter().collect()
+        self.dimensions.iter().collect()
     }
 
     fn schema(&self) -> &DFSchemaRef {
-        &self.schema
+        self.beside.schema()
     }
 
     fn expressions(&self) -> Vec<Expr> {
@@ -68,10 +68,10 @@ impl UserDefinedLogicalNodeCore for StarAggregate {
         write!(f, "StarAggregate: {}", self.spec.fact.alias)
     }
 
-    fn with_exprs_and_inputs(&self, _: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
-        if inputs.len() != self.inputs.len() {
+    fn with_exprs_and_inputs(&self, _: Vec<Expr>, dimensions: Vec<LogicalPlan>) -> Result<Self> {
+        if dimensions.len() != self.dimensions.len() {
             return internal_err!("a star query has one plan for each table");
         }
-        Ok(StarAggregate { inputs, ..self.clone() })
+        Ok(StarAggregate { dimensions, ..self.clone() })
     }
 }

@@ -64,16 +64,17 @@ fn star_of(aggregate: &AggregatePlan, zone: &TimeZone) -> Result<Option<LogicalP
     if !known {
         return Ok(None);
     }
-    let mut inputs = vec![LogicalPlan::Aggregate(aggregate.clone())];
+    let mut dimensions = Vec::with_capacity(making.dimensions.len());
     for dimension in &making.dimensions {
         let leaf = &tables.leaves[dimension.leaf];
         let mut exprs = vec![Expr::Column(dimension.key.clone()).alias("key")];
         let behind = dimension.groups.iter().chain(&dimension.others).enumerate();
         exprs.extend(behind.map(|(at, expr)| expr.clone().alias(format!("c{at}"))));
-        inputs.push(LogicalPlanBuilder::from(leaf.plan.clone()).project(exprs)?.build()?);
+        dimensions.push(LogicalPlanBuilder::from(leaf.plan.clone()).project(exprs)?.build()?);
     }
     let spec = making.finish();
-    let star = StarAggregate { spec: Arc::new(spec), inputs, schema: aggregate.schema.clone() };
+    let beside = Arc::new(LogicalPlan::Aggregate(aggregate.clone()));
+    let star = StarAggregate { spec: Arc::new(spec), beside, dimensions };
     Ok(Some(star.into_plan()))
 }
 

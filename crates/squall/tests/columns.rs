@@ -1,0 +1,374 @@
+//! Row tables and column tables give equal answers: random rows, changes, conditions and aggregates on both.
+//!
+//! `SQUALL_RANDOM_QUERIES=5000` asks for as many queries per round, `SQUALL_RANDOM_SEED=7` repeats a run.
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Value};
+use squall_test_support::random::Random;
+use squall_test_support::server::TestServer;
+use std::path::Path;
+
+/// Rounds of changes and queries, and queries in each unless the environment says otherwise.
+const ROUNDS: usize = 6;
+const QUERIES: usize = 60;
+
+fn one_in(random: &mut Random, count: u64) -> bool {
+    random.below(count) == 0
+}
+
+fn pick<'a, T: ?Sized>(random: &mut Random, of: &[&'a T]) -> &'a T {
+    of[random.below(of.len() as u64) as usize]
+}
+
+/// What the columns have.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Small,
+    Wide,
+    Decimal,
+    Double,
+    Text,
+    Binary,
+    Date,
+    Moment,
+    Enum,
+}
+
+/// `id` comes before these.
+const COLUMNS: &[(&str, &str, Kind)] = &[
+    ("a", "INT", Kind::Small),
+    ("b", "BIGINT", Kind::Wide),
+    ("u", "TINYINT UNSIGNED", Kind::Small),
+    ("m", "DECIMAL(12,3)", Kind::Decimal),
+    ("x", "DOUBLE", Kind::Double),
+    ("s", "VARCHAR(20)", Kind::Text),
+    ("y", "VARCHAR(20) COLLATE utf8mb4_bin", Kind::Binary),
+    ("d", "DATE", Kind::Date),
+    ("t", "DATETIME(2)", Kind::Moment),
+    ("ts", "TIMESTAMP NULL", Kind::Moment),
+    ("e", "ENUM('low', 'Mid', 'high')", Kind::Enum),
+];
+
+/// What nobody should be told.
+const INTERNAL_ERROR: u16 = 1105;
+
+const WORDS: &[&str] = &["", "a", "A", "á", "b ", "b", "Bee", "bee", "zebra", "Ärger", "arger", "a%b", "_", "x'y"];
+
+fn literal(random: &mut Random, kind: Kind) -> String {
+    if one_in(random, 12) {
+        return "NULL".into();
+    }
+    match kind {
+        Kind::Small => random.below(20).to_string(),
+        Kind::Wide => match random.below(6) {
+            0 => "9223372036854775807".into(),
+            1 => "-9223372036854775808".into(),
+            _ => (random.below(1_000_000) as i64 - 500_000).to_string(),
+        },
+        Kind::Decimal => format!("{}{}.{:03}", pick(random, &["", "-"]), random.below(50), random.below(8) * 125),
+        Kind::Double => format!("{}{}e{}", pick(random, &["", "-"]), random.below(9), random.below(4) as i64 - 2),
+        Kind::Text | Kind::Binary => format!("'{}'", pick(random, WORDS).replace('\'', "''")),
+        Kind::Date => format!("'20{:02}-{:02}-{:02}'", random.below(30), 1 + random.below(12), 1 + random.below(28)),
+        Kind::Moment => format!(
+            "'20{:02}-{:02}-{:02} {:02}:{:02}:00'",
+            random.below(30),
+            1 + random.below(12),
+            1 + random.below(28),
+            random.below(24),
+            random.below(60)
+        ),
+        Kind::Enum => format!("'{}'", pick(random, &["low", "Mid", "high"])),
+    }
+}
+
+fn row(random: &mut Random, id: u64) -> String {
+    let values: Vec<String> = COLUMNS.iter().map(|(_, _, kind)| literal(random, *kind)).collect();
+    format!("({id}, {})", values.join(", "))
+}
+
+fn test(random: &mut Random) -> String {
+    let (name, _, kind) = COLUMNS[random.below(COLUMNS.len() as u64) as usize];
+    let value = |random: &mut Random| match random.below(10) {
+        // Of another type.
+        0 => literal(random, Kind::Small),
+        1 => literal(random, Kind::Decimal),
+        _ => literal(random, kind),
+    };
+    let in_list = |random: &mut Random| {
+        let values: Vec<String> = (0..1 + random.below(4)).map(|_| literal(random, kind)).collect();
+        values.join(", ")
+    };
+    match random.below(12) {
+        0 => format!("{name} IS NULL"),
+        1 => format!("{name} IS NOT NULL"),
+        2 => format!("{name} <=> {}", value(random)),
+        3 => format!("{name} BETWEEN {} AND {}", value(random), value(random)),
+        4 => format!("{name} IN ({})", in_list(random)),
+        5 => format!("{name} NOT IN ({})", in_list(random)),
+        6 if matches!(kind, Kind::Text | Kind::Binary) => {
+            let pattern = pick(random, &["a%", "%e%", "_", "B%", "", "%", "a\\%b", "z_bra"]);
+            format!("{name} {}LIKE '{pattern}'", pick(random, &["", "NOT "]))
+        }
+        7 => format!("id {} {}", pick(random, &["<", ">=", "="]), random.below(3000)),
+        _ => format!("{name} {} {}", pick(random, &["=", "<>", "<", "<=", ">", ">="]), value(random)),
+    }
+}
+
+fn condition(random: &mut Random, depth: u64) -> String {
+    match random.below(6) {
+        0 | 1 if depth > 0 => format!("({} AND {})", condition(random, depth - 1), condition(random, depth - 1)),
+        2 if depth > 0 => format!("({} OR {})", condition(random, depth - 1), condition(random, depth - 1)),
+        3 if depth > 0 => format!("NOT ({})", condition(random, depth - 1)),
+        _ => test(random),
+    }
+}
+
+/// A query whose answer does not depend on the order of rows; `$` stands for the table.
+fn query(random: &mut Random) -> String {
+    let condition = condition(random, 3);
+    let sums = [
+        "COUNT(*)",
+        "COUNT(s)",
+        "SUM(a)",
+        "SUM(m)",
+        "AVG(m)",
+        "MIN(d)",
+        "MAX(t)",
+        "SUM(a * u)",
+        "SUM(a - 3)",
+        "MIN(b)",
+        "MAX(m)",
+        "COUNT(DISTINCT u)",
+        "BIT_XOR(id)",
+        "MAX(ts)",
+    ];
+    let some: Vec<&str> = (0..1 + random.below(4)).map(|_| pick(random, &sums)).collect();
+    let some = some.join(", ");
+    match random.below(6) {
+        0 => format!("SELECT * FROM $ WHERE {condition} ORDER BY id LIMIT {}", 1 + random.below(30)),
+        1 => format!("SELECT id, s, ts FROM $ WHERE {condition} ORDER BY id"),
+        2 => format!("SELECT {some} FROM $ WHERE {condition}"),
+        3 => {
+            // Which of the equal texts stands for a group is nobody's promise.
+            let by = pick(random, &["u", "d", "e", "s", "y", "a", "YEAR(d)", "u, y"]);
+            format!("SELECT {some} FROM $ WHERE {condition} GROUP BY {by} ORDER BY {by}")
+        }
+        4 => format!("SELECT {some} FROM $ JOIN k ON k.k = a WHERE {condition} GROUP BY k.name ORDER BY k.name"),
+        _ => format!(
+            "SELECT k.k, {some} FROM $, k, k l WHERE k.k = a AND l.k = u AND l.k < 15 AND {condition} GROUP BY k.k, l.name ORDER BY k.k, l.name"
+        ),
+    }
+}
+
+fn run(client: &mut Conn, sql: &str) {
+    client.query_drop(sql).unwrap_or_else(|error| panic!("{sql}\n{error}"));
+}
+
+/// The rows of a query, or its error's number.
+fn answer(client: &mut Conn, server: &TestServer, sql: &str) -> Result<Vec<Vec<Value>>, u16> {
+    match client.query::<mysql::Row, _>(sql) {
+        Ok(rows) => Ok(rows.into_iter().map(mysql::Row::unwrap).collect()),
+        Err(mysql::Error::MySqlError(error)) if error.code != INTERNAL_ERROR => Err(error.code),
+        Err(error) => panic!("{sql}\n{error}\n{}", server.log()),
+    }
+}
+
+fn difference(rows: &Result<Vec<Vec<Value>>, u16>, columns: &Result<Vec<Vec<Value>>, u16>) -> String {
+    let (Ok(of_rows), Ok(of_columns)) = (rows, columns) else { return format!("{rows:?}\n{columns:?}") };
+    let at = of_rows.iter().zip(of_columns).position(|(a, b)| a != b).unwrap_or(of_rows.len().min(of_columns.len()));
+    let (count, counted) = (of_rows.len(), of_columns.len());
+    format!("{count} rows, {counted} by column; row {at}: {:?}\n{:?}", of_rows.get(at), of_columns.get(at))
+}
+
+fn change(client: &mut Conn, random: &mut Random, next_id: &mut u64) {
+    let both = |client: &mut Conn, sql: String| {
+        for table in ["r", "c"] {
+            // What fails on one fails on the other: conversions in strict mode.
+            let result = client.query_drop(sql.replace('$', table));
+            if let Err(error) = &result {
+                assert!(matches!(error, mysql::Error::MySqlError(_)), "{sql}\n{error}");
+            }
+        }
+    };
+    for _ in 0..1 + random.below(4) {
+        match random.below(6) {
+            0 | 1 => {
+                let rows: Vec<String> = (0..1 + random.below(200)).map(|at| row(random, *next_id + at)).collect();
+                *next_id += rows.len() as u64;
+                both(client, format!("INSERT INTO $ VALUES {}", rows.join(", ")));
+            }
+            2 => {
+                let (name, _, kind) = COLUMNS[random.below(COLUMNS.len() as u64) as usize];
+                let value = literal(random, kind);
+                both(client, format!("UPDATE $ SET {name} = {value} WHERE {}", condition(random, 1)));
+            }
+            3 => both(client, format!("DELETE FROM $ WHERE id % 7 = {} AND {}", random.below(7), condition(random, 1))),
+            4 => {
+                let id = random.below((*next_id).max(1));
+                both(client, format!("REPLACE INTO $ VALUES {}", row(random, id)));
+            }
+            _ => run(client, "OPTIMIZE TABLE c"),
+        }
+    }
+}
+
+#[test]
+fn row_and_column_tables_answer_alike() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    let queries = number("SQUALL_RANDOM_QUERIES").map_or(QUERIES, |queries: u64| queries as usize);
+    let seed = number("SQUALL_RANDOM_SEED").unwrap_or(1);
+    let mut random = Random::new(seed);
+    let server = TestServer::start_with_arguments(Path::new(env!("CARGO_BIN_EXE_squall")), &[]);
+    let mut client = server.connect();
+    run(&mut client, "CREATE DATABASE d");
+    run(&mut client, "USE d");
+    run(&mut client, "SET sql_mode = 'NO_ENGINE_SUBSTITUTION', time_zone = 'Europe/Berlin'");
+    let columns: Vec<String> = COLUMNS.iter().map(|(name, sql_type, _)| format!("{name} {sql_type}")).collect();
+    let columns = columns.join(", ");
+    run(&mut client, &format!("CREATE TABLE r (id INT PRIMARY KEY, {columns})"));
+    run(
+        &mut client,
+        &format!("CREATE TABLE c (id INT PRIMARY KEY, {columns}, KEY (a), KEY (s), KEY (d, m)) ENGINE=COLUMN"),
+    );
+    run(&mut client, "CREATE TABLE k (k INT PRIMARY KEY, name VARCHAR(10))");
+    run(
+        &mut client,
+        "INSERT INTO k VALUES (1, 'one'), (2, 'One'), (3, NULL), (4, 'four'), (5, 'one'), (9, 'x'), (12, 'y')",
+    );
+    let mut next_id = 0;
+    for round in 0..ROUNDS {
+        change(&mut client, &mut random, &mut next_id);
+        for _ in 0..queries {
+            let sql = query(&mut random);
+            let expected = answer(&mut client, &server, &sql.replace('$', "r"));
+            let found = answer(&mut client, &server, &sql.replace('$', "c"));
+            assert!(found == expected, "seed {seed}, round {round}: {sql}\n{}", difference(&expected, &found));
+        }
+    }
+}
+
+/// Rows that a statement of many rows brings.
+const MANY: u64 = 30_000;
+
+/// Changes of a row table and of a column table in one transaction, while the second one is sealed, merged, loaded and made
+/// another engine's, until the server is killed: afterwards both have the same rows, and loads have happened or have not.
+/// `SQUALL_CRASH_ROUNDS=500` makes the long run.
+#[test]
+fn killed_servers_keep_column_tables() {
+    let rounds: u64 = std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
+    let mut client = server.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.r (id INT PRIMARY KEY, v INT, s VARCHAR(20))",
+        "CREATE TABLE d.c (id INT PRIMARY KEY, v INT, s VARCHAR(20), KEY (v)) ENGINE=COLUMN",
+        "CREATE TABLE d.many (id INT, s VARCHAR(20)) ENGINE=COLUMN",
+        "CREATE TABLE d.changing (id INT PRIMARY KEY, s VARCHAR(20))",
+    ] {
+        run(&mut client, sql);
+    }
+    run(&mut client, "SET SESSION cte_max_recursion_depth = 1000000");
+    let numbers = |table: &str| {
+        format!(
+            "INSERT INTO {table} WITH RECURSIVE n AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM n WHERE id < {MANY}) SELECT id, MD5(id % 1000) FROM n"
+        )
+    };
+    run(&mut client, &numbers("d.changing").replace("MD5(id % 1000)", "LEFT(MD5(id % 1000), 20)"));
+    drop(client);
+    let mut random = Random::new(0x51AB);
+    for round in 1..=rounds {
+        let works: Vec<Vec<String>> = vec![
+            vec!["OPTIMIZE TABLE d.c".into()],
+            vec![
+                "SET SESSION cte_max_recursion_depth = 1000000".into(),
+                numbers("d.many").replace("MD5(id % 1000)", "LEFT(MD5(id % 1000), 20)"),
+            ],
+            vec![
+                "ALTER TABLE d.changing ENGINE=COLUMN".into(),
+                "OPTIMIZE TABLE d.changing".into(),
+                "ALTER TABLE d.changing ENGINE=InnoDB".into(),
+            ],
+        ];
+        let port = server.port();
+        let mut threads: Vec<_> = works
+            .into_iter()
+            .map(|work| {
+                std::thread::spawn(move || {
+                    while_alive(port, |client, _| work.iter().try_for_each(|sql| client.query_drop(sql)))
+                })
+            })
+            .collect();
+        let seed = random.number();
+        threads.push(std::thread::spawn(move || {
+            let mut random = Random::new(seed);
+            while_alive(port, |client, _| {
+                client.query_drop("BEGIN")?;
+                let (first, count, value) = (random.below(5000), 1 + random.below(300), random.below(1000));
+                for table in ["d.r", "d.c"] {
+                    let rows: Vec<String> =
+                        (first..first + count).map(|id| format!("({id}, {value}, 'v{}')", id % 50)).collect();
+                    client.query_drop(format!("REPLACE INTO {table} VALUES {}", rows.join(",")))?;
+                    client.query_drop(format!("UPDATE {table} SET v = v + 1 WHERE v = {}", value / 2))?;
+                    client.query_drop(format!(
+                        "DELETE FROM {table} WHERE id % 31 = {} AND v < {}",
+                        value % 31,
+                        value
+                    ))?;
+                }
+                client.query_drop("COMMIT")
+            })
+        }));
+        std::thread::sleep(std::time::Duration::from_millis(100 + random.below(900)));
+        server.kill();
+        threads.into_iter().for_each(|thread| thread.join().expect("a client's thread"));
+        server.restart();
+        let mut client = server.connect();
+        for query in [
+            "SELECT * FROM d.$ ORDER BY id",
+            "SELECT COUNT(*), SUM(v), SUM(id), MIN(s), MAX(v) FROM d.$",
+            "SELECT s, COUNT(*) FROM d.$ WHERE v > 100 GROUP BY s ORDER BY s",
+        ] {
+            let expected = answer(&mut client, &server, &query.replace('$', "r"));
+            let found = answer(&mut client, &server, &query.replace('$', "c"));
+            assert!(found == expected, "round {round}: {query}\n{}", difference(&expected, &found));
+        }
+        let many: u64 = client.query_first("SELECT COUNT(*) FROM d.many").unwrap().unwrap();
+        assert!(many.is_multiple_of(MANY), "round {round}: a load of {MANY} rows has left {many}");
+        let changing: (u64, u64) = client.query_first("SELECT COUNT(*), SUM(id) FROM d.changing").unwrap().unwrap();
+        assert_eq!(changing, (MANY, MANY * (MANY + 1) / 2), "round {round}");
+        for table in ["d.c", "d.many", "d.changing"] {
+            let checked: Vec<(String, String, String, String)> = client.query(format!("CHECK TABLE {table}")).unwrap();
+            assert!(checked.iter().all(|(.., text)| text == "OK"), "round {round}: {checked:?}");
+        }
+        run(&mut client, "TRUNCATE TABLE d.many");
+        // What no list names is gone.
+        let listed: u64 = client
+            .query_first("SELECT COALESCE(SUM(segments), 0) FROM information_schema.column_tables")
+            .unwrap()
+            .unwrap();
+        assert_eq!(segment_files(&server.data_directory().join("columns")), listed, "round {round}");
+    }
+}
+
+fn while_alive(port: u16, mut work: impl FnMut(&mut Conn, u64) -> mysql::Result<()>) {
+    let Ok(mut client) = squall_test_support::server::connect("127.0.0.1", port, std::time::Duration::from_secs(5))
+    else {
+        return;
+    };
+    for time in 0.. {
+        match work(&mut client, time) {
+            Ok(()) => {}
+            // Another client's definition or lock was in the way.
+            Err(mysql::Error::MySqlError(_)) => {
+                let _ = client.query_drop("ROLLBACK");
+            }
+            Err(_) => return,
+        }
+    }
+}
+
+fn segment_files(folder: &Path) -> u64 {
+    let folders = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten().flatten());
+    files.filter(|file| file.path().extension().is_some_and(|extension| extension == "parquet")).count() as u64
+}
