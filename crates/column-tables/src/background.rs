@@ -15,7 +15,10 @@ use std::time::{Duration, Instant};
 /// Changes from which on a table is sealed at once: whoever reads the table reads its fresh rows one by one.
 pub(crate) const SEAL_FROM: u64 = 1 << 14;
 
-/// How long to wait with a table that cannot be sealed at the moment.
+/// Changes from which on a table is sealed once nobody changes it any more.
+pub(crate) const SEAL_IDLE_FROM: u64 = 1 << 8;
+
+/// How long to wait with a table that cannot be sealed at the moment, or is being changed.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The family of the background's table locks; sessions are counted from 1.
@@ -42,7 +45,8 @@ impl DueTables {
         self.changed.notify_all();
     }
 
-    fn retry(&self, table: TableId) {
+    /// Adds a table in a while.
+    pub fn add_later(&self, table: TableId) {
         let mut due = self.state.lock();
         due.later.get_or_insert_with(|| (FxHashSet::default(), Instant::now() + RETRY_AFTER)).0.insert(table);
         self.changed.notify_all();
@@ -115,7 +119,7 @@ impl BackgroundSealer {
                 let started = Instant::now();
                 let work = work_on(&store, &def, threads);
                 if !work.as_ref().is_ok_and(|work| work.complete) {
-                    queue.retry(id);
+                    queue.add_later(id);
                 }
                 report((&def.name, &work, started.elapsed()));
             }
@@ -170,12 +174,21 @@ fn work_on(store: &RowStore, def: &TableDef, threads: usize) -> SqlResult<TableW
 impl ColumnTable {
     /// Seals if there are many changes, then merges what is worth it. The caller keeps the definition from changing.
     fn work(&self, store: &RowStore, table: &Arc<Table>, threads: usize) -> SqlResult<TableWork> {
-        self.seal_and_merge(store, table, threads, self.fresh_changes() >= SEAL_FROM, false)
+        let Some(_turn) = self.turn.try_lock() else { return Ok(TableWork::default()) };
+        let fresh = self.fresh_changes();
+        let idle = self.is_unchanged_since_last_look();
+        let seal = fresh >= SEAL_FROM || fresh >= SEAL_IDLE_FROM && idle;
+        if !seal && fresh >= SEAL_IDLE_FROM {
+            // It is looked at again.
+            return Ok(TableWork::default());
+        }
+        self.seal_and_merge(store, table, threads, seal, false)
     }
 
-    /// Seals every fresh row and merges as far as it goes, as OPTIMIZE TABLE does. The caller keeps the definition from
+    /// Seals every fresh row and merges as far as it goes, as OPTIMIZE TABLE does, after the background if that is at it. The caller keeps the definition from
     /// changing.
     pub fn optimize(&self, store: &RowStore, table: &Arc<Table>, threads: usize) -> SqlResult<TableWork> {
+        let _turn = self.turn.lock();
         self.seal_and_merge(store, table, threads, true, true)
     }
 

@@ -1,6 +1,6 @@
 //! The sealed level of one table: which segments there are at a moment, and their rows by key.
 
-use crate::background::{DueTables, SEAL_FROM};
+use crate::background::{DueTables, SEAL_FROM, SEAL_IDLE_FROM};
 use crate::entry::{SegmentEntry, entry_number};
 use crate::load::SegmentLoad;
 use crate::rows::SegmentRows;
@@ -37,9 +37,13 @@ pub struct ColumnTable {
     open: Mutex<FxHashMap<u64, Weak<Segment>>>,
     /// Segments that no list has any more, open for readers of moments before the one beside each.
     replaced: Mutex<Vec<(u64, Arc<Segment>)>>,
-    /// Changes since the last sealing that took all rows began; rows that were there at the start count as one.
+    /// Changes since the last sealing that took all rows began.
     fresh: AtomicU64,
+    /// What it was when the background looked at the table.
+    fresh_seen: AtomicU64,
     due: Arc<DueTables>,
+    /// Held by whoever seals and merges.
+    pub(crate) turn: Mutex<()>,
     status: Mutex<TableStatus>,
 }
 
@@ -113,9 +117,10 @@ impl ColumnTable {
             next_number: AtomicU64::new(last_number + 1),
             open: Mutex::default(),
             replaced: Mutex::default(),
-            // There may be fresh rows from before the start.
-            fresh: AtomicU64::new(1),
+            fresh: AtomicU64::new(0),
+            fresh_seen: AtomicU64::new(0),
             due,
+            turn: Mutex::default(),
             status: Mutex::default(),
         })
     }
@@ -149,6 +154,12 @@ impl ColumnTable {
         let Some(rows) = view.sealed_rows(table)? else { return Ok(None) };
         let list = rows.into_any().downcast::<SegmentList>();
         list.map(Some).map_err(|_| SqlError::internal("sealed rows of another kind"))
+    }
+
+    /// Whether nothing has been changed since the last time that this was asked.
+    pub(crate) fn is_unchanged_since_last_look(&self) -> bool {
+        let fresh = self.fresh_changes();
+        self.fresh_seen.swap(fresh, Ordering::Relaxed) == fresh
     }
 
     /// So many changes are sealed now.
@@ -223,6 +234,8 @@ impl SealedSource for ColumnTable {
         let before = self.fresh.fetch_add(rows, Ordering::Relaxed);
         if before < SEAL_FROM && before + rows >= SEAL_FROM {
             self.due.add(self.id);
+        } else if before < SEAL_IDLE_FROM && before + rows >= SEAL_IDLE_FROM {
+            self.due.add_later(self.id);
         }
     }
 

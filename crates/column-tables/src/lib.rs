@@ -67,6 +67,10 @@ pub fn sql_error(table: &str, error: Error) -> SqlError {
     match error {
         Error::Corrupt(_) => SqlError::new(ErrorCode::CorruptedRow, &[&format_args!("{table} ({error})")]),
         Error::Cancelled => SqlError::new(ErrorCode::QueryInterrupted, &[]),
+        Error::Io { ref path, ref source } if source.kind() == std::io::ErrorKind::StorageFull => {
+            let number = source.raw_os_error().unwrap_or(0);
+            SqlError::new(ErrorCode::DiskFull, &[&path.display(), &number, &"No space left on device"])
+        }
         Error::Io { .. } | Error::Invalid(_) => SqlError::internal(format_args!("table {table}: {error}")),
     }
 }

@@ -1,6 +1,6 @@
 //! All column tables of a server: where their folders are.
 
-use crate::background::DueTables;
+use crate::background::{DueTables, SEAL_FROM};
 use crate::entry::entry_number;
 use crate::level::ColumnTable;
 use squall_catalog::{TableDef, TableId};
@@ -38,7 +38,13 @@ impl ColumnTables {
 }
 
 impl SealedTables for ColumnTables {
-    fn open(&self, def: &TableDef, generation: u64, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedSource>> {
+    fn open(
+        &self,
+        def: &TableDef,
+        generation: u64,
+        list: Vec<ListEntry>,
+        is_new: bool,
+    ) -> SqlResult<Arc<dyn SealedSource>> {
         let folder = self.folder.join(folder_name(def.id, generation));
         let number = |entry: &ListEntry| entry_number(&entry.name);
         let last = list.iter().filter_map(number).max().unwrap_or(0);
@@ -47,6 +53,10 @@ impl SealedTables for ColumnTables {
             list.iter().filter_map(number).map(|number| format!("{number}.parquet").into()).collect();
         let listed: HashSet<&OsStr> = listed.iter().map(OsString::as_os_str).collect();
         remove_unlisted_segments(&folder, &listed).map_err(|error| crate::sql_error(&def.name, error))?;
+        if !is_new {
+            // However many fresh rows there are of before the start.
+            table.note_changes(SEAL_FROM);
+        }
         Ok(Arc::new(table))
     }
 

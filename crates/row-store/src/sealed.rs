@@ -48,8 +48,15 @@ pub struct ListEntry {
 /// Gives column tables the level below the store's.
 pub trait SealedTables: Send + Sync {
     /// The level of one generation of a table, which is truncated by beginning another. `list` is what the table's list
-    /// has now: what else there is of the generation is left of work that was not committed, and may be removed.
-    fn open(&self, def: &TableDef, generation: u64, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedSource>>;
+    /// has now: what else there is of the generation is left of work that was not committed, and may be removed. `is_new`
+    /// tells of a table that has no rows, in the store neither.
+    fn open(
+        &self,
+        def: &TableDef,
+        generation: u64,
+        list: Vec<ListEntry>,
+        is_new: bool,
+    ) -> SqlResult<Arc<dyn SealedSource>>;
 
     /// Removes what there is of tables and generations that are not known. Called once, before anything is opened.
     fn retain(&self, known: &dyn Fn(TableId, u64) -> bool) -> SqlResult<()>;

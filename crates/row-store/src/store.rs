@@ -434,7 +434,8 @@ impl StoreInner {
             return Ok(());
         }
         let list = read_list(&data.keyspace, SeqNo::MAX)?;
-        data.seal_with(tables.open(def, data.generation, list)?);
+        let is_new = data.keyspace.is_empty().map_err(engine_error)?;
+        data.seal_with(tables.open(def, data.generation, list, is_new)?);
         Ok(())
     }
 

@@ -29,6 +29,11 @@ pub fn rows_of(
     context: &StatementContext,
 ) -> Result<RecordBatch> {
     let groups = merged(spec, groups);
+    if spec.counts_groups {
+        let count = groups.iter().filter(|group| group.keys.first().and_then(value_of).is_some()).count();
+        let counted: ArrayRef = Arc::new(Int64Array::from(vec![count as i64]));
+        return make_batch(schema.clone(), vec![counted], 1).map_err(datafusion_error);
+    }
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len());
     for (position, part) in spec.groups.iter().enumerate() {
         arrays.push(group_array(part, &groups, position, dimensions)?);

@@ -61,7 +61,7 @@ fn star_of(aggregate: &AggregatePlan, zone: &TimeZone) -> Result<Option<LogicalP
     };
     let known = aggregate.group_expr.iter().all(|expr| making.group(expr).is_some())
         && aggregate.aggr_expr.iter().all(|expr| making.output(expr).is_some());
-    if !known {
+    if !known && making.distinct_count(aggregate).is_none() {
         return Ok(None);
     }
     let mut dimensions = Vec::with_capacity(making.dimensions.len());
@@ -184,6 +184,7 @@ struct Making<'a> {
     groups: Vec<GroupPart>,
     kernel: Vec<Aggregate>,
     outputs: Vec<Output>,
+    counts_groups: bool,
 }
 
 impl<'a> Making<'a> {
@@ -205,6 +206,7 @@ impl<'a> Making<'a> {
             groups: Vec::new(),
             kernel: Vec::new(),
             outputs: Vec::new(),
+            counts_groups: false,
         };
         for leaf in (0..tables.leaves.len()).filter(|leaf| *leaf != fact) {
             let dimension = making.dimension(leaf)?;
@@ -337,6 +339,20 @@ impl<'a> Making<'a> {
         Some(())
     }
 
+    /// COUNT(DISTINCT column) of the whole table is how many groups the column makes.
+    fn distinct_count(&mut self, aggregate: &AggregatePlan) -> Option<()> {
+        let ([], [expr]) = (aggregate.group_expr.as_slice(), aggregate.aggr_expr.as_slice()) else { return None };
+        let expr = expr.clone().unalias();
+        let Expr::AggregateFunction(AggregateFunction { func, params }) = &expr else { return None };
+        let plain = func.name() == "count" && params.distinct && params.filter.is_none() && params.order_by.is_empty();
+        let ([argument], true) = (params.args.as_slice(), plain) else { return None };
+        self.group(argument)?;
+        // Groups of a dimension may be none of the column table's rows'.
+        let counted = matches!(self.groups.as_slice(), [GroupPart::Column { .. } | GroupPart::Text { .. }]);
+        self.counts_groups = counted;
+        counted.then_some(())
+    }
+
     /// Any value of a group: GROUP BY determines it, or the statement does not care.
     fn any_value(&mut self, expr: Expr) -> Option<Output> {
         if let Some(join) = self.dimension_of(&expr) {
@@ -419,6 +435,7 @@ impl<'a> Making<'a> {
             groups: self.groups,
             kernel: self.kernel,
             outputs: self.outputs,
+            counts_groups: self.counts_groups,
         }
     }
 }

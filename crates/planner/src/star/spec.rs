@@ -27,6 +27,8 @@ pub struct StarSpec {
     pub kernel: Vec<Aggregate>,
     /// What comes out behind the groups.
     pub outputs: Vec<Output>,
+    /// Instead of all that: how many groups there are whose key is not NULL.
+    pub counts_groups: bool,
 }
 
 /// A join to a dimension. Its plan gives the key first, then the groups, then other columns of a group's first row.

@@ -26,7 +26,7 @@ struct Rows(Arc<BTreeMap<Vec<u8>, Vec<u8>>>);
 struct Scan(std::vec::IntoIter<(Vec<u8>, Vec<u8>)>);
 
 impl SealedTables for RowsInTheList {
-    fn open(&self, _: &TableDef, _: u64, _: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedSource>> {
+    fn open(&self, _: &TableDef, _: u64, _: Vec<ListEntry>, _: bool) -> SqlResult<Arc<dyn SealedSource>> {
         Ok(Arc::new(RowsInTheList))
     }
 
