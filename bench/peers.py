@@ -97,12 +97,12 @@ class Server:
 
 
 class Squall(Server):
-    def __init__(self, profile="release", folder=None):
+    def __init__(self, profile="release", folder=None, arguments=()):
         super().__init__("squall", folder)
-        self.binary = squall_binary(profile)
+        self.binary, self.arguments = squall_binary(profile), list(arguments)
 
     def command(self):
-        return [self.binary, "serve", "--datadir", self.data, "--port", str(self.port), "--socket", self.socket]
+        return [self.binary, "serve", "--datadir", self.data, "--port", str(self.port), "--socket", self.socket, *self.arguments]
 
 
 class MariaDB(Server):

@@ -7,6 +7,7 @@ commands:
   sysbench      the oltp_* workloads, bulk_insert, SELECT 1      [--workloads a,b] [--threads 1,4,64] [--seconds 10] [--rounds 3] [--rows 1000000]
   load          LOAD DATA of the star schema's part (1,000,000 rows) and lineorder (6,000,000)   [--scale 1] [--lines N]
   group-concat  GROUP_CONCAT of 400,000 of a million keys, beside their projection, and DuckDB's string_agg (Python module duckdb)
+  fastbit       FastBit's functions on a million parts and ten million pairs, beside their author's times
   compare       loads the star schema into both and compares the answers of counts, sums, groups and joins   [--lines N]
   endurance     an hour of oltp_read_write on Squall with checksums of rows, and kill -9 every five minutes
                 [--minutes 60] [--slice 300] [--rows 1000000] [--threads 64]
@@ -146,6 +147,9 @@ def run_group_concat(a):
         with server:
             open_for_load(server)
             load_table(server, a.data, "part")
+            if server.name == "squall":
+                server.sql("CREATE TABLE part_columns ENGINE=COLUMN AS SELECT * FROM part", "ssb")
+                found["squall columns"], found["squall columns_projection"], texts["columns"] = lists.of_server(server, "part_columns", rounds)
             found[server.name], found[server.name + "_projection"], texts[server.name] = lists.of_server(server, "part", rounds)
     found["duckdb"], texts["duckdb"] = lists.of_duckdb(f"{a.data}/part.csv", rounds, os.cpu_count())
     # The row order inside a GROUP_CONCAT without ORDER BY is not defined.
@@ -158,6 +162,44 @@ def run_group_concat(a):
         print(f"{name:24}{ms:8.1f} ms{found['squall'] / ms:8.2f} squall/this")
     if a.record:
         record("group-concat", {f"{name}_ms": round(ms, 1) for name, ms in found.items()})
+    return 0
+
+
+# Seconds of FastBit's author: the blog's (load, list) and the library's own notes, on machines of their time.
+FASTBIT_SECONDS = {"fb_insert2": 15, "fb_inlist": 0.16, "fb_load": 4.02, "fb_resort": 0.41, "count": 0.01, "fb_delete": 0.4}
+
+
+def run_fastbit(a):
+    ssb.generate(a.data, a.scale, 1000000, a.lines)
+    lines, file = 10_000_000, os.path.join(a.data, "pairs.csv")
+    if not os.path.exists(file):
+        with open(file, "w") as out:
+            out.writelines(f"{i * 7919 % 1000},{i}\n" for i in range(lines))
+    columns = "p_partkey,p_name,p_mfgr,p_category,p_brand,p_color,p_type,p_size,p_container"
+    specification = ",".join(f"{column}:{'int' if column == 'p_partkey' else 'text'}" for column in columns.split(","))
+    path, pairs = "/var/lib/fastbit/part", "/tmp/fbtest"
+    statements = {
+        "fb_insert2": (f"SELECT fb_insert2('{path}',{columns}) FROM part GROUP BY 1", 1),
+        "fb_inlist": (f"SELECT fastbit.fb_inlist('{path}', \"select p_partkey where p_mfgr='MFGR#1' or p_mfgr='MFGR#2'\") INTO @plist", 5),
+        "fb_load": (f"SELECT fb_load('{pairs}', '{file}')", 1),
+        "fb_resort": (f"SELECT fb_resort('{path}', 'p_mfgr')", 1),
+        "count": (f"CALL fastbit.select('{pairs}', 'select count(*)')", 5),
+        "fb_delete": (f"SELECT fb_delete('{pairs}', 'c2 >= 0')", 1),
+    }
+    with Squall(a.profile, arguments=["--secure-file-priv="]) as server:
+        open_for_load(server)
+        load_table(server, a.data, "part")
+        server.sql(f"SELECT fb_create('{path}', '{specification}'), fb_create('{pairs}', 'c2:int,c3:int')")
+        client = connections.Client(server.port)
+        client.run("USE ssb")
+        print(f"{'':12}{'ms':>10}{'author ms':>12}{'ratio':>8}")
+        for name, (statement, rounds) in statements.items():
+            seconds = min(timed(lambda: client.run(statement))[0] for _ in range(rounds))
+            author = FASTBIT_SECONDS[name]
+            print(f"{name:12}{seconds * 1e3:10.1f}{author * 1e3:12.0f}{author / seconds:8.2f}", flush=True)
+            if a.record:
+                record("fastbit", {"call": name, "ms": round(seconds * 1e3, 1), "author_ms": author * 1e3})
+        print(f"memory at most {server.peak_bytes() >> 20} MiB")
     return 0
 
 
@@ -352,7 +394,7 @@ def run_background(a):
 
 
 def main():
-    commands = {"background": run_background, "connections": run_connections, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts}
+    commands = {"background": run_background, "connections": run_connections, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "profiling", "debug"])

@@ -5,7 +5,7 @@ use crate::plan_cache::PlanUse;
 use parking_lot::{Mutex, RwLock};
 use squall_registry::KillState;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// One connection as others see it.
@@ -28,6 +28,8 @@ pub struct Process {
     pub status: SessionStatus,
     /// Statements that it has plans of, as far as they are in the cache of all sessions.
     plan_uses: Mutex<Vec<Weak<PlanUse>>>,
+    /// How far the LOAD DATA at hand is.
+    pub(crate) load: LoadProgress,
     /// Sessions that run statements for functions of this one's statement.
     pub(crate) nested: Mutex<Vec<u64>>,
     on_kill: KillCallback,
@@ -50,6 +52,58 @@ pub struct Activity {
     pub statement: String,
     /// Default database, empty for none.
     pub database: String,
+}
+
+/// How far a LOAD DATA is.
+#[derive(Debug, Default)]
+pub struct LoadProgress {
+    running: AtomicBool,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+    /// Of the whole file; 0 if that is not known.
+    bytes_total: AtomicU64,
+}
+
+impl LoadProgress {
+    /// A load begins.
+    pub fn begin(&self) {
+        for counter in [&self.rows, &self.bytes, &self.bytes_total] {
+            counter.store(0, Ordering::Relaxed);
+        }
+        self.running.store(true, Ordering::Relaxed);
+    }
+
+    /// Nothing is loaded any more.
+    pub fn end(&self) {
+        self.running.store(false, Ordering::Relaxed);
+    }
+
+    /// The file has so many bytes.
+    pub fn set_bytes_total(&self, bytes: u64) {
+        self.bytes_total.store(bytes, Ordering::Relaxed);
+    }
+
+    /// So many bytes more of it have been read.
+    pub fn add_bytes(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// So many rows more have been made of it.
+    pub fn add_rows(&self, rows: u64) {
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// What the process list says; `None` if nothing is loaded.
+    pub fn shown(&self) -> Option<String> {
+        if !self.running.load(Ordering::Relaxed) {
+            return None;
+        }
+        let rows = self.rows.load(Ordering::Relaxed);
+        Some(match (self.bytes.load(Ordering::Relaxed), self.bytes_total.load(Ordering::Relaxed)) {
+            (_, 0) => format!("loading: {rows} rows"),
+            (bytes, total) => format!("loading: {rows} rows, {} % of the file read", bytes.min(total) * 100 / total),
+        })
+    }
 }
 
 macro_rules! counters {
@@ -161,6 +215,7 @@ impl Process {
             attributes,
             status: SessionStatus::default(),
             plan_uses: Mutex::default(),
+            load: LoadProgress::default(),
             nested: Mutex::default(),
             on_kill,
         }
@@ -169,6 +224,7 @@ impl Process {
     /// A command begins.
     pub fn begin(&self, command: &'static str, statement: &str, now_micros: i64) {
         self.since_micros.store(now_micros, Ordering::Relaxed);
+        self.load.end();
         let mut activity = self.activity.lock();
         activity.command = command;
         activity.state = if command == "Sleep" { "" } else { "executing" };
@@ -278,5 +334,24 @@ impl ProcessList {
             process.status.add_to(&sum);
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_tells_how_far_it_is() {
+        let load = LoadProgress::default();
+        assert_eq!(load.shown(), None);
+        load.begin();
+        load.add_rows(7);
+        assert_eq!(load.shown().as_deref(), Some("loading: 7 rows"));
+        load.set_bytes_total(200);
+        load.add_bytes(50);
+        assert_eq!(load.shown().as_deref(), Some("loading: 7 rows, 25 % of the file read"));
+        load.end();
+        assert_eq!(load.shown(), None);
     }
 }

@@ -275,3 +275,34 @@ fn files_of_the_server_are_those_of_one_folder() {
         assert_eq!(ids, if option.is_some() { vec![7] } else { vec![] });
     }
 }
+
+#[test]
+fn the_process_list_tells_how_far_a_load_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let server = TestServer::start_with_arguments(Path::new(BINARY), &["--secure-file-priv="]);
+    let (mut loading, mut watching) = (server.connect(), server.connect());
+    watching.query_drop("CREATE DATABASE d; CREATE TABLE d.t (id INT)").expect("created");
+    let statement = format!("LOAD DATA INFILE '{}' INTO TABLE d.t", pipe.display());
+    let load = std::thread::spawn(move || loading.query_drop(statement).map(|()| loading.affected_rows()));
+    let mut file = std::fs::OpenOptions::new().write(true).open(&pipe).expect("opened");
+    // Enough for blocks of it to be made rows of before the end is seen.
+    let count = 250_000;
+    let text: String = (0..count).map(|id| format!("{id}\n")).collect();
+    file.write_all(text.as_bytes()).expect("written");
+    let shown = "SELECT STATE FROM information_schema.PROCESSLIST WHERE INFO LIKE 'LOAD DATA%' AND STATE LIKE 'loading: %'";
+    let rows_shown = |state: &str| state.strip_prefix("loading: ")?.strip_suffix(" rows")?.parse::<u64>().ok();
+    loop {
+        let states: Vec<String> = watching.query(shown).expect("rows");
+        let rows = states.first().map(|state| rows_shown(state).unwrap_or_else(|| panic!("{state}")));
+        if rows.is_some_and(|rows| rows > 0) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    drop(file);
+    assert_eq!(load.join().expect("loaded").expect("loaded"), count);
+    let rest: Vec<String> = watching.query(shown).expect("rows");
+    assert!(rest.is_empty(), "{rest:?}");
+}

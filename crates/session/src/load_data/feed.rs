@@ -20,6 +20,7 @@ impl Session {
     ) -> Result<(), SqlError> {
         if !statement.local {
             let path = self.server_file(&statement.path)?;
+            let process = self.process.clone();
             return self
                 .blocking(move |_| {
                     let failed = |error: std::io::Error| {
@@ -31,10 +32,12 @@ impl Session {
                         )
                     };
                     let mut file = std::fs::File::open(&path).map_err(failed)?;
+                    process.load.set_bytes_total(file.metadata().map_or(0, |found| found.len()));
                     loop {
                         let mut chunk = vec![0; CHUNK_BYTES];
                         let length = file.read(&mut chunk).map_err(failed)?;
                         chunk.truncate(length);
+                        process.load.add_bytes(length);
                         // An empty piece says that the text is complete.
                         if sender.blocking_send(chunk).is_err() || length == 0 {
                             return Ok(());

@@ -106,7 +106,9 @@ impl Session {
             catalog: self.shared.catalog.load(),
             options: self.dml_options(self.lock_wait()),
             session: self.process.id,
+            process: self.process.clone(),
         };
+        self.process.load.begin();
         let Some(mut transaction) = self.transaction.take() else {
             return Err(SqlError::internal("a statement without its transaction").into());
         };
@@ -116,6 +118,7 @@ impl Session {
         });
         let fed = self.feed(statement, sender, writer).await;
         let joined = task.await;
+        self.process.load.end();
         let result = match joined {
             Ok((transaction, result)) => {
                 self.transaction.put_back(transaction);

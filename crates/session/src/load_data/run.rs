@@ -5,6 +5,7 @@ use super::parallel::load_in_parallel;
 use super::reader::{LineReader, Row, Rows};
 use super::{CHUNKS_AHEAD, FieldKind, Load, Loaded, Target, text_type};
 use crate::database::Shared;
+use crate::process::Process;
 use squall_functions::expr::ParameterisedRow;
 use squall_planner::dml::plan::InsertRows;
 use squall_planner::dml::{DmlContext, DmlOptions, Inserter};
@@ -56,6 +57,8 @@ pub(super) struct Surroundings {
     pub options: DmlOptions,
     /// The session's number.
     pub session: u64,
+    /// Where progress is shown.
+    pub process: Arc<Process>,
 }
 
 /// Loads what comes.
@@ -91,7 +94,7 @@ pub(super) fn run_load(
         rules: &around.shared.rules,
         registry: &around.shared.registry,
     };
-    let result = load_into_transaction(&around.context, &mut dml, load, text);
+    let result = load_into_transaction(around, &mut dml, load, text);
     if result.is_err() && !dml.transaction.is_aborted() {
         dml.transaction.rollback_to(savepoint);
     }
@@ -99,11 +102,12 @@ pub(super) fn run_load(
 }
 
 fn load_into_transaction(
-    context: &Arc<StatementContext>,
+    around: &Surroundings,
     dml: &mut DmlContext<'_>,
     load: &Load,
     mut text: Text,
 ) -> SqlResult<Loaded> {
+    let context = &around.context;
     debug_assert!(matches!(load.plan.source, InsertRows::Values(_)), "an INSERT of values was bound");
     let mut inserter = Inserter::new(dml, &load.plan, false);
     let reader = LineReader::new(load.format.clone(), load.skip);
@@ -113,7 +117,9 @@ fn load_into_transaction(
         // Cutting lines into fields takes a good part of the time, so it has a thread of its own.
         scope.spawn(move || cut_batches(reader, &mut text, &sender));
         for rows in batches {
-            for row in rows?.iter() {
+            let rows = rows?;
+            around.process.load.add_rows(rows.len() as u64);
+            for row in rows.iter() {
                 records += 1;
                 let values = row_values(context, load, row, records)?;
                 inserter.insert_values(values.into_iter()).map_err(SqlError::from)?;
