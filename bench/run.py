@@ -159,7 +159,7 @@ def run_group_concat(a):
         return 1
     print(f"GROUP_CONCAT of {len(keys['squall'])} of 1000000 keys, best of {rounds}, through a client but for DuckDB:")
     for name, ms in found.items():
-        print(f"{name:24}{ms:8.1f} ms{found['squall'] / ms:8.2f} squall/this")
+        print(f"{name:24}{ms:8.1f} ms{found['squall columns'] / ms:8.2f} squall columns/this")
     if a.record:
         record("group-concat", {f"{name}_ms": round(ms, 1) for name, ms in found.items()})
     return 0

@@ -291,7 +291,8 @@ fn the_process_list_tells_how_far_a_load_is() {
     let count = 250_000;
     let text: String = (0..count).map(|id| format!("{id}\n")).collect();
     file.write_all(text.as_bytes()).expect("written");
-    let shown = "SELECT STATE FROM information_schema.PROCESSLIST WHERE INFO LIKE 'LOAD DATA%' AND STATE LIKE 'loading: %'";
+    let shown =
+        "SELECT STATE FROM information_schema.PROCESSLIST WHERE INFO LIKE 'LOAD DATA%' AND STATE LIKE 'loading: %'";
     let rows_shown = |state: &str| state.strip_prefix("loading: ")?.strip_suffix(" rows")?.parse::<u64>().ok();
     loop {
         let states: Vec<String> = watching.query(shown).expect("rows");

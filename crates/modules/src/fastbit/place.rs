@@ -3,7 +3,7 @@
 use super::DATABASE;
 use squall_catalog::NameKey;
 use squall_fastbit::path::TablePath;
-use squall_fastbit::query::{Query, QueryError, SqlOptions};
+use squall_fastbit::query::{Output, Query, QueryError, SqlOptions};
 use squall_fastbit::quote::{self, Dialect};
 use squall_registry::{NestedResult, NestedStatements, StatementContext};
 use squall_types::{ErrorCode, Level, SqlError, SqlMode, SqlResult, Value};
@@ -17,17 +17,13 @@ pub const DEBUG_VARIABLE: &str = "fb_debug";
 #[derive(Clone, Debug)]
 pub struct Place {
     path: TablePath,
-    /// `` `fastbit`.`name` ``.
-    table: String,
     dialect: Dialect,
 }
 
 impl Place {
     /// The table of a path; `None` if it is none.
     pub fn of(path: &str, context: &StatementContext) -> Option<Place> {
-        let path = TablePath::parse(path)?;
-        let table = format!("{}.{}", quote::name(DATABASE), quote::name(&path.table_name()));
-        Some(Place { path, table, dialect: dialect(context) })
+        Some(Place { path: TablePath::parse(path)?, dialect: dialect(context) })
     }
 
     /// The same for a routine: `@fbdir`, if it is set, is put before the path.
@@ -47,9 +43,9 @@ impl Place {
         &self.path
     }
 
-    /// The table as SQL names it.
-    pub fn table(&self) -> &str {
-        &self.table
+    /// The table as SQL names it: `` `fastbit`.`name` ``.
+    pub fn table(&self) -> String {
+        format!("{}.{}", quote::name(DATABASE), quote::name(&self.path.table_name()))
     }
 
     /// How texts are written.
@@ -57,9 +53,24 @@ impl Place {
         self.dialect
     }
 
-    /// What queries are written with.
-    pub fn options(&self) -> SqlOptions<'_> {
-        SqlOptions { table: &self.table, partition: self.path.last(), dialect: self.dialect }
+    /// A query as SQL.
+    ///
+    /// # Errors
+    /// If it asks for what is not there.
+    pub fn sql(&self, query: &Query, output: Output<'_>) -> Result<String, QueryError> {
+        query.to_sql(&self.options(&self.table()), output)
+    }
+
+    /// A query's condition as SQL.
+    ///
+    /// # Errors
+    /// If it is more than a condition.
+    pub fn condition_sql(&self, query: &Query) -> Result<String, QueryError> {
+        query.condition_sql(&self.options(&self.table()))
+    }
+
+    fn options<'a>(&'a self, table: &'a str) -> SqlOptions<'a> {
+        SqlOptions { table, partition: self.path.last(), dialect: self.dialect }
     }
 }
 

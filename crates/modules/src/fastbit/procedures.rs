@@ -95,7 +95,7 @@ fn translate(call: &ProcedureCall<'_>, path: &str, text: &str) -> Result<(Place,
     let first = text.split_ascii_whitespace().next().unwrap_or_default();
     let known = ["select", "where", "from"].iter().any(|word| first.eq_ignore_ascii_case(word));
     let text = if known { text.to_string() } else { format!("select {text}") };
-    let sql = parse(&text).and_then(|query| query.to_sql(&place.options(), Output::Rows));
+    let sql = parse(&text).and_then(|query| place.sql(&query, Output::Rows));
     match sql {
         Ok(sql) => Ok((place, sql)),
         Err(error) => Err(Fault::Query(error).raised(path)),

@@ -58,7 +58,7 @@ type Columns = Vec<(String, SqlType)>;
 /// A query with `*` resolved, and its columns.
 fn prepare(place: &Place, text: &str, context: &StatementContext) -> Result<(Query, Columns), Fault> {
     let mut query = parse(text)?;
-    let columns = run(&query.to_sql(&place.options(), Output::Columns)?, context).map_err(Fault::of)?.columns;
+    let columns = run(&place.sql(&query, Output::Columns)?, context).map_err(Fault::of)?.columns;
     query.name_columns(columns.iter().map(|(name, _)| name.clone()));
     Ok((query, columns))
 }
@@ -93,11 +93,11 @@ fn write_file(place: &Place, file: &str, text: &str, context: &StatementContext)
     }
     let (query, columns) = prepare(place, text, context)?;
     let rows = if file.is_empty() {
-        let sql = query.to_sql(&place.options(), Output::Rows)?;
+        let sql = place.sql(&query, Output::Rows)?;
         run(&sql, context).map_err(Fault::of)?.rows.len() as u64
     } else {
         let texts: Vec<bool> = columns.iter().map(|(_, sql_type)| sql_type.is_string()).collect();
-        let sql = query.to_sql(&place.options(), Output::File { path: file, texts: &texts })?;
+        let sql = place.sql(&query, Output::File { path: file, texts: &texts })?;
         run(&sql, context).map_err(Fault::of)?.affected_rows
     };
     let types: Vec<String> = columns.iter().map(|(_, sql_type)| type_name(sql_type)).collect();
@@ -127,7 +127,7 @@ fn list(place: &Place, text: &str, context: &StatementContext) -> Result<String,
     };
     let text = !sql_type.is_numeric();
     if query.is_plain() {
-        let sql = query.to_sql(&place.options(), Output::List { text })?;
+        let sql = place.sql(&query, Output::List { text })?;
         let sql = format!("SET SESSION group_concat_max_len = {}; {sql}", context.max_allowed_packet);
         let listed = run(&sql, context).map_err(Fault::of)?;
         return Ok(match listed.rows.into_iter().flatten().next() {
@@ -135,7 +135,7 @@ fn list(place: &Place, text: &str, context: &StatementContext) -> Result<String,
             _ => String::new(),
         });
     }
-    let rows = run(&query.to_sql(&place.options(), Output::Rows)?, context).map_err(Fault::of)?.rows;
+    let rows = run(&place.sql(&query, Output::Rows)?, context).map_err(Fault::of)?.rows;
     let mut list = String::new();
     for value in rows.iter().flatten() {
         let Some(shown) = to_text(value, sql_type) else { continue };

@@ -28,9 +28,13 @@ const BAD_ROW: i64 = -4;
 /// A value that its column cannot hold.
 const BAD_VALUE: i64 = -5;
 
-/// A row of values for a table, checked and stored at the end of the statement.
-fn append(place: &Place, columns: &[AppendColumn], row: &[(Value, SqlType)], args: &Args<'_>) -> SqlResult<Value> {
-    let context = args.context;
+/// A row of values with their types for a table, checked and stored at the end of the statement.
+fn append<'v>(
+    place: &Place,
+    columns: &[AppendColumn],
+    row: impl ExactSizeIterator<Item = (Value, &'v SqlType)>,
+    context: &StatementContext,
+) -> SqlResult<Value> {
     if row.len() > columns.len() {
         return Ok(refuse(BAD_ROW, SqlError::new(ErrorCode::WarnTooManyRecords, &[&1]), context));
     }
@@ -49,7 +53,7 @@ fn append(place: &Place, columns: &[AppendColumn], row: &[(Value, SqlType)], arg
             SqlType::Timestamp { fsp } => &SqlType::DateTime { fsp },
             _ => &column.sql_type,
         };
-        match store_value(value.clone(), source, target, &conversion).resolve(true, &mut Vec::new()) {
+        match store_value(value, source, target, &conversion).resolve(true, &mut Vec::new()) {
             Ok(Value::Null) if !column.nullable => {
                 return Ok(refuse(BAD_VALUE, SqlError::new(ErrorCode::BadNull, &[&column.name]), context));
             }
@@ -79,12 +83,8 @@ fn insert(args: &Args<'_>) -> SqlResult<Value> {
         }
     };
     let text = SqlType::longtext(CollationId::UTF8MB4_0900_AI_CI);
-    let row: Vec<(Value, SqlType)> = fields
-        .into_iter()
-        .zip(columns.iter().map(Some).chain(std::iter::repeat(None)))
-        .map(|(field, column)| (field_value(field, column), text.clone()))
-        .collect();
-    append(&place, &columns, &row, args)
+    let row = fields.into_iter().enumerate().map(|(at, field)| (field_value(field, columns.get(at)), &text));
+    append(&place, &columns, row, args.context)
 }
 
 /// A field as a value; blanks around numbers and dates do not count.
@@ -106,8 +106,8 @@ fn insert2(args: &Args<'_>) -> SqlResult<Value> {
     let Some(path) = args.text_or_null(0) else { return Ok(Value::Null) };
     let Some(place) = Place::of(&path, args.context) else { return Ok(Value::Int(BAD_PATH)) };
     let Some(columns) = columns_of(&place, args.context)? else { return Ok(Value::Int(UNKNOWN_TABLE)) };
-    let row: Vec<(Value, SqlType)> = (1..args.len()).map(|at| (args.value(at).clone(), args.ty(at).clone())).collect();
-    append(&place, &columns, &row, args)
+    let row = (1..args.len()).map(|at| (args.value(at).clone(), args.ty(at)));
+    append(&place, &columns, row, args.context)
 }
 
 /// Rows loaded by a LOAD DATA of its own, which fails as a whole.
@@ -166,7 +166,7 @@ fn delete(args: &Args<'_>) -> SqlResult<Value> {
     }
     let first = text.split_ascii_whitespace().next().unwrap_or_default();
     let query = if first.eq_ignore_ascii_case("where") { text.to_string() } else { format!("where {text}") };
-    let condition = match parse(&query).and_then(|query| query.condition_sql(&place.options())) {
+    let condition = match parse(&query).and_then(|query| place.condition_sql(&query)) {
         Ok(condition) => condition,
         Err(error) => return Ok(refuse(i64::from(error.code()), query_fault(&error), args.context)),
     };
