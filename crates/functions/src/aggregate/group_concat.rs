@@ -3,7 +3,7 @@
 mod joined;
 mod plain;
 
-use super::codec::{decode_value, encode_bytes, encode_value, take};
+use super::codec::{decode_value, encode_bytes, encode_value};
 use crate::expr::physical_order;
 use crate::operators::coerce;
 use joined::{Joined, Joining};
@@ -46,14 +46,18 @@ impl GroupConcatKernel {
         self.distinct_count == 0 && self.descending.is_empty() && self.limit.is_none()
     }
 
+    fn joining(&self, context: Arc<StatementContext>) -> Joining {
+        Joining::new(&self.separator, &self.source, context)
+    }
+
     /// The state of one group that reads arrays.
     pub fn plain_accumulator(&self, context: Arc<StatementContext>) -> PlainConcat {
-        PlainConcat::new(self.source.clone(), Joining::new(&self.separator, context))
+        PlainConcat::new(self.source.clone(), self.joining(context))
     }
 
     /// The state of many groups that reads arrays.
     pub fn groups_accumulator(&self, context: Arc<StatementContext>) -> ConcatGroups {
-        ConcatGroups::new(self.source.clone(), Joining::new(&self.separator, context))
+        ConcatGroups::new(self.source.clone(), self.joining(context))
     }
 }
 
@@ -63,12 +67,11 @@ impl AggregateKernel for GroupConcatKernel {
             source: self.source.clone(),
             distinct_count: self.distinct_count,
             descending: self.descending.clone(),
-            joining: Joining::new(&self.separator, context),
+            joining: self.joining(context),
             limit: self.limit,
             seen: HashSet::new(),
             rows: Vec::new(),
             bytes: 0,
-            binary: false,
         })
     }
 }
@@ -85,7 +88,6 @@ struct Concat {
     /// Texts with what they are ordered by.
     rows: Vec<(Vec<u8>, Vec<Value>)>,
     bytes: usize,
-    binary: bool,
 }
 
 impl Concat {
@@ -109,10 +111,7 @@ impl ValueAccumulator for Concat {
     fn update(&mut self, arguments: &[Value]) -> SqlResult<()> {
         let Some((text, keys)) = arguments.split_first() else { return Ok(()) };
         let text = match text {
-            Value::Bytes(bytes) => {
-                self.binary = true;
-                bytes.clone()
-            }
+            Value::Bytes(bytes) => bytes.clone(),
             text => match coerce::to_text(text, &self.source) {
                 Some(text) => text.into_owned().into_bytes(),
                 None => return Ok(()),
@@ -145,14 +144,14 @@ impl ValueAccumulator for Concat {
         let skip = usize::try_from(offset).unwrap_or(usize::MAX);
         let take = usize::try_from(count).unwrap_or(usize::MAX);
         for (text, _) in rows.iter().skip(skip).take(take) {
-            joined.push(text.as_slice(), self.binary, &self.joining);
+            joined.push(text.as_slice(), &self.joining);
         }
         self.rows = rows;
-        Ok(joined.value(self.binary))
+        Ok(joined.value(&self.joining))
     }
 
     fn state(&mut self) -> SqlResult<Vec<u8>> {
-        let mut state = vec![u8::from(self.binary)];
+        let mut state = Vec::new();
         let order_count = self.descending.len();
         for (text, keys) in &self.rows {
             encode_bytes(text, &mut state);
@@ -163,7 +162,6 @@ impl ValueAccumulator for Concat {
     }
 
     fn merge(&mut self, mut state: &[u8]) -> SqlResult<()> {
-        let [binary] = take::<1>(&mut state)?;
         let key_count = self.distinct_count + self.descending.len();
         while !state.is_empty() {
             let text = super::codec::decode_bytes(&mut state)?.to_vec();
@@ -174,7 +172,6 @@ impl ValueAccumulator for Concat {
             }
             self.update(&row)?;
         }
-        self.binary = binary == 1;
         Ok(())
     }
 

@@ -15,15 +15,17 @@ pub struct Joining {
     pub separator: Vec<u8>,
     /// `group_concat_max_len`, bytes; at most [`BYTES_MAX`].
     pub bytes_max: usize,
+    /// Whether byte strings are joined, which are cut anywhere; texts are cut between two characters.
+    pub binary: bool,
     /// Where warnings go.
     pub context: Arc<StatementContext>,
 }
 
 impl Joining {
-    /// With what the statement says of lengths.
-    pub fn new(separator: &str, context: Arc<StatementContext>) -> Self {
+    /// Of values of a type, with what the statement says of lengths.
+    pub fn new(separator: &str, source: &SqlType, context: Arc<StatementContext>) -> Self {
         let bytes_max = context.group_concat_max_len.min(BYTES_MAX) as usize;
-        Self { separator: separator.as_bytes().to_vec(), bytes_max, context }
+        Self { separator: separator.as_bytes().to_vec(), bytes_max, binary: source.is_binary_string(), context }
     }
 }
 
@@ -70,9 +72,9 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// Appends a text. `binary` texts are cut anywhere, others between two characters.
+    /// Appends a text.
     #[inline]
-    pub fn push(&mut self, piece: impl Piece, binary: bool, joining: &Joining) {
+    pub fn push(&mut self, piece: impl Piece, joining: &Joining) {
         self.rows += 1;
         if self.cut {
             return;
@@ -86,7 +88,7 @@ impl Joined {
         }
         piece.append_to(&mut self.bytes);
         if self.bytes.len() > joining.bytes_max {
-            self.cut_at(joining.bytes_max, binary, joining);
+            self.cut_at(joining.bytes_max, joining);
         }
     }
 
@@ -96,17 +98,17 @@ impl Joined {
             return;
         }
         let warned = self.cut;
-        self.push(other.bytes, other.binary, joining);
+        self.push(other.bytes, joining);
         self.rows += other.rows - 1;
         // What was cut before had its warning then.
         self.cut |= warned || other.cut;
     }
 
-    fn cut_at(&mut self, bytes_max: usize, binary: bool, joining: &Joining) {
+    fn cut_at(&mut self, bytes_max: usize, joining: &Joining) {
         self.cut = true;
         let mut end = bytes_max;
         // Not within a character: UTF-8's continuation bytes are 10xxxxxx.
-        while !binary && end > 0 && self.bytes[end] & 0xC0 == 0x80 {
+        while !joining.binary && end > 0 && self.bytes[end] & 0xC0 == 0x80 {
             end -= 1;
         }
         self.bytes.truncate(end);
@@ -114,11 +116,11 @@ impl Joined {
     }
 
     /// The text as a value; NULL if no text came.
-    pub fn value(&self, binary: bool) -> Value {
+    pub fn value(&self, joining: &Joining) -> Value {
         if self.rows == 0 {
             return Value::Null;
         }
-        if binary {
+        if joining.binary {
             return Value::Bytes(self.bytes.clone());
         }
         Value::String(text_of(self.bytes.clone()))
@@ -139,18 +141,16 @@ pub struct JoinedRef<'a> {
     pub rows: u64,
     /// See [`Joined`].
     pub cut: bool,
-    /// Whether byte strings came.
-    pub binary: bool,
 }
 
 impl<'a> JoinedRef<'a> {
-    /// Flags, rows, and the rest is the text.
+    /// Whether it was cut, rows, and the rest is the text.
     const HEADER_BYTES: usize = 9;
 
     /// As bytes, for the operator that merges states.
     pub fn encode(&self) -> Vec<u8> {
         let mut state = Vec::with_capacity(Self::HEADER_BYTES + self.bytes.len());
-        state.push(u8::from(self.binary) | u8::from(self.cut) << 1);
+        state.push(u8::from(self.cut));
         state.extend_from_slice(&self.rows.to_le_bytes());
         state.extend_from_slice(self.bytes);
         state
@@ -159,8 +159,8 @@ impl<'a> JoinedRef<'a> {
     /// Out of [`JoinedRef::encode`]'s bytes.
     pub fn decode(state: &'a [u8]) -> Result<Self, SqlError> {
         let broken = || SqlError::internal("a broken state of an aggregate");
-        let (flags, rest) = state.split_first().ok_or_else(broken)?;
+        let (cut, rest) = state.split_first().ok_or_else(broken)?;
         let (rows, bytes) = rest.split_first_chunk().ok_or_else(broken)?;
-        Ok(Self { bytes, rows: u64::from_le_bytes(*rows), cut: flags & 2 != 0, binary: flags & 1 != 0 })
+        Ok(Self { bytes, rows: u64::from_le_bytes(*rows), cut: *cut != 0 })
     }
 }

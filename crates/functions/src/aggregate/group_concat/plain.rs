@@ -14,45 +14,44 @@ use std::sync::Arc;
 /// Where the texts of an array's rows go.
 trait TextSink {
     /// Takes the text of a row.
-    fn take(&mut self, row: usize, piece: impl Piece, binary: bool);
+    fn take(&mut self, row: usize, piece: impl Piece);
 }
 
-/// Gives the text of each row that counts to `sink`; returns whether they are byte strings. `source` is the values' type.
+/// Gives the text of each row that counts to `sink`. `source` is the values' type.
 fn take_texts(
     array: &ArrayRef,
     source: &SqlType,
     filter: Option<&BooleanArray>,
     sink: &mut impl TextSink,
-) -> Result<bool> {
+) -> Result<()> {
     let present = rows_that_count(array, filter);
     let present = present.as_ref();
     match (array.data_type(), source) {
         (DataType::Null, _) => {}
         (DataType::Utf8View, _) => {
             let texts = array.as_string_view();
-            for_each_row(texts.len(), present, |row| sink.take(row, texts.value(row).as_bytes(), false));
+            for_each_row(texts.len(), present, |row| sink.take(row, texts.value(row).as_bytes()));
         }
         (DataType::BinaryView, _) => {
             let texts = array.as_binary_view();
-            for_each_row(texts.len(), present, |row| sink.take(row, texts.value(row), true));
-            return Ok(true);
+            for_each_row(texts.len(), present, |row| sink.take(row, texts.value(row)));
         }
         (DataType::Int64, SqlType::Int { unsigned: false, zerofill: false, .. }) => {
             let numbers = array.as_primitive::<Int64Type>().values();
-            for_each_row(numbers.len(), present, |row| sink.take(row, numbers[row], false));
+            for_each_row(numbers.len(), present, |row| sink.take(row, numbers[row]));
         }
         (DataType::UInt64, SqlType::Int { unsigned: true, zerofill: false, .. }) => {
             let numbers = array.as_primitive::<UInt64Type>().values();
-            for_each_row(numbers.len(), present, |row| sink.take(row, numbers[row], false));
+            for_each_row(numbers.len(), present, |row| sink.take(row, numbers[row]));
         }
         _ => {
             for row in (0..array.len()).filter(|row| present.is_none_or(|present| present.is_valid(*row))) {
                 let value = value_at(array, row, source).map_err(datafusion_error)?;
-                sink.take(row, (value, source), false);
+                sink.take(row, (value, source));
             }
         }
     }
-    Ok(false)
+    Ok(())
 }
 
 fn for_each_row(count: usize, present: Option<&NullBuffer>, take: impl FnMut(usize)) {
@@ -77,13 +76,12 @@ pub struct PlainConcat {
     source: SqlType,
     joining: Joining,
     joined: Joined,
-    binary: bool,
 }
 
 impl PlainConcat {
     /// An empty group of values of a type.
     pub fn new(source: SqlType, joining: Joining) -> Self {
-        Self { source, joining, joined: Joined::default(), binary: false }
+        Self { source, joining, joined: Joined::default() }
     }
 }
 
@@ -94,8 +92,8 @@ struct OneSink<'a> {
 
 impl TextSink for OneSink<'_> {
     #[inline]
-    fn take(&mut self, _row: usize, piece: impl Piece, binary: bool) {
-        self.joined.push(piece, binary, self.joining);
+    fn take(&mut self, _row: usize, piece: impl Piece) {
+        self.joined.push(piece, self.joining);
     }
 }
 
@@ -104,15 +102,15 @@ impl Accumulator for PlainConcat {
         let Some(values) = values.first() else { return Ok(()) };
         self.joining.context.kill.check().map_err(datafusion_error)?;
         let mut sink = OneSink { joined: &mut self.joined, joining: &self.joining };
-        self.binary |= take_texts(values, &self.source, None, &mut sink)?;
-        Ok(())
+        take_texts(values, &self.source, None, &mut sink)
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
         // Kept, for a result may be asked for again.
         Ok(match self.joined.rows {
+            0 if self.joining.binary => ScalarValue::BinaryView(None),
             0 => ScalarValue::Utf8View(None),
-            _ if self.binary => ScalarValue::BinaryView(Some(self.joined.bytes.clone())),
+            _ if self.joining.binary => ScalarValue::BinaryView(Some(self.joined.bytes.clone())),
             _ => ScalarValue::Utf8View(Some(text_of(self.joined.bytes.clone()))),
         })
     }
@@ -122,21 +120,20 @@ impl Accumulator for PlainConcat {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        Ok(vec![ScalarValue::BinaryView(Some(state_of(&self.joined, self.binary).encode()))])
+        Ok(vec![ScalarValue::BinaryView(Some(state_of(&self.joined).encode()))])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
         for state in states_of(states)?.iter().flatten() {
             let state = JoinedRef::decode(state).map_err(datafusion_error)?;
-            self.binary |= state.binary;
             self.joined.append(&state, &self.joining);
         }
         Ok(())
     }
 }
 
-fn state_of(joined: &Joined, binary: bool) -> JoinedRef<'_> {
-    JoinedRef { bytes: &joined.bytes, rows: joined.rows, cut: joined.cut, binary }
+fn state_of(joined: &Joined) -> JoinedRef<'_> {
+    JoinedRef { bytes: &joined.bytes, rows: joined.rows, cut: joined.cut }
 }
 
 fn states_of(states: &[ArrayRef]) -> Result<&BinaryViewArray> {
@@ -152,7 +149,6 @@ pub struct ConcatGroups {
     source: SqlType,
     joining: Joining,
     groups: Vec<Joined>,
-    binary: bool,
     /// Bytes of the groups' buffers.
     bytes: usize,
 }
@@ -160,7 +156,7 @@ pub struct ConcatGroups {
 impl ConcatGroups {
     /// No group yet.
     pub fn new(source: SqlType, joining: Joining) -> Self {
-        Self { source, joining, groups: Vec::new(), binary: false, bytes: 0 }
+        Self { source, joining, groups: Vec::new(), bytes: 0 }
     }
 
     fn take(&mut self, emit_to: EmitTo) -> Vec<Joined> {
@@ -180,10 +176,10 @@ struct GroupsSink<'a> {
 
 impl TextSink for GroupsSink<'_> {
     #[inline]
-    fn take(&mut self, row: usize, piece: impl Piece, binary: bool) {
+    fn take(&mut self, row: usize, piece: impl Piece) {
         let group = &mut self.groups[self.group_indices[row]];
         let before = group.bytes.capacity();
-        group.push(piece, binary, self.joining);
+        group.push(piece, self.joining);
         *self.bytes += group.bytes.capacity() - before;
     }
 }
@@ -204,13 +200,12 @@ impl GroupsAccumulator for ConcatGroups {
         self.joining.context.kill.check().map_err(datafusion_error)?;
         let mut sink =
             GroupsSink { groups: &mut self.groups, group_indices, joining: &self.joining, bytes: &mut self.bytes };
-        self.binary |= take_texts(values, &self.source, opt_filter, &mut sink)?;
-        Ok(())
+        take_texts(values, &self.source, opt_filter, &mut sink)
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         let taken = self.take(emit_to);
-        if self.binary {
+        if self.joining.binary {
             let mut builder = BinaryViewBuilder::with_capacity(taken.len());
             taken.iter().for_each(|group| builder.append_option((group.rows > 0).then_some(&group.bytes)));
             return Ok(Arc::new(builder.finish()));
@@ -233,8 +228,7 @@ impl GroupsAccumulator for ConcatGroups {
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        let binary = self.binary;
-        let states = self.take(emit_to).into_iter().map(|group| Some(state_of(&group, binary).encode()));
+        let states = self.take(emit_to).into_iter().map(|group| Some(state_of(&group).encode()));
         Ok(vec![Arc::new(states.collect::<BinaryViewArray>())])
     }
 
@@ -243,7 +237,6 @@ impl GroupsAccumulator for ConcatGroups {
         for (state, group) in states_of(values)?.iter().zip(group_indices) {
             let Some(state) = state else { continue };
             let state = JoinedRef::decode(state).map_err(datafusion_error)?;
-            self.binary |= state.binary;
             let group = &mut self.groups[*group];
             let before = group.bytes.capacity();
             group.append(&state, &self.joining);
