@@ -46,6 +46,48 @@ impl Collector {
     }
 }
 
+/// A writer that keeps nothing but the error.
+#[derive(Debug, Default)]
+pub struct LastError {
+    /// The error that ended the statements, if one has.
+    pub error: Option<SqlError>,
+}
+
+impl RowWriter for LastError {
+    fn begin_row(&mut self) {}
+    fn put_null(&mut self) {}
+    fn put_int(&mut self, _value: i64) {}
+    fn put_uint(&mut self, _value: u64) {}
+    fn put_double(&mut self, _value: f64) {}
+    fn put_decimal(&mut self, _value: Decimal) {}
+    fn put_bytes(&mut self, _value: &[u8]) {}
+    fn put_date(&mut self, _value: Date) {}
+    fn put_datetime(&mut self, _value: DateTime) {}
+    fn put_time(&mut self, _value: Time) {}
+    fn end_row(&mut self) {}
+}
+
+impl ResultWriter for LastError {
+    fn begin_result_set(&mut self, _columns: &[ColumnMeta]) {}
+    fn end_result_set(&mut self, _status: &StatusInfo) {}
+    fn ok(&mut self, _ok: &OkInfo, _status: &StatusInfo) {}
+    fn error(&mut self, error: &SqlError) {
+        self.error = Some(error.clone());
+    }
+    fn needs_flush(&self) -> bool {
+        false
+    }
+    fn flush(&mut self) -> LocalFuture<'_, io::Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
+    fn local_infile<'a>(&'a mut self, _name: &'a str) -> LocalFuture<'a, Result<(), SqlError>> {
+        Box::pin(async { Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[])) })
+    }
+    fn local_infile_chunk(&mut self) -> LocalFuture<'_, Result<Option<Vec<u8>>, SqlError>> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
 impl RowWriter for Collector {
     fn begin_row(&mut self) {
         if let Some(result) = self.results.last_mut() {

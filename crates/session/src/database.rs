@@ -3,6 +3,7 @@
 use crate::accounts::AccountStore;
 use crate::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
 use crate::ddl::execute::{database_mut, insert_database};
+use crate::event::EventScheduler;
 use crate::globals::GlobalVariables;
 use crate::logging::variables::default_file;
 use crate::module::Module;
@@ -74,6 +75,7 @@ pub(crate) struct Shared {
     pub modules: Vec<Arc<dyn Module>>,
     pub globals: Arc<GlobalVariables>,
     pub jobs: JobSystem,
+    pub events: Arc<EventScheduler>,
     pub processes: Arc<ProcessList>,
     pub runtime: Arc<QueryRuntime>,
     /// Bound defaults, generated columns and checks of tables.
@@ -195,6 +197,7 @@ impl Database {
                 modules,
                 globals,
                 jobs,
+                events: Arc::default(),
                 processes,
                 runtime: Arc::new(runtime),
                 rules: RulesCache::default(),
@@ -218,6 +221,8 @@ impl Database {
         for module in &database.0.modules {
             module.start(&database)?;
         }
+        let events_run = Values(&database.0.globals.load_values()).text(ids::EVENT_SCHEDULER) == "ON";
+        database.0.events.start(&database.0, events_run)?;
         Ok(database)
     }
 
@@ -303,6 +308,7 @@ impl Database {
 
     /// Finishes what is under way and syncs. Statements that come later fail with 1053.
     pub fn close(&self) -> SqlResult<()> {
+        self.0.events.stop();
         for module in self.0.modules.iter().rev() {
             module.stop();
         }
@@ -413,6 +419,12 @@ fn bootstrap_catalog(store: &RowStore, of_modules: &[&str]) -> SqlResult<()> {
         }
     }
     store.commit_ddl(&catalog, &DdlChanges::default())
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.events.stop();
+    }
 }
 
 impl Shared {

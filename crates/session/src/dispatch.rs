@@ -53,6 +53,8 @@ impl Session {
                 Ok(self.run_kill(kill, request, context).await?)
             }
             Statement::Call(call) => self.run_call(call, request, context, writer).await,
+            Statement::CreateEvent(event) => Ok(self.run_create_event(event, request, context).await?),
+            Statement::DropEvent(drop) => Ok(self.run_drop_event(drop, context)?),
             Statement::LockTables(locks) => Ok(self.lock_tables(locks).await?),
             Statement::UnlockTables => {
                 count(&self.process.status.unlock_tables);
@@ -101,6 +103,8 @@ fn commits_first(statement: &Statement) -> bool {
         Statement::LockTables(_)
         | Statement::Flush(_)
         | Statement::TableMaintenance(_)
+        | Statement::CreateEvent(_)
+        | Statement::DropEvent(_)
         | Statement::CreateUser(_)
         | Statement::DropUser(_)
         | Statement::RenameUser(_)
@@ -143,7 +147,6 @@ fn statement_name(statement: &Statement) -> &'static str {
         | Statement::AlterFunction(_)
         | Statement::DropFunction(_) => "FUNCTION",
         Statement::CreateTrigger(_) | Statement::DropTrigger(_) => "TRIGGER",
-        Statement::CreateEvent(_) | Statement::DropEvent(_) => "EVENT",
         Statement::Program(_) => "compound statements",
         Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
         Statement::Help(_) => "HELP",

@@ -18,6 +18,7 @@ pub mod database;
 mod ddl;
 mod diagnostics;
 mod dispatch;
+mod event;
 mod globals;
 mod hints;
 mod information_schema;

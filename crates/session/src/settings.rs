@@ -122,6 +122,7 @@ pub mod ids {
         AUTOCOMMIT = "autocommit";
         SQL_MODE = "sql_mode";
         TIME_ZONE = "time_zone";
+        EVENT_SCHEDULER = "event_scheduler";
         CHARACTER_SET_CLIENT = "character_set_client";
         CHARACTER_SET_CONNECTION = "character_set_connection";
         CHARACTER_SET_RESULTS = "character_set_results";

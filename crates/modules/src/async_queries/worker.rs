@@ -4,15 +4,9 @@ use super::recording::Recorder;
 use super::{RESULT_BYTES_MAX, Shared, captured};
 use squall_jobs::{Handler, RunningJob};
 use squall_session::api::{Backend, Connection};
+use squall_session::procedure::run_on_this_thread;
 use squall_types::{ErrorCode, SqlError, SqlResult};
-use std::cell::RefCell;
 use std::sync::{Arc, Weak};
-use tokio::runtime::Runtime;
-
-thread_local! {
-    /// What drives the sessions of this thread.
-    static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
-}
 
 /// Opens a session like the one that a query was queued in, and keeps what the query answers.
 #[derive(Debug)]
@@ -43,15 +37,8 @@ impl Handler for QueryHandler {
         }));
         let add = |part| job.add_output(part);
         let mut recorder = Recorder::new(shared.number(&database, RESULT_BYTES_MAX), &add);
-        let run = session.run_text(query.sql.as_bytes(), &mut recorder);
-        // An error here is that of the recorder, which says it itself.
-        let _client_gone = RUNTIME.with_borrow_mut(|runtime| match runtime {
-            Some(runtime) => Ok(runtime.block_on(run)),
-            None => {
-                let made = tokio::runtime::Builder::new_current_thread().enable_all().build();
-                Ok::<_, SqlError>(runtime.insert(made.map_err(SqlError::internal)?).block_on(run))
-            }
-        })?;
+        // An error inside is that of the recorder, which says it itself.
+        let _client_gone = run_on_this_thread(session.run_text(query.sql.as_bytes(), &mut recorder))?;
         recorder.finish(session.warnings())
     }
 }

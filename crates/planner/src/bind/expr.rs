@@ -523,7 +523,8 @@ pub(crate) fn literal_of(value: Value, sql_type: SqlType) -> BoundExpr {
 }
 
 /// The unit of an interval.
-pub(crate) fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {
+/// A unit of the syntax tree as dates know it.
+pub fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {
     use ast::IntervalUnit as U;
     match unit {
         U::Microsecond => IntervalUnit::Microsecond,

@@ -35,6 +35,7 @@ mod window;
 
 pub use environment::{TableRequest, TableResolver};
 pub(crate) use expr::aggregate_name;
+pub use expr::interval_unit;
 pub(crate) use output::announced_type;
 pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
 pub use parameter::ParameterKind;

@@ -187,5 +187,5 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("immediate_server_version", Session, 999_999, 0, u32::MAX as u64, "Version of the source before.")
         .restricted()
         .compatibility(),
-    choice("event_scheduler", Global, "OFF", &["OFF", "ON", "DISABLED"], "Whether events run.").read_only(),
+    choice("event_scheduler", Global, "ON", &["OFF", "ON"], "Whether events run."),
 ];

@@ -4,6 +4,7 @@
 mod column_segments;
 mod columns;
 mod constraints;
+mod events;
 mod jobs;
 mod logs;
 mod plain;
@@ -109,6 +110,7 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         plain::TABLES,
         routines::TABLES,
         jobs::TABLES,
+        events::TABLES,
         logs::TABLES,
         column_segments::TABLES,
         plan_cache::TABLES,

@@ -7,8 +7,8 @@ mod pass_on;
 
 pub use crate::ddl::type_text::type_text;
 pub use call::ProcedureCall;
-pub use nested::SessionImage;
 pub(crate) use nested::SessionStatements;
+pub use nested::{SessionImage, run_on_this_thread};
 
 use crate::api::{LocalFuture, OkInfo};
 use crate::result::Failure;

@@ -13,9 +13,11 @@ use squall_registry::{
     AppendColumn, KillState, NestedResult, NestedStatements, StatementContext, ValueTable, off_pool,
 };
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
+use tokio::runtime::Runtime;
 
 /// Functions that run statements that run functions go this deep at most (1424).
 const DEPTH_MAX: u32 = 4;
@@ -46,6 +48,28 @@ impl SessionImage {
         let id = database.0.processes.next_id();
         Session::of_image(database.0.clone(), id, self, Arc::default(), on_kill, 0)
     }
+}
+
+thread_local! {
+    /// What drives the sessions of a thread that is no connection's.
+    static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
+}
+
+/// Drives what a session does to its end, on a thread that may block and is no runtime's.
+///
+/// # Errors
+/// When it cannot be driven.
+pub fn run_on_this_thread<T>(work: impl Future<Output = T>) -> SqlResult<T> {
+    RUNTIME.with_borrow_mut(|runtime| {
+        let runtime = match runtime {
+            Some(runtime) => runtime,
+            None => {
+                let made = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                runtime.insert(made.map_err(SqlError::internal)?)
+            }
+        };
+        Ok(runtime.block_on(work))
+    })
 }
 
 /// The way from the functions of a session into SQL.
@@ -95,9 +119,8 @@ impl SessionStatements {
         let _member = parent.map(|parent| NestedMember::new(parent, id));
         let (image, kill) = (self.image(context), context.kill.clone());
         let mut session = Session::of_image(shared, id, image, kill, Arc::new(|| {}), self.depth + 1)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(SqlError::internal)?;
         let mut collector = Collector::default();
-        runtime.block_on(session.run_within(sql, &mut collector)).map_err(SqlError::internal)?;
+        run_on_this_thread(session.run_within(sql, &mut collector))?.map_err(SqlError::internal)?;
         let results = collector.into_results()?.into_iter().map(|result| NestedResult {
             columns: result.columns.iter().map(|meta| (meta.name.to_string(), meta.sql_type.clone())).collect(),
             rows: result.rows,

@@ -328,6 +328,8 @@ impl Session {
             }
         }
         if !globals.is_empty() {
+            let events_run = Values(&shared.globals.load_values()).text(ids::EVENT_SCHEDULER) == "ON";
+            shared.events.set_on(shared, events_run);
             shared.modules.iter().for_each(|module| module.variables_changed());
         }
         // Whatever holds now.

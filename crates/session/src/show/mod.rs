@@ -7,6 +7,7 @@ pub mod create_table;
 mod objects;
 mod server;
 
+use crate::event::event_status_rows;
 use crate::information_schema::procedure_status;
 use crate::process::count;
 use crate::result::{Outcome, ResultSet};
@@ -57,8 +58,14 @@ impl Session {
                 return self.filtered(self.show_triggers(), filter, context).await;
             }
             Show::Events { schema, filter } => {
-                self.database_or(schema.as_ref().map(|name| name.as_str()))?;
-                return self.filtered(self.show_events(), filter, context).await;
+                let database = self.database_or(schema.as_ref().map(|name| name.as_str()))?;
+                let mut result = self.show_events();
+                result.rows = event_status_rows(&self.source(context), &database);
+                if let Some(ShowFilter::Like(pattern)) = filter {
+                    result.rows.retain(|row| like_column(row, 1, pattern));
+                    return Ok(Outcome::Rows(result));
+                }
+                return self.filtered(result, filter, context).await;
             }
             Show::FunctionStatus(filter) => {
                 return self.filtered(self.show_routine_status(), filter, context).await;
@@ -96,7 +103,7 @@ impl Session {
                 return Err(SqlError::new(ErrorCode::UnknownStorageEngine, &[&name.as_str()]));
             }
             Show::Engine { .. } => self.show_engine_status(),
-            Show::CreateEvent(name) => return Err(unknown("Event", name)),
+            Show::CreateEvent(name) => self.show_create_event(name)?,
             Show::CreateFunction(name) | Show::FunctionCode(name) => return Err(missing_routine("FUNCTION", name)),
             Show::CreateProcedure(name) => self.show_create_procedure(name, context)?,
             Show::ProcedureCode(name) => return Err(missing_routine("PROCEDURE", name)),
@@ -170,10 +177,6 @@ fn like_column(row: &[Value], column: usize, pattern: &str) -> bool {
         Some(Value::String(text)) => like_match(CollationId::UTF8MB3_GENERAL_CI, text, pattern, Some('\\')),
         _ => false,
     }
-}
-
-fn unknown(kind: &str, name: &ObjectName) -> SqlError {
-    SqlError { code: 1539, sqlstate: *b"HY000", message: format!("Unknown {} '{}'", kind.to_lowercase(), &*name.name) }
 }
 
 fn missing_routine(kind: &str, name: &ObjectName) -> SqlError {

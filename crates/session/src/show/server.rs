@@ -153,7 +153,7 @@ impl Session {
     }
 
     pub(super) fn show_events(&self) -> ResultSet {
-        ResultSet::of_texts(&[
+        typed_by_name(&[
             "Db",
             "Name",
             "Definer",
@@ -195,7 +195,7 @@ impl Session {
     }
 
     pub(super) fn show_routine_status(&self) -> ResultSet {
-        ResultSet::of_texts(&[
+        typed_by_name(&[
             "Db",
             "Name",
             "Type",
@@ -225,4 +225,16 @@ impl Session {
         result.rows.push(vec![s("InnoDB"), s(""), s(text)]);
         result
     }
+}
+
+/// Columns of text, but for those that hold moments or numbers by their names.
+fn typed_by_name(names: &[&str]) -> ResultSet {
+    let column = |name: &&str| match *name {
+        "Execute at" | "Starts" | "Ends" | "Modified" | "Created" => {
+            typed_column(name, SqlType::DateTime { fsp: 0 }, false)
+        }
+        "Originator" => number_column(name),
+        name => text_column(name, 255),
+    };
+    ResultSet::new(names.iter().map(column).collect())
 }

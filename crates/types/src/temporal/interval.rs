@@ -226,6 +226,29 @@ impl Interval {
         Interval { months: self.months.saturating_neg(), micros: -self.micros }
     }
 
+    /// So many of it; `None` if that is more than a date can be moved by.
+    pub fn times(self, count: i64) -> Option<Interval> {
+        let (months, micros) = (self.months.checked_mul(count)?, self.micros.checked_mul(i128::from(count))?);
+        i64::try_from(micros).ok().map(|_| Interval { months, micros })
+    }
+
+    /// Whether it goes forward.
+    pub fn is_positive(self) -> bool {
+        self.months > 0 || self.micros > 0
+    }
+
+    /// How many whole ones lie between two moments, as far as months are of equal length: one more or less may. `None` for an
+    /// interval that does not go forward.
+    pub fn count_between(self, from: DateTime, to: DateTime) -> Option<i64> {
+        if !self.is_positive() {
+            return None;
+        }
+        if self.months > 0 {
+            return Some(from.difference(to, Month) / self.months);
+        }
+        i64::try_from(i128::from(to.to_micros() - from.to_micros()) / self.micros).ok()
+    }
+
     fn micros_i64(self) -> Option<i64> {
         i64::try_from(self.micros).ok()
     }

@@ -1,0 +1,270 @@
+//! CREATE, ALTER and DROP EVENT.
+
+use super::Status;
+use super::definition::{EventDef, Schedule, interval};
+use crate::database::now_micros;
+use crate::ddl::names::check_identifier;
+use crate::result::Outcome;
+use crate::session::{Request, Session};
+use crate::settings::{Values, ids};
+use squall_catalog::{AccountKey, Privileges};
+use squall_functions::operators::coerce;
+use squall_parser::ast::{self, AccountName, CreateEvent, DropObject, EventStatus, Statement};
+use squall_planner::bind::interval_unit;
+use squall_registry::StatementContext;
+use squall_types::{DateTime, ErrorCode, Level, SqlError, SqlResult, Value};
+use std::sync::Arc;
+
+impl Session {
+    /// CREATE EVENT and ALTER EVENT.
+    pub(crate) async fn run_create_event(
+        &mut self,
+        statement: &CreateEvent,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        self.check_writable()?;
+        let (database, name) = self.event_name(&statement.name)?;
+        match statement.body.as_deref() {
+            Some(Statement::Program(_)) => return Err(SqlError::unsupported("compound statements")),
+            Some(Statement::CreateEvent(_) | Statement::DropEvent(_)) => {
+                return Err(SqlError::new(ErrorCode::EventRecursionForbidden, &[]));
+            }
+            _ => {}
+        }
+        let schedule = match &statement.schedule {
+            Some(schedule) => Some(self.event_schedule(schedule, request, context).await?),
+            None => None,
+        };
+        let body = statement.body.as_ref().map(|_| statement.body_span.bytes(request.sql));
+        let body = body.map(|body| String::from_utf8_lossy(body).trim().to_string());
+        let shared = self.shared.clone();
+        let _changing = shared.events.change.lock();
+        let known = shared.events.get(&database, &name);
+        let new = match (statement.alter, known) {
+            (false, Some(_)) if statement.if_not_exists => {
+                context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::EventExists, &[&name]));
+                return Ok(Outcome::done());
+            }
+            (false, Some(_)) if !statement.or_replace => {
+                return Err(SqlError::new(ErrorCode::EventExists, &[&name]));
+            }
+            (true, None) => return Err(SqlError::new(ErrorCode::NoSuchEvent, &[&name])),
+            (true, Some(known)) => self.altered(statement, (*known).clone(), schedule, body)?,
+            (false, _) => {
+                let schedule = schedule.ok_or_else(|| SqlError::internal("an event without a schedule"))?;
+                self.created(statement, database.clone(), name.clone(), schedule, body.unwrap_or_default())?
+            }
+        };
+        // What is over before it begins.
+        let over = matches!(new.schedule, Schedule::At(at) if at < now_micros());
+        let looked_at = !statement.alter || statement.schedule.is_some();
+        if over && looked_at && new.executed_micros.is_none() {
+            if statement.alter && !new.preserve {
+                return Err(SqlError::new(ErrorCode::EventAlteredIntoPast, &[]));
+            }
+            if !new.preserve {
+                context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::EventCreatedInPast, &[]));
+                return Ok(Outcome::done());
+            }
+            context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::EventTimeInPast, &[]));
+            let disabled = EventDef { status: Status::Disabled, ..new };
+            shared.events.replace(&shared, &[(&database, &name)], Some(disabled))?;
+            return Ok(Outcome::done());
+        }
+        shared.events.replace(&shared, &[(&database, &name)], Some(new))?;
+        Ok(Outcome::done())
+    }
+
+    /// DROP EVENT.
+    pub(crate) fn run_drop_event(&mut self, drop: &DropObject, context: &StatementContext) -> SqlResult<Outcome> {
+        self.check_writable()?;
+        let [name] = drop.names.as_slice() else {
+            return Err(SqlError::internal("DROP EVENT of several"));
+        };
+        let (database, name) = self.event_name(name)?;
+        let shared = self.shared.clone();
+        let _changing = shared.events.change.lock();
+        if shared.events.get(&database, &name).is_none() {
+            if !drop.if_exists {
+                return Err(SqlError::new(ErrorCode::NoSuchEvent, &[&name]));
+            }
+            context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::SpDoesNotExist, &[&"Event", &name]));
+            return Ok(Outcome::done());
+        }
+        shared.events.replace(&shared, &[(&database, &name)], None)?;
+        Ok(Outcome::done())
+    }
+
+    /// Database and name of an event that may be changed (1046, 1044, 1049).
+    fn event_name(&self, name: &ast::ObjectName) -> SqlResult<(String, String)> {
+        let (database, name) = self.qualify(name)?;
+        check_identifier(&name)?;
+        if !self.access.on_database(&database).contains(Privileges::EVENT) {
+            return Err(self.database_denied(&database));
+        }
+        if self.shared.catalog.load().database(&database).is_none() {
+            return Err(SqlError::new(ErrorCode::BadDatabase, &[&database]));
+        }
+        Ok((database, name))
+    }
+
+    fn created(
+        &self,
+        statement: &CreateEvent,
+        database: String,
+        name: String,
+        schedule: Schedule,
+        body: String,
+    ) -> SqlResult<EventDef> {
+        let now = now_micros();
+        let event = EventDef {
+            definer: self.event_definer(statement.definer.as_ref())?,
+            status: statement.status.map_or(Status::Enabled, status_of),
+            preserve: statement.preserve.unwrap_or(false),
+            comment: statement.comment.as_deref().unwrap_or_default().to_string(),
+            time_zone: String::new(),
+            sql_mode: String::new(),
+            client_charset: String::new(),
+            connection_collation: String::new(),
+            database_collation: String::new(),
+            created_micros: now,
+            altered_micros: now,
+            executed_micros: None,
+            database,
+            name,
+            body,
+            schedule,
+        };
+        Ok(self.with_settings(event))
+    }
+
+    /// The event with the session's settings, which go with its body.
+    fn with_settings(&self, event: EventDef) -> EventDef {
+        let values = Values(&self.variables.session);
+        let catalog = self.shared.catalog.load();
+        let collation = catalog.database(&event.database).map(|database| database.collation);
+        EventDef {
+            time_zone: values.text(ids::TIME_ZONE).to_string(),
+            sql_mode: self.settings.sql_mode.to_string(),
+            client_charset: values.text(ids::CHARACTER_SET_CLIENT).to_string(),
+            connection_collation: values.text(ids::COLLATION_CONNECTION).to_string(),
+            database_collation: collation.map(crate::charset::collation_name).unwrap_or_default().to_string(),
+            ..event
+        }
+    }
+
+    fn altered(
+        &self,
+        statement: &CreateEvent,
+        known: EventDef,
+        schedule: Option<Schedule>,
+        body: Option<String>,
+    ) -> SqlResult<EventDef> {
+        let mut event = EventDef { altered_micros: now_micros(), ..known };
+        if let Some(to) = &statement.rename {
+            let (database, name) = self.event_name(to)?;
+            let same = database == event.database && name.to_lowercase() == event.name.to_lowercase();
+            if same {
+                return Err(SqlError::new(ErrorCode::EventSameName, &[]));
+            }
+            if self.shared.events.get(&database, &name).is_some() {
+                return Err(SqlError::new(ErrorCode::EventExists, &[&name]));
+            }
+            (event.database, event.name) = (database, name);
+        }
+        if let Some(schedule) = schedule {
+            event.schedule = schedule;
+            event.executed_micros = None;
+        }
+        if let Some(body) = body {
+            event.body = body;
+        }
+        event.definer = self.event_definer(statement.definer.as_ref())?;
+        event.status = statement.status.map_or(event.status, status_of);
+        event.preserve = statement.preserve.unwrap_or(event.preserve);
+        if let Some(comment) = &statement.comment {
+            event.comment = comment.to_string();
+        }
+        Ok(self.with_settings(event))
+    }
+
+    /// DEFINER of an event (1227).
+    fn event_definer(&self, given: Option<&AccountName>) -> SqlResult<AccountKey> {
+        match given {
+            Some(AccountName::Named { user, host }) => {
+                let key = AccountKey::new(user.as_ref(), host.as_deref().unwrap_or("%").to_lowercase());
+                if key != self.account && !self.access.has_dynamic("SET_ANY_DEFINER") {
+                    return Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&"SUPER or SET_ANY_DEFINER"]));
+                }
+                Ok(key)
+            }
+            _ => Ok(self.account.clone()),
+        }
+    }
+
+    async fn event_schedule(
+        &mut self,
+        schedule: &ast::Schedule,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Schedule> {
+        let (value, unit, starts, ends) = match schedule {
+            ast::Schedule::At(at) => return Ok(Schedule::At(self.event_moment(at, "AT", request, context).await?)),
+            ast::Schedule::Every { value, unit, starts, ends } => (value, interval_unit(*unit), starts, ends),
+        };
+        if unit.has_microseconds() {
+            return Err(SqlError::unsupported("MICROSECOND"));
+        }
+        let (given, sql_type) = self.evaluate(value, request, context).await?;
+        let amount = coerce::to_text(&given, &sql_type).unwrap_or_default().trim().to_string();
+        let length = interval(&amount, unit);
+        if given.is_null() || !length.is_positive() || length.times(1).is_none() {
+            return Err(SqlError::new(ErrorCode::EventInterval, &[]));
+        }
+        let starts = match starts {
+            Some(starts) => self.event_moment(starts, "STARTS", request, context).await?,
+            None => context.now_micros - context.now_micros.rem_euclid(1_000_000),
+        };
+        let ends = match ends {
+            Some(ends) => Some(self.event_moment(ends, "ENDS", request, context).await?),
+            None => None,
+        };
+        if ends.is_some_and(|ends| ends <= starts) {
+            return Err(SqlError::new(ErrorCode::EventEndsBeforeStarts, &[]));
+        }
+        Ok(Schedule::Every { amount, unit, starts, ends })
+    }
+
+    /// A moment of a schedule, in whole seconds (1525).
+    async fn event_moment(
+        &mut self,
+        expr: &ast::Expr,
+        clause: &str,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<i64> {
+        let (value, sql_type) = self.evaluate(expr, request, context).await?;
+        let moment: Option<DateTime> = match &value {
+            Value::Null => None,
+            value => coerce::to_datetime(value, &sql_type, context)?,
+        };
+        let Some(moment) = moment.filter(|moment| !moment.date().has_zero_part()) else {
+            let shown = match value {
+                Value::Null => "NULL".to_string(),
+                value => coerce::to_text(&value, &sql_type).unwrap_or_default().into_owned(),
+            };
+            return Err(SqlError::new(ErrorCode::WrongValue, &[&clause, &shown]));
+        };
+        let micros = context.time_zone.to_unix_micros(moment).unix_micros;
+        Ok(micros - micros.rem_euclid(1_000_000))
+    }
+}
+
+fn status_of(status: EventStatus) -> Status {
+    match status {
+        EventStatus::Enabled => Status::Enabled,
+        EventStatus::Disabled => Status::Disabled,
+        EventStatus::DisabledOnReplica => Status::DisabledOnReplica,
+    }
+}
