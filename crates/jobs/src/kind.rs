@@ -71,6 +71,8 @@ pub trait Handler: Debug + Send + Sync {
     /// # Errors
     /// Fails the job, or has it tried again if it has attempts left.
     fn run(&self, job: &RunningJob) -> SqlResult<()>;
+    /// Called on a worker's thread that has had no job for a moment: it lets go of what it has kept there for the next one.
+    fn idle(&self) {}
 }
 
 /// A kind of job as it is declared.

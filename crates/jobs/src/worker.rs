@@ -5,7 +5,7 @@ use crate::queue::Live;
 use crate::record::{JobRecord, job_key};
 use crate::recorder::Ending;
 use crate::system::{KindInner, Output, SystemInner, now_micros};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How long a worker without work stays.
 const IDLE_MAX: Duration = Duration::from_secs(10);
+/// How long it keeps what it may need for the next job.
+const BREATHER: Duration = Duration::from_millis(20);
 /// Stack of a worker: a plan is as deep as its statement is nested.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -55,7 +57,8 @@ fn work(kind: &Arc<KindInner>) {
 /// The job whose turn it is; `None` when the worker is one too many or was idle for long.
 fn next(kind: &KindInner) -> Option<Arc<Live>> {
     let mut queue = kind.queue.lock();
-    let deadline = Instant::now() + IDLE_MAX;
+    let begun = Instant::now();
+    let mut rests = false;
     loop {
         if queue.stopping || queue.workers > queue.limit {
             return None;
@@ -64,10 +67,15 @@ fn next(kind: &KindInner) -> Option<Arc<Live>> {
             return Some(job);
         }
         queue.idle += 1;
-        let timed_out = kind.work.wait_until(&mut queue, deadline).timed_out();
+        let timed_out = kind.work.wait_until(&mut queue, begun + if rests { IDLE_MAX } else { BREATHER }).timed_out();
         queue.idle -= 1;
-        if timed_out && queue.len() == 0 {
-            return None;
+        match (timed_out && queue.len() == 0, rests) {
+            (true, true) => return None,
+            (true, false) => {
+                rests = true;
+                MutexGuard::unlocked(&mut queue, || kind.spec.handler.idle());
+            }
+            (false, _) => {}
         }
     }
 }

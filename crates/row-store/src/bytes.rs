@@ -89,6 +89,11 @@ impl<'a> Reader<'a> {
         self.0.is_empty()
     }
 
+    /// What has not been taken off.
+    pub fn rest(&self) -> &'a [u8] {
+        self.0
+    }
+
     fn take(&mut self, len: usize) -> Field<&'a [u8]> {
         let (head, tail) = self.0.split_at_checked(len).ok_or(Malformed)?;
         self.0 = tail;

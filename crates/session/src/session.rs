@@ -590,6 +590,15 @@ impl Session {
         self.variables.session.set(id, value);
     }
 
+    /// Forgets what queries and changes of rows leave behind: enough for a session that has run nothing else to be taken for
+    /// a new one.
+    pub fn rewind(&mut self) {
+        self.shared.user_locks.release_all(self.process.id);
+        (self.found_rows, self.row_count, self.last_insert_id) = (0, -1, 0);
+        self.diagnostics = DiagnosticsArea::default();
+        self.publish_counts();
+    }
+
     /// `COM_RESET_CONNECTION`: as if newly connected.
     pub(crate) fn reset_state(&mut self) {
         self.give_up_transaction();

@@ -26,21 +26,17 @@ const NOT_CAPTURED: &[&str] = &[
     "warning_count",
 ];
 
-/// A query to be run in somebody's name.
-#[derive(Debug)]
-pub(crate) struct Captured {
-    /// Its text.
-    pub sql: String,
-    /// Whose it is, and what was set.
-    pub image: SessionImage,
-}
-
 /// The values of a session that nobody has set anything in.
 pub(crate) fn default_values(registry: &Registry) -> ValueTable {
     registry.variables.all().iter().map(|definition| definition.default.to_value()).collect()
 }
 
-/// A query as bytes. The text comes first, so that it can be read without the rest.
+/// Whether a text, or a procedure that it calls, can see user variables.
+fn sees_user_variables(sql: &str) -> bool {
+    sql.contains('@') || sql.as_bytes().windows(4).any(|word| word.eq_ignore_ascii_case(b"call"))
+}
+
+/// A query as bytes: its text, then its session. Queries of equal sessions have equal bytes behind the text.
 pub(crate) fn encode(sql: &str, image: &SessionImage, registry: &Registry) -> Vec<u8> {
     let mut out = Writer::new(FORMAT);
     out.str(sql);
@@ -68,7 +64,8 @@ pub(crate) fn encode(sql: &str, image: &SessionImage, registry: &Registry) -> Ve
         write_value(out, value);
     });
     let user_variables = image.user_variables.lock();
-    out.list(&user_variables.iter().collect::<Vec<_>>(), |out, (name, (value, sql_type))| {
+    let captured = if sees_user_variables(sql) { user_variables.iter().collect() } else { Vec::new() };
+    out.list(&captured, |out, (name, (value, sql_type))| {
         out.str(name.as_str());
         write_value(out, value);
         write_type(out, sql_type);
@@ -76,35 +73,31 @@ pub(crate) fn encode(sql: &str, image: &SessionImage, registry: &Registry) -> Ve
     out.finish()
 }
 
-/// The text alone.
+/// The text, and the bytes of the session.
 ///
 /// # Errors
 /// When these are not the bytes of a query.
-pub(crate) fn decode_text(bytes: &[u8]) -> SqlResult<String> {
+pub(crate) fn split(bytes: &[u8]) -> SqlResult<(String, &[u8])> {
     let mut reader = Reader::new(bytes);
     match (reader.u8(), reader.string()) {
-        (Ok(FORMAT), Ok(sql)) => Ok(sql),
+        (Ok(FORMAT), Ok(sql)) => Ok((sql, reader.rest())),
         _ => Err(damaged()),
     }
 }
 
-/// The query.
+/// The session.
 ///
 /// # Errors
 /// When these are not its bytes.
-pub(crate) fn decode(bytes: &[u8], registry: &Registry) -> SqlResult<Captured> {
-    read(&mut Reader::new(bytes), registry).map_err(|_| damaged())
+pub(crate) fn decode(session: &[u8], registry: &Registry) -> SqlResult<SessionImage> {
+    read(&mut Reader::new(session), registry).map_err(|_| damaged())
 }
 
 fn damaged() -> SqlError {
     SqlError::internal("a queued query is damaged")
 }
 
-fn read(reader: &mut Reader<'_>, registry: &Registry) -> Result<Captured, Malformed> {
-    if reader.u8()? != FORMAT {
-        return Err(Malformed);
-    }
-    let sql = reader.string()?;
+fn read(reader: &mut Reader<'_>, registry: &Registry) -> Result<SessionImage, Malformed> {
     let account = |reader: &mut Reader<'_>| Ok(AccountKey::new(reader.string()?, reader.string()?));
     let own = account(reader)?;
     let active_roles = reader.list(account)?.into_iter().collect();
@@ -131,15 +124,14 @@ fn read(reader: &mut Reader<'_>, registry: &Registry) -> Result<Captured, Malfor
         let name = NameKey::new(&reader.string()?);
         Ok::<(NameKey, (Value, SqlType)), Malformed>((name, (read_value(reader)?, read_type(reader)?)))
     })?;
-    let image = SessionImage {
+    Ok(SessionImage {
         account: own,
         active_roles,
         info,
         database: database.map(Into::into),
         variables,
         user_variables: Arc::new(parking_lot::Mutex::new(user_variables.into_iter().collect())),
-    };
-    Ok(Captured { sql, image })
+    })
 }
 
 #[cfg(test)]
@@ -164,17 +156,21 @@ mod tests {
             variables,
             user_variables: Arc::new(parking_lot::Mutex::new([(NameKey::new("V"), variable.clone())].into())),
         };
-        let bytes = encode("SELECT 1", &image, &registry);
-        assert_eq!(decode_text(&bytes), Ok("SELECT 1".to_string()));
-        let read = decode(&bytes, &registry).expect("a query");
-        assert_eq!((read.sql.as_str(), read.image.account), ("SELECT 1", image.account));
-        assert_eq!((read.image.active_roles, read.image.database), (image.active_roles, image.database));
-        assert_eq!((read.image.info.user, read.image.info.address), (image.info.user, image.info.address));
-        assert_eq!(*read.image.variables.get(mode), Value::from("ANSI"));
-        assert_eq!(*read.image.variables.get(autocommit), Value::Int(1));
-        assert_eq!(read.image.user_variables.lock().get(&NameKey::new("v")), Some(&variable));
-        for end in 0..bytes.len() {
-            assert!(decode(&bytes[..end], &registry).is_err(), "{end}");
+        let plain = encode("SELECT 1", &image, &registry);
+        let bytes = encode("SELECT @v", &image, &registry);
+        let (sql, session) = split(&bytes).expect("a query");
+        assert_eq!(sql, "SELECT @v");
+        let read = decode(session, &registry).expect("a session");
+        assert_eq!(read.account, image.account);
+        assert_eq!((read.active_roles, read.database), (image.active_roles, image.database));
+        assert_eq!((read.info.user, read.info.address), (image.info.user, image.info.address));
+        assert_eq!(*read.variables.get(mode), Value::from("ANSI"));
+        assert_eq!(*read.variables.get(autocommit), Value::Int(1));
+        assert_eq!(read.user_variables.lock().get(&NameKey::new("v")), Some(&variable));
+        for end in 0..session.len() {
+            assert!(decode(&session[..end], &registry).is_err(), "{end}");
         }
+        let (_, session) = split(&plain).expect("a query");
+        assert!(decode(session, &registry).expect("a session").user_variables.lock().is_empty());
     }
 }

@@ -21,8 +21,15 @@ enum Entry {
 pub(super) async fn replay(call: &mut ProcedureCall<'_>, kind: &Kind, number: u64) -> Result<OkInfo, Failure> {
     let mut ok = OkInfo::default();
     for part in 0.. {
-        let kind = kind.clone();
-        let Some(bytes) = call.blocking(move || kind.output(number, part)).await? else { break };
+        // Most answers have one part, which was written a moment ago.
+        let found = match part {
+            0 => kind.output(number, part)?,
+            _ => {
+                let kind = kind.clone();
+                call.blocking(move || kind.output(number, part)).await?
+            }
+        };
+        let Some(bytes) = found else { break };
         for entry in entries(&bytes)? {
             match entry {
                 Entry::Columns(columns) => call.writer().begin_result_set(&columns),

@@ -2,11 +2,30 @@
 
 use super::recording::Recorder;
 use super::{RESULT_BYTES_MAX, Shared, captured};
+use squall_catalog::AccountKey;
 use squall_jobs::{Handler, RunningJob};
 use squall_session::api::{Backend, Connection};
 use squall_session::procedure::run_on_this_thread;
+use squall_session::{Database, Session};
 use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::cell::RefCell;
 use std::sync::{Arc, Weak};
+
+/// Statements that leave nothing in their session that [`Session::rewind`] does not take back.
+const LEAVE_NOTHING: [&str; 7] = ["SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES"];
+
+/// A session, with what it was opened for.
+struct KeptSession {
+    /// The bytes of [`captured`].
+    origin: Vec<u8>,
+    account: AccountKey,
+    session: Session,
+}
+
+thread_local! {
+    /// The session of this thread's last query: most queries are followed by others of the same session.
+    static KEPT: RefCell<Option<KeptSession>> = const { RefCell::new(None) };
+}
 
 /// Opens a session like the one that a query was queued in, and keeps what the query answers.
 #[derive(Debug)]
@@ -22,14 +41,9 @@ impl Handler for QueryHandler {
     fn run(&self, job: &RunningJob) -> SqlResult<()> {
         let shared = self.0.upgrade().ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))?;
         let database = shared.database()?;
-        let query = captured::decode(&job.payload, database.registry())?;
-        let account = query.image.account.clone();
-        if !database.has_account(&account) {
-            return Err(no_such_user(&account.user, &account.host));
-        }
-        let mut session = query.image.open(&database, Arc::new(|| {}))?;
-        session.set_multi_statements(false);
-        let (backend, id) = (database.downgrade(), session.id());
+        let (sql, origin) = captured::split(&job.payload)?;
+        let mut kept = session_for(&database, origin)?;
+        let (backend, id) = (database.downgrade(), kept.session.id());
         job.on_cancel(Box::new(move || {
             if let Some(database) = backend.upgrade() {
                 database.client_gone(id);
@@ -37,14 +51,51 @@ impl Handler for QueryHandler {
         }));
         let add = |part| job.add_output(part);
         let mut recorder = Recorder::new(shared.number(&database, RESULT_BYTES_MAX), &add);
-        // An error inside is that of the recorder, which says it itself.
-        let _client_gone = run_on_this_thread(session.run_text(query.sql.as_bytes(), &mut recorder))?;
-        recorder.finish(session.warnings())
+        if !kept.session.query_at_once(sql.as_bytes(), &mut recorder) {
+            // An error inside is that of the recorder, which says it itself.
+            let _client_gone = run_on_this_thread(kept.session.run_text(sql.as_bytes(), &mut recorder))?;
+        }
+        let result = recorder.finish(kept.session.warnings());
+        if leaves_nothing(&sql) && !kept.session.is_killed() {
+            kept.session.rewind();
+            KEPT.replace(Some(kept));
+        }
+        result
+    }
+
+    fn idle(&self) {
+        drop(KEPT.take());
     }
 }
 
+/// The session that this thread has kept, if it was opened for the same, or a new one.
+fn session_for(database: &Database, origin: &[u8]) -> SqlResult<KeptSession> {
+    if let Some(kept) = KEPT.take()
+        && kept.origin == origin
+        && !kept.session.is_killed()
+        && database.has_account(&kept.account)
+    {
+        return Ok(kept);
+    }
+    let image = captured::decode(origin, database.registry())?;
+    let account = image.account.clone();
+    if !database.has_account(&account) {
+        return Err(no_such_user(&account));
+    }
+    let mut session = image.open(database, Arc::new(|| {}))?;
+    session.set_multi_statements(false);
+    Ok(KeptSession { origin: origin.to_vec(), account, session })
+}
+
+/// Whether the session after a text is as it was before, once it is rewound.
+fn leaves_nothing(sql: &str) -> bool {
+    let word = sql.trim_start_matches(|first: char| first.is_ascii_whitespace() || first == '(');
+    let length = word.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(word.len());
+    !sql.contains('@') && LEAVE_NOTHING.iter().any(|known| known.eq_ignore_ascii_case(&word[..length]))
+}
+
 /// ER_NO_SUCH_USER.
-fn no_such_user(user: &str, host: &str) -> SqlError {
-    let message = format!("The user specified as a definer ('{user}'@'{host}') does not exist");
+fn no_such_user(account: &AccountKey) -> SqlError {
+    let message = format!("The user specified as a definer ('{}'@'{}') does not exist", account.user, account.host);
     SqlError { code: 1449, sqlstate: *b"HY000", message }
 }

@@ -218,7 +218,7 @@ mod tests {
         let zone = TimeZone::parse(zone).expect("a zone");
         let moment = |text: &str| {
             let rules = squall_types::temporal::DateRules::default();
-            let local = squall_types::temporal::parse_datetime(text, rules).expect("a moment").value;
+            let local = squall_types::temporal::parse::parse_datetime(text, rules).expect("a moment").value;
             zone.to_unix_micros(local).unix_micros
         };
         let slot = next_slot(moment(starts), interval(amount, unit), &zone, moment(now)).expect("a slot");
