@@ -181,7 +181,8 @@ impl Worker {
                 filtered = Filtered::Mask;
             }
         }
-        if let Some(deleted) = source.deleted {
+        let (first, end) = (rows.start as u32, rows.end as u32);
+        if let Some(deleted) = source.deleted.filter(|deleted| deleted.range_cardinality(first..end) > 0) {
             if matches!(filtered, Filtered::Everything) {
                 self.mask.set_first(rows.len());
             }
