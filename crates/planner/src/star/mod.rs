@@ -5,8 +5,8 @@
 //! column table's codes does the rest. What the kernel finds out only when it sees the columns (numbers that may exceed 64
 //! bits, more groups than fit memory) sends the query back to the plan that DataFusion made of it, which is kept beside.
 //!
-//! Reading order: [`spec`] (what such a query is), [`recognize`] (which plans are), [`node`] (its place among the plans),
-//! [`dimension`], [`exec`] and [`answer`] (running it).
+//! Reading order: `spec` (what such a query is), `recognize` (which plans are), `node` (its place among the plans),
+//! `dimension`, `exec` and `answer` (running it).
 
 mod answer;
 mod dimension;
