@@ -150,7 +150,8 @@ fn a_disk_that_fills_up_in_the_middle_of_a_write() {
                 Some(code) => break code,
             }
         };
-        assert_eq!(refused, ERROR_DURING_COMMIT, "{room} bytes");
+        // A write of the server's own may have met the end of the disk first.
+        assert!([ERROR_DURING_COMMIT, READ_ONLY].contains(&refused), "{room} bytes: {refused}");
         let expected: Vec<u64> = (1..=acknowledged).collect();
         assert_eq!(pairs(&mut conn), expected, "{room} bytes");
         let (code, text) = refusal(&mut conn, "INSERT INTO d.a VALUES (0, '')");
