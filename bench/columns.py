@@ -43,7 +43,7 @@ class Ours(Squall):
     def __init__(self, profile, binary):
         if binary:
             super(Squall, self).__init__("squall")
-            self.binary = binary
+            self.binary, self.arguments = binary, []
         else:
             super().__init__(profile)
 

@@ -23,7 +23,7 @@ class SquallTables(Squall):
     def __init__(self, profile, binary):
         if binary:
             super(Squall, self).__init__("squall")
-            self.binary = binary
+            self.binary, self.arguments = binary, []
         else:
             super().__init__(profile)
 
