@@ -316,6 +316,7 @@ error_codes! {
     SecureTransportRequired = 3159, b"HY000", "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
     AuditApiAbort = 3164, b"HY000", "Aborted by Audit API ('%s';%s).";
     CapacityExceeded = 3170, b"HY000", "Memory capacity of %s bytes for '%s' exceeded. %s";
+    NoSystemSchemaAccess = 3552, b"HY000", "Access to system schema '%s' is rejected.";
     LockNowait = 3572, b"HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     CteRecursiveRequiresUnion = 3573, b"HY000", "Recursive Common Table Expression '%s' should contain a UNION";
     CteRecursiveRequiresNonRecursiveFirst = 3574, b"HY000", "Recursive Common Table Expression '%s' should have one or more non-recursive query blocks followed by one or more recursive ones";
@@ -326,7 +327,6 @@ error_codes! {
     WindowFrameIllegal = 3586, b"HY000", "Window '%s': frame start or end is negative, NULL or of non-integral type";
     WindowRangeNeedsOrder = 3587, b"HY000", "Window '%s' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of numeric or temporal type";
     WindowInvalidUse = 3593, b"HY000", "You cannot use the window function '%s' in this context.'";
-    NoSystemSchemaAccess = 3552, b"HY000", "Access to system schema '%s' is rejected.";
     CteRecursionLimit = 3636, b"HY000", "Recursive query aborted after %s iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ColumnInGroupByNotUnique = 3761, b"HY000", "GROUPING function argument %s is not in GROUP BY clause";
     DefaultValueGenerated = 3770, b"HY000", "Default value expression of column '%s' contains a disallowed function: %s.";
