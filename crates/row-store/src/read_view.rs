@@ -36,6 +36,11 @@ pub struct ReadView {
 }
 
 impl ReadView {
+    /// Tells this view's moment from those of other views of the same statement: commits, and steps of its own transaction.
+    pub fn moment(&self) -> (u64, u64) {
+        (self.snapshot.seqno(), self.step)
+    }
+
     /// The row at a storage key.
     pub fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
         self.row_at(table, key, true)

@@ -17,6 +17,9 @@ use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, DateTime, SqlType, Value};
 use std::sync::Arc;
 
+/// What calls of sort keys are called.
+const SORT_KEY: &str = "convert to sort key";
+
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// What a table's filters say of its columns.
@@ -516,7 +519,7 @@ fn collect_equal_texts(schema: &arrow::datatypes::Schema, filter: &Expr, found: 
 /// The operand of a sort key, or the expression itself.
 fn unwrap_call(expr: &Expr) -> &Expr {
     match call_of(expr) {
-        Some((call, [operand])) if &*call.name == "convert to sort key" => operand,
+        Some((call, [operand])) if &*call.name == SORT_KEY => operand,
         _ => expr,
     }
 }
@@ -526,6 +529,14 @@ pub fn sort_key_operand(expr: &Arc<dyn PhysicalExpr>) -> Option<&Arc<dyn Physica
     let function = expr.downcast_ref::<ScalarFunctionExpr>()?;
     match function.args() {
         [operand] => Some(operand),
+        _ => None,
+    }
+}
+
+/// The column that an expression is the sort key of, in whichever collation.
+pub fn sort_key_column(expr: &Expr) -> Option<&datafusion::common::Column> {
+    match call_of(expr)? {
+        (call, [Expr::Column(column)]) if &*call.name == SORT_KEY => Some(column),
         _ => None,
     }
 }

@@ -19,6 +19,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExecBuilder;
+use parking_lot::Mutex;
 use squall_catalog::{ColumnDef, TableDef};
 use squall_column_store::predicate::Predicate;
 use squall_column_tables::ColumnSnapshot;
@@ -31,13 +32,16 @@ use squall_row_store::{Direction, RowStore, Table};
 use squall_types::temporal::TimeZone;
 use squall_types::{SqlResult, SqlType};
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The name of the hidden column that holds a row's key.
 pub const ROW_KEY_COLUMN: &str = "_squall_row_key";
 
 /// Up to so many rows of a column table are read one by one if a key finds them.
 const KEYED_ROWS_MAX: f64 = 256.0;
+
+/// What is seen of a column table, and at which moment of the statement.
+type SeenColumns = ((u64, u64), Arc<ColumnSnapshot>);
 
 /// One reference to a row table in one statement.
 #[derive(Clone, Debug)]
@@ -54,7 +58,7 @@ pub struct RowTable {
     pub hints: IndexHints,
     schema: SchemaRef,
     /// What the statement sees of a column table.
-    snapshot: Arc<OnceLock<Option<Arc<ColumnSnapshot>>>>,
+    snapshot: Arc<Mutex<Option<SeenColumns>>>,
     /// The store's table.
     pub table: Arc<Table>,
     /// Where it is.
@@ -185,13 +189,18 @@ impl RowTable {
         self.is_column_table() && self.lock.is_none() && column_predicate(&self.def, filter, None).is_some()
     }
 
-    /// What the statement sees of a column table; `None` if it is none. Found out once for each reference.
+    /// What the statement sees of a column table; `None` if it is none. Found out once for each reference and moment.
     pub fn column_snapshot(&self, env: &StatementEnv) -> SqlResult<Option<Arc<ColumnSnapshot>>> {
-        if let Some(snapshot) = self.snapshot.get() {
-            return Ok(snapshot.clone());
+        let view = env.view()?;
+        let mut kept = self.snapshot.lock();
+        if let Some((moment, snapshot)) = &*kept
+            && *moment == view.moment()
+        {
+            return Ok(Some(snapshot.clone()));
         }
-        let snapshot = ColumnSnapshot::of(env.view()?, &self.table)?.map(Arc::new);
-        Ok(self.snapshot.get_or_init(|| snapshot).clone())
+        let snapshot = ColumnSnapshot::of(view, &self.table)?.map(Arc::new);
+        *kept = snapshot.clone().map(|snapshot| (view.moment(), snapshot));
+        Ok(snapshot)
     }
 
     /// What a filter asks of a column table; `None` if that is not all it asks.

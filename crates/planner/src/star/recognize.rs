@@ -2,10 +2,11 @@
 
 use super::node::StarAggregate;
 use super::spec::{GroupPart, Join, Output, StarSpec};
+use crate::access::filter::sort_key_column;
 use crate::access::{ROW_KEY_COLUMN, RowTable};
 use datafusion::catalog::default_table_source::source_as_provider;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, JoinType, NullEquality, Result};
+use datafusion::common::{Column, JoinType, NullEquality, Result, internal_err};
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{Aggregate as AggregatePlan, Expr, LogicalPlan, LogicalPlanBuilder, TableScan};
@@ -16,7 +17,6 @@ use squall_functions::expr::CallUdf;
 use squall_types::temporal::TimeZone;
 use squall_types::{SqlType, Value};
 use std::any::Any;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Puts star queries in the place of the aggregations that are some.
@@ -40,17 +40,15 @@ struct Leaf {
     scan: Option<TableScan>,
 }
 
-/// What is joined, by which equal columns.
-#[derive(Default)]
-struct Tables {
+/// What is joined, by which equal columns of the leaves.
+struct Tables<'p> {
+    joined: &'p LogicalPlan,
     leaves: Vec<Leaf>,
     equal: Vec<(Column, Column)>,
-    /// What projections on the way call a column or an expression.
-    names: HashMap<Column, Expr>,
 }
 
 fn star_of(aggregate: &AggregatePlan, zone: &TimeZone) -> Result<Option<LogicalPlan>> {
-    let mut tables = Tables::default();
+    let mut tables = Tables { joined: &aggregate.input, leaves: Vec::new(), equal: Vec::new() };
     if !tables.collect(&aggregate.input)? {
         return Ok(None);
     }
@@ -78,7 +76,7 @@ fn star_of(aggregate: &AggregatePlan, zone: &TimeZone) -> Result<Option<LogicalP
     Ok(Some(star.into_plan()))
 }
 
-impl Tables {
+impl Tables<'_> {
     /// Takes a tree of inner joins apart; `false` if it is something else.
     fn collect(&mut self, plan: &LogicalPlan) -> Result<bool> {
         match plan {
@@ -90,21 +88,14 @@ impl Tables {
                     return Ok(false);
                 }
                 for (left, right) in &join.on {
-                    let (Expr::Column(left), Expr::Column(right)) = (left, right) else { return Ok(false) };
-                    self.equal.push((left.clone(), right.clone()));
+                    match (resolve(left, &join.left), resolve(right, &join.right)) {
+                        (Some(Expr::Column(left)), Some(Expr::Column(right))) => self.equal.push((left, right)),
+                        _ => return Ok(false),
+                    }
                 }
                 Ok(self.collect(&join.left)? && self.collect(&join.right)?)
             }
-            LogicalPlan::Projection(projection) if !is_leaf(plan) => {
-                for (expr, (qualifier, field)) in projection.expr.iter().zip(projection.schema.iter()) {
-                    let column = Column::new(qualifier.cloned(), field.name());
-                    let inner = expr.clone().unalias();
-                    if inner != Expr::Column(column.clone()) {
-                        self.names.insert(column, inner);
-                    }
-                }
-                self.collect(&projection.input)
-            }
+            LogicalPlan::Projection(projection) if !is_leaf(plan) => self.collect(&projection.input),
             _ => self.leaf(plan),
         }
     }
@@ -130,14 +121,54 @@ impl Tables {
 
     /// An expression of the leaves' columns.
     fn resolved(&self, expr: &Expr) -> Option<Expr> {
-        let replaced = expr.clone().transform_down(|expr| match &expr {
-            Expr::Column(column) => match self.names.get(column) {
-                Some(inner) => Ok(Transformed::yes(inner.clone())),
-                None => Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump)),
-            },
-            _ => Ok(Transformed::no(expr)),
-        });
-        replaced.ok().map(|replaced| replaced.data)
+        resolve(expr, self.joined)
+    }
+}
+
+/// An expression over a tree of joins, over the columns of the tree's leaves.
+fn resolve(expr: &Expr, plan: &LogicalPlan) -> Option<Expr> {
+    let resolved = expr.clone().unalias().transform_down(|expr| match &expr {
+        Expr::Column(column) => match resolve_column(column, plan) {
+            // What it stands for is over the leaves already.
+            Some(inner) => Ok(Transformed::new(inner, true, TreeNodeRecursion::Jump)),
+            None => internal_err!("a column that nobody gives"),
+        },
+        _ => Ok(Transformed::no(expr)),
+    });
+    resolved.ok().map(|resolved| resolved.data)
+}
+
+fn resolve_column(column: &Column, plan: &LogicalPlan) -> Option<Expr> {
+    match plan {
+        LogicalPlan::Join(join) => match join.left.schema().has_column(column) {
+            true => resolve_column(column, &join.left),
+            false => resolve_column(column, &join.right),
+        },
+        LogicalPlan::Projection(projection) if !is_leaf(plan) => {
+            let at = projection.schema.maybe_index_of_column(column)?;
+            resolve(projection.expr.get(at)?, &projection.input)
+        }
+        leaf => leaf.schema().has_column(column).then(|| Expr::Column(column.clone())),
+    }
+}
+
+/// The name in its table of a leaf's column, unless it is calculated.
+fn base_name(column: &Column, plan: &LogicalPlan) -> Option<String> {
+    match plan {
+        LogicalPlan::TableScan(_) => plan.schema().has_column(column).then(|| column.name.clone()),
+        LogicalPlan::Filter(filter) => base_name(column, &filter.input),
+        LogicalPlan::Projection(projection) => {
+            let at = projection.schema.maybe_index_of_column(column)?;
+            match projection.expr.get(at)?.clone().unalias() {
+                Expr::Column(inner) => base_name(&inner, &projection.input),
+                _ => None,
+            }
+        }
+        LogicalPlan::SubqueryAlias(alias) => {
+            let (qualifier, field) = alias.input.schema().qualified_field(alias.schema.maybe_index_of_column(column)?);
+            base_name(&Column::new(qualifier.cloned(), field.name()), &alias.input)
+        }
+        _ => None,
     }
 }
 
@@ -177,7 +208,7 @@ struct Dimension {
 }
 
 struct Making<'a> {
-    tables: &'a Tables,
+    tables: &'a Tables<'a>,
     fact: usize,
     dimensions: Vec<Dimension>,
     condition: Vec<Predicate>,
@@ -189,7 +220,7 @@ struct Making<'a> {
 
 impl<'a> Making<'a> {
     /// Finds out how the dimensions are joined.
-    fn begin(tables: &'a Tables, fact: usize, zone: &TimeZone) -> Option<Making<'a>> {
+    fn begin(tables: &'a Tables<'a>, fact: usize, zone: &TimeZone) -> Option<Making<'a>> {
         let scan = tables.leaves[fact].scan.as_ref()?;
         let table = &tables.leaves[fact].table;
         let mut condition = Vec::new();
@@ -222,7 +253,7 @@ impl<'a> Making<'a> {
             for (fact, key) in [(left, right), (right, left)] {
                 let (Some(column), true) = (self.fact_column(fact), schema.has_column(key)) else { continue };
                 let table = &self.tables.leaves[leaf].table;
-                let (ordinal, def) = table.def.column(&key.name)?;
+                let (ordinal, def) = table.def.column(&base_name(key, &self.tables.leaves[leaf].plan)?)?;
                 let unique = table.def.indexes.iter().any(|index| {
                     index.unique && table.def.index_ordinals(index) == [ordinal] && index.parts[0].prefix.is_none()
                 });
@@ -253,18 +284,19 @@ impl<'a> Making<'a> {
         &self.tables.leaves[self.fact].table.def.columns[ordinal].sql_type
     }
 
-    /// The dimension that all columns of an expression are of.
+    /// The dimension that a column, or a text's sort key, is of. Other expressions would be computed for rows that join
+    /// nothing, too, which may be errors or warnings, and once instead of for each row.
     fn dimension_of(&self, expr: &Expr) -> Option<usize> {
-        let columns = expr.column_refs();
-        let of = |dimension: &Dimension| {
-            let schema = self.tables.leaves[dimension.leaf].plan.schema();
-            !columns.is_empty() && columns.iter().all(|column| schema.has_column(column))
+        let column = match expr {
+            Expr::Column(column) => column,
+            _ => sort_key_column(expr)?,
         };
+        let of = |dimension: &Dimension| self.tables.leaves[dimension.leaf].plan.schema().has_column(column);
         self.dimensions.iter().position(of)
     }
 
     fn group(&mut self, expr: &Expr) -> Option<()> {
-        let expr = self.tables.resolved(expr)?.unalias();
+        let expr = self.tables.resolved(expr)?;
         if let Some(join) = self.dimension_of(&expr) {
             let groups = &mut self.dimensions[join].groups;
             let at = groups.iter().position(|known| *known == expr).unwrap_or_else(|| {
@@ -280,14 +312,12 @@ impl<'a> Making<'a> {
                 let sql_type = self.fact_type(ordinal).clone();
                 is_integer(&sql_type).then_some(GroupPart::Column { ordinal, sql_type })?
             }
-            Expr::ScalarFunction(function) => {
-                let [Expr::Column(column)] = function.args.as_slice() else { return None };
-                let ordinal = self.fact_column(column)?;
+            _ => {
+                let ordinal = self.fact_column(sort_key_column(&expr)?)?;
                 let sql_type = self.fact_type(ordinal).clone();
                 let table = &self.tables.leaves[self.fact].table;
                 table.is_sort_key(&expr, ordinal).then_some(GroupPart::Text { ordinal, sql_type })?
             }
-            _ => return None,
         };
         self.groups.push(part);
         Some(())
@@ -300,7 +330,7 @@ impl<'a> Making<'a> {
             return None;
         }
         let [argument] = params.args.as_slice() else { return None };
-        let argument = self.tables.resolved(argument)?.unalias();
+        let argument = self.tables.resolved(argument)?;
         let inner: &dyn Any = func.inner().as_ref();
         let output = match func.name() {
             "count" => {
