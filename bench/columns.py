@@ -39,18 +39,6 @@ def best_of(rounds, action):
     return best, rows
 
 
-class Ours(Squall):
-    def __init__(self, profile, binary):
-        if binary:
-            super(Squall, self).__init__("squall")
-            self.binary, self.arguments = binary, []
-        else:
-            super().__init__(profile)
-
-    def command(self):
-        return super().command() + ["--secure-file-priv", ""]
-
-
 def load(server, folder, engine):
     """Seconds for each table."""
     server.sql("CREATE DATABASE ssb")
@@ -136,7 +124,7 @@ def main():
     folder = os.path.abspath(a.dir)
     ssb.generate(folder, a.scale)
     times, different = {}, 0
-    with Ours(a.profile, a.binary) as server:
+    with Squall(a.profile, arguments=["--secure-file-priv", ""], binary=a.binary) as server:
         loads = load(server, folder, "COLUMN")
         cursor = connect(server).cursor()
         ours = {name: best_of(a.rounds, lambda: run(cursor, query)) for name, query in QUERIES.items()}

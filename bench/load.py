@@ -21,14 +21,7 @@ class SquallTables(Squall):
     engine, before = "", "SELECT 1"
 
     def __init__(self, profile, binary):
-        if binary:
-            super(Squall, self).__init__("squall")
-            self.binary, self.arguments = binary, []
-        else:
-            super().__init__(profile)
-
-    def command(self):
-        return super().command() + ["--secure-file-priv", ""]
+        super().__init__(profile, arguments=["--secure-file-priv", ""], binary=binary)
 
     def table_bytes(self):
         return sum(f.stat().st_blocks * 512 for f in pathlib.Path(self.data).rglob("keyspaces/*/tables/*") if f.is_file())

@@ -97,9 +97,9 @@ class Server:
 
 
 class Squall(Server):
-    def __init__(self, profile="release", folder=None, arguments=()):
+    def __init__(self, profile="release", folder=None, arguments=(), binary=None):
         super().__init__("squall", folder)
-        self.binary, self.arguments = squall_binary(profile), list(arguments)
+        self.binary, self.arguments = binary or squall_binary(profile), list(arguments)
 
     def command(self):
         return [self.binary, "serve", "--datadir", self.data, "--port", str(self.port), "--socket", self.socket, *self.arguments]

@@ -79,14 +79,9 @@ impl DueTables {
     }
 }
 
-/// What is told of work on a table: its name, what was done, and how long it took.
-pub type WorkReport<'a> = (&'a str, &'a SqlResult<TableWork>, Duration);
-
 /// What was done to a table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TableWork {
-    /// Rows that went into new segments.
-    pub sealed_rows: u64,
     /// Segments that were made of them.
     pub seals: u64,
     /// Segments that were merged into others.
@@ -103,12 +98,13 @@ pub struct BackgroundSealer {
 }
 
 impl BackgroundSealer {
-    /// Starts the thread; it ends when the store is gone. `report` is called after each piece of work.
+    /// Starts the thread; it ends when the store is gone. `failed` is told of a table's name and of what was
+    /// wrong.
     pub fn start(
         tables: &ColumnTables,
         store: Weak<RowStore>,
         threads: usize,
-        report: impl Fn(WorkReport<'_>) + Send + 'static,
+        failed: impl Fn(&str, &SqlError) + Send + 'static,
     ) -> SqlResult<BackgroundSealer> {
         let due = tables.due().clone();
         let queue = due.clone();
@@ -116,12 +112,13 @@ impl BackgroundSealer {
             while let Some(id) = queue.next() {
                 let Some(store) = store.upgrade() else { return };
                 let Some(def) = table_of(&store.load_catalog(), id) else { continue };
-                let started = Instant::now();
                 let work = work_on(&store, &def, threads);
                 if !work.as_ref().is_ok_and(|work| work.complete) {
                     queue.add_later(id);
                 }
-                report((&def.name, &work, started.elapsed()));
+                if let Err(error) = work {
+                    failed(&def.name, &error);
+                }
             }
         };
         let thread = std::thread::Builder::new().name("squall-seal".into()).spawn(run).map_err(SqlError::internal)?;
@@ -224,7 +221,6 @@ impl ColumnTable {
         while left {
             self.change_status(|status| status.state = TableState::Sealing);
             let Some(sealed) = self.seal(store, table, threads)? else { return Ok(()) };
-            work.sealed_rows += sealed.rows;
             work.seals += u64::from(sealed.rows > 0);
             left = !sealed.complete;
         }

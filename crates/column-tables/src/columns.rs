@@ -85,7 +85,12 @@ pub fn coded_column<'a>(
     for value in values {
         builder.append(value)?;
     }
-    CodedColumn::from_arrays(stored_type(sql_type)?, &[builder.finish()]).map_err(SqlError::internal)
+    coded_array(sql_type, builder.finish())
+}
+
+/// Values in execution's form, TIMESTAMPs in UTC, as they are coded in segments.
+pub(crate) fn coded_array(sql_type: &SqlType, array: ArrayRef) -> SqlResult<CodedColumn> {
+    CodedColumn::from_arrays(stored_type(sql_type)?, &[array]).map_err(SqlError::internal)
 }
 
 fn stored_type(sql_type: &SqlType) -> SqlResult<ColumnType> {

@@ -1,15 +1,17 @@
 //! The sealed level of one table: which segments there are at a moment, and their rows by key.
 
 use crate::background::{DueTables, SEAL_FROM, SEAL_IDLE_FROM};
-use crate::entry::{SegmentEntry, entry_number};
+use crate::entry::{SegmentEntry, entry_name, entry_number};
 use crate::load::SegmentLoad;
 use crate::rows::SegmentRows;
 use crate::sql_error;
+use arrow::array::ArrayRef;
 use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 use squall_catalog::{TableDef, TableId};
-use squall_column_store::{ColumnCache, Segment};
+use squall_column_store::segment::Compression;
+use squall_column_store::{ColumnCache, ColumnSpec, Segment, SegmentWriter};
 use squall_row_store::{
     Direction, KeyRange, ListEntry, ReadView, RowStore, SealedRows, SealedScan, SealedSource, SealedWriter, Table,
 };
@@ -184,8 +186,25 @@ impl ColumnTable {
     }
 
     /// A number that no segment has had.
-    pub(crate) fn new_number(&self) -> u64 {
+    fn new_number(&self) -> u64 {
         self.next_number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Writes and syncs a segment of `columns`, whose first and last row have these keys, and gives its entry: nobody
+    /// reads it before that is in the table's list.
+    pub(crate) fn write_segment(
+        &self,
+        columns: &[ColumnSpec],
+        arrays: &[ArrayRef],
+        (first_key, last_key): (Vec<u8>, Vec<u8>),
+        threads: usize,
+    ) -> SqlResult<ListEntry> {
+        let number = self.new_number();
+        let path = self.path(number);
+        let writer = SegmentWriter::new(&path, columns, Compression::default()).with_threads(threads);
+        let identity = writer.write(arrays).map_err(|error| sql_error(&self.name, error))?;
+        let entry = SegmentEntry { identity, first_key, last_key, deleted: RoaringBitmap::new() };
+        Ok(ListEntry { name: entry_name(number), content: entry.encode() })
     }
 
     pub(crate) fn path(&self, number: u64) -> PathBuf {

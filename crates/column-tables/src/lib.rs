@@ -21,7 +21,7 @@ mod seal;
 mod snapshot;
 mod tables;
 
-pub use background::{BackgroundSealer, TableWork, WorkReport};
+pub use background::{BackgroundSealer, TableWork};
 pub use columns::{TableColumns, coded_column};
 pub use decode::{ColumnDecoder, append_column, from_utc};
 pub use level::{ColumnTable, ListedSegment, SegmentList, TableState, TableStatus};

@@ -1,16 +1,13 @@
 //! Loads make segments of their rows, without a stay in the row store.
 
 use crate::decode::{ColumnDecoder, append_column};
-use crate::entry::{SegmentEntry, entry_name};
+use crate::entry::entry_number;
 use crate::level::ColumnTable;
-use crate::{segment_columns, sql_error};
+use crate::segment_columns;
 use arrow::array::{ArrayRef, UInt64Array};
-use roaring::RoaringBitmap;
-use squall_column_store::SegmentWriter;
-use squall_column_store::segment::{Compression, SEGMENT_ROWS_MAX};
+use squall_column_store::segment::SEGMENT_ROWS_MAX;
 use squall_row_store::{ListEntry, Row, SealedWriter, Table};
 use squall_types::{SqlError, SqlResult};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -34,8 +31,8 @@ pub(crate) struct SegmentLoad {
     last_key: Vec<u8>,
     /// The segment that is being written, while rows of the next one come.
     writing: Option<JoinHandle<SqlResult<ListEntry>>>,
-    entries: Vec<ListEntry>,
-    files: Vec<PathBuf>,
+    /// Those that are written, until they are the table's.
+    written: Vec<ListEntry>,
 }
 
 impl SegmentLoad {
@@ -51,8 +48,7 @@ impl SegmentLoad {
             first_key: Vec::new(),
             last_key: Vec::new(),
             writing: None,
-            entries: Vec::new(),
-            files: Vec::new(),
+            written: Vec::new(),
         }
     }
 
@@ -78,17 +74,11 @@ impl SegmentLoad {
         if self.table.has_hidden_row_id() {
             arrays.push(Arc::new(UInt64Array::from(std::mem::take(&mut self.numbers))));
         }
-        let number = self.column_table.new_number();
-        let (path, columns) = (self.column_table.path(number), segment_columns(&self.table)?);
-        let (first_key, last_key) = (std::mem::take(&mut self.first_key), std::mem::take(&mut self.last_key));
-        let name = self.table.def().name.clone();
-        self.files.push(path.clone());
+        let keys = (std::mem::take(&mut self.first_key), std::mem::take(&mut self.last_key));
+        let (column_table, columns) = (self.column_table.clone(), segment_columns(&self.table)?);
         let write = move || {
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            let writer = SegmentWriter::new(&path, &columns, Compression::default()).with_threads(threads);
-            let identity = writer.write(&arrays).map_err(|error| sql_error(&name, error))?;
-            let entry = SegmentEntry { identity, first_key, last_key, deleted: RoaringBitmap::new() };
-            Ok(ListEntry { name: entry_name(number), content: entry.encode() })
+            column_table.write_segment(&columns, &arrays, keys, threads)
         };
         let thread = std::thread::Builder::new().name("squall-segment".into()).spawn(write);
         self.writing = Some(thread.map_err(SqlError::internal)?);
@@ -100,7 +90,7 @@ impl SegmentLoad {
     fn end_segment(&mut self) -> SqlResult<()> {
         if let Some(writing) = self.writing.take() {
             let written = writing.join().map_err(|_| SqlError::internal("a load's thread has panicked"))?;
-            self.entries.push(written?);
+            self.written.push(written?);
         }
         Ok(())
     }
@@ -142,11 +132,11 @@ impl SealedWriter for SegmentLoad {
             self.begin_segment()?;
         }
         self.end_segment()?;
-        Ok(std::mem::take(&mut self.entries))
+        Ok(self.written.clone())
     }
 
     fn keep(mut self: Box<Self>) {
-        self.files.clear();
+        self.written.clear();
         // Several loads leave segments that are not full.
         self.column_table.wake();
     }
@@ -156,9 +146,9 @@ impl Drop for SegmentLoad {
     fn drop(&mut self) {
         // Its error is nobody's any more.
         let _ = self.end_segment();
-        for file in &self.files {
+        for number in self.written.iter().filter_map(|entry| entry_number(&entry.name)) {
             // What cannot be removed now is removed by the next start.
-            let _ = std::fs::remove_file(file);
+            let _ = std::fs::remove_file(self.column_table.path(number));
         }
     }
 }

@@ -1,16 +1,15 @@
 //! Segments become fewer: small ones are merged, and those with many deleted rows are written anew.
 
-use crate::entry::{SegmentEntry, entry_name};
+use crate::entry::entry_name;
 use crate::level::{ColumnTable, ListedSegment, SegmentList};
 use crate::rows::SegmentRows;
 use crate::{segment_columns, sql_error};
 use arrow::array::{ArrayRef, UInt32Array};
-use roaring::RoaringBitmap;
+use squall_column_store::ColumnSpec;
 use squall_column_store::index::IndexChoice;
-use squall_column_store::segment::{Compression, SEGMENT_ROWS_MAX};
-use squall_column_store::{ColumnSpec, SegmentWriter};
+use squall_column_store::segment::SEGMENT_ROWS_MAX;
 use squall_functions::arrow_map::ValueArrayBuilder;
-use squall_row_store::{RowStore, Sealing, Table};
+use squall_row_store::{ListEntry, RowStore, Sealing, Table};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -51,7 +50,7 @@ impl ColumnTable {
         let mut changes: Vec<_> = chosen.iter().map(|segment| (entry_name(segment.number), None)).collect();
         if chosen.iter().any(|segment| segment.live_rows() > 0) {
             let merged = self.write_merged(&list, &chosen, table, &columns, threads)?;
-            changes.push(merged);
+            changes.push((merged.name, Some(merged.content)));
         }
         let moment = sealing.commit(changes)?;
         self.drop_segments(moment, &chosen)?;
@@ -78,7 +77,7 @@ impl ColumnTable {
         table: &Arc<Table>,
         columns: &[ColumnSpec],
         threads: usize,
-    ) -> SqlResult<(Vec<u8>, Option<Vec<u8>>)> {
+    ) -> SqlResult<ListEntry> {
         let live: Vec<Vec<u32>> = chosen
             .iter()
             .map(|segment| {
@@ -109,12 +108,7 @@ impl ColumnTable {
                 None => array,
             });
         }
-        let number = self.new_number();
-        let path = self.path(number);
-        let writer = SegmentWriter::new(&path, columns, Compression::default()).with_threads(threads);
-        let identity = writer.write(&arrays).map_err(|error| sql_error(&self.name, error))?;
-        let entry = SegmentEntry { identity, first_key, last_key, deleted: RoaringBitmap::new() };
-        Ok((entry_name(number), Some(entry.encode())))
+        self.write_segment(columns, &arrays, (first_key, last_key), threads)
     }
 
     /// The live rows of a column, one segment after the other.

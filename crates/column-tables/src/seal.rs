@@ -3,13 +3,11 @@
 use crate::decode::{ColumnDecoder, append_column};
 use crate::entry::{SegmentEntry, entry_name};
 use crate::level::ColumnTable;
-use crate::{segment_columns, sql_error};
+use crate::segment_columns;
 use arrow::array::{ArrayRef, UInt64Array};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 use squall_catalog::ColumnDef;
-use squall_column_store::SegmentWriter;
-use squall_column_store::segment::Compression;
 use squall_row_store::{Row, RowStore, Sealing, Table};
 use squall_types::SqlResult;
 use std::sync::Arc;
@@ -82,12 +80,8 @@ impl ColumnTable {
             if table.has_hidden_row_id() {
                 arrays.push(Arc::new(UInt64Array::from(numbers)));
             }
-            let number = self.new_number();
-            let (path, columns) = (self.path(number), segment_columns(table)?);
-            let writer = SegmentWriter::new(&path, &columns, Compression::default()).with_threads(threads);
-            let identity = writer.write(&arrays).map_err(|error| sql_error(&self.name, error))?;
-            let entry = SegmentEntry { identity, first_key, last_key, deleted: RoaringBitmap::new() };
-            changes.push((entry_name(number), Some(entry.encode())));
+            let entry = self.write_segment(&segment_columns(table)?, &arrays, (first_key, last_key), threads)?;
+            changes.push((entry.name, Some(entry.content)));
         }
         let moment = sealing.commit(changes)?;
         self.drop_segments(moment, &dropped)?;

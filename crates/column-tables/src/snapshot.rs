@@ -1,11 +1,14 @@
 //! A table as an analytic scan reads it: segments with the positions that count, and fresh rows.
 
+use crate::columns::coded_array;
+use crate::decode::{ColumnDecoder, append_column};
 use crate::level::{ColumnTable, ListedSegment};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
+use squall_column_store::predicate::UnsealedRows;
 use squall_column_store::{ColumnCache, ZONE_ROWS};
 use squall_row_store::{ReadView, Row, Table};
-use squall_types::SqlResult;
+use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 
 /// All rows of a column table as one reader sees them.
@@ -46,6 +49,18 @@ impl ColumnSnapshot {
             VisibleSegment { segment: segment.clone(), hidden }
         });
         Ok(Some(ColumnSnapshot { segments: segments.collect(), fresh, cache: list.cache().clone() }))
+    }
+
+    /// Some columns of the fresh rows as conditions and the star kernel ask for them, by their ordinals in the table.
+    pub fn fresh_columns(&self, table: &Table, ordinals: &[usize]) -> SqlResult<UnsealedRows> {
+        let column = |ordinal: &usize| {
+            let sql_type = &table.def().columns[*ordinal].sql_type;
+            let mut decoder = ColumnDecoder::stored(sql_type, self.fresh.len());
+            append_column(table, &self.fresh, *ordinal, &mut decoder)?;
+            Ok((*ordinal, Arc::new(coded_array(sql_type, decoder.finish())?)))
+        };
+        let columns = ordinals.iter().map(column).collect::<SqlResult<Vec<_>>>()?;
+        UnsealedRows::of_some(self.fresh.len(), columns).map_err(SqlError::internal)
     }
 }
 

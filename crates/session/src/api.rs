@@ -5,7 +5,7 @@
 //! nobody else.
 
 pub use squall_types::RowWriter;
-use squall_types::{SqlError, SqlType};
+use squall_types::{ErrorCode, SqlError, SqlType};
 use std::future::Future;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -128,17 +128,25 @@ pub trait ResultWriter: RowWriter {
     /// The statement failed (perhaps after some rows).
     fn error(&mut self, error: &SqlError);
     /// Whether [`ResultWriter::flush`] should be awaited before more rows or the next statement: enough is buffered, or
-    /// others have waited long enough for this thread.
-    fn needs_flush(&self) -> bool;
+    /// others have waited long enough for this thread. Never, for a writer that keeps everything.
+    fn needs_flush(&self) -> bool {
+        false
+    }
     /// Sends what is buffered, and lets others have the thread if it is their turn. An error means that the client is
     /// gone: stop the statement.
-    fn flush(&mut self) -> LocalFuture<'_, std::io::Result<()>>;
+    fn flush(&mut self) -> LocalFuture<'_, std::io::Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
     /// `LOAD DATA LOCAL`: asks the client for a file and gives its contents as they come. A writer without a client
     /// refuses with 3948.
-    fn local_infile<'a>(&'a mut self, name: &'a str) -> LocalFuture<'a, Result<(), SqlError>>;
+    fn local_infile<'a>(&'a mut self, _name: &'a str) -> LocalFuture<'a, Result<(), SqlError>> {
+        Box::pin(async { Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[])) })
+    }
     /// The next piece of the file that `local_infile` asked for; `None` at its end. After an error the statement must
     /// still read to the end, as the protocol wants.
-    fn local_infile_chunk(&mut self) -> LocalFuture<'_, Result<Option<Vec<u8>>, SqlError>>;
+    fn local_infile_chunk(&mut self) -> LocalFuture<'_, Result<Option<Vec<u8>>, SqlError>> {
+        Box::pin(async { Ok(None) })
+    }
 }
 
 /// Who connects, and from where.

@@ -1,9 +1,7 @@
 //! Results as values in memory.
 
-use std::io;
-
-use crate::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
-use squall_types::{Date, DateTime, Decimal, ErrorCode, RowWriter, SqlError, SqlType, Time, Value};
+use crate::api::{ColumnMeta, OkInfo, ResultWriter, StatusInfo};
+use squall_types::{Date, DateTime, Decimal, RowWriter, SqlError, SqlType, Time, Value};
 
 /// What one statement answered.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -73,18 +71,6 @@ impl ResultWriter for LastError {
     fn ok(&mut self, _ok: &OkInfo, _status: &StatusInfo) {}
     fn error(&mut self, error: &SqlError) {
         self.error = Some(error.clone());
-    }
-    fn needs_flush(&self) -> bool {
-        false
-    }
-    fn flush(&mut self) -> LocalFuture<'_, io::Result<()>> {
-        Box::pin(async { Ok(()) })
-    }
-    fn local_infile<'a>(&'a mut self, _name: &'a str) -> LocalFuture<'a, Result<(), SqlError>> {
-        Box::pin(async { Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[])) })
-    }
-    fn local_infile_chunk(&mut self) -> LocalFuture<'_, Result<Option<Vec<u8>>, SqlError>> {
-        Box::pin(async { Ok(None) })
     }
 }
 
@@ -161,21 +147,5 @@ impl ResultWriter for Collector {
 
     fn error(&mut self, error: &SqlError) {
         self.error = Some(error.clone());
-    }
-
-    fn needs_flush(&self) -> bool {
-        false
-    }
-
-    fn flush(&mut self) -> LocalFuture<'_, io::Result<()>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn local_infile<'a>(&'a mut self, _name: &'a str) -> LocalFuture<'a, Result<(), SqlError>> {
-        Box::pin(async { Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[])) })
-    }
-
-    fn local_infile_chunk(&mut self) -> LocalFuture<'_, Result<Option<Vec<u8>>, SqlError>> {
-        Box::pin(async { Ok(None) })
     }
 }

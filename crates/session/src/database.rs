@@ -176,10 +176,8 @@ impl Database {
             spill_bytes_max: 1 << 40,
             threads,
         })?;
-        let sealer = BackgroundSealer::start(&column_tables, Arc::downgrade(&store), threads, |(table, work, _)| {
-            if let Err(error) = work {
-                error_log().write(Severity::Warning, &format!("sealing table {table}: {}", error.message));
-            }
+        let sealer = BackgroundSealer::start(&column_tables, Arc::downgrade(&store), threads, |table, error| {
+            error_log().write(Severity::Warning, &format!("sealing table {table}: {}", error.message));
         })?;
         let processes = Arc::new(ProcessList::default());
         let plans = PlanCache::new(Values(&globals.load_values()).number(ids::PLAN_CACHE_SIZE));

@@ -1,6 +1,6 @@
 //! Results that a command makes itself: a few columns and rows of values.
 
-use crate::api::{ColumnFlags, ColumnMeta};
+use crate::api::{ColumnFlags, ColumnMeta, ResultWriter};
 use squall_types::{CollationId, RowWriter, SqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -63,6 +63,25 @@ pub fn put_value(writer: &mut (impl RowWriter + ?Sized), value: &Value) {
         Value::DateTime(value) => writer.put_datetime(*value),
         Value::Time(value) => writer.put_time(*value),
     }
+}
+
+/// Sends the columns and rows of a result set, not its end.
+///
+/// # Errors
+/// The writer's, if the client is gone.
+pub(crate) async fn put_rows(writer: &mut dyn ResultWriter, result: &ResultSet) -> std::io::Result<()> {
+    writer.begin_result_set(&result.columns);
+    for row in &result.rows {
+        writer.begin_row();
+        for value in row {
+            put_value(writer, value);
+        }
+        writer.end_row();
+        if writer.needs_flush() {
+            writer.flush().await?;
+        }
+    }
+    Ok(())
 }
 
 /// Why a statement stopped.

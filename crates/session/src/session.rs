@@ -14,7 +14,7 @@ use crate::plan_cache::Meaning;
 use crate::prepared::{PreparedStatement, PreparedStatements};
 use crate::procedure::SessionStatements;
 use crate::process::{Process, count};
-use crate::result::{Failure, Outcome, put_value};
+use crate::result::{Failure, Outcome, put_rows};
 use crate::settings::{Settings, Values, ids};
 use crate::transaction::TransactionState;
 use parking_lot::Mutex;
@@ -357,7 +357,7 @@ impl Session {
         match result {
             Ok(outcome) => {
                 self.finish(&outcome, &context, keeps_diagnostics);
-                let written = self.write(outcome, &context, more_results, writer).await;
+                let written = self.write(outcome, more_results, writer).await;
                 self.log_end(active, &request, &context, 0);
                 written.map(|()| true)
             }
@@ -507,7 +507,6 @@ impl Session {
     async fn write(
         &mut self,
         outcome: Outcome,
-        context: &StatementContext,
         more_results: bool,
         writer: &mut dyn ResultWriter,
     ) -> std::io::Result<()> {
@@ -520,22 +519,11 @@ impl Session {
                 writer.ok(&ok, &status);
             }
             Outcome::Rows(result) => {
-                writer.begin_result_set(&result.columns);
-                for row in &result.rows {
-                    writer.begin_row();
-                    for value in row {
-                        put_value(writer, value);
-                    }
-                    writer.end_row();
-                    if writer.needs_flush() {
-                        writer.flush().await?;
-                    }
-                }
+                put_rows(writer, &result).await?;
                 writer.end_result_set(&status);
             }
             Outcome::Streamed { .. } => writer.end_result_set(&status),
         }
-        let _ = context;
         Ok(())
     }
 

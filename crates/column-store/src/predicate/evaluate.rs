@@ -34,7 +34,9 @@ pub trait ColumnSource {
 /// Fresh rows, which no segment has yet.
 #[derive(Clone, Debug, Default)]
 pub struct UnsealedRows {
-    columns: Vec<Arc<CodedColumn>>,
+    rows: usize,
+    /// Those that are asked for, by ordinal.
+    columns: Vec<Option<Arc<CodedColumn>>>,
 }
 
 impl UnsealedRows {
@@ -44,20 +46,39 @@ impl UnsealedRows {
     /// [`Error::Invalid`] if the columns have different numbers of rows.
     pub fn new(columns: Vec<Arc<CodedColumn>>) -> Result<UnsealedRows> {
         let rows = columns.first().map_or(0, |column| column.rows());
-        if columns.iter().any(|column| column.rows() != rows) {
-            return Err(Error::invalid("columns have different numbers of rows"));
+        UnsealedRows::of_some(rows, columns.into_iter().enumerate())
+    }
+
+    /// Some columns of rows, by their ordinals; the others must not be asked for.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if a column has another number of rows.
+    pub fn of_some(rows: usize, columns: impl IntoIterator<Item = (usize, Arc<CodedColumn>)>) -> Result<UnsealedRows> {
+        let mut found = UnsealedRows { rows, columns: Vec::new() };
+        for (ordinal, column) in columns {
+            if column.rows() != rows {
+                return Err(Error::invalid("columns have different numbers of rows"));
+            }
+            if found.columns.len() <= ordinal {
+                found.columns.resize(ordinal + 1, None);
+            }
+            found.columns[ordinal] = Some(column);
         }
-        Ok(UnsealedRows { columns })
+        Ok(found)
     }
 }
 
 impl ColumnSource for UnsealedRows {
     fn rows(&self) -> usize {
-        self.columns.first().map_or(0, |column| column.rows())
+        self.rows
     }
 
     fn column(&self, ordinal: usize) -> Result<Arc<CodedColumn>> {
-        self.columns.get(ordinal).cloned().ok_or_else(|| Error::invalid(format!("there is no column {ordinal}")))
+        self.columns
+            .get(ordinal)
+            .cloned()
+            .flatten()
+            .ok_or_else(|| Error::invalid(format!("there is no column {ordinal}")))
     }
 
     fn zone_map(&self, _ordinal: usize) -> Option<&ZoneMap> {

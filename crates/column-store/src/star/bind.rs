@@ -1,7 +1,7 @@
 //! A star query in the codes of its sources.
 
 use super::code_table::{CodeTable, CodeTables};
-use super::expression::{BoundExpression, Expression, integer_codes};
+use super::expression::{BoundExpression, integer_codes};
 use super::key_map::KeyMap;
 use super::zone::BLOCK_ROWS;
 use super::{Aggregate, GroupBy, GroupKey, StarJoin, StarQuery, StarSource};
@@ -294,13 +294,8 @@ fn bind_column(column: Arc<CodedColumn>, part: &KeyPart) -> Result<BoundGroup<'s
 }
 
 fn bind_aggregate(aggregate: &Aggregate, source: &dyn ColumnSource) -> Result<Option<BoundAggregate>> {
-    let expression: &Expression = match aggregate {
-        Aggregate::CountRows => return Ok(None),
-        Aggregate::Count(argument) | Aggregate::Sum(argument) | Aggregate::Min(argument) | Aggregate::Max(argument) => {
-            argument
-        }
-    };
-    let expression = expression.bind(source)?;
+    let Some(argument) = aggregate.argument() else { return Ok(None) };
+    let expression = argument.bind(source)?;
     let magnitude = expression.interval()?.magnitude();
     let mut nullable = Vec::new();
     expression.nullable_columns(&mut nullable);

@@ -90,6 +90,18 @@ impl Wide for i128 {
 }
 
 impl Expression {
+    /// Adds the columns that it is computed from.
+    pub(super) fn columns(&self, columns: &mut Vec<usize>) {
+        match self {
+            Expression::Column(column) => columns.push(*column),
+            Expression::Literal(_) => {}
+            Expression::Add(left, right) | Expression::Subtract(left, right) | Expression::Multiply(left, right) => {
+                left.columns(columns);
+                right.columns(columns);
+            }
+        }
+    }
+
     pub(super) fn bind(&self, source: &dyn ColumnSource) -> Result<BoundExpression> {
         let binary = |operator, left: &Expression, right: &Expression| {
             let (left, right) = (Box::new(left.bind(source)?), Box::new(right.bind(source)?));

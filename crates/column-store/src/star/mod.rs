@@ -51,6 +51,32 @@ pub struct StarQuery {
     pub aggregates: Vec<Aggregate>,
 }
 
+impl StarQuery {
+    /// The fact table's columns that it reads, in order.
+    pub fn columns(&self) -> Vec<usize> {
+        let mut columns = self.condition.columns();
+        columns.extend(self.joins.iter().map(|join| join.column));
+        columns.extend(self.groups.iter().filter_map(|group| match group {
+            GroupBy::Column(column) => Some(*column),
+            GroupBy::Join(_) => None,
+        }));
+        self.aggregates.iter().filter_map(Aggregate::argument).for_each(|argument| argument.columns(&mut columns));
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+}
+
+impl Aggregate {
+    /// What is counted, added up or compared.
+    pub(crate) fn argument(&self) -> Option<&Expression> {
+        match self {
+            Aggregate::CountRows => None,
+            Aggregate::Count(of) | Aggregate::Sum(of) | Aggregate::Min(of) | Aggregate::Max(of) => Some(of),
+        }
+    }
+}
+
 /// A join to a dimension by its key.
 #[derive(Clone, Debug)]
 pub struct StarJoin {

@@ -1,6 +1,6 @@
 //! The operator that reads a column table: conditions become rows of segments before anything is decoded.
 
-use super::scan::{BATCH_ROWS, decode_columns, make_batch};
+use super::scan::{BATCH_ROWS, decode_columns, make_batch, stream_of};
 use super::table::RowTable;
 use crate::exec::env::StatementEnv;
 use arrow::array::{ArrayRef, AsArray, Int64Array};
@@ -14,18 +14,16 @@ use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 use squall_column_store::ZONE_ROWS;
-use squall_column_store::predicate::{Condition, Predicate, UnsealedRows, matching_rows, matching_rows_counted};
+use squall_column_store::predicate::{Condition, Predicate, matching_rows, matching_rows_counted};
 use squall_column_tables::from_utc;
-use squall_column_tables::{ColumnSnapshot, TableColumns, coded_column};
-use squall_functions::expr::datafusion_error;
+use squall_column_tables::{ColumnSnapshot, TableColumns};
 use squall_row_store::Row;
 use squall_types::temporal::TimeZone;
-use squall_types::{DateTime, SqlResult, SqlType, Value};
+use squall_types::{DateTime, SqlResult, SqlType};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -208,16 +206,7 @@ impl ExecutionPlan for ColumnScanExec {
         let batch_rows = context.session_config().batch_size().clamp(1, BATCH_ROWS);
         let reader = self.reader(partition, env, batch_rows);
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let stream = futures::stream::unfold((reader, metrics), |(mut reader, metrics)| async move {
-            let timer = metrics.elapsed_compute().timer();
-            let batch = reader.next_batch().map_err(datafusion_error).transpose();
-            timer.done();
-            if let Some(Ok(batch)) = &batch {
-                metrics.record_output(batch.num_rows());
-            }
-            batch.map(|batch| (batch, (reader, metrics)))
-        });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
+        Ok(stream_of(reader, self.schema(), metrics, Reader::next_batch))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -386,19 +375,8 @@ impl Reader {
             _ if fresh.is_empty() => return Ok(Vec::new()),
             _ => {}
         }
-        let table = &self.source.table;
-        let columns = &self.source.def.columns;
-        // Only those that are asked for are coded; conditions know them by their ordinals in the table.
-        let last = self.condition_columns.last().map_or(0, |last| last + 1);
-        let empty = Arc::new(coded_column(&SqlType::INT, vec![Value::Null; fresh.len()].iter())?);
-        let mut coded = vec![empty; last.max(1)];
-        for ordinal in self.condition_columns.iter() {
-            let value = |row: &Row| row.view(table).get(*ordinal).map(|value| value.to_value());
-            let values = fresh.iter().map(value).collect::<SqlResult<Vec<Value>>>()?;
-            coded[*ordinal] = Arc::new(coded_column(&columns[*ordinal].sql_type, values.iter())?);
-        }
+        let source = self.snapshot.fresh_columns(&self.source.table, &self.condition_columns)?;
         let failed = |error| squall_column_tables::sql_error(&self.source.def.name, error);
-        let source = UnsealedRows::new(coded).map_err(failed)?;
         let rows = matching_rows(&self.condition, &source, None).map_err(failed)?;
         Ok(rows.iter().filter_map(|row| fresh.get(row as usize).cloned()).collect())
     }

@@ -247,16 +247,7 @@ impl ExecutionPlan for RowScanExec {
         let batch_rows_max = context.session_config().batch_size().clamp(1, BATCH_ROWS);
         let reader = self.open(partition, &env, batch_rows_max).map_err(datafusion_error)?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let stream = futures::stream::unfold((reader, metrics), |(mut reader, metrics)| async move {
-            let timer = metrics.elapsed_compute().timer();
-            let batch = reader.next_batch().map_err(datafusion_error).transpose();
-            timer.done();
-            if let Some(Ok(batch)) = &batch {
-                metrics.record_output(batch.num_rows());
-            }
-            batch.map(|batch| (batch, (reader, metrics)))
-        });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
+        Ok(stream_of(reader, self.schema(), metrics, RowReader::next_batch))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -303,6 +294,25 @@ impl ExecutionPlan for RowScanExec {
         }
         Ok(SortOrderPushdownResult::Unsupported)
     }
+}
+
+/// What a scan's reader gives, measured.
+pub(super) fn stream_of<R: Send + 'static>(
+    reader: R,
+    schema: SchemaRef,
+    metrics: BaselineMetrics,
+    next_batch: fn(&mut R) -> SqlResult<Option<RecordBatch>>,
+) -> SendableRecordBatchStream {
+    let stream = futures::stream::unfold((reader, metrics), move |(mut reader, metrics)| async move {
+        let timer = metrics.elapsed_compute().timer();
+        let batch = next_batch(&mut reader).map_err(datafusion_error).transpose();
+        timer.done();
+        if let Some(Ok(batch)) = &batch {
+            metrics.record_output(batch.num_rows());
+        }
+        batch.map(|batch| (batch, (reader, metrics)))
+    });
+    Box::pin(RecordBatchStreamAdapter::new(schema, stream))
 }
 
 /// Reads the ranges of one partition, one after the other.

@@ -18,13 +18,11 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, collect, execute_stream,
 };
 use futures::{StreamExt, TryStreamExt};
-use squall_column_store::predicate::{ColumnSource, Condition, UnsealedRows};
-use squall_column_store::star::{Expression, GroupBy, StarJoin, StarOptions, StarQuery, StarSource, run_star_query};
+use squall_column_store::predicate::{ColumnSource, Condition};
+use squall_column_store::star::{GroupBy, StarJoin, StarOptions, StarQuery, StarSource, run_star_query};
 use squall_column_store::{Error, star};
-use squall_column_tables::{ColumnSnapshot, TableColumns, coded_column};
+use squall_column_tables::TableColumns;
 use squall_functions::expr::datafusion_error;
-use squall_row_store::Row;
-use squall_types::{SqlResult, SqlType, Value};
 use std::sync::{Arc, OnceLock};
 
 /// Groups that each thread may have; more are DataFusion's, which can spill.
@@ -223,7 +221,7 @@ impl Run {
             .iter()
             .map(|visible| TableColumns::new(&fact.table, &visible.segment, &snapshot.cache))
             .collect();
-        let fresh = fresh_columns(&query, fact, &snapshot).map_err(Failure::Sql)?;
+        let fresh = snapshot.fresh_columns(&fact.table, &query.columns()).map_err(Failure::Sql)?;
         let mut sources: Vec<StarSource<'_>> = sealed
             .iter()
             .zip(&snapshot.segments)
@@ -245,48 +243,4 @@ impl Run {
 enum Failure {
     Kernel(Error),
     Sql(squall_types::SqlError),
-}
-
-/// The columns of fresh rows that a query needs, by their ordinals in the table.
-fn fresh_columns(
-    query: &StarQuery,
-    fact: &crate::access::RowTable,
-    snapshot: &ColumnSnapshot,
-) -> SqlResult<UnsealedRows> {
-    let mut wanted = query.condition.columns();
-    wanted.extend(query.joins.iter().map(|join| join.column));
-    wanted.extend(query.groups.iter().filter_map(|group| match group {
-        GroupBy::Column(column) => Some(*column),
-        GroupBy::Join(_) => None,
-    }));
-    for aggregate in &query.aggregates {
-        match aggregate {
-            star::Aggregate::CountRows => {}
-            star::Aggregate::Count(argument)
-            | star::Aggregate::Sum(argument)
-            | star::Aggregate::Min(argument)
-            | star::Aggregate::Max(argument) => columns_of(argument, &mut wanted),
-        }
-    }
-    let fresh = &snapshot.fresh;
-    let last = wanted.iter().max().map_or(1, |last| last + 1);
-    let nothing = Arc::new(coded_column(&SqlType::INT, vec![Value::Null; fresh.len()].iter())?);
-    let mut columns = vec![nothing; last];
-    for ordinal in wanted {
-        let value = |row: &Row| row.view(&fact.table).get(ordinal).map(|value| value.to_value());
-        let values = fresh.iter().map(value).collect::<SqlResult<Vec<Value>>>()?;
-        columns[ordinal] = Arc::new(coded_column(&fact.def.columns[ordinal].sql_type, values.iter())?);
-    }
-    UnsealedRows::new(columns).map_err(squall_types::SqlError::internal)
-}
-
-fn columns_of(expression: &Expression, columns: &mut Vec<usize>) {
-    match expression {
-        Expression::Column(column) => columns.push(*column),
-        Expression::Literal(_) => {}
-        Expression::Add(left, right) | Expression::Subtract(left, right) | Expression::Multiply(left, right) => {
-            columns_of(left, columns);
-            columns_of(right, columns);
-        }
-    }
 }

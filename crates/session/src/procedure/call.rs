@@ -8,7 +8,7 @@ use crate::collector::{Collector, StatementResult};
 use crate::database::Database;
 use crate::long_statement::Text;
 use crate::process::count;
-use crate::result::{Failure, Outcome, ResultSet, put_value, typed_column};
+use crate::result::{Failure, Outcome, ResultSet, put_rows, typed_column};
 use crate::session::{Request, Session, parse_error};
 use squall_catalog::{AccessMap, AccountKey, NameKey, Privileges};
 use squall_parser::ast::Call;
@@ -255,17 +255,7 @@ impl Session {
         out_parameters: bool,
         writer: &mut dyn ResultWriter,
     ) -> Result<(), Failure> {
-        writer.begin_result_set(&result.columns);
-        for row in &result.rows {
-            writer.begin_row();
-            for value in row {
-                put_value(writer, value);
-            }
-            writer.end_row();
-            if writer.needs_flush() {
-                writer.flush().await?;
-            }
-        }
+        put_rows(writer, result).await?;
         let mut status = self.status_info(true);
         status.out_parameters = out_parameters;
         writer.end_result_set(&status);
