@@ -310,11 +310,18 @@ error_codes! {
     InvalidJsonTextInParam = 3141, b"22032", "Invalid JSON text in argument %s to function %s: \"%s\" at position %s.";
     InvalidJsonPath = 3143, b"42000", "Invalid JSON path expression. The error is around character position %s.";
     InvalidJsonCharset = 3144, b"22032", "Cannot create a JSON value from a string with CHARACTER SET '%s'.";
+    InvalidTypeForJson = 3146, b"22032", "Invalid data type for JSON data in argument %s to function %s; a JSON string or JSON type is required.";
+    InvalidJsonPathWildcard = 3149, b"42000", "In this situation, path expressions may not contain the * and ** tokens or an array range.";
     JsonUsedAsKey = 3152, b"42000", "JSON column '%s' supports indexing only via generated columns on a specified JSON path.";
+    JsonVacuousPath = 3153, b"42000", "The path expression '$' is not allowed in this context.";
+    JsonBadOneOrAll = 3154, b"42000", "The oneOrAll argument to %s may take these values: 'one' or 'all'.";
+    NumericJsonValueOutOfRange = 3155, b"22003", "Out of range JSON value for CAST to %s from column %s at row %s";
     InvalidJsonValueForCast = 3156, b"22018", "Invalid JSON value for CAST to %s from column %s at row %s";
     JsonDocumentTooDeep = 3157, b"22032", "The JSON document exceeds the maximum depth.";
+    JsonDocumentNullKey = 3158, b"22032", "JSON documents may not contain NULL member names.";
     SecureTransportRequired = 3159, b"HY000", "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
     AuditApiAbort = 3164, b"HY000", "Aborted by Audit API ('%s';%s).";
+    InvalidJsonPathArrayCell = 3165, b"42000", "A path expression is not a path to a cell in an array.";
     CapacityExceeded = 3170, b"HY000", "Memory capacity of %s bytes for '%s' exceeded. %s";
     NoSystemSchemaAccess = 3552, b"HY000", "Access to system schema '%s' is rejected.";
     LockNowait = 3572, b"HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
@@ -328,13 +335,21 @@ error_codes! {
     WindowRangeNeedsOrder = 3587, b"HY000", "Window '%s' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of numeric or temporal type";
     WindowInvalidUse = 3593, b"HY000", "You cannot use the window function '%s' in this context.'";
     CteRecursionLimit = 3636, b"HY000", "Recursive query aborted after %s iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
+    MissingJsonTableValue = 3665, b"22035", "Missing value for JSON_TABLE column '%s'";
+    WrongJsonTableValue = 3666, b"2203F", "Can't store an array or an object in the scalar column '%s' of JSON_TABLE";
+    TableFunctionMustHaveAlias = 3667, b"42000", "Every table function must have an alias";
+    JsonTableValueOutOfRange = 3669, b"22003", "Value is out of range for JSON_TABLE's column '%s'";
+    JsonTableMaxNestedPath = 3670, b"42000", "More than supported %s NESTED PATHs were found in JSON_TABLE '%s'";
     ColumnInGroupByNotUnique = 3761, b"HY000", "GROUPING function argument %s is not in GROUP BY clause";
     DefaultValueGenerated = 3770, b"HY000", "Default value expression of column '%s' contains a disallowed function: %s.";
     CheckConstraintViolated = 3819, b"HY000", "Check constraint '%s' is violated.";
     CheckConstraintNotFound = 3821, b"HY000", "Check constraint '%s' is not found in the table.";
     CheckConstraintDuplicateName = 3822, b"HY000", "Duplicate check constraint name '%s'.";
+    InvalidJsonType = 3853, b"22032", "Invalid JSON type in argument %s to function %s; an %s is required.";
     ConstraintNotFound = 3940, b"HY000", "Constraint '%s' does not exist.";
     LocalInfileDisabled = 3948, b"42000", "Loading local data is disabled; this must be enabled on both the client and server sides";
+    MissingJsonValue = 3966, b"22035", "No value was found by '%s' on the specified path.";
+    MultipleJsonValues = 3967, b"22034", "More than one value was found by '%s' on the specified path.";
     ClientInteractionTimeout = 4031, b"HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
 }
 

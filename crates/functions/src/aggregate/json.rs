@@ -4,7 +4,8 @@ use super::codec::{decode_value, encode_value};
 use crate::operators::coerce;
 use crate::operators::json_compare::to_json;
 use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
-use squall_types::{SqlError, SqlResult, SqlType, Value};
+use squall_types::json::DEPTH_MAX;
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,8 +30,13 @@ struct JsonArray {
 }
 
 /// The text of a value inside of a document.
-fn element(value: &Value, sql_type: &SqlType) -> String {
-    to_json(value, sql_type).to_text()
+fn element(value: &Value, sql_type: &SqlType) -> SqlResult<String> {
+    let document = to_json(value, sql_type);
+    match document.nesting() {
+        // It becomes one level deeper.
+        levels if levels < DEPTH_MAX => Ok(document.to_text()),
+        _ => Err(SqlError::new(ErrorCode::JsonDocumentTooDeep, &[])),
+    }
 }
 
 impl JsonArray {
@@ -45,7 +51,7 @@ impl JsonArray {
 impl ValueAccumulator for JsonArray {
     fn update(&mut self, arguments: &[Value]) -> SqlResult<()> {
         let Some(value) = arguments.first() else { return Ok(()) };
-        self.push(&element(value, &self.value_type));
+        self.push(&element(value, &self.value_type)?);
         Ok(())
     }
 
@@ -114,13 +120,9 @@ impl ValueAccumulator for JsonObject {
     fn update(&mut self, arguments: &[Value]) -> SqlResult<()> {
         let [key, value] = arguments else { return Ok(()) };
         let Some(key) = coerce::to_text(key, &self.key_type) else {
-            return Err(SqlError {
-                code: 3158,
-                sqlstate: *b"22032",
-                message: "JSON documents may not contain NULL member names.".to_string(),
-            });
+            return Err(SqlError::new(ErrorCode::JsonDocumentNullKey, &[]));
         };
-        let value = element(value, &self.value_type);
+        let value = element(value, &self.value_type)?;
         self.insert(key.into_owned(), value);
         Ok(())
     }

@@ -9,6 +9,7 @@ mod cast;
 mod compare;
 mod control;
 mod fold;
+mod json;
 mod literal;
 mod logical;
 

@@ -4,25 +4,26 @@ use super::support::{Args, Binding, Def, MANY, result};
 use crate::operators::json_compare::to_json;
 use squall_registry::ExprType;
 use squall_types::collation::LikePattern;
-use squall_types::json::{self, Json, JsonPath, Object};
-use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
+use squall_types::json::{self, DEPTH_MAX, Json, JsonError, JsonPath, Object};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
     Def::new("JSON_ARRAY", (0, MANY), result::json, |args| {
-        let elements = (0..args.len()).map(|at| element(args, at)).collect();
-        Ok(Json::Array(elements).to_value())
+        made(&Json::Array((0..args.len()).map(|at| element(args, at)).collect::<SqlResult<_>>()?))
     })
     .takes_null(),
     Def::new("JSON_OBJECT", (0, MANY), object_type, json_object).takes_null(),
     Def::new("JSON_QUOTE", (1, 1), result::connection_text, |args| Ok(args.string(json::quote(&args.text(0))))),
     Def::new("JSON_UNQUOTE", (1, 1), unquoted_type, json_unquote),
     Def::new("JSON_EXTRACT", (2, MANY), result::json, json_extract),
-    Def::new("JSON_VALUE", (2, 2), unquoted_type, json_value),
     Def::new("JSON_VALID", (1, 1), result::nullable_boolean, |args| {
         Ok(Value::from(match args.value(0) {
             Value::Json(_) => true,
-            Value::String(text) => Json::parse(text).is_ok(),
+            Value::String(text) => match Json::parse(text) {
+                Err(JsonError::TooDeep) => return Err(SqlError::new(ErrorCode::JsonDocumentTooDeep, &[])),
+                parsed => parsed.is_ok(),
+            },
             _ => false,
         }))
     }),
@@ -30,17 +31,17 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("JSON_DEPTH", (1, 1), result::nullable_int, |args| count(args.document(0)?.depth())),
     Def::new("JSON_LENGTH", (1, 2), result::nullable_int, |args| {
         let document = args.document(0)?;
-        let place = if args.len() == 2 { path(args, 1)?.find(&document).cloned() } else { Some(document) };
+        let place = if args.len() == 2 { single_path(args, 1)?.find(&document).cloned() } else { Some(document) };
         place.map_or(Ok(Value::Null), |place| count(place.length()))
     }),
     Def::new("JSON_KEYS", (1, 2), result::json, |args| {
         let document = args.document(0)?;
-        let place = if args.len() == 2 { path(args, 1)?.find(&document) } else { Some(&document) };
+        let place = if args.len() == 2 { single_path(args, 1)?.find(&document) } else { Some(&document) };
         Ok(place.and_then(Json::keys).map_or(Value::Null, |keys| keys.to_value()))
     }),
     Def::new("JSON_CONTAINS", (2, 3), result::nullable_boolean, |args| {
         let (document, candidate) = (args.document(0)?, args.document(1)?);
-        let place = if args.len() == 3 { path(args, 2)?.find(&document) } else { Some(&document) };
+        let place = if args.len() == 3 { single_path(args, 2)?.find(&document) } else { Some(&document) };
         Ok(place.map_or(Value::Null, |place| Value::from(json::contains(place, &candidate))))
     }),
     Def::new("JSON_CONTAINS_PATH", (3, MANY), result::nullable_boolean, json_contains_path),
@@ -48,7 +49,7 @@ pub const FUNCTIONS: &[Def] = &[
         Ok(Value::from(json::overlaps(&args.document(0)?, &args.document(1)?)))
     }),
     Def::new("MEMBER OF", (2, 2), result::nullable_boolean, |args| {
-        let (value, array) = (element(args, 0), args.document(1)?);
+        let (value, array) = (element(args, 0)?, args.document(1)?);
         Ok(Value::from(match array {
             Json::Array(elements) => elements.iter().any(|element| element.compare(&value).is_eq()),
             other => other.compare(&value).is_eq(),
@@ -64,7 +65,7 @@ pub const FUNCTIONS: &[Def] = &[
         }
         Ok(args.string(document.to_pretty_text()))
     }),
-    Def::new("JSON_STORAGE_SIZE", (1, 1), result::nullable_bigint, |args| count(args.document(0)?.to_text().len())),
+    Def::new("JSON_STORAGE_SIZE", (1, 1), result::nullable_bigint, |args| count(args.document(0)?.storage_size())),
     Def::new("JSON_STORAGE_FREE", (1, 1), result::nullable_bigint, |args| {
         args.document(0)?;
         Ok(Value::Int(0))
@@ -76,8 +77,28 @@ fn count(number: usize) -> SqlResult<Value> {
 }
 
 /// An argument as a part of a document: text is a string, JSON is itself.
-pub(super) fn element(args: &Args<'_>, at: usize) -> Json {
-    to_json(args.value(at), args.ty(at))
+pub(super) fn element(args: &Args<'_>, at: usize) -> SqlResult<Json> {
+    match args.value(at) {
+        Value::Json(text) => Json::parse(text).map_err(|error| error.for_argument(at + 1, &args.name.to_lowercase())),
+        value => Ok(to_json(value, args.ty(at))),
+    }
+}
+
+/// A document that was made, unless it is too deep to be one (3157).
+pub(super) fn made(document: &Json) -> SqlResult<Value> {
+    match document.nesting() {
+        levels if levels <= DEPTH_MAX => Ok(document.to_value()),
+        _ => Err(SqlError::new(ErrorCode::JsonDocumentTooDeep, &[])),
+    }
+}
+
+/// A path that means one place only; error 3149 for wildcards.
+pub(super) fn single_path(args: &Args<'_>, at: usize) -> SqlResult<JsonPath> {
+    let path = path(args, at)?;
+    if path.has_wildcard() {
+        return Err(SqlError::new(ErrorCode::InvalidJsonPathWildcard, &[]));
+    }
+    Ok(path)
 }
 
 /// An argument as a path; error 3143 if it is none.
@@ -87,7 +108,7 @@ pub(super) fn path(args: &Args<'_>, at: usize) -> SqlResult<JsonPath> {
 
 fn object_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     if binding.arguments.len() % 2 == 1 {
-        return Err(SqlError::new(squall_types::ErrorCode::WrongParamCountToNativeFct, &[&binding.name]));
+        return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&binding.name]));
     }
     result::json(binding)
 }
@@ -96,15 +117,11 @@ fn json_object(args: &Args<'_>) -> SqlResult<Value> {
     let mut members = Vec::with_capacity(args.len() / 2);
     for at in (0..args.len()).step_by(2) {
         let Some(name) = args.text_or_null(at) else {
-            return Err(SqlError {
-                code: 3158,
-                sqlstate: *b"22032",
-                message: "JSON documents may not contain NULL member names.".to_string(),
-            });
+            return Err(SqlError::new(ErrorCode::JsonDocumentNullKey, &[]));
         };
-        members.push((name.into_owned(), element(args, at + 1)));
+        members.push((name.into_owned(), element(args, at + 1)?));
     }
-    Ok(Json::Object(Object::from_members(members)).to_value())
+    made(&Json::Object(Object::from_members(members)))
 }
 
 fn unquoted_type(_: &Binding<'_>) -> SqlResult<ExprType> {
@@ -131,27 +148,12 @@ fn json_extract(args: &Args<'_>) -> SqlResult<Value> {
     Ok(json::path::extract(&document, &paths).map_or(Value::Null, |found| found.to_value()))
 }
 
-fn json_value(args: &Args<'_>) -> SqlResult<Value> {
-    let document = args.document(0)?;
-    Ok(match path(args, 1)?.find(&document) {
-        None | Some(Json::Null | Json::Array(_) | Json::Object(_)) => Value::Null,
-        Some(scalar) => args.string(scalar.unquoted()),
-    })
-}
-
 /// Whether `one` of the paths is enough, or `all` are needed; error 3154 for another word.
 fn only_one(args: &Args<'_>, at: usize) -> SqlResult<bool> {
     match args.text(at).to_ascii_lowercase().as_str() {
         "one" => Ok(true),
         "all" => Ok(false),
-        _ => Err(SqlError {
-            code: 3154,
-            sqlstate: *b"42000",
-            message: format!(
-                "The oneOrAll argument to {} may take these values: 'one' or 'all'.",
-                args.name.to_lowercase()
-            ),
-        }),
+        _ => Err(SqlError::new(ErrorCode::JsonBadOneOrAll, &[&args.name.to_lowercase()])),
     }
 }
 
@@ -174,7 +176,12 @@ fn json_search(args: &Args<'_>) -> SqlResult<Value> {
     }
     let document = args.document(0)?;
     let one = only_one(args, 1)?;
-    let escape = args.text(3).chars().next().unwrap_or('\\');
+    let given = args.text(3);
+    let mut escapes = given.chars();
+    let escape = escapes.next().unwrap_or('\\');
+    if escapes.next().is_some() {
+        return Err(SqlError::new(ErrorCode::WrongArguments, &[&"ESCAPE"]));
+    }
     let pattern = LikePattern::new(CollationId::UTF8MB4_BIN, &args.text(2), Some(escape));
     let starts = if args.len() > 4 {
         (4..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?

@@ -1,6 +1,6 @@
 //! JSON: changed documents.
 
-use super::json::{element, path};
+use super::json::{element, made, single_path};
 use super::support::{Args, Binding, Def, MANY, result};
 use squall_registry::ExprType;
 use squall_types::json::{EditMode, Json, JsonPath, merge_patch, merge_preserve};
@@ -36,25 +36,7 @@ fn pairs_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
 }
 
 fn no_cell() -> SqlError {
-    SqlError {
-        code: 3165,
-        sqlstate: *b"42000",
-        message: "A path expression is not a path to a cell in an array.".to_string(),
-    }
-}
-
-/// A path that means one place only; error 3149 for wildcards.
-fn place(args: &Args<'_>, at: usize) -> SqlResult<JsonPath> {
-    let path = path(args, at)?;
-    if path.has_wildcard() {
-        return Err(SqlError {
-            code: 3149,
-            sqlstate: *b"42000",
-            message: "In this situation, path expressions may not contain the * and ** tokens or an array range."
-                .to_string(),
-        });
-    }
-    Ok(path)
+    SqlError::new(ErrorCode::InvalidJsonPathArrayCell, &[])
 }
 
 /// Applies pairs of paths and values; NULL if the document or a path is.
@@ -64,10 +46,10 @@ fn edit(args: &Args<'_>, change: impl Fn(&mut Json, &JsonPath, Json) -> SqlResul
     }
     let mut document = args.document(0)?;
     for at in (1..args.len()).step_by(2) {
-        let path = place(args, at)?;
-        change(&mut document, &path, element(args, at + 1))?;
+        let path = single_path(args, at)?;
+        change(&mut document, &path, element(args, at + 1)?)?;
     }
-    Ok(document.to_value())
+    made(&document)
 }
 
 fn set(args: &Args<'_>, mode: EditMode) -> SqlResult<Value> {
@@ -80,13 +62,9 @@ fn set(args: &Args<'_>, mode: EditMode) -> SqlResult<Value> {
 fn remove(args: &Args<'_>) -> SqlResult<Value> {
     let mut document = args.document(0)?;
     for at in 1..args.len() {
-        let path = place(args, at)?;
+        let path = single_path(args, at)?;
         if path.is_root() {
-            return Err(SqlError {
-                code: 3153,
-                sqlstate: *b"42000",
-                message: "The path expression '$' is not allowed in this context.".to_string(),
-            });
+            return Err(SqlError::new(ErrorCode::JsonVacuousPath, &[]));
         }
         document.remove(&path);
     }
@@ -98,5 +76,5 @@ fn merge(args: &Args<'_>, join: fn(Json, Json) -> Json) -> SqlResult<Value> {
     for at in 1..args.len() {
         merged = join(merged, args.document(at)?);
     }
-    Ok(merged.to_value())
+    made(&merged)
 }

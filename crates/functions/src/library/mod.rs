@@ -9,6 +9,7 @@ mod digest;
 mod information;
 mod json;
 mod json_edit;
+mod json_schema;
 mod network;
 mod number_text;
 mod numeric;
@@ -37,6 +38,7 @@ pub fn register(registry: &mut Registry) {
         information::FUNCTIONS,
         json::FUNCTIONS,
         json_edit::FUNCTIONS,
+        json_schema::FUNCTIONS,
         digest::FUNCTIONS,
         network::FUNCTIONS,
         pattern::FUNCTIONS,

@@ -462,21 +462,7 @@ impl<'a> Args<'a> {
 
     /// As a document: JSON as it is, text read as a document (error 3141 if it is none).
     pub fn document(&self, at: usize) -> SqlResult<Json> {
-        match self.value(at) {
-            Value::Json(text) | Value::String(text) => {
-                Json::parse(text).map_err(|error| error.for_argument(at + 1, &self.name.to_lowercase()))
-            }
-            Value::Null => Ok(Json::Null),
-            _ => Err(SqlError {
-                code: 3146,
-                sqlstate: *b"22032",
-                message: format!(
-                    "Invalid data type for JSON data in argument {} to function {}; a JSON string or JSON type is required.",
-                    at + 1,
-                    self.name.to_lowercase()
-                ),
-            }),
-        }
+        document_of(self.value(at), self.ty(at), at, &self.name.to_lowercase())
     }
 
     /// The collation that texts compare by: the result's, or that of the first string argument.
@@ -510,5 +496,19 @@ impl<'a> Args<'a> {
     /// Error 1210.
     pub fn wrong_arguments(&self) -> SqlError {
         SqlError::new(ErrorCode::WrongArguments, &[&self.name.to_lowercase()])
+    }
+}
+
+/// An argument of a JSON function, counted from 0, as a document: JSON as it is, text read as a document (error 3141 if
+/// it is none), bytes refused (3144), and other types too (3146).
+pub fn document_of(value: &Value, sql_type: &SqlType, at: usize, function: &str) -> SqlResult<Json> {
+    match value {
+        Value::Json(text) => Json::parse(text).map_err(|error| error.for_argument(at + 1, function)),
+        Value::String(text) if sql_type.is_string() => {
+            Json::parse(text).map_err(|error| error.for_argument(at + 1, function))
+        }
+        Value::Null => Ok(Json::Null),
+        Value::Bytes(_) => Err(SqlError::new(ErrorCode::InvalidJsonCharset, &[&"binary"])),
+        _ => Err(SqlError::new(ErrorCode::InvalidTypeForJson, &[&(at + 1), &function])),
     }
 }

@@ -2,9 +2,9 @@
 
 use datafusion::catalog::TableProvider;
 use squall_catalog::TableDef;
-use squall_parser::ast::{IndexHint, LockStrength, LockWait, SystemVariable};
+use squall_parser::ast::{DataType, IndexHint, LockStrength, LockWait, SystemVariable};
 use squall_registry::ExprType;
-use squall_types::{SqlResult, SqlType, Value};
+use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// A table as a statement refers to it.
@@ -43,6 +43,11 @@ pub trait TableResolver {
     /// Whether a database exists that is not in the catalog.
     fn virtual_database(&self, _database: &str) -> bool {
         false
+    }
+
+    /// The type of a column as it is written, for JSON_TABLE.
+    fn column_type(&self, _data_type: &DataType, _name: &str) -> SqlResult<SqlType> {
+        Err(SqlError::unsupported("JSON_TABLE here"))
     }
 
     /// `@@name`.

@@ -79,7 +79,7 @@ impl Context<'_> {
                 return self.bind_lateral(derived, block, left, false, None);
             }
             ast::TableReference::Derived(derived) => self.bind_derived(derived, block)?,
-            ast::TableReference::JsonTable(_) => return Err(SqlError::unsupported("JSON_TABLE")),
+            ast::TableReference::JsonTable(table) => return self.bind_json_table(table, block, left, false),
             ast::TableReference::Join(join) => {
                 // A join's own LATERAL parts see what stands left of the join only through the join's left side.
                 self.bind_join(join, block)?

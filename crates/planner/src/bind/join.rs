@@ -44,6 +44,12 @@ impl Context<'_> {
                 ast::JoinKind::Right => Err(SqlError::unsupported("RIGHT JOIN LATERAL")),
             };
         }
+        if let ast::TableReference::JsonTable(table) = &node.right
+            && node.kind != ast::JoinKind::Right
+            && let ast::JoinCondition::None | ast::JoinCondition::On(_) = &node.condition
+        {
+            return self.join_json_table(node.kind, left, table, &node.condition, block);
+        }
         let right = self.bind_reference(&node.right, block, None)?;
         self.check_unique(&left.relations, &right.relations)?;
         match &node.condition {
@@ -63,6 +69,32 @@ impl Context<'_> {
                 self.join_using(node.kind, left, right, common, block)
             }
         }
+    }
+
+    /// Joins with a JSON_TABLE, which may read the rows left of it.
+    fn join_json_table(
+        &mut self,
+        kind: ast::JoinKind,
+        left: FromItem,
+        table: &ast::JsonTable,
+        condition: &ast::JoinCondition,
+        block: BlockId,
+    ) -> SqlResult<FromItem> {
+        let keep_unmatched = kind == ast::JoinKind::Left;
+        let condition = match condition {
+            ast::JoinCondition::On(condition) if !is_true(condition) => condition,
+            _ => return self.bind_json_table(table, block, Some(left), keep_unmatched),
+        };
+        if keep_unmatched {
+            return self.bind_json_table_on(table, block, left, condition);
+        }
+        let item = self.bind_json_table(table, block, Some(left), false)?;
+        let (bound, frame) = self.with_frame(Frame::new(item.scope(block), Clause::On), |context| {
+            conjuncts_of(condition).iter().map(|condition| context.bind_condition(condition)).collect::<SqlResult<_>>()
+        })?;
+        let plan = self.attach_subqueries(item.plan, frame.subqueries, block)?;
+        let plan = self.filter(plan, bound, block)?;
+        Ok(FromItem { plan, ..item })
     }
 
     fn join_on(
@@ -351,6 +383,15 @@ pub(crate) fn conjuncts_of(condition: &ast::Expr) -> Vec<&ast::Expr> {
     match condition {
         ast::Expr::And(conditions) => conditions.iter().flat_map(conjuncts_of).collect(),
         other => vec![other],
+    }
+}
+
+/// Whether a condition is one that every row meets: TRUE, 1.
+fn is_true(condition: &ast::Expr) -> bool {
+    match condition {
+        ast::Expr::Literal(ast::Literal::Boolean(truth)) => *truth,
+        ast::Expr::Literal(ast::Literal::Integer(number)) => &**number == "1",
+        _ => false,
     }
 }
 

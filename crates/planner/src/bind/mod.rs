@@ -16,6 +16,7 @@ pub mod environment;
 mod expr;
 mod from;
 mod join;
+mod json_table;
 mod literal;
 pub mod output;
 mod parameter;

@@ -113,7 +113,7 @@ impl Context<'_> {
                 let args = vec![self.bind_expr(value)?, self.bind_expr(array)?];
                 self.call("MEMBER OF", args)
             }
-            ast::Expr::JsonValue(_) => Err(SqlError::unsupported("JSON_VALUE")),
+            ast::Expr::JsonValue(call) => self.bind_json_value(call),
             _ => Err(SqlError::internal("an expression of an unknown form")),
         }
     }

@@ -6,6 +6,7 @@ use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::exec::as_hash_join;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
+use crate::operators::json_table::JsonTableExec;
 use crate::star::StarExec;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -140,6 +141,13 @@ impl Walker {
             self.rows.push(row);
             return;
         }
+        if let Some(table) = plan.downcast_ref::<JsonTableExec>() {
+            self.walk_children(plan);
+            let mut row = ExplainRow { access_type: Some("ALL".into()), rows: Some(2), ..self.common(table.alias()) };
+            row.extra.push("Table function: json_table; Using temporary");
+            self.rows.push(row);
+            return;
+        }
         if plan.is::<UnionExec>() {
             self.walk_union(plan);
             return;
@@ -169,6 +177,10 @@ impl Walker {
         if plan.is::<FilterExec>() {
             self.where_next = false;
         }
+    }
+
+    fn walk_children(&mut self, plan: &Arc<dyn ExecutionPlan>) {
+        plan.children().into_iter().for_each(|child| self.walk(child));
     }
 
     fn walk_union(&mut self, plan: &Arc<dyn ExecutionPlan>) {

@@ -1,10 +1,11 @@
-//! Operators that DataFusion does not have: subqueries run per row and recursive table expressions.
+//! Operators that DataFusion does not have: subqueries run per row, recursive table expressions, JSON_TABLE.
 //!
 //! Reading order: [`apply`] and [`recursive`] (logical), [`apply_exec`] and [`recursive_exec`] (physical), [`planner`]
-//! (from one to the other), [`optimize_subqueries`].
+//! (from one to the other), [`optimize_subqueries`], [`json_table`] (both).
 
 pub mod apply;
 pub mod apply_exec;
+pub mod json_table;
 pub mod null_supply;
 pub mod optimize_subqueries;
 pub mod planner;

@@ -2,6 +2,7 @@
 
 use super::apply::Apply;
 use super::apply_exec::{ApplyExec, ApplySpec, nullable_schema};
+use super::json_table::{JsonTableExec, JsonTableNode};
 use super::recursive::RecursiveUnion;
 use super::recursive_exec::RecursiveUnionExec;
 use crate::exec::{StatementEnv, check_kill_in_joins, let_joins_spill};
@@ -43,7 +44,7 @@ impl QueryPlanner for SquallQueryPlanner {
     }
 }
 
-/// Plans [`Apply`] and [`RecursiveUnion`].
+/// Plans [`Apply`], [`RecursiveUnion`] and [`JsonTableNode`].
 #[derive(Debug)]
 pub struct OperatorPlanner;
 
@@ -64,6 +65,13 @@ impl ExtensionPlanner for OperatorPlanner {
         }
         if let Some(recursive) = node.as_any().downcast_ref::<RecursiveUnion>() {
             return plan_recursive(planner, recursive, physical_inputs, session, context).map(Some);
+        }
+        if let Some(table) = node.as_any().downcast_ref::<JsonTableNode>() {
+            let [input] = physical_inputs else { return internal_err!("JsonTable has one input") };
+            let document = planner.create_physical_expr(&table.document, table.input.schema(), session, context)?;
+            let schema = datafusion::logical_expr::UserDefinedLogicalNodeCore::schema(table);
+            let schema = Arc::clone(schema.inner());
+            return Ok(Some(Arc::new(JsonTableExec::new(input.clone(), document, table.spec.clone(), schema))));
         }
         if let Some(star) = node.as_any().downcast_ref::<StarAggregate>() {
             let filter = star.spec.fact.physical_filter(star.spec.filter.clone(), session)?;

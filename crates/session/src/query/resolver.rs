@@ -1,14 +1,15 @@
 //! What the planner asks the session for: tables and variables.
 
 use crate::database::Shared;
+use crate::ddl::data_type::{TypeRules, resolve_type};
 use crate::result::ResultSet;
 use crate::session::Session;
 use crate::set::check_read_scope;
 use datafusion::catalog::TableProvider;
 use squall_catalog::TableDef;
 use squall_parser::ast::{
-    Expr, Ident, ObjectName, Query, QueryBody, Select, SelectItem, SystemVariable, TableFactor, TableReference,
-    VariableScope,
+    DataType, Expr, Ident, ObjectName, Query, QueryBody, Select, SelectItem, SystemVariable, TableFactor,
+    TableReference, VariableScope,
 };
 use squall_planner::access::{RowTable, TableLock, VirtualTableProvider};
 use squall_planner::{TableRequest, TableResolver};
@@ -111,6 +112,11 @@ impl TableResolver for SessionTables {
 
     fn virtual_database(&self, database: &str) -> bool {
         database == RowsTable::DATABASE || crate::information_schema::virtual_database(database).is_some()
+    }
+
+    fn column_type(&self, data_type: &DataType, name: &str) -> SqlResult<SqlType> {
+        let rules = TypeRules { collation: self.context.collation, sql_mode: self.context.sql_mode };
+        resolve_type(data_type, name, rules)
     }
 
     fn system_variable(&self, variable: &SystemVariable) -> SqlResult<(Value, SqlType)> {

@@ -1,7 +1,7 @@
 //! JSON as MySQL has it: a document tree with MySQL's order, text form and paths.
 //!
 //! Reading order: [`parse`], [`print`](mod@print), [`path`], [`compare`](mod@compare), [`edit`] (set, remove, merge), [`search`]
-//! (contains, overlaps, search).
+//! (contains, overlaps, search), [`storage`] (MySQL's sizes).
 
 pub mod compare;
 pub mod edit;
@@ -9,6 +9,7 @@ pub mod parse;
 pub mod path;
 pub mod print;
 pub mod search;
+pub mod storage;
 
 pub use edit::{EditMode, merge_patch, merge_preserve};
 pub use parse::JsonError;
@@ -177,6 +178,15 @@ impl Json {
             Json::Array(elements) => 1 + elements.iter().map(Json::depth).max().unwrap_or(0),
             Json::Object(object) => 1 + object.iter().map(|(_, value)| value.depth()).max().unwrap_or(0),
             _ => 1,
+        }
+    }
+
+    /// Containers inside of containers, which [`DEPTH_MAX`] is the limit of.
+    pub fn nesting(&self) -> usize {
+        match self {
+            Json::Array(elements) => 1 + elements.iter().map(Json::nesting).max().unwrap_or(0),
+            Json::Object(object) => 1 + object.iter().map(|(_, value)| value.nesting()).max().unwrap_or(0),
+            _ => 0,
         }
     }
 

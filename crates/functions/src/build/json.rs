@@ -1,0 +1,67 @@
+//! JSON_VALUE.
+
+use super::cast::CastTarget;
+use super::{BuildResult, ExprBuilder};
+use crate::expr::BoundExpr;
+use crate::json::scalar::column_value;
+use crate::json::{JsonValueKernel, ValueResponse};
+use squall_registry::{Coercibility, ExprType};
+use squall_types::json::{Json, JsonPath};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// Characters of a result whose type says nothing.
+const TEXT_LENGTH: u32 = 512;
+
+impl ExprBuilder<'_> {
+    /// `JSON_VALUE(document, path RETURNING target … ON EMPTY … ON ERROR)`; the defaults are still of their own types.
+    pub fn json_value(
+        &self,
+        document: BoundExpr,
+        path: JsonPath,
+        target: Option<&CastTarget>,
+        on_empty: ValueResponse,
+        on_error: ValueResponse,
+    ) -> BuildResult {
+        let from = document.sql_type();
+        if !matches!(from, SqlType::Json | SqlType::String { .. } | SqlType::Null) {
+            return Err(SqlError::new(ErrorCode::InvalidTypeForJson, &[&1, &"json_value"]));
+        }
+        let returning = match target {
+            None => SqlType::varchar(TEXT_LENGTH, CollationId::UTF8MB4_BIN),
+            Some(CastTarget::Char { length: None, collation }) => SqlType::varchar(TEXT_LENGTH, *collation),
+            Some(CastTarget::Char { length: Some(length), collation }) => SqlType::varchar(*length, *collation),
+            Some(CastTarget::Binary { .. }) => return Err(SqlError::unsupported("JSON_VALUE RETURNING BINARY")),
+            Some(target) => self.cast(self.null(), target)?.sql_type(),
+        };
+        let on_empty = self.returned(on_empty, &returning)?;
+        let on_error = self.returned(on_error, &returning)?;
+        let coercibility = match returning.collation() {
+            Some(_) => Coercibility::Implicit,
+            None => Coercibility::Numeric,
+        };
+        let ty = ExprType { sql_type: returning.clone(), nullable: true, coercibility };
+        let kernel = JsonValueKernel { from, path, returning, on_empty, on_error };
+        let name = format!("JSON_VALUE {} {}", kernel.path, crate::arrow_map::encode_type(&kernel.returning));
+        Ok(self.immutable(&name, Arc::new(kernel), vec![document], ty))
+    }
+
+    fn null(&self) -> BoundExpr {
+        let ty = ExprType { sql_type: SqlType::Null, nullable: true, coercibility: Coercibility::Ignorable };
+        BoundExpr::Literal(Value::Null, ty)
+    }
+
+    /// A default as a value of the type that is returned.
+    fn returned(&self, response: ValueResponse, returning: &SqlType) -> SqlResult<ValueResponse> {
+        let ValueResponse::Default(value) = response else { return Ok(response) };
+        let value = match (&value, returning) {
+            (Value::Null, _) => Value::Null,
+            (Value::String(text), SqlType::Json) => {
+                Json::parse(text).map_err(|error| error.for_argument(1, "json_value"))?.to_value()
+            }
+            (value, SqlType::Json) => Json::from_value(value).to_value(),
+            (value, _) => column_value(&Json::from_value(value), returning, "json_value", self.context())?,
+        };
+        Ok(ValueResponse::Default(value))
+    }
+}

@@ -1,0 +1,72 @@
+//! JSON_VALUE.
+
+use super::scalar::{column_value, type_word};
+use crate::library::support::document_of;
+use squall_registry::{ScalarKernel, StatementContext};
+use squall_types::json::{Json, JsonPath};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+
+/// What stands where a value is missing or cannot be had.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ValueResponse {
+    /// NULL.
+    Null,
+    /// An error.
+    Error,
+    /// This value, of the type that is returned.
+    Default(Value),
+}
+
+/// `JSON_VALUE(document, path RETURNING type … ON EMPTY … ON ERROR)`.
+#[derive(Debug)]
+pub struct JsonValueKernel {
+    /// The document's type.
+    pub from: SqlType,
+    /// Where the value is.
+    pub path: JsonPath,
+    /// RETURNING.
+    pub returning: SqlType,
+    /// ON EMPTY.
+    pub on_empty: ValueResponse,
+    /// ON ERROR.
+    pub on_error: ValueResponse,
+}
+
+impl ScalarKernel for JsonValueKernel {
+    fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
+        let Some(value) = arguments.first().filter(|value| !value.is_null()) else { return Ok(Value::Null) };
+        let document = document_of(value, &self.from, 0, "json_value")?;
+        let found = self.path.find_all(&document);
+        let failure = match found.as_slice() {
+            [] => return respond(&self.on_empty, || SqlError::new(ErrorCode::MissingJsonValue, &[&"json_value"])),
+            [one] => match self.converted(one, context) {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            },
+            _ => SqlError::new(ErrorCode::MultipleJsonValues, &[&"json_value"]),
+        };
+        respond(&self.on_error, || failure)
+    }
+}
+
+fn respond(response: &ValueResponse, error: impl FnOnce() -> SqlError) -> SqlResult<Value> {
+    match response {
+        ValueResponse::Null => Ok(Value::Null),
+        ValueResponse::Error => Err(error()),
+        ValueResponse::Default(value) => Ok(value.clone()),
+    }
+}
+
+impl JsonValueKernel {
+    fn converted(&self, value: &Json, context: &StatementContext) -> SqlResult<Value> {
+        if self.returning == SqlType::Json {
+            return Ok(value.to_value());
+        }
+        let word = type_word(&self.returning);
+        column_value(value, &self.returning, "json_value", context).map_err(|error| match error.code {
+            1264 | 1367 => SqlError::new(ErrorCode::NumericJsonValueOutOfRange, &[&word, &"json_value", &1]),
+            1265 | 1366 | 1292 => SqlError::new(ErrorCode::InvalidJsonValueForCast, &[&word, &"json_value", &1]),
+            _ => error,
+        })
+    }
+}
