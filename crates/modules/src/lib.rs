@@ -3,11 +3,12 @@
 
 pub mod async_queries;
 mod fastbit;
+mod json_tools;
 
 use squall_session::Module;
 use std::sync::Arc;
 
 /// All modules, in the order in which they start.
 pub fn all() -> Vec<Arc<dyn Module>> {
-    vec![Arc::new(async_queries::AsyncQueries::default()), Arc::new(fastbit::FastBit)]
+    vec![Arc::new(async_queries::AsyncQueries::default()), Arc::new(fastbit::FastBit), Arc::new(json_tools::JsonTools)]
 }

@@ -84,6 +84,11 @@ pub trait ScalarFunction: Debug + Send + Sync {
     fn volatility(&self) -> Volatility {
         Volatility::Immutable
     }
+    /// The function that gives what this one gives of a call of `inner`, out of the arguments of that call, without what
+    /// would be made in between.
+    fn fused(&self, _inner: &str) -> Option<&str> {
+        None
+    }
 }
 
 /// A typed call.

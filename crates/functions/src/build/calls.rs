@@ -25,6 +25,11 @@ impl ExprBuilder<'_> {
 
     /// A call of a declared function.
     pub fn call_function(&self, function: &Arc<dyn ScalarFunction>, args: Vec<BoundExpr>) -> BuildResult {
+        if let [BoundExpr::Call(inner)] = args.as_slice()
+            && let Some(both) = function.fused(&inner.name)
+        {
+            return self.call(both, inner.args.clone());
+        }
         let types = types_of(&args);
         let bound = function.bind(&arguments_of(&args, &types), self.context)?;
         let call = Call::new(function.name(), bound.kernel, args, bound.result, function.volatility());

@@ -10,6 +10,7 @@ mod information;
 mod json;
 mod json_edit;
 mod json_schema;
+mod load_file;
 mod network;
 mod number_text;
 mod numeric;
@@ -39,6 +40,7 @@ pub fn register(registry: &mut Registry) {
         json::FUNCTIONS,
         json_edit::FUNCTIONS,
         json_schema::FUNCTIONS,
+        load_file::FUNCTIONS,
         digest::FUNCTIONS,
         network::FUNCTIONS,
         pattern::FUNCTIONS,

@@ -30,6 +30,8 @@ pub struct Def {
     pub volatility: Volatility,
     /// Whether it may wait for something.
     pub waits: bool,
+    /// See [`ScalarFunction::fused`]: the inner function's name, and that of the one that does both.
+    pub fused: &'static [(&'static str, &'static str)],
     /// The type of the result.
     pub result: fn(&Binding<'_>) -> SqlResult<ExprType>,
     /// The result of one row.
@@ -56,6 +58,7 @@ impl Def {
             null_in_null_out: true,
             volatility: Volatility::Immutable,
             waits: false,
+            fused: &[],
             result,
             eval,
         }
@@ -69,6 +72,11 @@ impl Def {
     /// That can be called as `database.name(…)`, too.
     pub const fn in_database(self, database: &'static str) -> Def {
         Def { database: Some(database), ..self }
+    }
+
+    /// That is one with certain functions inside of it.
+    pub const fn fused_with(self, fused: &'static [(&'static str, &'static str)]) -> Def {
+        Def { fused, ..self }
     }
 
     /// That looks at NULLs itself.
@@ -121,6 +129,10 @@ impl ScalarFunction for LibraryFunction {
 
     fn arity(&self) -> (usize, usize) {
         (self.0.args_min, self.0.args_max)
+    }
+
+    fn fused(&self, inner: &str) -> Option<&str> {
+        self.0.fused.iter().find(|(name, _)| *name == inner).map(|(_, both)| *both)
     }
 
     fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall> {

@@ -254,7 +254,7 @@ const OTHERS: [(u16, &str); 96] = [
 ];
 
 static REGISTRY: LazyLock<Vec<Option<Collation>>> = LazyLock::new(|| {
-    let mut registry: Vec<Option<Collation>> = (0..1024).map(|_| None).collect();
+    let mut registry: Vec<Option<Collation>> = (0..1100).map(|_| None).collect();
     let mut add = |id: u16, name: String, charset: Charset, rule: Rule, pads_space: bool, sort_length: u8| {
         let is_default = charset.default_collation() == CollationId(id);
         registry[usize::from(id)] =
@@ -315,6 +315,11 @@ static REGISTRY: LazyLock<Vec<Option<Collation>>> = LazyLock::new(|| {
         };
         add(id, name, charset, rule, !is_0900, sort_length);
     }
+    // `key=value` is one word of a FULLTEXT key in these. MySQL leaves ids from 1024 on to users.
+    if let Some(weights) = EightBitWeights::of("latin1_swedish_ci", Charset::Latin1) {
+        add(1024, "ft_kvpair_ci".to_string(), Charset::Latin1, Rule::EightBit(Box::new(weights)), true, 1);
+    }
+    add(1025, "utf8mb4_ft_kvpair_ci".to_string(), Charset::Utf8mb4, Rule::General, true, 1);
     registry
 });
 
@@ -380,6 +385,6 @@ mod tests {
         assert_eq!(CollationId::from_name("nope"), None);
         assert_eq!(CollationId(9999).name(), "utf8mb4_0900_ai_ci");
         assert!(!CollationId(255).info().pads_space && CollationId(45).info().pads_space);
-        assert_eq!(all().count(), 286);
+        assert_eq!(all().count(), 288);
     }
 }

@@ -1,7 +1,8 @@
 //! JSON as MySQL has it: a document tree with MySQL's order, text form and paths.
 //!
 //! Reading order: [`parse`], [`print`](mod@print), [`path`], [`compare`](mod@compare), [`edit`] (set, remove, merge), [`search`]
-//! (contains, overlaps, search), [`storage`] (MySQL's sizes).
+//! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`walk`] (without building a
+//! tree).
 
 pub mod compare;
 pub mod edit;
@@ -10,6 +11,7 @@ pub mod path;
 pub mod print;
 pub mod search;
 pub mod storage;
+pub mod walk;
 
 pub use edit::{EditMode, merge_patch, merge_preserve};
 pub use parse::JsonError;

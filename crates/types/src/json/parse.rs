@@ -2,6 +2,7 @@
 
 use super::{DEPTH_MAX, Json, Object};
 use crate::{ErrorCode, SqlError};
+use std::borrow::Cow;
 
 /// Why text is no JSON document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl JsonError {
 impl Json {
     /// Reads a document.
     pub fn parse(text: &str) -> Result<Json, JsonError> {
-        let mut parser = Parser { text, bytes: text.as_bytes(), at: 0 };
+        let mut parser = Parser::new(text);
         parser.skip_spaces();
         if parser.peek().is_none() {
             return Err(parser.error("The document is empty."));
@@ -56,28 +57,33 @@ impl Json {
     }
 }
 
-struct Parser<'a> {
+/// Reads text from one place on.
+pub(super) struct Parser<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Parser<'_> {
-    fn error(&self, message: &'static str) -> JsonError {
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str) -> Parser<'a> {
+        Parser { text, bytes: text.as_bytes(), at: 0 }
+    }
+
+    pub(super) fn error(&self, message: &'static str) -> JsonError {
         JsonError::Syntax { message, position: self.at }
     }
 
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    fn take(&mut self, expected: u8) -> bool {
+    pub(super) fn take(&mut self, expected: u8) -> bool {
         let found = self.peek() == Some(expected);
         self.at += usize::from(found);
         found
     }
 
-    fn skip_spaces(&mut self) {
+    pub(super) fn skip_spaces(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
@@ -87,17 +93,9 @@ impl Parser<'_> {
         match self.peek() {
             Some(b'{') => self.object(depth + 1),
             Some(b'[') => self.array(depth + 1),
-            Some(b'"') => Ok(Json::String(self.string()?)),
+            Some(b'"') => Ok(Json::String(self.string()?.into_owned())),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            _ => {
-                for (word, value) in [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))] {
-                    if self.bytes[self.at..].starts_with(word.as_bytes()) {
-                        self.at += word.len();
-                        return Ok(value);
-                    }
-                }
-                Err(self.error("Invalid value."))
-            }
+            _ => self.word(),
         }
     }
 
@@ -115,7 +113,7 @@ impl Parser<'_> {
             if self.peek() != Some(b'"') {
                 return Err(self.error("Missing a name for object member."));
             }
-            let name = self.string()?;
+            let name = self.string()?.into_owned();
             self.skip_spaces();
             if !self.take(b':') {
                 return Err(self.error("Missing a colon after a name of object member."));
@@ -157,7 +155,7 @@ impl Parser<'_> {
     }
 
     /// A string, from its opening quotation mark on.
-    fn string(&mut self) -> Result<String, JsonError> {
+    pub(super) fn string(&mut self) -> Result<Cow<'a, str>, JsonError> {
         self.at += 1;
         let mut out = String::new();
         loop {
@@ -169,12 +167,17 @@ impl Parser<'_> {
                 self.at += 1;
             }
             // The run ends at ASCII bytes, so it is cut between characters.
-            out.push_str(self.text.get(start..self.at).unwrap_or_default());
+            let run = self.text.get(start..self.at).unwrap_or_default();
+            if out.is_empty() && self.peek() == Some(b'"') {
+                self.at += 1;
+                return Ok(Cow::Borrowed(run));
+            }
+            out.push_str(run);
             match self.peek() {
                 None => return Err(self.error("Missing a closing quotation mark in string.")),
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(out);
+                    return Ok(Cow::Owned(out));
                 }
                 Some(b'\\') => out.push(self.escape()?),
                 Some(_) => return Err(self.error("Invalid encoding in string.")),
@@ -233,6 +236,14 @@ impl Parser<'_> {
 
     fn number(&mut self) -> Result<Json, JsonError> {
         let start = self.at;
+        let (text, whole) = self.number_text()?;
+        number_of(text, whole)
+            .ok_or(JsonError::Syntax { message: "Number too big to be stored in double.", position: start })
+    }
+
+    /// The text of a number, and whether it is a whole one.
+    pub(super) fn number_text(&mut self) -> Result<(&'a str, bool), JsonError> {
+        let start = self.at;
         self.take(b'-');
         match self.peek() {
             Some(b'0') => self.at += 1,
@@ -258,19 +269,18 @@ impl Parser<'_> {
             }
             self.skip_digits();
         }
-        let text = self.text.get(start..self.at).unwrap_or_default();
-        if whole {
-            if let Ok(number) = text.parse() {
-                return Ok(Json::Int(number));
-            }
-            if let Ok(number) = text.parse() {
-                return Ok(Json::UInt(number));
+        Ok((self.text.get(start..self.at).unwrap_or_default(), whole))
+    }
+
+    /// Passes `null`, `true` or `false`.
+    pub(super) fn word(&mut self) -> Result<Json, JsonError> {
+        for (word, value) in [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))] {
+            if self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
+                self.at += word.len();
+                return Ok(value);
             }
         }
-        match text.parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(Json::Double(number)),
-            _ => Err(JsonError::Syntax { message: "Number too big to be stored in double.", position: start }),
-        }
+        Err(self.error("Invalid value."))
     }
 
     fn skip_digits(&mut self) {
@@ -278,6 +288,19 @@ impl Parser<'_> {
             self.at += 1;
         }
     }
+}
+
+/// A number from its text; `None` beyond DOUBLE.
+pub(super) fn number_of(text: &str, whole: bool) -> Option<Json> {
+    if whole {
+        if let Ok(number) = text.parse() {
+            return Some(Json::Int(number));
+        }
+        if let Ok(number) = text.parse() {
+            return Some(Json::UInt(number));
+        }
+    }
+    text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Json::Double)
 }
 
 /// Text of any document in MySQL's normal form.
