@@ -108,7 +108,7 @@ pub struct IndexDef {
     pub invisible: bool,
     /// COMMENT.
     pub comment: String,
-    /// `BTREE`, `HASH` (shown as given, built as BTREE), `FULLTEXT`, `SPATIAL`.
+    /// `BTREE`, `HASH` (shown as given, built as BTREE), `BITMAP`, `FULLTEXT` (words of texts), `JSON` (terms of documents).
     pub kind: String,
 }
 
@@ -172,7 +172,26 @@ pub const COLUMN_ENGINE: &str = "COLUMN";
 /// The kind of keys that are bitmap indexes of each of their columns.
 pub const BITMAP: &str = "BITMAP";
 
+/// The kind of keys that file rows under the words of their texts.
+pub const FULLTEXT: &str = "FULLTEXT";
+
+/// The kind of keys that file rows under the terms of their documents.
+pub const JSON: &str = "JSON";
+
+/// What WITH PARSER calls the parser of documents.
+pub const JSON_PARSER: &str = "json_kv";
+
 impl IndexDef {
+    /// Whether it files a row under many terms: words, or those of a document.
+    pub fn is_fulltext(&self) -> bool {
+        self.kind == FULLTEXT || self.is_json()
+    }
+
+    /// Whether its terms are those of documents.
+    pub fn is_json(&self) -> bool {
+        self.kind == JSON
+    }
+
     /// Whether it is no key of rows but a bitmap index of each of its columns.
     pub fn is_bitmap(&self) -> bool {
         self.kind == BITMAP

@@ -2,12 +2,14 @@
 //!
 //! Reading order: [`arrow_map`] (types on Arrow), [`expr`] (bound expressions), [`typing`] (MySQL's rules for the types of
 //! results), [`build`] (what the binder calls to make bound expressions), [`operators`] (the kernels behind them),
-//! [`aggregate`], [`library`] (the functions that are called by name), [`json`] (JSON_TABLE and JSON_VALUE).
+//! [`aggregate`], [`library`] (the functions that are called by name), [`json`] (JSON_TABLE and JSON_VALUE),
+//! [`fulltext`] (MATCH).
 
 pub mod aggregate;
 pub mod arrow_map;
 pub mod build;
 pub mod expr;
+pub mod fulltext;
 pub mod json;
 pub mod library;
 pub mod operators;

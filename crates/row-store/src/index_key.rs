@@ -7,12 +7,13 @@
 //! other entry    index n | parts | row's key w/o index  -> 02 | length of the entry's own parts, varint
 //! ```
 //!
+//! An index of terms has an entry of the last kind for each term of a row, with the term in place of parts.
 //! A unique index with a NULL among its parts files the entry the second way, as NULLs are never equal.
 
 use crate::table::Table;
 use fjall::Slice;
 use squall_catalog::{IndexDef, IndexId, TableDef};
-use squall_types::{ErrorCode, KeyPart, SqlError, SqlResult, Value};
+use squall_types::{CollationId, ErrorCode, KeyPart, SqlError, SqlResult, Value, json, words};
 use std::ops::Bound;
 
 /// The engine takes keys of up to 65,535 bytes.
@@ -28,7 +29,21 @@ pub(crate) struct IndexCodec {
     pub name: String,
     pub unique: bool,
     pub parts: Vec<IndexedColumn>,
+    /// What rows are filed under instead of the columns' values.
+    pub terms: Option<TermSource>,
 }
+
+/// Where the terms of a row come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TermSource {
+    /// Words of texts, by a collation.
+    Words(CollationId),
+    /// Documents.
+    Json,
+}
+
+/// Most bytes of terms of one row.
+const TERM_BYTES_MAX: usize = 256 << 20;
 
 /// A column with the way it is encoded as a part of a key.
 #[derive(Clone, Debug)]
@@ -90,7 +105,14 @@ impl IndexCodec {
                 })
             })
             .collect::<SqlResult<Vec<_>>>()?;
+        let collation = parts.first().and_then(|part| part.part.sql_type.collation());
+        let terms = match (index.is_fulltext(), index.is_json()) {
+            (false, _) => None,
+            (true, true) => Some(TermSource::Json),
+            (true, false) => Some(TermSource::Words(collation.unwrap_or(CollationId::UTF8MB4_0900_AI_CI))),
+        };
         Ok(IndexCodec {
+            terms,
             id: if index.primary { IndexId(0) } else { index.id },
             name: index.name.clone(),
             unique: index.unique || index.primary,
@@ -118,6 +140,56 @@ impl IndexCodec {
         Ok(has_null)
     }
 
+    /// Whether a row has an entry for each of its terms, which [`IndexCodec::term_entries`] makes.
+    pub fn has_terms(&self) -> bool {
+        self.terms.is_some()
+    }
+
+    /// The entries of a row in an index of terms, in order.
+    pub fn term_entries(&self, values: &[Value], row_key: &[u8]) -> SqlResult<Vec<Entry>> {
+        let (_, row_part) = split_index_id(row_key).ok_or_else(|| SqlError::internal("an empty row key"))?;
+        let entry = |term: Vec<u8>| {
+            let mut key = Vec::with_capacity(5 + term.len() + row_part.len());
+            push_index_id(self.id, &mut key);
+            key.extend_from_slice(&term);
+            let value = ends_in_row_key(key.len());
+            key.extend_from_slice(row_part);
+            check_length(&key)?;
+            Ok(Entry { key, value, exclusive: false })
+        };
+        self.terms(values)?.into_iter().map(entry).collect()
+    }
+
+    /// The terms of a row, each once, in order.
+    fn terms(&self, values: &[Value]) -> SqlResult<Vec<Vec<u8>>> {
+        let texts = self.parts.iter().filter_map(|part| match values.get(part.ordinal) {
+            Some(Value::String(text) | Value::Json(text)) => Some(text.as_str()),
+            _ => None,
+        });
+        match self.terms {
+            None => Ok(Vec::new()),
+            Some(TermSource::Words(collation)) => Ok(words::terms(texts, collation)),
+            Some(TermSource::Json) => {
+                let (mut terms, mut bytes) = (Vec::new(), 0);
+                for text in texts {
+                    // Text that is no document has no terms.
+                    let Ok((own, own_bytes)) = json::terms::terms(text) else { continue };
+                    bytes += own_bytes;
+                    if bytes > TERM_BYTES_MAX {
+                        let what = "A document has too many values for an index.";
+                        return Err(SqlError::new(ErrorCode::CapacityExceeded, &[&TERM_BYTES_MAX, &self.name, &what]));
+                    }
+                    terms.extend(own);
+                }
+                if self.parts.len() > 1 {
+                    terms.sort_unstable();
+                    terms.dedup();
+                }
+                Ok(terms)
+            }
+        }
+    }
+
     /// The entry of a row.
     pub fn entry(&self, values: &[Value], row_key: &[u8]) -> SqlResult<Entry> {
         let mut entry = Entry { key: Vec::with_capacity(16 + row_key.len()), value: Vec::new(), exclusive: false };
@@ -138,13 +210,7 @@ impl IndexCodec {
             value.extend_from_slice(row_part);
             return Ok(());
         }
-        value.push(KEY_ENDS_IN_ROW_KEY);
-        let mut length = key.len();
-        while length >= 0x80 {
-            value.push(length as u8 | 0x80);
-            length >>= 7;
-        }
-        value.push(length as u8);
+        push_ends_in_row_key(key.len(), value);
         key.extend_from_slice(row_part);
         check_length(key)
     }
@@ -173,7 +239,7 @@ impl IndexCodec {
 
     /// Whether every part can be had back from a key.
     pub fn is_covering(&self) -> bool {
-        self.parts.iter().all(|column| column.part.is_reversible())
+        self.terms.is_none() && self.parts.iter().all(|column| column.part.is_reversible())
     }
 
     /// All entries of the index.
@@ -195,6 +261,22 @@ impl IndexCodec {
         check_length(&key)?;
         Ok(key)
     }
+}
+
+/// The value of an entry whose own part of the key has this length.
+fn ends_in_row_key(length: usize) -> Vec<u8> {
+    let mut value = Vec::with_capacity(3);
+    push_ends_in_row_key(length, &mut value);
+    value
+}
+
+fn push_ends_in_row_key(mut length: usize, value: &mut Vec<u8>) {
+    value.push(KEY_ENDS_IN_ROW_KEY);
+    while length >= 0x80 {
+        value.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    value.push(length as u8);
 }
 
 /// All keys of an index.

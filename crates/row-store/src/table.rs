@@ -237,7 +237,13 @@ impl Table {
         let primary = def.primary_key();
         let rows = match primary {
             Some(primary) => IndexCodec::new(&def, primary)?,
-            None => IndexCodec { id: IndexId(0), name: "GEN_CLUST_INDEX".into(), unique: true, parts: Vec::new() },
+            None => IndexCodec {
+                id: IndexId(0),
+                name: "GEN_CLUST_INDEX".into(),
+                unique: true,
+                parts: Vec::new(),
+                terms: None,
+            },
         };
         let mut indexes = vec![rows];
         for index in def.indexes.iter().filter(|index| !index.primary && !index.is_bitmap()) {

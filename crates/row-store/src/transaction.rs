@@ -338,6 +338,10 @@ impl Transaction {
         let row = encode_row(&table.current_projection().layout, &key, values)?;
         let mut entries = Vec::with_capacity(table.secondary_codecs().len());
         for codec in table.secondary_codecs() {
+            if codec.has_terms() {
+                entries.extend(codec.term_entries(values, &key)?);
+                continue;
+            }
             let entry = codec.entry(values, &key)?;
             self.check_unique(table, codec, &entry, values)?;
             entries.push(entry);
@@ -401,6 +405,10 @@ impl Transaction {
         let key = moved_to.clone().unwrap_or_else(|| old.key.clone());
         let mut changes = Vec::new();
         for codec in table.secondary_codecs() {
+            if codec.has_terms() {
+                changes.extend(term_changes(codec, (&old_values, &old.key), (values, &key))?);
+                continue;
+            }
             let before = codec.entry(&old_values, &old.key)?;
             let after = codec.entry(values, &key)?;
             if before.key == after.key {
@@ -437,6 +445,10 @@ impl Transaction {
         let values = indexed_values(table, row)?;
         let mut entries = Vec::with_capacity(table.secondary_codecs().len());
         for codec in table.secondary_codecs() {
+            if codec.has_terms() {
+                entries.extend(codec.term_entries(&values, &row.key)?.into_iter().map(|entry| entry.key));
+                continue;
+            }
             let entry = codec.entry(&values, &row.key)?;
             if entry.exclusive {
                 self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
@@ -522,6 +534,35 @@ impl Drop for Transaction {
 /// Whether a held table lock is as strong as another.
 fn covers(held: TableLock, wanted: TableLock) -> bool {
     held == wanted || held == TableLock::Exclusive || wanted == TableLock::Read
+}
+
+/// An entry that is written, or goes.
+type EntryChange = (Vec<u8>, Option<Vec<u8>>);
+
+/// The entries of an index of terms that a row loses (without a value) and gets.
+fn term_changes(
+    codec: &IndexCodec,
+    (old_values, old_key): (&[Value], &[u8]),
+    (values, key): (&[Value], &[u8]),
+) -> SqlResult<Vec<EntryChange>> {
+    let mut changes = Vec::new();
+    let mut before = codec.term_entries(old_values, old_key)?.into_iter().peekable();
+    let mut after = codec.term_entries(values, key)?.into_iter().peekable();
+    // Both are in order.
+    loop {
+        let order = match (before.peek(), after.peek()) {
+            (None, None) => return Ok(changes),
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(old), Some(new)) => old.key.cmp(&new.key),
+        };
+        let lost = if order.is_le() { before.next() } else { None };
+        let got = if order.is_ge() { after.next() } else { None };
+        if order.is_ne() {
+            changes.extend(lost.map(|entry| (entry.key, None)));
+            changes.extend(got.map(|entry| (entry.key, Some(entry.value))));
+        }
+    }
 }
 
 /// The values of a row that its indexes need; NULL elsewhere.

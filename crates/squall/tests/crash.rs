@@ -169,13 +169,14 @@ fn create_tables(server: &TestServer) {
     for sql in [
         "CREATE DATABASE crash",
         "CREATE TABLE crash.journal (writer INT, seq BIGINT, payload VARCHAR(200), crc BIGINT, PRIMARY KEY (writer, seq), KEY (crc))",
-        "CREATE TABLE crash.counters (writer INT PRIMARY KEY, seq BIGINT NOT NULL)",
+        "CREATE TABLE crash.counters (writer INT PRIMARY KEY, seq BIGINT NOT NULL, doc JSON, FULLTEXT KEY by_doc (doc))",
         "CREATE TABLE crash.accounts (id INT PRIMARY KEY, balance BIGINT NOT NULL)",
     ] {
         conn.query_drop(sql).expect(sql);
     }
     for writer in 1..=WRITERS {
-        conn.query_drop(format!("INSERT INTO crash.counters VALUES ({writer}, 0)")).expect("a counter");
+        conn.query_drop(format!("INSERT INTO crash.counters VALUES ({writer}, 0, '{{\"seq\": [0]}}')"))
+            .expect("a counter");
     }
     for account in 1..=ACCOUNTS {
         conn.query_drop(format!("INSERT INTO crash.accounts VALUES ({account}, {MONEY})")).expect("an account");
@@ -200,7 +201,9 @@ fn write_until_killed(port: u16, writer: u64, acknowledged: &AtomicU64, mut rand
         let statements = [
             "BEGIN".to_string(),
             format!("INSERT INTO crash.journal VALUES ({writer}, {seq}, '{payload}', CRC32('{payload}'))"),
-            format!("UPDATE crash.counters SET seq = {seq} WHERE writer = {writer}"),
+            format!(
+                "UPDATE crash.counters SET seq = {seq}, doc = JSON_OBJECT('seq', JSON_ARRAY({seq}), 'w', {writer}) WHERE writer = {writer}"
+            ),
             format!("UPDATE crash.accounts SET balance = balance - 1 WHERE id = {from}"),
             format!("UPDATE crash.accounts SET balance = balance + 1 WHERE id = {to}"),
             "COMMIT".to_string(),
@@ -245,6 +248,12 @@ fn check(server: &TestServer, acknowledged: &[Arc<AtomicU64>], round: u64) {
             .query_first(format!("SELECT seq FROM crash.counters WHERE writer = {writer}"))
             .expect("counter")
             .expect("a row");
+        let indexed: Vec<u64> = conn
+            .query(format!(
+                "SELECT writer FROM crash.counters FORCE INDEX (by_doc) WHERE {counter} MEMBER OF (doc->'$.seq') AND writer = {writer}"
+            ))
+            .expect("the index of documents");
+        assert_eq!(indexed, [writer], "round {round}: writer {writer}'s document is not in the index");
         let (rows, last): (u64, u64) = conn
             .query_first(format!("SELECT COUNT(*), COALESCE(MAX(seq), 0) FROM crash.journal WHERE writer = {writer}"))
             .expect("journal")

@@ -196,6 +196,7 @@ error_codes! {
     UpdateWithoutKeyInSafeMode = 1175, b"HY000", "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column.";
     KeyDoesNotExist = 1176, b"42000", "Key '%s' doesn't exist in table '%s'";
     ErrorDuringCommit = 1180, b"HY000", "Got error %s during COMMIT";
+    FtMatchingKeyNotFound = 1191, b"HY000", "Can't find FULLTEXT index matching the column list";
     LockOrActiveTransaction = 1192, b"HY000", "Can't execute the given command because you have active locked tables or an active transaction";
     UnknownSystemVariable = 1193, b"HY000", "Unknown system variable '%s'";
     LockWaitTimeout = 1205, b"HY000", "Lock wait timeout exceeded; try restarting transaction";

@@ -17,6 +17,7 @@ pub mod sql_mode;
 pub mod sql_type;
 pub mod temporal;
 pub mod value;
+pub mod words;
 
 pub use collation::{Charset, CollationId};
 pub use decimal::Decimal;

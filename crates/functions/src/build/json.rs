@@ -1,11 +1,12 @@
-//! JSON_VALUE.
+//! JSON_VALUE and MATCH.
 
 use super::cast::CastTarget;
 use super::{BuildResult, ExprBuilder};
-use crate::expr::BoundExpr;
+use crate::expr::{BoundExpr, Call};
+use crate::fulltext::{MatchKernel, Parser};
 use crate::json::scalar::column_value;
 use crate::json::{JsonValueKernel, ValueResponse};
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::{Coercibility, ExprType, Volatility};
 use squall_types::json::{Json, JsonPath};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -44,6 +45,29 @@ impl ExprBuilder<'_> {
         let kernel = JsonValueKernel { from, path, returning, on_empty, on_error };
         let name = format!("JSON_VALUE {} {}", kernel.path, crate::arrow_map::encode_type(&kernel.returning));
         Ok(self.immutable(&name, Arc::new(kernel), vec![document], ty))
+    }
+
+    /// `MATCH (columns) AGAINST (against)`.
+    pub fn match_against(
+        &self,
+        mut columns: Vec<BoundExpr>,
+        against: BoundExpr,
+        parser: Parser,
+        boolean: bool,
+    ) -> BuildResult {
+        let collation = match parser {
+            Parser::Words(collation) => collation,
+            Parser::Json => CollationId::UTF8MB4_BIN,
+        };
+        let text = ExprType {
+            sql_type: SqlType::longtext(collation),
+            nullable: against.nullable(),
+            coercibility: Coercibility::Literal,
+        };
+        columns.push(self.convert(against, &text)?);
+        let ty = ExprType { sql_type: SqlType::DOUBLE, nullable: false, coercibility: Coercibility::Numeric };
+        let kernel = MatchKernel { parser, boolean, kept: Default::default() };
+        Ok(BoundExpr::call(Call::new("MATCH", Arc::new(kernel), columns, ty, Volatility::Immutable)))
     }
 
     fn null(&self) -> BoundExpr {

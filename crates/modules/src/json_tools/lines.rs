@@ -3,11 +3,8 @@
 use super::{DATABASE, document_argument, malformed, text};
 use squall_functions::library::support::{Args, Binding, Def};
 use squall_registry::{Coercibility, ExprType};
-use squall_types::convert::write_double;
-use squall_types::json::walk::{Event, NumberText, walk};
-use squall_types::json::{Json, JsonError};
+use squall_types::json::lines::{Scalar, scalars};
 use squall_types::{CollationId, SqlResult, SqlType, Value};
-use std::borrow::Cow;
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -21,62 +18,6 @@ fn long_text(_: &Binding<'_>) -> SqlResult<ExprType> {
         sql_type: SqlType::longtext(CollationId::UTF8MB4_0900_AI_CI),
         nullable: true,
         coercibility: Coercibility::Literal,
-    })
-}
-
-/// A scalar as lines show it.
-pub(super) enum Scalar<'a> {
-    Null,
-    Bool(bool),
-    Number(NumberText<'a>),
-    String(Cow<'a, str>),
-}
-
-impl Scalar<'_> {
-    /// Its text; a string's may be of several lines.
-    pub(super) fn text(&self) -> Cow<'_, str> {
-        match self {
-            Scalar::Null => Cow::Borrowed("NULL"),
-            Scalar::Bool(true) => Cow::Borrowed("true"),
-            Scalar::Bool(false) => Cow::Borrowed("false"),
-            Scalar::Number(number) if number.whole => Cow::Borrowed(number.text),
-            Scalar::Number(number) => match number.value() {
-                Json::Double(value) => {
-                    let mut digits = Vec::with_capacity(24);
-                    write_double(value, &mut digits);
-                    Cow::Owned(String::from_utf8_lossy(&digits).into_owned())
-                }
-                _ => Cow::Borrowed(number.text),
-            },
-            Scalar::String(text) => Cow::Borrowed(text),
-        }
-    }
-}
-
-/// Calls `found` with every scalar of a document and the name of the innermost member that holds it, which arrays do not
-/// change; scalars outside of any object have none.
-pub(super) fn scalars<'a>(document: &'a str, mut found: impl FnMut(Option<&str>, Scalar<'a>)) -> Result<(), JsonError> {
-    let mut names: Vec<Cow<'a, str>> = Vec::new();
-    walk(document, |event| {
-        let scalar = match event {
-            Event::BeginObject => return names.push(Cow::Borrowed("")),
-            Event::EndObject => {
-                names.pop();
-                return;
-            }
-            Event::Name(name) => {
-                if let Some(place) = names.last_mut() {
-                    *place = name;
-                }
-                return;
-            }
-            Event::BeginArray | Event::EndArray => return,
-            Event::Null => Scalar::Null,
-            Event::Bool(truth) => Scalar::Bool(truth),
-            Event::Number(number) => Scalar::Number(number),
-            Event::String(text) => Scalar::String(text),
-        };
-        found(names.last().map(|name| &**name), scalar);
     })
 }
 

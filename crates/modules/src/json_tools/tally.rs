@@ -1,10 +1,10 @@
 //! JSUM, JMIN, JMAX, JAVG and JCOUNT of lists of lines, and the same of a key's values.
 
-use super::lines::scalars;
 use super::{DATABASE, document_argument, malformed, no_number};
 use squall_functions::library::support::{Args, Binding, Def, result};
 use squall_registry::{Coercibility, ExprType, StatementContext};
 use squall_types::json::JsonError;
+use squall_types::json::lines::scalars;
 use squall_types::{Decimal, ErrorCode, SqlError, SqlResult, SqlType, Value};
 
 /// Digits after the point of every result.

@@ -62,6 +62,8 @@ impl Parser<'_> {
                 self.advance();
                 self.alter_add(&mut alter.actions)?;
             }
+            // `ADD a TEXT, FULLTEXT (a)`: no word ADD is needed, as in CREATE TABLE.
+            K::Fulltext => self.alter_add(&mut alter.actions)?,
             _ => {
                 let action = self.alter_action()?;
                 // EXCHANGE PARTITION has its own place for it.

@@ -1,6 +1,7 @@
 //! From conditions, bound or as DataFusion has them, to [`Predicate`]s.
 
 use super::predicate::{CompareOp, Predicate};
+use super::terms::{self, Node};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
@@ -112,7 +113,10 @@ impl Reader<'_> {
             Expr::Literal(ScalarValue::Boolean(Some(false) | None), _) => Predicate::Never,
             Expr::ScalarFunction(_) => match text_comparison(filter) {
                 Some((udf, left, right)) => match bound_op(udf.op()) {
-                    Some(op) => self.compared(op, Some(udf.collation()), left, right),
+                    Some(op) => match self.compared(op, Some(udf.collation()), left, right) {
+                        Predicate::Unknown => self.document_text(op, udf.collation(), left, right),
+                        predicate => predicate,
+                    },
                     None => Predicate::Unknown,
                 },
                 None => Predicate::Unknown,
@@ -121,9 +125,38 @@ impl Reader<'_> {
         }
     }
 
-    /// A call as a condition: LIKE.
+    /// A call as a condition: LIKE, and what indexes of terms answer.
     fn call_condition(&self, expr: &Expr) -> Predicate {
-        self.like_call(expr).map_or(Predicate::Unknown, |like| like.key_range())
+        match self.like_call(expr) {
+            Some(like) => like.key_range(),
+            None => terms::call_predicate(self.def, &self.node(expr, None)),
+        }
+    }
+
+    /// An expression as indexes of terms look at it; `ty` is its type.
+    fn node<'e>(&self, expr: &'e Expr, ty: Option<&SqlType>) -> Node<'e> {
+        match expr {
+            Expr::Column(column) => self.ordinal(&column.name).map_or(Node::Other, Node::Column),
+            Expr::Literal(scalar, _) => match ty.and_then(|ty| Some((scalar_to_value(scalar, ty).ok()?, ty))) {
+                Some((value, ty)) => Node::Constant(value, ty.clone()),
+                None => Node::Other,
+            },
+            Expr::ScalarFunction(_) => match call_of(expr).filter(|(call, _)| terms::is_known_call(&call.name)) {
+                Some((call, args)) => {
+                    let types = call.args.iter().map(BoundExpr::sql_type);
+                    Node::Call(call, args.iter().zip(types).map(|(arg, ty)| self.node(arg, Some(&ty))).collect())
+                }
+                None => Node::Other,
+            },
+            _ => Node::Other,
+        }
+    }
+
+    /// A comparison of texts that are made of documents.
+    fn document_text(&self, op: CompareOp, collation: CollationId, left: &Expr, right: &Expr) -> Predicate {
+        let text = SqlType::longtext(collation);
+        let (left, right) = (self.node(left, Some(&text)), self.node(right, Some(&text)));
+        terms::text_predicate(self.def, op, collation, &left, &right)
     }
 
     /// LIKE as a condition stands: `call <> 0`.
@@ -189,7 +222,11 @@ impl Reader<'_> {
                 };
             }
         };
-        self.compared(op, None, left, right)
+        match self.compared(op, None, left, right) {
+            // Without a collation texts compare as bytes.
+            Predicate::Unknown => self.document_text(op, CollationId::UTF8MB4_0900_BIN, left, right),
+            predicate => predicate,
+        }
     }
 
     /// A comparison in a collation, or one whose operands tell it.
@@ -335,13 +372,22 @@ impl BoundReader<'_> {
                 }
                 match (self.column(right), self.constant(left)) {
                     (Some(column), Some(value)) => self.reader.compare(column, *collation, op.swapped(), value),
-                    _ => Predicate::Unknown,
+                    _ => match collation {
+                        Some(collation) => {
+                            let (left, right) = (self.node(left), self.node(right));
+                            terms::text_predicate(self.reader.def, op, *collation, &left, &right)
+                        }
+                        None => Predicate::Unknown,
+                    },
                 }
             }
             BoundExpr::InList { operand, list, negated: false, collation } => {
                 let Some(column) = self.column(operand) else { return Predicate::Unknown };
                 let values: Option<Vec<_>> = list.iter().map(|item| self.constant(item)).collect();
                 values.map_or(Predicate::Unknown, |values| self.reader.in_list(column, *collation, &values))
+            }
+            BoundExpr::Call(call) if terms::is_known_call(&call.name) => {
+                terms::call_predicate(self.reader.def, &self.node(condition))
             }
             BoundExpr::Call(call) => {
                 let [operand, pattern, rest @ ..] = call.args.as_slice() else { return Predicate::Unknown };
@@ -362,6 +408,20 @@ impl BoundReader<'_> {
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// An expression as indexes of terms look at it.
+    fn node<'e>(&self, expr: &'e BoundExpr) -> Node<'e> {
+        if let Some(value) = self.constant(expr) {
+            return Node::Constant(value, expr.sql_type());
+        }
+        match expr {
+            BoundExpr::Column(column) => (self.ordinal_of)(column).map_or(Node::Other, Node::Column),
+            BoundExpr::Call(call) if terms::is_known_call(&call.name) => {
+                Node::Call(call, call.args.iter().map(|arg| self.node(arg)).collect())
+            }
+            _ => Node::Other,
         }
     }
 
@@ -391,7 +451,7 @@ fn compare_op(op: Operator) -> Option<CompareOrNot> {
     }))
 }
 
-fn bound_op(op: expr::CompareOp) -> Option<CompareOp> {
+pub(super) fn bound_op(op: expr::CompareOp) -> Option<CompareOp> {
     Some(match op {
         expr::CompareOp::Equal => CompareOp::Equal,
         expr::CompareOp::NullSafeEqual => CompareOp::NullSafeEqual,
@@ -446,7 +506,10 @@ fn keeps_order(call: &expr::Call, from: &SqlType) -> bool {
 }
 
 fn is_zero(scalar: &ScalarValue) -> bool {
-    matches!(scalar, ScalarValue::Int64(Some(0)) | ScalarValue::UInt64(Some(0)))
+    match scalar {
+        ScalarValue::Float64(Some(number)) => *number == 0.0,
+        other => matches!(other, ScalarValue::Int64(Some(0)) | ScalarValue::UInt64(Some(0))),
+    }
 }
 
 /// The value of a scalar that a column of `column_type` is compared with.

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`predicate`] and [`range`] (what a condition means for an index), [`filter`] (where conditions come
 //! from), [`path`] (the choice), [`order`] (of what comes out), [`table`] and [`scan`] (what DataFusion sees); [`column_filter`] and
-//! [`column_scan`] for column tables.
+//! [`column_scan`] for column tables; [`terms`] for FULLTEXT and JSON indexes.
 
 pub mod column_filter;
 pub mod column_scan;
@@ -15,6 +15,7 @@ pub mod predicate;
 pub mod range;
 pub mod scan;
 pub mod table;
+pub mod terms;
 pub mod virtual_table;
 
 pub use column_scan::ColumnScanExec;

@@ -16,6 +16,9 @@ pub fn order_direction(
     first: usize,
     constant: &[usize],
 ) -> Option<Direction> {
+    if index.is_fulltext() {
+        return None;
+    }
     let mut parts: Vec<(usize, bool, bool)> = parts_of(def, index);
     // Rows with equal keys follow each other by the primary key, which ends every entry of a secondary index.
     if !index.primary

@@ -4,6 +4,7 @@ use super::key::{IndexKey, index_prefix, storage_index_id};
 use super::predicate::Predicate;
 use super::range::{EncodedRange, IndexRanges, index_ranges};
 use super::table::RowTable;
+use super::terms;
 use squall_catalog::{IndexDef, IndexId, TableDef};
 use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
 use squall_types::{SqlResult, Value};
@@ -73,6 +74,11 @@ impl AccessPath {
         }
     }
 
+    /// Whether a row may be found more than once.
+    pub fn repeats(&self) -> bool {
+        self.ranges.as_ref().is_some_and(|ranges| ranges.repeats)
+    }
+
     /// Whether the whole index or table is read.
     pub fn is_full(&self) -> bool {
         self.ranges.is_none()
@@ -133,6 +139,17 @@ pub fn choose(
     let mut best = full_scan(store, table, &estimate, columns, hints);
     let mut possible = Vec::new();
     for (position, index) in def.indexes.iter().enumerate() {
+        if index.is_fulltext() && !index.invisible && hints.allows(position) {
+            let Some((ranges, rows)) = terms::best(view, table, position, predicate, estimate.rows)? else { continue };
+            possible.push(position);
+            let cost = rows * COST_LOOKUP + ranges.ranges.len() as f64 * COST_RANGE;
+            if !best.unique && (cost < best.cost || (best.is_full() && hints.forced)) {
+                let index_id = storage_index_id(index);
+                let (index, ranges, possible) = (Some(position), Some(ranges), Vec::new());
+                best = AccessPath { index, index_id, ranges, covering: false, rows, cost, unique: false, possible };
+            }
+            continue;
+        }
         if !is_usable(index) || !hints.allows(position) {
             continue;
         }
@@ -197,9 +214,9 @@ pub fn whole_index(store: &RowStore, table: &Table, position: usize, columns: &[
     })
 }
 
-/// Whether the planner may read through an index.
+/// Whether the planner may read through an index in the order of its columns' values.
 pub fn is_usable(index: &IndexDef) -> bool {
-    !index.invisible && !index.is_bitmap() && !matches!(index.kind.as_str(), "FULLTEXT" | "SPATIAL")
+    !index.invisible && !index.is_bitmap() && !index.is_fulltext()
 }
 
 /// Whether an index gives back all of `columns` by itself.

@@ -3,6 +3,7 @@
 //! Whatever a condition says beyond this form is [`Predicate::Unknown`]: it restricts nothing, and the filter above the
 //! scan still applies it. So an access path may always read too much and never too little.
 
+use squall_types::json::terms::TermRange;
 use squall_types::{Decimal, SqlType, Value};
 
 /// A comparison of a column with a constant.
@@ -71,6 +72,13 @@ pub enum Predicate {
         /// First sort key after the range.
         to: Option<Vec<u8>>,
     },
+    /// A row with a term in one of the ranges, in an index of terms.
+    Terms {
+        /// Position of the index in the table's list.
+        index: usize,
+        /// The ranges.
+        ranges: Vec<TermRange>,
+    },
     /// No row satisfies it.
     Never,
     /// Nothing that can be used.
@@ -110,8 +118,22 @@ impl Predicate {
         match flat.len() {
             0 => Predicate::Never,
             1 => flat.remove(0),
-            _ => Predicate::Or(flat),
+            _ => Predicate::any_term(&flat).unwrap_or(Predicate::Or(flat)),
         }
+    }
+
+    /// Terms of one index as one condition.
+    fn any_term(parts: &[Predicate]) -> Option<Predicate> {
+        let mut all = Vec::new();
+        let mut of = None;
+        for part in parts {
+            let Predicate::Terms { index, ranges } = part else { return None };
+            if *of.get_or_insert(*index) != *index {
+                return None;
+            }
+            all.extend(ranges.iter().cloned());
+        }
+        of.map(|index| Predicate::Terms { index, ranges: all })
     }
 
     /// The comparison of a column of type `column_type` with a constant of any type, if the order of the column's own

@@ -86,6 +86,8 @@ pub struct IndexRanges {
     pub parts_constant: usize,
     /// Whether every range is all parts equal to a value each.
     pub points: bool,
+    /// Whether they may lead to a row more than once: a row has many entries in an index of terms.
+    pub repeats: bool,
 }
 
 /// What one column is restricted to.
@@ -100,7 +102,13 @@ struct ColumnRanges {
 /// Finds the ranges; `None` if the predicate does not restrict the index's first part.
 pub fn index_ranges(index: &dyn KeyParts, predicate: &Predicate) -> Option<IndexRanges> {
     if *predicate == Predicate::Never {
-        return Some(IndexRanges { ranges: Vec::new(), parts_used: 1, parts_constant: 0, points: true });
+        return Some(IndexRanges {
+            ranges: Vec::new(),
+            parts_used: 1,
+            parts_constant: 0,
+            points: true,
+            repeats: false,
+        });
     }
     let conjuncts: &[Predicate] = match predicate {
         Predicate::And(parts) => parts,
@@ -124,6 +132,7 @@ pub fn index_ranges(index: &dyn KeyParts, predicate: &Predicate) -> Option<Index
                     parts_used: union.parts_used.max(ranges.parts_used),
                     parts_constant: 0,
                     points: union.points && ranges.points,
+                    repeats: false,
                 },
             });
         }
@@ -169,7 +178,7 @@ fn by_columns(index: &dyn KeyParts, conjuncts: &[Predicate]) -> Option<IndexRang
     }
     (parts_used > 0).then(|| {
         normalize(&mut ranges);
-        IndexRanges { ranges, parts_used, parts_constant, points }
+        IndexRanges { ranges, parts_used, parts_constant, points, repeats: false }
     })
 }
 
@@ -250,7 +259,7 @@ fn single_column(predicate: &Predicate) -> Option<usize> {
             let column = single_column(parts.first()?)?;
             parts[1..].iter().all(|part| single_column(part) == Some(column)).then_some(column)
         }
-        Predicate::Never | Predicate::Unknown => None,
+        Predicate::Terms { .. } | Predicate::Never | Predicate::Unknown => None,
     }
 }
 
@@ -331,7 +340,7 @@ fn restriction(index: &dyn KeyParts, part: usize, predicate: &Predicate) -> Opti
             let column = single_column(predicate)?;
             column_ranges(index, part, column, parts)
         }
-        Predicate::SortKeys { .. } | Predicate::Never | Predicate::Unknown => None,
+        Predicate::SortKeys { .. } | Predicate::Terms { .. } | Predicate::Never | Predicate::Unknown => None,
     }
 }
 

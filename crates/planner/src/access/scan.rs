@@ -19,6 +19,7 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSe
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use rustc_hash::FxHashSet;
 use squall_column_tables::{ColumnDecoder, append_column};
 use squall_functions::expr::datafusion_error;
 use squall_row_store::{Cursor, Direction, IndexEntry, KeyRange, ReadView, Row, Table, ValueRef};
@@ -134,7 +135,13 @@ impl RowScanExec {
     /// Splits the scan among up to `count` partitions if it is big, each a run of keys.
     pub fn split(self, view: &ReadView, table: &Arc<Table>, count: usize) -> SqlResult<Self> {
         let rows = self.path.rows;
-        if count < 2 || rows < PARALLEL_ROWS_MIN || self.fetch.is_some() || self.source.lock.is_some() {
+        // Partitions could not tell what others have found.
+        if self.path.repeats()
+            || count < 2
+            || rows < PARALLEL_ROWS_MIN
+            || self.fetch.is_some()
+            || self.source.lock.is_some()
+        {
             return Ok(self);
         }
         let [range] = self.partitions.first().map_or(&[][..], |ranges| ranges) else { return Ok(self) };
@@ -177,6 +184,7 @@ impl RowScanExec {
             schema: self.schema(),
             rows: Vec::new(),
             row_bytes: ROW_BYTES_ASSUMED,
+            seen: self.path.repeats().then(FxHashSet::default),
             table,
         })
     }
@@ -334,6 +342,8 @@ struct RowReader {
     rows: Vec<Row>,
     /// What a row of the last batch had on average.
     row_bytes: usize,
+    /// Keys of the rows found so far, where one may be found again.
+    seen: Option<FxHashSet<Box<[u8]>>>,
 }
 
 impl RowReader {
@@ -374,6 +384,13 @@ impl RowReader {
             let Some(cursor) = self.cursor()? else { break };
             if !cursor.next_batch(missing, &mut rows)? {
                 self.cursor = None;
+            }
+            if let Some(seen) = &mut self.seen {
+                let mut at = 0;
+                rows.retain(|row| {
+                    at += 1;
+                    at <= known || seen.insert(row.key_bytes().into())
+                });
             }
             bytes += rows[known..].iter().map(Row::size_bytes).sum::<usize>();
             if !rows.is_empty() {

@@ -98,7 +98,7 @@ impl Context<'_> {
             ast::Expr::Aggregate(call) => self.bind_aggregate(call),
             ast::Expr::Window(call) => self.bind_window_call(call),
             ast::Expr::Grouping(args) => self.bind_grouping(args),
-            ast::Expr::Match { .. } => Err(SqlError::unsupported("MATCH")),
+            ast::Expr::Match { columns, against, mode } => self.bind_match(columns, against, *mode),
             ast::Expr::Default => Err(SqlError::new(ErrorCode::WrongUsage, &[&"DEFAULT", &"this expression"])),
             ast::Expr::DefaultOf(name) => self.bind_default_of(name),
             ast::Expr::InsertValue(name) => self.bind_insert_value(name),

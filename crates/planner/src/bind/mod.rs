@@ -18,6 +18,7 @@ mod from;
 mod join;
 mod json_table;
 mod literal;
+mod match_against;
 pub mod output;
 mod parameter;
 mod query;

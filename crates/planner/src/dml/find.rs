@@ -14,6 +14,7 @@ use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_row_store::{Direction, Row, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Memory of one remembered row beyond its key and sort values, roughly.
@@ -127,11 +128,17 @@ fn scan(
         ranges.reverse();
     }
     let request = context.write_lock();
+    let mut seen: Option<HashSet<Vec<u8>>> = path.repeats().then(HashSet::new);
     for range in ranges {
         let range = storage_range(&target.table, path.index_id, &range)?;
         let mut rows = context.transaction.scan_locked(&target.table, &range, direction, request);
         while let Some(row) = rows.next(context.transaction)? {
             context.env.context.kill.check()?;
+            if let Some(seen) = &mut seen
+                && !seen.insert(row.key_bytes().to_vec())
+            {
+                continue;
+            }
             context.env.context.examined(1);
             let values = target.read_row(&row, &context.env.context.time_zone)?;
             if !matches(selection, context, &values)? {

@@ -289,6 +289,8 @@ pub fn path_row(def: &TableDef, path: &AccessPath, mut row: ExplainRow) -> Expla
             row.access_type = Some(
                 if path.unique {
                     "const"
+                } else if index.is_fulltext() && !index.is_json() {
+                    "fulltext"
                 } else if equal {
                     "ref"
                 } else {

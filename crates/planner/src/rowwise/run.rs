@@ -7,11 +7,14 @@ use super::{BYTES_MAX, ROWS_MAX, RowPlan};
 use crate::access::filter::predicate_of_bound;
 use crate::access::key::{IndexKey, storage_range};
 use crate::access::range::{EncodedRange, index_ranges};
+use crate::access::terms;
+use squall_catalog::IndexDef;
 use squall_column_tables::from_utc;
 use squall_functions::expr::{BoundExpr, RowSource};
 use squall_registry::StatementContext;
 use squall_row_store::{Direction, ReadView, Row};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
+use std::collections::HashSet;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
@@ -166,7 +169,7 @@ impl Run<'_> {
         let table = &plan.tables[level.table];
         let own = table.first..table.first + table.width();
         let index = level.index.and_then(|position| table.table.def().indexes.get(position));
-        let found = index.and_then(|index| {
+        let found = index.map(|index| {
             let predicate = predicate_of_bound(
                 table.table.def(),
                 &level.condition,
@@ -174,8 +177,24 @@ impl Run<'_> {
                 &|column| own.contains(&column.ordinal).then(|| column.ordinal - own.start),
                 &|expr| self.value_outside(expr, level),
             );
-            index_ranges(&IndexKey::new(&table.table, index), &predicate)
+            match (index.is_fulltext(), level.index) {
+                (true, Some(position)) => {
+                    let rows = ROWS_MAX as f64;
+                    let best = terms::best(self.view, &table.table, position, &predicate, rows);
+                    best.map(|best| best.map(|(ranges, _)| ranges))
+                }
+                _ => Ok(index_ranges(&IndexKey::new(&table.table, index), &predicate)),
+            }
         });
+        let found = match found {
+            Some(found) => found?,
+            None => None,
+        };
+        if found.is_none() && index.is_some_and(IndexDef::is_fulltext) {
+            // Not all rows are in such an index.
+            return Err(Stop::TooMany);
+        }
+        let mut seen: Option<HashSet<Vec<u8>>> = found.as_ref().filter(|found| found.repeats).map(|_| HashSet::new());
         let (ranges, points) = match found {
             Some(found) => (found.ranges, found.points && index.is_some_and(|index| index.primary)),
             None => (vec![EncodedRange::all()], false),
@@ -195,6 +214,11 @@ impl Run<'_> {
             }
             let mut cursor = self.view.scan(&table.table, &range, level.direction);
             while let Some(row) = cursor.next_row()? {
+                if let Some(seen) = &mut seen
+                    && !seen.insert(row.key_bytes().to_vec())
+                {
+                    continue;
+                }
                 self.count(&row)?;
                 visit(self, row)?;
             }

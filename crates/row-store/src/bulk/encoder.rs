@@ -127,6 +127,12 @@ impl BulkEncoder {
             self.sorter.push(&self.key, &self.row, number)?;
         }
         for codec in table.secondary_codecs() {
+            if codec.has_terms() {
+                for entry in codec.term_entries(&self.key_values, &self.key)? {
+                    self.sorter.push(&entry.key, &entry.value, number)?;
+                }
+                continue;
+            }
             codec.replace_entry(&self.key_values, &self.key, &mut self.entry)?;
             self.sorter.push(&self.entry.key, &self.entry.value, number)?;
         }

@@ -102,6 +102,12 @@ fn collect_entries(
             values[*ordinal] = view.get_value(*ordinal)?;
         }
         for codec in codecs {
+            if codec.has_terms() {
+                for entry in codec.term_entries(&values, &row.key)? {
+                    sorter.push(&entry.key, &entry.value, number)?;
+                }
+                continue;
+            }
             codec.replace_entry(&values, &row.key, &mut entry)?;
             sorter.push(&entry.key, &entry.value, number)?;
         }

@@ -473,6 +473,18 @@ impl Builder<'_> {
     /// Prefixes of keys have to fit the column's new type.
     fn check_prefixes(&mut self, column: &ColumnDef) -> SqlResult<()> {
         for index in &mut self.table.indexes {
+            if index.is_fulltext() && index.parts.iter().any(|part| part.column == column.id) {
+                let fits = match &column.sql_type {
+                    SqlType::Json => index.is_json(),
+                    SqlType::String { collation, .. } => *collation != CollationId::BINARY,
+                    _ => false,
+                };
+                if !fits {
+                    let message = format!("Column '{}' cannot be part of FULLTEXT index", column.name);
+                    return Err(SqlError { code: 1283, sqlstate: *b"HY000", message });
+                }
+                continue;
+            }
             for part in index.parts.iter_mut().filter(|part| part.column == column.id) {
                 match (&column.sql_type, part.prefix) {
                     (SqlType::String { kind: StringKind::Text(_), .. }, None) => {
@@ -608,7 +620,7 @@ impl Builder<'_> {
             }
         }
         sort_indexes(&mut self.table);
-        settle_kinds(&mut self.table);
+        settle_kinds(&mut self.table)?;
         check_table(&self.table)
     }
 }

@@ -68,7 +68,7 @@ pub fn resolve_table(statement: &CreateTable, selected: &[ColumnDef], context: &
         add_column_constraints(&mut table, definition, context)?;
     }
     sort_indexes(&mut table);
-    settle_kinds(&mut table);
+    settle_kinds(&mut table)?;
     check_table(&table)?;
     Ok(table)
 }

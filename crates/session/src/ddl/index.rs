@@ -4,7 +4,7 @@ use super::DdlContext;
 use super::names::check_index_name;
 use crate::charset;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{BITMAP, ColumnDef, IndexDef, IndexId, IndexPart, TableDef};
+use squall_catalog::{BITMAP, ColumnDef, FULLTEXT, IndexDef, IndexId, IndexPart, JSON, JSON_PARSER, TableDef};
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 
@@ -22,7 +22,7 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
         return Err(SqlError::new(ErrorCode::MultiplePrimaryKey, &[]));
     }
     match definition.kind {
-        IndexKind::Fulltext => return Err(SqlError::unsupported("FULLTEXT indexes")),
+        IndexKind::Fulltext => return add_fulltext(table, definition),
         IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
         _ => {}
     }
@@ -76,8 +76,12 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
         comment: index_comment(definition.options.comment.as_deref(), given)?,
         kind,
     };
+    push_index(table, index)
+}
+
+fn push_index(table: &mut TableDef, index: IndexDef) -> SqlResult<()> {
     table.next_index_id += 1;
-    if primary {
+    if index.primary {
         table.indexes.insert(0, index);
     } else {
         table.indexes.push(index);
@@ -88,9 +92,71 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
     Ok(())
 }
 
+/// Adds a key of words, or of documents: those of JSON columns, and of others WITH PARSER json_kv.
+fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult<()> {
+    if table.is_column_table() {
+        return Err(SqlError::unsupported("FULLTEXT keys of ENGINE=COLUMN tables"));
+    }
+    let mut parts: Vec<IndexPart> = Vec::with_capacity(definition.parts.len());
+    let (mut documents, mut collation) = (0, None);
+    for part in &definition.parts {
+        let KeyPartSource::Column { name, .. } = &part.source else {
+            return Err(SqlError::unsupported("functional parts of FULLTEXT keys"));
+        };
+        let (_, column) =
+            table.column(name).ok_or_else(|| SqlError::new(ErrorCode::KeyColumnDoesNotExist, &[&name.as_str()]))?;
+        match &column.sql_type {
+            SqlType::Json => documents += 1,
+            SqlType::String { collation: own, .. } if *own != squall_types::CollationId::BINARY => {
+                if *collation.get_or_insert(*own) != *own {
+                    let message = format!("Column '{}' cannot be part of FULLTEXT index", column.name);
+                    return Err(SqlError { code: 1283, sqlstate: *b"HY000", message });
+                }
+            }
+            _ => {
+                let message = format!("Column '{}' cannot be part of FULLTEXT index", column.name);
+                return Err(SqlError { code: 1283, sqlstate: *b"HY000", message });
+            }
+        }
+        if parts.iter().any(|other| other.column == column.id) {
+            return Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&column.name]));
+        }
+        parts.push(IndexPart { column: column.id, prefix: None, descending: false });
+    }
+    let kind = match &definition.options.parser {
+        Some(parser) if parser.is(JSON_PARSER) => JSON,
+        Some(parser) => {
+            let message = format!("Function '{}' is not defined", parser.as_str());
+            return Err(SqlError { code: 1128, sqlstate: *b"HY000", message });
+        }
+        None if documents == parts.len() => JSON,
+        None if documents == 0 => FULLTEXT,
+        None => return Err(SqlError::unsupported("FULLTEXT keys of documents and texts without WITH PARSER json_kv")),
+    };
+    let given = definition.name.as_ref().or(definition.constraint.as_ref());
+    let name = match given {
+        Some(name) => checked_name(table, name)?,
+        None => default_name(table, &parts),
+    };
+    let index = IndexDef {
+        id: IndexId(table.next_index_id),
+        name,
+        parts,
+        unique: false,
+        primary: false,
+        invisible: definition.options.visible == Some(false),
+        comment: index_comment(definition.options.comment.as_deref(), given)?,
+        kind: kind.to_string(),
+    };
+    push_index(table, index)
+}
+
 /// Plain keys of a column table are bitmap indexes, and those of other tables are not.
-pub fn settle_kinds(table: &mut TableDef) {
+pub fn settle_kinds(table: &mut TableDef) -> SqlResult<()> {
     let by_column = table.is_column_table();
+    if by_column && table.indexes.iter().any(IndexDef::is_fulltext) {
+        return Err(SqlError::unsupported("FULLTEXT keys of ENGINE=COLUMN tables"));
+    }
     for index in table.indexes.iter_mut().filter(|index| !index.unique) {
         if by_column {
             index.kind = BITMAP.to_string();
@@ -102,6 +168,7 @@ pub fn settle_kinds(table: &mut TableDef) {
             index.kind = "BTREE".to_string();
         }
     }
+    Ok(())
 }
 
 fn index_comment(text: Option<&str>, name: Option<&Ident>) -> SqlResult<String> {
@@ -261,10 +328,12 @@ pub fn sort_indexes(table: &mut TableDef) {
             index.parts.iter().any(|part| table.ordinal(part.column).is_some_and(|at| table.columns[at].nullable))
         })
         .collect();
-    let mut keyed: Vec<((bool, bool, bool), IndexDef)> = std::mem::take(&mut table.indexes)
+    let mut keyed: Vec<((bool, bool, bool, bool), IndexDef)> = std::mem::take(&mut table.indexes)
         .into_iter()
         .zip(nullable)
-        .map(|(index, nullable)| ((!index.primary, !index.unique, index.unique && nullable), index))
+        .map(|(index, nullable)| {
+            ((!index.primary, !index.unique, index.unique && nullable, index.is_fulltext()), index)
+        })
         .collect();
     keyed.sort_by_key(|(rank, _)| *rank);
     table.indexes = keyed.into_iter().map(|(_, index)| index).collect();

@@ -1,7 +1,7 @@
 //! STATISTICS: one row per part of a key.
 
 use super::{ColumnSpec, Source, TableSpec, int, long_text, s, s_or_null, small_uint, text, u, yes_no};
-use squall_catalog::{TableDef, TableEntry};
+use squall_catalog::{FULLTEXT, TableDef, TableEntry};
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
@@ -69,7 +69,7 @@ pub(crate) fn index_rows(
                 part.prefix.map_or(Value::Null, |prefix| Value::Int(i64::from(prefix))),
                 Value::Null,
                 s(if column.nullable { "YES" } else { "" }),
-                s(&index.kind),
+                s(if index.is_fulltext() { FULLTEXT } else { &index.kind }),
                 s(""),
                 s(&index.comment),
                 yes_no(!index.invisible),

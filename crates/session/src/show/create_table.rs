@@ -3,7 +3,9 @@
 use crate::charset;
 use crate::ddl::names::{quote, quote_text};
 use crate::ddl::type_text::{charset_clause, type_text};
-use squall_catalog::{ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, ReferentialAction, TableDef, ViewDef};
+use squall_catalog::{
+    ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, JSON_PARSER, ReferentialAction, TableDef, ViewDef,
+};
 use squall_functions::operators::coerce::to_text;
 use squall_types::{SqlType, Value};
 
@@ -79,17 +81,11 @@ fn default_clause(column: &ColumnDef) -> Option<String> {
             let takes_null = column.nullable
                 && column.generated.is_none()
                 && !column.auto_increment
-                && !matches!(
-                    column.sql_type,
-                    SqlType::Json | SqlType::String { kind: squall_types::StringKind::Text(_), .. }
-                );
+                && !matches!(column.sql_type, SqlType::String { kind: squall_types::StringKind::Text(_), .. });
             takes_null.then(|| "NULL".to_string())
         }
         ColumnDefault::Literal(Value::Null) => {
-            let is_text = matches!(
-                column.sql_type,
-                SqlType::Json | SqlType::String { kind: squall_types::StringKind::Text(_), .. }
-            );
+            let is_text = matches!(column.sql_type, SqlType::String { kind: squall_types::StringKind::Text(_), .. });
             (!is_text).then(|| "NULL".to_string())
         }
         ColumnDefault::Literal(value) => Some(match (&column.sql_type, value) {
@@ -118,6 +114,8 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
         "PRIMARY KEY".to_string()
     } else if index.unique {
         format!("UNIQUE KEY {}", quote(&index.name))
+    } else if index.is_fulltext() {
+        format!("FULLTEXT KEY {}", quote(&index.name))
     } else {
         format!("KEY {}", quote(&index.name))
     };
@@ -138,6 +136,9 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
     let mut line = format!("  {head} ({})", parts.join(","));
     if index.kind == "HASH" || index.is_bitmap() {
         line.push_str(&format!(" USING {}", index.kind));
+    }
+    if index.is_json() {
+        line.push_str(&format!(" /*!50100 WITH PARSER {} */ ", quote(JSON_PARSER)));
     }
     if !index.comment.is_empty() {
         line.push_str(&format!(" COMMENT {}", quote_text(&index.comment)));

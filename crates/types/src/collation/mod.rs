@@ -41,6 +41,10 @@ impl CollationId {
     pub const UTF8MB3_GENERAL_CI: CollationId = CollationId(33);
     /// `latin1_swedish_ci`.
     pub const LATIN1_SWEDISH_CI: CollationId = CollationId(8);
+    /// `ft_kvpair_ci`, latin1 in which `key=value` is one word of a FULLTEXT key.
+    pub const FT_KVPAIR_CI: CollationId = CollationId(1024);
+    /// `utf8mb4_ft_kvpair_ci`, the same of utf8mb4.
+    pub const UTF8MB4_FT_KVPAIR_CI: CollationId = CollationId(1025);
     /// `ascii_general_ci`.
     pub const ASCII_GENERAL_CI: CollationId = CollationId(11);
 

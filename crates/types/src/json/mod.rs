@@ -2,15 +2,17 @@
 //!
 //! Reading order: [`parse`], [`print`](mod@print), [`path`], [`compare`](mod@compare), [`edit`] (set, remove, merge), [`search`]
 //! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`walk`] (without building a
-//! tree).
+//! tree), [`lines`] (scalars with their names), [`terms`] (what an index has).
 
 pub mod compare;
 pub mod edit;
+pub mod lines;
 pub mod parse;
 pub mod path;
 pub mod print;
 pub mod search;
 pub mod storage;
+pub mod terms;
 pub mod walk;
 
 pub use edit::{EditMode, merge_patch, merge_preserve};

@@ -1,0 +1,447 @@
+//! MATCH … AGAINST: what is searched for, and how well a row answers.
+//!
+//! The rows that an index finds are looked at here too, so the index may give too many. Relevance is the sum, over the
+//! words found, of one and the logarithm of how often each stands there; boolean searches weigh words by their operators.
+
+use parking_lot::Mutex;
+use squall_registry::{ScalarKernel, StatementContext};
+use squall_types::json::JsonError;
+use squall_types::json::lines::{Scalar, scalars};
+use squall_types::json::terms::{TermRange, fold, line_prefix_terms, line_terms};
+use squall_types::{CollationId, SqlResult, Value, words};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Groups inside of groups of a boolean search; more are taken for one.
+const DEPTH_MAX: usize = 16;
+
+/// How texts are taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parser {
+    /// Into words of a collation.
+    Words(CollationId),
+    /// Into the lines that a document flattens to.
+    Json,
+}
+
+/// A part of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clause {
+    /// `+`, `-`, or neither.
+    pub need: Need,
+    /// What it adds to the relevance, times.
+    pub weight: f64,
+    /// What is searched for.
+    pub what: What,
+}
+
+/// Whether a clause has to be met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// It adds to the relevance.
+    Optional,
+    /// Without it a row does not match.
+    Required,
+    /// With it a row does not match.
+    Excluded,
+}
+
+/// What is searched for. Words are in the form that they are compared in.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// A word or a line.
+    Word(String),
+    /// Words that begin like this.
+    Prefix(String),
+    /// Words one behind the other, or one line.
+    Phrase(Vec<String>),
+    /// A search in parentheses.
+    Group(Vec<Clause>),
+}
+
+/// A search, taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Search {
+    /// How texts are taken apart.
+    pub parser: Parser,
+    /// Its parts.
+    pub clauses: Vec<Clause>,
+}
+
+impl Search {
+    /// Takes the text behind AGAINST apart.
+    pub fn new(parser: Parser, boolean: bool, text: &str) -> Search {
+        let clauses = if boolean {
+            BooleanReader { rest: text, parser }.clauses(0)
+        } else {
+            let words = match parser {
+                Parser::Words(collation) => words::runs(text, collation).filter(|run| words::is_word(run)).collect(),
+                Parser::Json => text.split_whitespace().collect::<Vec<_>>(),
+            };
+            words.into_iter().map(|word| clause(Need::Optional, What::Word(word.to_string()))).collect()
+        };
+        Search { parser, clauses }
+    }
+
+    /// The relevance of a row with these texts; 0 is no match. Text that is no document matches nothing.
+    fn relevance(&self, texts: &[Cow<'_, str>]) -> f64 {
+        let tokens = match Tokens::of(self.parser, texts) {
+            Ok(tokens) => tokens,
+            Err(_) => return 0.0,
+        };
+        matched(&self.clauses, &tokens, self.parser).unwrap_or(0.0).max(0.0)
+    }
+}
+
+fn clause(need: Need, what: What) -> Clause {
+    Clause { need, weight: 1.0, what }
+}
+
+/// The relevance by some clauses; `None` if they are not met.
+fn matched(clauses: &[Clause], tokens: &Tokens, parser: Parser) -> Option<f64> {
+    let mut relevance = 0.0;
+    let (mut required, mut any) = (false, false);
+    for clause in clauses {
+        let found = tokens.find(&clause.what, parser);
+        match (clause.need, found) {
+            (Need::Excluded, Some(_)) | (Need::Required, None) => return None,
+            (Need::Excluded, None) => {}
+            (Need::Required, Some(score)) => {
+                required = true;
+                relevance += score * clause.weight;
+            }
+            (Need::Optional, Some(score)) => {
+                any = true;
+                relevance += score * clause.weight;
+            }
+            (Need::Optional, None) => {}
+        }
+    }
+    // A word that makes rows less relevant does not make them match less.
+    (required || any).then(|| relevance.max(f64::MIN_POSITIVE))
+}
+
+/// What a row's texts are made of.
+struct Tokens {
+    /// Words in their order; of documents, lines.
+    ordered: Vec<Vec<u8>>,
+    counts: HashMap<Vec<u8>, u64>,
+}
+
+impl Tokens {
+    fn of(parser: Parser, texts: &[Cow<'_, str>]) -> Result<Tokens, JsonError> {
+        let mut ordered = Vec::new();
+        match parser {
+            Parser::Words(collation) => {
+                for text in texts {
+                    ordered.extend(words::runs(text, collation).map(|run| words::key(run, collation)));
+                    // A phrase does not go on in the next column.
+                    ordered.push(Vec::new());
+                }
+            }
+            Parser::Json => {
+                for text in texts {
+                    lines(text, |line| ordered.push(fold(&line).into_owned().into_bytes()))?;
+                }
+            }
+        }
+        let mut counts: HashMap<Vec<u8>, u64> = HashMap::with_capacity(ordered.len());
+        for token in ordered.iter().filter(|token| !token.is_empty()) {
+            *counts.entry(token.clone()).or_default() += 1;
+        }
+        Ok(Tokens { ordered, counts })
+    }
+
+    fn find(&self, what: &What, parser: Parser) -> Option<f64> {
+        let score = |count: u64| (count > 0).then(|| 1.0 + (count as f64).ln());
+        match what {
+            What::Word(word) => score(self.counts.get(&token(word, parser)).copied().unwrap_or(0)),
+            What::Prefix(start) => {
+                let count = match parser {
+                    Parser::Json => {
+                        let start = token(start, parser);
+                        self.counts.iter().filter(|(line, _)| line.starts_with(&start)).map(|(_, count)| count).sum()
+                    }
+                    Parser::Words(collation) => {
+                        let (from, to) = words::prefix_terms(start, collation)?;
+                        let within = |key: &Vec<u8>| {
+                            let term = words::escaped_key(key);
+                            term >= from && to.as_ref().is_none_or(|to| term < *to)
+                        };
+                        self.counts.iter().filter(|(key, _)| within(key)).map(|(_, count)| count).sum()
+                    }
+                };
+                score(count)
+            }
+            What::Phrase(words) => {
+                let words: Vec<Vec<u8>> = words.iter().map(|word| token(word, parser)).collect();
+                if words.is_empty() {
+                    return None;
+                }
+                score(self.ordered.windows(words.len()).filter(|window| *window == words).count() as u64)
+            }
+            What::Group(clauses) => matched(clauses, self, parser),
+        }
+    }
+}
+
+fn token(word: &str, parser: Parser) -> Vec<u8> {
+    match parser {
+        Parser::Words(collation) => words::key(word, collation),
+        Parser::Json => fold(word).into_owned().into_bytes(),
+    }
+}
+
+/// The lines `name=value` of a document, as `RAPID_FLATTEN_JSON` has them.
+fn lines(document: &str, mut found: impl FnMut(String)) -> Result<(), JsonError> {
+    scalars(document, |name, scalar| {
+        let (name, value) = (name.unwrap_or_default(), scalar.text());
+        if matches!(scalar, Scalar::String(_)) && value.contains(char::is_whitespace) {
+            value.split_whitespace().for_each(|word| found(format!("{name}={word}")));
+        }
+        found(format!("{name}={value}"));
+    })
+}
+
+/// Reads a boolean search.
+struct BooleanReader<'a> {
+    rest: &'a str,
+    parser: Parser,
+}
+
+impl BooleanReader<'_> {
+    fn take(&mut self, character: char) -> bool {
+        match self.rest.strip_prefix(character) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn clauses(&mut self, depth: usize) -> Vec<Clause> {
+        let mut clauses = Vec::new();
+        loop {
+            let mut need = Need::Optional;
+            let mut weight = 1.0;
+            while let Some(character) = self.rest.chars().next() {
+                match character {
+                    '+' => need = Need::Required,
+                    '-' => need = Need::Excluded,
+                    '>' => weight *= 1.5,
+                    '<' => weight /= 1.5,
+                    '~' => weight = -weight,
+                    ')' => {
+                        self.rest = &self.rest[1..];
+                        if depth > 0 {
+                            return clauses;
+                        }
+                    }
+                    _ if character.is_whitespace() => need = Need::Optional,
+                    '@' | '*' => {}
+                    _ => break,
+                }
+                if character != ')' {
+                    self.rest = &self.rest[character.len_utf8()..];
+                }
+            }
+            if self.rest.is_empty() {
+                return clauses;
+            }
+            if self.take('(') {
+                let inner = if depth < DEPTH_MAX { self.clauses(depth + 1) } else { Vec::new() };
+                clauses.push(Clause { need, weight, what: What::Group(inner) });
+                continue;
+            }
+            if self.take('"') {
+                let end = self.rest.find('"').unwrap_or(self.rest.len());
+                let (phrase, rest) = self.rest.split_at(end);
+                self.rest = rest.strip_prefix('"').unwrap_or(rest);
+                let words = match self.parser {
+                    Parser::Json => vec![phrase.to_string()],
+                    Parser::Words(collation) => words::runs(phrase, collation).map(ToString::to_string).collect(),
+                };
+                clauses.push(Clause { need, weight, what: What::Phrase(words) });
+                continue;
+            }
+            self.word(need, weight, &mut clauses);
+        }
+    }
+
+    /// A word up to a blank or an operator that ends one.
+    fn word(&mut self, need: Need, weight: f64, clauses: &mut Vec<Clause>) {
+        let ends = |character: char| match self.parser {
+            Parser::Json => character.is_whitespace() || matches!(character, '(' | ')' | '"' | '*'),
+            Parser::Words(collation) => !words::is_word_character(character, collation),
+        };
+        let end = self.rest.find(ends).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        if word.is_empty() {
+            // A character that is part of no word.
+            let skipped = self.rest.chars().next().map_or(0, char::len_utf8);
+            self.rest = &self.rest[skipped..];
+            return;
+        }
+        if self.take('*') {
+            clauses.push(Clause { need, weight, what: What::Prefix(word.to_string()) });
+        } else if self.parser == Parser::Json || words::is_word(word) {
+            clauses.push(Clause { need, weight, what: What::Word(word.to_string()) });
+        }
+    }
+}
+
+impl Search {
+    /// The terms that lead to every row that the search matches: each such row has a term in one at least of the ranges
+    /// of every element. `None` if an index is of no use.
+    pub fn terms(&self) -> Option<Vec<Vec<TermRange>>> {
+        self.terms_of(&self.clauses)
+    }
+
+    fn terms_of(&self, clauses: &[Clause]) -> Option<Vec<Vec<TermRange>>> {
+        let required: Vec<&Clause> = clauses.iter().filter(|clause| clause.need == Need::Required).collect();
+        if !required.is_empty() {
+            // What an index cannot tell is left to the look at the row.
+            let every: Vec<_> =
+                required.iter().filter_map(|clause| self.terms_of_one(&clause.what)).flatten().collect();
+            return (!every.is_empty()).then_some(every);
+        }
+        let mut any = Vec::new();
+        for clause in clauses.iter().filter(|clause| clause.need == Need::Optional) {
+            // Of what has to be there together, one thing is enough to find the rows.
+            any.extend(self.terms_of_one(&clause.what)?.into_iter().next()?);
+        }
+        Some(vec![any])
+    }
+
+    fn terms_of_one(&self, what: &What) -> Option<Vec<Vec<TermRange>>> {
+        Some(match (what, self.parser) {
+            (What::Group(clauses), _) => self.terms_of(clauses)?,
+            (What::Word(line), Parser::Json) => vec![line_terms(line)],
+            (What::Prefix(start), Parser::Json) => vec![line_prefix_terms(start)?],
+            (What::Phrase(lines), Parser::Json) => lines.iter().map(|line| line_terms(line)).collect(),
+            (What::Word(word), Parser::Words(collation)) => vec![vec![word_range(word, collation)]],
+            (What::Prefix(start), Parser::Words(collation)) => {
+                let (low, high) = words::prefix_terms(start, collation)?;
+                vec![vec![TermRange { low, high, single: false }]]
+            }
+            (What::Phrase(phrase), Parser::Words(collation)) => {
+                let every: Vec<_> = phrase
+                    .iter()
+                    .filter(|word| words::is_word(word))
+                    .map(|word| vec![word_range(word, collation)])
+                    .collect();
+                if every.is_empty() {
+                    return None;
+                }
+                every
+            }
+        })
+    }
+}
+
+fn word_range(word: &str, collation: CollationId) -> TermRange {
+    TermRange::prefix(words::term(word, collation), true)
+}
+
+/// `MATCH (columns) AGAINST (text)`: the columns, then the text.
+pub struct MatchKernel {
+    /// How texts are taken apart.
+    pub parser: Parser,
+    /// IN BOOLEAN MODE.
+    pub boolean: bool,
+    /// The last search: it is the same for all rows.
+    pub kept: Mutex<Option<(String, Arc<Search>)>>,
+}
+
+impl std::fmt::Debug for MatchKernel {
+    /// Kernels are told apart by what they print.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MatchKernel {{ parser: {:?}, boolean: {} }}", self.parser, self.boolean)
+    }
+}
+
+impl ScalarKernel for MatchKernel {
+    fn eval(&self, arguments: &[Value], _: &StatementContext) -> SqlResult<Value> {
+        let Some((Value::String(against), columns)) = arguments.split_last() else { return Ok(Value::Double(0.0)) };
+        let search = {
+            let mut kept = self.kept.lock();
+            match &*kept {
+                Some((text, search)) if text == against => Arc::clone(search),
+                _ => {
+                    let search = Arc::new(Search::new(self.parser, self.boolean, against));
+                    *kept = Some((against.clone(), Arc::clone(&search)));
+                    search
+                }
+            }
+        };
+        let texts: Vec<Cow<'_, str>> = columns
+            .iter()
+            .filter_map(|value| match value {
+                Value::String(text) | Value::Json(text) => Some(Cow::Borrowed(text.as_str())),
+                _ => None,
+            })
+            .collect();
+        Ok(Value::Double(search.relevance(&texts)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn relevance(parser: Parser, boolean: bool, text: &str, against: &str) -> f64 {
+        Search::new(parser, boolean, against).relevance(&[Cow::Borrowed(text)])
+    }
+
+    #[test]
+    fn boolean_searches() {
+        let parser = Parser::Words(CollationId::UTF8MB4_0900_AI_CI);
+        let text = "The quick brown fox jumps over the lazy dog, quick as ever";
+        for (against, expected) in [
+            ("+quick +dog", true),
+            ("+quick +cat", false),
+            ("quick -dog", false),
+            ("cat dog", true),
+            ("-cat", false),
+            ("\"brown fox\"", true),
+            ("\"fox brown\"", false),
+            ("jum*", true),
+            ("+(cat dog) +fox", true),
+            ("+(cat cow) +fox", false),
+            ("QUICK", true),
+            ("", false),
+            ("((((", false),
+            ("+", false),
+            ("\"", false),
+        ] {
+            assert_eq!(relevance(parser, true, text, against) > 0.0, expected, "{against}");
+        }
+        assert!(relevance(parser, false, text, "quick") > relevance(parser, false, text, "lazy"));
+        assert_eq!(relevance(parser, false, text, "the"), 0.0);
+    }
+
+    #[test]
+    fn lines_of_documents() {
+        let document =
+            r#"{"first_name": "Ann", "last_name": "Vembu", "type": "Powdered Sugar", "ppu": 0.55, "id": [1, "2"]}"#;
+        for (against, boolean, expected) in [
+            ("last_name=vembu", false, true),
+            ("first_name=Vembu", false, false),
+            ("type=Sugar", false, true),
+            ("type=Powdered Sugar", false, true),
+            ("\"type=Powdered Sugar\"", true, true),
+            ("\"type=Powdered\"", true, true),
+            ("\"Powdered Sugar\"", true, false),
+            ("ppu=0.55", false, true),
+            ("ppu=0.5", false, false),
+            ("+id=1 +id=2 -id=3", true, true),
+            ("last_name=Ve*", true, true),
+        ] {
+            assert_eq!(relevance(Parser::Json, boolean, document, against) > 0.0, expected, "{against}");
+        }
+        assert_eq!(relevance(Parser::Json, false, "{\"a\"", "a=1"), 0.0);
+    }
+}

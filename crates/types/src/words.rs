@@ -1,0 +1,123 @@
+//! Words of texts, as FULLTEXT keys file them.
+//!
+//! A word is a run of letters, digits and underscores, of three to eighty-four characters, that is none of a few
+//! everywhere words. In the collations for `key=value` lines an equals sign is a letter.
+
+use crate::CollationId;
+use crate::collation::sort_key;
+
+/// Shortest word, in characters: `innodb_ft_min_token_size`.
+pub const LENGTH_MIN: usize = 3;
+/// Longest word: `innodb_ft_max_token_size`.
+pub const LENGTH_MAX: usize = 84;
+
+/// Words that are left out: those of `INFORMATION_SCHEMA.INNODB_FT_DEFAULT_STOPWORD`.
+const STOP_WORDS: [&str; 36] = [
+    "a", "about", "an", "are", "as", "at", "be", "by", "com", "de", "en", "for", "from", "how", "i", "in", "is", "it",
+    "la", "of", "on", "or", "that", "the", "this", "to", "was", "what", "when", "where", "who", "will", "with", "und",
+    "the", "www",
+];
+
+impl CollationId {
+    /// Whether `key=value` is one word in texts of this collation.
+    pub fn joins_pairs(self) -> bool {
+        matches!(self, CollationId::FT_KVPAIR_CI | CollationId::UTF8MB4_FT_KVPAIR_CI)
+    }
+}
+
+/// Whether a character is a part of words.
+pub fn is_word_character(character: char, collation: CollationId) -> bool {
+    character.is_alphanumeric() || character == '_' || (character == '=' && collation.joins_pairs())
+}
+
+/// The runs of letters in a text, too short and too frequent ones included.
+pub fn runs(text: &str, collation: CollationId) -> impl Iterator<Item = &str> {
+    text.split(move |character| !is_word_character(character, collation)).filter(|run| !run.is_empty())
+}
+
+/// Whether a run counts.
+pub fn is_word(run: &str) -> bool {
+    let length = run.chars().count();
+    (LENGTH_MIN..=LENGTH_MAX).contains(&length) && !STOP_WORDS.iter().any(|word| run.eq_ignore_ascii_case(word))
+}
+
+/// What words that are the same in a collation have in common.
+pub fn key(word: &str, collation: CollationId) -> Vec<u8> {
+    let mut key = Vec::with_capacity(word.len() * 2);
+    sort_key(collation, word, &mut key);
+    key
+}
+
+/// A word's key as an index holds it: none is the beginning of another.
+pub fn term(word: &str, collation: CollationId) -> Vec<u8> {
+    escaped(&key(word, collation))
+}
+
+/// A word's key as terms begin with it.
+pub fn escaped_key(key: &[u8]) -> Vec<u8> {
+    let mut escaped = Vec::with_capacity(key.len());
+    push_escaped(key, &mut escaped);
+    escaped
+}
+
+fn escaped(key: &[u8]) -> Vec<u8> {
+    let mut term = Vec::with_capacity(key.len() + 2);
+    push_escaped(key, &mut term);
+    term.extend_from_slice(&[0, 1]);
+    term
+}
+
+fn push_escaped(key: &[u8], out: &mut Vec<u8>) {
+    for byte in key {
+        out.push(*byte);
+        if *byte == 0 {
+            out.push(0xFF);
+        }
+    }
+}
+
+/// The terms of words that begin like this: first, and first behind.
+pub fn prefix_terms(start: &str, collation: CollationId) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+    let pattern = format!("{}%", start.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%"));
+    let (from, to) = crate::collation::LikePattern::new(collation, &pattern, Some('\\')).key_range()?;
+    let bound = |key: &[u8]| {
+        let mut term = Vec::with_capacity(key.len());
+        push_escaped(key, &mut term);
+        term
+    };
+    Some((bound(&from), to.as_deref().map(bound)))
+}
+
+/// The terms of a text, each once, in order.
+pub fn terms<'a>(texts: impl Iterator<Item = &'a str>, collation: CollationId) -> Vec<Vec<u8>> {
+    let mut terms: Vec<Vec<u8>> = texts
+        .flat_map(|text| runs(text, collation))
+        .filter(|run| is_word(run))
+        .map(|run| term(run, collation))
+        .collect();
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_in_texts() {
+        let plain = CollationId::UTF8MB4_0900_AI_CI;
+        let words = |text, collation| -> Vec<&str> { runs(text, collation).filter(|run| is_word(run)).collect() };
+        assert_eq!(
+            words("The MySQL's data_base of 42 to 4242, é-mails", plain),
+            ["MySQL", "data_base", "4242", "mails"]
+        );
+        assert_eq!(words("last_name=Vembu a=b", CollationId::FT_KVPAIR_CI), ["last_name=Vembu", "a=b"]);
+        assert_eq!(words("last_name=Vembu", plain), ["last_name", "Vembu"]);
+        assert_eq!(term("CAFÉ", plain), term("cafe", plain));
+        assert!(!plain.joins_pairs());
+        let (low, high) = prefix_terms("data", plain).unwrap();
+        let term = term("Databases", plain);
+        assert!(low <= term && high.is_none_or(|high| term < high));
+    }
+}
