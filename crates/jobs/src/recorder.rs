@@ -1,7 +1,7 @@
 //! Two threads that wait for commits in the place of others: one lets jobs into their queue once their rows are durable,
 //! the other writes what jobs have come to, as many of them in one commit as have ended meanwhile.
 
-use crate::kind::JobState;
+use crate::kind::{JobInfo, JobState};
 use crate::queue::Live;
 use crate::record::{job_key, output_row};
 use crate::retention;
@@ -112,15 +112,17 @@ pub(crate) fn record(notes: &Receiver<Note>, system: &Weak<SystemInner>) {
 /// Makes the end of a job known. One whose row could not be written is remembered for as long as the process lives.
 pub(crate) fn publish_end(ending: Ending, written: bool) {
     let Ending { kind, live, state, error, finished_micros, .. } = ending;
+    let finished_micros = Some(finished_micros);
+    if !kind.spec.durable || !written {
+        kind.remember(JobInfo { state, error: error.clone(), finished_micros, ..live.info(kind.spec.name) });
+    }
+    // Before anybody who waits for it is woken: they find it where jobs are that have ended.
+    kind.live.lock().remove(&live.number);
     live.change(|status| {
         status.state = state;
         status.error = error;
-        status.finished_micros = Some(finished_micros);
+        status.finished_micros = finished_micros;
     });
-    if !kind.spec.durable || !written {
-        kind.remember(live.info(kind.spec.name));
-    }
-    kind.live.lock().remove(&live.number);
 }
 
 fn write(system: &SystemInner, endings: &mut [Ending]) -> SqlResult<()> {

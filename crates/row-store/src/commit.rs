@@ -1,20 +1,24 @@
 //! Commits: one atomic batch each, and one sync for all that wait together.
 //!
-//! A durable commit goes through a thread of its own: while that thread syncs, the next commits gather. A commit is seen,
-//! and its locks are given back, when it is as durable as it is to be: nobody reads or builds on what a power cut or a
-//! failed sync would take back.
+//! Whoever commits checks the changes, appends them to the log and applies them to the engine's buffers; a thread of its own
+//! syncs the log, and while it does so, the next commits are applied and gather. A commit is seen, and its locks are
+//! given back, when it is as durable as it is to be: nobody reads or builds on what a power cut or a failed sync would
+//! take back.
 
+use crate::batch::{Batch, Part};
 use crate::cursor::is_row_key;
+use crate::error::io_error_text;
 use crate::gate::WriteGate;
 use crate::locks::{LockKey, LockTable, Owner};
 use crate::meta;
 use crate::options::{Durability, TableLock};
+use crate::redo::RedoLog;
 use crate::sealed::DELETED;
 use crate::table::TableData;
 use crate::validation::{CommitLog, Keys, ReadSet};
 use crate::visible::Visible;
 use crate::write_set::WriteSet;
-use fjall::{Database, Keyspace, PersistMode, Slice, Snapshot};
+use fjall::{AbstractTree, Database, Keyspace, Slice, Snapshot};
 use parking_lot::{Condvar, Mutex};
 use squall_catalog::TableId;
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -23,9 +27,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 /// What a change takes in the log and in memory beside its key and value, roughly.
 const CHANGE_OVERHEAD_BYTES: usize = 32;
+
+/// Buffers of a keyspace that may wait to become files.
+const SEALED_BUFFERS_MAX: usize = 4;
+/// Files of buffers that merges may not have got to yet; each is looked into by every read.
+const BUFFER_FILES_MAX: usize = 24;
+/// A buffer may grow to so many times its size before commits wait for it to be sent to a file.
+const BUFFER_TIMES_MAX: u64 = 2;
+/// How long they wait before they look again.
+const WAIT_FOR_FILES: Duration = Duration::from_millis(1);
 
 /// The locks of one owner; given back when dropped.
 pub(crate) struct HeldLocks {
@@ -156,21 +170,32 @@ impl Future for CommitTicket {
     }
 }
 
-/// A group that is applied. Its locks are held until it is finished.
+/// A commit that is applied. Its locks are held until it is finished.
 struct Applied {
-    results: Vec<(TicketSender, SqlResult<()>)>,
-    /// The first moment that has it.
-    moment: Snapshot,
-    locks: Vec<HeldLocks>,
+    ticket: TicketSender,
+    locks: HeldLocks,
 }
 
 impl Applied {
-    /// Gives the locks back and tells the results; `shown` is whether the group is durable and can be seen.
+    /// Gives the locks back and tells the result: whether the commit is as durable as it is to be, and can be seen.
     fn finish(self, shown: SqlResult<()>) {
         drop(self.locks);
-        for (ticket, result) in self.results {
-            ticket.0.complete(result.and(shown.clone()));
-        }
+        self.ticket.0.complete(shown);
+    }
+}
+
+/// What the commit thread has to do.
+#[derive(Default)]
+struct Queue {
+    /// Applied commits that wait for the disk.
+    commits: Vec<Applied>,
+    /// Keyspaces whose buffers are to become files.
+    full_buffers: Vec<Keyspace>,
+}
+
+impl Queue {
+    fn is_empty(&self) -> bool {
+        self.commits.is_empty() && self.full_buffers.is_empty()
     }
 }
 
@@ -179,9 +204,49 @@ struct StopsCommits<'a>(&'a Committer);
 
 impl Drop for StopsCommits<'_> {
     fn drop(&mut self) {
-        let mut queue = self.0.queue.lock();
         self.0.closing.store(true, Ordering::Release);
-        queue.clear();
+        // The lock of the log comes first: who holds it has looked whether the store is closing.
+        let _log = self.0.log.lock();
+        *self.0.queue.lock() = Queue::default();
+    }
+}
+
+/// A transaction's changes as the engine takes them, and what others have to be told of them.
+struct Changes {
+    batch: Batch,
+    /// Rows inserted less rows deleted, and all changes, of each table.
+    counts: Vec<(Arc<TableData>, i64, u64)>,
+    /// The rows' keys.
+    rows: Vec<(Arc<TableData>, Vec<Slice>)>,
+    /// All keys.
+    keys: Vec<(TableId, Keys)>,
+    bytes: usize,
+}
+
+impl Changes {
+    fn of(writes: WriteSet) -> Changes {
+        let mut found =
+            Changes { batch: Batch::default(), counts: Vec::new(), rows: Vec::new(), keys: Vec::new(), bytes: 0 };
+        for table in writes.into_tables() {
+            let (data, row_delta) = (table.data.clone(), table.row_delta);
+            let (mut keys, mut row_keys, mut changes) = (Vec::new(), Vec::new(), Vec::new());
+            for (key, mut change) in table.into_changes() {
+                found.bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
+                keys.push(key.clone());
+                if is_row_key(&key) {
+                    row_keys.push(key.clone());
+                    if data.sealed().is_some() {
+                        change.get_or_insert_with(|| Slice::from(DELETED));
+                    }
+                }
+                changes.push((key, change));
+            }
+            found.counts.push((data.clone(), row_delta, changes.len() as u64));
+            found.batch.push_part(Part { keyspace: data.keyspace.clone(), changes });
+            found.keys.push((data.id, Keys::Sorted(keys)));
+            found.rows.push((data, row_keys));
+        }
+        found
     }
 }
 
@@ -190,12 +255,16 @@ pub(crate) struct Committer {
     pub db: Database,
     pub meta: Keyspace,
     pub gate: Arc<WriteGate>,
+    pub redo: RedoLog,
+    /// Bytes of a keyspace's changes from which on its buffer becomes a file.
+    buffer_bytes_max: u64,
     /// Held while commits are checked and applied, so that both happen in one order.
     pub log: Mutex<CommitLog>,
     pub visible: Visible,
-    /// A group of durable commits is applied and not synced. Changes under the lock of `log`; stays when a sync fails.
+    /// Durable commits are applied and not synced. Changes under the lock of `log`; stays when a sync fails.
     syncing: AtomicBool,
-    queue: Mutex<Vec<CommitRequest>>,
+    /// Commits come into it under the lock of `log`, which is taken first.
+    queue: Mutex<Queue>,
     queued: Condvar,
     /// Something is written that no sync has covered yet.
     pub unsynced: AtomicBool,
@@ -205,12 +274,14 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    pub fn new(db: Database, meta: Keyspace, gate: Arc<WriteGate>) -> Committer {
+    pub fn new(db: Database, meta: Keyspace, redo: RedoLog, gate: Arc<WriteGate>, buffer_bytes_max: u64) -> Committer {
         Committer {
             visible: Visible::new(db.snapshot()),
             db,
             meta,
             gate,
+            redo,
+            buffer_bytes_max,
             log: Mutex::default(),
             syncing: AtomicBool::new(false),
             queue: Mutex::default(),
@@ -223,47 +294,160 @@ impl Committer {
 
     /// Commits with a durability; the request's ticket tells when it is done.
     pub fn commit(&self, request: CommitRequest, durability: Durability) -> CommitTicket {
-        let ticket = request.ticket.0.clone();
-        if self.closing.load(Ordering::Acquire) {
-            return CommitTicket::ready(Err(SqlError::new(ErrorCode::ServerShutdown, &[])));
-        }
-        match durability {
-            Durability::Full => {
-                let mut queue = self.queue.lock();
-                // Looked at again under the lock: nobody takes from the queue after the store is closed.
-                if self.closing.load(Ordering::Acquire) {
-                    return CommitTicket::ready(Err(SqlError::new(ErrorCode::ServerShutdown, &[])));
-                }
-                queue.push(request);
+        let CommitRequest { writes, reads, since, locks, ticket } = request;
+        let answer = ticket.0.clone();
+        let changes = Changes::of(writes);
+        let applied = Applied { ticket, locks };
+        let mut log = self.log.lock();
+        let sequence = self.check_and_apply(&mut log, changes, reads.as_ref());
+        since.into_iter().for_each(|since| log.unregister(since));
+        match (sequence, durability) {
+            (Err(error), _) => {
+                drop(log);
+                applied.finish(Err(error));
+            }
+            (Ok(()), Durability::Full) => {
+                self.syncing.store(true, Ordering::Release);
+                self.queue.lock().commits.push(applied);
+                drop(log);
                 self.queued.notify_one();
             }
-            Durability::Os | Durability::Lazy => {
-                let applied = self.apply(vec![request], durability);
-                let shown = self.show_or_sync(applied.moment.clone());
-                applied.finish(shown);
+            (Ok(()), Durability::Os | Durability::Lazy) => {
+                let moment = self.db.snapshot();
+                drop(log);
+                let written = match durability {
+                    Durability::Os => self.redo.write().map(|_| ()).map_err(|error| self.log_failed(error)),
+                    _ => Ok(()),
+                };
+                applied.finish(written.and_then(|()| self.show_or_sync(moment)));
                 self.unsynced.store(true, Ordering::Release);
+                self.hold_back();
             }
         }
-        ticket
+        answer
+    }
+
+    /// Checks a transaction and applies it; nobody sees it yet.
+    fn check_and_apply(&self, log: &mut CommitLog, changes: Changes, reads: Option<&(ReadSet, u64)>) -> SqlResult<()> {
+        // Looked at under the lock: the commit thread takes the last commits after the store is closed.
+        if self.closing.load(Ordering::Acquire) {
+            return Err(SqlError::new(ErrorCode::ServerShutdown, &[]));
+        }
+        if reads.is_some_and(|(reads, snapshot)| !log.is_valid(reads, *snapshot)) {
+            return Err(SqlError::new(ErrorCode::Deadlock, &[]));
+        }
+        let Changes { mut batch, counts, rows, keys, bytes } = changes;
+        self.gate.check_commit(bytes)?;
+        for (data, ..) in &counts {
+            let next = data.auto_increment.load(Ordering::Relaxed);
+            if data.auto_increment_saved.fetch_max(next, Ordering::Relaxed) < next {
+                batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, data.id), next.to_le_bytes());
+            }
+        }
+        let moment = self.apply(log, batch)?;
+        log.push(keys);
+        log.applied(moment);
+        for (data, keys) in rows {
+            keys.iter().for_each(|key| data.row_changed(key, moment));
+            if let Some(level) = data.sealed() {
+                level.note_commit(keys.iter(), moment);
+            }
+        }
+        for (data, row_delta, changes) in counts {
+            data.count_changes(row_delta, changes);
+        }
+        self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.gate.count(bytes as u64);
+        Ok(())
+    }
+
+    /// Appends a batch to the log and applies it to the engine's buffers; the first moment that has it. It is as durable as
+    /// what was appended to the log before it is.
+    pub fn apply(&self, _log: &mut CommitLog, batch: Batch) -> SqlResult<u64> {
+        if batch.is_empty() {
+            return Ok(self.db.supervisor.seqno.get());
+        }
+        let sequence = self.db.supervisor.seqno.next();
+        self.redo.append(sequence, &batch).map_err(|error| self.log_failed(error))?;
+        for Part { keyspace, changes } in batch.into_parts() {
+            let mut buffer_bytes = 0;
+            for (key, value) in changes {
+                (_, buffer_bytes) = match value {
+                    Some(value) => keyspace.tree.insert(key, value, sequence),
+                    None => keyspace.tree.remove(key, sequence),
+                };
+            }
+            if buffer_bytes > self.buffer_bytes_max {
+                self.buffer_is_full(keyspace);
+            }
+        }
+        self.db.supervisor.snapshot_tracker.publish(sequence);
+        Ok(sequence + 1)
+    }
+
+    /// Writes a batch that is no transaction's, durably if `durable`.
+    pub fn write(&self, batch: Batch, durable: bool) -> SqlResult<()> {
+        self.apply(&mut self.log.lock(), batch)?;
+        self.unsynced.store(true, Ordering::Release);
+        if durable { self.sync() } else { Ok(()) }
+    }
+
+    /// Makes everything durable that has been applied.
+    pub fn sync(&self) -> SqlResult<()> {
+        self.redo.sync().map_err(|error| self.log_failed(error))
+    }
+
+    /// The error of a log that could not be written. Where there was no room for more of it, nothing else is wrong.
+    fn log_failed(&self, error: std::io::Error) -> SqlError {
+        if self.redo.is_failed() {
+            self.gate.stop(fjall::Error::Io(error))
+        } else {
+            SqlError::new(ErrorCode::ErrorDuringCommit, &[&io_error_text(&error)])
+        }
     }
 
     /// The commit thread's life.
     pub fn run(&self) {
         let _stops_commits = StopsCommits(self);
-        while let Some(group) = self.next_group() {
-            let applied = self.apply(group, Durability::Full);
-            let synced = self.db.persist(PersistMode::SyncData).map_err(|error| self.gate.stop(error));
-            if synced.is_ok() {
-                self.show(applied.moment.clone());
+        while self.wait_for_work() {
+            self.gate.look();
+            let (work, moment) = {
+                let _log = self.log.lock();
+                (std::mem::take(&mut *self.queue.lock()), self.db.snapshot())
+            };
+            if !work.commits.is_empty() {
+                let synced = self.sync();
+                if synced.is_ok() {
+                    self.show(moment);
+                }
+                work.commits.into_iter().for_each(|commit| commit.finish(synced.clone()));
             }
-            applied.finish(synced);
+            for keyspace in work.full_buffers {
+                if keyspace.tree.active_memtable().size() > self.buffer_bytes_max {
+                    // An error has stopped the engine; the next commit reports it to a client.
+                    let _ = self.send_to_file(&keyspace);
+                }
+                self.wait_for_files(&keyspace);
+            }
         }
+    }
+
+    /// Waits until there is something to do; `false` if there never will be.
+    fn wait_for_work(&self) -> bool {
+        let mut queue = self.queue.lock();
+        while queue.is_empty() {
+            if self.closing.load(Ordering::Acquire) {
+                return false;
+            }
+            self.queued.wait(&mut queue);
+        }
+        true
     }
 
     /// Lets readers see up to a moment that a sync has just made durable.
     fn show(&self, moment: Snapshot) {
         let mut log = self.log.lock();
-        self.syncing.store(false, Ordering::Release);
+        self.syncing.store(!self.queue.lock().commits.is_empty(), Ordering::Release);
         self.see(&mut log, moment);
     }
 
@@ -275,7 +459,7 @@ impl Committer {
     /// Lets readers see up to a moment that needs no sync for its own sake; for that of others there may be one.
     pub fn show_or_sync(&self, moment: Snapshot) -> SqlResult<()> {
         if self.syncing.load(Ordering::Acquire) {
-            self.db.persist(PersistMode::SyncData).map_err(|error| self.gate.stop(error))?;
+            self.sync()?;
         }
         self.see(&mut self.log.lock(), moment);
         Ok(())
@@ -302,134 +486,79 @@ impl Committer {
         self.gate.look();
         self.gate.check_commit(bytes)?;
         let moment = {
-            let _log = self.log.lock();
-            let mut batch = self.db.batch();
+            let mut log = self.log.lock();
             level.retain_unchanged(&mut sealed);
-            for key in sealed {
-                batch.remove(&data.keyspace, key);
-            }
-            for (key, content) in &list {
-                match content {
-                    Some(content) => batch.insert(&data.keyspace, key.clone(), content.clone()),
-                    None => batch.remove(&data.keyspace, key.clone()),
-                }
-            }
+            let list_keys: Vec<Slice> = list.iter().map(|(key, _)| key.clone()).collect();
+            let removed = sealed.into_iter().map(|key| (key, None));
+            let mut batch = Batch::default();
+            batch.push_part(Part { keyspace: data.keyspace.clone(), changes: removed.chain(list).collect() });
             let _moving = level.move_rows();
-            batch.commit().map_err(|error| self.gate.stop(error))?;
+            self.apply(&mut log, batch)?;
             let moment = self.db.snapshot();
-            level.note_commit(list.iter().map(|(key, _)| key), moment.seqno());
+            level.note_commit(list_keys.iter(), moment.seqno());
             moment
         };
         self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         self.gate.count(bytes as u64);
-        self.db.persist(PersistMode::SyncData).map_err(|error| self.gate.stop(error))?;
+        self.sync()?;
         let since = moment.seqno();
         self.see(&mut self.log.lock(), moment);
         Ok(since)
     }
 
-    fn next_group(&self) -> Option<Vec<CommitRequest>> {
-        let mut queue = self.queue.lock();
-        while queue.is_empty() {
-            if self.closing.load(Ordering::Acquire) {
-                return None;
-            }
-            self.queued.wait(&mut queue);
-        }
-        Some(std::mem::take(&mut *queue))
-    }
-
     /// Lets the commit thread end when the queue is empty.
     pub fn close(&self) {
+        let _log = self.log.lock();
         let _queue = self.queue.lock();
         self.closing.store(true, Ordering::Release);
         self.queued.notify_all();
     }
 
-    /// Checks and applies a group as one batch, which nobody sees yet.
-    fn apply(&self, group: Vec<CommitRequest>, durability: Durability) -> Applied {
-        let mut results = Vec::with_capacity(group.len());
-        let mut locks = Vec::with_capacity(group.len());
-        let mut ended = Vec::new();
-        let mut bytes = 0;
-        let mut deltas: Vec<(Arc<TableData>, i64, u64)> = Vec::new();
-        let mut rows = Vec::new();
-        self.gate.look();
-        let mut log = self.log.lock();
-        let persist = (durability == Durability::Os).then_some(PersistMode::Buffer);
-        let mut batch = self.db.batch().durability(persist);
-        for request in group {
-            locks.push(request.locks);
-            ended.extend(request.since);
-            if let Some((reads, snapshot)) = &request.reads
-                && !log.is_valid(reads, *snapshot)
-            {
-                results.push((request.ticket, Err(SqlError::new(ErrorCode::Deadlock, &[]))));
-                continue;
-            }
-            if let Err(error) = self.gate.check_commit(bytes + request.writes.bytes()) {
-                results.push((request.ticket, Err(error)));
-                continue;
-            }
-            let mut logged = Vec::new();
-            for table in request.writes.into_tables() {
-                let (data, row_delta) = (table.data.clone(), table.row_delta);
-                let (mut keys, mut row_keys) = (Vec::new(), Vec::new());
-                let before = batch.len();
-                for (key, change) in table.into_changes() {
-                    keys.push(key.clone());
-                    let is_row = is_row_key(&key);
-                    if is_row {
-                        row_keys.push(key.clone());
-                    }
-                    bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
-                    match change {
-                        Some(value) => batch.insert(&data.keyspace, key, value),
-                        None if is_row && data.sealed().is_some() => batch.insert(&data.keyspace, key, DELETED),
-                        None => batch.remove(&data.keyspace, key),
-                    }
-                }
-                logged.push((data.id, Keys::Sorted(keys)));
-                rows.push((data.clone(), row_keys));
-                deltas.push((data, row_delta, (batch.len() - before) as u64));
-            }
-            log.push(logged);
-            results.push((request.ticket, Ok(())));
+    // ---- buffers that become files ----
+
+    /// Lets a buffer become a file. All of it is in the log, durably, before: a file must not have a part of a batch whose
+    /// other part a crash takes away.
+    pub fn send_to_file(&self, keyspace: &Keyspace) -> SqlResult<()> {
+        // Most of it while commits go on.
+        self.sync()?;
+        let _log = self.log.lock();
+        self.sync()?;
+        keyspace.rotate_memtable().map(|_| ()).map_err(|error| self.gate.stop(error))
+    }
+
+    fn buffer_is_full(&self, keyspace: Keyspace) {
+        let mut queue = self.queue.lock();
+        if !queue.full_buffers.contains(&keyspace) {
+            queue.full_buffers.push(keyspace);
+            self.queued.notify_one();
         }
-        for (data, ..) in &deltas {
-            let next = data.auto_increment.load(Ordering::Relaxed);
-            if data.auto_increment_saved.fetch_max(next, Ordering::Relaxed) < next {
-                batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, data.id), next.to_le_bytes());
-            }
+    }
+
+    /// Waits while a keyspace has more buffers on their way to files, or files of such buffers, than reads should meet.
+    fn wait_for_files(&self, keyspace: &Keyspace) {
+        while (keyspace.tree.sealed_memtable_count() >= SEALED_BUFFERS_MAX
+            || keyspace.tree.l0_run_count() >= BUFFER_FILES_MAX)
+            && !self.is_stopped()
+        {
+            std::thread::sleep(WAIT_FOR_FILES);
         }
-        self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.gate.count(bytes as u64);
-        let committed = batch.commit().map_err(|error| self.gate.stop(error));
-        let moment = self.db.snapshot();
-        for (data, keys) in rows {
-            keys.iter().for_each(|key| data.row_changed(key, moment.seqno()));
-            if let Some(level) = data.sealed() {
-                level.note_commit(keys.iter(), moment.seqno());
-            }
+    }
+
+    /// Keeps commits that wait for no sync from filling buffers faster than they become files.
+    fn hold_back(&self) {
+        let is_behind = || {
+            let queue = self.queue.lock();
+            queue
+                .full_buffers
+                .iter()
+                .any(|keyspace| keyspace.tree.active_memtable().size() > BUFFER_TIMES_MAX * self.buffer_bytes_max)
+        };
+        while is_behind() && !self.is_stopped() {
+            std::thread::sleep(WAIT_FOR_FILES);
         }
-        log.applied(moment.seqno());
-        if durability == Durability::Full {
-            self.syncing.store(true, Ordering::Release);
-        }
-        ended.into_iter().for_each(|since| log.unregister(since));
-        drop(log);
-        match committed {
-            Ok(()) => {
-                for (data, row_delta, changes) in deltas {
-                    data.count_changes(row_delta, changes);
-                }
-            }
-            Err(error) => {
-                for (_, result) in &mut results {
-                    *result = result.clone().and(Err(error.clone()));
-                }
-            }
-        }
-        Applied { results, moment, locks }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.gate.is_stopped() || self.closing.load(Ordering::Acquire)
     }
 }

@@ -3,6 +3,7 @@
 //! A change is one batch in the meta keyspace. Files of new tables are made before it, files of dropped tables go after
 //! it; a crash in between leaves files that no catalog names, and opening the store removes those.
 
+use crate::batch::Batch;
 use crate::catalog_codec::{
     Counters, decode_database, decode_table, decode_view, encode_database, encode_table, encode_view,
 };
@@ -10,7 +11,7 @@ use crate::error::engine_error;
 use crate::meta;
 use crate::store::{RowStore, StoreInner, malformed};
 use crate::table::TableData;
-use fjall::{Keyspace, OwnedWriteBatch, PersistMode};
+use fjall::Keyspace;
 use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, Database, DatabaseId, TableDef, TableEntry, TableId, ViewDef};
 use squall_types::{SqlError, SqlResult};
@@ -76,7 +77,7 @@ impl RowStore {
     pub fn commit_ddl(&self, next: &Catalog, changes: &DdlChanges) -> SqlResult<()> {
         let inner = &self.0;
         let mut current = inner.catalog.lock();
-        let mut batch = inner.db.batch().durability(Some(PersistMode::SyncData));
+        let mut batch = Batch::default();
         let (old, new) = (Objects::not_shared(&current, next), Objects::not_shared(next, &current));
         let makes_tables = new.tables.keys().any(|id| !old.tables.contains_key(id));
         self.gate().check_definition(makes_tables)?;
@@ -90,7 +91,7 @@ impl RowStore {
         for change in &changes.system {
             let key = meta::system_key(change.space, &change.key);
             match &change.value {
-                Some(value) => batch.insert(&inner.meta, key, &value[..]),
+                Some(value) => batch.insert(&inner.meta, key, value.as_slice()),
                 None => batch.remove(&inner.meta, key),
             }
         }
@@ -109,7 +110,7 @@ impl RowStore {
         }
         // Should the batch fail, the engine has stopped; new files are removed at the next start.
         let fresh = inner.fresh_data(&mut batch, &old, &new, &changes.truncated)?;
-        inner.write(batch)?;
+        inner.committer.write(batch, true)?;
         *current = next.clone();
         drop(current);
         for data in fresh {
@@ -158,7 +159,7 @@ impl RowStore {
 
 impl StoreInner {
     /// Everything that is kept of a table beside its definition and its rows.
-    pub fn remove_table_records(&self, batch: &mut OwnedWriteBatch, id: TableId) -> SqlResult<()> {
+    pub fn remove_table_records(&self, batch: &mut Batch, id: TableId) -> SqlResult<()> {
         for kind in [meta::GENERATION, meta::AUTO_INCREMENT, meta::STATISTICS] {
             batch.remove(&self.meta, meta::table_key(kind, id));
         }
@@ -173,7 +174,7 @@ impl StoreInner {
     /// Makes the files of new and of truncated tables.
     fn fresh_data(
         &self,
-        batch: &mut OwnedWriteBatch,
+        batch: &mut Batch,
         old: &Objects<'_>,
         new: &Objects<'_>,
         truncated: &[TableId],
@@ -219,7 +220,7 @@ impl StoreInner {
     }
 }
 
-fn write_objects(meta_keyspace: &Keyspace, batch: &mut OwnedWriteBatch, old: &Objects<'_>, new: &Objects<'_>) {
+fn write_objects(meta_keyspace: &Keyspace, batch: &mut Batch, old: &Objects<'_>, new: &Objects<'_>) {
     for (id, database) in &new.databases {
         let same = old
             .databases

@@ -5,7 +5,6 @@
 //! (buffers that become files, and the largest merge of files that may come). See `docs/decisions/0004-full-disk.md`.
 
 use crate::error::{engine_error, io_error_text};
-use crate::store::IN_DOUBT_FILE;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -188,8 +187,6 @@ impl WriteGate {
                 "writing to the data directory has failed ({reason}): no changes are taken any more, reads go on; \
                  see that the disk is sound and has room, then restart the server"
             );
-            // On a disk that fails this may fail too; then the next start has to trust the system.
-            let _ = std::fs::File::create(self.directory.join(IN_DOUBT_FILE));
             reason
         })
     }

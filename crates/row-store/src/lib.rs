@@ -12,16 +12,17 @@
 //!    into the transaction's `WriteSet`; nobody else sees them.
 //! 2. `Transaction::commit_async` hands write set and locks to `Committer::commit` as a `CommitRequest` and returns a
 //!    [`CommitTicket`].
-//! 3. The commit thread takes all requests that wait (`Committer::run`). For each, SERIALIZABLE reads are checked against
-//!    the log of recent commits (`CommitLog::is_valid`).
-//! 4. `Committer::apply` makes one batch of the group's changes, with the AUTO_INCREMENT counters that moved; the engine
-//!    writes it to its log and its memory tables. Readers do not see it: they read at an earlier moment (`Visible`).
-//! 5. One sync makes the group durable. Then readers see it, and its locks are given back.
+//! 3. Under one lock, SERIALIZABLE reads are checked against recent commits (`CommitLog::is_valid`), the changes, with the
+//!    AUTO_INCREMENT counters that moved, are appended to the log (`redo`) and applied to the engine's memory tables
+//!    (`Committer::apply`). Readers do not see them: they read at an earlier moment (`Visible`).
+//! 4. The commit thread (`Committer::run`) takes all commits that have gathered and syncs the log: one write, one sync.
+//! 5. Then readers see them, and their locks are given back.
 //! 6. The tickets are completed, which wakes their connections.
 //! 7. After each 24 MB of changes the background thread (`maintenance`) has the memory tables written to files.
 //!
-//! Reading order: `store`, `table`, `row`, `index_key`, `transaction`, `commit`, `locks`.
+//! Reading order: `store`, `table`, `row`, `index_key`, `transaction`, `commit`, `redo`, `locks`.
 
+mod batch;
 mod bulk;
 mod bytes;
 mod catalog_codec;
@@ -37,12 +38,12 @@ mod gate;
 mod index_key;
 mod layout;
 mod locks;
-mod log_tail;
 mod maintenance;
 mod meta;
 mod options;
 mod physical;
 mod read_view;
+mod redo;
 mod row;
 mod row_cache;
 mod sealed;

@@ -1,5 +1,6 @@
 //! The background thread: syncs lazy commits, keeps the write buffer within its bound, saves statistics.
 
+use crate::batch::Batch;
 use crate::error::engine_error;
 use crate::meta;
 use crate::store::{RowStore, StoreInner, malformed};
@@ -22,8 +23,8 @@ const PERIODS_PER_SAVE: u32 = 8;
 /// still sees. A thousand rows that take most of the changes have a handful of versions each by then.
 const OVERWRITES_MAX: u64 = 4096;
 
-/// Log files, the current one included, that small buffers may keep alive.
-const JOURNALS_KEPT: usize = 2;
+/// Full segments of the log that small buffers may keep alive.
+const SEGMENTS_KEPT: usize = 3;
 
 /// The engine's merges are smaller than this, unless levels have fallen far behind.
 const MERGE_BYTES_MAX: u64 = 512 << 20;
@@ -75,11 +76,12 @@ impl StoreInner {
         }
         if period.is_multiple_of(PERIODS_PER_SYNC) && self.committer.unsynced.swap(false, Ordering::AcqRel) {
             // A failed sync stops the engine; the next commit reports it to a client.
-            if let Err(error) = self.db.persist(PersistMode::SyncData) {
-                self.committer.gate.stop(error);
+            if self.committer.sync().is_err() {
                 self.committer.unsynced.store(true, Ordering::Release);
             }
         }
+        // A segment that could not be made ready is made by the commit that needs it, which reports an error.
+        let _ = self.committer.redo.maintain(&self.db);
         self.remove_unused_files();
         if self.dropped_indexes.swap(false, Ordering::AcqRel) && self.remove_dropped_entries().is_err() {
             self.dropped_indexes.store(true, Ordering::Release);
@@ -114,9 +116,9 @@ impl StoreInner {
             if let Ok(data) = self.data(table) {
                 self.clear_range(&data, &crate::index_key::index_range(index))?;
             }
-            let mut batch = self.db.batch();
+            let mut batch = Batch::default();
             batch.remove(&self.meta, key);
-            self.write(batch)?;
+            self.committer.write(batch, false)?;
         }
         Ok(())
     }
@@ -142,7 +144,7 @@ impl StoreInner {
             data.overwrites.store(0, Ordering::Relaxed);
             data.scanned.store(false, Ordering::Relaxed);
             // An error here has stopped the engine, and the next commit reports it to a client.
-            if data.keyspace.rotate_memtable().is_err() {
+            if self.committer.send_to_file(&data.keyspace).is_err() {
                 return;
             }
         }
@@ -165,16 +167,16 @@ impl StoreInner {
             .collect();
         buffers.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
         // Many small buffers are many small files: they go only when they keep log files alive.
-        let everything = self.db.journal_count() > JOURNALS_KEPT;
+        let everything = self.committer.redo.full_segments() > SEGMENTS_KEPT;
         let total: u64 = buffers.iter().map(|(size, _)| size).sum();
         let mut sent = 0;
         for (size, data) in buffers {
             // An error here has stopped the engine, and the next commit reports it to a client.
-            if (!everything && sent > total / 4 * 3) || data.keyspace.rotate_memtable().is_err() {
+            if (!everything && sent > total / 4 * 3) || self.committer.send_to_file(&data.keyspace).is_err() {
                 return;
             }
             sent += size;
         }
-        let _ = self.meta.rotate_memtable();
+        let _ = self.committer.send_to_file(&self.meta);
     }
 }

@@ -1,5 +1,6 @@
 //! Cheap statistics for the planner and for information_schema.
 
+use crate::batch::Batch;
 use crate::bytes::{Reader, Writer};
 use crate::cursor::Direction;
 use crate::error::engine_error;
@@ -9,7 +10,6 @@ use crate::read_view::ReadView;
 use crate::store::{RowStore, StoreInner, malformed};
 use crate::table::{Table, TableData};
 use fjall::AbstractTree;
-use fjall::{OwnedWriteBatch, PersistMode};
 use rustc_hash::FxHashMap;
 use squall_catalog::IndexId;
 use squall_types::SqlResult;
@@ -199,7 +199,7 @@ impl StoreInner {
     }
 
     /// Adds a table's statistics to a batch, if it is a table of the catalog.
-    pub fn put_statistics(&self, batch: &mut OwnedWriteBatch, data: &TableData) -> SqlResult<()> {
+    pub fn put_statistics(&self, batch: &mut Batch, data: &TableData) -> SqlResult<()> {
         if !self.meta.contains_key(meta::table_key(meta::GENERATION, data.id)).map_err(engine_error)? {
             return Ok(());
         }
@@ -218,14 +218,14 @@ impl StoreInner {
     pub fn save_statistics(&self) -> SqlResult<()> {
         // The catalog's lock keeps a drop from coming between looking a table up and writing its record.
         let catalog = self.catalog.lock();
-        let mut batch = self.db.batch().durability(Some(PersistMode::Buffer));
+        let mut batch = Batch::default();
         for data in self.data.read().values() {
             if data.changes.swap(0, Ordering::Relaxed) == 0 || data.is_retired() {
                 continue;
             }
             self.put_statistics(&mut batch, data)?;
         }
-        let saved = batch.commit().map_err(engine_error);
+        let saved = self.committer.write(batch, false);
         drop(catalog);
         saved
     }

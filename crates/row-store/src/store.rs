@@ -1,5 +1,6 @@
 //! The store: opening, recovery, tables, transactions.
 
+use crate::batch::Batch;
 use crate::bytes::Malformed;
 use crate::commit::{Committer, HeldLocks};
 use crate::error::{engine_error, io_error};
@@ -10,6 +11,7 @@ use crate::locks::{LockTable, Owner};
 use crate::maintenance::Maintenance;
 use crate::meta;
 use crate::options::{IsolationLevel, LockWait, StoreOptions, TableLock, TransactionOptions};
+use crate::redo::{self, RedoLog};
 use crate::row::Row;
 use crate::row_cache::{RowCache, RowCacheStatus};
 use crate::sealed::{SealedTables, read_list};
@@ -17,8 +19,8 @@ use crate::table::{Table, TableData};
 use crate::transaction::Transaction;
 use fjall::config::CompressionPolicy;
 use fjall::{
-    AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable,
-    SeqNo, Slice, Snapshot,
+    AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, SeqNo, Slice,
+    Snapshot,
 };
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -31,16 +33,15 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Version of everything the store writes.
-const STORE_FORMAT: u8 = 1;
-
-/// Smallest size the engine takes for its log.
-const JOURNAL_BYTES_MAX: u64 = 128 << 20;
+const STORE_FORMAT: u8 = 2;
 
 /// More sequence numbers than all keyspaces that are made and deleted between two writes can take.
 const SEQNO_GAP: u64 = 1 << 24;
 
 /// How long closing waits for buffers to become files; what does not is in the log.
 const FLUSH_TIME_MAX: Duration = Duration::from_secs(10);
+/// How often it looks.
+const FILES_POLL: Duration = Duration::from_millis(1);
 /// How long opening waits for a directory that somebody is just letting go of.
 const LOCK_TIME_MAX: Duration = Duration::from_secs(2);
 
@@ -53,9 +54,8 @@ const ENGINE_FOLDER: &str = "rows";
 /// Locked while the store is open.
 const LOCK_FILE: &str = "lock";
 
-/// Is there from a failed write or sync on until the next start. It need not be on the disk: a machine that has started
-/// anew has nothing in doubt.
-pub(crate) const IN_DOUBT_FILE: &str = "log_in_doubt";
+/// Where the log is.
+const LOG_FOLDER: &str = "redo";
 
 /// Where they are until they are complete.
 const UNFINISHED_FOLDER: &str = "rows.unfinished";
@@ -120,20 +120,15 @@ impl RowStore {
         if !folder.try_exists().map_err(|error| io_error(&error))? {
             create(&directory, &folder, &options)?;
         }
-        crate::log_tail::cut_torn_end(&folder)?;
-        let in_doubt = directory.join(IN_DOUBT_FILE);
-        if in_doubt.try_exists().map_err(|error| io_error(&error))? {
-            crate::log_tail::write_anew(&folder)?;
-            std::fs::remove_file(&in_doubt).map_err(|error| io_error(&error))?;
-        }
         let (db, meta) = open_engine(&folder, &options)?;
         check_format(&meta)?;
-        begin_epoch(&db, &meta)?;
+        let redo = recover(&db, &directory.join(LOG_FOLDER))?;
+        let gate = Arc::new(WriteGate::new(&directory));
+        let committer = Arc::new(Committer::new(db.clone(), meta.clone(), redo, gate, options.table_buffer_bytes_max));
+        begin_epoch(&committer)?;
         remove_folder(&directory.join(TEMPORARY_FOLDER))?;
         let catalog = crate::ddl::load_catalog(&meta)?;
         remove_orphans(&db, &meta, sealed_tables.as_deref())?;
-        let gate = Arc::new(WriteGate::new(&directory));
-        let committer = Arc::new(Committer::new(db.clone(), meta.clone(), gate));
         let store = RowStore(Arc::new(StoreInner {
             locks: Arc::new(LockTable::new()),
             row_cache: Arc::new(RowCache::new(options.row_cache_bytes)),
@@ -339,9 +334,9 @@ impl RowStore {
 
     /// Removes the files of a table that is in no catalog.
     pub fn drop_data(&self, table: TableId) -> SqlResult<()> {
-        let mut batch = self.0.db.batch();
+        let mut batch = Batch::default();
         self.0.remove_table_records(&mut batch, table)?;
-        self.0.write(batch)?;
+        self.0.committer.write(batch, false)?;
         self.0.drop_data(table)
     }
 
@@ -366,9 +361,9 @@ impl RowStore {
         let next = next.max(1);
         table.data.auto_increment.store(next, Ordering::Relaxed);
         table.data.auto_increment_saved.store(next, Ordering::Relaxed);
-        let mut batch = self.0.db.batch().durability(Some(PersistMode::SyncData));
+        let mut batch = Batch::default();
         batch.insert(&self.0.meta, meta::table_key(meta::AUTO_INCREMENT, table.id()), next.to_le_bytes());
-        self.0.write(batch)
+        self.0.committer.write(batch, true)
     }
 }
 
@@ -399,10 +394,7 @@ impl StoreInner {
         } else {
             CompressionPolicy::all(CompressionType::None)
         };
-        KeyspaceCreateOptions::default()
-            .manual_journal_persist(true)
-            .max_memtable_size(self.options.table_buffer_bytes_max)
-            .data_block_compression_policy(policy)
+        KeyspaceCreateOptions::default().manual_journal_persist(true).data_block_compression_policy(policy)
     }
 
     /// Makes the keyspace of a table's generation.
@@ -437,11 +429,6 @@ impl StoreInner {
         let is_new = data.keyspace.is_empty().map_err(engine_error)?;
         data.seal_with(tables.open(def, data.generation, list, is_new)?);
         Ok(())
-    }
-
-    /// Writes a batch that is not a transaction's.
-    pub fn write(&self, batch: OwnedWriteBatch) -> SqlResult<()> {
-        batch.commit().map_err(|error| self.committer.gate.stop(error))
     }
 
     /// The data of a table that exists.
@@ -499,9 +486,9 @@ impl StoreInner {
         let number = u16::try_from(layouts.len() + 1)
             .map_err(|_| SqlError::internal("the table's columns have been changed too often; copy the table"))?;
         let layout = Arc::new(RowLayout::new(number, columns));
-        let mut batch = self.db.batch();
+        let mut batch = Batch::default();
         batch.insert(&self.meta, meta::layout_key(def.id, number), layout.encode());
-        self.write(batch)?;
+        self.committer.write(batch, false)?;
         layouts.push(layout.clone());
         Ok(layout)
     }
@@ -519,14 +506,14 @@ impl StoreInner {
     /// Removes whatever a range holds, a batch at a time.
     pub fn clear_range(&self, data: &TableData, range: &crate::KeyRange) -> SqlResult<()> {
         loop {
-            let mut batch = self.db.batch();
+            let mut batch = Batch::default();
             for guard in data.keyspace.range(range.to_slices()).take(CLEAR_BATCH) {
                 batch.remove(&data.keyspace, guard.key().map_err(engine_error)?);
             }
             if batch.is_empty() {
                 return Ok(());
             }
-            self.write(batch)?;
+            self.committer.write(batch, false)?;
         }
     }
 
@@ -552,31 +539,22 @@ impl StoreInner {
             }
         }
         self.save_statistics()?;
-        self.db.persist(PersistMode::SyncAll).map_err(engine_error)?;
-        // Everything in the log is in files now, so the next start need not read it.
-        if self.flush()? && self.db.journal_count() == 1 {
-            crate::log_tail::empty_log(&self.directory.join(ENGINE_FOLDER))?;
+        self.committer.sync()?;
+        // What is in files the next start need not read from the log.
+        if self.flush()? {
+            self.committer.redo.clear().map_err(|error| io_error(&error))?;
         }
         Ok(())
     }
 
     /// Sends all buffers to files; whether all of them arrived in time.
     fn flush(&self) -> SqlResult<bool> {
-        let mut keyspaces = Vec::new();
-        for name in self.db.list_keyspace_names() {
-            let keyspace = self.db.keyspace(&name, || self.keyspace_options(true)).map_err(engine_error)?;
-            keyspace.rotate_memtable().map_err(engine_error)?;
-            keyspaces.push(keyspace);
+        let keyspaces = keyspaces(&self.db)?;
+        for keyspace in &keyspaces {
+            self.committer.send_to_file(keyspace)?;
         }
-        let deadline = Instant::now() + FLUSH_TIME_MAX;
-        while keyspaces.iter().any(|keyspace| keyspace.sealed_memtable_count() > 0) {
-            // An engine that has stopped refuses to persist, and will not flush either.
-            if Instant::now() > deadline || self.db.persist(PersistMode::Buffer).is_err() {
-                return Ok(false);
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Ok(keyspaces.iter().all(|keyspace| keyspace.tree.active_memtable().is_empty()))
+        Ok(wait_for_files(&self.db, &keyspaces, Some(Instant::now() + FLUSH_TIME_MAX))?
+            && keyspaces.iter().all(|keyspace| keyspace.tree.active_memtable().is_empty()))
     }
 }
 
@@ -613,11 +591,69 @@ fn keyspace_name(id: TableId, generation: u64) -> String {
 /// keyspaces made and deleted. As it also gives the identifiers of deleted keyspaces again, the deletion of an old
 /// keyspace would hide the making of a new one, and the new one's files would be removed at the next start. The record
 /// written here makes sure that the next run begins above this one.
-fn begin_epoch(db: &Database, meta: &Keyspace) -> SqlResult<()> {
-    db.supervisor.seqno.fetch_max(db.supervisor.seqno.get() + SEQNO_GAP);
-    let mut batch = db.batch().durability(Some(PersistMode::SyncData));
-    batch.insert(meta, [meta::EPOCH], db.supervisor.seqno.get().to_le_bytes());
-    batch.commit().map_err(engine_error)
+fn begin_epoch(committer: &Committer) -> SqlResult<()> {
+    let seqno = &committer.db.supervisor.seqno;
+    seqno.fetch_max(seqno.get() + SEQNO_GAP);
+    let mut batch = Batch::default();
+    batch.insert(&committer.meta, [meta::EPOCH], seqno.get().to_le_bytes());
+    committer.write(batch, true)
+}
+
+/// Brings back what was committed and not in the tables' files yet, and begins a new log.
+///
+/// All of it goes to files at once: the numbers that the log knows keyspaces by may be given again in this run, and after a
+/// failed sync the system's memory may have what the disk has not.
+fn recover(db: &Database, folder: &Path) -> SqlResult<RedoLog> {
+    std::fs::create_dir_all(folder).map_err(|error| io_error(&error))?;
+    let known: FxHashMap<u64, (Keyspace, Option<SeqNo>)> = keyspaces(db)?
+        .into_iter()
+        .map(|keyspace| (keyspace.id(), (keyspace.clone(), keyspace.tree.get_highest_persisted_seqno())))
+        .collect();
+    let mut newest = None;
+    let mut apply = |sequence, changes: Vec<redo::LoggedChange>| {
+        newest = Some(sequence);
+        for (keyspace, key, value) in changes {
+            // That of a table which was dropped since is not there any more.
+            let Some((keyspace, persisted)) = known.get(&keyspace) else { continue };
+            if persisted.is_some_and(|persisted| sequence <= persisted) {
+                continue;
+            }
+            match value {
+                Some(value) => keyspace.tree.insert(key, value, sequence),
+                None => keyspace.tree.remove(key, sequence),
+            };
+        }
+    };
+    redo::replay(folder, &mut apply).map_err(|error| io_error(&error))?;
+    if let Some(newest) = newest {
+        db.supervisor.seqno.fetch_max(newest + 1);
+        db.supervisor.snapshot_tracker.set(newest + 1);
+        let keyspaces: Vec<Keyspace> = known.into_values().map(|(keyspace, _)| keyspace).collect();
+        for keyspace in &keyspaces {
+            keyspace.rotate_memtable().map_err(engine_error)?;
+        }
+        wait_for_files(db, &keyspaces, None)?;
+    }
+    RedoLog::begin(folder).map_err(|error| io_error(&error))
+}
+
+fn keyspaces(db: &Database) -> SqlResult<Vec<Keyspace>> {
+    let names = db.list_keyspace_names();
+    names.iter().map(|name| db.keyspace(name, KeyspaceCreateOptions::default).map_err(engine_error)).collect()
+}
+
+/// Waits until buffers that have been sent to files are there; `false` if they are not in time, an error if they never will
+/// be.
+fn wait_for_files(db: &Database, keyspaces: &[Keyspace], deadline: Option<Instant>) -> SqlResult<bool> {
+    while keyspaces.iter().any(|keyspace| keyspace.sealed_memtable_count() > 0) {
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Ok(false);
+        }
+        // An engine that has stopped refuses this, and will not make files either.
+        db.persist(PersistMode::Buffer).map_err(engine_error)?;
+        std::thread::sleep(FILES_POLL);
+    }
+    Ok(true)
 }
 
 fn remove_folder(folder: &Path) -> SqlResult<()> {
@@ -643,9 +679,10 @@ fn create(directory: &Path, folder: &Path, options: &StoreOptions) -> SqlResult<
     let unfinished = directory.join(UNFINISHED_FOLDER);
     remove_folder(&unfinished)?;
     let (db, meta) = open_engine(&unfinished, options)?;
-    let mut batch = db.batch().durability(Some(PersistMode::SyncAll));
-    batch.insert(&meta, [meta::FORMAT], [STORE_FORMAT]);
-    batch.commit().map_err(engine_error)?;
+    // Into a file of its own, since there is no log yet.
+    let mut file = meta.start_ingestion().map_err(engine_error)?;
+    file.write([meta::FORMAT], [STORE_FORMAT]).map_err(engine_error)?;
+    file.finish().map_err(engine_error)?;
     drop((db, meta));
     std::fs::rename(&unfinished, folder)
         .and_then(|()| std::fs::File::open(directory)?.sync_all())
@@ -660,7 +697,6 @@ fn open_engine(folder: &Path, options: &StoreOptions) -> SqlResult<(Database, Ke
         let opened = Database::builder(folder)
             .cache_size(options.cache_bytes)
             .worker_threads(options.background_threads.max(1))
-            .max_journaling_size(JOURNAL_BYTES_MAX)
             .manual_journal_persist(true)
             .open();
         match opened {
@@ -668,7 +704,7 @@ fn open_engine(folder: &Path, options: &StoreOptions) -> SqlResult<(Database, Ke
             opened => break opened.map_err(engine_error)?,
         }
     };
-    let meta_options = || KeyspaceCreateOptions::default().manual_journal_persist(true).max_memtable_size(4 << 20);
+    let meta_options = || KeyspaceCreateOptions::default().manual_journal_persist(true);
     let meta = db.keyspace("meta", meta_options).map_err(engine_error)?;
     Ok((db, meta))
 }

@@ -56,7 +56,7 @@ static int kind_of(int file) {
     if (length < 0) return 0;
     path[length] = 0;
     if (strncmp(path, folder, strlen(folder)) != 0) return 0;
-    if (length > 4 && strcmp(path + length - 4, ".jnl") == 0) return 2;
+    if (length > 5 && strcmp(path + length - 5, ".redo") == 0) return 2;
     return get(LOG_ONLY) ? 0 : 1;
 }
 
@@ -71,6 +71,14 @@ static int fail(int error) {
     return -1;
 }
 
+static uint64_t inode_of(int file) {
+    struct stat status;
+    return fstat(file, &status) == 0 ? status.st_ino : 0;
+}
+
+// The log file that has got records last, and where the last one ends.
+static _Atomic uint64_t log_inode, log_end;
+
 static int sync_file(int file, const char *name) {
     int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
     int kind = kind_of(file);
@@ -78,13 +86,10 @@ static int sync_file(int file, const char *name) {
     atomic_fetch_add(&control[SYNCS_BEGUN], 1);
     while (get(SYNC_HELD)) pause_us(500);
     if (get(SYNC_DELAY_US)) pause_us(get(SYNC_DELAY_US));
+    uint64_t end = log_end;
     int result = get(SYNC_ERROR) ? fail((int)get(SYNC_ERROR)) : next(file);
-    struct stat status;
-    if (result == 0 && kind == 2 && fstat(file, &status) == 0) {
-        // A new log file is as long as it will ever be, one that is opened again ends where it is written.
-        off_t end = fcntl(file, F_GETFL) & O_APPEND ? status.st_size : lseek(file, 0, SEEK_CUR);
-        if (get(LOG_INODE) != status.st_ino) atomic_store(&control[LOG_BYTES_SYNCED], 0);
-        atomic_store(&control[LOG_INODE], status.st_ino);
+    if (result == 0 && kind == 2 && inode_of(file) == log_inode) {
+        atomic_store(&control[LOG_INODE], log_inode);
         atomic_store(&control[LOG_BYTES_SYNCED], end);
     }
     atomic_fetch_add(&control[SYNCS_ENDED], 1);
@@ -95,19 +100,47 @@ int fsync(int file) { return sync_file(file, "fsync"); }
 
 int fdatasync(int file) { return sync_file(file, "fdatasync"); }
 
+// How much of a write to a watched file is done, or -1 with errno set.
+static ssize_t permitted(size_t length) {
+    if (get(WRITE_ERROR)) {
+        uint64_t left = get(WRITE_BYTES_LEFT);
+        if (left == 0) return fail((int)get(WRITE_ERROR));
+        if (length > left) length = left;
+        atomic_fetch_sub(&control[WRITE_BYTES_LEFT], length);
+    }
+    if (get(WRITE_BYTES_MAX) && length > get(WRITE_BYTES_MAX)) length = get(WRITE_BYTES_MAX);
+    return (ssize_t)length;
+}
+
 ssize_t write(int file, const void *bytes, size_t length) {
     static ssize_t (*next)(int, const void *, size_t);
     if (!next) next = (ssize_t(*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
     if (length && kind_of(file)) {
-        if (get(WRITE_ERROR)) {
-            uint64_t left = get(WRITE_BYTES_LEFT);
-            if (left == 0) return fail((int)get(WRITE_ERROR));
-            if (length > left) length = left;
-            atomic_fetch_sub(&control[WRITE_BYTES_LEFT], length);
-        }
-        if (get(WRITE_BYTES_MAX) && length > get(WRITE_BYTES_MAX)) length = get(WRITE_BYTES_MAX);
+        ssize_t some = permitted(length);
+        if (some < 0) return some;
+        length = (size_t)some;
     }
     return next(file, bytes, length);
+}
+
+ssize_t pwrite64(int file, const void *bytes, size_t length, off64_t at) {
+    static ssize_t (*next)(int, const void *, size_t, off64_t);
+    if (!next) next = (ssize_t(*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64");
+    int kind = length ? kind_of(file) : 0;
+    if (kind) {
+        ssize_t some = permitted(length);
+        if (some < 0) return some;
+        length = (size_t)some;
+    }
+    ssize_t written = next(file, bytes, length, at);
+    // A record begins with its length; nothing but zeros is what a new file is filled with. What a write that was cut
+    // short leaves to be written may begin with zeros, too, but not at the file's beginning.
+    static const char zeros[12];
+    if (kind == 2 && written > 0 && (length < sizeof zeros || memcmp(bytes, zeros, sizeof zeros) != 0)) {
+        log_inode = inode_of(file);
+        log_end = (uint64_t)at + (uint64_t)written;
+    }
+    return written;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time) {

@@ -140,23 +140,29 @@ impl Faults {
         self.set(Control::SyncHeld, 0);
     }
 
-    /// What a power cut leaves, after the server was killed: of the log's newest file only what was synced.
+    /// What a power cut leaves, after the server was killed: of the log only what was synced. What was written behind it
+    /// is zeros again, as it was before.
     ///
     /// # Panics
-    /// If the log is not there or cannot be cut.
+    /// If the log is not there or cannot be changed.
     pub fn cut_power(&self) {
         let number = |path: &PathBuf| path.file_stem()?.to_str()?.parse::<u64>().ok();
-        let files = std::fs::read_dir(self.data.join("rows/rows")).expect("the engine's folder");
-        let logs =
-            files.map(|entry| entry.expect("an entry").path()).filter(|path| path.extension() == Some("jnl".as_ref()));
-        let newest = logs.max_by_key(number).expect("a log file");
-        let log = OpenOptions::new().write(true).open(newest).expect("the log file");
-        let metadata = log.metadata().expect("its state");
-        // A file that was never synced has nothing.
-        let synced = self.get(Control::LogInode) == metadata.ino();
-        let kept = if synced { self.get(Control::LogBytesSynced) } else { 0 };
-        if kept < metadata.len() {
-            log.set_len(kept).expect("the log's new length");
+        let files = std::fs::read_dir(self.data.join("rows/redo")).expect("the log's folder");
+        let mut logs: Vec<PathBuf> = files.map(|entry| entry.expect("an entry").path()).collect();
+        logs.sort_by_key(number);
+        let mut is_behind = false;
+        for path in logs {
+            let log = OpenOptions::new().write(true).open(path).expect("a log file");
+            let metadata = log.metadata().expect("its state");
+            let is_last = metadata.ino() == self.get(Control::LogInode);
+            // What comes before the last one was synced as a whole before that was begun.
+            if is_last || is_behind {
+                let kept = if is_last { self.get(Control::LogBytesSynced) } else { 0 };
+                let zeros = vec![0; usize::try_from(metadata.len().saturating_sub(kept)).expect("a length")];
+                log.write_all_at(&zeros, kept).expect("zeros");
+                is_behind = true;
+            }
         }
+        assert!(is_behind, "no log file has been synced");
     }
 }

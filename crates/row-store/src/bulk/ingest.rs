@@ -1,13 +1,14 @@
 //! Sorted records become files of a table.
 
 use super::EncodedRows;
+use crate::batch::Batch;
 use crate::error::io_error;
 use crate::row::Row;
 use crate::sealed::{SealedWriter, list_key};
 use crate::sorter::{Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
-use crate::validation::Keys;
+use crate::validation::{CommitLog, Keys};
 use fjall::{AbstractTree, Slice};
 use rustc_hash::FxHashSet;
 use squall_types::{SqlError, SqlResult};
@@ -121,18 +122,15 @@ impl<'t> Files<'t> {
     fn finish(self, store: &RowStore, table: &Table) -> SqlResult<()> {
         match self {
             Files::Engine(mut files) => {
-                store.end_ingestion(table, || files(None).map_err(|error| store.gate().files_failed(error)))
+                store.end_ingestion(table, |_| files(None).map_err(|error| store.gate().files_failed(error)))
             }
             Files::Sealed(mut writer) => {
                 let list = writer.finish()?;
-                let entries: Vec<_> = list.iter().map(|entry| (Slice::from(list_key(&entry.name)), entry)).collect();
-                store.end_ingestion(table, || {
-                    let mut batch = store.0.db.batch();
-                    for (key, entry) in &entries {
-                        batch.insert(&table.data.keyspace, key.clone(), &entry.content[..]);
-                    }
-                    store.0.write(batch)
-                })?;
+                let mut batch = Batch::default();
+                for entry in list {
+                    batch.insert(&table.data.keyspace, list_key(&entry.name), entry.content);
+                }
+                store.end_ingestion(table, |log| store.committer().apply(log, batch).map(|_| ()))?;
                 writer.keep();
                 Ok(())
             }
@@ -181,9 +179,11 @@ impl RowStore {
     }
 
     /// Files become the table's, and visible.
-    fn end_ingestion(&self, table: &Table, finish: impl FnOnce() -> SqlResult<()>) -> SqlResult<()> {
+    fn end_ingestion(&self, table: &Table, finish: impl FnOnce(&mut CommitLog) -> SqlResult<()>) -> SqlResult<()> {
         let mut log = self.committer().log.lock();
-        finish()?;
+        // The engine sends the table's buffer to a file before it takes the new ones.
+        self.committer().sync()?;
+        finish(&mut log)?;
         let moment = self.0.db.snapshot();
         if let Some(level) = table.data.sealed() {
             level.list_changed(moment.seqno());

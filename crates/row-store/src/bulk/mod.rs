@@ -13,6 +13,7 @@ mod ingest;
 
 pub use encoder::{BulkEncoder, EncodedRows};
 
+use crate::batch::Batch;
 use crate::conflicts::Conflicts;
 use crate::cursor::is_row_key;
 use crate::error::{StoreError, StoreResult, corrupted, engine_error, io_error};
@@ -22,7 +23,7 @@ use crate::row::{Row, ValueRef};
 use crate::sorter::{Record, Sorted, Sorter};
 use crate::store::{RowStore, SessionLocks};
 use crate::table::Table;
-use fjall::{PersistMode, Slice};
+use fjall::Slice;
 use ingest::Ingesting;
 use rustc_hash::FxHashSet;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -180,12 +181,12 @@ impl BulkWriter {
         table.data.count_changes(outcome.loaded as i64, outcome.loaded);
         let next = table.data.auto_increment.load(Ordering::Relaxed);
         table.data.auto_increment_saved.fetch_max(next, Ordering::Relaxed);
-        let mut batch = store.0.db.batch().durability(Some(PersistMode::SyncData));
+        let mut batch = Batch::default();
         let counter = meta::table_key(meta::AUTO_INCREMENT, table.id());
         batch.insert(&store.0.meta, counter, table.data.auto_increment_saved.load(Ordering::Relaxed).to_le_bytes());
         // A plan that takes a large table for empty is a bad one, so the count does not wait for its turn.
         store.0.put_statistics(&mut batch, &table.data)?;
-        store.0.write(batch)?;
+        store.0.committer.write(batch, true)?;
         Ok(outcome)
     }
 }

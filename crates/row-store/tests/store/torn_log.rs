@@ -34,7 +34,7 @@ fn a_torn_log_loses_only_its_end() {
         }
         txn.commit().unwrap();
     }
-    let journal = Path::new("rows/0.jnl");
+    let journal = Path::new("redo/1.redo");
     let log = std::fs::read(fixture.directory.path().join(journal)).unwrap();
     let written = log.iter().rposition(|byte| *byte != 0).unwrap() + 1;
     let first = log.windows(4).position(|window| window == b"xxxx").unwrap();
