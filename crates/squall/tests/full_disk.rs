@@ -156,7 +156,7 @@ fn a_failed_write_stops_writes_and_says_why() {
     conn.query_drop("CREATE DATABASE d").expect("a database");
     conn.query_drop("CREATE TABLE d.t (id INT PRIMARY KEY, v LONGBLOB)").expect("a table");
     let process = server.process_id().to_string();
-    let limited = Command::new("prlimit").args(["--pid", &process, "--fsize=2000000"]).status();
+    let limited = Command::new("prlimit").args(["--pid", &process, "--fsize=500000"]).status();
     if !limited.is_ok_and(|status| status.success()) {
         eprintln!("skipped: a_failed_write_stops_writes_and_says_why (there is no prlimit here)");
         return;
