@@ -39,6 +39,10 @@ pub(crate) enum Accepted {
     Unix(StdUnixStream),
 }
 
+/// Stack of a loop: expressions are as deep as a statement nests them, and short queries are answered here. Only what is
+/// touched becomes memory.
+const STACK_BYTES: usize = 16 << 20;
+
 /// Where the acceptor hands sockets over. The loop ends when this is dropped and its connections have ended.
 pub(crate) type Inbox = mpsc::UnboundedSender<Accepted>;
 
@@ -57,6 +61,7 @@ pub(crate) fn start(
         .build()?;
     let thread = std::thread::Builder::new()
         .name(format!("squall-loop-{number}"))
+        .stack_size(STACK_BYTES)
         .spawn(move || LocalSet::new().block_on(&runtime, run(sockets, shared, shutdown)))?;
     Ok((inbox, thread))
 }
