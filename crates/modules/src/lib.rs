@@ -4,11 +4,17 @@
 pub mod async_queries;
 mod fastbit;
 mod json_tools;
+mod sys;
 
 use squall_session::Module;
 use std::sync::Arc;
 
 /// All modules, in the order in which they start.
 pub fn all() -> Vec<Arc<dyn Module>> {
-    vec![Arc::new(async_queries::AsyncQueries::default()), Arc::new(fastbit::FastBit), Arc::new(json_tools::JsonTools)]
+    vec![
+        Arc::new(async_queries::AsyncQueries::default()),
+        Arc::new(fastbit::FastBit),
+        Arc::new(json_tools::JsonTools),
+        Arc::new(sys::Sys),
+    ]
 }

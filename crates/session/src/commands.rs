@@ -264,6 +264,7 @@ impl Session {
             placeholders: prepared.placeholders,
             plan: None,
             prepared: Some(&prepared),
+            shape: None,
             long: None,
         };
         self.log_inner("Execute", Logged { sql: &prepared.sql, executed: Some((prepared.places(), &parameters)) });

@@ -88,6 +88,7 @@ impl Session {
             columns: columns.into(),
             options: self.parse_options(),
             places: OnceLock::new(),
+            digest: OnceLock::new(),
         };
         Ok((statement, reads))
     }
@@ -119,6 +120,7 @@ impl Session {
             placeholders: prepared.placeholders,
             plan: plan.as_ref().map(|change| &change.plan),
             prepared: Some(&prepared),
+            shape: None,
             long: None,
         };
         if parameters.len() != prepared.placeholders as usize {
@@ -275,10 +277,12 @@ impl Connection for Session {
 
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool {
         self.command_micros = now_micros();
-        let (plan, parameters) = match self.constant_of_text(sql) {
-            Some(plan) => (plan, Vec::new()),
+        let (shape, plan, parameters) = match self.constant_of_text(sql) {
+            Some(plan) => (None, plan, Vec::new()),
             None => match self.plan_of_text(sql) {
-                Some((_, plan @ (KeptPlan::Select(_) | KeptPlan::Rows(_)), parameters)) => (plan, parameters),
+                Some((shape, plan @ (KeptPlan::Select(_) | KeptPlan::Rows(_)), parameters)) => {
+                    (Some(shape), plan, parameters)
+                }
                 known => {
                     self.known_text = known;
                     return false;
@@ -293,6 +297,12 @@ impl Connection for Session {
             self.answer_kept(&plan, &parameters, writer)
         };
         self.shapes.give_back(parameters);
+        if answered && self.counts_statements() {
+            match (&shape, &plan) {
+                (Some(shape), _) => self.count_answered(shape.digest(), sql),
+                (None, plan) => self.count_constant(plan, sql),
+            }
+        }
         answered
     }
 
@@ -310,6 +320,11 @@ impl Connection for Session {
         if answered {
             count(&self.process.status.stmt_execute);
             self.prepared.set_cursor(id, None);
+            if self.counts_statements()
+                && let Some(prepared) = self.prepared.get(id)
+            {
+                self.count_answered(prepared.digest(), &prepared.sql);
+            }
         }
         answered
     }

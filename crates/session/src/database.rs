@@ -12,6 +12,7 @@ use crate::procedure::Procedures;
 use crate::process::{Process, ProcessList};
 use crate::session::{Session, client};
 use crate::settings::{Values, ids};
+use crate::statistics::Statistics;
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, Catalog, CatalogCell, TableEntry, TableId};
 use squall_column_store::ColumnCache;
@@ -26,6 +27,7 @@ use squall_row_store::{DdlChanges, Durability, RowStore, StoreOptions};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -77,6 +79,8 @@ pub(crate) struct Shared {
     pub jobs: JobSystem,
     pub events: Arc<EventScheduler>,
     pub processes: Arc<ProcessList>,
+    /// What performance_schema tells.
+    pub statistics: Statistics,
     pub runtime: Arc<QueryRuntime>,
     /// Bound defaults, generated columns and checks of tables.
     pub rules: RulesCache,
@@ -197,6 +201,7 @@ impl Database {
                 jobs,
                 events: Arc::default(),
                 processes,
+                statistics: Statistics::default(),
                 runtime: Arc::new(runtime),
                 rules: RulesCache::default(),
                 plans,
@@ -211,6 +216,7 @@ impl Database {
             }
         });
         shared.apply_cache_variables();
+        shared.apply_statistics_variables();
         if let Err(error) = shared.apply_log_variables() {
             // A log that was persisted and cannot be written now is no reason not to serve.
             error_log().write(Severity::Warning, &error.message);
@@ -429,6 +435,12 @@ impl Shared {
     /// The store's form of `durability`.
     pub fn durability(&self) -> Durability {
         self.globals.durability()
+    }
+
+    /// Counts statements, or does not, as its variable says.
+    pub fn apply_statistics_variables(&self) {
+        let globals = self.globals.load_values();
+        self.statistics.is_on.store(Values(&globals).number(ids::PERFORMANCE_SCHEMA) != 0, Ordering::Relaxed);
     }
 
     /// Gives caches the sizes that their variables say.

@@ -10,15 +10,15 @@ use crate::api::ColumnMeta;
 use crate::plan_cache::PlanUse;
 use crate::prepared::PreparedStatement;
 use rustc_hash::FxHashMap;
-use squall_parser::{ShapeLiteral, ShapeScanner};
+use squall_parser::{Digest, ShapeLiteral, ShapeScanner};
 use squall_planner::ParameterKind;
 use squall_planner::dml::DmlPlan;
 use squall_planner::point::{ConstantRow, PointSelect};
 use squall_planner::rowwise::RowPlan;
 use squall_registry::StatementContext;
 use squall_types::{SqlResult, Value};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Most shapes that a session keeps; when there are more it begins anew.
 const SHAPES_MAX: usize = 256;
@@ -60,6 +60,8 @@ pub(crate) struct ConstantPlan {
     pub row: ConstantRow,
     pub values: Vec<Value>,
     pub columns: Arc<[ColumnMeta]>,
+    /// Of its text, once it has been counted.
+    pub digest: OnceLock<Arc<Digest>>,
 }
 
 impl ConstantPlan {
@@ -67,7 +69,7 @@ impl ConstantPlan {
     pub fn new(row: ConstantRow, context: &StatementContext) -> SqlResult<ConstantPlan> {
         let values = row.values(context)?;
         let columns = crate::query::columns(&row.columns).into();
-        Ok(ConstantPlan { row, values, columns })
+        Ok(ConstantPlan { row, values, columns, digest: OnceLock::new() })
     }
 
     /// Whether it holds for the next time too; `context` is what its values were computed in.

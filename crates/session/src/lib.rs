@@ -39,6 +39,7 @@ pub mod session;
 mod set;
 mod settings;
 mod show;
+mod statistics;
 mod transaction;
 
 pub use database::{Database, OpenOptions, WeakDatabase};

@@ -6,8 +6,8 @@ use crate::plan_cache::PlanUse;
 use crate::result::ResultSet;
 use rustc_hash::FxHashMap;
 use squall_catalog::NameKey;
-use squall_parser::ParseOptions;
 use squall_parser::ast::Statement;
+use squall_parser::{Digest, ParseOptions};
 use squall_types::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -28,9 +28,16 @@ pub struct PreparedStatement {
     pub options: ParseOptions,
     /// Where its `?` stand, once somebody has asked.
     pub places: OnceLock<Box<[usize]>>,
+    /// Its digest, once it has run.
+    pub digest: OnceLock<Arc<Digest>>,
 }
 
 impl PreparedStatement {
+    /// Its digest.
+    pub fn digest(&self) -> &Arc<Digest> {
+        self.digest.get_or_init(|| Arc::new(squall_parser::digest(&self.sql, &self.options)))
+    }
+
     /// Where the `?` stand in the text.
     pub fn places(&self) -> &[usize] {
         self.places.get_or_init(|| squall_parser::placeholders(&self.sql, &self.options).into())

@@ -152,6 +152,9 @@ impl Session {
                 let own = |name: &&ObjectName| self.temporary_table_named(name).is_none();
                 drop.names.iter().filter(own).try_for_each(|name| self.table_command(name, Privileges::DROP, "DROP"))
             }
+            Statement::TruncateTable(name) if self.is_counted(name)? => {
+                self.access_to_table(&self.qualify(name)?, Privileges::DROP, "DROP")
+            }
             Statement::TruncateTable(name) => self.table_command(name, Privileges::DROP, "DROP"),
             Statement::RenameTable(rename) => rename.renames.iter().try_for_each(|(from, to)| {
                 self.table_command(from, Privileges::ALTER.union(Privileges::DROP), "ALTER")?;

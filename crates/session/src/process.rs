@@ -2,6 +2,7 @@
 
 use crate::api::KillCallback;
 use crate::plan_cache::PlanUse;
+use crate::statistics::statements::CountedStatements;
 use parking_lot::{Mutex, RwLock};
 use squall_registry::KillState;
 use std::collections::BTreeMap;
@@ -26,6 +27,8 @@ pub struct Process {
     pub attributes: Vec<(String, String)>,
     /// Counters of this session.
     pub status: SessionStatus,
+    /// What it has run.
+    pub(crate) statements: CountedStatements,
     /// Statements that it has plans of, as far as they are in the cache of all sessions.
     plan_uses: Mutex<Vec<Weak<PlanUse>>>,
     /// How far the LOAD DATA at hand is.
@@ -214,6 +217,7 @@ impl Process {
             since_micros: AtomicI64::new(now_micros),
             attributes,
             status: SessionStatus::default(),
+            statements: CountedStatements::default(),
             plan_uses: Mutex::default(),
             load: LoadProgress::default(),
             nested: Mutex::default(),

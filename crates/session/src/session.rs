@@ -19,7 +19,7 @@ use crate::settings::{Settings, Values, ids};
 use crate::transaction::TransactionState;
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, NameKey, TableDef};
-use squall_logs::Client;
+use squall_logs::{Active, Client};
 use squall_parser::ParseOptions;
 use squall_parser::ast::Statement;
 use squall_planner::dml::DmlPlan;
@@ -118,6 +118,7 @@ impl Drop for Session {
         self.shared.user_locks.release_all(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.shared.processes.remove(&self.process);
+        self.shared.statistics.forget(&self.process);
         self.take_lock_micros();
     }
 }
@@ -211,6 +212,7 @@ impl Session {
         }
         session.changes.clear();
         session.shared.processes.add(session.process.clone());
+        session.shared.statistics.accounts.connected(&session.process);
         Ok(session)
     }
 
@@ -235,6 +237,7 @@ impl Session {
                 placeholders: statement.placeholders,
                 plan: Some(&change.plan),
                 prepared: None,
+                shape: Some(&statement),
                 long: None,
             };
             self.run(request, false, writer).await?;
@@ -251,6 +254,7 @@ impl Session {
                     self.begin_command("Query", text);
                     self.log_unparsed(text);
                     self.finish_with_error(&error, None);
+                    self.count_unparsed();
                     writer.error(&error);
                     return self.end_command(writer).await;
                 }
@@ -275,6 +279,7 @@ impl Session {
                 plan: None,
                 placeholders: parsed.placeholders,
                 prepared: None,
+                shape: None,
                 long: parsed.long(),
             };
             let succeeded = self.run(request, parsed.rest.is_some(), writer).await?;
@@ -330,6 +335,7 @@ impl Session {
             return Ok(false);
         }
         self.log.rows_examined = 0;
+        let (start, database) = (now_micros(), self.database.clone());
         let active = self.shared.logs.active();
         let logged = if active.any() { self.log_start(active, &request) } else { Ok(()) };
         let context = Arc::new(self.statement_context(request.statement));
@@ -358,20 +364,37 @@ impl Session {
             Ok(outcome) => {
                 self.finish(&outcome, &context, keeps_diagnostics);
                 let written = self.write(outcome, more_results, writer).await;
-                self.log_end(active, &request, &context, 0);
+                self.note_end(active, &request, &context, (start, database), 0);
                 written.map(|()| true)
             }
             Err(Failure::Sql(error)) => {
                 self.finish_with_error(&error, Some(&context));
                 writer.error(&error);
-                self.log_end(active, &request, &context, error.code);
+                self.note_end(active, &request, &context, (start, database), error.code);
                 Ok(false)
             }
             Err(Failure::Client(error)) => {
-                self.log_end(active, &request, &context, CLIENT_GONE);
+                self.note_end(active, &request, &context, (start, database), CLIENT_GONE);
                 Err(error)
             }
         }
+    }
+
+    /// A statement has ended: it is counted, and logged.
+    fn note_end(
+        &mut self,
+        active: Active,
+        request: &Request<'_>,
+        context: &StatementContext,
+        (start, database): (i64, Option<Arc<str>>),
+        error: u16,
+    ) {
+        let micros = u64::try_from(now_micros() - start).unwrap_or(0);
+        let lock_micros = self.lock_micros_of(micros, active.any());
+        if self.counts_statements() {
+            self.count_statement(request, context, database.as_ref(), (start, micros, lock_micros), error != 0);
+        }
+        self.log_end(active, request, context, lock_micros, error);
     }
 
     /// Warnings, notes and errors of the statement before, as far as they were kept.
@@ -482,6 +505,7 @@ impl Session {
             Some(context) => self.diagnostics.replace(context, Some(error), self.settings.notes),
             None => self.diagnostics.only(error),
         }
+        self.shared.statistics.errors.raised(error.code, error.sqlstate, now_micros());
         self.publish_counts();
     }
 
@@ -639,6 +663,8 @@ pub(crate) struct Request<'a> {
     pub placeholders: u32,
     /// The prepared statement that is executed, where it is one.
     pub prepared: Option<&'a PreparedStatement>,
+    /// The shape of the text, where it is known.
+    pub shape: Option<&'a PreparedStatement>,
     /// The statement that was sent, if it is long.
     pub long: Option<&'a Arc<LongStatement>>,
 }
@@ -646,7 +672,16 @@ pub(crate) struct Request<'a> {
 impl<'a> Request<'a> {
     /// A statement that is only itself: not prepared, with no plan known.
     pub fn without_parameters(statement: &'a Statement, sql: &'a [u8]) -> Self {
-        Request { statement, sql, parameters: &[], plan: None, placeholders: 0, prepared: None, long: None }
+        Request {
+            statement,
+            sql,
+            parameters: &[],
+            plan: None,
+            placeholders: 0,
+            prepared: None,
+            shape: None,
+            long: None,
+        }
     }
 
     /// The text as logs want it.

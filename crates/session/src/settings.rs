@@ -198,6 +198,7 @@ pub mod ids {
         LOG_TABLE_MAX_ROWS = "log_table_max_rows";
         LOG_WRITE_MODE = "log_write_mode";
         ROW_CACHE_SIZE = "row_cache_size";
+        PERFORMANCE_SCHEMA = "performance_schema";
         COLUMN_CACHE_SIZE = "column_cache_size";
         LOG_ROTATE_BYTES = "log_rotate_bytes";
         LOG_ROTATE_SECONDS = "log_rotate_seconds";

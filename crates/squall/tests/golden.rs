@@ -7,8 +7,18 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Folders of `sql-tests/`; tidy checks that none is left out.
-const FOLDERS: &[&str] =
-    &["queries", "statements", "isolation", "errors", "protocol", "explain", "columns", "fastbit", "json"];
+const FOLDERS: &[&str] = &[
+    "queries",
+    "statements",
+    "isolation",
+    "errors",
+    "protocol",
+    "explain",
+    "columns",
+    "fastbit",
+    "json",
+    "performance_schema",
+];
 
 /// The server, started by the first script that runs, and the lock that has scripts run one after the other: each
 /// begins with an empty server.

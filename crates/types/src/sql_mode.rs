@@ -60,6 +60,11 @@ impl SqlMode {
         self.0 & (Self::STRICT_TRANS_TABLES.0 | Self::STRICT_ALL_TABLES.0) != 0
     }
 
+    /// The names of all modes, in the order in which they are printed.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.iter().map(|(name, _)| *name)
+    }
+
     /// Parses a comma-separated list; `Err` holds the name that is not a mode.
     /// The names that MySQL 5.7 still knew and 8.0 dropped (`NO_AUTO_CREATE_USER`, `ORACLE` …) are unknown here too.
     pub fn parse(text: &str) -> Result<SqlMode, String> {

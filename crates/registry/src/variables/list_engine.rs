@@ -159,6 +159,6 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "How MyISAM counts NULLs.",
     )
     .compatibility(),
-    boolean("performance_schema", Global, false, "Whether performance_schema is filled.").read_only(),
+    boolean("performance_schema", Global, true, "Whether statements are counted for the tables of performance_schema."),
     boolean("foreign_key_all_tables", Global, false, "Whether foreign keys span engines.").read_only().hidden(),
 ];

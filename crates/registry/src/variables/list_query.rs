@@ -150,10 +150,18 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     .compatibility(),
     unsigned("optimizer_prune_level", Both, 1, 0, 1, "How MySQL prunes join orders.").compatibility(),
     unsigned("optimizer_search_depth", Both, 62, 0, 62, "How deep MySQL searches join orders.").compatibility(),
-    text("optimizer_trace", Both, "enabled=off,one_line=off", "Whether the optimizer is traced.").compatibility(),
-    text(
+    special(
+        "optimizer_trace",
+        Both,
+        Kind::Switches(&["enabled", "one_line"]),
+        "enabled=off,one_line=off",
+        "Whether the optimizer is traced.",
+    )
+    .compatibility(),
+    special(
         "optimizer_trace_features",
         Both,
+        Kind::Switches(&["greedy_search", "range_optimizer", "dynamic_range", "repeated_subselect"]),
         "greedy_search=on,range_optimizer=on,dynamic_range=on,repeated_subselect=on",
         "What a trace holds.",
     )

@@ -3,6 +3,7 @@
 //! Reading order: [`definition`], then the lists by family, then [`values`]. SET and SHOW are the session's.
 
 pub mod definition;
+pub mod items;
 mod list_charset;
 mod list_compat;
 mod list_engine;

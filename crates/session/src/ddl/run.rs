@@ -84,7 +84,7 @@ impl Session {
                     self.truncate_temporary(&table)?;
                     return Ok(Outcome::done());
                 }
-                if self.truncate_log(name)? {
+                if self.truncate_log(name)? || self.truncate_performance(name)? {
                     return Ok(Outcome::done());
                 }
                 let name = name.clone();

@@ -10,7 +10,7 @@ use squall_catalog::Privileges;
 use squall_logs::rows::LogRow;
 use squall_registry::VirtualScan;
 use squall_types::temporal::Time;
-use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{SqlResult, Value};
 
 const DATABASE: &str = "mysql";
 const GENERAL: &str = "general_log";
@@ -32,7 +32,7 @@ pub(super) const TABLES: &[TableSpec] = &[
             blob("argument"),
         ],
         rows: |source, scan| {
-            rows(source, scan, GENERAL, |row, server_id| {
+            rows(source, GENERAL, |row, server_id| {
                 vec![
                     local_micros(scan.context, row.at_micros),
                     s(&row.user_host),
@@ -62,7 +62,7 @@ pub(super) const TABLES: &[TableSpec] = &[
             uint("thread_id"),
         ],
         rows: |source, scan| {
-            rows(source, scan, SLOW, |row, server_id| {
+            rows(source, SLOW, |row, server_id| {
                 let number = |number: u64| Value::Int(i64::from(i32::try_from(number).unwrap_or(i32::MAX)));
                 vec![
                     local_micros(scan.context, row.start_micros),
@@ -135,16 +135,8 @@ fn time(micros: u64) -> Value {
     Time::from_micros(micros.min(TIME_MICROS_MAX) as i64).map_or(Value::Null, Value::Time)
 }
 
-fn rows(
-    source: &Source<'_>,
-    scan: &VirtualScan<'_>,
-    name: &str,
-    make: impl Fn(&LogRow, Value) -> Vec<Value>,
-) -> SqlResult<Vec<Vec<Value>>> {
-    if !source.access.on_table(DATABASE, name).contains(Privileges::SELECT) {
-        let (user, host) = scan.context.current_user.rsplit_once('@').unwrap_or((&scan.context.current_user, ""));
-        return Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"SELECT", &user, &host, &name]));
-    }
+fn rows(source: &Source<'_>, name: &str, make: impl Fn(&LogRow, Value) -> Vec<Value>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(DATABASE, name)?;
     let logs = &source.shared.logs;
     let rows = if name == GENERAL { logs.general_rows.all() } else { logs.slow_rows.all() };
     let values = source.shared.globals.load_values();

@@ -7,12 +7,14 @@ mod constraints;
 mod events;
 mod jobs;
 mod logs;
+mod performance;
 mod plain;
 mod plan_cache;
 mod routines;
 mod server;
 mod statistics;
 mod tables;
+mod variable_items;
 
 pub(crate) use columns::{column_default, column_key, column_privileges, extra};
 pub(crate) use routines::procedure_status;
@@ -23,7 +25,7 @@ use crate::database::Shared;
 use crate::process::Process;
 use squall_catalog::{AccessMap, Catalog};
 use squall_registry::{Registry, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
-use squall_types::{CollationId, IntWidth, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
+use squall_types::{CollationId, ErrorCode, IntWidth, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::{Arc, Weak};
 
 /// Databases that are not in the catalog.
@@ -51,6 +53,16 @@ impl Source<'_> {
     /// The connection that reads.
     pub fn process(&self) -> Option<Arc<Process>> {
         self.shared.processes.get(self.context.connection_id)
+    }
+
+    /// 1142 unless the reader has SELECT, for tables that are not everybody's.
+    pub fn may_select(&self, database: &str, table: &str) -> SqlResult<()> {
+        if self.access.on_table(database, table).contains(squall_catalog::Privileges::SELECT) {
+            return Ok(());
+        }
+        let reader = &*self.context.current_user;
+        let (user, host) = reader.rsplit_once('@').unwrap_or((reader, ""));
+        Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"SELECT", &user, &host, &table]))
     }
 
     /// Whether another connection may be seen.
@@ -114,6 +126,8 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         logs::TABLES,
         column_segments::TABLES,
         plan_cache::TABLES,
+        performance::TABLES,
+        variable_items::TABLES,
     ];
     for spec in lists.into_iter().flatten() {
         let columns = spec.columns.iter().map(ColumnSpec::column).collect();
@@ -157,6 +171,7 @@ enum ColumnKind {
     Duration,
     Int32,
     Blob,
+    Double,
     Enum(&'static [&'static str]),
     Json,
 }
@@ -216,6 +231,11 @@ pub(crate) const fn blob(name: &'static str) -> ColumnSpec {
     ColumnSpec { name, kind: ColumnKind::Blob, nullable: false }
 }
 
+/// NOT NULL DOUBLE.
+pub(crate) const fn double(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::Double, nullable: false }
+}
+
 /// NOT NULL ENUM.
 pub(crate) const fn choice(name: &'static str, words: &'static [&'static str]) -> ColumnSpec {
     ColumnSpec { name, kind: ColumnKind::Enum(words), nullable: false }
@@ -252,6 +272,7 @@ impl ColumnSpec {
             ColumnKind::Moment => SqlType::Timestamp { fsp: 6 },
             ColumnKind::Duration => SqlType::Time { fsp: 6 },
             ColumnKind::Int32 => SqlType::INT,
+            ColumnKind::Double => SqlType::DOUBLE,
             ColumnKind::Blob => SqlType::String {
                 kind: StringKind::Text(TextSize::Medium),
                 length: (1 << 24) - 1,

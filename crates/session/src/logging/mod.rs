@@ -131,7 +131,14 @@ impl Session {
     }
 
     /// A statement has ended: the slow log and the query log, and its outcome for the audit log.
-    pub(crate) fn log_end(&mut self, active: Active, request: &Request<'_>, context: &StatementContext, error: u16) {
+    pub(crate) fn log_end(
+        &mut self,
+        active: Active,
+        request: &Request<'_>,
+        context: &StatementContext,
+        lock_micros: u64,
+        error: u16,
+    ) {
         let start = self.process.since_micros.load(Ordering::Relaxed);
         let now = now_micros();
         let rows_examined = context.rows_examined.load(Ordering::Relaxed) + std::mem::take(&mut self.log.rows_examined);
@@ -140,7 +147,7 @@ impl Session {
             count(&self.process.status.slow_queries);
         }
         if active.any() {
-            let work = Work { rows_examined, error, lock_micros: self.take_lock_micros(), ..self.work() };
+            let work = Work { rows_examined, error, lock_micros, ..self.work() };
             let slow = slow && active.slow();
             self.write_end(active, request.logged().command(), Some(request.statement), slow, (start, now), work);
         }
@@ -159,7 +166,7 @@ impl Session {
     }
 
     /// What is known of the statement that has just ended.
-    fn work(&self) -> Work {
+    pub(crate) fn work(&self) -> Work {
         Work {
             rows_sent: if self.row_count == -1 && self.diagnostics.errors() == 0 { self.found_rows } else { 0 },
             rows_affected: u64::try_from(self.row_count).unwrap_or(0),

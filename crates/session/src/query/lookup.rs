@@ -260,6 +260,7 @@ impl Session {
             columns: Arc::default(),
             options: self.parse_options(),
             places: OnceLock::new(),
+            digest: OnceLock::new(),
         };
         (parsed.rest.is_none() && may_have_plan(&statement, literals)).then_some(statement)
     }

@@ -121,11 +121,9 @@ impl TableResolver for SessionTables {
 
     fn system_variable(&self, variable: &SystemVariable) -> SqlResult<(Value, SqlType)> {
         let unknown = |name: &dyn std::fmt::Display| SqlError::new(ErrorCode::UnknownSystemVariable, &[name]);
-        if let Some(prefix) = &variable.prefix {
-            return Err(unknown(&format_args!("{}.{}", prefix.as_str(), variable.name.as_str())));
-        }
         let variables = &self.registry.variables;
-        let id = variables.find(&variable.name).ok_or_else(|| unknown(&variable.name.as_str()))?;
+        let whole = variable.prefix.as_ref().unwrap_or(&variable.name);
+        let id = variables.find(whole).ok_or_else(|| unknown(&whole.as_str()))?;
         let definition = variables.definition(id);
         check_read_scope(definition, variable.scope)?;
         let scope = match variable.scope {
@@ -133,7 +131,13 @@ impl TableResolver for SessionTables {
             Some(VariableScope::Session) => ReadScope::Session,
             Some(_) => ReadScope::Global,
         };
-        Ok((self.context.system_variable(id, scope, definition), definition.sql_type()))
+        let value = self.context.system_variable(id, scope, definition);
+        let Some(prefix) = &variable.prefix else { return Ok((value, definition.sql_type())) };
+        // An item of a list.
+        let item = definition
+            .item(&value, &variable.name)
+            .ok_or_else(|| unknown(&format_args!("{}.{}", prefix.as_str(), variable.name.as_str())))?;
+        Ok((Value::from(definition.item_state(&item)), definition.sql_type()))
     }
 }
 

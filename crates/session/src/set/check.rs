@@ -72,7 +72,7 @@ fn by_number(definition: &VariableDef, value: &Value) -> SqlResult<u64> {
 }
 
 /// A value as an error message repeats it.
-fn text(value: &Value) -> String {
+pub fn text(value: &Value) -> String {
     match value {
         Value::Null => "NULL".to_string(),
         Value::Int(number) => number.to_string(),
@@ -87,7 +87,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-fn boolean(value: &Value) -> Option<bool> {
+pub fn boolean(value: &Value) -> Option<bool> {
     match value {
         Value::Int(0) | Value::UInt(0) => Some(false),
         Value::Int(1) | Value::UInt(1) => Some(true),
@@ -196,12 +196,19 @@ fn switches(definition: &VariableDef, value: &Value, names: &[&'static str]) -> 
     let Value::String(list) = value else {
         return Err(SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name]));
     };
+    let mut met = vec![false; names.len()];
     for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (name, state) = part.split_once('=').unwrap_or((part, ""));
-        let known = name.eq_ignore_ascii_case("default") || names.iter().any(|word| word.eq_ignore_ascii_case(name));
-        let state_known = ["on", "off", "default"].iter().any(|word| word.eq_ignore_ascii_case(state));
-        if !known || !(state_known || name.eq_ignore_ascii_case("default")) {
-            return Err(SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &part]));
+        if part.eq_ignore_ascii_case("default") {
+            continue;
+        }
+        let known = part.split_once('=').and_then(|(name, state)| {
+            let is_state = ["on", "off", "default"].iter().any(|word| word.eq_ignore_ascii_case(state));
+            names.iter().position(|word| word.eq_ignore_ascii_case(name)).filter(|_| is_state)
+        });
+        match known {
+            Some(at) if !met[at] => met[at] = true,
+            // Neither an unknown one, nor one twice.
+            _ => return Err(SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &part])),
         }
     }
     Ok(value.clone().into())

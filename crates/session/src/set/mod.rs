@@ -89,24 +89,32 @@ impl Session {
         context: &Arc<StatementContext>,
         assignments: &mut Vec<Assignment>,
     ) -> SqlResult<()> {
-        let (id, definition) = self.find_variable(variable)?;
+        let (id, definition, item) = self.find_variable_or_item(variable)?;
         let scope = variable.scope;
         check_scope(&definition, scope)?;
         self.check_set_privilege(&definition, scope)?;
         let is_global = !matches!(scope, None | Some(VariableScope::Session));
-        if matches!(value, Expr::Default) {
+        if matches!(value, Expr::Default) && item.is_none() {
             let default = self.default_of(id, &definition, is_global)?;
             return self.push_assignment(id, &definition, scope, default, assignments);
         }
         // A bare word is a text: `SET sql_mode = ANSI`.
         let given = match value {
             Expr::Column(name) if name.table.is_none() => Value::String(name.column.to_string()),
+            Expr::Default => Value::from("default"),
             other => self.evaluate(other, request, context).await?.0,
+        };
+        let given = match item {
+            Some(item) => {
+                let before = self.value_before(id, is_global, assignments);
+                list_with_item(&definition, &before, &item, &given)?
+            }
+            None => given,
         };
         let given = match (&definition.kind, given) {
             (Kind::Switches(names), Value::String(change)) => {
                 check(&definition, &Value::String(change.clone()), true)?;
-                let before = match self.current_value(id, is_global) {
+                let before = match self.value_before(id, is_global, assignments) {
                     Value::String(before) => before,
                     _ => String::new(),
                 };
@@ -128,6 +136,30 @@ impl Session {
         self.check_value(id, &definition, scope)?;
         variables::check_value(&self.shared.directory, id, definition.name, &checked.value)?;
         self.push_assignment(id, &definition, scope, checked.value, assignments)
+    }
+
+    /// A variable, or an item of one that is a list: `optimizer_switch.mrr`.
+    fn find_variable_or_item(&self, variable: &SystemVariable) -> SqlResult<(VariableId, VariableDef, Option<String>)> {
+        if let Some(prefix) = &variable.prefix {
+            let registry = &self.shared.registry.variables;
+            let list = registry.find(prefix).map(|id| (id, *registry.definition(id)));
+            if let Some((id, definition)) = list
+                && let Some(item) = definition.item(&definition.default.to_value(), &variable.name)
+            {
+                return Ok((id, definition, Some(item.name)));
+            }
+        }
+        self.find_variable(variable).map(|(id, definition)| (id, definition, None))
+    }
+
+    /// What a variable is when an assignment's turn comes: an earlier one of the same SET may have changed it.
+    fn value_before(&self, id: VariableId, is_global: bool, assignments: &[Assignment]) -> Value {
+        let earlier = assignments.iter().rev().find_map(|assignment| match assignment {
+            Assignment::Session { id: other, value } if *other == id && !is_global => Some(value.clone()),
+            Assignment::Global { id: other, value, .. } if *other == id && is_global => Some(value.clone()),
+            _ => None,
+        });
+        earlier.unwrap_or_else(|| self.current_value(id, is_global))
     }
 
     pub(crate) fn find_variable(&self, variable: &SystemVariable) -> SqlResult<(VariableId, VariableDef)> {
@@ -315,6 +347,7 @@ impl Session {
         if globals.iter().any(|(id, _)| [ids::ROW_CACHE_SIZE, ids::COLUMN_CACHE_SIZE].contains(id)) {
             shared.apply_cache_variables();
         }
+        shared.apply_statistics_variables();
         let mut result = if of_logs { shared.apply_log_variables() } else { Ok(()) };
         if result.is_ok() && !persisted.is_empty() {
             result = shared.globals.persist(&shared.store, persisted);
@@ -322,6 +355,7 @@ impl Session {
         if result.is_err() && !before.is_empty() {
             shared.globals.set(&before);
             shared.apply_cache_variables();
+            shared.apply_statistics_variables();
             if of_logs {
                 // What held before could be opened then; if it cannot be any more, its entries are counted as lost.
                 let _ = shared.apply_log_variables();
@@ -443,4 +477,20 @@ pub(crate) fn check_read_scope(definition: &VariableDef, scope: Option<VariableS
         }
         _ => Ok(()),
     }
+}
+
+/// What a list is to be set to so that one of its items gets a state.
+fn list_with_item(definition: &VariableDef, before: &Value, item: &str, state: &Value) -> SqlResult<Value> {
+    let is_default = matches!(state, Value::String(word) if word.eq_ignore_ascii_case("default"));
+    let is_on = match check::boolean(state) {
+        Some(is_on) => is_on,
+        None if is_default => {
+            definition.item(&definition.default.to_value(), item).is_some_and(|default| default.is_on)
+        }
+        None => {
+            let name = format!("{}.{item}", definition.name);
+            return Err(SqlError::new(ErrorCode::WrongValueForVar, &[&name, &check::text(state)]));
+        }
+    };
+    Ok(Value::String(definition.with_item(before, item, is_on)))
 }

@@ -1,0 +1,48 @@
+//! What the server knows of what it has done: the numbers behind performance_schema.
+//!
+//! Reading order: [`totals`], [`statements`], [`accounts`], [`errors`]; where they are counted: [`record`].
+
+pub(crate) mod accounts;
+pub(crate) mod errors;
+pub(crate) mod event_name;
+mod record;
+pub(crate) mod statements;
+pub(crate) mod totals;
+
+use crate::process::Process;
+use accounts::Accounts;
+use errors::Errors;
+use statements::Statements;
+use std::sync::atomic::AtomicBool;
+
+/// Statements by digest that are kept, as in MySQL's default of `performance_schema_digests_size`.
+const DIGESTS_MAX: u64 = 10_000;
+
+/// The server's part; the sessions' is with their [processes](crate::process::Process).
+#[derive(Debug)]
+pub(crate) struct Statistics {
+    /// `performance_schema`: whether statements are counted.
+    pub is_on: AtomicBool,
+    pub statements: Statements,
+    pub accounts: Accounts,
+    pub errors: Errors,
+}
+
+impl Default for Statistics {
+    fn default() -> Self {
+        Statistics {
+            is_on: AtomicBool::new(true),
+            statements: Statements::new(DIGESTS_MAX),
+            accounts: Accounts::default(),
+            errors: Errors::default(),
+        }
+    }
+}
+
+impl Statistics {
+    /// A connection is gone: what it has counted is kept.
+    pub fn forget(&self, process: &Process) {
+        process.statements.retire(&self.statements);
+        self.accounts.disconnected(process);
+    }
+}

@@ -1,0 +1,190 @@
+//! Sums over statements, and how their times are spread.
+
+/// Picoseconds, in which performance_schema tells times, of a microsecond.
+pub(crate) const PICOS_PER_MICRO: u64 = 1_000_000;
+
+/// What is known of a statement that has ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Measured {
+    /// When it began, microseconds since 1970 UTC.
+    pub start_micros: i64,
+    /// How long it took.
+    pub micros: u64,
+    /// How long of that it waited for locks of rows and tables.
+    pub lock_micros: u64,
+    pub failed: bool,
+    pub warnings: u64,
+    pub rows_affected: u64,
+    pub rows_sent: u64,
+    pub rows_examined: u64,
+}
+
+/// Sums over statements. Times are in microseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Totals {
+    pub count: u64,
+    pub sum_micros: u64,
+    pub min_micros: u64,
+    pub max_micros: u64,
+    pub lock_micros: u64,
+    pub errors: u64,
+    pub warnings: u64,
+    pub rows_affected: u64,
+    pub rows_sent: u64,
+    pub rows_examined: u64,
+}
+
+impl Totals {
+    /// Counts a statement.
+    pub fn add(&mut self, measured: &Measured) {
+        self.merge(&Totals {
+            count: 1,
+            sum_micros: measured.micros,
+            min_micros: measured.micros,
+            max_micros: measured.micros,
+            lock_micros: measured.lock_micros,
+            errors: u64::from(measured.failed),
+            warnings: measured.warnings,
+            rows_affected: measured.rows_affected,
+            rows_sent: measured.rows_sent,
+            rows_examined: measured.rows_examined,
+        });
+    }
+
+    /// Adds others.
+    pub fn merge(&mut self, other: &Totals) {
+        if other.count == 0 {
+            return;
+        }
+        self.min_micros = if self.count == 0 { other.min_micros } else { self.min_micros.min(other.min_micros) };
+        self.max_micros = self.max_micros.max(other.max_micros);
+        self.count += other.count;
+        self.sum_micros += other.sum_micros;
+        self.lock_micros += other.lock_micros;
+        self.errors += other.errors;
+        self.warnings += other.warnings;
+        self.rows_affected += other.rows_affected;
+        self.rows_sent += other.rows_sent;
+        self.rows_examined += other.rows_examined;
+    }
+}
+
+/// Buckets of a histogram: as many as MySQL's `events_statements_histogram_*` have.
+pub(crate) const BUCKETS: u16 = 450;
+/// Buckets from one time to ten times that.
+const BUCKETS_PER_DECADE: f64 = 50.0;
+/// The first bucket ends here, microseconds.
+const FIRST_MICROS: f64 = 10.0;
+
+/// How many statements took how long, in buckets each of which ends at 1.047 times the time of the one before. Few are ever used
+/// by one statement, so only those are kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Histogram {
+    /// Numbers and counts, by number.
+    buckets: Vec<(u16, u64)>,
+}
+
+impl Histogram {
+    /// Counts a statement.
+    pub fn add(&mut self, micros: u64) {
+        self.add_to(bucket_of(micros), 1);
+    }
+
+    fn add_to(&mut self, bucket: u16, count: u64) {
+        match self.buckets.binary_search_by_key(&bucket, |(number, _)| *number) {
+            Ok(at) => self.buckets[at].1 += count,
+            Err(at) => self.buckets.insert(at, (bucket, count)),
+        }
+    }
+
+    /// Adds another one.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (bucket, count) in &other.buckets {
+            self.add_to(*bucket, *count);
+        }
+    }
+
+    /// The count of each bucket.
+    pub fn counts(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
+        let mut used = self.buckets.iter().peekable();
+        (0..BUCKETS).map(move |bucket| (bucket, used.next_if(|(number, _)| *number == bucket).map_or(0, |(_, n)| *n)))
+    }
+
+    /// A time that this share of the statements did not exceed, picoseconds: the end of the bucket it falls in.
+    pub fn quantile(&self, share: f64) -> u64 {
+        let total: u64 = self.buckets.iter().map(|(_, count)| count).sum();
+        let wanted = (total as f64 * share).ceil() as u64;
+        let mut seen = 0;
+        for (bucket, count) in &self.buckets {
+            seen += count;
+            if seen >= wanted {
+                return bucket_end_picos(*bucket);
+            }
+        }
+        0
+    }
+}
+
+fn bucket_of(micros: u64) -> u16 {
+    if (micros as f64) < FIRST_MICROS {
+        return 0;
+    }
+    let bucket = ((micros as f64 / FIRST_MICROS).log10() * BUCKETS_PER_DECADE) as u64 + 1;
+    bucket.min(u64::from(BUCKETS - 1)) as u16
+}
+
+/// Where a bucket begins, picoseconds.
+pub(crate) fn bucket_start_picos(bucket: u16) -> u64 {
+    if bucket == 0 { 0 } else { bucket_end_picos(bucket - 1) }
+}
+
+/// Where a bucket ends, picoseconds. The last one has no end.
+pub(crate) fn bucket_end_picos(bucket: u16) -> u64 {
+    if bucket + 1 == BUCKETS {
+        return i64::MAX as u64;
+    }
+    let micros = FIRST_MICROS * 10f64.powf(f64::from(bucket) / BUCKETS_PER_DECADE);
+    (micros * PICOS_PER_MICRO as f64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_meet() {
+        for bucket in 1..BUCKETS - 1 {
+            let (start, end) = (bucket_start_picos(bucket), bucket_end_picos(bucket));
+            assert!(start < end, "{bucket}");
+            let middle = (start + end) / 2 / PICOS_PER_MICRO;
+            // Where a bucket is narrower than the clock's microseconds its neighbour may take a time.
+            assert!(bucket_of(middle).abs_diff(bucket) <= 1, "{bucket}: {middle}");
+        }
+        assert_eq!((bucket_of(0), bucket_of(9), bucket_of(10)), (0, 0, 1));
+        assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn quantiles_are_ends_of_buckets() {
+        let mut histogram = Histogram::default();
+        (0..99).for_each(|_| histogram.add(5));
+        histogram.add(1_000_000);
+        assert_eq!(histogram.quantile(0.95), bucket_end_picos(0));
+        assert_eq!(histogram.quantile(0.999), bucket_end_picos(bucket_of(1_000_000)));
+        let mut twice = histogram.clone();
+        twice.merge(&histogram);
+        assert_eq!(twice.counts().map(|(_, count)| count).sum::<u64>(), 200);
+        assert_eq!(Histogram::default().quantile(0.99), 0);
+    }
+
+    #[test]
+    fn sums_of_nothing_change_nothing() {
+        let mut totals = Totals::default();
+        totals.add(&Measured { micros: 7, rows_sent: 2, ..Measured::default() });
+        let before = totals.clone();
+        totals.merge(&Totals::default());
+        assert_eq!(totals, before);
+        totals.add(&Measured { micros: 3, failed: true, ..Measured::default() });
+        assert_eq!((totals.count, totals.min_micros, totals.max_micros, totals.errors), (2, 3, 7, 1));
+    }
+}
