@@ -84,6 +84,11 @@ impl UserLocks {
         released
     }
 
+    /// All locks that are held, and the connections that hold them.
+    pub fn all(&self) -> Vec<(String, u64)> {
+        self.held.lock().iter().map(|(name, holder)| (name.clone(), holder.connection)).collect()
+    }
+
     /// The connection that holds a lock.
     pub fn holder(&self, name: &str) -> Option<u64> {
         self.held.lock().get(name).map(|holder| holder.connection)

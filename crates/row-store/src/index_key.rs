@@ -461,6 +461,29 @@ impl Table {
         self.index_codec(index)?.decode(key).ok_or_else(|| crate::error::corrupted(&self.def().name))
     }
 
+    /// The index that a storage key is of, and its values as `performance_schema.data_locks` shows them: texts, of which
+    /// keys have only sort keys, as hexadecimal digits.
+    pub fn describe_key(&self, key: &[u8]) -> Option<(IndexId, String)> {
+        let (id, content) = split_index_id(key)?;
+        let codec = self.index_codec(id).ok()?;
+        let hex = || content.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
+        let values = match codec.decode(key) {
+            Some(values) if !values.is_empty() => values,
+            _ => return Some((id, format!("0x{}", hex()))),
+        };
+        let mut text = String::new();
+        for (value, column) in values.iter().zip(&codec.parts) {
+            if !text.is_empty() {
+                text.push_str(", ");
+            }
+            match value {
+                Some(value) => crate::value_text::push(value, &column.part, &mut text),
+                None => return Some((id, format!("0x{}", hex()))),
+            }
+        }
+        Some((id, text))
+    }
+
     /// Whether [`Table::decode_key`] gives all of an index's columns back.
     pub fn is_covering(&self, index: IndexId) -> bool {
         self.index_codec(index).is_ok_and(IndexCodec::is_covering)

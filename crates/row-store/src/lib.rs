@@ -67,6 +67,7 @@ pub use cursor::{Cursor, Direction, IndexEntry};
 pub use ddl::{DdlChanges, SystemChange};
 pub use error::{DuplicateKey, StoreError, StoreResult};
 pub use index_key::{KeyRange, RowKeyBuf, ValueRange};
+pub use locks::{LockInfo, LockStrength};
 pub use options::{
     Durability, IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, TableLock, TransactionOptions,
 };

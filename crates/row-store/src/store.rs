@@ -64,7 +64,7 @@ const UNFINISHED_FOLDER: &str = "rows.unfinished";
 const TEMPORARY_FOLDER: &str = "temporary";
 
 /// Owners without a session get families of their own, out of the way of session numbers.
-const OWN_FAMILY: u64 = 1 << 63;
+pub(crate) const OWN_FAMILY: u64 = 1 << 63;
 
 /// Row tables, their transactions and the catalog, in one directory. Cheap to clone; the last clone closes it.
 #[derive(Clone)]

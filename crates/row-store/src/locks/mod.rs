@@ -3,10 +3,13 @@
 //! A lock belongs to an *owner* (a transaction, or a session's LOCK TABLES); owners of one *family* (a session) never
 //! wait for each other. Nothing here is touched by plain reads.
 
+mod list;
 mod modes;
 mod queue;
 #[cfg(test)]
 mod tests;
+
+pub use list::{LockInfo, LockStrength};
 
 use crate::options::{LockMode, LockWait, TableLock};
 use fjall::Slice;

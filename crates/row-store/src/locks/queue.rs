@@ -78,6 +78,16 @@ impl Entry {
         Entry { holders: vec![holder], waiters: VecDeque::new() }
     }
 
+    /// Who holds it.
+    pub fn holders(&self) -> &[Holder] {
+        &self.holders
+    }
+
+    /// Who waits in line.
+    pub fn waiters(&self) -> impl Iterator<Item = &Arc<Waiter>> {
+        self.waiters.iter()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.holders.is_empty() && self.waiters.is_empty()
     }
@@ -140,13 +150,16 @@ impl Entry {
         if !self.waiters.iter().any(|queued| Arc::ptr_eq(queued, waiter)) {
             return Vec::new();
         }
+        self.blocking(waiter).map(|other| other.owner.family).collect()
+    }
+
+    /// Those whom one in line waits for.
+    pub fn blocking(&self, waiter: &Arc<Waiter>) -> impl Iterator<Item = Holder> {
         let wants = waiter.wants;
         let holders = self.holders.iter().copied();
         let ahead = self.waiters.iter().take_while(|queued| !Arc::ptr_eq(queued, waiter)).map(|queued| queued.wants);
         holders
             .chain(ahead)
-            .filter(|other| other.owner.family != wants.owner.family && !other.mode.is_compatible(wants.mode))
-            .map(|other| other.owner.family)
-            .collect()
+            .filter(move |other| other.owner.family != wants.owner.family && !other.mode.is_compatible(wants.mode))
     }
 }

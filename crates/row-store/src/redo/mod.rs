@@ -28,12 +28,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of a segment that is made ahead.
+/// Bytes of a segment; one with a larger fragment is as large as that.
 const SEGMENT_BYTES: u64 = 16 << 20;
-/// Bytes of one that is needed now: the first one, and those that come before the next one is ready.
-const SMALL_SEGMENT_BYTES: u64 = 1 << 20;
+/// Bytes of the first one, unless there is an old one: a server that starts does not write more than that.
+const FIRST_SEGMENT_BYTES: u64 = 1 << 20;
 /// The next segment is made ready when so much of the current one is used.
-const PREPARE_FROM: u64 = SMALL_SEGMENT_BYTES / 4;
+const PREPARE_FROM: u64 = FIRST_SEGMENT_BYTES / 4;
 /// A fragment gets no further change beyond this.
 const FRAGMENT_BYTES: usize = 256 << 10;
 /// What waits in memory for somebody to sync is written when it is more than this.
@@ -96,7 +96,7 @@ impl RedoLog {
         }
         let segment = match reused {
             Some(segment) => segment,
-            None => Segment::create(folder, number, SMALL_SEGMENT_BYTES)?,
+            None => Segment::create(folder, number, FIRST_SEGMENT_BYTES)?,
         };
         segment::sync_folder(folder)?;
         Ok(RedoLog {
@@ -202,7 +202,7 @@ impl RedoLog {
                 if let Some(small) = too_small {
                     std::fs::remove_file(segment::path_of(&self.folder, small.number))?;
                 }
-                Segment::create(&self.folder, number, bytes.max(SMALL_SEGMENT_BYTES))?
+                Segment::create_now(&self.folder, number, bytes.max(SEGMENT_BYTES))?
             }
         };
         let mut tail = self.tail.lock();

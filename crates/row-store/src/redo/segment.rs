@@ -12,8 +12,8 @@ const EXTENSION: &str = "redo";
 /// Bytes written at a time where zeros are.
 const ZEROS_BYTES: usize = 1 << 20;
 
-/// A file of the log. All of it is written before the first record comes, with zeros or with what it had in an earlier
-/// life: then a sync is of data alone, and the file system has nothing of its own to write for it.
+/// A file of the log. If there was time, all of it is written before the first record comes, with zeros or with what it had
+/// in an earlier life: then a sync is of data alone, and the file system has nothing of its own to write for it.
 #[derive(Debug)]
 pub(super) struct Segment {
     pub number: u64,
@@ -23,11 +23,20 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Makes a file of zeros.
+    /// Makes a file of zeros, all of it written.
     pub fn create(folder: &Path, number: u64, bytes: u64) -> io::Result<Segment> {
+        Segment::make(folder, number, bytes, fill)
+    }
+
+    /// Makes a file that has its room on the disk and nothing written, for who cannot wait.
+    pub fn create_now(folder: &Path, number: u64, bytes: u64) -> io::Result<Segment> {
+        Segment::make(folder, number, bytes, reserve)
+    }
+
+    fn make(folder: &Path, number: u64, bytes: u64, prepare: fn(&File, u64) -> io::Result<()>) -> io::Result<Segment> {
         let path = path_of(folder, number);
         let file = OpenOptions::new().write(true).create(true).truncate(true).open(&path)?;
-        let made = fill(&file, bytes).and_then(|()| sync_folder(folder));
+        let made = prepare(&file, bytes).and_then(|()| file.sync_all()).and_then(|()| sync_folder(folder));
         if let Err(error) = made {
             // A part of a file that nobody has written a record to.
             let _ = std::fs::remove_file(&path);
@@ -63,7 +72,15 @@ fn fill(file: &File, bytes: u64) -> io::Result<()> {
         // Not all at once at the end: commits sync meanwhile, and would wait for all of it.
         file.sync_data()?;
     }
-    file.sync_all()
+    Ok(())
+}
+
+fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
+        // Not every file system can.
+        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(bytes),
+        done => done.map_err(io::Error::from),
+    }
 }
 
 /// Where the file with a number is.

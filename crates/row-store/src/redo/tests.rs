@@ -74,13 +74,11 @@ fn a_batch_of_many_fragments_and_segments_is_read_whole_or_not_at_all() {
     long.insert(&fixture.keyspace, "long", vec![1; 3 << 20]);
     log.append(3, &long).unwrap();
     log.sync().unwrap();
-    assert!(log.full_segments() > 3, "a batch of 4 MiB and a change of 3 MiB in segments of 1 MiB");
+    assert_eq!(log.full_segments(), 1, "7 MiB, and room for one in the first segment");
     assert_eq!(fixture.replayed().unwrap(), [(1, 2), (2, 4000), (3, 1)]);
     // Without its last fragment nothing of the batch is there, nor what comes behind it.
     let last = *numbers(&fixture.path()).unwrap().last().unwrap();
-    std::fs::remove_file(path_of(&fixture.path(), last)).unwrap();
-    let before_last = last - 1;
-    let file = std::fs::OpenOptions::new().write(true).open(path_of(&fixture.path(), before_last)).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(path_of(&fixture.path(), last)).unwrap();
     file.write_all_at(&[0; HEADER_BYTES], 0).unwrap();
     assert_eq!(fixture.replayed().unwrap(), [(1, 2)]);
 }
@@ -89,12 +87,12 @@ fn a_batch_of_many_fragments_and_segments_is_read_whole_or_not_at_all() {
 fn missing_segments_are_damage() {
     let fixture = Fixture::new();
     let log = fixture.begin();
-    for sequence in 1..=4 {
+    for sequence in 1..=40 {
         log.append(sequence, &fixture.batch(sequence, 700 << 10)).unwrap();
     }
     log.sync().unwrap();
     let numbers = numbers(&fixture.path()).unwrap();
-    assert_eq!(numbers.len(), 4);
+    assert_eq!(numbers.len(), 3);
     let damaged = path_of(&fixture.path(), numbers[1]);
     let file = std::fs::OpenOptions::new().read(true).write(true).open(&damaged).unwrap();
     let mut byte = [0];

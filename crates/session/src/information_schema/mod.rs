@@ -6,6 +6,7 @@ mod columns;
 mod constraints;
 mod events;
 mod jobs;
+mod locks;
 mod logs;
 mod performance;
 mod plain;
@@ -127,6 +128,7 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         column_segments::TABLES,
         plan_cache::TABLES,
         performance::TABLES,
+        locks::TABLES,
         variable_items::TABLES,
     ];
     for spec in lists.into_iter().flatten() {

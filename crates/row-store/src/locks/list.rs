@@ -1,0 +1,85 @@
+//! The locks as a list, for whoever looks for what a statement waits for.
+
+use super::{LockTable, Owner};
+use crate::locks::modes::Mode;
+use crate::locks::queue::Outcome;
+use crate::store::{OWN_FAMILY, RowStore};
+use squall_catalog::TableId;
+
+/// A lock that somebody holds or waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockInfo {
+    /// The table.
+    pub table: TableId,
+    /// The storage key of a row or of a unique entry; empty for a lock of the table.
+    pub key: Vec<u8>,
+    /// What holds or wants it: a transaction, or a session's LOCK TABLES or definition. Counts up.
+    pub owner: u64,
+    /// The session that it belongs to; `None` for work of the server's own.
+    pub session: Option<u64>,
+    /// Its strength.
+    pub strength: LockStrength,
+    /// It is waited for and not held yet.
+    pub is_waiting: bool,
+    /// Owners that it waits for: those who hold the lock against it, and those before it in line.
+    pub blocked_by: Vec<u64>,
+}
+
+/// How strong a lock is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockStrength {
+    /// A row FOR SHARE, or a table that is read.
+    Shared,
+    /// A table whose rows are written.
+    Write,
+    /// A table that nobody may write.
+    ReadOnly,
+    /// Nobody else.
+    Exclusive,
+}
+
+impl From<Mode> for LockStrength {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Shared => LockStrength::Shared,
+            Mode::Write => LockStrength::Write,
+            Mode::ReadOnly => LockStrength::ReadOnly,
+            Mode::Exclusive => LockStrength::Exclusive,
+        }
+    }
+}
+
+impl LockTable {
+    /// All locks, shard by shard: those of one key are of one moment.
+    pub fn list(&self) -> Vec<LockInfo> {
+        let session = |owner: Owner| (owner.family & OWN_FAMILY == 0).then_some(owner.family);
+        let mut found = Vec::new();
+        for shard in &self.shards {
+            for (key, entry) in shard.lock().iter() {
+                let info = |owner: Owner, mode: Mode| LockInfo {
+                    table: key.table,
+                    key: key.key.to_vec(),
+                    owner: owner.id,
+                    session: session(owner),
+                    strength: mode.into(),
+                    is_waiting: false,
+                    blocked_by: Vec::new(),
+                };
+                found.extend(entry.holders().iter().map(|holder| info(holder.owner, holder.mode)));
+                for waiter in entry.waiters().filter(|waiter| waiter.outcome() == Outcome::Waiting) {
+                    let blocked_by = entry.blocking(waiter).map(|other| other.owner.id).collect();
+                    let wants = waiter.wants;
+                    found.push(LockInfo { is_waiting: true, blocked_by, ..info(wants.owner, wants.mode) });
+                }
+            }
+        }
+        found
+    }
+}
+
+impl RowStore {
+    /// The locks of rows and tables that are held or waited for now.
+    pub fn locks(&self) -> Vec<LockInfo> {
+        self.0.locks.list()
+    }
+}

@@ -1,0 +1,195 @@
+//! performance_schema's tables of locks: who holds what, and who waits for whom.
+//!
+//! Rows and unique entries are `data_locks`. Tables are `metadata_locks`: here one lock of a table is what MySQL divides into
+//! a metadata lock and an intention lock of the engine. GET_LOCK's are there, too.
+
+use super::{Source, TableSpec, long_text, s, s_or_null, text, u, uint};
+use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
+use squall_registry::VirtualScan;
+use squall_row_store::{LockInfo, LockStrength};
+use squall_types::{SqlResult, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+const PERFORMANCE: &str = "performance_schema";
+
+pub(super) const TABLES: &[TableSpec] = &[
+    TableSpec {
+        database: PERFORMANCE,
+        name: "data_locks",
+        columns: &[
+            text("ENGINE", 32),
+            text("ENGINE_LOCK_ID", 128),
+            uint("ENGINE_TRANSACTION_ID").or_null(),
+            uint("THREAD_ID").or_null(),
+            uint("EVENT_ID").or_null(),
+            text("OBJECT_SCHEMA", 64).or_null(),
+            text("OBJECT_NAME", 64).or_null(),
+            text("PARTITION_NAME", 64).or_null(),
+            text("SUBPARTITION_NAME", 64).or_null(),
+            text("INDEX_NAME", 64).or_null(),
+            uint("OBJECT_INSTANCE_BEGIN"),
+            text("LOCK_TYPE", 32),
+            text("LOCK_MODE", 32),
+            text("LOCK_STATUS", 32),
+            long_text("LOCK_DATA").or_null(),
+        ],
+        rows: data_locks,
+    },
+    TableSpec {
+        database: PERFORMANCE,
+        name: "data_lock_waits",
+        columns: &[
+            text("ENGINE", 32),
+            text("REQUESTING_ENGINE_LOCK_ID", 128),
+            uint("REQUESTING_ENGINE_TRANSACTION_ID").or_null(),
+            uint("REQUESTING_THREAD_ID").or_null(),
+            uint("REQUESTING_EVENT_ID").or_null(),
+            uint("REQUESTING_OBJECT_INSTANCE_BEGIN"),
+            text("BLOCKING_ENGINE_LOCK_ID", 128),
+            uint("BLOCKING_ENGINE_TRANSACTION_ID").or_null(),
+            uint("BLOCKING_THREAD_ID").or_null(),
+            uint("BLOCKING_EVENT_ID").or_null(),
+            uint("BLOCKING_OBJECT_INSTANCE_BEGIN"),
+        ],
+        rows: data_lock_waits,
+    },
+    TableSpec {
+        database: PERFORMANCE,
+        name: "metadata_locks",
+        columns: &[
+            text("OBJECT_TYPE", 64),
+            text("OBJECT_SCHEMA", 64).or_null(),
+            text("OBJECT_NAME", 64).or_null(),
+            text("COLUMN_NAME", 64).or_null(),
+            uint("OBJECT_INSTANCE_BEGIN"),
+            text("LOCK_TYPE", 32),
+            text("LOCK_DURATION", 32),
+            text("LOCK_STATUS", 32),
+            text("SOURCE", 64).or_null(),
+            uint("OWNER_THREAD_ID").or_null(),
+            uint("OWNER_EVENT_ID").or_null(),
+        ],
+        rows: metadata_locks,
+    },
+];
+
+/// The engine's name, as in `information_schema.ENGINES`.
+const ENGINE: &str = "INNODB";
+
+/// Tables by their numbers, with the databases that they are in.
+fn tables(catalog: &Catalog) -> HashMap<TableId, (&str, &Arc<TableDef>)> {
+    let mut tables = HashMap::new();
+    for (name, database) in &catalog.databases {
+        for entry in database.tables.values() {
+            if let TableEntry::Table(def) = entry {
+                tables.insert(def.id, (name.as_str(), def));
+            }
+        }
+    }
+    tables
+}
+
+/// A name for a lock that its waiters and holders share with nobody else.
+fn lock_id(lock: &LockInfo, owner: u64) -> String {
+    let key = xxhash_rust::xxh3::xxh3_64(&lock.key);
+    format!("{owner}:{}:{key:016x}", lock.table.0)
+}
+
+fn status(lock: &LockInfo) -> Value {
+    s(if lock.is_waiting { "WAITING" } else { "GRANTED" })
+}
+
+fn data_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "data_locks")?;
+    let (store, catalog) = (&source.shared.store, source.catalog.clone());
+    let tables = tables(&catalog);
+    let mut rows = Vec::new();
+    for lock in store.locks().iter().filter(|lock| !lock.key.is_empty()) {
+        // A TEMPORARY table's, or one of a table that has just gone.
+        let Some((database, def)) = tables.get(&lock.table) else { continue };
+        let described = store.table(def)?.describe_key(&lock.key);
+        let index = described.as_ref().and_then(|(id, _)| def.indexes.iter().find(|index| index.id == *id));
+        rows.push(vec![
+            s(ENGINE),
+            s(lock_id(lock, lock.owner)),
+            u(lock.owner),
+            lock.session.map_or(Value::Null, u),
+            Value::Null,
+            s(*database),
+            s(&def.name),
+            Value::Null,
+            Value::Null,
+            s(index.map_or("PRIMARY", |index| index.name.as_str())),
+            u(0),
+            s("RECORD"),
+            s(if lock.strength == LockStrength::Shared { "S,REC_NOT_GAP" } else { "X,REC_NOT_GAP" }),
+            status(lock),
+            s_or_null(described.map(|(_, text)| text)),
+        ]);
+    }
+    Ok(rows)
+}
+
+fn data_lock_waits(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "data_lock_waits")?;
+    let locks = source.shared.store.locks();
+    let sessions: HashMap<u64, Option<u64>> = locks.iter().map(|lock| (lock.owner, lock.session)).collect();
+    let mut rows = Vec::new();
+    for lock in locks.iter().filter(|lock| lock.is_waiting && !lock.key.is_empty()) {
+        for blocker in &lock.blocked_by {
+            rows.push(vec![
+                s(ENGINE),
+                s(lock_id(lock, lock.owner)),
+                u(lock.owner),
+                lock.session.map_or(Value::Null, u),
+                Value::Null,
+                u(0),
+                s(lock_id(lock, *blocker)),
+                u(*blocker),
+                sessions.get(blocker).copied().flatten().map_or(Value::Null, u),
+                Value::Null,
+                u(0),
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+fn metadata_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "metadata_locks")?;
+    let catalog = source.catalog.clone();
+    let tables = tables(&catalog);
+    let row = |kind: &str, database: Value, name: &str, lock: [&str; 3], session: Option<u64>| {
+        vec![
+            s(kind),
+            database,
+            s(name),
+            Value::Null,
+            u(0),
+            s(lock[0]),
+            s(lock[1]),
+            s(lock[2]),
+            Value::Null,
+            session.map_or(Value::Null, u),
+            Value::Null,
+        ]
+    };
+    let mut rows = Vec::new();
+    for lock in source.shared.store.locks().iter().filter(|lock| lock.key.is_empty()) {
+        let Some((database, def)) = tables.get(&lock.table) else { continue };
+        let kind = match lock.strength {
+            LockStrength::Shared => "SHARED_READ",
+            LockStrength::Write => "SHARED_WRITE",
+            LockStrength::ReadOnly => "SHARED_READ_ONLY",
+            LockStrength::Exclusive => "EXCLUSIVE",
+        };
+        let status = if lock.is_waiting { "PENDING" } else { "GRANTED" };
+        rows.push(row("TABLE", s(*database), &def.name, [kind, "TRANSACTION", status], lock.session));
+    }
+    for (name, connection) in source.shared.user_locks.all() {
+        let lock = ["EXCLUSIVE", "EXPLICIT", "GRANTED"];
+        rows.push(row("USER LEVEL LOCK", Value::Null, &name, lock, Some(connection)));
+    }
+    Ok(rows)
+}
