@@ -1,8 +1,9 @@
 //! What a session may do: the grants of an account and its active roles, looked up level by level.
 
-use crate::account::{AccountKey, Accounts, TableGrant, like};
+use crate::account::{AccountDef, AccountKey, Accounts, TableGrant, like};
 use crate::privilege::Privileges;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The grants of one account together with those of the roles that are active.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,8 @@ pub struct AccessMap {
     pub tables: BTreeMap<(String, String), TableGrant>,
     /// By database, whether it is a function, and name in lower case.
     pub routines: BTreeMap<(String, bool, String), Privileges>,
+    /// What it was made of: the account, and its roles. `None` for one that was not there.
+    made_of: Vec<(AccountKey, Option<Arc<AccountDef>>)>,
 }
 
 impl AccessMap {
@@ -41,7 +44,9 @@ impl AccessMap {
             if !seen.insert(key.clone()) {
                 continue;
             }
-            let Some(definition) = accounts.get(&key) else { continue };
+            let definition = accounts.get(&key);
+            map.made_of.push((key.clone(), definition.cloned()));
+            let Some(definition) = definition else { continue };
             // The account's own roles count only when they are active; a role's roles always do.
             if key != *account {
                 pending.extend(definition.roles.keys().cloned());
@@ -65,6 +70,17 @@ impl AccessMap {
             }
         }
         map
+    }
+
+    /// Whether it would be the same if it were made anew: none of the accounts that it was made of has changed. Others may
+    /// have, many times a second.
+    pub fn holds(&self, accounts: &Accounts) -> bool {
+        let same = |(key, before): &(AccountKey, Option<Arc<AccountDef>>)| match (before, accounts.get(key)) {
+            (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+            (None, None) => true,
+            _ => false,
+        };
+        !self.made_of.is_empty() && self.made_of.iter().all(same)
     }
 
     /// Whether a dynamic privilege, or SUPER as its predecessor, is there.
@@ -161,7 +177,21 @@ mod tests {
         assert_eq!(plain.on_column("app_1", "t", "B").names(), ["SELECT", "INSERT", "UPDATE"]);
         assert!(plain.sees_database("app_2") && !plain.sees_database("other"));
         assert!(plain.global.is_empty());
-        let with_role = AccessMap::new(&accounts, &user_key, &BTreeSet::from([role_key]));
+        let with_role = AccessMap::new(&accounts, &user_key, &BTreeSet::from([role_key.clone()]));
         assert!(with_role.global.contains(Privileges::PROCESS));
+
+        // Others' changes do not matter, those of the account and of its active roles do.
+        assert!(!AccessMap::default().holds(&accounts));
+        let mut later = accounts.clone();
+        let other = AccountDef { user: "other".into(), host: "%".into(), ..Default::default() };
+        later.accounts.insert(other.key(), Arc::new(other));
+        assert!(plain.holds(&later) && with_role.holds(&later));
+        let less = AccountDef { user: "r".into(), host: "%".into(), is_role: true, ..Default::default() };
+        later.accounts.insert(role_key.clone(), Arc::new(less));
+        assert!(plain.holds(&later) && !with_role.holds(&later));
+        later.accounts.remove(&role_key);
+        assert!(!with_role.holds(&later));
+        later.accounts.remove(&user_key);
+        assert!(!plain.holds(&later));
     }
 }

@@ -15,10 +15,15 @@ pub(crate) fn is_of_jobs(database: &str, table: &str) -> bool {
 }
 
 impl Session {
-    /// Reads the session's grants anew if accounts have changed.
+    /// Reads the session's grants anew if its account has changed, or one of its roles.
     pub(crate) fn refresh_access(&mut self) {
         let accounts = self.shared.accounts.load_now();
-        if accounts.version != self.access.version {
+        if accounts.version == self.accounts_seen {
+            return;
+        }
+        self.accounts_seen = accounts.version;
+        // Those of others are no reason to make plans anew.
+        if !self.access.holds(&accounts) {
             self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
             self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
         }
@@ -40,6 +45,7 @@ impl Session {
     /// Forgets the grants, because active roles changed.
     pub(crate) fn rebuild_access(&mut self) {
         let accounts = self.shared.accounts.load_now();
+        self.accounts_seen = accounts.version;
         self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
         self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
         self.settings_version += 1;

@@ -48,6 +48,8 @@ pub struct Session {
     pub(crate) current_user: Arc<str>,
     pub(crate) info: ConnectionInfo,
     pub(crate) access: Arc<AccessMap>,
+    /// The version of all accounts that `access` is known to hold for.
+    pub(crate) accounts_seen: u64,
     pub(crate) active_roles: BTreeSet<AccountKey>,
     /// The default database.
     pub(crate) database: Option<Arc<str>>,
@@ -165,6 +167,7 @@ impl Session {
             user: format!("{}@{host}", info.user).into(),
             current_user: format!("{}@{}", account.user, account.host).into(),
             access: Arc::default(),
+            accounts_seen: 0,
             active_roles: BTreeSet::new(),
             database: None,
             transaction: TransactionState::default(),
