@@ -37,7 +37,7 @@ pub fn column_value(value: &Json, sql_type: &SqlType, name: &str, context: &Stat
         Json::Int(number) => (Value::Int(*number), SqlType::BIGINT),
         Json::UInt(number) => (Value::UInt(*number), SqlType::BIGINT_UNSIGNED),
         Json::Double(number) => (Value::Double(*number), SqlType::DOUBLE),
-        Json::Decimal(number) => (Value::Decimal(*number), SqlType::decimal(65, number.scale())),
+        Json::Decimal(number) => (Value::Decimal(**number), SqlType::decimal(65, number.scale())),
         Json::String(string) => (Value::String(string.clone()), text),
     };
     let conversion = ConversionContext {

@@ -6,6 +6,7 @@ use squall_registry::ExprType;
 use squall_types::collation::LikePattern;
 use squall_types::json::{self, DEPTH_MAX, Json, JsonError, JsonPath, Object};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::collections::HashSet;
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -188,11 +189,11 @@ fn json_search(args: &Args<'_>) -> SqlResult<Value> {
     } else {
         vec![JsonPath::parse("$")?]
     };
-    let mut found: Vec<String> = Vec::new();
+    let (mut found, mut known): (Vec<String>, HashSet<String>) = Default::default();
     for start in &starts {
         for place in json::search::search(&document, &pattern, start, one) {
             let text = place.to_string();
-            if !found.contains(&text) {
+            if starts.len() == 1 || known.insert(text.clone()) {
                 found.push(text);
             }
         }

@@ -3,6 +3,7 @@
 
 mod columns;
 mod connections;
+mod documents;
 mod fairness;
 mod kill;
 mod limits;

@@ -4,7 +4,7 @@ use super::context::ConversionContext;
 use super::number::{parse_f64, parse_integer, round_f64, temporal_to_decimal};
 use super::store_temporal::{read_datetime, read_time};
 use super::text::{to_text, write_text};
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::temporal::DateRules;
 use crate::{Charset, CollationId, Decimal, ErrorCode, Level, SqlError, SqlResult, SqlType, Value, Warning};
 
@@ -373,7 +373,10 @@ fn cast_year(value: Value, source: &SqlType, context: &ConversionContext<'_>) ->
 fn cast_json(value: Value, source: &SqlType) -> SqlResult<Casted> {
     let json = match value {
         Value::Json(text) => return Ok(Casted::plain(Value::Json(text))),
-        Value::String(text) => Json::parse(&text).map_err(|error| error.for_argument(1, "cast_as_json"))?,
+        Value::String(text) => {
+            let text = json::normalize(&text).map_err(|error| error.for_argument(1, "cast_as_json"))?;
+            return Ok(Casted::plain(Value::Json(text)));
+        }
         Value::Bytes(_) => return Err(SqlError::new(ErrorCode::InvalidJsonCharset, &[&"binary"])),
         other if matches!(source, SqlType::Enum { .. } | SqlType::Set { .. }) => Json::String(to_text(&other, source)),
         other => Json::from_value(&other),

@@ -3,7 +3,7 @@
 use super::context::{ConversionContext, Severity, Stored};
 use super::number::double_within;
 use super::text::write_text;
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::{Charset, CollationId, ErrorCode, SqlError, SqlType, StringKind, Value, collation};
 
 /// The text of a value to store; bytes that are no text of the charset end it, which the offset tells.
@@ -265,8 +265,8 @@ pub(super) fn store_json(value: Value, source: &SqlType, context: &ConversionCon
     let failed = |error: SqlError| Stored::with(Value::Null, Severity::Always, error.clone(), error);
     match value {
         Value::Json(text) => Stored::plain(Value::Json(text)),
-        Value::String(text) => match Json::parse(&text) {
-            Ok(json) => Stored::plain(json.to_value()),
+        Value::String(text) => match json::normalize(&text) {
+            Ok(text) => Stored::plain(Value::Json(text)),
             Err(error) => failed(error.for_column(context.column)),
         },
         Value::Bytes(_) => failed(SqlError::new(ErrorCode::InvalidJsonCharset, &[&"binary"])),

@@ -69,7 +69,7 @@ fn decimal(json: &Json) -> Option<Decimal> {
     match json {
         Json::Int(number) => Some(Decimal::from(*number)),
         Json::UInt(number) => Some(Decimal::from(*number)),
-        Json::Decimal(number) => Some(*number),
+        Json::Decimal(number) => Some(**number),
         Json::Double(number) => Decimal::from_f64(*number),
         _ => None,
     }
@@ -125,6 +125,6 @@ mod tests {
             }
         }
         assert_eq!(Json::Int(1).compare(&Json::Double(1.0)), Ordering::Equal);
-        assert_eq!(Json::Decimal(Decimal::parse("0.10").value).compare(&Json::Double(0.1)), Ordering::Equal);
+        assert_eq!(Json::Decimal(Box::new(Decimal::parse("0.10").value)).compare(&Json::Double(0.1)), Ordering::Equal);
     }
 }

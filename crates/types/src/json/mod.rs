@@ -1,12 +1,13 @@
 //! JSON as MySQL has it: a document tree with MySQL's order, text form and paths.
 //!
-//! Reading order: [`parse`], [`print`](mod@print), [`path`], [`compare`](mod@compare), [`edit`] (set, remove, merge), [`search`]
+//! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`path`], [`compare`](mod@compare), [`edit`] (set, remove, merge), [`search`]
 //! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`walk`] (without building a
 //! tree), [`lines`] (scalars with their names), [`terms`] (what an index has).
 
 pub mod compare;
 pub mod edit;
 pub mod lines;
+pub mod normalize;
 pub mod parse;
 pub mod path;
 pub mod print;
@@ -16,6 +17,7 @@ pub mod terms;
 pub mod walk;
 
 pub use edit::{EditMode, merge_patch, merge_preserve};
+pub use normalize::normalize;
 pub use parse::JsonError;
 pub use path::{JsonPath, PathError};
 pub use search::{contains, overlaps};
@@ -40,7 +42,7 @@ pub enum Json {
     /// Any other number.
     Double(f64),
     /// A DECIMAL that came from SQL.
-    Decimal(Decimal),
+    Decimal(Box<Decimal>),
     /// A string.
     String(String),
     /// An array.
@@ -136,7 +138,7 @@ impl Json {
             Value::Int(number) => Json::Int(*number),
             Value::UInt(number) => i64::try_from(*number).map_or(Json::UInt(*number), Json::Int),
             Value::Double(number) => Json::Double(*number),
-            Value::Decimal(number) => Json::Decimal(*number),
+            Value::Decimal(number) => Json::Decimal(Box::new(*number)),
             Value::String(text) => Json::String(text.clone()),
             // Byte strings keep their bytes in base64 and the number of the type VARBINARY, as MySQL prints them.
             Value::Bytes(bytes) => Json::String(format!("base64:type15:{}", base64(bytes))),
@@ -217,7 +219,7 @@ impl Json {
             Json::Int(number) => Value::Int(*number),
             Json::UInt(number) => Value::UInt(*number),
             Json::Double(number) => Value::Double(*number),
-            Json::Decimal(number) => Value::Decimal(*number),
+            Json::Decimal(number) => Value::Decimal(**number),
             Json::String(text) => Value::String(text.clone()),
             Json::Null | Json::Array(_) | Json::Object(_) => return None,
         })

@@ -303,13 +303,9 @@ pub(super) fn number_of(text: &str, whole: bool) -> Option<Json> {
     text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Json::Double)
 }
 
-/// Text of any document in MySQL's normal form.
-pub fn normalize(text: &str) -> Result<String, JsonError> {
-    Json::parse(text).map(|json| json.to_text())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::normalize;
     use super::*;
     use proptest::prelude::*;
 

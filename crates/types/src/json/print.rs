@@ -40,7 +40,7 @@ impl Json {
         }
     }
 
-    fn write_scalar(&self, out: &mut String) {
+    pub(super) fn write_scalar(&self, out: &mut String) {
         // Writing to a String cannot fail.
         let _ = match self {
             Json::Null => out.write_str("null"),

@@ -3,10 +3,19 @@
 use super::path::{ArrayIndex, PathLeg};
 use super::{Json, JsonPath};
 use crate::collation::LikePattern;
+use std::collections::HashSet;
 
 /// `JSON_CONTAINS()`: whether `candidate` is in `target`.
 pub fn contains(target: &Json, candidate: &Json) -> bool {
     match (target, candidate) {
+        (Json::Array(elements), Json::Array(candidates)) if candidates.len() > SEARCHED_MIN => {
+            let (scalars, containers): (Vec<&Json>, Vec<&Json>) = elements.iter().partition(|json| json.is_scalar());
+            let scalars = sorted(scalars);
+            candidates.iter().all(|candidate| {
+                (candidate.is_scalar() && has(&scalars, candidate))
+                    || containers.iter().any(|element| contains(element, candidate))
+            })
+        }
         (Json::Array(elements), Json::Array(candidates)) => {
             candidates.iter().all(|candidate| elements.iter().any(|element| contains(element, candidate)))
         }
@@ -25,13 +34,26 @@ pub fn overlaps(left: &Json, right: &Json) -> bool {
             left.iter().any(|(name, value)| right.get(name).is_some_and(|other| equal(value, other)))
         }
         (Json::Array(left), Json::Array(right)) => {
-            left.iter().any(|value| right.iter().any(|other| equal(value, other)))
+            let right = sorted(right.iter().collect());
+            left.iter().any(|value| has(&right, value))
         }
         (Json::Array(elements), other) | (other, Json::Array(elements)) => {
             elements.iter().any(|element| equal(element, other))
         }
         (left, right) => equal(left, right),
     }
+}
+
+/// Candidates that are worth sorting what they are searched in.
+const SEARCHED_MIN: usize = 8;
+
+fn sorted(mut values: Vec<&Json>) -> Vec<&Json> {
+    values.sort_by(|left, right| left.compare(right));
+    values
+}
+
+fn has(sorted: &[&Json], value: &Json) -> bool {
+    sorted.binary_search_by(|other| other.compare(value)).is_ok()
 }
 
 fn equal(left: &Json, right: &Json) -> bool {
@@ -41,55 +63,62 @@ fn equal(left: &Json, right: &Json) -> bool {
 /// `JSON_SEARCH()`: paths of the strings at or under `start` that match; only the first with `only_one`.
 pub fn search(json: &Json, pattern: &LikePattern, start: &JsonPath, only_one: bool) -> Vec<JsonPath> {
     let mut found = Vec::new();
-    let mut places = Vec::new();
-    collect_places(json, &JsonPath::default(), start.legs(), &mut places);
-    for (place, value) in places {
-        search_in(value, &place, pattern, only_one, &mut found);
+    let mut places = Places::default();
+    places.collect(json, &JsonPath::default(), start.legs());
+    let mut seen = HashSet::new();
+    for (place, value) in places.found {
+        search_in(value, &place, pattern, only_one, &mut seen, &mut found);
         if only_one && !found.is_empty() {
             break;
         }
     }
-    let mut unique: Vec<JsonPath> = Vec::with_capacity(found.len());
-    for path in found {
-        if !unique.contains(&path) {
-            unique.push(path);
-        }
-    }
-    unique
+    found
 }
 
 /// The places that steps, also with wildcards, lead to, each with its own path.
-fn collect_places<'a>(json: &'a Json, here: &JsonPath, legs: &[PathLeg], out: &mut Vec<(JsonPath, &'a Json)>) {
-    let Some((leg, rest)) = legs.split_first() else {
-        out.push((here.clone(), json));
-        return;
-    };
-    if *leg == PathLeg::Ellipsis {
-        collect_places(json, here, rest, out);
-        for_children(json, here, |child, path| collect_places(child, &path, legs, out));
-        return;
-    }
-    let length = json.length();
-    let autowrapped = !matches!(json, Json::Array(_));
-    match leg {
-        PathLeg::Cell(index) if autowrapped && index.resolve(1) == Some(0) => collect_places(json, here, rest, out),
-        PathLeg::Range(from, _) if autowrapped && from.resolve(1) == Some(0) => collect_places(json, here, rest, out),
-        _ => for_children(json, here, |child, path| {
-            let taken = match (leg, path.legs().last()) {
-                (PathLeg::AnyMember, Some(PathLeg::Member(_))) | (PathLeg::AnyCell, Some(PathLeg::Cell(_))) => true,
-                (PathLeg::Member(name), Some(PathLeg::Member(own))) => name == own,
-                (PathLeg::Cell(index), Some(PathLeg::Cell(ArrayIndex::First(at)))) => {
-                    index.resolve(length) == Some(*at)
+#[derive(Default)]
+struct Places<'a> {
+    found: Vec<(JsonPath, &'a Json)>,
+    /// Values that have been looked at with so many steps to go: several ellipses lead to one in many ways.
+    seen: HashSet<(*const Json, usize)>,
+}
+
+impl<'a> Places<'a> {
+    fn collect(&mut self, json: &'a Json, here: &JsonPath, legs: &[PathLeg]) {
+        if !self.seen.insert((std::ptr::from_ref(json), legs.len())) {
+            return;
+        }
+        let Some((leg, rest)) = legs.split_first() else {
+            self.found.push((here.clone(), json));
+            return;
+        };
+        if *leg == PathLeg::Ellipsis {
+            self.collect(json, here, rest);
+            for_children(json, here, |child, path| self.collect(child, &path, legs));
+            return;
+        }
+        let length = json.length();
+        let autowrapped = !matches!(json, Json::Array(_));
+        match leg {
+            PathLeg::Cell(index) if autowrapped && index.resolve(1) == Some(0) => self.collect(json, here, rest),
+            PathLeg::Range(from, _) if autowrapped && from.resolve(1) == Some(0) => self.collect(json, here, rest),
+            _ => for_children(json, here, |child, path| {
+                let taken = match (leg, path.legs().last()) {
+                    (PathLeg::AnyMember, Some(PathLeg::Member(_))) | (PathLeg::AnyCell, Some(PathLeg::Cell(_))) => true,
+                    (PathLeg::Member(name), Some(PathLeg::Member(own))) => name == own,
+                    (PathLeg::Cell(index), Some(PathLeg::Cell(ArrayIndex::First(at)))) => {
+                        index.resolve(length) == Some(*at)
+                    }
+                    (PathLeg::Range(from, to), Some(PathLeg::Cell(ArrayIndex::First(at)))) => {
+                        from.resolve(length).unwrap_or(0) <= *at && to.resolve(length).is_some_and(|to| *at <= to)
+                    }
+                    _ => false,
+                };
+                if taken {
+                    self.collect(child, &path, rest);
                 }
-                (PathLeg::Range(from, to), Some(PathLeg::Cell(ArrayIndex::First(at)))) => {
-                    from.resolve(length).unwrap_or(0) <= *at && to.resolve(length).is_some_and(|to| *at <= to)
-                }
-                _ => false,
-            };
-            if taken {
-                collect_places(child, &path, rest, out);
-            }
-        }),
+            }),
+        }
     }
 }
 
@@ -109,13 +138,20 @@ fn for_children<'a>(json: &'a Json, here: &JsonPath, mut visit: impl FnMut(&'a J
     }
 }
 
-fn search_in(json: &Json, here: &JsonPath, pattern: &LikePattern, only_one: bool, found: &mut Vec<JsonPath>) {
-    if only_one && !found.is_empty() {
+fn search_in(
+    json: &Json,
+    here: &JsonPath,
+    pattern: &LikePattern,
+    only_one: bool,
+    seen: &mut HashSet<*const Json>,
+    found: &mut Vec<JsonPath>,
+) {
+    if (only_one && !found.is_empty()) || !seen.insert(std::ptr::from_ref(json)) {
         return;
     }
     match json {
         Json::String(text) if pattern.matches(text) => found.push(here.clone()),
-        _ => for_children(json, here, |child, path| search_in(child, &path, pattern, only_one, found)),
+        _ => for_children(json, here, |child, path| search_in(child, &path, pattern, only_one, seen, found)),
     }
 }
 
