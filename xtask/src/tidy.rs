@@ -18,6 +18,7 @@ const CRATE_ORDER: &[&str] = &[
     "row-store",
     "column-store",
     "column-tables",
+    "file-formats",
     "json-index",
     "planner",
     "jobs",

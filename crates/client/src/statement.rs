@@ -110,6 +110,40 @@ impl Client {
         Ok((self.last_ok.clone(), columns, rows))
     }
 
+    /// Executes a statement whose rows are read one by one with [`Client::next_binary_row`]; their columns.
+    pub fn execute_rows(
+        &mut self,
+        statement: &PreparedStatement,
+        parameters: &[BinaryValue<'_>],
+    ) -> Result<Vec<Column>, ClientError> {
+        self.begin_command();
+        self.writer.packet(|buf| {
+            encode_stmt_execute(buf, statement.id, 0);
+            encode_parameters(buf, parameters);
+        });
+        self.send()?;
+        let packet = self.read_answer()?;
+        if packet.first() == Some(&OK_HEADER) {
+            self.last_ok = OkResult::new(&OkPacket::decode(&packet, self.capabilities)?)?;
+            return Ok(Vec::new());
+        }
+        let count = usize::try_from(Reader::new(&packet).lenenc_int()?).unwrap_or(usize::MAX);
+        let columns = self.read_columns(count)?;
+        self.end_of_definitions()?;
+        Ok(columns)
+    }
+
+    /// The next row of [`Client::execute_rows`], or `None` behind the last.
+    pub fn next_binary_row(&mut self, columns: &[Column]) -> Result<Option<BinaryRow>, ClientError> {
+        let packet = self.read_answer()?;
+        if ends_rows(&packet, self.capabilities) {
+            self.end_of_rows(&packet)?;
+            return Ok(None);
+        }
+        let row = decode_binary_row(&packet, &types_of(columns))?;
+        Ok(Some(row.into_iter().map(OwnedValue::from).collect()))
+    }
+
     /// Reads the next rows of a cursor.
     pub fn fetch(
         &mut self,
@@ -125,8 +159,7 @@ impl Client {
     }
 
     fn read_binary_rows(&mut self, columns: &[Column]) -> Result<Vec<BinaryRow>, ClientError> {
-        let types: Vec<(ColumnType, bool)> =
-            columns.iter().map(|column| (column.column_type, column.flags.contains(ColumnFlags::UNSIGNED))).collect();
+        let types = types_of(columns);
         let mut rows = Vec::new();
         loop {
             let packet = self.read_answer()?;
@@ -166,4 +199,8 @@ impl Client {
         self.writer.packet(|buf| encode_statement_command(buf, command_code::STMT_CLOSE, statement.id));
         self.send()
     }
+}
+
+fn types_of(columns: &[Column]) -> Vec<(ColumnType, bool)> {
+    columns.iter().map(|column| (column.column_type, column.flags.contains(ColumnFlags::UNSIGNED))).collect()
 }

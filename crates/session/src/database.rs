@@ -31,6 +31,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+/// Where queries spill to and files of clients wait, in the data directory; emptied at each start.
+pub(crate) const TEMPORARY_FOLDER: &str = "tmp";
+
 /// How a database is opened.
 #[derive(Debug, Default)]
 pub struct OpenOptions {
@@ -176,7 +179,7 @@ impl Database {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let runtime = QueryRuntime::open(&RuntimeOptions {
             memory_bytes_max: query_memory(&globals),
-            spill_directory: directory.join("tmp"),
+            spill_directory: directory.join(TEMPORARY_FOLDER),
             spill_bytes_max: 1 << 40,
             threads,
         })?;

@@ -6,7 +6,7 @@ use crate::statistics::statements::CountedStatements;
 use parking_lot::{Mutex, RwLock};
 use squall_registry::KillState;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// One connection as others see it.
@@ -31,8 +31,8 @@ pub struct Process {
     pub(crate) statements: CountedStatements,
     /// Statements that it has plans of, as far as they are in the cache of all sessions.
     plan_uses: Mutex<Vec<Weak<PlanUse>>>,
-    /// How far the LOAD DATA at hand is.
-    pub(crate) load: LoadProgress,
+    /// How far the LOAD DATA or INTO OUTFILE at hand is.
+    pub(crate) transfer: TransferProgress,
     /// Sessions that run statements for functions of this one's statement.
     pub(crate) nested: Mutex<Vec<u64>>,
     on_kill: KillCallback,
@@ -57,28 +57,38 @@ pub struct Activity {
     pub database: String,
 }
 
-/// How far a LOAD DATA is.
+/// What becomes of rows and files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// LOAD DATA reads a file.
+    Loading = 1,
+    /// SELECT … INTO OUTFILE writes one.
+    Writing,
+}
+
+/// How far a LOAD DATA or an INTO OUTFILE is.
 #[derive(Debug, Default)]
-pub struct LoadProgress {
-    running: AtomicBool,
+pub struct TransferProgress {
+    /// A [`Transfer`]; 0 if nothing is under way.
+    running: AtomicU8,
     rows: AtomicU64,
     bytes: AtomicU64,
     /// Of the whole file; 0 if that is not known.
     bytes_total: AtomicU64,
 }
 
-impl LoadProgress {
-    /// A load begins.
-    pub fn begin(&self) {
+impl TransferProgress {
+    /// A transfer begins.
+    pub fn begin(&self, transfer: Transfer) {
         for counter in [&self.rows, &self.bytes, &self.bytes_total] {
             counter.store(0, Ordering::Relaxed);
         }
-        self.running.store(true, Ordering::Relaxed);
+        self.running.store(transfer as u8, Ordering::Relaxed);
     }
 
-    /// Nothing is loaded any more.
+    /// Nothing is transferred any more.
     pub fn end(&self) {
-        self.running.store(false, Ordering::Relaxed);
+        self.running.store(0, Ordering::Relaxed);
     }
 
     /// The file has so many bytes.
@@ -86,26 +96,34 @@ impl LoadProgress {
         self.bytes_total.store(bytes, Ordering::Relaxed);
     }
 
+    /// So many bytes of it have been read.
+    pub fn set_bytes(&self, bytes: u64) {
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
     /// So many bytes more of it have been read.
     pub fn add_bytes(&self, bytes: usize) {
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// So many rows more have been made of it.
+    /// So many rows more have been made of it or are in it.
     pub fn add_rows(&self, rows: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// What the process list says; `None` if nothing is loaded.
+    /// What the process list says; `None` if nothing is under way.
     pub fn shown(&self) -> Option<String> {
-        if !self.running.load(Ordering::Relaxed) {
-            return None;
-        }
         let rows = self.rows.load(Ordering::Relaxed);
-        Some(match (self.bytes.load(Ordering::Relaxed), self.bytes_total.load(Ordering::Relaxed)) {
-            (_, 0) => format!("loading: {rows} rows"),
-            (bytes, total) => format!("loading: {rows} rows, {} % of the file read", bytes.min(total) * 100 / total),
-        })
+        match self.running.load(Ordering::Relaxed) {
+            0 => None,
+            running if running == Transfer::Writing as u8 => Some(format!("writing: {rows} rows")),
+            _ => Some(match (self.bytes.load(Ordering::Relaxed), self.bytes_total.load(Ordering::Relaxed)) {
+                (_, 0) => format!("loading: {rows} rows"),
+                (bytes, total) => {
+                    format!("loading: {rows} rows, {} % of the file read", bytes.min(total) * 100 / total)
+                }
+            }),
+        }
     }
 }
 
@@ -219,7 +237,7 @@ impl Process {
             status: SessionStatus::default(),
             statements: CountedStatements::default(),
             plan_uses: Mutex::default(),
-            load: LoadProgress::default(),
+            transfer: TransferProgress::default(),
             nested: Mutex::default(),
             on_kill,
         }
@@ -228,7 +246,7 @@ impl Process {
     /// A command begins.
     pub fn begin(&self, command: &'static str, statement: &str, now_micros: i64) {
         self.since_micros.store(now_micros, Ordering::Relaxed);
-        self.load.end();
+        self.transfer.end();
         let mut activity = self.activity.lock();
         activity.command = command;
         activity.state = if command == "Sleep" { "" } else { "executing" };
@@ -347,14 +365,17 @@ mod tests {
 
     #[test]
     fn a_load_tells_how_far_it_is() {
-        let load = LoadProgress::default();
+        let load = TransferProgress::default();
         assert_eq!(load.shown(), None);
-        load.begin();
+        load.begin(Transfer::Loading);
         load.add_rows(7);
         assert_eq!(load.shown().as_deref(), Some("loading: 7 rows"));
         load.set_bytes_total(200);
         load.add_bytes(50);
         assert_eq!(load.shown().as_deref(), Some("loading: 7 rows, 25 % of the file read"));
+        load.begin(Transfer::Writing);
+        load.add_rows(3);
+        assert_eq!(load.shown().as_deref(), Some("writing: 3 rows"));
         load.end();
         assert_eq!(load.shown(), None);
     }

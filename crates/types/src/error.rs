@@ -119,6 +119,8 @@ error_codes! {
     DbDropExists = 1008, b"HY000", "Can't drop database '%s'; database doesn't exist";
     RecordChanged = 1020, b"HY000", "Record has changed since last read in table '%s'";
     DiskFull = 1021, b"HY000", "Disk full (%s); waiting for someone to free some space... (OS errno %s - %s)";
+    ErrorOnWrite = 1026, b"HY000", "Error writing file '%s' (OS errno %s - %s)";
+    NotFormFile = 1033, b"HY000", "Incorrect information in file: '%s'";
     CorruptedRow = 1034, b"HY000", "Incorrect key file for table '%s'; try to repair it";
     TooManyConnections = 1040, b"08004", "Too many connections";
     OutOfResources = 1041, b"HY000", "Out of memory; check if mysqld or some other process uses all available memory; if not, you may have to use 'ulimit' to allow mysqld to use more memory or you can add more swap space";

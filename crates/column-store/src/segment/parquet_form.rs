@@ -11,7 +11,6 @@ use arrow::datatypes::{
     TimestampMicrosecondType,
 };
 use arrow::error::ArrowError;
-use squall_types::temporal::calendar::UNIX_EPOCH_DAY;
 use squall_types::temporal::{MICROS_PER_DAY, Time};
 use squall_types::{Date, DateTime};
 use std::sync::Arc;
@@ -102,12 +101,11 @@ pub(super) fn from_parquet(column_type: ColumnType, form: Form, array: &ArrayRef
     let target = execution_type(column_type);
     match (column_type, form) {
         (ColumnType::Date, Form::Native) => convert::<Date32Type, Int64Type>(array, &target, |days| {
-            Some(Date::from_day_number(i64::from(days) + UNIX_EPOCH_DAY)?.at_midnight().to_packed())
+            Some(Date::from_unix_days(days.into())?.at_midnight().to_packed())
         }),
         (ColumnType::DateTime | ColumnType::Timestamp, Form::Native) => {
             convert::<TimestampMicrosecondType, Int64Type>(array, &target, |micros| {
-                let micros = micros.checked_add(UNIX_EPOCH_DAY * MICROS_PER_DAY)?;
-                Some(DateTime::from_micros(micros)?.to_packed())
+                DateTime::from_unix_micros(micros).map(DateTime::to_packed)
             })
         }
         (ColumnType::Time, Form::Native) => convert::<Time64MicrosecondType, Int64Type>(array, &target, |micros| {
@@ -122,17 +120,12 @@ pub(super) fn from_parquet(column_type: ColumnType, form: Form, array: &ArrayRef
 /// Days since 1970 of a packed date at midnight, if the date exists.
 fn days(packed: i64) -> Option<i32> {
     let moment = DateTime::from_packed(packed);
-    let date = moment.date();
-    let number = date.day_number();
-    let exists = Date::from_day_number(number) == Some(date) && moment.micros_of_day() == 0;
-    if exists { i32::try_from(number - UNIX_EPOCH_DAY).ok() } else { None }
+    moment.date().unix_days().filter(|_| moment.micros_of_day() == 0)
 }
 
 /// Microseconds since 1970 of a packed moment, if its date exists.
 fn epoch_micros(packed: i64) -> Option<i64> {
-    let moment = DateTime::from_packed(packed);
-    let micros = moment.to_micros();
-    (DateTime::from_micros(micros) == Some(moment)).then_some(micros - UNIX_EPOCH_DAY * MICROS_PER_DAY)
+    DateTime::from_packed(packed).unix_micros()
 }
 
 fn convert<From: ArrowPrimitiveType, To: ArrowPrimitiveType>(

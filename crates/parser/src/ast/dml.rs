@@ -1,8 +1,8 @@
 //! Statements that change rows, and those that read them outside SELECT.
 
 use super::{
-    ColumnName, Expr, FileFormat, Ident, Limit, ObjectName, OrderItem, Query, SelectItem, SqlString, TableReference,
-    VariableTarget, With,
+    ColumnName, Expr, FileFormat, Ident, Limit, NamedFormat, ObjectName, OrderItem, Query, SelectItem, SqlString,
+    TableReference, VariableTarget, With,
 };
 
 /// INSERT and REPLACE.
@@ -109,6 +109,8 @@ pub struct LoadData {
     pub charset: Option<Box<str>>,
     pub rows_identified_by: Option<Box<str>>,
     pub format: FileFormat,
+    /// `FORMAT PARQUET` and the like, instead of FIELDS, LINES and what comes with them; fields have names then.
+    pub named_format: Option<NamedFormat>,
     /// `DEFINED NULL BY`: a field of this text, not enclosed, is NULL.
     pub null_text: Option<SqlString>,
     /// `TRAILING NULLCOLS`: fields missing at the end of a line are NULL.

@@ -33,19 +33,20 @@ impl Parser<'_> {
             self.expect_all(&[K::Identified, K::By])?;
             rows_identified_by = Some(self.string()?);
         }
-        let format = self.file_format()?;
-        let null_text = if self.accept_word("DEFINED") {
+        let named_format = if !xml && self.accept_word("FORMAT") { Some(self.named_format()?) } else { None };
+        let format = if named_format.is_none() { self.file_format()? } else { FileFormat::default() };
+        let null_text = if named_format.is_none() && self.accept_word("DEFINED") {
             self.expect_all(&[K::Null, K::By])?;
             Some(self.sql_string()?)
         } else {
             None
         };
-        let trailing_nullcols = self.accept(K::Trailing);
+        let trailing_nullcols = named_format.is_none() && self.accept(K::Trailing);
         if trailing_nullcols && !self.accept_word("NULLCOLS") {
             return Err(self.unexpected());
         }
         let mut ignore_lines = 0;
-        if self.accept(K::Ignore) {
+        if named_format.is_none() && self.accept(K::Ignore) {
             ignore_lines = self.unsigned()?;
             self.expect_any(&[K::Lines, K::Rows])?;
         }
@@ -73,6 +74,7 @@ impl Parser<'_> {
             charset,
             rows_identified_by,
             format,
+            named_format,
             null_text,
             trailing_nullcols,
             ignore_lines,

@@ -448,7 +448,7 @@ impl Parser<'_> {
         Ok(Some(SelectInto::Variables(self.comma_list(Self::variable_target)?)))
     }
 
-    fn named_format(&mut self) -> Result<NamedFormat> {
+    pub(super) fn named_format(&mut self) -> Result<NamedFormat> {
         let formats = [("CSV", NamedFormat::Csv), ("NDJSON", NamedFormat::NdJson), ("PARQUET", NamedFormat::Parquet)];
         match formats.iter().find(|(word, _)| self.at_word(word)) {
             Some((_, format)) => {

@@ -121,6 +121,7 @@ impl Printer {
             self.name_or_string(charset);
         }
         self.optional_string(" rows identified by ", &load.rows_identified_by);
+        self.named_format(load.named_format);
         self.file_format(&load.format);
         self.terminated(" defined null by ", &load.null_text);
         self.put_if(load.trailing_nullcols, " trailing nullcols");

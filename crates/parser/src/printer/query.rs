@@ -214,12 +214,7 @@ impl Printer {
                     self.put(" character set ");
                     self.name_or_string(charset);
                 }
-                self.put(match file.named_format {
-                    None => "",
-                    Some(NamedFormat::Csv) => " format csv",
-                    Some(NamedFormat::NdJson) => " format ndjson",
-                    Some(NamedFormat::Parquet) => " format parquet",
-                });
+                self.named_format(file.named_format);
                 self.file_format(&file.format);
             }
             Some(SelectInto::DumpFile(path)) => {
@@ -231,6 +226,15 @@ impl Printer {
                 self.list(targets, ",", Self::variable_target);
             }
         }
+    }
+
+    pub(super) fn named_format(&mut self, format: Option<NamedFormat>) {
+        self.put(match format {
+            None => "",
+            Some(NamedFormat::Csv) => " format csv",
+            Some(NamedFormat::NdJson) => " format ndjson",
+            Some(NamedFormat::Parquet) => " format parquet",
+        });
     }
 
     pub(super) fn variable_target(&mut self, target: &VariableTarget) {

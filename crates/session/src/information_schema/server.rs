@@ -320,7 +320,7 @@ pub(crate) fn process_rows(source: &Source<'_>, info_characters: usize) -> Vec<V
                 shown(&activity.database),
                 s(activity.command),
                 Value::Int((now - process.since_micros.load(std::sync::atomic::Ordering::Relaxed)).max(0) / 1_000_000),
-                process.load.shown().map_or_else(|| s(activity.state), Value::String),
+                process.transfer.shown().map_or_else(|| s(activity.state), Value::String),
                 shown(&info),
             ]
         })

@@ -6,9 +6,11 @@ use crate::settings::{Values, ids};
 use squall_parser::ast::LoadData;
 use squall_types::{ErrorCode, SqlError};
 use std::io::Read;
+use std::path::Path;
 use tokio::sync::mpsc;
 
-const CHUNK_BYTES: usize = 512 << 10;
+/// Text of a piece, about.
+pub(super) const CHUNK_BYTES: usize = 512 << 10;
 
 impl Session {
     /// Sends the text to the loading thread until its end, which an empty piece tells, or until that thread stops.
@@ -23,21 +25,14 @@ impl Session {
             let process = self.process.clone();
             return self
                 .blocking(move |_| {
-                    let failed = |error: std::io::Error| {
-                        let number = error.raw_os_error().unwrap_or(0);
-                        let code = ErrorCode::FileOpen;
-                        SqlError::with_message(
-                            code,
-                            format!("File '{}' not found (OS errno {number} - {error})", path.display()),
-                        )
-                    };
+                    let failed = |error: std::io::Error| open_error(&path, &error);
                     let mut file = std::fs::File::open(&path).map_err(failed)?;
-                    process.load.set_bytes_total(file.metadata().map_or(0, |found| found.len()));
+                    process.transfer.set_bytes_total(file.metadata().map_or(0, |found| found.len()));
                     loop {
                         let mut chunk = vec![0; CHUNK_BYTES];
                         let length = file.read(&mut chunk).map_err(failed)?;
                         chunk.truncate(length);
-                        process.load.add_bytes(length);
+                        process.transfer.add_bytes(length);
                         // An empty piece says that the text is complete.
                         if sender.blocking_send(chunk).is_err() || length == 0 {
                             return Ok(());
@@ -46,10 +41,7 @@ impl Session {
                 })
                 .await;
         }
-        let allowed = Values(&self.shared.globals.load_values()).on(ids::LOCAL_INFILE) && self.info.local_files;
-        if !allowed {
-            return Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[]));
-        }
+        self.check_local_infile()?;
         writer.local_infile(&statement.path).await?;
         let mut failed = None;
         // The client sends its file whatever happens here: it is read to the end.
@@ -61,4 +53,17 @@ impl Session {
         let _ = sender.send(Vec::new()).await;
         Ok(())
     }
+
+    /// 3948 unless the client may be asked for files.
+    pub(super) fn check_local_infile(&self) -> Result<(), SqlError> {
+        let allowed = Values(&self.shared.globals.load_values()).on(ids::LOCAL_INFILE) && self.info.local_files;
+        if allowed { Ok(()) } else { Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[])) }
+    }
+}
+
+/// The error of a file that cannot be read.
+pub(super) fn open_error(path: &Path, error: &std::io::Error) -> SqlError {
+    let number = error.raw_os_error().unwrap_or(0);
+    let message = format!("File '{}' not found (OS errno {number} - {error})", path.display());
+    SqlError::with_message(ErrorCode::FileOpen, message)
 }

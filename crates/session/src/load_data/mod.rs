@@ -2,18 +2,19 @@
 //!
 //! The file's text comes through a bounded channel, from the client or from a file of the server ([`feed`]), to a thread
 //! that may block ([`run`]). What is small is cut into fields ([`reader`]) and stored row by row in the session's
-//! transaction. A large file goes into a bulk load, which becomes visible as a whole: its text is cut into blocks of whole
+//! transaction. Files of formats whose fields have names become such text first ([`named`]). A large file goes into a bulk load, which becomes visible as a whole: its text is cut into blocks of whole
 //! rows ([`split`]), of which several threads make stored rows ([`parallel`], [`convert`]).
 
 mod convert;
 mod feed;
+mod named;
 mod parallel;
 mod reader;
 mod run;
 mod split;
 
 use crate::api::{OkInfo, ResultWriter};
-use crate::process::count;
+use crate::process::{Transfer, count};
 use crate::query::Format;
 use crate::result::{Failure, Outcome};
 use crate::session::{Request, Session};
@@ -45,6 +46,15 @@ enum Target {
     Variable(NameKey),
 }
 
+impl Target {
+    fn kind(&self) -> FieldKind {
+        match self {
+            Target::Column { kind, .. } => *kind,
+            Target::Variable(_) => FieldKind::Text,
+        }
+    }
+}
+
 /// What a column makes of a field's bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FieldKind {
@@ -52,6 +62,10 @@ enum FieldKind {
     Text,
     /// Bytes as they are.
     Binary,
+    /// Bytes as they are, of a BIT column.
+    Bits,
+    /// Text of a JSON document.
+    Json,
     /// A number, as a rule of plain digits; text if it is anything else.
     Integer,
 }
@@ -97,7 +111,20 @@ impl Session {
         if statement.xml {
             return Err(SqlError::unsupported("LOAD XML").into());
         }
+        if statement.named_format.is_some()
+            && let Some(name) = &statement.charset
+            && crate::charset::charset(name)? != Charset::Utf8mb4
+        {
+            return Err(SqlError::unsupported("LOAD DATA with FORMAT in another CHARACTER SET").into());
+        }
+        let named = match statement.named_format {
+            Some(format) => Some(self.open_named(statement, format, writer).await?),
+            None => None,
+        };
+        let with_columns = named.as_ref().map(|file| file.with_columns(statement));
+        let statement = with_columns.as_ref().unwrap_or(statement);
         let load = self.prepare_load(statement, request, context)?;
+        let kinds: Vec<FieldKind> = load.targets.iter().map(Target::kind).collect();
         self.begin_statement_transaction();
         let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
         let around = Surroundings {
@@ -108,7 +135,7 @@ impl Session {
             session: self.process.id,
             process: self.process.clone(),
         };
-        self.process.load.begin();
+        self.process.transfer.begin(Transfer::Loading);
         let Some(mut transaction) = self.transaction.take() else {
             return Err(SqlError::internal("a statement without its transaction").into());
         };
@@ -116,9 +143,16 @@ impl Session {
             let result = run_load(&around, &mut transaction, &load, receiver);
             (transaction, result)
         });
-        let fed = self.feed(statement, sender, writer).await;
+        let fed = match named {
+            Some(file) => {
+                let process = self.process.clone();
+                let columns = named_columns(statement, &kinds);
+                self.blocking(move |_| file.send(columns, &sender, &process)).await
+            }
+            None => self.feed(statement, sender, writer).await,
+        };
         let joined = task.await;
-        self.process.load.end();
+        self.process.transfer.end();
         let result = match joined {
             Ok((transaction, result)) => {
                 self.transaction.put_back(transaction);
@@ -211,6 +245,7 @@ impl Session {
             assignments.push((first_assigned + at, expr));
         }
         let charset = match &statement.charset {
+            _ if statement.named_format.is_some() => Charset::Utf8mb4,
             Some(name) => crate::charset::charset(name)?,
             None => {
                 let values = Values(&self.variables.session);
@@ -220,7 +255,8 @@ impl Session {
         for target in &mut targets {
             if let Target::Column { position, kind } = target {
                 *kind = match &definition.columns[plan.columns[*position]].sql_type {
-                    SqlType::Bit { .. } => FieldKind::Binary,
+                    SqlType::Bit { .. } => FieldKind::Bits,
+                    SqlType::Json => FieldKind::Json,
                     sql_type if sql_type.is_binary_string() => FieldKind::Binary,
                     SqlType::Int { .. } if matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3) => FieldKind::Integer,
                     _ => FieldKind::Text,
@@ -280,6 +316,22 @@ impl Session {
             }
         }
     }
+}
+
+/// The file's columns that a statement takes, and how their values are to be written for it.
+fn named_columns(statement: &LoadData, kinds: &[FieldKind]) -> Vec<(String, squall_file_formats::FieldKind)> {
+    use squall_file_formats::FieldKind as Written;
+    let name = |target: &VariableTarget| match target {
+        VariableTarget::User(name) => name.to_string(),
+        VariableTarget::Local(name) => name.column.as_str().to_owned(),
+    };
+    let written = |kind: &FieldKind| match kind {
+        FieldKind::Binary => Written::Bytes,
+        FieldKind::Bits => Written::Bits,
+        FieldKind::Json => Written::Json,
+        FieldKind::Text | FieldKind::Integer => Written::Text,
+    };
+    statement.columns.iter().map(name).zip(kinds.iter().map(written)).collect()
 }
 
 fn text_type() -> SqlType {

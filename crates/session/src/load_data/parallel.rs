@@ -366,7 +366,7 @@ impl Taking {
             }
         }
         self.loaded.records += block.count;
-        shared.around.process.load.add_rows(block.count);
+        shared.around.process.transfer.add_rows(block.count);
         self.loaded.generated_id = self.loaded.generated_id.or(block.generated_id);
         self.writer.write(block.rows)
     }

@@ -118,7 +118,7 @@ fn load_into_transaction(
         scope.spawn(move || cut_batches(reader, &mut text, &sender));
         for rows in batches {
             let rows = rows?;
-            around.process.load.add_rows(rows.len() as u64);
+            around.process.transfer.add_rows(rows.len() as u64);
             for row in rows.iter() {
                 records += 1;
                 let values = row_values(context, load, row, records)?;
@@ -179,7 +179,7 @@ pub(super) fn row_values<'l>(
                 values[*position] = Some(match (field, kind, integer()) {
                     (None, ..) => (Value::Null, &SqlType::Null),
                     (_, _, Some(number)) => (Value::Int(number), &SqlType::BIGINT),
-                    (Some(field), FieldKind::Binary, _) => (Value::Bytes(field.to_vec()), bytes),
+                    (Some(field), FieldKind::Binary | FieldKind::Bits, _) => (Value::Bytes(field.to_vec()), bytes),
                     (Some(field), ..) => (Value::String(decode(load.charset, field)), text),
                 });
             }

@@ -1,17 +1,16 @@
 //! SELECT … INTO variables and files.
 
-use super::named_format::{write_csv, write_ndjson};
+use super::outfile::dump;
 use crate::result::Outcome;
 use crate::session::Session;
 use crate::settings::{Values, ids};
 use squall_catalog::{AccessMap, AccountKey, Catalog, NameKey, Privileges};
-use squall_functions::operators::coerce::{to_bytes, to_text};
-use squall_parser::ast::{FileFormat, NamedFormat, OutFile, SelectInto, VariableTarget};
+use squall_functions::operators::coerce::to_text;
+use squall_parser::ast::{FileFormat, SelectInto, VariableTarget};
 use squall_planner::BoundQuery;
 use squall_registry::StatementContext;
 use squall_types::collation::Charset;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,17 +27,8 @@ impl Session {
                 return Err(SqlError::new(ErrorCode::WrongNumberOfColumnsInSelect, &[]));
             }
             SelectInto::OutFile(file) => {
-                self.server_file(&file.path)?;
-                let charset = file.charset.as_deref().and_then(Charset::from_name).unwrap_or(Charset::Utf8mb4);
-                match file.named_format {
-                    Some(NamedFormat::Parquet) => {
-                        return Err(SqlError::unsupported("INTO OUTFILE with FORMAT PARQUET"));
-                    }
-                    Some(_) if charset != Charset::Utf8mb4 => {
-                        return Err(SqlError::unsupported("INTO OUTFILE with FORMAT in another CHARACTER SET"));
-                    }
-                    _ => {}
-                }
+                let rows = self.write_outfile(&bound, file, context, catalog).await?;
+                return Ok(Outcome::affected(rows));
             }
             SelectInto::DumpFile(path) => {
                 self.server_file(path)?;
@@ -46,49 +36,26 @@ impl Session {
             SelectInto::Variables(_) => {}
         }
         let types: Vec<SqlType> = bound.columns.iter().map(|column| column.expr_type.sql_type.clone()).collect();
-        let names: Vec<String> = bound.columns.iter().map(|column| column.name.to_string()).collect();
         let rows = self.collect_rows(&bound, context, catalog).await?;
         let count = rows.len() as u64;
+        if rows.len() > 1 {
+            return Err(SqlError::new(ErrorCode::TooManyRows, &[]));
+        }
+        let row = rows.into_iter().next();
         match into {
-            SelectInto::Variables(targets) => {
-                if rows.len() > 1 {
-                    return Err(SqlError::new(ErrorCode::TooManyRows, &[]));
-                }
-                match rows.into_iter().next() {
-                    Some(row) => self.assign_variables(&targets, row, types)?,
-                    None => context.diagnostics.warn(SqlError {
-                        code: 1329,
-                        sqlstate: *b"02000",
-                        message: "No data - zero rows fetched, selected, or processed".to_string(),
-                    }),
-                }
-            }
-            SelectInto::OutFile(file) => {
-                let path = self.server_file(&file.path)?;
-                self.blocking(move |_| {
-                    write_file(&path, |out| match file.named_format {
-                        Some(NamedFormat::NdJson) => write_ndjson(out, &names, &rows, &types),
-                        Some(NamedFormat::Csv | NamedFormat::Parquet) => write_csv(out, &names, &rows, &types),
-                        None => write_rows(out, &file, &rows, &types),
-                    })
-                })
-                .await?;
-            }
+            SelectInto::Variables(targets) => match row {
+                Some(row) => self.assign_variables(&targets, row, types)?,
+                None => context.diagnostics.warn(SqlError {
+                    code: 1329,
+                    sqlstate: *b"02000",
+                    message: "No data - zero rows fetched, selected, or processed".to_string(),
+                }),
+            },
             SelectInto::DumpFile(path) => {
-                if rows.len() > 1 {
-                    return Err(SqlError::new(ErrorCode::TooManyRows, &[]));
-                }
                 let path = self.server_file(&path)?;
-                self.blocking(move |_| {
-                    write_file(&path, |out| {
-                        for (value, sql_type) in rows.iter().flatten().zip(&types) {
-                            out.write_all(&to_bytes(value, sql_type).unwrap_or_default())?;
-                        }
-                        Ok(())
-                    })
-                })
-                .await?;
+                self.blocking(move |_| dump(&path, &row.unwrap_or_default(), &types)).await?;
             }
+            SelectInto::OutFile(_) => {}
         }
         Ok(Outcome::affected(count))
     }
@@ -143,42 +110,6 @@ pub(crate) fn server_file(
     if inside { Ok(full) } else { Err(refused()) }
 }
 
-/// Writes a new file (1086 if it is there).
-fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<std::fs::File>) -> std::io::Result<()>) -> SqlResult<()> {
-    let shown = path.display();
-    let failed = |error: std::io::Error| {
-        let number = error.raw_os_error().unwrap_or(0);
-        match error.kind() {
-            std::io::ErrorKind::AlreadyExists => SqlError::new(ErrorCode::FileExists, &[&shown]),
-            _ => SqlError {
-                code: 1,
-                sqlstate: *b"HY000",
-                message: format!("Can't create/write to file '{shown}' (OS errno {number} - {error})"),
-            },
-        }
-    };
-    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
-    let mut out = BufWriter::new(file);
-    write(&mut out).and_then(|()| out.flush()).map_err(failed)
-}
-
-/// Rows in the form that FIELDS and LINES ask for.
-fn write_rows(out: &mut impl Write, file: &OutFile, rows: &[Vec<Value>], types: &[SqlType]) -> std::io::Result<()> {
-    let format = Format::new(&file.format);
-    let charset = file.charset.as_deref().and_then(Charset::from_name);
-    for row in rows {
-        out.write_all(&format.lines_starting)?;
-        for (at, (value, sql_type)) in row.iter().zip(types).enumerate() {
-            if at > 0 {
-                out.write_all(&format.fields_terminated)?;
-            }
-            format.write_value(out, value, sql_type, charset)?;
-        }
-        out.write_all(&format.lines_terminated)?;
-    }
-    Ok(())
-}
-
 /// FIELDS and LINES with their defaults in place.
 #[derive(Clone, Debug)]
 pub(crate) struct Format {
@@ -211,17 +142,23 @@ impl Format {
         }
     }
 
-    fn write_value(
-        &self,
-        out: &mut impl Write,
-        value: &Value,
-        sql_type: &SqlType,
-        charset: Option<Charset>,
-    ) -> std::io::Result<()> {
+    /// Appends a row.
+    pub(super) fn write_row(&self, out: &mut Vec<u8>, row: &[Value], types: &[SqlType], charset: Option<Charset>) {
+        out.extend_from_slice(&self.lines_starting);
+        for (at, (value, sql_type)) in row.iter().zip(types).enumerate() {
+            if at > 0 {
+                out.extend_from_slice(&self.fields_terminated);
+            }
+            self.write_value(out, value, sql_type, charset);
+        }
+        out.extend_from_slice(&self.lines_terminated);
+    }
+
+    fn write_value(&self, out: &mut Vec<u8>, value: &Value, sql_type: &SqlType, charset: Option<Charset>) {
         if value.is_null() {
             return match self.escaped {
-                Some(escape) => out.write_all(&[escape, b'N']),
-                None => out.write_all(b"NULL"),
+                Some(escape) => out.extend_from_slice(&[escape, b'N']),
+                None => out.extend_from_slice(b"NULL"),
             };
         }
         let is_text = matches!(value, Value::String(_) | Value::Bytes(_) | Value::Json(_))
@@ -229,7 +166,7 @@ impl Format {
             || sql_type.is_temporal();
         let enclosed = self.enclosed.filter(|_| !self.optionally_enclosed || is_text);
         if let Some(quote) = enclosed {
-            out.write_all(&[quote])?;
+            out.push(quote);
         }
         let bytes = match (value, charset) {
             (Value::Bytes(bytes), _) => bytes.clone(),
@@ -244,15 +181,14 @@ impl Format {
             if self.needs_escape(byte, enclosed) {
                 let escape = self.escaped.unwrap_or(b'\\');
                 let written = if byte == 0 { b'0' } else { byte };
-                out.write_all(&[escape, written])?;
+                out.extend_from_slice(&[escape, written]);
             } else {
-                out.write_all(&[byte])?;
+                out.push(byte);
             }
         }
         if let Some(quote) = enclosed {
-            out.write_all(&[quote])?;
+            out.push(quote);
         }
-        Ok(())
     }
 
     fn needs_escape(&self, byte: u8, enclosed: Option<u8>) -> bool {

@@ -5,14 +5,14 @@
 //! numbers come back as warnings, and the files are read a second time to say where they lie.
 
 pub(crate) mod progress;
-pub(crate) mod records;
 mod source;
 
 use crate::connection::{ConnectionArgs, quoted, quoted_table};
+use crate::export::columns::{field_kind, format_parser};
 use clap::Args;
 use progress::{Progress, grouped};
-use records::{FileFormat, Record, Records, member_names};
 use squall_client::{Client, ClientError, LoadError, QueryResult, Row};
+use squall_file_formats::{FieldKind, FileFormat, ParquetRows, Record, Records, RowsError, member_names};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const PIECE_BYTES: usize = 256 << 10;
 /// Records of a file of JSON objects that tell which columns there are.
 const RECORDS_LOOKED_AT: usize = 1000;
+/// Rows of a Parquet file after which it is counted how much has been read.
+const ROWS_PER_COUNT: u64 = 1024;
 /// More warnings than this a server does not keep.
 const REJECTS_MAX: u64 = 65_535;
 
-/// Loads CSV, TSV or NDJSON files into a table, all rows at once or none.
+/// Loads CSV, TSV, NDJSON or Parquet files into a table, all rows at once or none.
 ///
-/// Files may be compressed with gzip or zstd. The server has to allow LOAD DATA LOCAL (SET GLOBAL local_infile = ON).
+/// Text may be compressed with gzip or zstd. Columns of Parquet files and members of NDJSON belong to those of the same name. The server has to allow LOAD DATA LOCAL (SET GLOBAL local_infile = ON).
 /// With --max-rejects, rows that cannot be stored are left out, and --rejects says which ones and why.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
@@ -45,7 +47,7 @@ pub(crate) struct LoadArgs {
     #[command(flatten)]
     connection: ConnectionArgs,
     /// How the files are written [default: by their names]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = format_parser())]
     format: Option<FileFormat>,
     /// Columns that the fields belong to, separated by commas [default: those of the table, in order]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
@@ -87,7 +89,22 @@ struct Input<'a> {
     args: &'a LoadArgs,
     files: Vec<PathBuf>,
     columns: Vec<String>,
+    /// What the columns make of the fields, as far as that is known.
+    kinds: Vec<FieldKind>,
     read: Arc<AtomicU64>,
+}
+
+/// A file that is being read.
+enum Source {
+    Text(Records),
+    Parquet(ParquetFile),
+}
+
+struct ParquetFile {
+    rows: ParquetRows,
+    bytes: u64,
+    /// Those of them that have been counted as read.
+    counted: u64,
 }
 
 /// Loads.
@@ -98,8 +115,9 @@ pub(crate) fn run(args: &LoadArgs) -> Result<(), String> {
     }
     let files = source::expand(&args.files)?;
     let mut client = args.connection.connect(args.database.as_deref().unwrap_or_default())?;
-    let mut input = Input { args, files, columns: args.columns.clone(), read: Arc::default() };
+    let mut input = Input { args, files, columns: args.columns.clone(), kinds: vec![], read: Arc::default() };
     input.find_columns(&mut client)?;
+    input.find_kinds(&mut client);
     let failed = |error: ClientError| error.to_string();
     client.run(&format!("SET SESSION max_error_count = {REJECTS_MAX}")).map_err(failed)?;
     let names: Vec<String> = input.columns.iter().map(|name| quoted(name)).collect();
@@ -171,7 +189,8 @@ fn explain(input: &Input<'_>, error: LoadError) -> String {
     });
     match row.map(|row| input.locate(BTreeMap::from([(row, (0, String::new()))]))) {
         Some(Ok(found)) if found.len() == 1 => {
-            format!("{text}\nThat row is in {}, line {}", found[0].file, found[0].line)
+            let place = input.place(&found[0].file, found[0].line);
+            format!("{text}\nThat row is in {place}")
         }
         _ => text,
     }
@@ -206,13 +225,31 @@ fn write_rejects(path: &Path, rejects: &[Reject]) -> std::io::Result<()> {
 
 impl Input<'_> {
     fn format_of(&self, path: &Path) -> Result<FileFormat, String> {
-        self.args.format.or_else(|| FileFormat::of_name(path)).ok_or_else(|| {
+        self.args.format.or_else(|| FileFormat::of_path(path)).ok_or_else(|| {
             format!("{}: the name does not tell how the file is written; say it with --format", path.display())
         })
     }
 
-    fn open(&self, path: &Path) -> Result<(Records, FileFormat), String> {
+    /// A place in a file, for people.
+    fn place(&self, file: &str, line: u64) -> String {
+        let unit = if self.format_of(Path::new(file)) == Ok(FileFormat::Parquet) { "row" } else { "line" };
+        format!("{file}, {unit} {line}")
+    }
+
+    fn open(&self, path: &Path) -> Result<(Source, FileFormat), String> {
         let format = self.format_of(path)?;
+        if format == FileFormat::Parquet {
+            let mut rows = open_parquet(path)?;
+            let kind = |at: usize| self.kinds.get(at).copied().unwrap_or_default();
+            let columns: Vec<_> = self.columns.iter().cloned().enumerate().map(|(at, name)| (name, kind(at))).collect();
+            rows.select(&columns).map_err(|reason| format!("{}: {reason}", path.display()))?;
+            let bytes = std::fs::metadata(path).map_or(0, |found| found.len());
+            return Ok((Source::Parquet(ParquetFile { rows, bytes, counted: 0 }), format));
+        }
+        self.open_text(path, format).map(|records| (Source::Text(records), format))
+    }
+
+    fn open_text(&self, path: &Path, format: FileFormat) -> Result<Records, String> {
         let delimiter = match self.args.delimiter.as_deref().map(str::as_bytes) {
             None if format == FileFormat::Csv => b',',
             None => b'\t',
@@ -220,7 +257,9 @@ impl Input<'_> {
             Some(b"\\t") => b'\t',
             Some(_) => return Err("--delimiter is one byte".to_owned()),
         };
-        Ok((Records::new(source::open(path, &self.read)?, format, delimiter), format))
+        let count = if self.columns.is_empty() { self.kinds.len() } else { self.columns.len() };
+        let records = Records::new(source::open(path, &self.read)?, format, delimiter);
+        Ok(records.with_field_count(count).with_kinds(self.kinds.clone()))
     }
 
     /// All bytes to read, unless standard input is among the files.
@@ -232,7 +271,7 @@ impl Input<'_> {
     }
 
     fn has_header(&self, format: FileFormat) -> bool {
-        self.args.header && format != FileFormat::Ndjson
+        self.args.header && matches!(format, FileFormat::Csv | FileFormat::Tsv)
     }
 
     /// Finds out which columns the fields belong to, if nobody has said it.
@@ -240,11 +279,18 @@ impl Input<'_> {
         let Some(first) = self.files.first().cloned() else { return Ok(()) };
         let format = self.format_of(&first)?;
         let standard_input = self.files.iter().any(|file| file == Path::new(source::STANDARD_INPUT));
-        if !self.columns.is_empty() || (format != FileFormat::Ndjson && !self.args.header) {
+        if !self.columns.is_empty() {
+            return Ok(());
+        }
+        if format == FileFormat::Parquet {
+            self.columns = open_parquet(&first)?.names().to_vec();
+            return Ok(());
+        }
+        if format != FileFormat::Ndjson && !self.args.header {
             return Ok(());
         }
         if format != FileFormat::Ndjson || !standard_input {
-            let (mut records, _) = self.open(&first)?;
+            let mut records = self.open_text(&first, format)?;
             self.columns = if format == FileFormat::Ndjson {
                 member_names(&mut records, RECORDS_LOOKED_AT)?
             } else if standard_input {
@@ -269,6 +315,17 @@ impl Input<'_> {
             .map(|name| String::from_utf8_lossy(&name).into_owned())
             .collect();
         Ok(())
+    }
+
+    /// Finds out how the columns want to be told their values. A server that does not tell gets texts.
+    fn find_kinds(&mut self, client: &mut Client) {
+        let names: Vec<String> = self.columns.iter().map(|name| quoted(name)).collect();
+        let names = if names.is_empty() { "*".to_owned() } else { names.join(", ") };
+        let query = format!("SELECT {names} FROM {} LIMIT 0", quoted_table(&self.args.table));
+        if let Ok(Some((QueryResult::Rows(columns), _))) = client.run(&query).map(|results| results.into_iter().next())
+        {
+            self.kinds = columns.iter().map(field_kind).collect();
+        }
     }
 
     /// Where rows lie that the server has numbered.
@@ -297,7 +354,8 @@ impl Input<'_> {
                     line: record.line,
                     code,
                     reason,
-                    text: record.text.clone(),
+                    // Rows of Parquet have no text of their own.
+                    text: if record.text.is_empty() { line.trim_ascii_end().to_vec() } else { record.text.clone() },
                 });
             }
             line.clear();
@@ -309,7 +367,7 @@ impl Input<'_> {
 /// Goes through all records of all files.
 struct Reading<'i, 'a> {
     input: &'i Input<'a>,
-    current: Option<Records>,
+    current: Option<Source>,
     /// The file's.
     name: String,
     next_file: usize,
@@ -324,11 +382,13 @@ impl Reading<'_, '_> {
     /// Appends the next record's line for LOAD DATA; `false` behind the last.
     fn next(&mut self, record: &mut Record, out: &mut Vec<u8>) -> Result<bool, String> {
         loop {
-            let Some(records) = &mut self.current else {
+            let Some(source) = &mut self.current else {
                 let Some(file) = self.input.files.get(self.next_file) else { return Ok(false) };
                 self.next_file += 1;
-                let (mut records, format) = self.input.open(file)?;
-                if self.input.has_header(format) {
+                let (mut source, format) = self.input.open(file)?;
+                if let Source::Text(records) = &mut source
+                    && self.input.has_header(format)
+                {
                     records.next(record).map_err(|error| format!("{}: {error}", file.display()))?;
                     let names = records.names(record).map_err(|reason| format!("{}: {reason}", file.display()))?;
                     if self.input.args.columns.is_empty() && names != self.input.columns {
@@ -338,15 +398,35 @@ impl Reading<'_, '_> {
                         ));
                     }
                 }
-                self.current = Some(records);
+                self.current = Some(source);
                 self.name = file.display().to_string();
                 continue;
             };
-            if !records.next(record).map_err(|error| format!("{}: {error}", self.name))? {
-                self.current = None;
-                continue;
-            }
-            match records.encode(record, self.input.args.null.as_bytes(), &self.input.columns, out) {
+            let encoded = match source {
+                Source::Text(records) => {
+                    if !records.next(record).map_err(|error| format!("{}: {error}", self.name))? {
+                        self.current = None;
+                        continue;
+                    }
+                    records.encode(record, self.input.args.null.as_bytes(), &self.input.columns, out)
+                }
+                Source::Parquet(file) => {
+                    record.text.clear();
+                    let next = file.rows.next(out);
+                    record.line = file.rows.rows();
+                    file.count(&self.input.read, next == Ok(false));
+                    match next {
+                        Ok(true) => Ok(()),
+                        Ok(false) => {
+                            self.current = None;
+                            continue;
+                        }
+                        Err(RowsError::Row(reason)) => Err(reason),
+                        Err(RowsError::File(reason)) => return Err(format!("{}: {reason}", self.name)),
+                    }
+                }
+            };
+            match encoded {
                 Ok(()) => {
                     self.rows += 1;
                     return Ok(true);
@@ -354,7 +434,7 @@ impl Reading<'_, '_> {
                 Err(reason) => {
                     let (file, line) = (self.name.clone(), record.line);
                     if self.rejects.len() as u64 >= self.max_rejects {
-                        return Err(format!("{file}, line {line}: {reason}"));
+                        return Err(format!("{}: {reason}", self.input.place(&file, line)));
                     }
                     self.rejects.push(Reject { file, line, code: 0, reason, text: record.text.clone() });
                 }
@@ -367,4 +447,27 @@ impl Reading<'_, '_> {
         while piece.len() < PIECE_BYTES && self.next(&mut record, piece)? {}
         Ok(())
     }
+}
+
+impl ParquetFile {
+    /// Counts as read what its rows so far are of the file.
+    fn count(&mut self, read: &AtomicU64, all: bool) {
+        let rows = self.rows.rows();
+        if !all && !rows.is_multiple_of(ROWS_PER_COUNT) {
+            return;
+        }
+        let part = u128::from(self.bytes) * u128::from(rows) / u128::from(self.rows.rows_total().max(1));
+        let bytes = if all { self.bytes } else { u64::try_from(part).unwrap_or(self.bytes) };
+        read.fetch_add(bytes.saturating_sub(self.counted), Ordering::Relaxed);
+        self.counted = self.counted.max(bytes);
+    }
+}
+
+fn open_parquet(path: &Path) -> Result<ParquetRows, String> {
+    if path == Path::new(source::STANDARD_INPUT) {
+        return Err("Parquet cannot be read from standard input".to_owned());
+    }
+    let failed = |reason: String| format!("{}: {reason}", path.display());
+    let file = std::fs::File::open(path).map_err(|error| failed(error.to_string()))?;
+    ParquetRows::open(file).map_err(failed)
 }

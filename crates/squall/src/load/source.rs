@@ -49,9 +49,9 @@ impl<R: Read> Read for Counting<R> {
 
 /// Opens a file; gzip and zstd are told by their first bytes. What is read of it, as it lies on the disk, is added to
 /// `count`.
-pub fn open(path: &Path, count: &Arc<AtomicU64>) -> Result<Box<dyn BufRead>, String> {
+pub fn open(path: &Path, count: &Arc<AtomicU64>) -> Result<Box<dyn BufRead + Send>, String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
-    let raw: Box<dyn Read> = if path == Path::new(STANDARD_INPUT) {
+    let raw: Box<dyn Read + Send> = if path == Path::new(STANDARD_INPUT) {
         Box::new(io::stdin())
     } else {
         Box::new(File::open(path).map_err(failed)?)

@@ -119,6 +119,18 @@ impl Date {
         Date::from_parts(year as u16, month as u8, day_of_month as u8)
     }
 
+    /// Days since 1970-01-01, if the date exists in the years 1..=9999.
+    pub fn unix_days(self) -> Option<i32> {
+        let number = self.day_number();
+        let exists = Date::from_day_number(number) == Some(self);
+        if exists { i32::try_from(number - UNIX_EPOCH_DAY).ok() } else { None }
+    }
+
+    /// The inverse of [`Date::unix_days`].
+    pub fn from_unix_days(days: i64) -> Option<Date> {
+        Date::from_day_number(days.checked_add(UNIX_EPOCH_DAY)?)
+    }
+
     /// Whether month and day exist (`false` for zero parts).
     pub fn exists(self) -> bool {
         self.day() >= 1 && self.day() <= days_in_month(self.year(), self.month())

@@ -190,6 +190,16 @@ impl DateTime {
         DateTime::from_date_and_micros(date, micros.rem_euclid(MICROS_PER_DAY))
     }
 
+    /// Microseconds since 1970-01-01 00:00:00, if the date exists in the years 1..=9999.
+    pub fn unix_micros(self) -> Option<i64> {
+        Some(i64::from(self.date().unix_days()?) * MICROS_PER_DAY + self.micros_of_day())
+    }
+
+    /// The inverse of [`DateTime::unix_micros`].
+    pub fn from_unix_micros(micros: i64) -> Option<DateTime> {
+        DateTime::from_micros(micros.checked_add(calendar::UNIX_EPOCH_DAY * MICROS_PER_DAY)?)
+    }
+
     /// The date and time as the number 20200131235959, without the fraction.
     pub fn to_number(self) -> i64 {
         self.date().to_number() * 1_000_000

@@ -1,40 +1,15 @@
-//! Records of CSV, TSV and NDJSON files, and how LOAD DATA takes them.
+//! Records of CSV, TSV and NDJSON files, as lines that LOAD DATA takes.
 
-use clap::ValueEnum;
+use crate::field::{FieldKind, push_json_string, push_text_field};
+use crate::format::FileFormat;
 use serde_json::{Map, Value as Json};
-use std::io::{self, BufRead};
-use std::path::Path;
+use std::io::{self, BufRead, Read as _};
 
 /// The longest record that is read: one without an end would fill the memory.
 const RECORD_BYTES_MAX: usize = 1 << 30;
 
-/// How files are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FileFormat {
-    /// Commas, and quotes where they are needed (RFC 4180)
-    Csv,
-    /// Tabs, and backslashes where they are needed, as SELECT ... INTO OUTFILE writes them; \N is NULL
-    Tsv,
-    /// A JSON object in each line
-    Ndjson,
-}
-
-impl FileFormat {
-    /// What a file's name says.
-    pub fn of_name(path: &Path) -> Option<FileFormat> {
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-        match name.rsplit_once('.')?.1 {
-            "csv" => Some(FileFormat::Csv),
-            "tsv" | "tab" | "txt" => Some(FileFormat::Tsv),
-            "ndjson" | "jsonl" | "json" => Some(FileFormat::Ndjson),
-            _ => None,
-        }
-    }
-}
-
-/// One record: its fields, already as LOAD DATA takes them by default, or what is wrong with it.
-#[derive(Default)]
+/// One record of a text file.
+#[derive(Debug, Default)]
 pub struct Record {
     /// The line it begins in, from 1.
     pub line: u64,
@@ -44,36 +19,85 @@ pub struct Record {
 
 /// Reads records one after the other.
 pub struct Records {
-    input: Box<dyn BufRead>,
+    input: Box<dyn BufRead + Send>,
     format: FileFormat,
     delimiter: u8,
     next_line: u64,
+    /// What the columns make of the fields; those that are not told are texts.
+    kinds: Vec<FieldKind>,
+    /// Which fields of a CSV record are taken, in this order; `None` is all.
+    fields: Option<Vec<usize>>,
+    /// Whether objects may have members that belong to no column.
+    other_members: bool,
+    /// Whether empty lines of CSV are records.
+    empty_lines: bool,
+}
+
+impl std::fmt::Debug for Records {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Records")
+            .field("format", &self.format)
+            .field("next_line", &self.next_line)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Records {
-    pub fn new(input: Box<dyn BufRead>, format: FileFormat, delimiter: u8) -> Records {
-        Records { input, format, delimiter, next_line: 1 }
+    /// Records of a text of that format; `delimiter` is what separates fields of CSV and TSV.
+    pub fn new(input: Box<dyn BufRead + Send>, format: FileFormat, delimiter: u8) -> Records {
+        let (kinds, fields, other_members, empty_lines) = (Vec::new(), None, false, false);
+        Records { input, format, delimiter, next_line: 1, kinds, fields, other_members, empty_lines }
     }
 
-    /// Reads the next record; `false` at the end. Empty lines are no records.
+    /// Says what the columns make of the fields that are taken.
+    pub fn with_kinds(self, kinds: Vec<FieldKind>) -> Records {
+        Records { kinds, ..self }
+    }
+
+    /// Takes these fields of CSV records only.
+    pub fn with_fields(self, fields: Vec<usize>) -> Records {
+        Records { fields: Some(fields), ..self }
+    }
+
+    /// Lets objects have members that belong to no column.
+    pub fn with_other_members(self) -> Records {
+        Records { other_members: true, ..self }
+    }
+
+    /// Says how many fields a record has: a CSV file of one field has an empty line for NULL.
+    pub fn with_field_count(self, count: usize) -> Records {
+        Records { empty_lines: count == 1 && self.format == FileFormat::Csv, ..self }
+    }
+
+    fn kind(&self, at: usize) -> FieldKind {
+        self.kinds.get(at).copied().unwrap_or_default()
+    }
+
+    /// Reads the next record; `false` at the end. Empty lines are no records, unless they are all that NULL leaves of one.
     pub fn next(&mut self, record: &mut Record) -> io::Result<bool> {
         loop {
             record.text.clear();
             record.line = self.next_line;
+            let mut inside_quotes = false;
             loop {
                 let before = record.text.len();
-                if self.input.read_until(b'\n', &mut record.text)? == 0 {
+                let left = (RECORD_BYTES_MAX - before) as u64;
+                if (&mut self.input).take(left).read_until(b'\n', &mut record.text)? == 0 {
                     break;
                 }
                 self.next_line += 1;
-                if record.text.len() > RECORD_BYTES_MAX {
+                if record.text.len() >= RECORD_BYTES_MAX {
                     return Err(io::Error::other(format!("the record in line {} is too long", record.line)));
                 }
+                let line = &record.text[before..];
                 let goes_on = match self.format {
                     // A line's end inside of quotes is part of the record.
-                    FileFormat::Csv => record.text.iter().filter(|byte| **byte == b'"').count() % 2 == 1,
-                    FileFormat::Tsv => ends_escaped(&record.text[before..]),
-                    FileFormat::Ndjson => false,
+                    FileFormat::Csv => {
+                        inside_quotes ^= memchr::memchr_iter(b'"', line).count() % 2 == 1;
+                        inside_quotes
+                    }
+                    FileFormat::Tsv => ends_escaped(line),
+                    FileFormat::Ndjson | FileFormat::Parquet => false,
                 };
                 if !goes_on {
                     break;
@@ -88,7 +112,7 @@ impl Records {
                     record.text.pop();
                 }
             }
-            if !record.text.is_empty() {
+            if !record.text.is_empty() || self.empty_lines {
                 return Ok(true);
             }
         }
@@ -115,15 +139,19 @@ impl Records {
     pub fn encode(&self, record: &Record, null: &[u8], columns: &[String], out: &mut Vec<u8>) -> Result<(), String> {
         let start = out.len();
         let encoded = match self.format {
-            FileFormat::Csv => {
-                let mut first = true;
-                csv_fields(&record.text, self.delimiter, null, &mut |field| {
-                    if !std::mem::take(&mut first) {
-                        out.push(b'\t');
-                    }
-                    push_field(field, out);
-                })
-            }
+            FileFormat::Csv => match &self.fields {
+                Some(fields) => self.chosen_fields(record, null, fields, out),
+                None => {
+                    let mut at = 0;
+                    csv_fields(&record.text, self.delimiter, null, &mut |field| {
+                        if at > 0 {
+                            out.push(b'\t');
+                        }
+                        push_text_field(field, self.kind(at), out);
+                        at += 1;
+                    })
+                }
+            },
             FileFormat::Tsv if self.delimiter == b'\t' => {
                 out.extend_from_slice(&record.text);
                 Ok(())
@@ -132,7 +160,8 @@ impl Records {
                 out.extend(record.text.iter().map(|byte| if *byte == self.delimiter { b'\t' } else { *byte }));
                 Ok(())
             }
-            FileFormat::Ndjson => push_object(&record.text, columns, out),
+            FileFormat::Ndjson => self.push_object(&record.text, columns, out),
+            FileFormat::Parquet => Err("Parquet has no lines".to_owned()),
         };
         if encoded.is_err() {
             out.truncate(start);
@@ -140,6 +169,45 @@ impl Records {
             out.push(b'\n');
         }
         encoded
+    }
+
+    fn chosen_fields(&self, record: &Record, null: &[u8], fields: &[usize], out: &mut Vec<u8>) -> Result<(), String> {
+        let mut all: Vec<Option<Vec<u8>>> = Vec::new();
+        csv_fields(&record.text, self.delimiter, null, &mut |field| all.push(field.map(<[u8]>::to_vec)))?;
+        for (at, field) in fields.iter().enumerate() {
+            let field = all.get(*field).ok_or_else(|| format!("the record has only {} fields", all.len()))?;
+            if at > 0 {
+                out.push(b'\t');
+            }
+            push_text_field(field.as_deref(), self.kind(at), out);
+        }
+        Ok(())
+    }
+
+    fn push_object(&self, text: &[u8], columns: &[String], out: &mut Vec<u8>) -> Result<(), String> {
+        let object = object_of(text)?;
+        let known = |name: &String| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
+        if !self.other_members
+            && let Some(name) = object.keys().find(|name| !known(name))
+        {
+            return Err(format!("there is no column '{name}'"));
+        }
+        for (at, column) in columns.iter().enumerate() {
+            if at > 0 {
+                out.push(b'\t');
+            }
+            let member = object.get(column).or_else(|| {
+                object.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)).map(|(_, member)| member)
+            });
+            let kind = self.kind(at);
+            match member {
+                None | Some(Json::Null) => push_text_field(None, kind, out),
+                Some(Json::Bool(value)) => push_text_field(Some(if *value { b"1" } else { b"0" }), kind, out),
+                Some(Json::String(text)) => push_json_string(text, kind, out),
+                Some(member) => push_text_field(Some(member.to_string().as_bytes()), kind, out),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -187,20 +255,6 @@ fn csv_fields(text: &[u8], delimiter: u8, null: &[u8], take: &mut dyn FnMut(Opti
     }
 }
 
-/// Appends a field as LOAD DATA takes it by default.
-pub fn push_field(field: Option<&[u8]>, out: &mut Vec<u8>) {
-    let Some(field) = field else { return out.extend_from_slice(b"\\N") };
-    for byte in field {
-        match byte {
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            0 => out.extend_from_slice(b"\\0"),
-            _ => out.push(*byte),
-        }
-    }
-}
-
 fn object_of(text: &[u8]) -> Result<Map<String, Json>, String> {
     // Numbers keep their text: a decimal has more digits than a double.
     match serde_json::from_slice(text) {
@@ -208,29 +262,6 @@ fn object_of(text: &[u8]) -> Result<Map<String, Json>, String> {
         Ok(_) => Err("the line is no JSON object".to_owned()),
         Err(error) => Err(format!("no JSON: {error}")),
     }
-}
-
-fn push_object(text: &[u8], columns: &[String], out: &mut Vec<u8>) -> Result<(), String> {
-    let object = object_of(text)?;
-    let known = |name: &String| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
-    if let Some(name) = object.keys().find(|name| !known(name)) {
-        return Err(format!("there is no column '{name}'"));
-    }
-    for (at, column) in columns.iter().enumerate() {
-        if at > 0 {
-            out.push(b'\t');
-        }
-        let member = object
-            .get(column)
-            .or_else(|| object.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)).map(|(_, member)| member));
-        match member {
-            None | Some(Json::Null) => push_field(None, out),
-            Some(Json::Bool(value)) => out.push(b'0' + u8::from(*value)),
-            Some(Json::String(text)) => push_field(Some(text.as_bytes()), out),
-            Some(member) => push_field(Some(member.to_string().as_bytes()), out),
-        }
-    }
-    Ok(())
 }
 
 /// The members that the first records of a file have.
@@ -279,6 +310,21 @@ mod tests {
         let expected = "1: 1\ta b\n2: 2\tsay \"no\", then\\n\\tgo\n5: 3\t\n6: \\N\t\\\\\n7! there is text behind a closing quote\n8: 6\té\n";
         assert_eq!(encoded(FileFormat::Csv, text), expected);
         assert_eq!(encoded(FileFormat::Csv, "1,\"open\n2,3\n"), "1! a quote is not closed\n");
+    }
+
+    #[test]
+    fn an_empty_line_is_the_null_of_one_field() {
+        let text = || Box::new(io::Cursor::new("1\n\n\"\"\n\r\n"));
+        for (fields, expected) in [(1, 4), (2, 2)] {
+            let mut records = Records::new(text(), FileFormat::Csv, b',').with_field_count(fields);
+            let (mut record, mut out, mut count) = (Record::default(), Vec::new(), 0);
+            while records.next(&mut record).expect("read") {
+                records.encode(&record, b"", &[], &mut out).expect("fields");
+                count += 1;
+            }
+            assert_eq!(count, expected);
+            assert_eq!(String::from_utf8(out).expect("text"), if fields == 1 { "1\n\\N\n\n\\N\n" } else { "1\n\n" });
+        }
     }
 
     #[test]
