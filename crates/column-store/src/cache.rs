@@ -3,7 +3,7 @@
 //! Replacement is CLOCK (Corbató, 1968): entries stand in a ring, a use marks one, and the hand takes the mark off or, where
 //! there is none, takes the entry out. A use is one relaxed store, not a move in a list.
 
-use crate::coded::CodedColumn;
+use crate::coded::{CodedColumn, Dictionary};
 use crate::error::Result;
 use crate::index::BitmapIndex;
 use crate::predicate::ColumnSource;
@@ -152,6 +152,19 @@ impl ColumnCache {
         }
     }
 
+    /// A segment's dictionary: that of the column if it is here, else read from the file, where it is a block of its own.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn dictionary(&self, segment: &Segment, ordinal: usize) -> Result<Option<Arc<Dictionary>>> {
+        let key = (segment.serial(), ordinal, Kind::Column);
+        let known = self.state.lock().entries.get(&key).map(|listed| listed.entry.clone());
+        match known.as_deref().map(|entry| entry.loaded.lock().clone()) {
+            Some(Some(Loaded::Column(column))) => Ok(column.dictionary().cloned()),
+            _ => segment.dictionary(ordinal),
+        }
+    }
+
     fn get(&self, key: Key, load: impl FnOnce() -> Result<Loaded>) -> Result<Loaded> {
         let entry = {
             let mut state = self.state.lock();
@@ -241,5 +254,9 @@ impl ColumnSource for SegmentColumns<'_> {
 
     fn index(&self, ordinal: usize) -> Result<Option<Arc<BitmapIndex>>> {
         self.cache.index(self.segment, ordinal)
+    }
+
+    fn dictionary(&self, ordinal: usize) -> Result<Option<Arc<Dictionary>>> {
+        self.cache.dictionary(self.segment, ordinal)
     }
 }

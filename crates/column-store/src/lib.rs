@@ -23,7 +23,7 @@ pub mod star;
 mod zone_map;
 
 pub use cache::{CacheStatus, ColumnCache, SegmentColumns};
-pub use coded::CodedColumn;
+pub use coded::{CodedColumn, Dictionary};
 pub use domain::{ColumnType, Datum, Domain, prefix_successor};
 pub use error::{Corruption, Error, Result};
 pub use key_search::rows_of_key;

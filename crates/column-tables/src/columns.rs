@@ -6,7 +6,7 @@ use arrow::array::ArrayRef;
 use squall_catalog::ColumnDef;
 use squall_column_store::index::BitmapIndex;
 use squall_column_store::predicate::ColumnSource;
-use squall_column_store::{CodedColumn, ColumnCache, ColumnType, Error, Result, ZoneMap};
+use squall_column_store::{CodedColumn, ColumnCache, ColumnType, Dictionary, Error, Result, ZoneMap};
 use squall_functions::arrow_map::ValueArrayBuilder;
 use squall_row_store::Table;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
@@ -72,6 +72,13 @@ impl ColumnSource for TableColumns<'_> {
         match self.segment_ordinal(ordinal) {
             Some(ordinal) => self.cache.index(&self.segment.segment, ordinal),
             None => Ok(None),
+        }
+    }
+
+    fn dictionary(&self, ordinal: usize) -> Result<Option<Arc<Dictionary>>> {
+        match self.segment_ordinal(ordinal) {
+            Some(ordinal) => self.cache.dictionary(self.segment.segment(), ordinal),
+            None => Ok(self.column(ordinal)?.dictionary().cloned()),
         }
     }
 }

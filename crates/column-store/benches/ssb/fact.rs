@@ -59,7 +59,7 @@ fn run(
         aggregates,
     };
     let options = StarOptions { threads, groups_max: 1 << 20, arguments_of_64_bits: false, cancelled: None };
-    let found = tables.with_sources(|sources| run_star_query(&query, sources, options)).expect("an answer");
+    let found = tables.with_sources(|sources| run_star_query(&query, sources, options)).expect("an answer").groups;
     let row = |group: squall_column_store::star::Group| {
         let key = |key: &GroupKey| match key {
             GroupKey::Value(Some(Datum::Bytes(bytes))) => String::from_utf8_lossy(bytes).into_owned(),

@@ -136,7 +136,7 @@ fn run(tables: &Tables, threads: usize, condition: Predicate, sides: &[Side<'_>]
         aggregates: vec![Aggregate::Sum(sum)],
     };
     let options = StarOptions { threads, groups_max: 1 << 20, arguments_of_64_bits: false, cancelled: None };
-    let found = tables.with_sources(|sources| run_star_query(&query, sources, options)).expect("an answer");
+    let found = tables.with_sources(|sources| run_star_query(&query, sources, options)).expect("an answer").groups;
     let mut rows = Vec::with_capacity(found.len());
     for group in found {
         let mut row = String::new();

@@ -212,6 +212,14 @@ impl CodedColumn {
         &self.values
     }
 
+    /// The dictionary, if the column has one.
+    pub fn dictionary(&self) -> Option<&Arc<Dictionary>> {
+        match &self.values {
+            CodedValues::Dictionary { dictionary, .. } => Some(dictionary),
+            _ => None,
+        }
+    }
+
     /// The domain.
     pub fn domain(&self) -> Domain {
         match &self.values {

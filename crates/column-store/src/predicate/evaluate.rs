@@ -4,7 +4,7 @@ use super::Test;
 use super::mask::Mask;
 use super::normal_form::Condition;
 use super::prepared::PreparedTest;
-use crate::coded::CodedColumn;
+use crate::coded::{CodedColumn, Dictionary};
 use crate::domain::Datum;
 use crate::error::{Error, Result};
 use crate::index::{BitmapIndex, Rows};
@@ -29,6 +29,11 @@ pub trait ColumnSource {
     /// # Errors
     /// If the index cannot be read.
     fn index(&self, ordinal: usize) -> Result<Option<Arc<BitmapIndex>>>;
+    /// A column's dictionary, if it has one: its values but NULL, each of which some row has.
+    ///
+    /// # Errors
+    /// If the dictionary cannot be read.
+    fn dictionary(&self, ordinal: usize) -> Result<Option<Arc<Dictionary>>>;
 }
 
 /// Fresh rows, which no segment has yet.
@@ -87,6 +92,10 @@ impl ColumnSource for UnsealedRows {
 
     fn index(&self, _ordinal: usize) -> Result<Option<Arc<BitmapIndex>>> {
         Ok(None)
+    }
+
+    fn dictionary(&self, ordinal: usize) -> Result<Option<Arc<Dictionary>>> {
+        Ok(self.column(ordinal)?.dictionary().cloned())
     }
 }
 

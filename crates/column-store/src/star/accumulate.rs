@@ -3,6 +3,7 @@
 use super::Aggregate;
 use super::bind::{BoundAggregate, BoundSource, Width};
 use super::expression::Wide;
+use super::known::KnownZone;
 use super::zone::Selection;
 use crate::coded::{Code, CodedColumn, IntegerCodes, with_codes};
 use rustc_hash::FxHashMap;
@@ -179,6 +180,20 @@ impl Groups {
                         state.add(slots, &self.narrow, &nulls);
                     }
                 }
+            }
+        }
+    }
+
+    /// Adds what zone maps say of a zone to the one group.
+    pub(super) fn add_known(&mut self, zone: &KnownZone) {
+        if zone.rows == 0 {
+            return;
+        }
+        self.rows[0] += zone.rows;
+        for (state, (extreme, nulls)) in self.states.iter_mut().zip(&zone.parts) {
+            state.nulls[0] += nulls;
+            if let Some(extreme) = extreme {
+                state.values[0] = state.function.combine(state.values[0], *extreme);
             }
         }
     }

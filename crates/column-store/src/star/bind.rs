@@ -1,7 +1,7 @@
 //! A star query in the codes of its sources.
 
 use super::code_table::{CodeTable, CodeTables};
-use super::expression::{BoundExpression, integer_codes};
+use super::expression::{BoundExpression, Expression, integer_codes};
 use super::key_map::KeyMap;
 use super::zone::BLOCK_ROWS;
 use super::{Aggregate, GroupBy, GroupKey, StarJoin, StarQuery, StarSource};
@@ -295,6 +295,13 @@ fn bind_column(column: Arc<CodedColumn>, part: &KeyPart) -> Result<BoundGroup<'s
 
 fn bind_aggregate(aggregate: &Aggregate, source: &dyn ColumnSource) -> Result<Option<BoundAggregate>> {
     let Some(argument) = aggregate.argument() else { return Ok(None) };
+    if let (Aggregate::Count(_), Expression::Column(column)) = (aggregate, argument) {
+        // Of whatever type: only whether there is a value counts.
+        let column = source.column(*column)?;
+        let nullable = if column.validity().is_some() { vec![column] } else { Vec::new() };
+        let width = Width::Narrow { sum_fits: true };
+        return Ok(Some(BoundAggregate { expression: BoundExpression::Literal(0), nullable, width }));
+    }
     let expression = argument.bind(source)?;
     let magnitude = expression.interval()?.magnitude();
     let mut nullable = Vec::new();

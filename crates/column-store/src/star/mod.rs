@@ -17,14 +17,20 @@
 //! 4. Aggregates are evaluated for the selected rows only. Sums are kept in 128 bits, and whether a value or a sum could
 //!    leave its width is decided before the pass, from the bounds of the columns; no step can overflow silently.
 //!
+//! Zones of which zone maps say all that is asked (COUNT, MIN and MAX of all rows, or of none) are not read at all, nor are
+//! columns of segments that have no other zones (`known`). Where only the distinct values of a column are asked for,
+//! dictionaries and indexes have those of whole segments (`distinct`).
+//!
 //! Threads take zones from one counter until none is left, each into groups of its own, which are added up in the end.
 
 mod accumulate;
 mod bind;
 mod code_table;
 mod dimension;
+mod distinct;
 mod expression;
 mod key_map;
+mod known;
 mod run;
 mod zone;
 
@@ -134,7 +140,20 @@ pub struct StarSource<'a> {
     pub deleted: Option<&'a RoaringBitmap>,
 }
 
-/// One group of the answer. Groups come in the order of their codes.
+/// The answer to a star query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StarAnswer {
+    /// The groups, in no order that means anything.
+    pub groups: Vec<Group>,
+    /// Zones that were not read, because zone maps say what they add.
+    pub zones_known: usize,
+    /// Zones that were read.
+    pub zones_read: usize,
+    /// Sources whose groups are the values of a dictionary or an index.
+    pub dictionaries: usize,
+}
+
+/// One group of the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// For each [`GroupBy`].

@@ -5,6 +5,7 @@ mod cache;
 mod corruption;
 mod generate;
 mod indexes;
+mod known_zones;
 mod lists;
 mod other_readers;
 mod predicates;

@@ -7,7 +7,7 @@ use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::exec::as_hash_join;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
-use crate::star::StarExec;
+use crate::star::{SEGMENTS_OF_DICTIONARIES, StarExec, ZONES_ANSWERED, ZONES_READ};
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
@@ -262,11 +262,31 @@ fn measured(plan: &Arc<dyn ExecutionPlan>) -> String {
     match metrics.output_rows() {
         Some(rows) => {
             let milliseconds = metrics.elapsed_compute().unwrap_or(0) as f64 / 1e6;
-            let skipped = if plan.is::<ColumnScanExec>() { skipped(&metrics) } else { String::new() };
+            let skipped = if plan.is::<ColumnScanExec>() {
+                skipped(&metrics)
+            } else if plan.is::<StarExec>() {
+                answered(&metrics)
+            } else {
+                String::new()
+            };
             format!(" (actual time={milliseconds:.3} rows={rows} loops=1){skipped}")
         }
         None => " (never executed)".to_string(),
     }
+}
+
+/// What the star kernel has read, and what was answered without.
+fn answered(metrics: &MetricsSet) -> String {
+    let count = |name: &str| metrics.sum_by_name(name).map_or(0, |value| value.as_usize());
+    let (read, known, dictionaries) = (count(ZONES_READ), count(ZONES_ANSWERED), count(SEGMENTS_OF_DICTIONARIES));
+    let mut text = format!(" (zones read={read}");
+    if known > 0 {
+        let _ = write!(text, "; answered by zone maps={known}");
+    }
+    if dictionaries > 0 {
+        let _ = write!(text, "; segments answered by dictionaries={dictionaries}");
+    }
+    text + ")"
 }
 
 /// What told a column scan of the rows that it did not read.

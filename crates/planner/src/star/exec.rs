@@ -2,9 +2,12 @@
 
 use super::answer::rows_of;
 use super::dimension::DimensionRows;
+use super::list::listed;
 use super::spec::{GroupPart, StarSpec};
+use crate::access::scan::make_batch;
 use crate::exec::env::StatementEnv;
 use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_datafusion_err, internal_err};
 use datafusion::execution::context::SessionState;
@@ -12,18 +15,25 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, collect, execute_stream,
 };
 use futures::{StreamExt, TryStreamExt};
+use squall_column_store::Error;
 use squall_column_store::predicate::{ColumnSource, Condition};
-use squall_column_store::star::{GroupBy, StarJoin, StarOptions, StarQuery, StarSource, run_star_query};
-use squall_column_store::{Error, star};
+use squall_column_store::star::{GroupBy, StarAnswer, StarJoin, StarOptions, StarQuery, StarSource, run_star_query};
 use squall_column_tables::TableColumns;
 use squall_functions::expr::datafusion_error;
 use std::sync::{Arc, OnceLock};
+
+/// Counters of the kernel: zones of 65,536 rows that it has read, and that zone maps answered.
+pub const ZONES_READ: &str = "zones_read";
+/// See [`ZONES_READ`].
+pub const ZONES_ANSWERED: &str = "zones_answered";
+/// Segments whose distinct values are those of a dictionary or an index.
+pub const SEGMENTS_OF_DICTIONARIES: &str = "segments_of_dictionaries";
 
 /// Groups that each thread may have; more are DataFusion's, which can spill.
 const GROUPS_MAX: usize = 1 << 20;
@@ -121,6 +131,7 @@ impl ExecutionPlan for StarExec {
             dimensions: self.dimensions.clone(),
             schema: self.schema(),
             metrics: BaselineMetrics::new(&self.metrics, 0),
+            counters: Counters::new(&self.metrics),
             env,
         };
         let stream = futures::stream::once(run.start(context)).try_flatten();
@@ -162,7 +173,32 @@ struct Run {
     dimensions: Vec<Arc<dyn ExecutionPlan>>,
     schema: SchemaRef,
     metrics: BaselineMetrics,
+    counters: Counters,
     env: Arc<StatementEnv>,
+}
+
+/// What EXPLAIN ANALYZE says of the kernel.
+struct Counters {
+    zones_read: Count,
+    zones_answered: Count,
+    dictionaries: Count,
+}
+
+impl Counters {
+    fn new(metrics: &ExecutionPlanMetricsSet) -> Counters {
+        let counter = |name: &'static str| MetricBuilder::new(metrics).counter(name, 0);
+        Counters {
+            zones_read: counter(ZONES_READ),
+            zones_answered: counter(ZONES_ANSWERED),
+            dictionaries: counter(SEGMENTS_OF_DICTIONARIES),
+        }
+    }
+
+    fn count(&self, answer: &StarAnswer) {
+        self.zones_read.add(answer.zones_read);
+        self.zones_answered.add(answer.zones_known);
+        self.dictionaries.add(answer.dictionaries);
+    }
 }
 
 impl Run {
@@ -176,8 +212,20 @@ impl Run {
             }
         }
         let timer = self.metrics.elapsed_compute().timer();
-        let groups = match self.run_kernel(&dimensions) {
-            Ok(groups) => groups,
+        if let Some(list) = &self.spec.list {
+            let Some(snapshot) = self.spec.fact.column_snapshot(&self.env).map_err(datafusion_error)? else {
+                drop(timer);
+                return self.beside.run(context).await;
+            };
+            let threads = self.beside.session.config().target_partitions();
+            let listed = listed(&self.spec, list, &snapshot, threads, &self.env)?;
+            self.counters.zones_read.add(listed.zones_read);
+            let batch = make_batch(self.schema.clone(), vec![listed.text], 1).map_err(datafusion_error)?;
+            timer.done();
+            return Ok(self.one_batch(batch));
+        }
+        let answer = match self.run_kernel(&dimensions) {
+            Ok(answer) => answer,
             // The kernel has found something that it cannot do.
             Err(Failure::Kernel(Error::Invalid(_))) => {
                 drop(timer);
@@ -192,14 +240,19 @@ impl Run {
             }
             Err(Failure::Sql(error)) => return Err(datafusion_error(error)),
         };
-        let batch = rows_of(&self.spec, &dimensions, groups, &self.schema, &self.env.context)?;
+        self.counters.count(&answer);
+        let batch = rows_of(&self.spec, &dimensions, answer.groups, &self.schema, &self.env.context)?;
         timer.done();
-        self.metrics.record_output(batch.num_rows());
-        let stream = futures::stream::iter([Ok(batch)]).boxed();
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema, stream)))
+        Ok(self.one_batch(batch))
     }
 
-    fn run_kernel(&self, dimensions: &[DimensionRows]) -> std::result::Result<Vec<star::Group>, Failure> {
+    fn one_batch(&self, batch: RecordBatch) -> SendableRecordBatchStream {
+        self.metrics.record_output(batch.num_rows());
+        let stream = futures::stream::iter([Ok(batch)]).boxed();
+        Box::pin(RecordBatchStreamAdapter::new(self.schema.clone(), stream))
+    }
+
+    fn run_kernel(&self, dimensions: &[DimensionRows]) -> std::result::Result<StarAnswer, Failure> {
         let spec = &self.spec;
         let fact = &spec.fact;
         let Some(snapshot) = fact.column_snapshot(&self.env).map_err(Failure::Sql)? else {

@@ -6,14 +6,15 @@
 //! bits, more groups than fit memory) sends the query back to the plan that DataFusion made of it, which is kept beside.
 //!
 //! Reading order: `spec` (what such a query is), `recognize` (which plans are), `node` (its place among the plans),
-//! `dimension`, `exec` and `answer` (running it).
+//! `dimension`, `exec` and `answer` (running it), `list` (GROUP_CONCAT, which is no star query but starts alike).
 
 mod answer;
 mod dimension;
 pub mod exec;
+mod list;
 pub mod node;
 mod recognize;
 mod spec;
 
-pub use exec::StarExec;
+pub use exec::{SEGMENTS_OF_DICTIONARIES, StarExec, ZONES_ANSWERED, ZONES_READ};
 pub use recognize::recognize;

@@ -1,7 +1,7 @@
 //! Which aggregations are star queries.
 
 use super::node::StarAggregate;
-use super::spec::{GroupPart, Join, Output, StarSpec};
+use super::spec::{GroupPart, Join, List, Output, StarSpec};
 use crate::access::filter::sort_key_column;
 use crate::access::{ROW_KEY_COLUMN, RowTable};
 use datafusion::catalog::default_table_source::source_as_provider;
@@ -12,6 +12,7 @@ use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{Aggregate as AggregatePlan, Expr, LogicalPlan, LogicalPlanBuilder, TableScan};
 use squall_column_store::predicate::Predicate;
 use squall_column_store::star::{Aggregate, Expression};
+use squall_functions::aggregate::group_concat::GroupConcatKernel;
 use squall_functions::aggregate::{AggregateCall, KernelUdaf, SumKernel};
 use squall_functions::expr::CallUdf;
 use squall_types::temporal::TimeZone;
@@ -59,7 +60,7 @@ fn star_of(aggregate: &AggregatePlan, zone: &TimeZone) -> Result<Option<LogicalP
     };
     let known = aggregate.group_expr.iter().all(|expr| making.group(expr).is_some())
         && aggregate.aggr_expr.iter().all(|expr| making.output(expr).is_some());
-    if !known && making.distinct_count(aggregate).is_none() {
+    if !known && making.distinct_count(aggregate).is_none() && making.list(aggregate).is_none() {
         return Ok(None);
     }
     let mut dimensions = Vec::with_capacity(making.dimensions.len());
@@ -216,6 +217,7 @@ struct Making<'a> {
     kernel: Vec<Aggregate>,
     outputs: Vec<Output>,
     counts_groups: bool,
+    list: Option<List>,
 }
 
 impl<'a> Making<'a> {
@@ -238,6 +240,7 @@ impl<'a> Making<'a> {
             kernel: Vec::new(),
             outputs: Vec::new(),
             counts_groups: false,
+            list: None,
         };
         for leaf in (0..tables.leaves.len()).filter(|leaf| *leaf != fact) {
             let dimension = making.dimension(leaf)?;
@@ -336,6 +339,7 @@ impl<'a> Making<'a> {
             "count" => {
                 let aggregate = match &argument {
                     Expr::Literal(scalar, _) if !scalar.is_null() => Aggregate::CountRows,
+                    Expr::Column(column) => Aggregate::Count(Expression::Column(self.fact_column(column)?)),
                     _ => Aggregate::Count(self.expression(&argument)?),
                 };
                 Output::Count(self.add(aggregate))
@@ -381,6 +385,29 @@ impl<'a> Making<'a> {
         let counted = matches!(self.groups.as_slice(), [GroupPart::Column { .. } | GroupPart::Text { .. }]);
         self.counts_groups = counted;
         counted.then_some(())
+    }
+
+    /// GROUP_CONCAT(column) of all rows of the column table.
+    fn list(&mut self, aggregate: &AggregatePlan) -> Option<()> {
+        let ([], [expr]) = (aggregate.group_expr.as_slice(), aggregate.aggr_expr.as_slice()) else { return None };
+        let expr = expr.clone().unalias();
+        let Expr::AggregateFunction(AggregateFunction { func, params }) = &expr else { return None };
+        let inner: &dyn Any = func.inner().as_ref();
+        let call: &Arc<AggregateCall> = inner.downcast_ref::<KernelUdaf>()?.call();
+        let kernel: &dyn Any = call.kernel.as_ref();
+        let kernel = kernel.downcast_ref::<GroupConcatKernel>()?;
+        let plain = self.dimensions.is_empty() && kernel.is_plain() && !params.distinct && params.filter.is_none();
+        let ([argument], true) = (params.args.as_slice(), plain) else { return None };
+        let Expr::Column(column) = self.tables.resolved(argument)? else { return None };
+        let ordinal = self.fact_column(&column)?;
+        let sql_type = self.fact_type(ordinal);
+        // Types whose text is what their codes stand for.
+        let listed = matches!(sql_type, SqlType::Int { zerofill: false, .. } | SqlType::String { .. });
+        if !listed || kernel.source != *sql_type {
+            return None;
+        }
+        self.list = Some(List { ordinal, call: call.clone() });
+        Some(())
     }
 
     /// Any value of a group: GROUP BY determines it, or the statement does not care.
@@ -466,6 +493,7 @@ impl<'a> Making<'a> {
             kernel: self.kernel,
             outputs: self.outputs,
             counts_groups: self.counts_groups,
+            list: self.list,
         }
     }
 }

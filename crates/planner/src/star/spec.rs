@@ -29,6 +29,17 @@ pub struct StarSpec {
     pub outputs: Vec<Output>,
     /// Instead of all that: how many groups there are whose key is not NULL.
     pub counts_groups: bool,
+    /// Instead of all that, too: a GROUP_CONCAT without clauses of all rows.
+    pub list: Option<List>,
+}
+
+/// GROUP_CONCAT of a column of the column table.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// Its ordinal.
+    pub ordinal: usize,
+    /// How it is joined.
+    pub call: Arc<AggregateCall>,
 }
 
 /// A join to a dimension. Its plan gives the key first, then the groups, then other columns of a group's first row.

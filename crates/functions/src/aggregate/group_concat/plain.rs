@@ -83,6 +83,21 @@ impl PlainConcat {
     pub fn new(source: SqlType, joining: Joining) -> Self {
         Self { source, joining, joined: Joined::default() }
     }
+
+    /// What stands between texts.
+    pub fn separator(&self) -> &[u8] {
+        &self.joining.separator
+    }
+
+    /// Appends the texts of so many rows, which are joined already.
+    pub fn append_joined(&mut self, bytes: &[u8], rows: u64) {
+        self.joined.append(&JoinedRef { bytes, rows, cut: false }, &self.joining);
+    }
+
+    /// Whether nothing more is taken.
+    pub fn is_cut(&self) -> bool {
+        self.joined.cut
+    }
 }
 
 struct OneSink<'a> {
