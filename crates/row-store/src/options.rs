@@ -30,7 +30,8 @@ pub struct StoreOptions {
     pub transaction_bytes_max: usize,
     /// Memory for sorting index entries during a bulk load or an index build; more goes to temporary files.
     pub sort_buffer_bytes: usize,
-    /// Threads that flush and compact in the background.
+    /// Threads that flush and compact in the background. The engine keeps the first for flushes: with only one other, it
+    /// looks again and again, and takes a core, while that one compacts and more is to be compacted.
     pub background_threads: usize,
     /// When commits count as done, unless the transaction says otherwise.
     pub durability: Durability,
@@ -45,7 +46,7 @@ impl Default for StoreOptions {
             table_buffer_bytes_max: 32 << 20,
             transaction_bytes_max: 1 << 30,
             sort_buffer_bytes: 64 << 20,
-            background_threads: 2,
+            background_threads: 3,
             durability: Durability::Full,
         }
     }
