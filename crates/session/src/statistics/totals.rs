@@ -156,9 +156,12 @@ mod tests {
         for bucket in 1..BUCKETS - 1 {
             let (start, end) = (bucket_start_picos(bucket), bucket_end_picos(bucket));
             assert!(start < end, "{bucket}");
+            // The first buckets are narrower than the clock's microseconds: some are never used.
             let middle = (start + end) / 2 / PICOS_PER_MICRO;
-            // Where a bucket is narrower than the clock's microseconds its neighbour may take a time.
-            assert!(bucket_of(middle).abs_diff(bucket) <= 1, "{bucket}: {middle}");
+            let whole = middle * PICOS_PER_MICRO;
+            if (start..end).contains(&whole) {
+                assert!(bucket_of(middle).abs_diff(bucket) <= 1, "{bucket}: {middle}");
+            }
         }
         assert_eq!((bucket_of(0), bucket_of(9), bucket_of(10)), (0, 0, 1));
         assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);

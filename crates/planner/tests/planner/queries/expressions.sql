@@ -189,7 +189,7 @@ ERROR 1273 (HY000): Unknown collation: 'nope'
 
 SELECT id FROM t WHERE MATCH (s) AGAINST ('x')
 ----
-ERROR 1235 (42000): This version of MySQL doesn't yet support 'MATCH'
+ERROR 1191 (HY000): Can't find FULLTEXT index matching the column list
 
 SELECT DEFAULT(a) FROM t WHERE id = 1
 ----
