@@ -81,7 +81,11 @@ impl StoreInner {
             }
         }
         // A segment that could not be made ready is made by the commit that needs it, which reports an error.
-        let _ = self.committer.redo.maintain(&self.db);
+        let unneeded = {
+            let _log = self.committer.log.lock();
+            self.committer.redo.take_unneeded(&self.db)
+        };
+        let _ = self.committer.redo.maintain(unneeded);
         self.remove_unused_files();
         if self.dropped_indexes.swap(false, Ordering::AcqRel) && self.remove_dropped_entries().is_err() {
             self.dropped_indexes.store(true, Ordering::Release);

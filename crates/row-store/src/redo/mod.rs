@@ -73,10 +73,11 @@ struct Tail {
 /// The names and the newest changes of keyspaces, by their numbers.
 type Newest = FxHashMap<u64, (Box<str>, u64)>;
 
-struct FullSegment {
+/// A segment that is behind the end of the log.
+pub(crate) struct FullSegment {
     number: u64,
     bytes: u64,
-    newest: Arc<Newest>,
+    newest: Newest,
 }
 
 impl RedoLog {
@@ -207,7 +208,7 @@ impl RedoLog {
         };
         let mut tail = self.tail.lock();
         tail.buffer_at = 0;
-        let newest = Arc::new(std::mem::take(&mut tail.newest));
+        let newest = std::mem::take(&mut tail.newest);
         let before = std::mem::replace(&mut tail.segment, segment);
         self.full.lock().push_back(FullSegment { number: before.number, bytes: before.bytes, newest });
         Ok(())
@@ -242,12 +243,13 @@ impl RedoLog {
         Ok(())
     }
 
-    /// Makes the next segment ready, if it will be needed soon, and lets segments go that are not needed any more.
+    /// Makes the next segment ready, if it will be needed soon, and lets segments go that are [not needed any
+    /// more](RedoLog::take_unneeded).
     ///
     /// # Errors
     /// That of making a segment, which a commit may do again when it needs it.
-    pub fn maintain(&self, db: &Database) -> io::Result<()> {
-        while let Some(full) = self.take_unneeded(db) {
+    pub fn maintain(&self, unneeded: Vec<FullSegment>) -> io::Result<()> {
+        for full in unneeded {
             let mut next = self.next.lock();
             if next.is_none() && full.bytes == SEGMENT_BYTES {
                 let number = self.tail.lock().segment.number + 1;
@@ -269,21 +271,28 @@ impl RedoLog {
         Ok(())
     }
 
-    /// Takes the oldest segment, if tables' files have all of it.
-    fn take_unneeded(&self, db: &Database) -> Option<FullSegment> {
-        // The lock is not held while the engine's is waited for. Nobody else takes from the front.
-        let newest = self.full.lock().front()?.newest.clone();
-        let keyspaces = db.supervisor.keyspaces.read().ok()?;
+    /// Takes the oldest segments, as far as tables' files have all that is in them. No batch may be between the log and the
+    /// engine's buffers: the caller holds the lock under which they are applied.
+    pub fn take_unneeded(&self, db: &Database) -> Vec<FullSegment> {
+        let mut full = self.full.lock();
+        let mut unneeded = Vec::new();
+        if full.is_empty() {
+            return unneeded;
+        }
+        let Ok(keyspaces) = db.supervisor.keyspaces.read() else { return unneeded };
         let is_in_files = |(id, (name, sequence)): (&u64, &(Box<str>, u64))| {
             // What is there no more, or there anew, needs nothing from the log.
             keyspaces.get(&**name).filter(|keyspace| keyspace.id() == *id).is_none_or(|keyspace| {
-                keyspace.tree.get_highest_persisted_seqno().is_some_and(|persisted| persisted >= *sequence)
+                let tree = &keyspace.tree;
+                // A merge may have thrown the newest entries of the files away, if they removed something.
+                tree.get_highest_persisted_seqno().is_some_and(|persisted| persisted >= *sequence)
+                    || (tree.active_memtable().is_empty() && tree.sealed_memtable_count() == 0)
             })
         };
-        if !newest.iter().all(is_in_files) {
-            return None;
+        while full.front().is_some_and(|oldest| oldest.newest.iter().all(is_in_files)) {
+            unneeded.extend(full.pop_front());
         }
-        self.full.lock().pop_front()
+        unneeded
     }
 
     /// How many segments before the current one are still needed.

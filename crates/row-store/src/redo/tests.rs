@@ -122,12 +122,12 @@ fn segments_go_when_files_have_them_and_are_used_again() {
         sequence += 1;
         apply(sequence);
         log.sync().unwrap();
-        log.maintain(&fixture.db).unwrap();
+        log.maintain(log.take_unneeded(&fixture.db)).unwrap();
     }
     assert!(log.full_segments() >= 2, "nothing is in files yet");
     fixture.db.supervisor.seqno.fetch_max(sequence + 1);
     fixture.keyspace.rotate_memtable_and_wait().unwrap();
-    log.maintain(&fixture.db).unwrap();
+    log.maintain(log.take_unneeded(&fixture.db)).unwrap();
     assert_eq!(log.full_segments(), 0);
     let sizes: Vec<u64> = numbers(&fixture.path())
         .unwrap()
@@ -149,4 +149,39 @@ fn segments_go_when_files_have_them_and_are_used_again() {
     assert_eq!(numbers(&fixture.path()).unwrap().len(), 1);
     log.clear().unwrap();
     assert_eq!(fixture.replayed().unwrap(), []);
+}
+
+#[test]
+fn removed_rows_keep_no_segment() {
+    let fixture = Fixture::new();
+    let log = fixture.begin();
+    let apply = |sequence: u64, value: Option<Slice>| {
+        let mut batch = Batch::default();
+        match &value {
+            Some(value) => batch.insert(&fixture.keyspace, "k", value.clone()),
+            None => batch.remove(&fixture.keyspace, "k"),
+        }
+        log.append(sequence, &batch).unwrap();
+        match value {
+            Some(value) => fixture.keyspace.tree.insert("k", value, sequence),
+            None => fixture.keyspace.tree.remove("k", sequence),
+        };
+    };
+    apply(1, Some(Slice::from(vec![1; 900 << 10])));
+    apply(2, None);
+    // The next segment is begun by another keyspace's change.
+    let other = fixture.db.keyspace("other", KeyspaceCreateOptions::default).unwrap();
+    let mut batch = Batch::default();
+    batch.insert(&other, "k", vec![2; 900 << 10]);
+    log.append(3, &batch).unwrap();
+    other.tree.insert("k", vec![2; 900 << 10], 3);
+    fixture.db.supervisor.seqno.fetch_max(4);
+    fixture.db.supervisor.snapshot_tracker.set(4);
+    assert_eq!((log.full_segments(), log.take_unneeded(&fixture.db).len()), (1, 0));
+    // The files have had the removal, and nothing is left of it or of the row.
+    fixture.keyspace.rotate_memtable_and_wait().unwrap();
+    fixture.db.supervisor.snapshot_tracker.set(100);
+    fixture.keyspace.tree.major_compact(64 << 20, 50).unwrap();
+    assert!(fixture.keyspace.tree.get_highest_persisted_seqno().is_none_or(|persisted| persisted < 2));
+    assert_eq!(log.take_unneeded(&fixture.db).len(), 1);
 }
