@@ -8,7 +8,7 @@ use crate::plan_cache::{self, Described, PlanUse};
 use crate::prepared::{PreparedStatement, RowCollector};
 use crate::process::count;
 use crate::query::Reads;
-use crate::result::put_value;
+use crate::result::put_rows;
 use crate::session::{Request, Session, parse_error};
 use crate::settings::{Values, ids};
 use squall_parser::ast::Statement;
@@ -170,16 +170,7 @@ impl Session {
             return writer.flush().await;
         };
         let end = cursor.result.rows.len().min(cursor.next + rows as usize);
-        for row in &cursor.result.rows[cursor.next..end] {
-            writer.begin_row();
-            for value in row {
-                put_value(writer, value);
-            }
-            writer.end_row();
-            if writer.needs_flush() {
-                writer.flush().await?;
-            }
-        }
+        put_rows(writer, &cursor.result.rows[cursor.next..end]).await?;
         cursor.next = end;
         let last = end == cursor.result.rows.len();
         if last {
@@ -252,18 +243,6 @@ impl ResultWriter for CursorBuffer {
     fn error(&mut self, error: &SqlError) {
         self.error = Some(error.clone());
     }
-    fn needs_flush(&self) -> bool {
-        false
-    }
-    fn flush(&mut self) -> LocalFuture<'_, std::io::Result<()>> {
-        Box::pin(async { Ok(()) })
-    }
-    fn local_infile<'a>(&'a mut self, _name: &'a str) -> LocalFuture<'a, Result<(), SqlError>> {
-        Box::pin(async { Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[])) })
-    }
-    fn local_infile_chunk(&mut self) -> LocalFuture<'_, Result<Option<Vec<u8>>, SqlError>> {
-        Box::pin(async { Ok(None) })
-    }
 }
 
 impl Connection for Session {
@@ -276,7 +255,7 @@ impl Connection for Session {
     }
 
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool {
-        self.command_micros = now_micros();
+        self.begin_at_once();
         let (shape, plan, parameters) = match self.constant_of_text(sql) {
             Some(plan) => (None, plan, Vec::new()),
             None => match self.plan_of_text(sql) {
@@ -307,7 +286,7 @@ impl Connection for Session {
     }
 
     fn execute_at_once(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {
-        self.command_micros = now_micros();
+        self.begin_at_once();
         let Some(plan) = self.plan_of_prepared(id, parameters) else { return false };
         let active = self.shared.logs.active();
         let answered = if active.any() {

@@ -65,13 +65,12 @@ pub fn put_value(writer: &mut (impl RowWriter + ?Sized), value: &Value) {
     }
 }
 
-/// Sends the columns and rows of a result set, not its end.
+/// Sends rows of a result set that has begun.
 ///
 /// # Errors
 /// The writer's, if the client is gone.
-pub(crate) async fn put_rows(writer: &mut dyn ResultWriter, result: &ResultSet) -> std::io::Result<()> {
-    writer.begin_result_set(&result.columns);
-    for row in &result.rows {
+pub(crate) async fn put_rows(writer: &mut dyn ResultWriter, rows: &[Vec<Value>]) -> std::io::Result<()> {
+    for row in rows {
         writer.begin_row();
         for value in row {
             put_value(writer, value);

@@ -508,7 +508,9 @@ impl Session {
             Some(context) => self.diagnostics.replace(context, Some(error), self.settings.notes),
             None => self.diagnostics.only(error),
         }
-        self.shared.statistics.errors.raised(error.code, error.sqlstate, now_micros());
+        if self.counts_statements() {
+            self.shared.statistics.errors.raised(error.code, error.sqlstate, now_micros());
+        }
         self.publish_counts();
     }
 
@@ -546,7 +548,8 @@ impl Session {
                 writer.ok(&ok, &status);
             }
             Outcome::Rows(result) => {
-                put_rows(writer, &result).await?;
+                writer.begin_result_set(&result.columns);
+                put_rows(writer, &result.rows).await?;
                 writer.end_result_set(&status);
             }
             Outcome::Streamed { .. } => writer.end_result_set(&status),

@@ -5,7 +5,7 @@ use squall_client::{Client, ConnectOptions, LoadError, QueryResult, Target};
 use squall_test_support::server::TestServer;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_squall");
 
@@ -31,29 +31,6 @@ impl Place {
         path.to_str().expect("a path that is text").to_owned()
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
-        let (command, rest) = arguments.split_first().expect("a command");
-        let port = self.server.port().to_string();
-        Command::new(BINARY)
-            .args([command, "-P", &port])
-            .args(rest)
-            .stdin(Stdio::null())
-            .output()
-            .expect("the binary runs")
-    }
-
-    fn printed(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    fn error(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(!output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
-        String::from_utf8_lossy(&output.stderr).into_owned()
-    }
-
     fn rows(&self) -> Vec<(i64, String, Option<String>, Option<String>)> {
         self.server
             .connect()
@@ -77,7 +54,7 @@ fn files_of_all_formats_make_one_load() {
     let second = place.file("b.csv", b"id,name,j\n3,t\\n,[]\n");
     assert!(second.ends_with("b.csv"));
     let pattern = format!("{}/*.csv*", place.folder.path().display());
-    let said = place.printed(&["load", "--header", "d.t", &pattern]);
+    let said = place.server.client_output(&["load", "--header", "d.t", &pattern]);
     assert!(said.starts_with("3 rows loaded in ") && said.ends_with(" 0 rejected\n"), "{said}");
     assert_eq!(
         place.rows(),
@@ -94,8 +71,8 @@ fn files_of_all_formats_make_one_load() {
     );
     let third = place.file("c.ndjson.zst", &objects.expect("compressed"));
     let fourth = place.file("d.tsv", b"6\ttab\\tin\t\\N\t\\N\n");
-    place.printed(&["load", "-D", "d", "t", &third]);
-    place.printed(&["load", "-D", "d", "t", &fourth]);
+    place.server.client_output(&["load", "-D", "d", "t", &third]);
+    place.server.client_output(&["load", "-D", "d", "t", &fourth]);
     let rows = place.rows();
     assert_eq!(rows[3], (4, "é".to_owned(), text("2020-01-02"), None));
     assert_eq!(rows[5], (6, "tab\tin".to_owned(), None, None));
@@ -106,15 +83,16 @@ fn rejected_rows_are_named_and_the_others_are_there() {
     let place = Place::new();
     let csv = place.file("a.csv", b"1,one,2020-01-01\n2,two,no date\n\n3\n4,\"open \"\"quote\",2020-01-01\n4,again,\n5,\"x\" y,\nsix,six,\n7,this name is much too long,\n8,,\n");
     let columns = ["--columns", "id,name,at"];
-    let failed = place.error(&[&["load", "d.t", &csv][..], &columns].concat());
+    let failed = place.server.client_error(&[&["load", "d.t", &csv][..], &columns].concat());
     assert!(failed.contains("line 7: there is text behind a closing quote"), "{failed}");
     assert_eq!(place.rows(), []);
     let good = place.file("good.csv", b"1,one,\n2,two,no date\n");
-    let failed = place.error(&[&["load", "d.t", &good][..], &columns].concat());
+    let failed = place.server.client_error(&[&["load", "d.t", &good][..], &columns].concat());
     assert!(failed.contains("Incorrect date value") && failed.trim_end().ends_with("good.csv, line 2"), "{failed}");
     let rejects = place.folder.path().join("rejects.tsv");
-    let said =
-        place.printed(&[&["load", "d.t", &csv, "--rejects", rejects.to_str().expect("text")][..], &columns].concat());
+    let said = place
+        .server
+        .client_output(&[&["load", "d.t", &csv, "--rejects", rejects.to_str().expect("text")][..], &columns].concat());
     assert!(said.starts_with("2 rows loaded"), "{said}");
     assert!(said.contains(", 7 rejected, see "), "{said}");
     let ids: Vec<i64> = place.rows().into_iter().map(|row| row.0).collect();
@@ -133,7 +111,7 @@ fn rejected_rows_are_named_and_the_others_are_there() {
             "F\t10\t1048\tColumn 'name' cannot be null\t8,,",
         ]
     );
-    let failed = place.error(&[&["load", "d.t", &csv, "--max-rejects", "3"][..], &columns].concat());
+    let failed = place.server.client_error(&[&["load", "d.t", &csv, "--max-rejects", "3"][..], &columns].concat());
     assert!(failed.contains("Data too long") && failed.trim_end().ends_with("a.csv, line 9"), "{failed}");
     assert_eq!(place.rows().len(), 2);
 }
@@ -148,15 +126,15 @@ fn what_is_exported_can_be_loaded() {
     for name in ["out.csv", "out.tsv", "out.ndjson", "out.csv.gz", "out.ndjson.zst"] {
         let path = place.folder.path().join(name);
         let path = path.to_str().expect("text");
-        let said = place.printed(&["export", "d.t", "-o", path]);
+        let said = place.server.client_output(&["export", "d.t", "-o", path]);
         assert!(said.starts_with("3 rows written to "), "{said}");
-        assert!(place.error(&["export", "d.t", "-o", path]).contains("is there already"));
+        assert!(place.server.client_error(&["export", "d.t", "-o", path]).contains("is there already"));
         conn.query_drop("DELETE FROM d.t").expect("deleted");
         let header: &[&str] = if name.contains("ndjson") { &[] } else { &["--header"] };
-        place.printed(&[&["load", "d.t", path][..], header].concat());
+        place.server.client_output(&[&["load", "d.t", path][..], header].concat());
         assert_eq!(place.rows(), before, "{name}");
     }
-    let lines = place.printed(&[
+    let lines = place.server.client_output(&[
         "export",
         "--query",
         "SELECT id, name, at, 1.50 AS n FROM d.t WHERE id < 3",
@@ -167,7 +145,7 @@ fn what_is_exported_can_be_loaded() {
         lines,
         "{\"id\":1,\"name\":\"a,\\\"b\\\"\\n\",\"at\":\"2001-02-03\",\"n\":1.50}\n{\"id\":2,\"name\":\"\",\"at\":null,\"n\":1.50}\n"
     );
-    assert!(place.error(&["export", "d.nothing", "-o", "/tmp/never.csv"]).contains("1146"));
+    assert!(place.server.client_error(&["export", "d.nothing", "-o", "/tmp/never.csv"]).contains("1146"));
 }
 
 #[test]
@@ -175,10 +153,10 @@ fn local_files_have_to_be_allowed() {
     let place = Place::new();
     place.server.connect().query_drop("SET GLOBAL local_infile = OFF").expect("set");
     let file = place.file("a.csv", b"1,x,,\n");
-    let failed = place.error(&["load", "d.t", &file]);
+    let failed = place.server.client_error(&["load", "d.t", &file]);
     assert!(failed.contains("SET GLOBAL local_infile = ON"), "{failed}");
-    assert!(place.error(&["load", "d.t", "/nothing/here.csv"]).contains("/nothing/here.csv"));
-    assert!(place.error(&["load", "d.t", &place.file("what.bin", b"x")]).contains("--format"));
+    assert!(place.server.client_error(&["load", "d.t", "/nothing/here.csv"]).contains("/nothing/here.csv"));
+    assert!(place.server.client_error(&["load", "d.t", &place.file("what.bin", b"x")]).contains("--format"));
 }
 
 /// Text that breaks off, because the client is gone, is no text to load: neither a little nor many megabytes of it.

@@ -3,7 +3,7 @@
 use mysql::prelude::Queryable as _;
 use squall_test_support::server::TestServer;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_squall");
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/parquet_files.py");
@@ -37,26 +37,6 @@ impl Place {
     fn path(&self, name: &str) -> String {
         self.folder.path().join(name).to_str().expect("text").to_owned()
     }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        let (command, rest) = arguments.split_first().expect("a command");
-        let port = self.server.port().to_string();
-        let mut process = Command::new(BINARY);
-        process.args([command, "-P", &port]).args(rest).stdin(Stdio::null());
-        process.output().expect("the binary runs")
-    }
-
-    fn printed(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    fn error(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(!output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
-        String::from_utf8_lossy(&output.stderr).into_owned()
-    }
 }
 
 /// Whether Python can be asked; a machine that has to run all tests fails without.
@@ -84,13 +64,13 @@ fn others_read_what_is_written() {
     let (server_file, client_file) = (place.path("server.parquet"), place.path("client.parquet"));
     let mut conn = place.server.connect();
     conn.query_drop(format!("SELECT * FROM d.t INTO OUTFILE '{server_file}' FORMAT PARQUET")).expect("written");
-    let said = place.printed(&["export", "d.t", "-o", &client_file]);
+    let said = place.server.client_output(&["export", "d.t", "-o", &client_file]);
     assert!(said.starts_with("2 rows written to "), "{said}");
     ask_others("read", &server_file);
     ask_others("read", &client_file);
     // The client program's file is the table again, by either way.
     conn.query_drop("CREATE TABLE d.again LIKE d.t; CREATE TABLE d.once_more LIKE d.t").expect("created");
-    place.printed(&["load", "d.again", &client_file]);
+    place.server.client_output(&["load", "d.again", &client_file]);
     conn.query_drop(format!("LOAD DATA INFILE '{client_file}' INTO TABLE d.once_more FORMAT PARQUET")).expect("loaded");
     let all = "SELECT COUNT(*) FROM (SELECT * FROM d.t UNION SELECT * FROM d.again UNION SELECT * FROM d.once_more) u";
     assert_eq!(conn.query_first::<u64, _>(all).expect("counted"), Some(2));
@@ -123,7 +103,7 @@ fn what_others_write_can_be_loaded() {
             .expect("created");
         let path = place.path(name);
         if at % 3 == 0 {
-            place.printed(&["load", "d.o", &path]);
+            place.server.client_output(&["load", "d.o", &path]);
         } else {
             let load = format!("LOAD DATA INFILE '{path}' INTO TABLE d.o FORMAT PARQUET");
             conn.query_drop(&load).unwrap_or_else(|error| panic!("{load}: {error}"));
@@ -139,9 +119,9 @@ fn what_others_write_can_be_loaded() {
     let load = |rest: &str| format!("LOAD DATA INFILE '{nested}' INTO TABLE d.n FORMAT PARQUET {rest}");
     assert_eq!(code(conn.query_drop(load(""))), 1033);
     conn.query_drop(load("(id)")).expect("the columns that are no lists");
-    assert!(place.error(&["load", "d.n", &nested]).contains("has lists"));
+    assert!(place.server.client_error(&["load", "d.n", &nested]).contains("has lists"));
     conn.query_drop("CREATE TABLE d.i (id INT, dt DATETIME(6))").expect("created");
-    place.printed(&["load", "d.i", &place.path("int96.parquet")]);
+    place.server.client_output(&["load", "d.i", &place.path("int96.parquet")]);
     let moment: Option<String> = conn.query_first("SELECT CAST(dt AS CHAR) FROM d.i").expect("a row");
     assert_eq!(moment.as_deref(), Some("2024-02-29 01:02:03.000004"));
     // A page that its checksum does not fit is found out.
@@ -164,10 +144,10 @@ fn rows_that_cannot_be_stored_are_named() {
     let rows = "SELECT 1 AS id, 'one' AS v UNION ALL SELECT 2, 'far too long for it' UNION ALL SELECT 1, 'again' UNION ALL SELECT 4, 'four'";
     conn.query_drop(format!("{rows} INTO OUTFILE '{file}' FORMAT PARQUET")).expect("written");
     conn.query_drop("CREATE TABLE d.r (id INT PRIMARY KEY, v VARCHAR(5))").expect("created");
-    let failed = place.error(&["load", "d.r", &file]);
+    let failed = place.server.client_error(&["load", "d.r", &file]);
     assert!(failed.contains("Data too long") && failed.trim_end().ends_with("r.parquet, row 2"), "{failed}");
     let rejects = place.path("rejects.tsv");
-    let said = place.printed(&["load", "d.r", &file, "--rejects", &rejects]);
+    let said = place.server.client_output(&["load", "d.r", &file, "--rejects", &rejects]);
     assert!(said.starts_with("2 rows loaded"), "{said}");
     let found = std::fs::read_to_string(&rejects).expect("the file").replace(&file, "F");
     let expected = "F\t2\t1406\tData too long for column 'v' at row 2\t2\tfar too long for it\n\
@@ -189,7 +169,7 @@ fn rows_that_cannot_be_stored_are_named() {
     std::fs::write(&half, &whole[..whole.len() / 2]).expect("written");
     let failed = client.run(&format!("LOAD DATA LOCAL INFILE '{half}' INTO TABLE d.l FORMAT PARQUET"));
     assert!(failed.is_err_and(|error| error.to_string().contains("Incorrect information in file")));
-    assert!(place.error(&["load", "d.l", &half]).contains("half.parquet: "));
+    assert!(place.server.client_error(&["load", "d.l", &half]).contains("half.parquet: "));
     client.run("SELECT 1").expect("the connection goes on");
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -176,6 +176,38 @@ impl TestServer {
     /// If the server refuses.
     pub fn connect(&self) -> mysql::Conn {
         self.connect_within(Duration::from_secs(60)).unwrap_or_else(|error| panic!("{error}\n{}", self.log()))
+    }
+
+    /// Runs one of the binary's client programs on this server: `arguments` are its name and what follows the port.
+    ///
+    /// # Panics
+    /// If there are no arguments, or the binary does not start.
+    pub fn client(&self, arguments: &[&str]) -> Output {
+        let (program, rest) = arguments.split_first().expect("a client program's name");
+        let port = self.port.to_string();
+        let mut process = Command::new(&self.binary);
+        process.args([program, "-P", &port]).args(rest).stdin(Stdio::null());
+        process.output().expect("the binary runs")
+    }
+
+    /// What a [client program](TestServer::client) printed.
+    ///
+    /// # Panics
+    /// If it failed.
+    pub fn client_output(&self, arguments: &[&str]) -> String {
+        let output = self.client(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The error that a [client program](TestServer::client) printed.
+    ///
+    /// # Panics
+    /// If it did not fail.
+    pub fn client_error(&self, arguments: &[&str]) -> String {
+        let output = self.client(arguments);
+        assert!(!output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+        String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
     fn connect_within(&self, time: Duration) -> mysql::Result<mysql::Conn> {

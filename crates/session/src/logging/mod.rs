@@ -208,7 +208,7 @@ impl Session {
     /// not for sessions that are audited, where the entry has to be there before the statement runs.
     pub(crate) fn log_answered(&mut self, active: Active, logged: Logged<'_>, start: i64) {
         let now = self.process.since_micros.load(Ordering::Relaxed);
-        let rows_examined = std::mem::take(&mut self.log.rows_examined);
+        let rows_examined = self.log.rows_examined;
         let slow = self.is_slow(start, now, rows_examined);
         if slow {
             count(&self.process.status.slow_queries);

@@ -255,7 +255,8 @@ impl Session {
         out_parameters: bool,
         writer: &mut dyn ResultWriter,
     ) -> Result<(), Failure> {
-        put_rows(writer, result).await?;
+        writer.begin_result_set(&result.columns);
+        put_rows(writer, &result.rows).await?;
         let mut status = self.status_info(true);
         status.out_parameters = out_parameters;
         writer.end_result_set(&status);

@@ -1,6 +1,7 @@
 //! Point statements: making their plans, and answering the ones that need not wait for anything.
 
 use crate::api::{ResultWriter, StatusInfo};
+use crate::database::now_micros;
 use crate::kept_plan::{ChangePlan, ConstantPlan, KeptPlan, Known, SelectPlan, ShapeEntry, Surroundings, values};
 use crate::logging::Logged;
 use crate::plan_cache::{CacheEntry, PlanUse};
@@ -275,6 +276,12 @@ impl Session {
             self.process.kill.reset();
         }
         plain && self.process.kill.check().is_ok()
+    }
+
+    /// A statement begins that may be answered on this thread.
+    pub(crate) fn begin_at_once(&mut self) {
+        self.command_micros = now_micros();
+        self.log.rows_examined = 0;
     }
 
     /// Answers a look-up; see [`Session::answer_kept`].
