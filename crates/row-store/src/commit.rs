@@ -316,7 +316,7 @@ impl Committer {
                 let moment = self.db.snapshot();
                 drop(log);
                 let written = match durability {
-                    Durability::Os => self.redo.write().map(|_| ()).map_err(|error| self.log_failed(error)),
+                    Durability::Os => self.redo.write().map_err(|error| self.log_failed(error)),
                     _ => Ok(()),
                 };
                 applied.finish(written.and_then(|()| self.show_or_sync(moment)));

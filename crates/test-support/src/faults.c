@@ -79,13 +79,17 @@ static uint64_t inode_of(int file) {
 // The log file that has got records last, and where the last one ends.
 static _Atomic uint64_t log_inode, log_end;
 
+static void begin_sync(void) {
+    atomic_fetch_add(&control[SYNCS_BEGUN], 1);
+    while (get(SYNC_HELD)) pause_us(500);
+    if (get(SYNC_DELAY_US)) pause_us(get(SYNC_DELAY_US));
+}
+
 static int sync_file(int file, const char *name) {
     int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
     int kind = kind_of(file);
     if (!kind) return next(file);
-    atomic_fetch_add(&control[SYNCS_BEGUN], 1);
-    while (get(SYNC_HELD)) pause_us(500);
-    if (get(SYNC_DELAY_US)) pause_us(get(SYNC_DELAY_US));
+    begin_sync();
     uint64_t end = log_end;
     int result = get(SYNC_ERROR) ? fail((int)get(SYNC_ERROR)) : next(file);
     if (result == 0 && kind == 2 && inode_of(file) == log_inode) {
@@ -123,10 +127,35 @@ ssize_t write(int file, const void *bytes, size_t length) {
     return next(file, bytes, length);
 }
 
+typedef ssize_t (*pwrite_call)(int, const void *, size_t, off64_t);
+
+// A write of whole blocks past the system's memory that is durable when it returns: a write and a sync.
+static ssize_t write_blocks(pwrite_call next, int file, const void *bytes, size_t length, off64_t at) {
+    enum { BLOCK = 512 };
+    begin_sync();
+    ssize_t written = permitted(length);
+    if (written >= 0 && (size_t)written < length) {
+        // What is left has to begin at a block, too.
+        written = written / BLOCK * BLOCK;
+        if (written == 0) written = get(WRITE_ERROR) ? fail((int)get(WRITE_ERROR)) : BLOCK;
+    }
+    if (written > 0 && get(SYNC_ERROR)) written = fail((int)get(SYNC_ERROR));
+    if (written > 0) written = next(file, bytes, (size_t)written, at);
+    if (written > 0) {
+        log_inode = inode_of(file);
+        log_end = (uint64_t)at + (uint64_t)written;
+        atomic_store(&control[LOG_INODE], log_inode);
+        atomic_store(&control[LOG_BYTES_SYNCED], log_end);
+    }
+    atomic_fetch_add(&control[SYNCS_ENDED], 1);
+    return written;
+}
+
 ssize_t pwrite64(int file, const void *bytes, size_t length, off64_t at) {
-    static ssize_t (*next)(int, const void *, size_t, off64_t);
-    if (!next) next = (ssize_t(*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64");
+    static pwrite_call next;
+    if (!next) next = (pwrite_call)dlsym(RTLD_NEXT, "pwrite64");
     int kind = length ? kind_of(file) : 0;
+    if (kind == 2 && (fcntl(file, F_GETFL) & O_DSYNC)) return write_blocks(next, file, bytes, length, at);
     if (kind) {
         ssize_t some = permitted(length);
         if (some < 0) return some;

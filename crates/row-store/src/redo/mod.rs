@@ -10,6 +10,7 @@ mod replay;
 mod segment;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 pub(crate) use record::LoggedChange;
 pub(crate) use replay::replay;
@@ -21,12 +22,10 @@ use record::{FIRST, FragmentHeader, HEADER_BYTES, LAST, change_bytes, put_change
 use rustc_hash::FxHashMap;
 use segment::Segment;
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use writer::Writer;
 
 /// Bytes of a segment; one with a larger fragment is as large as that.
 const SEGMENT_BYTES: u64 = 16 << 20;
@@ -43,10 +42,8 @@ const BUFFER_BYTES_MAX: usize = 512 << 10;
 pub(crate) struct RedoLog {
     folder: PathBuf,
     tail: Mutex<Tail>,
-    /// Held while the buffer goes to the file, so that it goes in order; a buffer to go on with. Taken before `tail`.
-    writing: Mutex<Vec<u8>>,
-    /// Bytes, counted as [`Tail::appended`], that are on the disk.
-    synced: Mutex<u64>,
+    /// Held while the buffer goes to the file, so that it goes in order. Taken before `tail`.
+    writer: Mutex<Writer>,
     /// The segment that comes after the current one, if it is ready.
     next: Mutex<Option<Segment>>,
     /// Those before the current one, oldest first.
@@ -111,8 +108,7 @@ impl RedoLog {
                 newest: Newest::default(),
                 changes: Vec::new(),
             }),
-            writing: Mutex::default(),
-            synced: Mutex::default(),
+            writer: Mutex::default(),
             next: Mutex::default(),
             full: Mutex::default(),
             failed: AtomicBool::new(false),
@@ -214,32 +210,38 @@ impl RedoLog {
         Ok(())
     }
 
-    /// Gives what was appended to the operating system; the file it is in, and how much was appended by then.
-    pub fn write(&self) -> io::Result<(Arc<File>, u64)> {
-        let mut buffer = self.writing.lock();
-        self.check()?;
-        let (at, file, appended) = {
-            let mut tail = self.tail.lock();
-            let at = tail.buffer_at;
-            std::mem::swap(&mut tail.buffer, &mut buffer);
-            tail.buffer_at += buffer.len() as u64;
-            (at, tail.segment.file.clone(), tail.appended)
-        };
-        self.note_failure(file.write_all_at(&buffer, at))?;
-        buffer.clear();
-        buffer.shrink_to(2 * BUFFER_BYTES_MAX);
-        Ok((file, appended))
+    /// Gives what was appended to the operating system.
+    pub fn write(&self) -> io::Result<()> {
+        self.put(&mut self.writer.lock(), false)
     }
 
     /// Makes everything durable that was appended before the call.
     pub fn sync(&self) -> io::Result<()> {
-        let (file, appended) = self.write()?;
-        let mut synced = self.synced.lock();
+        let appended = self.tail.lock().appended;
+        let mut writer = self.writer.lock();
         self.check()?;
-        if *synced < appended {
-            self.note_failure(file.sync_data())?;
-            *synced = appended;
+        // Another's sync may have had it.
+        if writer.synced < appended { self.put(&mut writer, true) } else { Ok(()) }
+    }
+
+    /// Writes what was appended, durably if `durable`.
+    fn put(&self, writer: &mut Writer, durable: bool) -> io::Result<()> {
+        self.check()?;
+        let mut buffer = std::mem::take(&mut writer.spare);
+        let (file, at, appended) = {
+            let mut tail = self.tail.lock();
+            let at = tail.buffer_at;
+            std::mem::swap(&mut tail.buffer, &mut buffer);
+            tail.buffer_at += buffer.len() as u64;
+            (tail.segment.file.clone(), at, tail.appended)
+        };
+        self.note_failure(writer.put(&file, at, &buffer, durable))?;
+        if durable {
+            writer.synced = appended;
         }
+        buffer.clear();
+        writer.spare = buffer;
+        writer.shrink(2 * BUFFER_BYTES_MAX);
         Ok(())
     }
 

@@ -17,9 +17,45 @@ const ZEROS_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Segment {
     pub number: u64,
-    pub file: Arc<File>,
+    pub file: Arc<LogFile>,
     /// Bytes that it has room for.
     pub bytes: u64,
+}
+
+/// A segment's file, opened twice.
+#[derive(Debug)]
+pub(super) struct LogFile {
+    buffered: File,
+    direct: Option<File>,
+}
+
+impl LogFile {
+    fn open(path: &Path, options: &mut OpenOptions) -> io::Result<LogFile> {
+        Ok(LogFile { buffered: options.open(path)?, direct: open_direct(path) })
+    }
+
+    /// For writes to the system's memory.
+    pub fn buffered(&self) -> &File {
+        &self.buffered
+    }
+
+    /// For writes of whole blocks that go past the system's memory and are durable when they return, if the file system
+    /// has such.
+    pub fn direct(&self) -> Option<&File> {
+        self.direct.as_ref()
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open_direct(path: &Path) -> Option<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::DIRECT | rustix::fs::OFlags::DSYNC;
+    OpenOptions::new().write(true).custom_flags(flags.bits().cast_signed()).open(path).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_direct(_path: &Path) -> Option<File> {
+    None
 }
 
 impl Segment {
@@ -35,8 +71,10 @@ impl Segment {
 
     fn make(folder: &Path, number: u64, bytes: u64, prepare: fn(&File, u64) -> io::Result<()>) -> io::Result<Segment> {
         let path = path_of(folder, number);
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&path)?;
-        let made = prepare(&file, bytes).and_then(|()| file.sync_all()).and_then(|()| sync_folder(folder));
+        let bytes = bytes.next_multiple_of(super::writer::BLOCK_BYTES as u64);
+        let file = LogFile::open(&path, OpenOptions::new().write(true).create(true).truncate(true))?;
+        let made = prepare(&file.buffered, bytes).and_then(|()| file.buffered.sync_all());
+        let made = made.and_then(|()| sync_folder(folder));
         if let Err(error) = made {
             // A part of a file that nobody has written a record to.
             let _ = std::fs::remove_file(&path);
@@ -50,15 +88,15 @@ impl Segment {
         let path = path_of(folder, number);
         std::fs::rename(path_of(folder, old), &path)?;
         sync_folder(folder)?;
-        let file = OpenOptions::new().write(true).open(&path)?;
-        let bytes = file.metadata()?.len();
+        let file = LogFile::open(&path, OpenOptions::new().write(true))?;
+        let bytes = file.buffered.metadata()?.len();
         Ok(Segment { number, file: Arc::new(file), bytes })
     }
 
     /// Makes it one without records.
     pub fn clear(&self) -> io::Result<()> {
-        self.file.write_all_at(&[0; super::record::HEADER_BYTES], 0)?;
-        self.file.sync_data()
+        self.file.buffered.write_all_at(&[0; super::record::HEADER_BYTES], 0)?;
+        self.file.buffered.sync_data()
     }
 }
 
