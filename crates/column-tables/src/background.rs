@@ -6,7 +6,7 @@ use crate::tables::ColumnTables;
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashSet;
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
-use squall_row_store::{LockWait, RowStore, Table, TableLock};
+use squall_row_store::{BACKGROUND_FAMILY, LockWait, RowStore, Table, TableLock};
 use squall_types::{SqlError, SqlResult};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -20,9 +20,6 @@ pub(crate) const SEAL_IDLE_FROM: u64 = 1 << 8;
 
 /// How long to wait with a table that cannot be sealed at the moment, or is being changed.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-
-/// The family of the background's table locks; sessions are counted from 1.
-const LOCK_FAMILY: u64 = 1 << 62;
 
 /// Tables that have many fresh rows.
 #[derive(Debug, Default)]
@@ -153,7 +150,7 @@ fn table_of(catalog: &Catalog, id: TableId) -> Option<Arc<TableDef>> {
 
 /// Seals and merges while the definition cannot change: rows of a later one would lose what the segment has no column for.
 fn work_on(store: &RowStore, def: &TableDef, threads: usize) -> SqlResult<TableWork> {
-    let mut locks = store.session_locks(LOCK_FAMILY);
+    let mut locks = store.session_locks(BACKGROUND_FAMILY);
     if locks.lock(def.id, TableLock::Read, LockWait::Nowait).is_err() {
         return Ok(TableWork::default());
     }
@@ -220,11 +217,17 @@ impl ColumnTable {
         let mut left = seal;
         while left {
             self.change_status(|status| status.state = TableState::Sealing);
+            if !merge_all && store.is_lock_waited_for(table) {
+                return Ok(());
+            }
             let Some(sealed) = self.seal(store, table, threads)? else { return Ok(()) };
             work.seals += u64::from(sealed.rows > 0);
             left = !sealed.complete;
         }
         loop {
+            if !merge_all && store.is_lock_waited_for(table) {
+                return Ok(());
+            }
             self.change_status(|status| status.state = TableState::Merging);
             match self.merge(store, table, threads, merge_all)? {
                 MergeOutcome::Merged(segments) => work.merged_segments += segments as u64,

@@ -7,9 +7,10 @@
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
 //!
 //! Reading order: `entry`, `rows`, `level`, `tables`, `seal`, `load`, `merge`, `background`, `columns`,
-//! `snapshot`.
+//! `snapshot`, `bulk_change`.
 
 mod background;
+mod bulk_change;
 mod columns;
 mod decode;
 mod entry;
@@ -22,9 +23,11 @@ mod snapshot;
 mod tables;
 
 pub use background::{BackgroundSealer, TableWork};
+pub use bulk_change::BulkChange;
 pub use columns::{TableColumns, coded_column};
 pub use decode::{ColumnDecoder, append_column, from_utc};
 pub use level::{ColumnTable, ListedSegment, SegmentList, TableState, TableStatus};
+pub use load::SEGMENT_BYTES_MAX;
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
 pub use snapshot::{ColumnSnapshot, VisibleSegment};
 pub use tables::ColumnTables;

@@ -1,18 +1,18 @@
 //! Loads make segments of their rows, without a stay in the row store.
 
+use crate::bulk_change::UncommittedSegments;
 use crate::decode::{ColumnDecoder, append_column};
-use crate::entry::entry_number;
 use crate::level::ColumnTable;
 use crate::segment_columns;
 use arrow::array::{ArrayRef, UInt64Array};
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
-use squall_row_store::{ListEntry, Row, SealedWriter, Table};
+use squall_row_store::{ListEntry, Row, SealedWriter, Table, UncommittedRows};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// Bytes of stored rows that end a segment early: its columns are in memory, twice, until it is written.
-const SEGMENT_BYTES_MAX: usize = 160 << 20;
+/// Bytes of rows that end a segment early: its columns are in memory, twice, until it is written.
+pub const SEGMENT_BYTES_MAX: usize = 160 << 20;
 
 /// Rows that are decoded at a time.
 const BATCH_ROWS: usize = 1024;
@@ -31,8 +31,9 @@ pub(crate) struct SegmentLoad {
     last_key: Vec<u8>,
     /// The segment that is being written, while rows of the next one come.
     writing: Option<JoinHandle<SqlResult<ListEntry>>>,
-    /// Those that are written, until they are the table's.
     written: Vec<ListEntry>,
+    /// What is written, until it is the table's.
+    segments: Option<UncommittedSegments>,
 }
 
 impl SegmentLoad {
@@ -40,6 +41,7 @@ impl SegmentLoad {
         SegmentLoad {
             decoders: decoders(&table),
             table,
+            segments: Some(UncommittedSegments::new(column_table.clone())),
             column_table,
             numbers: Vec::new(),
             batch: Vec::with_capacity(BATCH_ROWS),
@@ -89,8 +91,9 @@ impl SegmentLoad {
     /// Waits for the segment that is being written.
     fn end_segment(&mut self) -> SqlResult<()> {
         if let Some(writing) = self.writing.take() {
-            let written = writing.join().map_err(|_| SqlError::internal("a load's thread has panicked"))?;
-            self.written.push(written?);
+            let written = writing.join().map_err(|_| SqlError::internal("a load's thread has panicked"))??;
+            self.segments.iter_mut().for_each(|segments| segments.push(&written));
+            self.written.push(written);
         }
         Ok(())
     }
@@ -136,9 +139,9 @@ impl SealedWriter for SegmentLoad {
     }
 
     fn keep(mut self: Box<Self>) {
-        self.written.clear();
-        // Several loads leave segments that are not full.
-        self.column_table.wake();
+        if let Some(segments) = self.segments.take() {
+            Box::new(segments).keep();
+        }
     }
 }
 
@@ -146,9 +149,5 @@ impl Drop for SegmentLoad {
     fn drop(&mut self) {
         // Its error is nobody's any more.
         let _ = self.end_segment();
-        for number in self.written.iter().filter_map(|entry| entry_number(&entry.name)) {
-            // What cannot be removed now is removed by the next start.
-            let _ = std::fs::remove_file(self.column_table.path(number));
-        }
     }
 }

@@ -88,7 +88,8 @@ impl SegmentRows<'_> {
         Ok(is_it.then_some(position))
     }
 
-    fn column(&self, id: u32, positions: &[u32]) -> SqlResult<Option<ArrayRef>> {
+    /// Values of a column at some positions; `None` if the segment is older than the column.
+    pub fn column(&self, id: u32, positions: &[u32]) -> SqlResult<Option<ArrayRef>> {
         let segment = &self.segment.segment;
         let Some(ordinal) = segment.column_ordinal(id) else { return Ok(None) };
         let column_type: ColumnType = segment.column_type(ordinal);

@@ -6,8 +6,8 @@ use squall_catalog::{
     TableEntry, TableId,
 };
 use squall_column_store::ColumnCache;
-use squall_column_tables::{ColumnSnapshot, ColumnTable, ColumnTables};
-use squall_functions::arrow_map::value_at;
+use squall_column_tables::{BulkChange, ColumnSnapshot, ColumnTable, ColumnTables, TableColumns};
+use squall_functions::arrow_map::{ValueArrayBuilder, value_at};
 use squall_row_store::{
     Direction, Durability, IsolationLevel, LockMode, LockRequest, LockWait, RowStore, StoreError, StoreOptions, Table,
     Transaction, ValueRange,
@@ -159,6 +159,12 @@ fn key(table: &Table, (name, id): Key) -> Vec<u8> {
 enum Step {
     Put(Key, Option<i64>),
     Delete(Key),
+    /// Rows with an even or odd number are deleted, or get an amount, many at a time; and perhaps all of that is undone.
+    Bulk {
+        odd: bool,
+        amount: Option<i64>,
+        undone: bool,
+    },
     Seal,
     Merge,
     Reader,
@@ -170,6 +176,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => (key(), prop::option::of(0..1000i64)).prop_map(|(key, amount)| Step::Put(key, amount)),
         3 => key().prop_map(Step::Delete),
+        3 => (any::<bool>(), prop::option::of(0..1000i64), any::<bool>())
+            .prop_map(|(odd, amount, undone)| Step::Bulk { odd, amount, undone }),
         3 => Just(Step::Seal),
         1 => Just(Step::Merge),
         1 => Just(Step::Reader),
@@ -224,6 +232,103 @@ fn by_column(fixture: &Fixture, txn: &mut Transaction) -> BTreeSet<String> {
     rows
 }
 
+/// Deletes the rows with even or odd numbers, or gives them an amount: sealed ones many at a time, the others one by one.
+fn change_many(fixture: &Fixture, txn: &mut Transaction, odd: bool, amount: Option<i64>) {
+    let table = &fixture.table;
+    let chosen = |values: &[Value]| matches!(values[1], Value::Int(id) if (id % 2 == 1) == odd);
+    let view = txn.begin_bulk_change(table).unwrap().expect("nobody else has the table");
+    let snapshot = ColumnSnapshot::of(&view, table).unwrap().unwrap();
+    let mut change = BulkChange::new(table, 1).unwrap();
+    for visible in &snapshot.segments {
+        let columns = TableColumns::new(table, &visible.segment, &snapshot.cache);
+        let seen = (0..visible.segment.segment().rows() as u32).filter(|position| !visible.hidden.contains(*position));
+        let ids = columns.array(1, seen.clone()).unwrap();
+        let id = |at| value_at(&ids, at, &SqlType::INT).unwrap();
+        let positions: Vec<u32> =
+            seen.enumerate().filter(|(at, _)| chosen(&[Value::Null, id(*at)])).map(|(_, position)| position).collect();
+        if amount.is_none() {
+            change.delete(&visible.segment, &positions.iter().copied().collect());
+            continue;
+        }
+        let values = row(("", 0), amount);
+        let column = |ordinal: usize| {
+            let mut builder = ValueArrayBuilder::new(&table.def().columns[ordinal].sql_type, positions.len());
+            positions.iter().for_each(|_| builder.append(&values[ordinal]).unwrap());
+            (ordinal, builder.finish())
+        };
+        change.replace(&snapshot, &visible.segment, &positions, vec![column(2), column(3)]).unwrap();
+    }
+    txn.change_list(table, change.finish()).unwrap();
+    for fresh in &snapshot.fresh {
+        let old = txn.get_locked(table, fresh.key_bytes(), FOR_UPDATE).unwrap().unwrap();
+        let values = old.values(table).unwrap();
+        match (chosen(&values), amount) {
+            (false, _) => {}
+            (true, None) => txn.delete(table, &old).unwrap(),
+            (true, Some(_)) => {
+                let new = row(("", 0), amount);
+                txn.update(table, &old, &[values[0].clone(), values[1].clone(), new[2].clone(), new[3].clone()])
+                    .map(|_| ())
+                    .unwrap();
+            }
+        }
+    }
+}
+
+/// A table with ten sealed rows.
+fn sealed_rows() -> Fixture {
+    let fixture = Fixture::new(true);
+    let mut txn = fixture.begin();
+    (0..10).for_each(|id| _ = txn.insert(&fixture.table, &row(("ada", id), Some(1))).unwrap());
+    txn.commit().unwrap();
+    fixture.seal();
+    fixture
+}
+
+fn segment_files(fixture: &Fixture) -> usize {
+    std::fs::read_dir(fixture.directory.path().join("columns/1.1")).unwrap().count()
+}
+
+#[test]
+fn a_change_of_many_rows_that_is_rolled_back_leaves_nothing() {
+    let fixture = sealed_rows();
+    let before = fixture.rows(&mut fixture.begin(), Direction::Forward);
+    let mut txn = fixture.begin();
+    change_many(&fixture, &mut txn, true, Some(9));
+    change_many(&fixture, &mut txn, false, None);
+    assert_eq!((segment_files(&fixture), fixture.rows(&mut txn, Direction::Forward).len()), (2, 5));
+    drop(txn);
+    assert_eq!((segment_files(&fixture), fixture.rows(&mut fixture.begin(), Direction::Forward)), (1, before));
+}
+
+#[test]
+fn many_rows_are_changed_only_by_who_has_the_table_alone() {
+    let fixture = sealed_rows();
+    let mut other = fixture.begin();
+    other.get_locked(&fixture.table, &key(&fixture.table, ("ada", 3)), FOR_UPDATE).unwrap().unwrap();
+    assert!(fixture.begin().begin_bulk_change(&fixture.table).unwrap().is_none(), "a row is locked");
+    other.rollback();
+    let mut late = fixture.begin();
+    late.take_snapshot();
+    let mut txn = fixture.begin();
+    assert!(txn.begin_bulk_change(&fixture.table).unwrap().is_some());
+    change_many(&fixture, &mut txn, true, None);
+    let locked = other_locks(&fixture);
+    assert!(matches!(locked, Err(StoreError::Sql(error)) if error.is(ErrorCode::LockNowait)));
+    txn.commit().unwrap();
+    // The snapshot still has all of them, and who has it may not change what is no more.
+    assert_eq!(fixture.rows(&mut late, Direction::Forward).len(), 10);
+    assert!(late.begin_bulk_change(&fixture.table).unwrap().is_none(), "it has changed since");
+    let gone = late.get_locked(&fixture.table, &key(&fixture.table, ("ada", 3)), FOR_UPDATE);
+    assert!(matches!(gone, Err(StoreError::Sql(error)) if error.is(ErrorCode::RecordChanged)));
+    assert_eq!(fixture.rows(&mut fixture.begin(), Direction::Forward).len(), 5);
+}
+
+fn other_locks(fixture: &Fixture) -> Result<bool, StoreError> {
+    let mut txn = fixture.begin();
+    txn.get_locked(&fixture.table, &key(&fixture.table, ("ada", 2)), FOR_UPDATE).map(|row| row.is_some())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
     #[test]
@@ -246,6 +351,22 @@ proptest! {
                     let old = txn.get_locked(&fixture.table, &key(&fixture.table, of), FOR_UPDATE).unwrap();
                     assert_eq!(old.is_some(), model.remove(&at(of)).is_some());
                     old.iter().for_each(|old| txn.delete(&fixture.table, old).unwrap());
+                }
+                Step::Bulk { odd, amount, undone } => {
+                    let (savepoint, before) = (txn.savepoint(), model.clone());
+                    change_many(&fixture, &mut txn, odd, amount);
+                    for (key, values) in std::mem::take(&mut model) {
+                        if (key.1 % 2 == 1) != odd {
+                            model.insert(key, values);
+                        } else if amount.is_some() {
+                            model.insert(key, row((NAMES[key.0], key.1), amount));
+                        }
+                    }
+                    assert_same(&fixture, &mut txn, &model);
+                    if undone {
+                        txn.rollback_to(savepoint);
+                        model = before;
+                    }
                 }
                 Step::Seal => fixture.seal(),
                 Step::Merge => fixture.merge(),

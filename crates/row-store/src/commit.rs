@@ -13,7 +13,7 @@ use crate::locks::{LockKey, LockTable, Owner};
 use crate::meta;
 use crate::options::{Durability, TableLock};
 use crate::redo::RedoLog;
-use crate::sealed::DELETED;
+use crate::sealed::{DELETED, UncommittedRows, is_list_key};
 use crate::table::TableData;
 use crate::validation::{CommitLog, Keys, ReadSet};
 use crate::visible::Visible;
@@ -69,6 +69,8 @@ impl Drop for HeldLocks {
 /// A transaction on its way to be committed.
 pub(crate) struct CommitRequest {
     pub writes: WriteSet,
+    /// What new entries of lists of sealed rows stand for.
+    pub sealed: Vec<Box<dyn UncommittedRows>>,
     /// What is to be checked, and since when.
     pub reads: Option<(ReadSet, u64)>,
     /// The moment to unregister once that is done.
@@ -214,22 +216,42 @@ impl Drop for StopsCommits<'_> {
 /// A transaction's changes as the engine takes them, and what others have to be told of them.
 struct Changes {
     batch: Batch,
-    /// Rows inserted less rows deleted, and all changes, of each table.
-    counts: Vec<(Arc<TableData>, i64, u64)>,
+    /// Of each table.
+    counts: Vec<Counts>,
     /// The rows' keys.
     rows: Vec<(Arc<TableData>, Vec<Slice>)>,
+    /// Tables of whose rows below the store's many are changed, by their lists.
+    lists: Vec<(Arc<TableData>, Vec<Slice>)>,
     /// All keys.
     keys: Vec<(TableId, Keys)>,
     bytes: usize,
 }
 
+/// What a commit adds to a table's statistics.
+struct Counts {
+    data: Arc<TableData>,
+    /// Rows inserted less rows deleted.
+    row_delta: i64,
+    /// Changes of what the store has.
+    changes: u64,
+    /// Rows that are changed below it.
+    sealed: u64,
+}
+
 impl Changes {
     fn of(writes: WriteSet) -> Changes {
-        let mut found =
-            Changes { batch: Batch::default(), counts: Vec::new(), rows: Vec::new(), keys: Vec::new(), bytes: 0 };
+        let mut found = Changes {
+            batch: Batch::default(),
+            counts: Vec::new(),
+            rows: Vec::new(),
+            lists: Vec::new(),
+            keys: Vec::new(),
+            bytes: 0,
+        };
         for table in writes.into_tables() {
-            let (data, row_delta) = (table.data.clone(), table.row_delta);
+            let (data, row_delta, sealed) = (table.data.clone(), table.row_delta, table.sealed_changes);
             let (mut keys, mut row_keys, mut changes) = (Vec::new(), Vec::new(), Vec::new());
+            let mut list_keys = Vec::new();
             for (key, mut change) in table.into_changes() {
                 found.bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
                 keys.push(key.clone());
@@ -238,12 +260,19 @@ impl Changes {
                     if data.sealed().is_some() {
                         change.get_or_insert_with(|| Slice::from(DELETED));
                     }
+                } else if data.sealed().is_some() && is_list_key(&key) {
+                    list_keys.push(key.clone());
                 }
                 changes.push((key, change));
             }
-            found.counts.push((data.clone(), row_delta, changes.len() as u64));
+            let own = (changes.len() - list_keys.len()) as u64;
+            found.counts.push(Counts { data: data.clone(), row_delta, changes: own, sealed });
             found.batch.push_part(Part { keyspace: data.keyspace.clone(), changes });
-            found.keys.push((data.id, Keys::Sorted(keys)));
+            // Which rows a changed list is about is not said by keys.
+            found.keys.push((data.id, if list_keys.is_empty() { Keys::Sorted(keys) } else { Keys::All }));
+            if !list_keys.is_empty() {
+                found.lists.push((data.clone(), list_keys));
+            }
             found.rows.push((data, row_keys));
         }
         found
@@ -294,13 +323,17 @@ impl Committer {
 
     /// Commits with a durability; the request's ticket tells when it is done.
     pub fn commit(&self, request: CommitRequest, durability: Durability) -> CommitTicket {
-        let CommitRequest { writes, reads, since, locks, ticket } = request;
+        let CommitRequest { writes, sealed, reads, since, locks, ticket } = request;
         let answer = ticket.0.clone();
         let changes = Changes::of(writes);
         let applied = Applied { ticket, locks };
         let mut log = self.log.lock();
         let sequence = self.check_and_apply(&mut log, changes, reads.as_ref());
         since.into_iter().for_each(|since| log.unregister(since));
+        if sequence.is_ok() {
+            // Whatever becomes of the sync: the log may have it when it is read again.
+            sealed.into_iter().for_each(|rows| rows.keep());
+        }
         match (sequence, durability) {
             (Err(error), _) => {
                 drop(log);
@@ -336,15 +369,23 @@ impl Committer {
         if reads.is_some_and(|(reads, snapshot)| !log.is_valid(reads, *snapshot)) {
             return Err(SqlError::new(ErrorCode::Deadlock, &[]));
         }
-        let Changes { mut batch, counts, rows, keys, bytes } = changes;
+        let Changes { mut batch, counts, rows, lists, keys, bytes } = changes;
         self.gate.check_commit(bytes)?;
-        for (data, ..) in &counts {
+        for Counts { data, .. } in &counts {
             let next = data.auto_increment.load(Ordering::Relaxed);
             if data.auto_increment_saved.fetch_max(next, Ordering::Relaxed) < next {
                 batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, data.id), next.to_le_bytes());
             }
         }
-        let moment = self.apply(log, batch)?;
+        let moment = {
+            // Whoever reads what is newest must not see half a list.
+            let _moving: Vec<_> = lists.iter().filter_map(|(data, _)| Some(data.sealed()?.move_rows())).collect();
+            let moment = self.apply(log, batch)?;
+            for (data, keys) in &lists {
+                data.sealed().into_iter().for_each(|level| level.note_commit(keys.iter(), moment));
+            }
+            moment
+        };
         log.push(keys);
         log.applied(moment);
         for (data, keys) in rows {
@@ -353,8 +394,8 @@ impl Committer {
                 level.note_commit(keys.iter(), moment);
             }
         }
-        for (data, row_delta, changes) in counts {
-            data.count_changes(row_delta, changes);
+        for Counts { data, row_delta, changes, sealed } in counts {
+            data.count_changes(row_delta, changes, sealed);
         }
         self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         self.gate.count(bytes as u64);
@@ -489,7 +530,7 @@ impl Committer {
             let mut log = self.log.lock();
             level.retain_unchanged(&mut sealed);
             let list_keys: Vec<Slice> = list.iter().map(|(key, _)| key.clone()).collect();
-            let removed = sealed.into_iter().map(|key| (key, None));
+            let removed = sealed.iter().map(|key| (key.clone(), None));
             let mut batch = Batch::default();
             batch.push_part(Part { keyspace: data.keyspace.clone(), changes: removed.chain(list).collect() });
             let _moving = level.move_rows();
@@ -498,6 +539,9 @@ impl Committer {
             level.note_commit(list_keys.iter(), moment.seqno());
             moment
         };
+        // Sealed rows may be changed by the list alone, which says nothing of keys. Nobody does so meanwhile: whoever seals
+        // keeps the table's lock.
+        sealed.iter().for_each(|key| data.row_changed(key, moment.seqno()));
         self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         self.gate.count(bytes as u64);
         self.sync()?;

@@ -67,15 +67,15 @@ impl Committed {
         direction: Direction,
     ) -> Committed {
         let entries = Committed::open_entries(view, table, start, end, direction);
-        let (Some(level), Bound::Included(key) | Bound::Excluded(key)) = (table.data.sealed(), &range.start) else {
+        let (Some(_), Bound::Included(key) | Bound::Excluded(key)) = (table.data.sealed(), &range.start) else {
             return entries;
         };
         if !is_row_key(key) {
             return entries;
         }
-        let rows = level.at(&table.data.keyspace, view.snapshot.seqno());
-        match rows.and_then(|rows| rows.scan(table, range, direction)) {
-            Ok(sealed) => Committed::Merged(Box::new(Merged::new(entries, sealed, direction))),
+        match view.sealed_rows(table).and_then(|rows| rows.map(|rows| rows.scan(table, range, direction)).transpose()) {
+            Ok(Some(sealed)) => Committed::Merged(Box::new(Merged::new(entries, sealed, direction))),
+            Ok(None) => entries,
             Err(error) => Committed::Ended(Some(error)),
         }
     }

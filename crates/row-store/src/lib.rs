@@ -67,7 +67,7 @@ pub use cursor::{Cursor, Direction, IndexEntry};
 pub use ddl::{DdlChanges, SystemChange};
 pub use error::{DuplicateKey, StoreError, StoreResult};
 pub use index_key::{KeyRange, RowKeyBuf, ValueRange};
-pub use locks::{LockInfo, LockStrength};
+pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength};
 pub use options::{
     Durability, IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, TableLock, TransactionOptions,
 };
@@ -75,8 +75,11 @@ pub use physical::Physical;
 pub use read_view::{FreshRows, ReadView};
 pub use row::{Row, RowKey, RowView, ValueRef};
 pub use row_cache::RowCacheStatus;
-pub use sealed::{FreshRow, ListEntry, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing};
+pub use sealed::{
+    FreshRow, ListEntry, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing, UncommittedRows,
+};
 pub use statistics::TableStatistics;
 pub use store::{RowStore, SessionLocks};
 pub use table::Table;
 pub use transaction::{LockingScan, Savepoint, Transaction};
+pub use write_set::ListChange;

@@ -4,13 +4,13 @@ use crate::cursor::{Cursor, Direction};
 use crate::error::{corrupted, engine_error};
 use crate::index_key::{KeyRange, row_key_of_entry};
 use crate::row::Row;
-use crate::sealed::{FreshRow, SealedRows};
+use crate::sealed::{FreshRow, SealedRows, changed_list};
 use crate::table::Table;
 use crate::validation::ReadSet;
 use crate::write_set::{Change, WriteSet};
-use fjall::{Readable, Slice, Snapshot};
-use parking_lot::RwLock;
-use squall_catalog::IndexId;
+use fjall::{Readable, SeqNo, Slice, Snapshot};
+use parking_lot::{Mutex, RwLock};
+use squall_catalog::{IndexId, TableId};
 use squall_types::SqlResult;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +21,49 @@ pub(crate) struct Uncommitted {
     pub writes: RwLock<WriteSet>,
     /// Whether there are any; saves readers the lock.
     pub any: AtomicBool,
+    /// Whether a list of sealed rows was changed.
+    pub any_list: AtomicBool,
+    /// The last list that was asked for.
+    pub list: Mutex<Option<OwnList>>,
     /// What was read, for SERIALIZABLE.
     pub reads: Option<ReadSet>,
+}
+
+/// A table's list of sealed rows as its transaction has changed it.
+pub(crate) struct OwnList {
+    table: TableId,
+    /// The list that was changed.
+    moment: SeqNo,
+    /// When it was changed last.
+    step: u64,
+    rows: Arc<dyn SealedRows>,
+}
+
+impl Uncommitted {
+    /// The sealed rows of a table as the transaction has changed them up to a step, from what they were at a moment; `None`
+    /// if it has not.
+    pub fn sealed_rows(&self, table: &Table, moment: SeqNo, step: u64) -> SqlResult<Option<Arc<dyn SealedRows>>> {
+        let Some(level) = table.data.sealed().filter(|_| self.any_list.load(Ordering::Acquire)) else {
+            return Ok(None);
+        };
+        let mut kept = self.list.lock();
+        let (step, changes) = {
+            let writes = self.writes.read();
+            let Some(step) = writes.list_changed_at(step) else { return Ok(None) };
+            if let Some(list) = &*kept
+                && (list.table, list.moment, list.step) == (table.id(), moment, step)
+            {
+                return Ok(Some(list.rows.clone()));
+            }
+            (step, writes.list_changes(table.id(), step))
+        };
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let rows = level.source().open(changed_list(&table.data.keyspace, moment, changes)?)?;
+        *kept = Some(OwnList { table: table.id(), moment, step, rows: rows.clone() });
+        Ok(Some(rows))
+    }
 }
 
 /// Reading at one moment. Cheap to clone; may be sent to other threads and may outlive the statement, not the
@@ -51,7 +92,10 @@ impl ReadView {
         self.note(table, || KeyRange::point(key));
         let value = match self.own_change(table, key) {
             Some(own) => own,
-            None => table.row_at(key, self.snapshot.seqno(), keep)?,
+            None => match self.own_sealed_rows(table)? {
+                Some(rows) => table.row_above(key, self.snapshot.seqno(), &*rows)?,
+                None => table.row_at(key, self.snapshot.seqno(), keep)?,
+            },
         };
         value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
     }
@@ -81,8 +125,18 @@ impl ReadView {
 
     /// The rows of a table that are sealed, in whatever version of them; `None` if it has no such level.
     pub fn sealed_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
+        if let Some(own) = self.own_sealed_rows(table)? {
+            return Ok(Some(own));
+        }
         let level = table.data.sealed();
         level.map(|level| level.at(&table.data.keyspace, self.snapshot.seqno())).transpose()
+    }
+
+    fn own_sealed_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
+        match &self.own {
+            Some(own) => own.sealed_rows(table, self.snapshot.seqno(), self.step),
+            None => Ok(None),
+        }
     }
 
     /// The rows that the store itself has, the transaction's own among them, and the keys of sealed rows that are hidden

@@ -82,6 +82,12 @@ pub trait SealedSource: Send + Sync {
     fn discard(&self);
 }
 
+/// Sealed rows that a transaction has made and not committed. Dropped, they are removed.
+pub trait UncommittedRows: Send + Sync {
+    /// The entries that stand for them are in the list, or will be when the log is read again.
+    fn keep(self: Box<Self>);
+}
+
 /// Makes sealed rows. Dropped before [`SealedWriter::keep`], it leaves nothing behind.
 pub trait SealedWriter {
     /// Takes a row, whose key is behind those before.
@@ -225,8 +231,32 @@ impl SealedLevel {
     }
 }
 
-fn is_list_key(key: &[u8]) -> bool {
+pub(crate) fn is_list_key(key: &[u8]) -> bool {
     key.starts_with(&list_key(&[]))
+}
+
+/// The keys of the list.
+pub(crate) fn list_range() -> KeyRange {
+    index_range(LIST)
+}
+
+/// The list of a moment as a transaction has changed it; `changes` are those of its writes, in order.
+pub(crate) fn changed_list(
+    keyspace: &Keyspace,
+    moment: SeqNo,
+    changes: Vec<(Slice, Option<Slice>)>,
+) -> SqlResult<Vec<ListEntry>> {
+    let prefix = list_key(&[]).len();
+    let before = read_list(keyspace, moment)?.into_iter().map(|entry| (entry.name, entry.content));
+    let mut list: std::collections::BTreeMap<Vec<u8>, Vec<u8>> = before.collect();
+    for (key, content) in changes {
+        let name = key[prefix..].to_vec();
+        match content {
+            Some(content) => list.insert(name, content.to_vec()),
+            None => list.remove(&name),
+        };
+    }
+    Ok(list.into_iter().map(|(name, content)| ListEntry { name, content }).collect())
 }
 
 /// The key of an entry of the list.
@@ -348,7 +378,7 @@ impl Sealing {
         Ok(Some(sealing))
     }
 
-    /// The list as it is. Nothing but sealings changes it.
+    /// The list as it is. Whoever else changes it holds the table's exclusive lock.
     pub fn list(&self) -> SqlResult<Vec<ListEntry>> {
         read_list(&self.table.data.keyspace, self.snapshot.seqno())
     }

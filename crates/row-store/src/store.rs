@@ -245,6 +245,11 @@ impl RowStore {
         Transaction::new(self.clone(), options, self.new_owner(session))
     }
 
+    /// Whether somebody waits for the lock of a table.
+    pub fn is_lock_waited_for(&self, table: &Table) -> bool {
+        self.0.locks.is_waited_for(table.id())
+    }
+
     /// How many transactions wait for a row or table lock now.
     pub fn lock_waiter_count(&self) -> usize {
         self.0.locks.waiter_count()

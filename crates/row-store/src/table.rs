@@ -7,7 +7,7 @@ use crate::index_key::{IndexCodec, push_index_id, split_index_id};
 use crate::layout::{Projection, RowLayout};
 use crate::row::encode_row;
 use crate::row_cache::{Place, RowCache, Version};
-use crate::sealed::{DELETED, SealedLevel, SealedSource};
+use crate::sealed::{DELETED, SealedLevel, SealedRows, SealedSource};
 use crate::unused_files::UnusedFiles;
 use fjall::{AbstractTree, Keyspace, SeqNo, Slice};
 use parking_lot::{Mutex, RwLock};
@@ -159,15 +159,17 @@ impl TableData {
         self.cache.forget(&Place::new(self.serial, key), moment);
     }
 
-    /// Counts a commit's changes for the statistics.
-    pub fn count_changes(&self, row_delta: i64, changes: u64) {
+    /// Counts a commit's changes for the statistics; `sealed` more are of rows below the store's.
+    pub fn count_changes(&self, row_delta: i64, changes: u64, sealed: u64) {
+        self.changes.fetch_add(sealed, Ordering::Relaxed);
+        self.changes_unsampled.fetch_add(sealed, Ordering::Relaxed);
         self.row_count.fetch_add(row_delta, Ordering::Relaxed);
         self.changes.fetch_add(changes, Ordering::Relaxed);
         self.changes_unsampled.fetch_add(changes, Ordering::Relaxed);
         if row_delta <= 0 {
             self.overwrites.fetch_add(changes, Ordering::Relaxed);
         }
-        if let Some(level) = self.sealed() {
+        if let Some(level) = self.sealed().filter(|_| changes > 0) {
             level.source().note_changes(changes);
         }
     }
@@ -311,6 +313,15 @@ impl Table {
         }
     }
 
+    /// The committed row at a key as it is at a moment, with these sealed rows below it.
+    pub(crate) fn row_above(&self, key: &[u8], moment: SeqNo, sealed: &dyn SealedRows) -> SqlResult<Option<Slice>> {
+        match self.data.entry_at(key, moment, false)? {
+            Some(entry) => Ok((*entry != DELETED).then_some(entry)),
+            None if is_row_key(key) => Ok(sealed.get(self, key)?.map(Slice::from)),
+            None => Ok(None),
+        }
+    }
+
     /// What is newest at a key, seen by others or not, and the number of the commit that wrote it if the store has it.
     pub(crate) fn newest(&self, key: &[u8]) -> SqlResult<(Option<Slice>, Option<SeqNo>)> {
         let _still = self.data.sealed().map(|level| level.hold_still());
@@ -318,6 +329,16 @@ impl Table {
         let entry = entry.map_err(|error| engine_error(error.into()))?;
         let written = entry.as_ref().map(|entry| entry.key.seqno);
         Ok((self.or_sealed(entry.map(|entry| entry.value), key, SeqNo::MAX)?, written))
+    }
+
+    /// What is newest at a key, with these sealed rows below it.
+    pub(crate) fn newest_above(&self, key: &[u8], sealed: &dyn SealedRows) -> SqlResult<Option<Slice>> {
+        let entry = self.data.keyspace.tree.get_internal_entry(key, SeqNo::MAX);
+        match entry.map_err(|error| engine_error(error.into()))? {
+            Some(entry) => Ok((*entry.value != DELETED).then_some(entry.value)),
+            None if is_row_key(key) => Ok(sealed.get(self, key)?.map(Slice::from)),
+            None => Ok(None),
+        }
     }
 
     /// Whether the newest version of the table has something at a key, of a row or of an index entry.

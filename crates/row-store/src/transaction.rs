@@ -4,14 +4,17 @@ use crate::commit::{CommitRequest, CommitTicket, HeldLocks, TicketSender};
 use crate::cursor::{Cursor, Direction};
 use crate::error::{StoreError, StoreResult, corrupted, engine_error};
 use crate::index_key::{Entry, IndexCodec, KeyRange, row_key_of_entry};
-use crate::locks::{Acquired, LockFailure, LockKey};
+use crate::locks::{Acquired, BACKGROUND_FAMILY, LockFailure, LockKey};
 use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait, TableLock, TransactionOptions};
 use crate::read_view::{ReadView, Uncommitted};
 use crate::row::{Row, RowKey, encode_row};
+use crate::sealed::{SealedRows, read_list};
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::validation::ReadSet;
-use fjall::{Readable, Slice, Snapshot};
+use crate::write_set::ListChange;
+use fjall::{AbstractTree, Readable, Slice, Snapshot};
+use squall_catalog::IndexId;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -123,7 +126,10 @@ impl Transaction {
             Some(change) => change,
             None => {
                 let moment = self.snapshot().seqno();
-                table.row_at(key, moment, true)?
+                match self.own_sealed_rows(table)? {
+                    Some(rows) => table.row_above(key, moment, &*rows)?,
+                    None => table.row_at(key, moment, true)?,
+                }
             }
         };
         value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
@@ -226,12 +232,18 @@ impl Transaction {
         direction: Direction,
         request: LockRequest,
     ) -> LockingScan {
+        let view = self.change_view();
+        LockingScan { cursor: view.scan(table, range, direction), request, pending: None }
+    }
+
+    /// What rows to be changed are looked for in. One may have changed since, so whoever has found it locks it, reads it
+    /// anew and looks again.
+    pub fn change_view(&mut self) -> ReadView {
         self.fix_moment();
-        let view = match &self.snapshot {
+        match &self.snapshot {
             Some(snapshot) if self.fails_on_change() => self.view_at(snapshot.clone()),
             _ => self.view_at(self.store.snapshot()),
-        };
-        LockingScan { cursor: view.scan(table, range, direction), request, pending: None }
+        }
     }
 
     /// SERIALIZABLE checks everything since one moment, so the moment comes before the first lock.
@@ -256,6 +268,10 @@ impl Transaction {
         if let Some(change) = self.own_change(table, key) {
             return Ok(change);
         }
+        // Nobody else changes a table whose list this transaction has changed.
+        if let Some(rows) = self.own_sealed_rows(table)? {
+            return Ok(table.newest_above(key, &*rows)?);
+        }
         let keyspace = &table.data.keyspace;
         if self.store.gate().is_stopped() {
             // The newest may be what could not be synced, which nobody is to see.
@@ -277,6 +293,12 @@ impl Transaction {
             }
         }
         Ok(newest)
+    }
+
+    /// The sealed rows of a table as this transaction has changed them.
+    fn own_sealed_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
+        let moment = self.snapshot.as_ref().map_or_else(|| self.store.snapshot().seqno(), Snapshot::seqno);
+        self.own.sealed_rows(table, moment, u64::MAX)
     }
 
     fn newest_row(&mut self, table: &Table, key: &Slice) -> StoreResult<Option<Row>> {
@@ -465,6 +487,74 @@ impl Transaction {
         Ok(())
     }
 
+    // ---- many sealed rows at a time ----
+
+    /// Readies the transaction for changing sealed rows by the table's list: nobody else changes the table until it ends.
+    /// The view is of the table as it is, with the transaction's own changes. `None` if rows have to be changed one by one:
+    /// other sessions have locks in the table, it has changed since the transaction's snapshot, or it has indexes that know its rows.
+    pub fn begin_bulk_change(&mut self, table: &Arc<Table>) -> StoreResult<Option<ReadView>> {
+        if table.data.sealed().is_none() || !table.secondary_codecs().is_empty() || self.store.gate().is_stopped() {
+            return Ok(None);
+        }
+        self.check_writable(table)?;
+        match self.lock_table(table, TableLock::Exclusive, LockWait::Nowait) {
+            Ok(()) => {}
+            Err(StoreError::Sql(error)) if error.is(ErrorCode::LockNowait) => {
+                if !self.locks.table.is_shared_only_with(self.locks.owner, table.id(), BACKGROUND_FAMILY) {
+                    return Ok(None);
+                }
+                self.lock_table(table, TableLock::Exclusive, self.lock_wait)?;
+            }
+            Err(error) => return Err(error),
+        }
+        if self.own.reads.is_none()
+            && (self.options.autocommit || self.options.isolation <= IsolationLevel::ReadCommitted)
+        {
+            // The statement has read nothing yet that it goes by.
+            self.snapshot = None;
+        }
+        let snapshot = self.snapshot().clone();
+        let unchanged = self.is_unchanged_since(table, &snapshot)?;
+        Ok(unchanged.then(|| self.view_at(snapshot)))
+    }
+
+    /// Whether a table, which nobody else may change, is what it was at a snapshot.
+    fn is_unchanged_since(&self, table: &Table, snapshot: &Snapshot) -> SqlResult<bool> {
+        let present = self.store.snapshot();
+        let keyspace = &table.data.keyspace;
+        if present.seqno() == snapshot.seqno() {
+            return Ok(true);
+        }
+        if read_list(keyspace, present.seqno())? != read_list(keyspace, snapshot.seqno())? {
+            return Ok(false);
+        }
+        for entry in present.range(keyspace, crate::index_key::index_range(IndexId(0)).to_slices()) {
+            let key = entry.key().map_err(engine_error)?;
+            let newest = keyspace.tree.get_internal_entry(&key, present.seqno());
+            let newest = newest.map_err(|error| engine_error(error.into()))?;
+            if newest.is_some_and(|newest| newest.key.seqno >= snapshot.seqno()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Changes the list of a table's sealed rows, after [`Transaction::begin_bulk_change`].
+    pub fn change_list(&mut self, table: &Table, change: ListChange) -> StoreResult<()> {
+        self.check_alive()?;
+        if !self.locks.tables.contains(&(table.id(), TableLock::Exclusive)) {
+            return Err(SqlError::internal("a list of sealed rows that others may change").into());
+        }
+        self.check_room(table)?;
+        if change.entries.is_empty() {
+            return Ok(());
+        }
+        self.own.writes.write().change_list(&table.data, change);
+        self.own.any_list.store(true, Ordering::Release);
+        self.own.any.store(true, Ordering::Release);
+        Ok(())
+    }
+
     // ---- savepoints and the end ----
 
     /// A place to roll back to: what has been written up to now stays.
@@ -508,10 +598,11 @@ impl Transaction {
         if let Err(error) = self.check_alive() {
             return CommitTicket::ready(Err(error.into()));
         }
-        let writes = std::mem::take(&mut *self.own.writes.write());
+        let mut writes = std::mem::take(&mut *self.own.writes.write());
         if writes.is_empty() {
             return CommitTicket::ready(Ok(()));
         }
+        let sealed = writes.take_sealed_rows();
         let reads = self.own.reads.as_ref().map(ReadSet::take).zip(self.validated_since);
         let locks = HeldLocks {
             table: self.locks.table.clone(),
@@ -520,7 +611,7 @@ impl Transaction {
             tables: std::mem::take(&mut self.locks.tables),
         };
         let ticket = TicketSender(CommitTicket::new());
-        let request = CommitRequest { writes, reads, since: self.validated_since.take(), locks, ticket };
+        let request = CommitRequest { writes, sealed, reads, since: self.validated_since.take(), locks, ticket };
         self.store.committer().commit(request, self.options.durability)
     }
 }

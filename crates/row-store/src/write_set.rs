@@ -4,6 +4,7 @@
 //! later ones. A scan is opened at a number too, so a statement never meets its own later writes.
 
 use crate::entries::{Entries, Version, Versions};
+use crate::sealed::{UncommittedRows, list_key, list_range};
 use crate::table::TableData;
 use fjall::Slice;
 use rustc_hash::FxHashMap;
@@ -24,6 +25,8 @@ pub(crate) struct TableWrites {
     entries: Entries,
     /// Rows inserted less rows deleted.
     pub row_delta: i64,
+    /// Sealed rows that were changed many at a time.
+    pub sealed_changes: u64,
 }
 
 #[derive(Debug)]
@@ -31,16 +34,32 @@ struct Undo {
     step: u64,
     table: TableId,
     key: Slice,
-    row_delta: i8,
+    row_delta: i64,
+    sealed_changes: u64,
+}
+
+/// A change of a table's list of sealed rows.
+#[derive(Default)]
+pub struct ListChange {
+    /// New contents of entries; `None` removes an entry.
+    pub entries: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    /// What the new entries stand for.
+    pub rows: Option<Box<dyn UncommittedRows>>,
+    /// Rows more, or less.
+    pub row_delta: i64,
+    /// Rows that are others now, or gone.
+    pub changed: u64,
 }
 
 /// What a transaction has written and not committed.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct WriteSet {
     tables: FxHashMap<TableId, TableWrites>,
     undo: Vec<Undo>,
     step: u64,
     bytes: usize,
+    /// The steps at which lists of sealed rows were changed, and what the changes' new entries stand for.
+    list_changes: Vec<(u64, Option<Box<dyn UncommittedRows>>)>,
 }
 
 impl WriteSet {
@@ -60,15 +79,49 @@ impl WriteSet {
     }
 
     /// Writes a key.
-    pub fn put(&mut self, data: &Arc<TableData>, key: Slice, change: Change, row_delta: i8) {
+    pub fn put(&mut self, data: &Arc<TableData>, key: Slice, change: Change, row_delta: i64) {
+        self.put_counted(data, key, change, row_delta, 0);
+    }
+
+    /// Changes a table's list of sealed rows. Nobody else may until the end of the transaction.
+    pub fn change_list(&mut self, data: &Arc<TableData>, change: ListChange) {
+        let (mut row_delta, mut changed) = (change.row_delta, change.changed);
+        for (name, content) in change.entries {
+            let key = Slice::from(list_key(&name));
+            let (rows, counted) = (std::mem::take(&mut row_delta), std::mem::take(&mut changed));
+            self.put_counted(data, key, content.map(Slice::from), rows, counted);
+        }
+        self.list_changes.push((self.step, change.rows));
+    }
+
+    /// The last step up to `step` at which a list of sealed rows was changed.
+    pub fn list_changed_at(&self, step: u64) -> Option<u64> {
+        self.list_changes.iter().rev().map(|(at, _)| *at).find(|at| *at <= step)
+    }
+
+    /// Changes of a table's list of sealed rows as of a step, in the order of the keys.
+    pub fn list_changes(&self, table: TableId, step: u64) -> Vec<(Slice, Change)> {
+        let range = list_range();
+        let bounds = (range.start.as_ref().map(Vec::as_slice), range.end.as_ref().map(Vec::as_slice));
+        self.range(table, bounds, false, step, usize::MAX)
+    }
+
+    /// Takes out what new entries of lists stand for, to be kept if they are committed.
+    pub fn take_sealed_rows(&mut self) -> Vec<Box<dyn UncommittedRows>> {
+        self.list_changes.drain(..).filter_map(|(_, rows)| rows).collect()
+    }
+
+    fn put_counted(&mut self, data: &Arc<TableData>, key: Slice, change: Change, row_delta: i64, sealed_changes: u64) {
         let table = self.tables.entry(data.id).or_insert_with(|| TableWrites {
             data: data.clone(),
             entries: Entries::default(),
             row_delta: 0,
+            sealed_changes: 0,
         });
         self.bytes += key.len() + change.as_ref().map_or(0, |value| value.len()) + ENTRY_OVERHEAD_BYTES;
-        table.row_delta += i64::from(row_delta);
-        self.undo.push(Undo { step: self.step, table: data.id, key: key.clone(), row_delta });
+        table.row_delta += row_delta;
+        table.sealed_changes += sealed_changes;
+        self.undo.push(Undo { step: self.step, table: data.id, key: key.clone(), row_delta, sealed_changes });
         let version = Version { step: self.step, change };
         match table.entries.get_mut(&key) {
             Some(versions) => {
@@ -111,9 +164,11 @@ impl WriteSet {
 
     /// Drops what was written after a step.
     pub fn rollback_to(&mut self, step: u64) {
+        self.list_changes.retain(|(at, _)| *at <= step);
         while let Some(undo) = self.undo.pop_if(|undo| undo.step > step) {
             let Some(table) = self.tables.get_mut(&undo.table) else { continue };
-            table.row_delta -= i64::from(undo.row_delta);
+            table.row_delta -= undo.row_delta;
+            table.sealed_changes -= undo.sealed_changes;
             let Some(versions) = table.entries.get_mut(&undo.key) else { continue };
             // A key written twice in one step has two undo records and one version.
             if versions.newest.step <= step {

@@ -167,7 +167,9 @@ fn query(random: &mut Random) -> String {
         6 => format!("SELECT COUNT(DISTINCT {column}) FROM $"),
         7 => format!("SELECT COUNT(DISTINCT {column}) FROM $ WHERE {condition}"),
         // Which of the equal texts stands for the others is nobody's promise.
-        8 if kind != Kind::Text => format!("SELECT DISTINCT {column} FROM $ WHERE {condition} ORDER BY {column}"),
+        8 if !matches!(kind, Kind::Text | Kind::Binary) => {
+            format!("SELECT DISTINCT {column} FROM $ WHERE {condition} ORDER BY {column}")
+        }
         8 | 9 => {
             let condition = if one_in(random, 3) { "TRUE".to_owned() } else { condition };
             format!(
@@ -230,8 +232,15 @@ fn change(client: &mut Conn, random: &mut Random, next_id: &mut u64) {
         }
     };
     for _ in 0..1 + random.below(4) {
-        match random.below(6) {
-            0 | 1 => {
+        match random.below(8) {
+            // Enough rows that conditions find many.
+            6 | 7 if (200..3000).contains(next_id) => {
+                let names: Vec<&str> = COLUMNS.iter().map(|(name, ..)| *name).collect();
+                let names = names.join(", ");
+                both(client, format!("INSERT INTO $ (id, {names}) SELECT id + {next_id}, {names} FROM $"));
+                *next_id *= 2;
+            }
+            0 | 1 | 7 => {
                 let rows: Vec<String> = (0..1 + random.below(200)).map(|at| row(random, *next_id + at)).collect();
                 *next_id += rows.len() as u64;
                 both(client, format!("INSERT INTO $ VALUES {}", rows.join(", ")));
@@ -241,6 +250,7 @@ fn change(client: &mut Conn, random: &mut Random, next_id: &mut u64) {
                 let value = literal(random, kind);
                 both(client, format!("UPDATE $ SET {name} = {value} WHERE {}", condition(random, 1)));
             }
+            3 if one_in(random, 4) => both(client, format!("DELETE FROM $ WHERE {}", condition(random, 2))),
             3 => both(client, format!("DELETE FROM $ WHERE id % 7 = {} AND {}", random.below(7), condition(random, 1))),
             4 => {
                 let id = random.below((*next_id).max(1));
@@ -306,6 +316,7 @@ fn killed_servers_keep_column_tables() {
         "CREATE TABLE d.c (id INT PRIMARY KEY, v INT, s VARCHAR(20), KEY (v)) ENGINE=COLUMN",
         "CREATE TABLE d.many (id INT, s VARCHAR(20)) ENGINE=COLUMN",
         "CREATE TABLE d.changing (id INT PRIMARY KEY, s VARCHAR(20))",
+        "CREATE TABLE d.swept (id INT PRIMARY KEY, v INT) ENGINE=COLUMN",
     ] {
         run(&mut client, sql);
     }
@@ -316,6 +327,7 @@ fn killed_servers_keep_column_tables() {
         )
     };
     run(&mut client, &numbers("d.changing").replace("MD5(id % 1000)", "LEFT(MD5(id % 1000), 20)"));
+    run(&mut client, &numbers("d.swept").replace("MD5(id % 1000)", "0"));
     drop(client);
     let mut random = Random::new(0x51AB);
     for round in 1..=rounds {
@@ -324,6 +336,18 @@ fn killed_servers_keep_column_tables() {
             vec![
                 "SET SESSION cte_max_recursion_depth = 1000000".into(),
                 numbers("d.many").replace("MD5(id % 1000)", "LEFT(MD5(id % 1000), 20)"),
+            ],
+            // Many rows at a time, by lists of segments.
+            vec![
+                "UPDATE d.swept SET v = v + 1".into(),
+                "BEGIN".into(),
+                "UPDATE d.swept SET v = v + 1".into(),
+                "DELETE FROM d.swept WHERE id % 2 = 0".into(),
+                "ROLLBACK".into(),
+                "BEGIN".into(),
+                "DELETE FROM d.swept WHERE id % 3 = 0".into(),
+                "INSERT INTO d.swept SELECT id + 1, v FROM d.swept WHERE id % 3 = 2".into(),
+                "COMMIT".into(),
             ],
             vec![
                 "ALTER TABLE d.changing ENGINE=COLUMN".into(),
@@ -378,7 +402,10 @@ fn killed_servers_keep_column_tables() {
         assert!(many.is_multiple_of(MANY), "round {round}: a load of {MANY} rows has left {many}");
         let changing: (u64, u64) = client.query_first("SELECT COUNT(*), SUM(id) FROM d.changing").unwrap().unwrap();
         assert_eq!(changing, (MANY, MANY * (MANY + 1) / 2), "round {round}");
-        for table in ["d.c", "d.many", "d.changing"] {
+        let swept: (u64, u64, u64) =
+            client.query_first("SELECT COUNT(*), SUM(id), COUNT(DISTINCT v) FROM d.swept").unwrap().unwrap();
+        assert_eq!(swept, (MANY, MANY * (MANY + 1) / 2, 1), "round {round}");
+        for table in ["d.c", "d.many", "d.changing", "d.swept"] {
             let checked: Vec<(String, String, String, String)> = client.query(format!("CHECK TABLE {table}")).unwrap();
             assert!(checked.iter().all(|(.., text)| text == "OK"), "round {round}: {checked:?}");
         }

@@ -38,7 +38,7 @@ use std::sync::Arc;
 pub const ROW_KEY_COLUMN: &str = "_squall_row_key";
 
 /// Up to so many rows of a column table are read one by one if a key finds them.
-const KEYED_ROWS_MAX: f64 = 256.0;
+pub const KEYED_ROWS_MAX: f64 = 256.0;
 
 /// What is seen of a column table, and at which moment of the statement.
 type SeenColumns = ((u64, u64), Arc<ColumnSnapshot>);

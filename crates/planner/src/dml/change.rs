@@ -1,7 +1,8 @@
 //! UPDATE and DELETE of one table, and the single row changes that every statement is made of.
 
-use super::find::{for_each_selected, push_returned};
-use super::plan::{ColumnAssignment, DeletePlan, NewValue, UpdatePlan};
+use super::find::{RowChange, change_keys, choose_path, find_by_columns, for_each_selected, push_returned};
+use super::plan::{ColumnAssignment, DeletePlan, NewValue, Selection, UpdatePlan};
+use super::sealed_rows::{self, BulkDone, FoundRows};
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult, foreign_key, ignorable};
 use squall_row_store::{Row, StoreResult};
@@ -12,7 +13,14 @@ pub fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreR
     let strict = context.env.context.sql_mode.is_strict() && !plan.ignore;
     context.atomically(|context| {
         let (mut matched, mut changed) = (0u64, 0u64);
-        for_each_selected(context, &plan.target, &plan.selection, &mut |context, row, old| {
+        let found = match find_sealed(context, &plan.target, &plan.selection)? {
+            Found::Many(found) => sealed_rows::update(context, plan, found)?.map_or(Found::Other, Found::Changed),
+            found => found,
+        };
+        if let Found::Changed(done) = &found {
+            (matched, changed) = (done.matched, done.changed);
+        }
+        for_each_found(context, &plan.target, &plan.selection, found, &mut |context, row, old| {
             matched += 1;
             let updated = assign(
                 &RowMaker {
@@ -44,6 +52,47 @@ pub fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreR
     })
 }
 
+/// What has been found of a statement's rows.
+enum Found {
+    /// Some of a column table, one by one to be changed.
+    Few(FoundRows),
+    /// Many of a column table.
+    Many(FoundRows),
+    /// Those were changed, but for some.
+    Changed(BulkDone),
+    /// Nothing yet: they are found along an access path.
+    Other,
+}
+
+/// Looks for the rows of a column table by columns, if the statement has neither ORDER BY nor LIMIT.
+fn find_sealed(context: &mut DmlContext<'_>, target: &Target, selection: &Selection) -> StoreResult<Found> {
+    if target.table.sealed_source().is_none() || selection.limit.is_some() || selection.key.is_some() {
+        return Ok(Found::Other);
+    }
+    let (path, _) = choose_path(context, target, selection)?;
+    Ok(match find_by_columns(context, target, selection, &path)? {
+        Some(found) if found.are_many() => Found::Many(found),
+        Some(found) => Found::Few(found),
+        None => Found::Other,
+    })
+}
+
+/// Calls `change` for the selected rows that are not changed yet.
+fn for_each_found(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    selection: &Selection,
+    found: Found,
+    change: &mut RowChange<'_>,
+) -> StoreResult<()> {
+    let keys = match found {
+        Found::Changed(done) => done.left,
+        Found::Few(found) => found.keys(context, target, selection)?,
+        Found::Many(_) | Found::Other => return for_each_selected(context, target, selection, change),
+    };
+    change_keys(context, target, selection, (keys, u64::MAX), change)
+}
+
 /// What an UPDATE reports.
 pub fn update_result(matched: u64, changed: u64, found_rows: bool) -> DmlResult {
     DmlResult {
@@ -57,7 +106,14 @@ pub fn update_result(matched: u64, changed: u64, found_rows: bool) -> DmlResult 
 pub fn execute_delete(context: &mut DmlContext<'_>, plan: &DeletePlan) -> StoreResult<DmlResult> {
     context.atomically(|context| {
         let mut result = DmlResult::default();
-        for_each_selected(context, &plan.target, &plan.selection, &mut |context, row, old| {
+        let found = match find_sealed(context, &plan.target, &plan.selection)? {
+            Found::Many(found) => sealed_rows::delete(context, plan, found)?.map_or(Found::Other, Found::Changed),
+            found => found,
+        };
+        if let Found::Changed(done) = &found {
+            result.affected_rows = done.changed;
+        }
+        for_each_found(context, &plan.target, &plan.selection, found, &mut |context, row, old| {
             match delete_row(context, &plan.target, row) {
                 Ok(()) => result.affected_rows += 1,
                 Err(error) if plan.ignore && ignorable(&error) => {

@@ -1,6 +1,7 @@
 //! Finding the rows that UPDATE and DELETE change: an access path, locked row by row.
 
 use super::plan::{Returned, Selection};
+use super::sealed_rows::FoundRows;
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult};
 use crate::access::filter::{constant_of, predicate_of_bound};
@@ -8,6 +9,7 @@ use crate::access::key::storage_range;
 use crate::access::order::order_direction;
 use crate::access::path::{AccessPath, IndexHints, choose, whole_index};
 use crate::access::predicate::Predicate;
+use crate::access::table::KEYED_ROWS_MAX;
 use crate::exec::env::StatementEnv;
 use crate::point::Lookup;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
@@ -52,6 +54,12 @@ pub fn for_each_selected(
         return Ok(());
     }
     let (path, ordered) = choose_path(context, target, selection)?;
+    if let Some(found) = find_by_columns(context, target, selection, &path)?
+        && !found.are_many()
+    {
+        let keys = found.keys(context, target, selection)?;
+        return change_keys(context, target, selection, (keys, limit), change);
+    }
     match ordered {
         Some(direction) => {
             let mut left = limit;
@@ -72,6 +80,47 @@ pub fn for_each_selected(
             Ok(())
         }
     }
+}
+
+/// The rows of a column table that satisfy the condition, unless the path finds a few of them by a key or the statement wants
+/// them in an order.
+pub fn find_by_columns(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    selection: &Selection,
+    path: &AccessPath,
+) -> StoreResult<Option<FoundRows>> {
+    if !selection.order.is_empty() || !path.is_full() && path.rows <= KEYED_ROWS_MAX {
+        return Ok(None);
+    }
+    FoundRows::find(context, target, selection)
+}
+
+/// Calls `change` for the rows with these keys, up to a limit, that satisfy the condition when they are locked.
+pub fn change_keys(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    selection: &Selection,
+    (keys, mut limit): (Vec<Vec<u8>>, u64),
+    change: &mut RowChange<'_>,
+) -> StoreResult<()> {
+    for key in keys {
+        context.env.context.kill.check()?;
+        let request = context.write_lock();
+        let Some(row) = context.transaction.get_locked(&target.table, &key, request)? else { continue };
+        context.env.context.examined(1);
+        let values = target.read_row(&row, &context.env.context.time_zone)?;
+        if !matches(selection, context, &values)? {
+            context.transaction.unlock_last(&row.key());
+            continue;
+        }
+        change(context, &row, values)?;
+        limit -= 1;
+        if limit == 0 {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The path to read along, and the direction if it gives the rows in the statement's order.
@@ -155,7 +204,7 @@ fn scan(
 }
 
 /// Whether a row satisfies the condition.
-fn matches(selection: &Selection, context: &DmlContext<'_>, values: &[Value]) -> SqlResult<bool> {
+pub(super) fn matches(selection: &Selection, context: &DmlContext<'_>, values: &[Value]) -> SqlResult<bool> {
     match &selection.condition {
         None => Ok(true),
         Some(condition) => {

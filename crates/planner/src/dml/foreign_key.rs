@@ -78,6 +78,11 @@ pub fn parent_deleted(context: &mut DmlContext<'_>, target: &Target, old: &[Valu
     Ok(())
 }
 
+/// Whether foreign keys of any table lead to this one.
+pub fn has_children(context: &DmlContext<'_>, target: &Target) -> bool {
+    !children(&context.env.catalog, &target.database, target.def()).is_empty()
+}
+
 /// Does what the children of a row demand whose referenced columns change.
 pub fn parent_updated(
     context: &mut DmlContext<'_>,

@@ -4,7 +4,7 @@
 //! Everything here blocks: where a lock may have to be waited for, the caller stands on a thread that may block, or has
 //! told the transaction to report [`StoreError::WouldBlock`], upon which it starts the statement again elsewhere.
 //!
-//! Reading order: [`plan`], [`target`], `view`, [`insert`], [`find`], [`change`], [`foreign_key`],
+//! Reading order: [`plan`], [`target`], `view`, [`insert`], [`find`], [`change`], `sealed_rows`, [`foreign_key`],
 //! [`query`].
 
 pub mod bind;
@@ -18,6 +18,7 @@ pub mod load;
 pub mod plan;
 pub mod query;
 pub mod rules;
+mod sealed_rows;
 pub mod target;
 mod view;
 

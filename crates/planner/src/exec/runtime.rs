@@ -128,6 +128,11 @@ impl QueryRuntime {
         &self.handle
     }
 
+    /// Partitions that a big plan is split into, and threads for other work of one statement.
+    pub fn threads(&self) -> usize {
+        self.state.config().target_partitions()
+    }
+
     /// A share of the memory pool for something that cannot spill; growing it beyond the pool is an error.
     pub fn reserve(&self, what: &str) -> MemoryReservation {
         MemoryConsumer::new(what).register(&self.resources.memory_pool)

@@ -130,9 +130,17 @@ impl<'t> Files<'t> {
                 for entry in list {
                     batch.insert(&table.data.keyspace, list_key(&entry.name), entry.content);
                 }
-                store.end_ingestion(table, |log| store.committer().apply(log, batch).map(|_| ()))?;
-                writer.keep();
-                Ok(())
+                let mut applied = false;
+                let ended = store.end_ingestion(table, |log| {
+                    store.committer().apply(log, batch)?;
+                    applied = true;
+                    Ok(())
+                });
+                if applied {
+                    // Whatever becomes of the sync: the log may have it when it is read again.
+                    writer.keep();
+                }
+                ended
             }
         }
     }
@@ -183,11 +191,16 @@ impl RowStore {
         let mut log = self.committer().log.lock();
         // The engine sends the table's buffer to a file before it takes the new ones.
         self.committer().sync()?;
-        finish(&mut log)?;
-        let moment = self.0.db.snapshot();
-        if let Some(level) = table.data.sealed() {
-            level.list_changed(moment.seqno());
-        }
+        let moment = {
+            // Whoever reads what is newest must not see half a list.
+            let _moving = table.data.sealed().map(|level| level.move_rows());
+            finish(&mut log)?;
+            let moment = self.0.db.snapshot();
+            if let Some(level) = table.data.sealed() {
+                level.list_changed(moment.seqno());
+            }
+            moment
+        };
         log.push(vec![(table.id(), Keys::All)]);
         log.applied(moment.seqno());
         drop(log);

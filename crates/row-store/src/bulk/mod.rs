@@ -178,7 +178,7 @@ impl BulkWriter {
         outcome.loaded = rows - left_out.len() as u64;
         outcome.skipped = left_out.into_iter().collect();
         outcome.skipped.sort_unstable();
-        table.data.count_changes(outcome.loaded as i64, outcome.loaded);
+        table.data.count_changes(outcome.loaded as i64, outcome.loaded, 0);
         let next = table.data.auto_increment.load(Ordering::Relaxed);
         table.data.auto_increment_saved.fetch_max(next, Ordering::Relaxed);
         let mut batch = Batch::default();

@@ -27,6 +27,9 @@ use std::time::{Duration, Instant};
 
 const SHARDS: usize = 64;
 
+/// The family of locks that work in the background takes; sessions are counted from 1. Such work ends soon, and by itself.
+pub const BACKGROUND_FAMILY: u64 = 1 << 62;
+
 /// What is locked: a storage key of a table, or with an empty key the table itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LockKey {
@@ -228,6 +231,20 @@ impl LockTable {
     /// Gives a table lock back.
     pub fn release_table(&self, owner: Owner, table: TableId) {
         self.release(owner, &table_key(table));
+    }
+
+    /// Whether nobody but an owner's and another family holds a table's lock.
+    pub fn is_shared_only_with(&self, owner: Owner, table: TableId, family: u64) -> bool {
+        let key = table_key(table);
+        let shard = self.shard(&key).lock();
+        let holders = shard.get(&key).map(|entry| entry.holders()).unwrap_or_default();
+        holders.iter().all(|holder| holder.owner.family == owner.family || holder.owner.family == family)
+    }
+
+    /// Whether somebody waits for a table's lock.
+    pub fn is_waited_for(&self, table: TableId) -> bool {
+        let key = table_key(table);
+        self.shard(&key).lock().get(&key).is_some_and(|entry| entry.waiters().next().is_some())
     }
 
     /// How many wait for a lock now.

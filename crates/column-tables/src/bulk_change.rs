@@ -1,0 +1,152 @@
+//! Many sealed rows of a table are changed at a time, by the list of its segments.
+//!
+//! Whoever deletes or replaces them holds the table for himself (`row_store::Transaction::begin_bulk_change`). Segments get
+//! longer bitmaps of deleted positions, and new versions of rows are segments of their own, in the same commit. Rows that are
+//! in no segment yet are changed one by one, as ever.
+
+use crate::columns::TableColumns;
+use crate::entry::{SegmentEntry, entry_name, entry_number};
+use crate::level::{ColumnTable, ListedSegment};
+use crate::rows::SegmentRows;
+use crate::snapshot::{ColumnSnapshot, VisibleSegment};
+use crate::{ROW_NUMBER, segment_columns};
+use arrow::array::ArrayRef;
+use roaring::RoaringBitmap;
+use rustc_hash::FxHashMap;
+use squall_row_store::{ListChange, ListEntry, Table, UncommittedRows};
+use squall_types::{SqlError, SqlResult};
+use std::sync::Arc;
+
+/// Segments that are in no list yet. Dropped, they are removed.
+pub(crate) struct UncommittedSegments {
+    column_table: Arc<ColumnTable>,
+    numbers: Vec<u64>,
+}
+
+impl UncommittedSegments {
+    pub fn new(column_table: Arc<ColumnTable>) -> UncommittedSegments {
+        UncommittedSegments { column_table, numbers: Vec::new() }
+    }
+
+    pub fn push(&mut self, entry: &ListEntry) {
+        self.numbers.extend(entry_number(&entry.name));
+    }
+}
+
+impl UncommittedRows for UncommittedSegments {
+    fn keep(mut self: Box<Self>) {
+        self.numbers.clear();
+        // There are segments that are not full, or of which many rows are deleted.
+        self.column_table.wake();
+    }
+}
+
+impl Drop for UncommittedSegments {
+    fn drop(&mut self) {
+        for number in &self.numbers {
+            // What cannot be removed now is removed by the next start.
+            let _ = std::fs::remove_file(self.column_table.path(*number));
+        }
+    }
+}
+
+/// Changes of sealed rows of one table, as one reader sees them.
+pub struct BulkChange {
+    table: Arc<Table>,
+    column_table: Arc<ColumnTable>,
+    threads: usize,
+    /// By segment: what is said of it, with the rows that are gone or replaced.
+    entries: FxHashMap<u64, SegmentEntry>,
+    written: Vec<ListEntry>,
+    segments: UncommittedSegments,
+    deleted: u64,
+    replaced: u64,
+}
+
+impl BulkChange {
+    /// Nothing yet; segments are written on up to `threads` threads. `None` if it is no column table.
+    pub fn new(table: &Arc<Table>, threads: usize) -> Option<BulkChange> {
+        let column_table = ColumnTable::of(table)?;
+        Some(BulkChange {
+            table: table.clone(),
+            segments: UncommittedSegments::new(column_table.clone()),
+            column_table,
+            threads,
+            entries: FxHashMap::default(),
+            written: Vec::new(),
+            deleted: 0,
+            replaced: 0,
+        })
+    }
+
+    /// Deletes rows of a segment, none of which is deleted already.
+    pub fn delete(&mut self, segment: &ListedSegment, positions: &RoaringBitmap) {
+        self.deleted += positions.len();
+        self.hide(segment, positions);
+    }
+
+    fn hide(&mut self, segment: &ListedSegment, positions: &RoaringBitmap) {
+        let entry = self.entries.entry(segment.number).or_insert_with(|| segment.entry.clone());
+        entry.deleted |= positions;
+    }
+
+    /// Replaces rows of a segment, at ascending positions and none of them deleted already, by others with the same keys:
+    /// `columns` are those that have new values, with their ordinals, TIMESTAMPs in UTC.
+    pub fn replace(
+        &mut self,
+        snapshot: &ColumnSnapshot,
+        segment: &ListedSegment,
+        positions: &[u32],
+        columns: Vec<(usize, ArrayRef)>,
+    ) -> SqlResult<()> {
+        let (Some(first), Some(last)) = (positions.first(), positions.last()) else { return Ok(()) };
+        let rows = SegmentRows { table: &self.table, segment, cache: &snapshot.cache };
+        let mut ends = rows.keys(&[*first, *last])?.into_iter();
+        let (Some(first_key), Some(last_key)) = (ends.next(), ends.next()) else {
+            return Err(SqlError::internal("positions without keys"));
+        };
+        let kept = TableColumns::new(&self.table, segment, &snapshot.cache);
+        let mut arrays = Vec::with_capacity(self.table.def().columns.len() + 1);
+        for ordinal in 0..self.table.def().columns.len() {
+            arrays.push(match columns.iter().find(|(changed, _)| *changed == ordinal) {
+                Some((_, array)) => array.clone(),
+                None => kept.array(ordinal, positions.iter().copied())?,
+            });
+        }
+        if self.table.has_hidden_row_id() {
+            let missing = || SqlError::internal("a segment without row numbers");
+            arrays.push(rows.column(ROW_NUMBER, positions)?.ok_or_else(missing)?);
+        }
+        let specs = segment_columns(&self.table)?;
+        let entry = self.column_table.write_segment(&specs, &arrays, (first_key, last_key), self.threads)?;
+        self.segments.push(&entry);
+        self.written.push(entry);
+        self.replaced += positions.len() as u64;
+        self.hide(segment, &positions.iter().copied().collect());
+        Ok(())
+    }
+
+    /// Rows deleted and replaced.
+    pub fn rows(&self) -> u64 {
+        self.deleted + self.replaced
+    }
+
+    /// What becomes of the table's list.
+    pub fn finish(self) -> ListChange {
+        let changed = self.entries.into_iter().map(|(number, entry)| (entry_name(number), Some(entry.encode())));
+        let written = self.written.into_iter().map(|entry| (entry.name, Some(entry.content)));
+        ListChange {
+            entries: changed.chain(written).collect(),
+            rows: Some(Box::new(self.segments)),
+            row_delta: -(self.deleted as i64),
+            changed: self.deleted + self.replaced,
+        }
+    }
+}
+
+impl VisibleSegment {
+    /// Storage keys of rows at some positions.
+    pub fn keys(&self, snapshot: &ColumnSnapshot, table: &Table, positions: &[u32]) -> SqlResult<Vec<Vec<u8>>> {
+        SegmentRows { table, segment: &self.segment, cache: &snapshot.cache }.keys(positions)
+    }
+}
