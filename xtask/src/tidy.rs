@@ -19,6 +19,7 @@ const CRATE_ORDER: &[&str] = &[
     "column-store",
     "column-tables",
     "file-formats",
+    "history-store",
     "json-index",
     "planner",
     "jobs",

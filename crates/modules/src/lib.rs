@@ -3,6 +3,7 @@
 
 pub mod async_queries;
 mod fastbit;
+mod history;
 mod json_tools;
 mod sys;
 
@@ -16,5 +17,6 @@ pub fn all() -> Vec<Arc<dyn Module>> {
         Arc::new(fastbit::FastBit),
         Arc::new(json_tools::JsonTools),
         Arc::new(sys::Sys),
+        Arc::new(history::HistoryModule::default()),
     ]
 }

@@ -67,6 +67,8 @@ pub struct StatementContext {
     pub rows_examined: AtomicU64,
     /// For functions that run statements themselves; `None` where there is no session.
     pub nested: Option<Arc<dyn NestedStatements>>,
+    /// The server reads for itself, on behalf of no account: no privilege is asked for.
+    pub is_of_server: bool,
 }
 
 /// A statement of a new session with MySQL's defaults.
@@ -99,6 +101,7 @@ impl Default for StatementContext {
             variables: VariableValues::default(),
             rows_examined: AtomicU64::new(0),
             nested: None,
+            is_of_server: false,
         }
     }
 }
@@ -139,6 +142,7 @@ impl StatementContext {
             variables: self.variables.clone(),
             rows_examined: AtomicU64::new(0),
             nested: self.nested.clone(),
+            is_of_server: self.is_of_server,
         }
     }
 

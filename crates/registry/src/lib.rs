@@ -20,4 +20,4 @@ pub use function::{
 pub use nested::{AppendColumn, NestedResult, NestedStatements};
 pub use user_locks::UserLocks;
 pub use variables::{ReadScope, ValueTable, VariableDef, VariableId, VariableRegistry, VariableValues};
-pub use virtual_table::{VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
+pub use virtual_table::{ColumnRange, RowParts, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};

@@ -4,6 +4,7 @@ use crate::context::StatementContext;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 use std::fmt::Debug;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// A column of a virtual table.
@@ -15,7 +16,23 @@ pub struct VirtualColumn {
     pub sql_type: SqlType,
     /// Whether NULL can come out.
     pub nullable: bool,
+    /// Whether it has to be named: `*` leaves it out.
+    pub invisible: bool,
 }
+
+/// What a scan wants of a column: a value between two others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnRange {
+    /// Ordinal of the column.
+    pub column: usize,
+    /// From here on; of the column's type.
+    pub low: Bound<Value>,
+    /// Up to here.
+    pub high: Bound<Value>,
+}
+
+/// Rows that are made part by part, while others are on their way to the client.
+pub type RowParts = Box<dyn Iterator<Item = SqlResult<Vec<Vec<Value>>>> + Send>;
 
 /// What a scan wants.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +42,19 @@ pub struct VirtualScan<'a> {
     /// Conditions `column = text` that the rows have to meet, by column ordinal. A table uses them to skip work; the
     /// caller filters in any case, so they may be ignored.
     pub equals: &'a [(usize, Value)],
+    /// The same for conditions that compare a column with a value.
+    pub ranges: &'a [ColumnRange],
+    /// The columns whose values are looked at, by ordinal; any value will do for others. `None`: all.
+    pub wanted: Option<&'a [usize]>,
+    /// [Ordered](VirtualTable::order) parts are wanted from the end.
+    pub backward: bool,
+}
+
+impl<'a> VirtualScan<'a> {
+    /// A scan of everything.
+    pub fn all(context: &'a Arc<StatementContext>) -> VirtualScan<'a> {
+        VirtualScan { context, equals: &[], ranges: &[], wanted: None, backward: false }
+    }
 }
 
 impl VirtualScan<'_> {
@@ -47,6 +77,22 @@ pub trait VirtualTable: Debug + Send + Sync {
     fn columns(&self) -> &[VirtualColumn];
     /// Its rows at this moment; each has a value per column, held as the column's type says.
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>>;
+    /// Whether its rows are to be asked for in [parts](VirtualTable::parts).
+    fn has_parts(&self) -> bool {
+        false
+    }
+    /// Its rows in parts, each of which is made when it is asked for. Rows have to be between the first and the last moment
+    /// that the conditions allow, if the table looks at them at all.
+    ///
+    /// # Errors
+    /// When the rows cannot be read.
+    fn parts(&self, scan: &VirtualScan<'_>) -> SqlResult<RowParts> {
+        Ok(Box::new(std::iter::once(self.rows(scan))))
+    }
+    /// The column in whose ascending order parts come, if there is one.
+    fn order(&self) -> Option<usize> {
+        None
+    }
     /// Carries a change out, at once and outside of any transaction; called for a table that [takes
     /// changes](VirtualTable::takes_changes), after privileges were checked.
     ///

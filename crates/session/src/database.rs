@@ -22,8 +22,9 @@ use squall_logs::error_log::{Severity, error_log};
 use squall_logs::{Client, Logs};
 use squall_planner::dml::RulesCache;
 use squall_planner::exec::runtime::{QueryRuntime, RuntimeOptions};
-use squall_registry::{Registry, StatementContext, ValueTable};
+use squall_registry::{Registry, StatementContext, ValueTable, VariableValues};
 use squall_row_store::{DdlChanges, Durability, RowStore, StoreOptions};
+use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -190,6 +191,7 @@ impl Database {
         let plans = PlanCache::new(Values(&globals.load_values()).number(ids::PLAN_CACHE_SIZE));
         let shared = Arc::new_cyclic(|weak| {
             crate::information_schema::register(&mut registry, weak);
+            modules.iter().for_each(|module| module.declare_derived(&mut registry));
             Shared {
                 directory,
                 sealer: Mutex::new(sealer),
@@ -264,6 +266,19 @@ impl Database {
     /// What the account of a statement may do.
     pub fn access_of(&self, context: &StatementContext) -> AccessMap {
         self.0.access_of(context)
+    }
+
+    /// What the server reads virtual tables with for itself: as no account, in UTC, with global variables.
+    pub fn server_context(&self) -> Arc<StatementContext> {
+        let globals = self.globals();
+        let variables = VariableValues { global: globals.clone(), session: globals, ..VariableValues::default() };
+        Arc::new(StatementContext {
+            now_micros: now_micros(),
+            time_zone: Arc::new(TimeZone::utc()),
+            variables,
+            is_of_server: true,
+            ..StatementContext::default()
+        })
     }
 
     /// Whether there is such an account.
@@ -474,6 +489,9 @@ impl Shared {
 
     /// What the account of a statement may do, with its default roles.
     pub fn access_of(&self, context: &StatementContext) -> AccessMap {
+        if context.is_of_server {
+            return AccessMap::all();
+        }
         let accounts = self.accounts.load_now();
         let (user, host) = context.current_user.rsplit_once('@').unwrap_or((&context.current_user, ""));
         let account = AccountKey::new(user, host);

@@ -18,6 +18,8 @@ pub trait Module: Debug + Send + Sync {
     }
     /// Declares functions, variables and virtual tables.
     fn declare(&self, _registry: &mut Registry) {}
+    /// Declares what follows from what is declared already: called after everything else, the core's tables included.
+    fn declare_derived(&self, _registry: &mut Registry) {}
     /// Its procedures; each is in one of its databases.
     fn procedures(&self) -> Vec<Arc<dyn Procedure>> {
         Vec::new()

@@ -438,6 +438,7 @@ impl Session {
             variables: VariableValues { global: self.shared.globals.load_values(), ..self.variables.clone() },
             rows_examined: AtomicU64::new(0),
             nested: self.nested.clone().map(|nested| nested as Arc<dyn NestedStatements>),
+            is_of_server: false,
         }
     }
 

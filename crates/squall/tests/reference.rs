@@ -174,6 +174,7 @@ fn kind(kind: Kind) -> String {
         Kind::Charset { nullable: true } => "character set or NULL".to_owned(),
         Kind::Collation => "collation".to_owned(),
         Kind::TimeZone => "`SYSTEM`, an offset or a time zone's name".to_owned(),
+        Kind::Period => "a length of time, such as `1 WEEK`".to_owned(),
     }
 }
 

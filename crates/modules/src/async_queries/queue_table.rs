@@ -74,8 +74,12 @@ pub(super) struct QueueTable {
 
 impl QueueTable {
     pub fn new(shared: Arc<Shared>) -> Self {
-        let column =
-            |(name, sql_type, nullable): (&'static str, _, _)| VirtualColumn { name: name.into(), sql_type, nullable };
+        let column = |(name, sql_type, nullable): (&'static str, _, _)| VirtualColumn {
+            name: name.into(),
+            sql_type,
+            nullable,
+            invisible: false,
+        };
         Self { shared, columns: columns().into_iter().map(column).collect() }
     }
 }

@@ -19,8 +19,12 @@ impl SettingsTable {
     pub fn new(shared: Arc<Shared>) -> Self {
         let sql_type = SqlType::varchar(64, CollationId::UTF8MB4_0900_AI_CI);
         let columns = [("variable", false), ("value", true)];
-        let columns =
-            columns.map(|(name, nullable)| VirtualColumn { name: name.into(), sql_type: sql_type.clone(), nullable });
+        let columns = columns.map(|(name, nullable)| VirtualColumn {
+            name: name.into(),
+            sql_type: sql_type.clone(),
+            nullable,
+            invisible: false,
+        });
         Self { shared, columns }
     }
 }

@@ -7,6 +7,7 @@ use super::output::{ColumnOrigin, TableUse};
 use super::query::BoundBlock;
 use super::scope::{Clause, Relation, RelationColumn, Scope, VisibleColumn};
 use crate::access::ROW_KEY_COLUMN;
+use crate::access::virtual_table::is_invisible;
 use datafusion::catalog::TableProvider;
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::TableReference;
@@ -243,7 +244,7 @@ impl Context<'_> {
             let id =
                 self.columns.add(block, Some(reference.clone()), field.name(), &display, ty, Some(Arc::new(origin)));
             let hidden = definition.is_some() && defined.is_none();
-            let invisible = hidden || defined.is_some_and(|column| column.invisible);
+            let invisible = hidden || defined.map_or_else(|| is_invisible(field), |column| column.invisible);
             columns.push(RelationColumn { name: column_name, id, invisible });
         }
         self.tables.push(TableUse {

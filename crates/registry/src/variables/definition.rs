@@ -62,6 +62,8 @@ pub enum Kind {
     Collation,
     /// `SYSTEM`, an offset or the name of a zone.
     TimeZone,
+    /// A length of time, such as `1 WEEK`.
+    Period,
 }
 
 /// A default, as a constant.

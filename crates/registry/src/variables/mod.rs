@@ -147,6 +147,7 @@ mod tests {
                     | Kind::Charset { .. }
                     | Kind::Collation
                     | Kind::TimeZone
+                    | Kind::Period
                     | Kind::Switches(_),
                     DefaultValue::Text(_),
                 ) => {}

@@ -287,7 +287,7 @@ impl ColumnSpec {
             }
             ColumnKind::Json => SqlType::Json,
         };
-        VirtualColumn { name: self.name.into(), sql_type, nullable: self.nullable }
+        VirtualColumn { name: self.name.into(), sql_type, nullable: self.nullable, invisible: false }
     }
 }
 

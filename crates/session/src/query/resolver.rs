@@ -179,6 +179,7 @@ impl RowsTable {
                 name: column.name.to_string().into(),
                 sql_type: column.sql_type.clone(),
                 nullable: true,
+                invisible: false,
             })
             .collect();
         Arc::new(VirtualTableProvider::new(Arc::new(RowsTable { columns, rows: result.rows })))

@@ -2,6 +2,7 @@
 
 use crate::charset;
 use squall_registry::variables::{Kind, VariableDef};
+use squall_types::temporal::Interval;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
 
 /// A value that was checked.
@@ -60,6 +61,11 @@ pub fn check(definition: &VariableDef, value: &Value, strict: bool) -> SqlResult
             }
         },
         Kind::TimeZone => time_zone(definition, value),
+        Kind::Period => match value {
+            Value::String(text) if Interval::parse_period(text).is_some() => Ok(value.clone().into()),
+            Value::String(text) => Err(wrong(text)),
+            _ => Err(SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name])),
+        },
     }
 }
 

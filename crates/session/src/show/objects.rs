@@ -109,7 +109,7 @@ impl Session {
         columns.push(text_column("Create_options", 256));
         columns.push(text_column("Comment", 2048));
         let equals = [(1, Value::String(database))];
-        let scan = VirtualScan { context, equals: &equals };
+        let scan = VirtualScan { equals: &equals, ..VirtualScan::all(context) };
         let rows = match self.shared.registry.virtual_table("information_schema", "TABLES") {
             Some(table) => table.rows(&scan)?,
             None => Vec::new(),

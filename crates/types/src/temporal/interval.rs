@@ -158,6 +158,16 @@ impl Interval {
         }
     }
 
+    /// The length of time that a text such as `1 WEEK` or `7200 second` says: a number above zero and a unit that is not a
+    /// composite one. `None` for any other text.
+    pub fn parse_period(text: &str) -> Option<Interval> {
+        let mut words = text.split_ascii_whitespace();
+        let (count, unit, end) = (words.next()?, words.next()?, words.next());
+        let unit = IntervalUnit::from_name(unit).filter(|unit| end.is_none() && !unit.is_composite())?;
+        let count: i64 = count.parse().ok().filter(|count| *count > 0)?;
+        Some(Interval::from_integer(count, unit))
+    }
+
     /// A fraction of seconds, for SECOND.
     pub fn from_micros(micros: i64) -> Interval {
         Interval { months: 0, micros: i128::from(micros) }
@@ -368,6 +378,16 @@ mod tests {
         assert_eq!(diff("2003-02-01", "2003-05-01 12:05:55", Minute), 128_885);
         assert_eq!(diff("2020-01-31", "2020-02-29", Month), 0);
         assert_eq!(diff("2020-01-31 10:00", "2019-12-31 09:00", Month), -1);
+    }
+
+    #[test]
+    fn periods_are_above_zero() {
+        for text in ["1 WEEK", "7200 second", " 2  DAY ", "1 MONTH"] {
+            assert!(Interval::parse_period(text).is_some_and(Interval::is_positive), "{text}");
+        }
+        for text in ["", "WEEK", "1", "0 DAY", "-1 DAY", "1.5 DAY", "1 DAY 2 HOUR", "1 PARSEC", "1:30 MINUTE_SECOND"] {
+            assert_eq!(Interval::parse_period(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,234 @@
+//! A table at a moment as bytes: in full (a key block), or as what differs from a key block.
+
+use crate::codec::{Damaged, Input, decode, encode, put_bytes, put_varint};
+use squall_types::Value;
+use std::sync::Arc;
+
+/// The column is as in the key block.
+const SAME: u8 = 0;
+/// The whole column follows.
+const PLAIN: u8 = 1;
+/// Ordinals of rows follow, as distances, and the column of their values; other rows are as in the key block.
+const PATCH: u8 = 2;
+/// Shorter blocks are not compressed.
+const COMPRESSED_FROM_BYTES: usize = 128;
+/// The fastest that still finds repeated texts.
+const ZSTD_LEVEL: i32 = 1;
+/// No table has more rows.
+const ROWS_MAX: usize = 1 << 24;
+/// No block is longer when it is unpacked.
+const BLOCK_BYTES_MAX: usize = 1 << 30;
+
+/// A table's columns, each as [`encode`] has made it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Encoded {
+    pub rows: usize,
+    pub columns: Vec<Vec<u8>>,
+}
+
+impl Encoded {
+    /// The columns of some rows; a value that is missing is NULL.
+    pub fn of_rows(rows: &[Vec<Value>], column_count: usize) -> Encoded {
+        let column = |at: usize| {
+            let mut bytes = Vec::new();
+            encode(rows.iter().map(move |row| row.get(at).unwrap_or(&Value::Null)), &mut bytes);
+            bytes
+        };
+        Encoded { rows: rows.len(), columns: (0..column_count).map(column).collect() }
+    }
+
+    /// A number that other contents have only by a chance of 2⁻¹²⁸.
+    pub fn hash(&self) -> u128 {
+        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        hash.update(&self.rows.to_le_bytes());
+        for column in &self.columns {
+            hash.update(&column.len().to_le_bytes());
+            hash.update(column);
+        }
+        hash.digest128()
+    }
+}
+
+/// The block of a table in full.
+pub(crate) fn key_block(table: &Encoded) -> Vec<u8> {
+    let mut raw = Vec::with_capacity(table.columns.iter().map(|column| column.len() + 4).sum());
+    put_varint(&mut raw, table.rows as u64);
+    for column in &table.columns {
+        raw.push(PLAIN);
+        put_bytes(&mut raw, column);
+    }
+    pack(&raw)
+}
+
+/// The block of a table that has been in full in `key`; `None` if that is of other columns.
+pub(crate) fn difference_block(table: &Encoded, rows: &[Vec<Value>], key: &Encoded) -> Option<Vec<u8>> {
+    if key.columns.len() != table.columns.len() {
+        return None;
+    }
+    let mut raw = Vec::new();
+    put_varint(&mut raw, table.rows as u64);
+    for (at, (column, before)) in table.columns.iter().zip(&key.columns).enumerate() {
+        if table.rows == key.rows && column == before {
+            raw.push(SAME);
+            continue;
+        }
+        match patch(rows, at, before, key.rows).filter(|patch| patch.len() < column.len()) {
+            Some(patch) => {
+                raw.push(PATCH);
+                put_bytes(&mut raw, &patch);
+            }
+            None => {
+                raw.push(PLAIN);
+                put_bytes(&mut raw, column);
+            }
+        }
+    }
+    Some(pack(&raw))
+}
+
+fn patch(rows: &[Vec<Value>], at: usize, before: &[u8], rows_before: usize) -> Option<Vec<u8>> {
+    let before = decode(&mut Input(before), rows_before).ok()?;
+    let now = |row: usize| rows[row].get(at).unwrap_or(&Value::Null);
+    let changed: Vec<usize> = (0..rows.len()).filter(|row| before.get(*row) != Some(now(*row))).collect();
+    let mut patch = Vec::new();
+    put_varint(&mut patch, changed.len() as u64);
+    let mut last = 0;
+    for row in &changed {
+        put_varint(&mut patch, (row - last) as u64);
+        last = *row;
+    }
+    encode(changed.iter().map(|row| now(*row)), &mut patch);
+    Some(patch)
+}
+
+fn pack(raw: &[u8]) -> Vec<u8> {
+    let packed = match raw.len() {
+        0..COMPRESSED_FROM_BYTES => None,
+        _ => zstd::bulk::compress(raw, ZSTD_LEVEL).ok().filter(|packed| packed.len() < raw.len()),
+    };
+    let mut block = Vec::new();
+    match packed {
+        Some(packed) => {
+            put_varint(&mut block, raw.len() as u64);
+            block.extend_from_slice(&packed);
+        }
+        None => {
+            block.push(0);
+            block.extend_from_slice(raw);
+        }
+    }
+    block
+}
+
+/// Unpacks a block.
+pub(crate) fn unpack(block: &[u8]) -> Result<Vec<u8>, Damaged> {
+    let mut input = Input(block);
+    match usize::try_from(input.varint()?).map_err(|_| Damaged)? {
+        0 => Ok(input.0.to_vec()),
+        length if length <= BLOCK_BYTES_MAX => zstd::bulk::decompress(input.0, length).map_err(|_| Damaged),
+        _ => Err(Damaged),
+    }
+}
+
+/// Decoded columns, those that were wanted.
+pub(crate) type Columns = Vec<Option<Arc<Vec<Value>>>>;
+
+/// Reads the wanted columns of an unpacked block; `key` has at least the same columns of its key block, if it has one.
+pub(crate) fn read_block(raw: &[u8], wanted: &[bool], key: Option<&Columns>) -> Result<(usize, Columns), Damaged> {
+    let mut input = Input(raw);
+    let rows = usize::try_from(input.varint()?).map_err(|_| Damaged)?;
+    if rows > ROWS_MAX {
+        return Err(Damaged);
+    }
+    let mut columns = Vec::with_capacity(wanted.len());
+    for (at, wanted) in wanted.iter().enumerate() {
+        let before = || key.and_then(|key| key.get(at)?.clone()).ok_or(Damaged);
+        let column = match input.byte()? {
+            SAME if *wanted => Some(before()?),
+            SAME => None,
+            PLAIN => {
+                let bytes = input.bytes()?;
+                if *wanted { Some(Arc::new(decode(&mut Input(bytes), rows)?)) } else { None }
+            }
+            PATCH => {
+                let bytes = input.bytes()?;
+                if *wanted { Some(Arc::new(patched(bytes, rows, &before()?)?)) } else { None }
+            }
+            _ => return Err(Damaged),
+        };
+        columns.push(column);
+    }
+    Ok((rows, columns))
+}
+
+fn patched(patch: &[u8], rows: usize, before: &[Value]) -> Result<Vec<Value>, Damaged> {
+    let mut input = Input(patch);
+    let count = input.length(8)?;
+    let mut changed = Vec::with_capacity(count);
+    let mut row = 0usize;
+    for _ in 0..count {
+        row = usize::try_from(input.varint()?).ok().and_then(|distance| row.checked_add(distance)).ok_or(Damaged)?;
+        changed.push(row);
+    }
+    if rows > before.len() + count {
+        return Err(Damaged);
+    }
+    let values = decode(&mut input, count)?;
+    let mut column = Vec::with_capacity(rows);
+    column.extend_from_slice(&before[..rows.min(before.len())]);
+    column.resize(rows, Value::Null);
+    for (row, value) in changed.into_iter().zip(values) {
+        *column.get_mut(row).ok_or(Damaged)? = value;
+    }
+    Ok(column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(counts: &[u64]) -> Vec<Vec<Value>> {
+        let row = |(at, count): (usize, &u64)| {
+            vec![Value::String(format!("a name that is long enough, number {at}")), Value::UInt(*count)]
+        };
+        counts.iter().enumerate().map(row).collect()
+    }
+
+    fn columns(rows: &[Vec<Value>]) -> Columns {
+        (0..2).map(|at| Some(Arc::new(rows.iter().map(|row| row[at].clone()).collect()))).collect()
+    }
+
+    #[test]
+    fn differences_give_the_table_back() {
+        let first = table(&[1; 100]);
+        let key = Encoded::of_rows(&first, 2);
+        let block = key_block(&key);
+        let raw = unpack(&block).expect("a block");
+        assert_eq!(read_block(&raw, &[true, true], None), Ok((100, columns(&first))));
+        let mut counts = [1; 103];
+        counts[40] = 7;
+        for after in [table(&counts), table(&counts[..100]), table(&counts[..50]), table(&[])] {
+            let now = Encoded::of_rows(&after, 2);
+            let difference = difference_block(&now, &after, &key).expect("the same columns");
+            assert!(difference.len() < block.len(), "{}: {} bytes", after.len(), difference.len());
+            let raw = unpack(&difference).expect("a block");
+            assert_eq!(read_block(&raw, &[true, true], Some(&columns(&first))), Ok((after.len(), columns(&after))));
+            let (_, some) = read_block(&raw, &[false, true], Some(&columns(&first))).expect("a block");
+            assert_eq!(some[0], None);
+        }
+    }
+
+    #[test]
+    fn damaged_blocks_are_refused() {
+        let rows = table(&[3; 40]);
+        let block = key_block(&Encoded::of_rows(&rows, 2));
+        for end in 0..block.len() {
+            if let Ok(raw) = unpack(&block[..end]) {
+                let _ = read_block(&raw, &[true, true], None);
+            }
+        }
+        let difference = difference_block(&Encoded::of_rows(&rows, 2), &rows, &Encoded::of_rows(&rows, 2));
+        let raw = unpack(&difference.expect("the same columns")).expect("a block");
+        assert_eq!(read_block(&raw, &[true, true], None), Err(Damaged));
+    }
+}

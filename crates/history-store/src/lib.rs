@@ -1,0 +1,27 @@
+//! Snapshots of tables over time, in files that each hold a slice of time and are dropped whole.
+//!
+//! A *snapshot* is what a set of tables held at one moment. It is appended as one frame, in which only tables are that have
+//! changed since the snapshot before, and of those only what differs from a *key block*, the table's last full copy in the same
+//! slice. So a table at a moment is found by a binary search and read from two places at most, and neighbouring snapshots are
+//! neighbours in the file. `docs/formats/history.md` has the bytes, `docs/decisions/0023-history.md` the reasons.
+//!
+//! ```text
+//! history/  00001424…339.slice  |frame|frame|frame|…      an hour
+//!           00001424…941.slice  |frame|frame|…            the next, being written
+//!           floor               what is older is gone, although its slice is still there
+//! ```
+//!
+//! Knows: values. Must not know: the catalog, SQL text, the clock, what the tables are.
+//!
+//! Reading order: [`codec`], [`block`], [`slice`], [`store`], [`reader`].
+
+mod block;
+mod codec;
+mod error;
+mod reader;
+mod slice;
+mod store;
+
+pub use error::{Error, Result};
+pub use reader::{Moment, Reader, TableRows};
+pub use store::{HistoryStore, SLICE_MICROS_MAX, TableContent};
