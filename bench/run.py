@@ -24,14 +24,14 @@ commands:
 
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
-import argparse, os, pathlib, re, signal, statistics, subprocess, sys, time
+import argparse, os, pathlib, re, resource, signal, statistics, subprocess, sys, time
 import accounts, background, connections, endurance, instructions, profile, ssb
 from peers import MariaDB, Squall, commit, machine, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
 HERE = pathlib.Path(__file__).resolve().parent
 # Columns of the table that have a value for each server.
-WIDTHS = {"p99_ms": "10.2f", "cpu_us": "9.1f", "resident_mib": "7.0f", "conflicts": "11.0f"}
+WIDTHS = {"p99_ms": "10.2f", "cpu_us": "9.1f", "client_us": "9.1f", "resident_mib": "7.0f", "conflicts": "11.0f"}
 
 
 # A workload's name may end in `:text`: statements are then sent as text instead of being prepared.
@@ -43,9 +43,9 @@ def sysbench(server, workload, threads, seconds, rows, action):
     command = ["sysbench", str(script) if script.exists() else workload, "--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-port={server.port}", "--mysql-user=root", "--mysql-db=sbtest", f"--threads={threads}", f"--time={seconds}", f"--db-ps-mode={'disable' if way == 'text' else 'auto'}", "--rand-type=uniform", "--percentile=99"]
     if workload.startswith("oltp"):
         command += ["--tables=1", f"--table-size={rows}"]
-    cpu = server.cpu_seconds()
+    cpu, clients = server.cpu_seconds(), children_seconds()
     done = subprocess.run(command + [action], capture_output=True, text=True)
-    cpu = server.cpu_seconds() - cpu
+    cpu, clients = server.cpu_seconds() - cpu, children_seconds() - clients
     output = done.stdout + done.stderr
     if done.returncode or re.search(r"\bFATAL\b", output):
         tail = "\n".join(output.splitlines()[-15:])
@@ -59,8 +59,15 @@ def sysbench(server, workload, threads, seconds, rows, action):
     if total and int(total.group(1)):
         # What the server itself has spent, user and system time; without the client, which has the same cores.
         results["cpu_us"] = round(cpu * 1e6 / int(total.group(1)), 2)
+        results["client_us"] = round(clients * 1e6 / int(total.group(1)), 2)
     results["resident_mib"] = server.resident_bytes() >> 20
     return results
+
+
+def children_seconds():
+    """User and system time of the processes that this one has started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def prepare(server, workload, seconds, rows):
@@ -71,9 +78,11 @@ def prepare(server, workload, seconds, rows):
 
 
 def run_sysbench(a):
-    """Both servers run at the same time and work in turn, so that what else the machine does meets both; the best of the rounds counts."""
+    """Both servers run at the same time and work in turn, so that what else the machine does meets both; the best of the rounds counts.
+
+    The client has the same cores: `client` is its time per statement, and `limit` the ratio that was left to reach."""
     failed = False
-    print(f"{'workload':24}{'threads':>8}{'squall/s':>12}{'mariadb/s':>12}{'ratio':>8}{'p99 ms':>10}{'p99 ms':>10}{'cpu us':>9}{'cpu us':>9}{'MiB':>7}{'MiB':>7}{'conflicts':>11}{'conflicts':>11}")
+    print(f"{'workload':24}{'threads':>8}{'squall/s':>12}{'mariadb/s':>12}{'ratio':>8}{'p99 ms':>10}{'p99 ms':>10}{'cpu us':>9}{'cpu us':>9}{'client':>9}{'client':>9}{'MiB':>7}{'MiB':>7}{'conflicts':>11}{'conflicts':>11}{'limit':>7}")
     with Squall(a.profile) as squall, MariaDB() as mariadb:
         squall.sql("SET GLOBAL max_connections = 2000")
         prepared = None
@@ -96,10 +105,16 @@ def run_sysbench(a):
                 s, m = best.get(squall, {}), best.get(mariadb, {})
                 ours, theirs = s.get("queries", 0), m.get("queries", 0)
                 value = lambda field: f"{s.get(field, 0):{WIDTHS[field]}}{m.get(field, 0):{WIDTHS[field]}}"
-                print(f"{workload:24}{threads:8}{ours:12.0f}{theirs:12.0f}{ours / theirs if theirs else 0:8.2f}" + "".join(map(value, WIDTHS)), flush=True)
+                print(f"{workload:24}{threads:8}{ours:12.0f}{theirs:12.0f}{ours / theirs if theirs else 0:8.2f}" + "".join(map(value, WIDTHS)) + f"{limit(s, theirs):7.2f}", flush=True)
                 if a.record:
                     record("sysbench", {"workload": workload, "threads": threads, "rounds": a.rounds, "squall": s, "mariadb": m})
     return 1 if failed else 0
+
+
+def limit(found, theirs):
+    """The ratio that a server would reach that took nothing of the processors, which the client then had for itself."""
+    client = found.get("client_us", 0)
+    return os.cpu_count() * 1e6 / client / theirs if client and theirs else 0
 
 
 def timed(action):
