@@ -76,6 +76,7 @@ impl ColumnType {
             SqlType::Timestamp { .. } => ColumnType::Timestamp,
             SqlType::String { .. } if sql_type.is_binary_string() => ColumnType::Bytes,
             SqlType::String { .. } | SqlType::Json => ColumnType::Text,
+            SqlType::Hex { .. } | SqlType::Uuid => ColumnType::Bytes,
         })
     }
 

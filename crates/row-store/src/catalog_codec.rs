@@ -6,6 +6,7 @@ use squall_catalog::{
     ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, DatabaseId, ForeignKey, GeneratedKind, IndexDef, IndexId,
     IndexPart, ReferentialAction, TableDef, TableId, ViewDef,
 };
+use squall_types::hex::HEX_DIGITS_MAX;
 use squall_types::{CollationId, Date, DateTime, Decimal, IntWidth, SqlType, StringKind, TextSize, Time, Value};
 use std::sync::Arc;
 
@@ -350,6 +351,11 @@ pub fn write_type(out: &mut Writer, sql_type: &SqlType) {
             out.uint(u64::from(collation.0));
         }
         SqlType::Json => out.u8(14),
+        SqlType::Hex { digits } => {
+            out.u8(15);
+            out.uint(u64::from(*digits));
+        }
+        SqlType::Uuid => out.u8(16),
     }
 }
 
@@ -406,6 +412,11 @@ pub fn read_type(reader: &mut Reader<'_>) -> Decoded<SqlType> {
         12 => SqlType::Enum { members: members(reader)?, collation: collation(reader)? },
         13 => SqlType::Set { members: members(reader)?, collation: collation(reader)? },
         14 => SqlType::Json,
+        15 => {
+            let digits = u16::try_from(reader.u32()?).ok();
+            SqlType::Hex { digits: digits.filter(|digits| *digits <= HEX_DIGITS_MAX).ok_or(Malformed)? }
+        }
+        16 => SqlType::Uuid,
         _ => return Err(Malformed),
     })
 }

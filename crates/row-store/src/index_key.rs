@@ -428,7 +428,7 @@ impl Table {
         let column = codec.parts.get(part).ok_or_else(|| SqlError::internal("a key part that the index lacks"))?;
         let mut bytes = Vec::with_capacity(16);
         match value {
-            Value::Bytes(sort_key) if !column.part.sql_type.is_binary_string() => {
+            Value::Bytes(sort_key) if column.part.sql_type.is_string() && !column.part.sql_type.is_binary_string() => {
                 column.part.encode_sort_key(sort_key, &mut bytes);
             }
             value => column.part.encode(value, &mut bytes)?,

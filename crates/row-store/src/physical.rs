@@ -1,5 +1,6 @@
 //! How a column's values lie in a row, whatever their declaration says beyond that.
 
+use squall_types::hex::UUID_BYTES;
 use squall_types::{IntWidth, SqlType};
 
 /// The stored form of a column. Its byte codes are part of the file format.
@@ -32,6 +33,8 @@ pub enum Physical {
     Bytes,
     /// JSON text of any length.
     Json,
+    /// So many bytes: HEX and UUID.
+    Digits(u8),
 }
 
 impl Physical {
@@ -70,15 +73,19 @@ impl Physical {
             SqlType::String { .. } if sql_type.is_binary_string() => Physical::Bytes,
             SqlType::String { .. } => Physical::String,
             SqlType::Json => Physical::Json,
+            // A HEX has at most 255 bytes.
+            SqlType::Hex { digits } => Physical::Digits((digits / 2) as u8),
+            SqlType::Uuid => Physical::Digits(UUID_BYTES as u8),
         }
     }
 
     /// Bytes in the fixed part of a row, or `None` for values of any length.
     pub fn fixed_bytes(self) -> Option<usize> {
         match self {
-            Physical::Signed(bytes) | Physical::Unsigned(bytes) | Physical::Decimal { bytes, .. } => {
-                Some(usize::from(bytes))
-            }
+            Physical::Signed(bytes)
+            | Physical::Unsigned(bytes)
+            | Physical::Decimal { bytes, .. }
+            | Physical::Digits(bytes) => Some(usize::from(bytes)),
             Physical::Float | Physical::Date => Some(4),
             Physical::Double | Physical::DateTime | Physical::Time => Some(8),
             Physical::String | Physical::Bytes | Physical::Json => None,
@@ -99,6 +106,7 @@ impl Physical {
             Physical::String => [9, 0, 0],
             Physical::Bytes => [10, 0, 0],
             Physical::Json => [11, 0, 0],
+            Physical::Digits(bytes) => [12, bytes, 0],
         }
     }
 
@@ -116,6 +124,7 @@ impl Physical {
             [9, 0, 0] => Physical::String,
             [10, 0, 0] => Physical::Bytes,
             [11, 0, 0] => Physical::Json,
+            [12, bytes @ 1..=255, 0] => Physical::Digits(bytes),
             _ => return None,
         })
     }

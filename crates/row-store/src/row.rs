@@ -275,7 +275,7 @@ fn checksum(key: &[u8], row: &[u8]) -> u32 {
     xxh3_64_with_seed(row.get(HEADER_BYTES..).unwrap_or_default(), xxh3_64(key) ^ head) as u32
 }
 
-fn decode_fixed(physical: Physical, bytes: &[u8]) -> Option<ValueRef<'static>> {
+fn decode_fixed(physical: Physical, bytes: &[u8]) -> Option<ValueRef<'_>> {
     Some(match physical {
         Physical::Signed(_) => ValueRef::Int(signed(bytes)),
         Physical::Unsigned(_) => ValueRef::UInt(unsigned(bytes)),
@@ -292,6 +292,7 @@ fn decode_fixed(physical: Physical, bytes: &[u8]) -> Option<ValueRef<'static>> {
         Physical::Date => ValueRef::Date(Date::from_packed(u32::from_le_bytes(bytes.try_into().ok()?))),
         Physical::DateTime => ValueRef::DateTime(DateTime::from_packed(signed(bytes))),
         Physical::Time => ValueRef::Time(Time::from_micros(signed(bytes))?),
+        Physical::Digits(_) => ValueRef::Bytes(bytes),
         Physical::String | Physical::Bytes | Physical::Json => return None,
     })
 }
@@ -450,6 +451,10 @@ fn encode_fixed(physical: Physical, value: ValueRef<'_>, out: &mut [u8]) -> Opti
         }
         (Physical::DateTime, ValueRef::DateTime(at)) => {
             out.copy_from_slice(&at.to_packed().to_le_bytes());
+            Some(())
+        }
+        (Physical::Digits(_), ValueRef::Bytes(bytes)) if bytes.len() == out.len() => {
+            out.copy_from_slice(bytes);
             Some(())
         }
         (Physical::Time, ValueRef::Time(time)) => {

@@ -11,7 +11,7 @@ const SHOWN_MAX: usize = 64;
 pub(crate) fn push(value: &Value, part: &KeyPart, out: &mut String) {
     match value {
         Value::Null => out.push_str("NULL"),
-        Value::Bytes(bytes) => {
+        Value::Bytes(bytes) if part.sql_type.digit_bytes().is_none() => {
             for byte in bytes.iter().take(SHOWN_MAX) {
                 if byte.is_ascii_graphic() || *byte == b' ' {
                     out.push(char::from(*byte));

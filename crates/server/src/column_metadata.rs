@@ -9,6 +9,8 @@ use crate::charset::charset_of;
 
 /// Collation id of everything that is not character text.
 const BINARY: u16 = 63;
+/// Collation id of digits.
+const ASCII: u16 = 11;
 
 /// Whether a column is of no table, but calculated.
 fn is_calculated(column: &ColumnMeta) -> bool {
@@ -47,6 +49,7 @@ pub(crate) fn wire_type(column: &ColumnMeta) -> ColumnType {
         // Both are sent as CHAR; a flag tells them apart.
         SqlType::Enum { .. } | SqlType::Set { .. } => ColumnType::String,
         SqlType::Json => ColumnType::Json,
+        SqlType::Hex { .. } | SqlType::Uuid => ColumnType::String,
     }
 }
 
@@ -55,6 +58,7 @@ pub(crate) fn definition(column: &ColumnMeta, results_collation: Option<u16>) ->
     let sql_type = &column.sql_type;
     let own_collation = match sql_type {
         SqlType::Json => BINARY,
+        SqlType::Hex { .. } | SqlType::Uuid => ASCII,
         _ => sql_type.collation().map_or(BINARY, |collation| collation.0),
     };
     let collation = match results_collation {
@@ -146,6 +150,8 @@ pub(crate) fn length(sql_type: &SqlType, charset: Charset) -> u32 {
             in_bytes(members.iter().map(|member| character_count(member)).fold(commas, u32::saturating_add))
         }
         SqlType::Json => u32::MAX,
+        SqlType::Hex { digits } => in_bytes(u32::from(*digits)),
+        SqlType::Uuid => in_bytes(36),
     }
 }
 

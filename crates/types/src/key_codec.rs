@@ -7,6 +7,7 @@
 //! integers, DECIMAL, BIT, YEAR, ENUM, SET   fixed width by type, big-endian, sign bit turned over
 //! FLOAT, DOUBLE                             4 or 8 bytes, IEEE bits turned so that they order
 //! DATE, TIME, DATETIME, TIMESTAMP           3, 6 and 8 bytes of the packed form
+//! HEX, UUID                                 their bytes
 //! strings                                   sort key (bytes for binary ones) with 00 -> 01 01, 01 -> 01 02, then 00
 //! ```
 //!
@@ -123,6 +124,12 @@ impl KeyPart {
             }
             (SqlType::DateTime { .. } | SqlType::Timestamp { .. }, Value::DateTime(moment)) => {
                 push_number(moment.to_packed() as u64, 8, out);
+            }
+            (SqlType::Hex { .. } | SqlType::Uuid, Value::Bytes(bytes)) => {
+                if self.sql_type.digit_bytes() != Some(bytes.len()) {
+                    return Err(misfit("a value of another length", &self.sql_type));
+                }
+                out.extend_from_slice(bytes);
             }
             (SqlType::String { collation, .. }, Value::String(text)) => self.encode_text(*collation, text, out),
             (SqlType::String { collation, .. }, Value::Bytes(bytes)) => {
@@ -250,6 +257,9 @@ impl KeyPart {
                     Value::String(String::from_utf8(bytes).map_err(|_| corrupt())?)
                 }
             }
+            SqlType::Hex { .. } | SqlType::Uuid => {
+                Value::Bytes(reader.bytes(self.sql_type.digit_bytes().unwrap_or_default())?)
+            }
             SqlType::Json | SqlType::Null => return Err(corrupt()),
         }))
     }
@@ -341,6 +351,13 @@ impl Reader<'_> {
         self.rest = rest;
         let turn = if self.inverted { 0xFF } else { 0 };
         Ok(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(byte ^ turn)))
+    }
+
+    fn bytes(&mut self, bytes: usize) -> SqlResult<Vec<u8>> {
+        let (bytes, rest) = self.rest.split_at_checked(bytes).ok_or_else(corrupt)?;
+        self.rest = rest;
+        let turn = if self.inverted { 0xFF } else { 0 };
+        Ok(bytes.iter().map(|byte| byte ^ turn).collect())
     }
 
     fn string(&mut self) -> SqlResult<Vec<u8>> {

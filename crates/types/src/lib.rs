@@ -10,6 +10,7 @@ pub mod collation;
 pub mod convert;
 pub mod decimal;
 pub mod error;
+pub mod hex;
 pub mod json;
 pub mod key_codec;
 pub mod row_writer;

@@ -60,7 +60,7 @@ pub enum TextSize {
 /// How a value of each type is held: integers, `Bit`, `Year`, `Enum` (its 1-based ordinal, 0 for the empty error
 /// value) and `Set` (its bit mask) as [`Value::Int`](crate::Value::Int) when signed and
 /// [`Value::UInt`](crate::Value::UInt) when unsigned (`Bit`, `Year`, `Enum`, `Set` are unsigned); `Float` and `Double` as
-/// `Value::Double`; strings with a character set as `Value::String`, binary ones as `Value::Bytes`; `Timestamp` as a
+/// `Value::Double`; strings with a character set as `Value::String`, binary ones, `Hex` and `Uuid` as `Value::Bytes`; `Timestamp` as a
 /// `Value::DateTime` in the session's time zone once read, in UTC inside the stores.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SqlType {
@@ -155,6 +155,13 @@ pub enum SqlType {
     },
     /// JSON.
     Json,
+    /// HEX(digits): so many hexadecimal digits, held as half as many bytes.
+    Hex {
+        /// Digits, an even number from 2 to [`HEX_DIGITS_MAX`](crate::hex::HEX_DIGITS_MAX).
+        digits: u16,
+    },
+    /// UUID: 16 bytes, ordered as its text is.
+    Uuid,
 }
 
 impl SqlType {

@@ -11,8 +11,8 @@ use arrow::datatypes::{
 use arrow::record_batch::RecordBatch;
 use arrow_buffer::i256;
 use squall_types::convert::write_text;
+use squall_types::hex::write_uuid;
 use squall_types::{Date, DateTime, Decimal, SqlType, Time, Value};
-use std::fmt::Write as _;
 
 const MILLIS_PER_DAY: i64 = 86_400_000;
 
@@ -50,7 +50,7 @@ impl ColumnForm {
         }
         if self.is_uuid && self.kind == FieldKind::Text {
             let bytes = array.as_fixed_size_binary().value(row);
-            out.extend_from_slice(uuid_text(bytes).as_bytes());
+            write_uuid(bytes, out);
             return Ok(());
         }
         match bytes_at(array, row) {
@@ -176,15 +176,4 @@ fn write_time(micros: i64, out: &mut Vec<u8>) -> Result<(), String> {
     let time = Time::from_micros(micros).ok_or("a time beyond those of TIME")?;
     write_text(&Value::Time(time), &SqlType::Null, out);
     Ok(())
-}
-
-fn uuid_text(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(36);
-    for (at, byte) in bytes.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }

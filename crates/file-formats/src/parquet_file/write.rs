@@ -16,6 +16,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use squall_functions::arrow_map::{arrow_type, value_at};
 use squall_types::convert::to_text;
+use squall_types::hex::write_hex;
 use squall_types::temporal::{MICROS_PER_DAY, TimeZone};
 use squall_types::{DateTime, ErrorCode, IntWidth, SqlError, SqlResult, SqlType, Value};
 use std::io::Write;
@@ -198,19 +199,26 @@ fn parquet_type(sql_type: &SqlType) -> DataType {
         SqlType::Time { .. } => DataType::Time64(TimeUnit::Microsecond),
         SqlType::DateTime { .. } => DataType::Timestamp(TimeUnit::Microsecond, None),
         SqlType::Timestamp { .. } => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
-        SqlType::Enum { .. } | SqlType::Set { .. } => DataType::Utf8View,
+        SqlType::Enum { .. } | SqlType::Set { .. } | SqlType::Hex { .. } => DataType::Utf8View,
+        SqlType::Uuid => DataType::FixedSizeBinary(16),
         SqlType::Decimal { .. } | SqlType::Double { .. } | SqlType::String { .. } | SqlType::Json => {
             arrow_type(sql_type)
         }
     }
 }
 
-/// The file's schema: what Arrow's means, but JSON is JSON.
+/// The file's schema: what Arrow's means, but JSON is JSON and a UUID a UUID.
 fn parquet_schema(schema: &Schema, columns: &[(String, SqlType)]) -> Result<SchemaDescriptor, ParquetError> {
     let plain = ArrowSchemaConverter::new().schema_root("schema").convert(schema)?;
     let field = |(plain, (name, sql_type)): (&TypePtr, &(String, SqlType))| match sql_type {
         SqlType::Json => Type::primitive_type_builder(name, PhysicalType::BYTE_ARRAY)
             .with_logical_type(Some(LogicalType::Json))
+            .with_repetition(Repetition::OPTIONAL)
+            .build()
+            .map(Arc::new),
+        SqlType::Uuid => Type::primitive_type_builder(name, PhysicalType::FIXED_LEN_BYTE_ARRAY)
+            .with_length(16)
+            .with_logical_type(Some(LogicalType::Uuid))
             .with_repetition(Repetition::OPTIONAL)
             .build()
             .map(Arc::new),
@@ -244,6 +252,16 @@ fn converted(array: &ArrayRef, sql_type: &SqlType, target: &DataType, zone: &Tim
             let mut builder = StringViewBuilder::with_capacity(array.len()).with_deduplicate_strings();
             for value in array.as_primitive::<UInt64Type>() {
                 builder.append_option(value.map(|value| to_text(&Value::UInt(value), sql_type)));
+            }
+            Arc::new(builder.finish())
+        }
+        SqlType::Hex { .. } => {
+            let mut builder = StringViewBuilder::with_capacity(array.len());
+            let mut digits = Vec::new();
+            for value in array.as_binary_view() {
+                digits.clear();
+                write_hex(value.unwrap_or_default(), &mut digits);
+                builder.append_option(value.map(|_| String::from_utf8_lossy(&digits)));
             }
             Arc::new(builder.finish())
         }

@@ -171,6 +171,11 @@ impl ExprBuilder<'_> {
         args.into_iter()
             .map(|arg| {
                 let sql_type = arg.sql_type();
+                if sql_type.digit_bytes().is_some()
+                    && !matches!(family, Family::Count | Family::Extreme | Family::AnyValue)
+                {
+                    return self.spelled_out(arg);
+                }
                 match family {
                     Family::Sum => self.to_number_as(arg, &numeric_kind_of_sum(&sql_type)),
                     Family::Variance => self.to_number_as(arg, &SqlType::DOUBLE),

@@ -39,7 +39,7 @@ impl GroupConcatKernel {
     /// Whether the kernel writes values of a type as texts of a collation itself, so that nobody makes texts of them first.
     pub fn writes(source: &SqlType, collation: CollationId) -> bool {
         let written = !matches!(source, SqlType::String { .. } | SqlType::Bit { .. } | SqlType::Null);
-        written && collation != CollationId::BINARY
+        written && source.digit_bytes().is_none() && collation != CollationId::BINARY
     }
 
     /// Whether texts are joined as they come.

@@ -41,6 +41,7 @@ pub fn arrow_type(sql_type: &SqlType) -> DataType {
         SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. } => DataType::Int64,
         SqlType::String { collation, .. } if *collation == CollationId::BINARY => DataType::BinaryView,
         SqlType::String { .. } | SqlType::Json => DataType::Utf8View,
+        SqlType::Hex { .. } | SqlType::Uuid => DataType::BinaryView,
     }
 }
 

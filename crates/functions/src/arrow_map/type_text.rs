@@ -51,6 +51,8 @@ pub fn encode_type(sql_type: &SqlType) -> String {
         SqlType::Enum { members, collation } => members_text("enum", *collation, members),
         SqlType::Set { members, collation } => members_text("set", *collation, members),
         SqlType::Json => "json".to_string(),
+        SqlType::Hex { digits } => format!("hex:{digits}"),
+        SqlType::Uuid => "uuid".to_string(),
     }
 }
 
@@ -101,6 +103,8 @@ pub fn decode_type(text: &str) -> Option<SqlType> {
         "datetime" => SqlType::DateTime { fsp: fields.next()?.parse().ok()? },
         "timestamp" => SqlType::Timestamp { fsp: fields.next()?.parse().ok()? },
         "json" => SqlType::Json,
+        "hex" => SqlType::Hex { digits: fields.next()?.parse().ok()? },
+        "uuid" => SqlType::Uuid,
         "enum" | "set" => {
             let (collation, members) = parse_members(rest)?;
             if tag == "enum" { SqlType::Enum { members, collation } } else { SqlType::Set { members, collation } }

@@ -30,11 +30,21 @@ impl ExprBuilder<'_> {
         {
             return self.call(both, inner.args.clone());
         }
+        // HEX has the bytes of a HEX or UUID, every other function its text.
+        let args = match function.name() {
+            "HEX" => args,
+            _ => args.into_iter().map(|arg| self.spelled_out(arg)).collect::<SqlResult<_>>()?,
+        };
         let types = types_of(&args);
         let bound = function.bind(&arguments_of(&args, &types), self.context)?;
         let call = Call::new(function.name(), bound.kernel, args, bound.result, function.volatility());
         let expr = BoundExpr::call(call);
         Ok(if function.volatility() == Volatility::Immutable { self.fold(expr) } else { expr })
+    }
+
+    /// A HEX or UUID as its text; every other expression as it is.
+    pub(crate) fn spelled_out(&self, expr: BoundExpr) -> BuildResult {
+        if expr.sql_type().digit_bytes().is_some() { self.to_text(expr, self.context.collation) } else { Ok(expr) }
     }
 
     /// Types a call of an aggregate function as it is declared; [`ExprBuilder::aggregate`] also converts its arguments.

@@ -61,6 +61,13 @@ pub enum CastTarget {
     Year,
     /// JSON.
     Json,
+    /// HEX(digits).
+    Hex {
+        /// Digits.
+        digits: u16,
+    },
+    /// UUID.
+    Uuid,
 }
 
 impl CastTarget {
@@ -79,6 +86,8 @@ impl CastTarget {
             CastTarget::Time { fsp } => convert::CastTarget::Time { fsp },
             CastTarget::Year => convert::CastTarget::Year,
             CastTarget::Json => convert::CastTarget::Json,
+            CastTarget::Hex { digits } => convert::CastTarget::Hex { digits },
+            CastTarget::Uuid => convert::CastTarget::Uuid,
         }
     }
 }
@@ -101,6 +110,9 @@ impl ExprBuilder<'_> {
             }
             CastTarget::Binary { length } => {
                 let bytes = length.unwrap_or_else(|| {
+                    if let Some(bytes) = from.sql_type.digit_bytes() {
+                        return u32::try_from(bytes).unwrap_or(u32::MAX);
+                    }
                     let width = if from.sql_type.is_binary_string() { 1 } else { 4 };
                     display_length(&from.sql_type).saturating_mul(width)
                 });
@@ -116,7 +128,10 @@ impl ExprBuilder<'_> {
             CastTarget::Time { fsp } => SqlType::Time { fsp: *fsp },
             CastTarget::Year => SqlType::Year,
             CastTarget::Json => SqlType::Json,
+            CastTarget::Hex { digits } => SqlType::Hex { digits: *digits },
+            CastTarget::Uuid => SqlType::Uuid,
         };
+        nullable |= sql_type.digit_bytes().is_some();
         nullable |= sql_type.is_temporal() && !from.sql_type.is_temporal();
         let coercibility = match sql_type.collation() {
             Some(_) => Coercibility::Implicit,
@@ -146,7 +161,7 @@ impl ExprBuilder<'_> {
         Ok(self.conversion(expr, &from.sql_type.clone(), target.clone()))
     }
 
-    fn conversion(&self, expr: BoundExpr, from: &SqlType, target: ExprType) -> BoundExpr {
+    pub(super) fn conversion(&self, expr: BoundExpr, from: &SqlType, target: ExprType) -> BoundExpr {
         // What is NULL stays NULL whatever the common type says, and text that is no date becomes NULL.
         let nullable = expr.nullable() || (target.sql_type.is_temporal() && !from.is_temporal());
         let target = ExprType { nullable, ..target };

@@ -133,6 +133,10 @@ impl ExprBuilder<'_> {
             let common = if left_type == SqlType::Null { right.ty() } else { left.ty() };
             return self.compared_with_null(left, right, common);
         }
+        if let Some(target) = digits_target(&left_type, &right_type) {
+            let (left, right) = (self.to_digits(left, &target)?, self.to_digits(right, &target)?);
+            return Ok(Pair { left, right, collation: None });
+        }
         // ENUM and SET are their text to strings and to each other, their number to numbers.
         let left_text = is_text(&left_type);
         let right_text = is_text(&right_type);
@@ -176,6 +180,12 @@ impl ExprBuilder<'_> {
         }
         let sql_type = string_of_length(display_length(&ty.sql_type), collation);
         self.convert(expr, &ExprType { sql_type, nullable: ty.nullable, coercibility: ty.coercibility })
+    }
+
+    /// An operand of a comparison as a HEX or UUID; NULL, with a warning, if it is none.
+    fn to_digits(&self, expr: BoundExpr, target: &SqlType) -> BuildResult {
+        let ty = ExprType { sql_type: target.clone(), nullable: true, coercibility: Coercibility::Numeric };
+        self.convert(expr, &ty)
     }
 
     fn compared_as_numbers(&self, left: BoundExpr, right: BoundExpr) -> SqlResult<Pair> {
@@ -233,6 +243,8 @@ pub(crate) enum PhysicalClass {
     String,
     Bytes,
     Json,
+    /// HEX and UUID, with their bytes.
+    Digits(usize),
 }
 
 /// The class of a type.
@@ -250,11 +262,19 @@ pub(crate) fn physical_class(sql_type: &SqlType) -> PhysicalClass {
         SqlType::String { collation, .. } if *collation == CollationId::BINARY => PhysicalClass::Bytes,
         SqlType::String { .. } => PhysicalClass::String,
         SqlType::Json => PhysicalClass::Json,
+        SqlType::Hex { .. } | SqlType::Uuid => PhysicalClass::Digits(sql_type.digit_bytes().unwrap_or_default()),
     }
 }
 
 fn is_text(sql_type: &SqlType) -> bool {
     matches!(sql_type, SqlType::String { .. } | SqlType::Enum { .. } | SqlType::Set { .. })
+}
+
+/// The HEX or UUID to compare as: with each other, and with strings.
+fn digits_target(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    let (digits, other) = if left.digit_bytes().is_some() { (left, right) } else { (right, left) };
+    let comparable = digits.digit_bytes().is_some() && (other.is_string() || other.digit_bytes().is_some());
+    comparable.then(|| digits.clone())
 }
 
 fn has_date(sql_type: &SqlType) -> bool {

@@ -3,6 +3,8 @@
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, boolean_type};
 use crate::operators::truth::TruthKernel;
+use crate::typing::{display_length, string_of_length};
+use squall_registry::ExprType;
 use squall_types::{SqlType, Value};
 use std::sync::Arc;
 
@@ -17,6 +19,13 @@ impl ExprBuilder<'_> {
             SqlType::String { .. } | SqlType::Json => {
                 let ty = boolean_type(true);
                 self.immutable("TRUTH", Arc::new(TruthKernel), vec![expr], ty)
+            }
+            sql_type if sql_type.digit_bytes().is_some() => {
+                let text = ExprType {
+                    sql_type: string_of_length(display_length(&sql_type), self.context.collation),
+                    ..expr.ty()
+                };
+                self.condition(self.conversion(expr, &sql_type, text))
             }
             _ => expr,
         }

@@ -18,6 +18,8 @@ pub fn type_word(sql_type: &SqlType) -> &'static str {
         SqlType::Year => "YEAR",
         SqlType::String { .. } | SqlType::Enum { .. } | SqlType::Set { .. } => "CHAR",
         SqlType::Json => "JSON",
+        SqlType::Hex { .. } => "HEX",
+        SqlType::Uuid => "UUID",
         SqlType::Int { .. } | SqlType::Bit { .. } | SqlType::Null => "INTEGER",
     }
 }

@@ -5,6 +5,7 @@ use md5::{Digest as _, Md5};
 use sha1::Sha1;
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 use squall_registry::ExprType;
+use squall_types::hex::write_hex;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
 /// The family.
@@ -27,7 +28,9 @@ pub const FUNCTIONS: &[Def] = &[
 ];
 
 fn hex(bytes: &[u8]) -> String {
-    super::number_text::hex_of(bytes).to_ascii_lowercase()
+    let mut digits = Vec::with_capacity(2 * bytes.len());
+    write_hex(bytes, &mut digits);
+    digits.into_iter().map(char::from).collect()
 }
 
 fn sha2_type(binding: &Binding<'_>) -> SqlResult<ExprType> {

@@ -5,6 +5,7 @@ use crate::operators::coerce;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use squall_registry::ExprType;
+use squall_types::hex::parse_hex;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 
 /// The family.
@@ -20,6 +21,9 @@ pub const FUNCTIONS: &[Def] = &[
 ];
 
 fn hex_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    if let Some(bytes) = binding.arg(0).digit_bytes() {
+        return Ok(binding.connection_string(u32::try_from(2 * bytes).unwrap_or(u32::MAX)));
+    }
     let bytes_per_char = if binding.arg(0).is_binary_string() { 2 } else { 8 };
     let length = if binding.arg(0).is_numeric() { 16 } else { binding.length(0).saturating_mul(bytes_per_char) };
     Ok(binding.connection_string(length))
@@ -67,15 +71,10 @@ fn unhex(args: &Args<'_>) -> SqlResult<Value> {
 
 /// The bytes of hexadecimal digits; a digit too few stands for a leading zero.
 pub fn bytes_of_hex(digits: &[u8]) -> Option<Vec<u8>> {
-    let value = |digit: &u8| char::from(*digit).to_digit(16).map(|digit| digit as u8);
-    let (first, rest) = if digits.len() % 2 == 1 { digits.split_at(1) } else { digits.split_at(0) };
-    let mut bytes = Vec::with_capacity(digits.len().div_ceil(2));
-    if let [digit] = first {
-        bytes.push(value(digit)?);
-    }
-    for pair in rest.chunks_exact(2) {
-        bytes.push(value(&pair[0])? << 4 | value(&pair[1])?);
-    }
+    let (first, rest) = digits.split_at(digits.len() % 2);
+    let [digit] = first else { return parse_hex(rest) };
+    let mut bytes = parse_hex(&[b'0', *digit])?;
+    bytes.extend(parse_hex(rest)?);
     Some(bytes)
 }
 

@@ -2,6 +2,7 @@
 
 use super::support::{Args, Binding, Def, result};
 use squall_registry::{Coercibility, ExprType};
+use squall_types::hex::{parse_uuid, write_uuid};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -91,28 +92,20 @@ fn next_short() -> u64 {
 }
 
 fn text_of(uuid: &[u8; 16]) -> String {
-    let digits = super::number_text::hex_of(uuid).to_ascii_lowercase();
-    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
+    let mut text = Vec::with_capacity(36);
+    write_uuid(uuid, &mut text);
+    text.into_iter().map(char::from).collect()
 }
 
 /// With or without dashes, with or without braces.
 fn parse(text: &str) -> Option<[u8; 16]> {
-    let inner = match text.strip_prefix('{') {
-        Some(rest) => rest.strip_suffix('}')?,
-        None => text,
-    };
-    let dashed = inner.len() == 36;
-    if dashed && ![8, 13, 18, 23].iter().all(|at| inner.as_bytes()[*at] == b'-') {
-        return None;
+    match text.strip_prefix('{') {
+        // Braces are around the form with dashes only.
+        Some(rest) => {
+            rest.strip_suffix('}').filter(|inner| inner.len() == 36).and_then(|inner| parse_uuid(inner.as_bytes()))
+        }
+        None => parse_uuid(text.as_bytes()),
     }
-    if !dashed && text.len() != 32 {
-        return None;
-    }
-    let digits: String = inner.chars().filter(|c| *c != '-').collect();
-    if digits.len() != 32 {
-        return None;
-    }
-    super::number_text::bytes_of_hex(digits.as_bytes())?.try_into().ok()
 }
 
 /// Puts the slow parts of the time stamp first, so that keys of one time are near to each other.

@@ -140,7 +140,7 @@ pub fn to_text<'a>(value: &'a Value, ty: &SqlType) -> Option<Cow<'a, str>> {
     Some(match value {
         Value::Null => return None,
         Value::String(text) | Value::Json(text) => Cow::Borrowed(text),
-        Value::Bytes(bytes) => String::from_utf8_lossy(bytes),
+        Value::Bytes(bytes) if ty.digit_bytes().is_none() => String::from_utf8_lossy(bytes),
         _ => Cow::Owned(convert::to_text(value, ty)),
     })
 }

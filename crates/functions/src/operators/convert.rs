@@ -8,6 +8,7 @@ use arrow::compute::kernels::arity::{try_unary, unary};
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
 use arrow::error::ArrowError;
 use squall_registry::{ScalarKernel, StatementContext};
+use squall_types::convert::{self, cast_digits};
 use squall_types::temporal::DateRules;
 use squall_types::{Charset, CollationId, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
 use std::sync::Arc;
@@ -117,6 +118,14 @@ pub fn convert_value(value: &Value, from: &SqlType, to: &SqlType, context: &Stat
     if value.is_null() {
         return Ok(Value::Null);
     }
+    // Other types take the text of a HEX or UUID.
+    let spelled_out;
+    let value = if from.digit_bytes().is_some() && to.digit_bytes().is_none() {
+        spelled_out = Value::String(convert::to_text(value, from));
+        &spelled_out
+    } else {
+        value
+    };
     let value = match to {
         SqlType::Null => Some(Value::Null),
         SqlType::Int { unsigned: false, .. } => Some(signed(value, from, context)?),
@@ -146,6 +155,7 @@ pub fn convert_value(value: &Value, from: &SqlType, to: &SqlType, context: &Stat
             _ => coerce::to_text(value, from).map(|text| Value::String(text.into_owned())),
         },
         SqlType::Json => Some(super::json_compare::to_json(value, from).to_value()),
+        SqlType::Hex { .. } | SqlType::Uuid => Some(digits(value, from, to, context)?),
     };
     Ok(value.unwrap_or(Value::Null))
 }
@@ -160,6 +170,11 @@ fn text_of_bytes(bytes: &[u8], charset: Charset) -> SqlResult<Value> {
             Err(SqlError::new(ErrorCode::InvalidCharacterString, &[&charset.name(), &bad]))
         }
     }
+}
+
+/// A HEX or UUID of a string; NULL, with a warning, of one that is none.
+fn digits(value: &Value, from: &SqlType, to: &SqlType, context: &StatementContext) -> SqlResult<Value> {
+    cast_digits(value, from, to).or_else(|error| report(error, context).map(|()| Value::Null))
 }
 
 fn signed(value: &Value, from: &SqlType, context: &StatementContext) -> SqlResult<Value> {

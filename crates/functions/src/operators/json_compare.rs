@@ -42,6 +42,9 @@ pub fn to_json(value: &Value, from: &SqlType) -> Json {
         Value::UInt(_) if matches!(from, SqlType::Enum { .. } | SqlType::Set { .. }) => {
             Json::String(coerce::to_text(value, from).unwrap_or_default().into_owned())
         }
+        Value::Bytes(_) if from.digit_bytes().is_some() => {
+            Json::String(coerce::to_text(value, from).unwrap_or_default().into_owned())
+        }
         _ => Json::from_value(value),
     }
 }

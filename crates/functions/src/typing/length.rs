@@ -38,6 +38,8 @@ pub fn display_length(sql_type: &SqlType) -> u32 {
             members.iter().map(|member| count_chars(member)).fold(commas, u32::saturating_add)
         }
         SqlType::Json => u32::MAX,
+        SqlType::Hex { digits } => u32::from(*digits),
+        SqlType::Uuid => 36,
     }
 }
 

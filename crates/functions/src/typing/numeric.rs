@@ -37,7 +37,12 @@ pub fn numeric_kind(sql_type: &SqlType) -> NumericKind {
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => {
             NumericKind::Decimal { precision: 14 + *fsp, scale: *fsp }
         }
-        SqlType::Float { .. } | SqlType::Double { .. } | SqlType::String { .. } | SqlType::Json => NumericKind::Double,
+        SqlType::Float { .. }
+        | SqlType::Double { .. }
+        | SqlType::String { .. }
+        | SqlType::Json
+        | SqlType::Hex { .. }
+        | SqlType::Uuid => NumericKind::Double,
     }
 }
 

@@ -534,7 +534,7 @@ pub fn scalar_value(scalar: &ScalarValue, column_type: &SqlType) -> Option<Value
             squall_types::Time::from_micros(*micros).map(Value::Time)
         }
         (ScalarValue::UInt64(Some(number)), SqlType::Bit { .. } | SqlType::Year) => Some(Value::UInt(*number)),
-        (_, SqlType::String { .. }) => scalar_to_value(scalar, column_type).ok(),
+        (_, SqlType::String { .. } | SqlType::Hex { .. } | SqlType::Uuid) => scalar_to_value(scalar, column_type).ok(),
         _ => None,
     }
 }

@@ -241,6 +241,14 @@ fn fit(column_type: &SqlType, value: &Value) -> Fit {
             Value::String(text) => Fit::Exact(Value::Bytes(text.as_bytes().to_vec())),
             _ => Fit::Unusable,
         },
+        SqlType::Hex { .. } | SqlType::Uuid => match value {
+            Value::Bytes(bytes) if column_type.digit_bytes() == Some(bytes.len()) => Fit::Exact(value.clone()),
+            Value::String(text) => match column_type.parse_digits(text.as_bytes()) {
+                Some(bytes) => Fit::Exact(Value::Bytes(bytes)),
+                None => Fit::Unusable,
+            },
+            _ => Fit::Unusable,
+        },
         SqlType::String { .. } => match value {
             Value::String(_) => Fit::Exact(value.clone()),
             _ => Fit::Unusable,

@@ -2,7 +2,8 @@
 
 use squall_functions::build::CastTarget;
 use squall_parser::ast;
-use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlResult};
+use squall_types::hex::InvalidDigits;
+use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlResult, SqlType};
 
 /// The collation of that name.
 pub(crate) fn collation_id(name: &str) -> SqlResult<CollationId> {
@@ -68,9 +69,12 @@ pub(crate) fn cast_target(target: &ast::CastType, connection: CollationId) -> Sq
         ast::CastType::Year => CastTarget::Year,
         ast::CastType::Json => CastTarget::Json,
         ast::CastType::Geometry(_) => return Err(SqlError::unsupported("CAST to a geometry")),
-        ast::CastType::Named { name, .. } => {
-            return Err(SqlError::unsupported(format_args!("CAST to {}", name.as_str())));
-        }
+        ast::CastType::Named { name, parameters } => match SqlType::of_digits(name.as_str(), parameters) {
+            Some(Ok(SqlType::Hex { digits })) => CastTarget::Hex { digits },
+            Some(Ok(_)) => CastTarget::Uuid,
+            Some(Err(InvalidDigits)) => return Err(SqlError::new(ErrorCode::WrongFieldSpec, &[&name.as_str()])),
+            None => return Err(SqlError::unsupported(format_args!("CAST to {}", name.as_str()))),
+        },
     })
 }
 

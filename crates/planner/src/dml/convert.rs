@@ -1,6 +1,6 @@
 //! Values on their way into a column.
 
-use super::target::RowMaker;
+use super::target::{RowMaker, zero_value};
 use squall_catalog::ColumnDef;
 use squall_column_tables::from_utc;
 use squall_types::convert::{ConversionContext, store_value};
@@ -40,6 +40,8 @@ pub(crate) fn to_column(
         (Value::DateTime(moment), SqlType::Timestamp { .. }) => {
             Value::DateTime(from_utc(&env.context.time_zone, moment))
         }
+        // A HEX or UUID that was none.
+        (Value::Null, sql_type) if !column.nullable => zero_value(sql_type),
         (value, _) => value,
     })
 }

@@ -219,5 +219,6 @@ pub fn zero_value(sql_type: &SqlType) -> Value {
         SqlType::String { .. } if sql_type.is_binary_string() => Value::Bytes(Vec::new()),
         SqlType::String { .. } => Value::String(String::new()),
         SqlType::Json => Value::Json("null".to_string()),
+        SqlType::Hex { .. } | SqlType::Uuid => Value::Bytes(vec![0; sql_type.digit_bytes().unwrap_or_default()]),
     }
 }

@@ -4,6 +4,7 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use squall_functions::arrow_map::value_at;
+use squall_types::hex::{write_hex, write_uuid};
 use squall_types::{Date, DateTime, RowWriter, SqlResult, SqlType, Time, Value};
 
 /// Writes rows of a batch; `types` are the MySQL types of its columns.
@@ -56,6 +57,9 @@ fn write_cell(array: &dyn Array, row: usize, sql_type: &SqlType, writer: &mut dy
         (DataType::Utf8View, SqlType::String { .. } | SqlType::Json) => {
             writer.put_bytes(array.as_string_view().value(row).as_bytes());
         }
+        (DataType::BinaryView, SqlType::Hex { .. } | SqlType::Uuid) => {
+            put_bytes(array.as_binary_view().value(row), sql_type, writer);
+        }
         (DataType::BinaryView, SqlType::String { .. }) => writer.put_bytes(array.as_binary_view().value(row)),
         _ => write_value(&value_at(array, row, sql_type)?, sql_type, writer),
     }
@@ -74,11 +78,24 @@ pub fn write_value(value: &Value, sql_type: &SqlType, writer: &mut dyn RowWriter
         Value::Double(number) => writer.put_double(*number),
         Value::Decimal(number) => writer.put_decimal(*number),
         Value::String(text) | Value::Json(text) => writer.put_bytes(text.as_bytes()),
-        Value::Bytes(bytes) => writer.put_bytes(bytes),
+        Value::Bytes(bytes) => put_bytes(bytes, sql_type, writer),
         Value::Date(date) => writer.put_date(*date),
         Value::DateTime(moment) => writer.put_datetime(*moment),
         Value::Time(time) => writer.put_time(*time),
     }
+}
+
+/// Writes the bytes of a string, or the digits of a HEX or UUID.
+pub(crate) fn put_bytes(bytes: &[u8], sql_type: &SqlType, writer: &mut dyn RowWriter) {
+    if sql_type.digit_bytes().is_none() {
+        return writer.put_bytes(bytes);
+    }
+    let mut digits = Vec::with_capacity(2 * bytes.len() + 4);
+    match sql_type {
+        SqlType::Uuid => write_uuid(bytes, &mut digits),
+        _ => write_hex(bytes, &mut digits),
+    }
+    writer.put_bytes(&digits);
 }
 
 /// The text of an ENUM's or SET's number.

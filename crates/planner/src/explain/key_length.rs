@@ -52,6 +52,7 @@ fn part_length(sql_type: &SqlType, prefix: Option<u32>) -> u64 {
             _ => 8,
         },
         SqlType::Json => 0,
+        SqlType::Hex { .. } | SqlType::Uuid => sql_type.digit_bytes().unwrap_or_default() as u64,
     }
 }
 

@@ -217,7 +217,8 @@ impl Operand {
 
 /// Types whose equality with a constant is a key's equality.
 fn is_lookup_type(sql_type: &SqlType) -> bool {
-    matches!(sql_type, SqlType::Int { .. } | SqlType::String { .. } | SqlType::Date | SqlType::DateTime { .. })
+    use SqlType::{Date, DateTime, Hex, Int, String, Uuid};
+    matches!(sql_type, Int { .. } | String { .. } | Date | DateTime { .. } | Hex { .. } | Uuid)
 }
 
 /// The constant that an expression is.

@@ -3,7 +3,7 @@
 use super::key::{Lookup, Operand, PointAccess};
 use super::order::in_order;
 use crate::bind::output::OutputColumn;
-use crate::exec::output::member_text;
+use crate::exec::output::{member_text, put_bytes};
 use squall_column_tables::from_utc;
 use squall_registry::{AggregateKernel, StatementContext};
 use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRef};
@@ -243,7 +243,7 @@ pub(crate) fn write_stored(value: ValueRef<'_>, sql_type: &SqlType, zone: &TimeZ
         ValueRef::Double(number) => writer.put_double(number),
         ValueRef::Decimal(number) => writer.put_decimal(number),
         ValueRef::String(text) | ValueRef::Json(text) => writer.put_bytes(text.as_bytes()),
-        ValueRef::Bytes(bytes) => writer.put_bytes(bytes),
+        ValueRef::Bytes(bytes) => put_bytes(bytes, sql_type, writer),
         ValueRef::Date(date) => writer.put_date(date),
         ValueRef::DateTime(moment) if matches!(sql_type, SqlType::Timestamp { .. }) => {
             writer.put_datetime(from_utc(zone, moment));

@@ -71,9 +71,10 @@ pub fn resolve_type(data_type: &DataType, name: &str, rules: TypeRules) -> SqlRe
         DataType::Json => SqlType::Json,
         DataType::Geometry(_) => return Err(SqlError::unsupported("spatial types")),
         DataType::Vector { .. } => return Err(SqlError::unsupported("VECTOR")),
-        DataType::Named { name, .. } => {
-            return Err(SqlError::unsupported(format_args!("data type {}", name.as_str())));
-        }
+        DataType::Named { name: type_name, parameters } => match SqlType::of_digits(type_name.as_str(), parameters) {
+            Some(made) => made.map_err(|_| invalid_size(name))?,
+            None => return Err(SqlError::unsupported(format_args!("data type {}", type_name.as_str()))),
+        },
     })
 }
 

@@ -31,6 +31,7 @@ pub fn type_text(sql_type: &SqlType) -> String {
         SqlType::String { kind: StringKind::Char | StringKind::Varchar, length, .. } => {
             format!("{}({length})", data_type_name(sql_type))
         }
+        SqlType::Hex { digits } => format!("hex({digits})"),
         SqlType::Enum { members, .. } => format!("enum({})", member_list(members)),
         SqlType::Set { members, .. } => format!("set({})", member_list(members)),
         _ => data_type_name(sql_type).to_string(),
@@ -78,6 +79,8 @@ pub fn data_type_name(sql_type: &SqlType) -> &'static str {
         SqlType::Enum { .. } => "enum",
         SqlType::Set { .. } => "set",
         SqlType::Json => "json",
+        SqlType::Hex { .. } => "hex",
+        SqlType::Uuid => "uuid",
     }
 }
 

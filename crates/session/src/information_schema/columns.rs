@@ -6,6 +6,7 @@ use crate::ddl::type_text::{data_type_name, has_charset, type_text};
 use crate::query::{SessionTables, column_of_output, select_all};
 use crate::show::create_table::{current_timestamp, default_text};
 use squall_catalog::{ColumnDef, ColumnDefault, Privileges, TableDef, TableEntry, ViewDef};
+use squall_functions::typing::display_length;
 use squall_parser::ast::{Ident, ObjectName};
 use squall_planner::Binder;
 use squall_registry::{VirtualColumn, VirtualScan};
@@ -216,6 +217,10 @@ pub(super) fn type_facts(sql_type: &SqlType) -> [Value; 8] {
             let longest = members.iter().map(|member| member.chars().count()).max().unwrap_or(0) as u64;
             let (shown, bytes) = string(longest, *collation);
             (characters, octets) = (shown, Value::Int(bytes as i64));
+        }
+        SqlType::Hex { .. } | SqlType::Uuid => {
+            let bytes = sql_type.digit_bytes().unwrap_or_default() as u64;
+            (characters, octets) = (u(u64::from(display_length(sql_type))), u(bytes));
         }
         SqlType::Set { members, collation } => {
             let sum: usize = members.iter().map(|member| member.chars().count()).sum();

@@ -169,7 +169,7 @@ impl Format {
             out.push(quote);
         }
         let bytes = match (value, charset) {
-            (Value::Bytes(bytes), _) => bytes.clone(),
+            (Value::Bytes(bytes), _) if sql_type.digit_bytes().is_none() => bytes.clone(),
             (_, None) => to_text(value, sql_type).unwrap_or_default().into_owned().into_bytes(),
             (_, Some(charset)) => {
                 let mut encoded = Vec::new();

@@ -90,7 +90,9 @@ fn default_clause(column: &ColumnDef) -> Option<String> {
         }
         ColumnDefault::Literal(value) => Some(match (&column.sql_type, value) {
             (SqlType::Bit { .. }, Value::UInt(bits)) => format!("b'{bits:b}'"),
-            (_, Value::Bytes(bytes)) if std::str::from_utf8(bytes).is_err() => {
+            (sql_type, Value::Bytes(bytes))
+                if sql_type.digit_bytes().is_none() && std::str::from_utf8(bytes).is_err() =>
+            {
                 let hex: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
                 format!("0x{hex}")
             }

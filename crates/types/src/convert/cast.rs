@@ -2,8 +2,9 @@
 
 use super::context::ConversionContext;
 use super::number::{parse_f64, parse_integer, round_f64, temporal_to_decimal};
+use super::store_hex::cast_digits;
 use super::store_temporal::{read_datetime, read_time};
-use super::text::{to_text, write_text};
+use super::text::{spelled_out, to_text, write_text};
 use crate::json::{self, Json};
 use crate::temporal::DateRules;
 use crate::{Charset, CollationId, Decimal, ErrorCode, Level, SqlError, SqlResult, SqlType, Value, Warning};
@@ -54,6 +55,13 @@ pub enum CastTarget {
     Year,
     /// JSON.
     Json,
+    /// HEX(digits).
+    Hex {
+        /// Digits.
+        digits: u16,
+    },
+    /// UUID.
+    Uuid,
 }
 
 impl CastTarget {
@@ -76,6 +84,8 @@ impl CastTarget {
             CastTarget::Double => SqlType::DOUBLE,
             CastTarget::Year => SqlType::Year,
             CastTarget::Json => SqlType::Json,
+            CastTarget::Hex { digits } => SqlType::Hex { digits: *digits },
+            CastTarget::Uuid => SqlType::Uuid,
         }
     }
 }
@@ -114,6 +124,10 @@ pub fn cast_value(
     if value.is_null() {
         return Ok(Casted::plain(value));
     }
+    let value = match target {
+        CastTarget::Binary { .. } | CastTarget::Hex { .. } | CastTarget::Uuid => value,
+        _ => spelled_out(value, source),
+    };
     Ok(match target {
         CastTarget::Signed => cast_integer(value, source, false, context),
         CastTarget::Unsigned => cast_integer(value, source, true, context),
@@ -132,6 +146,10 @@ pub fn cast_value(
         CastTarget::Double => cast_double(value, source, false, context),
         CastTarget::Year => cast_year(value, source, context),
         CastTarget::Json => return cast_json(value, source),
+        CastTarget::Hex { .. } | CastTarget::Uuid => match cast_digits(&value, source, &target.result_type()) {
+            Ok(value) => Casted::plain(value),
+            Err(error) => Casted::warned(Value::Null, error),
+        },
     })
 }
 

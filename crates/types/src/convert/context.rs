@@ -35,8 +35,8 @@ impl ConversionContext<'_> {
         SqlError::new(ErrorCode::TruncatedWrongValueForField, &[&kind, value, &self.column, &self.row])
     }
 
-    /// "Incorrect date value: 'x' for column 'c' at row 1" (1292).
-    pub(super) fn incorrect_temporal(&self, kind: &str, value: &dyn Display) -> SqlError {
+    /// "Incorrect date value: 'x' for column 'c' at row 1" (1292); likewise of UUIDs.
+    pub(super) fn incorrect_value(&self, kind: &str, value: &dyn Display) -> SqlError {
         let message = format!("Incorrect {kind} value: '{value}' for column '{}' at row {}", self.column, self.row);
         SqlError::with_message(ErrorCode::IncorrectWrongValue, message)
     }

@@ -1,9 +1,11 @@
 //! Storing a value of any type into a column.
 
 use super::context::{ConversionContext, Stored};
+use super::store_hex::store_digits;
 use super::store_numeric::{store_bit, store_decimal, store_double, store_float, store_integer, store_year};
 use super::store_temporal::{store_date, store_datetime, store_time, store_timestamp};
 use super::store_text::{store_enum, store_json, store_set, store_string};
+use super::text::spelled_out;
 use crate::{SqlType, Value};
 
 /// Converts a value of the type `source` for a column of the type `target`, as INSERT does.
@@ -15,6 +17,11 @@ pub fn store_value(value: Value, source: &SqlType, target: &SqlType, context: &C
     if value.is_null() {
         return Stored::plain(value);
     }
+    let value = match target {
+        SqlType::Hex { .. } | SqlType::Uuid => value,
+        _ if target.is_binary_string() => value,
+        _ => spelled_out(value, source),
+    };
     match target {
         SqlType::Null => Stored::plain(Value::Null),
         SqlType::Int { width, unsigned, .. } => store_integer(value, *width, *unsigned, context),
@@ -32,6 +39,7 @@ pub fn store_value(value: Value, source: &SqlType, target: &SqlType, context: &C
         SqlType::String { kind, length, collation } => store_string(value, source, *kind, *length, *collation, context),
         SqlType::Enum { members, collation } => store_enum(value, source, target, members, *collation, context),
         SqlType::Set { members, collation } => store_set(value, source, target, members, *collation, context),
+        SqlType::Hex { .. } | SqlType::Uuid => store_digits(value, source, target, context),
         SqlType::Json => store_json(value, source, context),
     }
 }

@@ -21,7 +21,7 @@ fn incorrect(
     warning: ErrorCode,
     context: &ConversionContext<'_>,
 ) -> Stored {
-    let error = context.incorrect_temporal(kind, &to_text(original, &SqlType::Null));
+    let error = context.incorrect_value(kind, &to_text(original, &SqlType::Null));
     Stored::with(stored, Severity::Strict, error, context.error(warning))
 }
 
@@ -208,7 +208,7 @@ pub(super) fn store_timestamp(value: Value, fsp: u8, context: &ConversionContext
     };
     let stored = Value::DateTime(utc);
     if moment.in_gap {
-        let error = context.incorrect_temporal("datetime", &to_text(&value, &SqlType::Null));
+        let error = context.incorrect_value("datetime", &to_text(&value, &SqlType::Null));
         let warning = SqlError::new(ErrorCode::WarnInvalidTimestamp, &[&context.column, &context.row]);
         return Stored::with(stored, Severity::Strict, error, warning);
     }

@@ -2,6 +2,7 @@
 
 use super::digits::{write_int, write_uint};
 use super::number::{write_double, write_fixed, write_float};
+use crate::hex::{write_hex, write_uuid};
 use crate::{SqlType, Value};
 
 /// Width of a ZEROFILL FLOAT without digits.
@@ -9,7 +10,8 @@ const FLOAT_WIDTH: usize = 12;
 /// Width of a ZEROFILL DOUBLE without digits.
 const DOUBLE_WIDTH: usize = 22;
 
-/// Appends the text of a value of a type; nothing for NULL. Text is UTF-8, byte strings and BIT are their bytes.
+/// Appends the text of a value of a type; nothing for NULL. Text is UTF-8, HEX and UUID their digits, byte strings and BIT their
+/// bytes.
 pub fn write_text(value: &Value, sql_type: &SqlType, out: &mut Vec<u8>) {
     let start = out.len();
     match (value, sql_type) {
@@ -67,6 +69,8 @@ pub fn write_text(value: &Value, sql_type: &SqlType, out: &mut Vec<u8>) {
         }
         (Value::Decimal(number), _) => number.write_text(out),
         (Value::String(text) | Value::Json(text), _) => out.extend_from_slice(text.as_bytes()),
+        (Value::Bytes(bytes), SqlType::Hex { .. }) => write_hex(bytes, out),
+        (Value::Bytes(bytes), SqlType::Uuid) => write_uuid(bytes, out),
         (Value::Bytes(bytes), _) => out.extend_from_slice(bytes),
         (Value::Date(date), SqlType::DateTime { fsp } | SqlType::Timestamp { fsp }) => {
             date.at_midnight().write_text(*fsp, out);
@@ -94,6 +98,14 @@ pub fn to_text(value: &Value, sql_type: &SqlType) -> String {
     let mut out = Vec::new();
     write_text(value, sql_type, &mut out);
     String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// A HEX or UUID as its text; every other value as it is.
+pub fn spelled_out(value: Value, sql_type: &SqlType) -> Value {
+    match value {
+        Value::Bytes(_) if sql_type.digit_bytes().is_some() => Value::String(to_text(&value, sql_type)),
+        other => other,
+    }
 }
 
 /// Fractional digits to show where the type does not say.
