@@ -6,6 +6,7 @@ mod fastbit;
 mod history;
 mod json_tools;
 mod sys;
+mod views;
 
 use squall_session::Module;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ pub fn all() -> Vec<Arc<dyn Module>> {
         Arc::new(async_queries::AsyncQueries::default()),
         Arc::new(fastbit::FastBit),
         Arc::new(json_tools::JsonTools),
-        Arc::new(sys::Sys),
+        Arc::new(sys::Sys::default()),
         Arc::new(history::HistoryModule::default()),
     ]
 }

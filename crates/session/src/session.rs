@@ -715,7 +715,7 @@ impl Drop for TimerGuard {
 }
 
 /// How the parser reads text under an sql_mode.
-pub(crate) fn parse_options(mode: SqlMode, ignore_space: bool) -> ParseOptions {
+pub fn parse_options(mode: SqlMode, ignore_space: bool) -> ParseOptions {
     ParseOptions {
         ansi_quotes: mode.contains(SqlMode::ANSI_QUOTES),
         pipes_as_concat: mode.contains(SqlMode::PIPES_AS_CONCAT),

@@ -1,16 +1,17 @@
-//! The module `history`, with the database `ps_history`: copies of every table of performance_schema, taken at intervals and kept for a while.
+//! The module `history`, with the databases `ps_history` and `sys_history`: copies of every table of performance_schema, taken at intervals and kept for a while.
 //!
 //! `docs/decisions/0023-history.md` tells how they are kept. A table is here as soon as performance_schema has it: which ones, and
 //! with which columns, is read from the registry.
 //!
 //! Reading order: [`collector`] (one copy of everything), [`ticker`] (when), [`table`] (how it is read), [`settings`],
-//! [`procedures`].
+//! [`procedures`]; [`view_table`] is `sys_history`, the views of [`crate::views`] over the snapshots.
 
 mod collector;
 mod procedures;
 mod settings;
 mod table;
 mod ticker;
+mod view_table;
 
 use collector::Collector;
 use settings::{PERIOD, VARIABLES};
@@ -59,7 +60,7 @@ impl Module for HistoryModule {
     }
 
     fn databases(&self) -> &[&str] {
-        &[NAME]
+        &[NAME, view_table::NAME]
     }
 
     fn declare(&self, registry: &mut Registry) {
@@ -67,6 +68,7 @@ impl Module for HistoryModule {
             registry.variables.declare(*definition);
         }
         settings::tables(&self.history).into_iter().for_each(|table| registry.register_virtual_table(table));
+        view_table::ViewTable::all(&self.history).into_iter().for_each(|table| registry.register_virtual_table(table));
     }
 
     fn declare_derived(&self, registry: &mut Registry) {

@@ -1,17 +1,22 @@
 //! The database `sys`: what makes the server's own numbers and settings easier to read and to change.
 
+mod functions;
 mod lists;
+mod views;
 
 use squall_functions::library::support;
 use squall_registry::Registry;
-use squall_session::Module;
+use squall_session::{Database, Module};
+use squall_types::SqlResult;
 
 /// The database that the objects are in.
 const DATABASE: &str = "sys";
 
 /// The module.
-#[derive(Debug)]
-pub struct Sys;
+#[derive(Debug, Default)]
+pub struct Sys {
+    source: views::Source,
+}
 
 impl Module for Sys {
     fn name(&self) -> &str {
@@ -24,5 +29,12 @@ impl Module for Sys {
 
     fn declare(&self, registry: &mut Registry) {
         support::register(registry, lists::FUNCTIONS);
+        support::register(registry, functions::FUNCTIONS);
+        views::all(&self.source).into_iter().for_each(|view| registry.register_virtual_table(view));
+    }
+
+    fn start(&self, database: &Database) -> SqlResult<()> {
+        *self.source.write() = Some(database.downgrade());
+        Ok(())
     }
 }

@@ -194,7 +194,7 @@ fn definition(columns: &[VirtualColumn]) -> TableDef {
 
 /// Reads a virtual table part by part.
 #[derive(Clone, Debug)]
-struct PartsExec {
+pub(crate) struct PartsExec {
     table: Arc<dyn VirtualTable>,
     schema: SchemaRef,
     /// Ordinals of the columns that come out.
@@ -202,6 +202,8 @@ struct PartsExec {
     equals: Arc<[(usize, Value)]>,
     ranges: Arc<[ColumnRange]>,
     backward: bool,
+    /// Rows that are enough.
+    fetch: Option<usize>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -231,10 +233,18 @@ impl PartsExec {
         ));
         let metrics = ExecutionPlanMetricsSet::new();
         let (equals, ranges) = (equals.into(), ranges.into());
-        PartsExec { table, schema, projection, equals, ranges, backward, properties, metrics }
+        PartsExec { table, schema, projection, equals, ranges, backward, fetch: None, properties, metrics }
     }
 
-    fn reversed(&self) -> PartsExec {
+    /// The row with the least value of a column, or the greatest, if rows come in its order.
+    pub(crate) fn first_of(&self, column: usize, greatest: bool) -> Option<PartsExec> {
+        let is_order = self.projection.get(column).is_some_and(|ordinal| self.table.order() == Some(*ordinal));
+        let scan = if greatest == self.backward { self.clone() } else { self.reversed() };
+        is_order.then_some(PartsExec { fetch: Some(1), ..scan })
+    }
+
+    /// The same rows from the other end.
+    pub(crate) fn reversed(&self) -> PartsExec {
         let (table, schema, projection) = (self.table.clone(), self.schema.clone(), self.projection.clone());
         Self::new(table, schema, projection, self.equals.clone(), self.ranges.clone(), !self.backward)
     }
@@ -243,7 +253,13 @@ impl PartsExec {
 impl DisplayAs for PartsExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PartsExec: table={}, ranges={}", self.table.name(), self.ranges.len())?;
-        if self.backward { write!(f, ", backward") } else { Ok(()) }
+        if self.backward {
+            write!(f, ", backward")?;
+        }
+        match self.fetch {
+            Some(fetch) => write!(f, ", fetch={fetch}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -289,7 +305,9 @@ impl ExecutionPlan for PartsExec {
         };
         let parts = self.table.parts(&scan).map_err(datafusion_error)?;
         let batch_rows_max = context.session_config().batch_size().max(1);
-        let reader = PartsReader { env, exec: self.clone(), parts, batch_rows: FIRST_BATCH_ROWS, batch_rows_max };
+        let remaining = self.fetch.unwrap_or(usize::MAX);
+        let batch_rows = FIRST_BATCH_ROWS.min(remaining);
+        let reader = PartsReader { env, exec: self.clone(), parts, batch_rows, batch_rows_max, remaining };
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         Ok(stream_of(reader, self.schema.clone(), metrics, PartsReader::next_batch))
     }
@@ -315,17 +333,20 @@ struct PartsReader {
     parts: RowParts,
     batch_rows: usize,
     batch_rows_max: usize,
+    remaining: usize,
 }
 
 impl PartsReader {
     fn next_batch(&mut self) -> SqlResult<Option<RecordBatch>> {
         let mut rows = Vec::new();
-        while rows.len() < self.batch_rows {
+        while rows.len() < self.batch_rows.min(self.remaining) {
             self.env.context.kill.check()?;
             let Some(part) = self.parts.next() else { break };
             let mut part = part?;
             rows.append(&mut part);
         }
+        rows.truncate(self.remaining);
+        self.remaining -= rows.len();
         self.batch_rows = (self.batch_rows * 2).min(self.batch_rows_max);
         if rows.is_empty() {
             return Ok(None);

@@ -6,6 +6,7 @@ use crate::access::path::{AccessPath, COST_LOOKUP, is_usable, whole_index};
 use crate::access::predicate::Predicate;
 use crate::access::range::index_ranges;
 use crate::access::scan::RowScanExec;
+use crate::access::virtual_table::PartsExec;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -62,6 +63,14 @@ fn with_child(plan: Arc<dyn ExecutionPlan>, child: Arc<dyn ExecutionPlan>) -> Re
 /// The input of a sort that has a limit, read in the sort's order, if that is cheaper.
 fn ordered_input(sort: &SortExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let Some(fetch) = sort.fetch() else { return Ok(None) };
+    if let Some(parts) = leaf::<PartsExec>(sort.input()) {
+        for scan in [parts.clone(), parts.reversed()] {
+            let input = replace_leaf(sort.input(), Arc::new(scan))?;
+            if input.equivalence_properties().ordering_satisfy(sort.expr().iter().cloned())? {
+                return Ok(Some(input));
+            }
+        }
+    }
     let Some(Chain { scan, filtered }) = chain(sort.input()) else { return Ok(None) };
     if scan.source.lock.is_some() || scan.fetch.is_some() || scan.path.unique {
         return Ok(None);
@@ -70,7 +79,7 @@ fn ordered_input(sort: &SortExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         |plan: &Arc<dyn ExecutionPlan>| plan.equivalence_properties().ordering_satisfy(sort.expr().iter().cloned());
     // The path's own order needs no help: it only has to be read from the right end.
     for scan in [scan.clone(), scan.reversed()] {
-        let input = replace_scan(sort.input(), &scan)?;
+        let input = replace_leaf(sort.input(), Arc::new(scan))?;
         if satisfied(&input)? {
             return Ok(Some(input));
         }
@@ -94,7 +103,7 @@ fn ordered_input(sort: &SortExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         }
         for direction in [Direction::Forward, Direction::Backward] {
             let ordered = AccessPath { possible: scan.path.possible.clone(), ..path.clone() };
-            let input = replace_scan(sort.input(), &scan.along(ordered, direction))?;
+            let input = replace_leaf(sort.input(), Arc::new(scan.along(ordered, direction)))?;
             if satisfied(&input)? {
                 return Ok(Some(input));
             }
@@ -121,13 +130,20 @@ fn chain(plan: &Arc<dyn ExecutionPlan>) -> Option<Chain<'_>> {
     Some(Chain { scan: below.scan, filtered: below.filtered || filter })
 }
 
-/// The same chain over another scan.
-fn replace_scan(plan: &Arc<dyn ExecutionPlan>, scan: &RowScanExec) -> Result<Arc<dyn ExecutionPlan>> {
-    if plan.is::<RowScanExec>() {
-        return Ok(Arc::new(scan.clone()));
+/// What a plan of filters and projections reads, if it is such a scan.
+fn leaf<E: ExecutionPlan>(plan: &Arc<dyn ExecutionPlan>) -> Option<&E> {
+    match plan.downcast_ref::<E>() {
+        Some(scan) => Some(scan),
+        None if plan.is::<FilterExec>() || plan.is::<ProjectionExec>() => leaf(plan.children().first()?),
+        None => None,
     }
-    let children: Vec<_> = plan.children().into_iter().map(|child| replace_scan(child, scan)).collect::<Result<_>>()?;
-    plan.clone().replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+}
+
+/// The same chain over another scan.
+fn replace_leaf(plan: &Arc<dyn ExecutionPlan>, scan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    let Some(child) = plan.children().first().map(|child| Arc::clone(child)) else { return Ok(scan) };
+    let child = replace_leaf(&child, scan)?;
+    plan.clone().replace_children(vec![child], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
 }
 
 /// For `SELECT MIN(column)` or `MAX(column)` of a whole table: a scan that gives the one row it takes.
@@ -144,13 +160,17 @@ fn first_row(aggregate: &AggregateExec) -> Option<Arc<dyn ExecutionPlan>> {
         "MAX" => true,
         _ => return None,
     };
+    let expressions = function.expressions();
+    let [argument] = expressions.as_slice() else { return None };
+    let column = argument.downcast_ref::<Column>()?.index();
+    if let Some(parts) = aggregate.input().downcast_ref::<PartsExec>() {
+        return Some(Arc::new(parts.first_of(column, greatest)?));
+    }
     let scan = aggregate.input().downcast_ref::<RowScanExec>()?;
     if !scan.path.is_full() || scan.fetch.is_some() || scan.source.lock.is_some() {
         return None;
     }
-    let expressions = function.expressions();
-    let [argument] = expressions.as_slice() else { return None };
-    let ordinal = *scan.projection.get(argument.downcast_ref::<Column>()?.index())?;
+    let ordinal = *scan.projection.get(column)?;
     let def = &scan.source.def;
     let (position, index) = def.indexes.iter().enumerate().find(|(position, index)| {
         is_usable(index)

@@ -1,0 +1,133 @@
+//! Functions that go with performance_schema: units, digests, threads, names of files.
+
+use super::DATABASE;
+use crate::views::form::{self, STATEMENT_CHARACTERS, Style};
+use squall_functions::library::support::{Args, Def, result};
+use squall_registry::VariableId;
+use squall_session::session::parse_options;
+use squall_types::{SqlError, SqlResult, Value};
+
+const DATADIR: VariableId = VariableId::of("datadir");
+const TMPDIR: VariableId = VariableId::of("tmpdir");
+
+/// The family.
+pub const FUNCTIONS: &[Def] = &[
+    Def::new("FORMAT_BYTES", (1, 1), result::connection_text, format_bytes).in_database(DATABASE),
+    Def::new("FORMAT_PICO_TIME", (1, 1), result::connection_text, format_time),
+    Def::new("FORMAT_TIME", (1, 1), result::connection_text, format_time).in_database(DATABASE),
+    Def::new("FORMAT_STATEMENT", (1, 1), result::connection_text, format_statement).in_database(DATABASE),
+    Def::new("FORMAT_PATH", (1, 1), result::connection_text, format_path).in_database(DATABASE),
+    Def::new("EXTRACT_SCHEMA_FROM_FILE_NAME", (1, 1), result::connection_text, schema_of_file).in_database(DATABASE),
+    Def::new("EXTRACT_TABLE_FROM_FILE_NAME", (1, 1), result::connection_text, table_of_file).in_database(DATABASE),
+    Def::new("QUOTE_IDENTIFIER", (1, 1), result::connection_text, quote_identifier).in_database(DATABASE),
+    Def::new("VERSION_MAJOR", (0, 0), result::nullable_unsigned, |args| version(args, 0))
+        .in_database(DATABASE)
+        .stable(),
+    Def::new("VERSION_MINOR", (0, 0), result::nullable_unsigned, |args| version(args, 1))
+        .in_database(DATABASE)
+        .stable(),
+    Def::new("VERSION_PATCH", (0, 0), result::nullable_unsigned, |args| version(args, 2))
+        .in_database(DATABASE)
+        .stable(),
+    Def::new("STATEMENT_DIGEST", (1, 1), result::connection_text, statement_digest).stable(),
+    Def::new("STATEMENT_DIGEST_TEXT", (1, 1), result::connection_text, statement_digest_text).stable(),
+    // A connection's thread has its number.
+    Def::new("PS_CURRENT_THREAD_ID", (0, 0), result::nullable_unsigned, |args| {
+        Ok(Value::UInt(args.context.connection_id))
+    })
+    .stable(),
+    Def::new("PS_THREAD_ID", (1, 1), result::nullable_unsigned, thread_id).in_database(DATABASE).waiting(),
+];
+
+/// The number of an argument, whatever its type.
+fn number(args: &Args<'_>) -> f64 {
+    match args.value(0) {
+        Value::UInt(number) => *number as f64,
+        Value::Int(number) => *number as f64,
+        Value::Double(number) => *number,
+        Value::Decimal(number) => number.to_f64(),
+        _ => args.text(0).trim().parse().unwrap_or(0.0),
+    }
+}
+
+fn format_bytes(args: &Args<'_>) -> SqlResult<Value> {
+    Ok(Value::String(form::bytes(number(args), Style::Units)))
+}
+
+fn format_time(args: &Args<'_>) -> SqlResult<Value> {
+    Ok(Value::String(form::time(number(args), Style::Units)))
+}
+
+fn format_statement(args: &Args<'_>) -> SqlResult<Value> {
+    Ok(Value::String(form::statement(&args.text(0), STATEMENT_CHARACTERS)))
+}
+
+/// A path with the name of the variable whose directory it begins with.
+fn format_path(args: &Args<'_>) -> SqlResult<Value> {
+    let path = args.text(0);
+    for (name, id) in [("datadir", DATADIR), ("tmpdir", TMPDIR)] {
+        let Value::String(directory) = args.context.variables.global.get(id) else { continue };
+        let directory = directory.trim_end_matches('/');
+        if !directory.is_empty()
+            && let Some(rest) = path.strip_prefix(directory).filter(|rest| rest.starts_with('/'))
+        {
+            return Ok(Value::String(format!("@@{name}{rest}")));
+        }
+    }
+    Ok(Value::String(path.into_owned()))
+}
+
+/// The last part of a path that is no file's name.
+fn schema_of_file(args: &Args<'_>) -> SqlResult<Value> {
+    let path = args.text(0);
+    let folder = path.rsplit('/').nth(1).unwrap_or(&path);
+    Ok(Value::from(folder))
+}
+
+/// The file's name up to its point.
+fn table_of_file(args: &Args<'_>) -> SqlResult<Value> {
+    let path = args.text(0);
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    Ok(Value::from(name.split('.').next().unwrap_or(name)))
+}
+
+fn quote_identifier(args: &Args<'_>) -> SqlResult<Value> {
+    Ok(Value::String(format!("`{}`", args.text(0).replace('`', "``"))))
+}
+
+fn version(args: &Args<'_>, part: usize) -> SqlResult<Value> {
+    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
+    let number = args.context.version.split('.').nth(part).and_then(|part| digits(part).parse().ok());
+    Ok(number.map_or(Value::Null, Value::UInt))
+}
+
+/// The digest of a statement, which has to be one (3677).
+fn digest(args: &Args<'_>) -> SqlResult<squall_parser::Digest> {
+    let sql = args.text(0);
+    let options = parse_options(args.context.sql_mode, false);
+    if squall_parser::parse(&sql, &options).is_err() {
+        let message = "Could not parse argument to digest function.".to_string();
+        return Err(SqlError { code: 3677, sqlstate: *b"HY000", message });
+    }
+    Ok(squall_parser::digest(sql.as_bytes(), &options))
+}
+
+fn statement_digest(args: &Args<'_>) -> SqlResult<Value> {
+    Ok(Value::String(format!("{:032x}", digest(args)?.hash)))
+}
+
+fn statement_digest_text(args: &Args<'_>) -> SqlResult<Value> {
+    Ok(Value::String(digest(args)?.text))
+}
+
+/// The thread of a connection that the caller sees.
+fn thread_id(args: &Args<'_>) -> SqlResult<Value> {
+    let id = number(args);
+    let Some(nested) = args.context.nested.as_ref().filter(|_| id >= 1.0 && id < u64::MAX as f64) else {
+        return Ok(Value::Null);
+    };
+    let sql = format!("SELECT ID FROM information_schema.PROCESSLIST WHERE ID = {}", id as u64);
+    let results = nested.run(&sql, args.context)?;
+    let found = results.into_iter().flat_map(|result| result.rows).flatten().next();
+    Ok(found.unwrap_or(Value::Null))
+}

@@ -1,0 +1,66 @@
+//! The views: what [`crate::views`] makes of the tables of this moment.
+
+use super::DATABASE;
+use crate::views::form::Style;
+use crate::views::source::Tables;
+use crate::views::view::View;
+use parking_lot::RwLock;
+use squall_registry::{VirtualColumn, VirtualScan, VirtualTable};
+use squall_session::WeakDatabase;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::Arc;
+
+/// Where the views find the tables; nothing before the start.
+pub(super) type Source = Arc<RwLock<Option<WeakDatabase>>>;
+
+/// One of the views.
+#[derive(Debug)]
+struct SysView {
+    source: Source,
+    name: String,
+    view: &'static View,
+    with_units: bool,
+    columns: Vec<VirtualColumn>,
+}
+
+/// All of them.
+pub(super) fn all(source: &Source) -> Vec<Arc<dyn VirtualTable>> {
+    let views =
+        crate::views::all().flat_map(|view| view.variants().map(move |(name, with_units)| (view, name, with_units)));
+    views
+        .map(|(view, name, with_units)| {
+            let columns = view.columns.iter().map(|column| column.declared(with_units)).collect();
+            let source = source.clone();
+            Arc::new(SysView { source, name, view, with_units, columns }) as Arc<dyn VirtualTable>
+        })
+        .collect()
+}
+
+impl VirtualTable for SysView {
+    fn database(&self) -> &str {
+        DATABASE
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn columns(&self) -> &[VirtualColumn] {
+        &self.columns
+    }
+
+    fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+        let database = self.source.read().as_ref().and_then(WeakDatabase::upgrade);
+        let database = database.ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))?;
+        let mut tables = Tables::Now { registry: database.registry(), context: scan.context };
+        let rows = (self.view.rows)(&mut tables)?;
+        if !self.with_units {
+            return Ok(rows);
+        }
+        let shown = |row: Vec<Value>| {
+            let values = row.into_iter().zip(self.view.columns);
+            values.map(|(value, column)| column.shown(value, Style::Units)).collect()
+        };
+        Ok(rows.into_iter().map(shown).collect())
+    }
+}

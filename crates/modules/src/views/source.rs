@@ -1,0 +1,113 @@
+//! What a view reads: the tables of performance_schema, at this moment or at one of the history.
+
+use squall_history_store::{Reader, TableRows};
+use squall_registry::{Registry, StatementContext, VirtualScan};
+use squall_types::{SqlResult, Value};
+use std::sync::Arc;
+
+/// The schema of tables that are named without one.
+const SCHEMA: &str = "performance_schema";
+
+/// Where tables come from.
+pub(crate) enum Tables<'a> {
+    /// From the server as it is, as the reader may see it.
+    Now { registry: &'a Registry, context: &'a Arc<StatementContext> },
+    /// From a snapshot.
+    Then(&'a mut Reader),
+}
+
+impl Tables<'_> {
+    /// A table of performance_schema; without rows if there is no such table.
+    ///
+    /// # Errors
+    /// When the reader may not read it, or it cannot be read.
+    pub fn get(&mut self, name: &'static str, columns: &'static [&'static str]) -> SqlResult<Rows> {
+        self.get_of(SCHEMA, name, columns)
+    }
+
+    /// A table of another schema, which histories do not have.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn get_of(&mut self, schema: &str, name: &'static str, columns: &'static [&'static str]) -> SqlResult<Rows> {
+        let rows = match self {
+            Tables::Then(_) if schema != SCHEMA => Arc::default(),
+            Tables::Then(reader) => reader.table(name, columns)?,
+            Tables::Now { registry, context } => Arc::new(read_now(registry, context, schema, name, columns)?),
+        };
+        Ok(Rows { rows, columns })
+    }
+}
+
+fn read_now(
+    registry: &Registry,
+    context: &Arc<StatementContext>,
+    schema: &str,
+    name: &str,
+    columns: &[&str],
+) -> SqlResult<TableRows> {
+    let Some(table) = registry.virtual_table(schema, name) else { return Ok(TableRows::default()) };
+    let rows = table.rows(&VirtualScan::all(context))?;
+    let column = |wanted: &&str| {
+        let ordinal = table.columns().iter().position(|column| column.name.eq_ignore_ascii_case(wanted))?;
+        Some(Arc::new(rows.iter().map(|row| row.get(ordinal).cloned().unwrap_or_default()).collect()))
+    };
+    Ok(TableRows { rows: rows.len(), columns: columns.iter().map(column).collect() })
+}
+
+/// The rows of a table, with the columns that were asked for.
+#[derive(Clone)]
+pub(crate) struct Rows {
+    rows: Arc<TableRows>,
+    columns: &'static [&'static str],
+}
+
+impl Rows {
+    /// One row after the other.
+    pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+        (0..self.rows.rows).map(|at| Row { table: self, at })
+    }
+}
+
+/// One row.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'r> {
+    table: &'r Rows,
+    at: usize,
+}
+
+impl<'r> Row<'r> {
+    /// A column's value; NULL for one that the table does not have.
+    pub fn value(&self, column: &str) -> &'r Value {
+        let ordinal = self.table.columns.iter().position(|name| *name == column);
+        debug_assert!(ordinal.is_some(), "{column} was not asked for");
+        ordinal.map_or(&Value::Null, |ordinal| self.table.rows.value(self.at, ordinal))
+    }
+
+    /// The same, to keep.
+    pub fn get(&self, column: &str) -> Value {
+        self.value(column).clone()
+    }
+
+    /// A text; empty for NULL.
+    pub fn text(&self, column: &str) -> &'r str {
+        match self.value(column) {
+            Value::String(text) => text,
+            _ => "",
+        }
+    }
+
+    /// A number that is not below zero; 0 for NULL.
+    pub fn number(&self, column: &str) -> u64 {
+        match self.value(column) {
+            Value::UInt(number) => *number,
+            Value::Int(number) => u64::try_from(*number).unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// Whether it is NULL.
+    pub fn is_null(&self, column: &str) -> bool {
+        self.value(column).is_null()
+    }
+}
