@@ -3,6 +3,7 @@
 mod connection;
 mod embedded;
 mod export;
+mod history;
 mod load;
 mod log;
 mod serve;
@@ -43,6 +44,7 @@ enum Command {
     Sql(shell::ShellArgs),
     Load(load::LoadArgs),
     Export(export::ExportArgs),
+    History(history::HistoryArgs),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Command::Sql(args) => shell::run(&args),
         Command::Load(args) => load::run(&args).map_err(ShellError::Message),
         Command::Export(args) => export::run(&args).map_err(ShellError::Message),
+        Command::History(args) => history::run(&args).map_err(ShellError::Message),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

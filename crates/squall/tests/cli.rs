@@ -34,7 +34,7 @@ fn path(path: &Path) -> &str {
 #[test]
 fn help_and_version_are_everywhere() {
     assert!(printed(&["--version"]).starts_with("squall "));
-    for arguments in [&["--help"][..], &["serve", "--help"], &["sql", "--help"]] {
+    for arguments in [&["--help"][..], &["serve", "--help"], &["sql", "--help"], &["history", "--help"]] {
         assert!(printed(arguments).contains("Usage: squall"), "{arguments:?}");
     }
 }
@@ -54,6 +54,44 @@ fn the_shell_runs_on_a_directory_and_keeps_what_it_wrote() {
     assert!(!failed.status.success());
     assert_eq!(text(&failed.stdout), "1\n1\n");
     assert!(text(&failed.stderr).starts_with("ERROR 1146 (42S02) at line 2:"), "{}", text(&failed.stderr));
+}
+
+#[test]
+fn history_draws_charts() {
+    let server = TestServer::start(Path::new(BINARY));
+    let mut conn = server.connect();
+    for _ in 0..4 {
+        conn.query_drop("DO 1; CALL ps_history.collect()").expect("a snapshot");
+    }
+    let port = server.port().to_string();
+    let run = |arguments: &[&str]| squall(&[&["history", "--port", &port][..], arguments].concat());
+    let drawn =
+        run(&["--ascii", "--width", "60", "--height", "5", "Questions", "hosts.TOTAL_CONNECTIONS[HOST=localhost]"]);
+    assert!(drawn.status.success(), "{}", text(&drawn.stderr));
+    let drawn = text(&drawn.stdout);
+    assert!(drawn.is_ascii() && drawn.lines().count() == 17, "{drawn}");
+    assert!(drawn.starts_with("Questions per second   min "), "{drawn}");
+    let folder = tempfile::tempdir().expect("a folder");
+    for (option, name, start) in [("--svg", "chart.svg", "<svg "), ("--html", "chart.html", "<!DOCTYPE html>")] {
+        let file = folder.path().join(name);
+        let written = run(&["Uptime", "--since", "10m", option, path(&file)]);
+        assert!(written.status.success(), "{}", text(&written.stderr));
+        let chart = std::fs::read_to_string(&file).expect("the file");
+        assert!(chart.starts_with(start) && chart.contains("<polyline"), "{chart}");
+    }
+    assert!(text(&run(&["--list"]).stdout).lines().any(|line| line == "hosts.TOTAL_CONNECTIONS"));
+    for (arguments, expected) in [
+        (&["Nothing_like_it"][..], "Nothing_like_it: nothing in ps_history in that time"),
+        (&["Ssl_cipher"], "Ssl_cipher: its values are no numbers"),
+        (&["hosts.NO_COLUMN"], "hosts.NO_COLUMN: "),
+        (&["hosts.[x"], "'hosts.[x' is no metric: expected TABLE.COLUMN"),
+        (&["--since", "soon"], "'soon' is no time: expected 90s"),
+        (&["--since", "1h", "--until", "2h"], "--until is not later than --since"),
+    ] {
+        let refused = run(arguments);
+        assert!(!refused.status.success(), "{arguments:?}");
+        assert!(text(&refused.stderr).starts_with(&format!("squall: {expected}")), "{}", text(&refused.stderr));
+    }
 }
 
 #[test]
