@@ -13,7 +13,7 @@
 //!
 //! Knows: values. Must not know: the catalog, SQL text, the clock, what the tables are.
 //!
-//! Reading order: [`codec`], [`block`], [`slice`], [`store`], [`reader`].
+//! Reading order: `codec`, `block`, `slice`, `store`, `reader`.
 
 mod block;
 mod codec;

@@ -64,7 +64,7 @@ impl Scale {
         if least > greatest {
             (least, greatest) = (0.0, 1.0);
         }
-        if least >= 0.0 && greatest - least > least / 4.0 || least == greatest && least >= 0.0 {
+        if least >= 0.0 && (greatest - least > least / 4.0 || least == greatest) {
             least = 0.0;
         }
         if greatest <= least {
