@@ -108,7 +108,8 @@ pub struct IndexDef {
     pub invisible: bool,
     /// COMMENT.
     pub comment: String,
-    /// `BTREE`, `HASH` (shown as given, built as BTREE), `BITMAP`, `FULLTEXT` (words of texts), `JSON` (terms of documents).
+    /// `BTREE`, `HASH` (shown as given, built as BTREE), `BITMAP`, `FULLTEXT` (words of texts), `JSON` (terms of documents),
+    /// `COLUMNAR` (a copy of its columns).
     pub kind: String,
 }
 
@@ -178,6 +179,9 @@ pub const FULLTEXT: &str = "FULLTEXT";
 /// The kind of keys that file rows under the terms of their documents.
 pub const JSON: &str = "JSON";
 
+/// The kind of keys that are copies of columns, kept by column.
+pub const COLUMNAR: &str = "COLUMNAR";
+
 /// What WITH PARSER calls the parser of documents.
 pub const JSON_PARSER: &str = "json_kv";
 
@@ -192,6 +196,11 @@ impl IndexDef {
         self.kind == JSON
     }
 
+    /// Whether it is no key of rows but a copy of its columns, kept by column.
+    pub fn is_columnar(&self) -> bool {
+        self.kind == COLUMNAR
+    }
+
     /// Whether it is no key of rows but a bitmap index of each of its columns.
     pub fn is_bitmap(&self) -> bool {
         self.kind == BITMAP
@@ -202,6 +211,11 @@ impl TableDef {
     /// Whether its rows are kept by column.
     pub fn is_column_table(&self) -> bool {
         self.engine == COLUMN_ENGINE
+    }
+
+    /// The key that is a copy of columns, if there is one.
+    pub fn column_copy(&self) -> Option<&IndexDef> {
+        self.indexes.iter().find(|index| index.is_columnar())
     }
 
     /// Whether the table's files are compressed, which all are but those with `COMPRESSION='none'`.

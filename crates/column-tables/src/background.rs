@@ -159,16 +159,23 @@ fn work_on(store: &RowStore, def: &TableDef, threads: usize) -> SqlResult<TableW
         return Ok(TableWork { complete: true, ..TableWork::default() });
     };
     let table = store.table(&def)?;
-    let Some(column_table) = ColumnTable::of(&table) else {
-        return Ok(TableWork { complete: true, ..TableWork::default() });
-    };
-    column_table.work(store, &table, threads)
+    let mut all = TableWork { complete: true, ..TableWork::default() };
+    for column_table in ColumnTable::of(&table).into_iter().chain(ColumnTable::of_copy(&table)) {
+        let work = column_table.work(store, &table, threads)?;
+        all.seals += work.seals;
+        all.merged_segments += work.merged_segments;
+        all.complete &= work.complete;
+    }
+    Ok(all)
 }
 
 impl ColumnTable {
     /// Seals if there are many changes, then merges what is worth it. The caller keeps the definition from changing.
-    fn work(&self, store: &RowStore, table: &Arc<Table>, threads: usize) -> SqlResult<TableWork> {
+    fn work(self: Arc<Self>, store: &RowStore, table: &Arc<Table>, threads: usize) -> SqlResult<TableWork> {
         let Some(_turn) = self.turn.try_lock() else { return Ok(TableWork::default()) };
+        if !self.copy_is_complete(store, table)? && !self.copy_all(store, table, &|| Ok(()))? {
+            return Ok(TableWork::default());
+        }
         let fresh = self.fresh_changes();
         let idle = self.is_unchanged_since_last_look();
         let seal = fresh >= SEAL_FROM || fresh >= SEAL_IDLE_FROM && idle;

@@ -117,7 +117,7 @@ impl BulkChange {
             let missing = || SqlError::internal("a segment without row numbers");
             arrays.push(rows.column(ROW_NUMBER, positions)?.ok_or_else(missing)?);
         }
-        let specs = segment_columns(&self.table)?;
+        let specs = segment_columns(&self.table, false)?;
         let entry = self.column_table.write_segment(&specs, &arrays, (first_key, last_key), self.threads)?;
         self.segments.push(&entry);
         self.written.push(entry);

@@ -26,6 +26,16 @@ pub(crate) fn entry_name(number: u64) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }
 
+/// The name of the entry, without contents, that says that all rows of a table have been copied: segments begin with 1.
+pub(crate) fn complete_name() -> Vec<u8> {
+    entry_name(0)
+}
+
+/// Whether a name is that of [`complete_name`].
+pub(crate) fn is_complete_name(name: &[u8]) -> bool {
+    *name == complete_name()
+}
+
 /// The number in an entry's name.
 pub(crate) fn entry_number(name: &[u8]) -> Option<u64> {
     name.try_into().ok().map(u64::from_be_bytes)

@@ -1,7 +1,7 @@
 //! The sealed level of one table: which segments there are at a moment, and their rows by key.
 
 use crate::background::{DueTables, SEAL_FROM, SEAL_IDLE_FROM};
-use crate::entry::{SegmentEntry, entry_name, entry_number};
+use crate::entry::{SegmentEntry, entry_name, entry_number, is_complete_name};
 use crate::load::SegmentLoad;
 use crate::rows::SegmentRows;
 use crate::sql_error;
@@ -9,7 +9,7 @@ use arrow::array::ArrayRef;
 use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_catalog::{TableDef, TableId};
+use squall_catalog::{IndexId, TableDef, TableId};
 use squall_column_store::segment::Compression;
 use squall_column_store::{ColumnCache, ColumnSpec, Segment, SegmentWriter};
 use squall_row_store::{
@@ -30,6 +30,8 @@ const READ: u32 = 1024;
 /// What a column table has beside its row store's part. One for all sessions.
 pub struct ColumnTable {
     pub(crate) id: TableId,
+    /// The index that is a copy of columns, if it is no table of its own.
+    pub(crate) copy: Option<IndexId>,
     pub(crate) name: String,
     pub(crate) folder: PathBuf,
     pub(crate) cache: Arc<ColumnCache>,
@@ -89,6 +91,12 @@ impl TableState {
 pub struct SegmentList {
     segments: Vec<Arc<ListedSegment>>,
     cache: Arc<ColumnCache>,
+    /// Of a copy: whether all rows have been copied once.
+    pub(crate) is_complete: bool,
+}
+
+fn segment_list(rows: Arc<dyn SealedRows>) -> SqlResult<Arc<SegmentList>> {
+    rows.into_any().downcast().map_err(|_| SqlError::internal("sealed rows of another kind"))
 }
 
 /// A segment with what is said of it in a list.
@@ -104,6 +112,7 @@ impl ColumnTable {
     /// in its list.
     pub(crate) fn new(
         def: &TableDef,
+        copy: Option<IndexId>,
         folder: PathBuf,
         last_number: u64,
         cache: Arc<ColumnCache>,
@@ -113,6 +122,7 @@ impl ColumnTable {
         std::fs::create_dir_all(&folder).map_err(failed)?;
         Ok(ColumnTable {
             id: def.id,
+            copy,
             name: def.name.clone(),
             folder,
             cache,
@@ -141,6 +151,16 @@ impl ColumnTable {
         table.sealed_source()?.clone().into_any().downcast().ok()
     }
 
+    /// The copy of columns of a table that has one.
+    pub fn of_copy(table: &Table) -> Option<Arc<ColumnTable>> {
+        table.copy_source()?.into_any().downcast().ok()
+    }
+
+    /// Whether it is a copy of a row table's columns.
+    pub fn is_copy(&self) -> bool {
+        self.copy.is_some()
+    }
+
     /// About how many rows have been changed since they were sealed.
     pub fn fresh_changes(&self) -> u64 {
         self.fresh.load(Ordering::Relaxed)
@@ -154,8 +174,13 @@ impl ColumnTable {
     /// What a reader sees of the table's segments, deletes that are not sealed aside.
     pub fn seen(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<Arc<SegmentList>>> {
         let Some(rows) = view.sealed_rows(table)? else { return Ok(None) };
-        let list = rows.into_any().downcast::<SegmentList>();
-        list.map(Some).map_err(|_| SqlError::internal("sealed rows of another kind"))
+        segment_list(rows).map(Some)
+    }
+
+    /// What a reader sees of a copy's segments; `None` if there is no copy, or it is still being made.
+    pub fn seen_copy(view: &ReadView, table: &Table) -> SqlResult<Option<Arc<SegmentList>>> {
+        let Some(rows) = view.copied_rows(table)? else { return Ok(None) };
+        Ok(Some(segment_list(rows)?).filter(|list| list.is_complete))
     }
 
     /// Whether nothing has been changed since the last time that this was asked.
@@ -213,13 +238,14 @@ impl ColumnTable {
 
     /// The segments that a list's entries stand for.
     pub(crate) fn segments(&self, list: Vec<ListEntry>) -> SqlResult<SegmentList> {
-        let segments = list.into_iter().map(|entry| {
+        let is_complete = list.iter().any(|entry| is_complete_name(&entry.name));
+        let segments = list.into_iter().filter(|entry| !is_complete_name(&entry.name)).map(|entry| {
             let damaged = || SqlError::internal(format_args!("table {} has a damaged list of segments", self.name));
             let number = entry_number(&entry.name).ok_or_else(damaged)?;
             let entry = SegmentEntry::decode(&entry.content).ok_or_else(damaged)?;
             Ok(Arc::new(ListedSegment { number, segment: self.open_segment(number, &entry)?, entry }))
         });
-        Ok(SegmentList { segments: segments.collect::<SqlResult<_>>()?, cache: self.cache.clone() })
+        Ok(SegmentList { segments: segments.collect::<SqlResult<_>>()?, cache: self.cache.clone(), is_complete })
     }
 
     fn open_segment(&self, number: u64, entry: &SegmentEntry) -> SqlResult<Arc<Segment>> {

@@ -7,11 +7,12 @@
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
 //!
 //! Reading order: `entry`, `rows`, `level`, `tables`, `seal`, `load`, `merge`, `background`, `columns`,
-//! `snapshot`, `bulk_change`.
+//! `snapshot`, `bulk_change`, `copy`.
 
 mod background;
 mod bulk_change;
 mod columns;
+mod copy;
 mod decode;
 mod entry;
 mod level;
@@ -29,7 +30,7 @@ pub use decode::{ColumnDecoder, append_column, from_utc};
 pub use level::{ColumnTable, ListedSegment, SegmentList, TableState, TableStatus};
 pub use load::SEGMENT_BYTES_MAX;
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
-pub use snapshot::{ColumnSnapshot, VisibleSegment};
+pub use snapshot::{COPY_CHANGES_MAX, ColumnSnapshot, VisibleSegment};
 pub use tables::ColumnTables;
 
 use squall_column_store::index::IndexChoice;
@@ -40,8 +41,22 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 const ROW_NUMBER: u32 = u32::MAX;
 const ROW_NUMBER_NAME: &str = "__row_number";
 
-/// The columns of a table's segments from now on.
-pub fn segment_columns(table: &squall_row_store::Table) -> SqlResult<Vec<ColumnSpec>> {
+/// Ordinals of the columns that a table's segments have, or those of its copy: what is copied, and the key's columns.
+pub(crate) fn segment_ordinals(table: &squall_row_store::Table, copy: bool) -> Vec<usize> {
+    let def = table.def();
+    if !copy {
+        return (0..def.columns.len()).collect();
+    }
+    let copied = def.column_copy().map(|index| def.index_ordinals(index)).unwrap_or_default();
+    let key = def.primary_key().map(|key| def.index_ordinals(key)).unwrap_or_default();
+    let mut ordinals: Vec<usize> = copied.into_iter().chain(key).collect();
+    ordinals.sort_unstable();
+    ordinals.dedup();
+    ordinals
+}
+
+/// The columns of a table's segments, or of its copy's, from now on.
+pub(crate) fn segment_columns(table: &squall_row_store::Table, copy: bool) -> SqlResult<Vec<ColumnSpec>> {
     let asked: Vec<u32> = table
         .def()
         .indexes
@@ -54,7 +69,7 @@ pub fn segment_columns(table: &squall_row_store::Table) -> SqlResult<Vec<ColumnS
         ColumnSpec { id, name: name.into(), column_type, index }
     };
     let mut columns = Vec::with_capacity(table.def().columns.len() + 1);
-    for column in &table.def().columns {
+    for column in segment_ordinals(table, copy).into_iter().map(|ordinal| &table.def().columns[ordinal]) {
         let column_type = ColumnType::of(&column.sql_type)
             .ok_or_else(|| SqlError::internal(format_args!("column {} has no stored type", column.name)))?;
         columns.push(spec(column.id.0, &column.name, column_type));

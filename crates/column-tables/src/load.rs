@@ -3,7 +3,7 @@
 use crate::bulk_change::UncommittedSegments;
 use crate::decode::{ColumnDecoder, append_column};
 use crate::level::ColumnTable;
-use crate::segment_columns;
+use crate::{segment_columns, segment_ordinals};
 use arrow::array::{ArrayRef, UInt64Array};
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
 use squall_row_store::{ListEntry, Row, SealedWriter, Table, UncommittedRows};
@@ -21,7 +21,8 @@ const BATCH_ROWS: usize = 1024;
 pub(crate) struct SegmentLoad {
     table: Arc<Table>,
     column_table: Arc<ColumnTable>,
-    decoders: Vec<ColumnDecoder>,
+    /// By the columns' ordinals.
+    decoders: Vec<(usize, ColumnDecoder)>,
     /// Hidden row numbers, of a table that has them.
     numbers: Vec<u64>,
     batch: Vec<Row>,
@@ -39,7 +40,7 @@ pub(crate) struct SegmentLoad {
 impl SegmentLoad {
     pub fn new(table: Arc<Table>, column_table: Arc<ColumnTable>) -> SegmentLoad {
         SegmentLoad {
-            decoders: decoders(&table),
+            decoders: decoders(&table, column_table.is_copy()),
             table,
             segments: Some(UncommittedSegments::new(column_table.clone())),
             column_table,
@@ -55,8 +56,8 @@ impl SegmentLoad {
     }
 
     fn decode_batch(&mut self) -> SqlResult<()> {
-        for (ordinal, decoder) in self.decoders.iter_mut().enumerate() {
-            append_column(&self.table, &self.batch, ordinal, decoder)?;
+        for (ordinal, decoder) in &mut self.decoders {
+            append_column(&self.table, &self.batch, *ordinal, decoder)?;
         }
         if self.table.has_hidden_row_id() {
             for row in &self.batch {
@@ -71,13 +72,14 @@ impl SegmentLoad {
     fn begin_segment(&mut self) -> SqlResult<()> {
         self.decode_batch()?;
         self.end_segment()?;
-        let mut arrays: Vec<ArrayRef> = self.decoders.iter_mut().map(ColumnDecoder::finish).collect();
-        self.decoders = decoders(&self.table);
+        let mut arrays: Vec<ArrayRef> = self.decoders.iter_mut().map(|(_, decoder)| decoder.finish()).collect();
+        self.decoders = decoders(&self.table, self.column_table.is_copy());
         if self.table.has_hidden_row_id() {
             arrays.push(Arc::new(UInt64Array::from(std::mem::take(&mut self.numbers))));
         }
         let keys = (std::mem::take(&mut self.first_key), std::mem::take(&mut self.last_key));
-        let (column_table, columns) = (self.column_table.clone(), segment_columns(&self.table)?);
+        let (column_table, columns) =
+            (self.column_table.clone(), segment_columns(&self.table, self.column_table.is_copy())?);
         let write = move || {
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
             column_table.write_segment(&columns, &arrays, keys, threads)
@@ -99,8 +101,9 @@ impl SegmentLoad {
     }
 }
 
-fn decoders(table: &Table) -> Vec<ColumnDecoder> {
-    table.def().columns.iter().map(|column| ColumnDecoder::stored(&column.sql_type, 0)).collect()
+fn decoders(table: &Table, copy: bool) -> Vec<(usize, ColumnDecoder)> {
+    let decoder = |ordinal: usize| (ordinal, ColumnDecoder::stored(&table.def().columns[ordinal].sql_type, 0));
+    segment_ordinals(table, copy).into_iter().map(decoder).collect()
 }
 
 impl SealedWriter for SegmentLoad {

@@ -9,7 +9,7 @@ use squall_column_store::ColumnSpec;
 use squall_column_store::index::IndexChoice;
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
 use squall_functions::arrow_map::ValueArrayBuilder;
-use squall_row_store::{ListEntry, RowStore, Sealing, Table};
+use squall_row_store::{ListEntry, RowStore, Table};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -40,9 +40,9 @@ impl ColumnTable {
         all: bool,
     ) -> SqlResult<MergeOutcome> {
         self.forget_replaced(store);
-        let Some(sealing) = Sealing::begin(store, table)? else { return Ok(MergeOutcome::Busy) };
+        let Some(sealing) = self.sealing(store, table)? else { return Ok(MergeOutcome::Busy) };
         let list = self.segments(sealing.list()?)?;
-        let columns = segment_columns(table)?;
+        let columns = segment_columns(table, self.is_copy())?;
         let chosen = choose(&list, &columns, all);
         if chosen.is_empty() {
             return Ok(MergeOutcome::Nothing);

@@ -3,11 +3,10 @@
 use crate::decode::{ColumnDecoder, append_column};
 use crate::entry::{SegmentEntry, entry_name};
 use crate::level::ColumnTable;
-use crate::segment_columns;
+use crate::{segment_columns, segment_ordinals};
 use arrow::array::{ArrayRef, UInt64Array};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_catalog::ColumnDef;
 use squall_row_store::{Row, RowStore, Sealing, Table};
 use squall_types::SqlResult;
 use std::sync::Arc;
@@ -30,10 +29,18 @@ pub struct SealOutcome {
 }
 
 impl ColumnTable {
+    /// Begins to take note of what changes meanwhile.
+    pub(crate) fn sealing(&self, store: &RowStore, table: &Arc<Table>) -> SqlResult<Option<Sealing>> {
+        match self.copy {
+            None => Sealing::begin(store, table),
+            Some(_) => Sealing::begin_copy(store, table, false),
+        }
+    }
+
     /// Moves up to [`SEAL_ROWS_MAX`] fresh rows of the table into a segment, on `threads` threads; `None` if somebody else is
     /// at it.
     pub fn seal(&self, store: &RowStore, table: &Arc<Table>, threads: usize) -> SqlResult<Option<SealOutcome>> {
-        let Some(mut sealing) = Sealing::begin(store, table)? else { return Ok(None) };
+        let Some(mut sealing) = self.sealing(store, table)? else { return Ok(None) };
         let changes_before = self.fresh_changes();
         let list = self.segments(sealing.list()?)?;
         let mut rows = Vec::new();
@@ -76,11 +83,12 @@ impl ColumnTable {
             }
         }
         if let Some(first_key) = first_key {
-            let mut arrays = columns_of(table, &rows)?;
+            let mut arrays = columns_of(table, &segment_ordinals(table, self.is_copy()), &rows)?;
             if table.has_hidden_row_id() {
                 arrays.push(Arc::new(UInt64Array::from(numbers)));
             }
-            let entry = self.write_segment(&segment_columns(table)?, &arrays, (first_key, last_key), threads)?;
+            let entry =
+                self.write_segment(&segment_columns(table, self.is_copy())?, &arrays, (first_key, last_key), threads)?;
             changes.push((entry.name, Some(entry.content)));
         }
         let moment = sealing.commit(changes)?;
@@ -93,11 +101,11 @@ impl ColumnTable {
 }
 
 /// The columns of rows, TIMESTAMPs in UTC.
-fn columns_of(table: &Table, rows: &[Row]) -> SqlResult<Vec<ArrayRef>> {
-    let column = |(ordinal, column): (usize, &ColumnDef)| {
-        let mut decoder = ColumnDecoder::stored(&column.sql_type, rows.len());
-        append_column(table, rows, ordinal, &mut decoder)?;
+fn columns_of(table: &Table, ordinals: &[usize], rows: &[Row]) -> SqlResult<Vec<ArrayRef>> {
+    let column = |ordinal: &usize| {
+        let mut decoder = ColumnDecoder::stored(&table.def().columns[*ordinal].sql_type, rows.len());
+        append_column(table, rows, *ordinal, &mut decoder)?;
         Ok(decoder.finish())
     };
-    table.def().columns.iter().enumerate().map(column).collect()
+    ordinals.iter().map(column).collect()
 }

@@ -2,14 +2,17 @@
 
 use crate::columns::coded_array;
 use crate::decode::{ColumnDecoder, append_column};
-use crate::level::{ColumnTable, ListedSegment};
+use crate::level::{ColumnTable, ListedSegment, SegmentList};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 use squall_column_store::predicate::UnsealedRows;
 use squall_column_store::{ColumnCache, ZONE_ROWS};
-use squall_row_store::{ReadView, Row, Table};
+use squall_row_store::{FreshRows, ReadView, Row, Table};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
+
+/// Changed rows of a copied table that a reader takes from the row store: they are in memory, and rows can be read instead.
+pub const COPY_CHANGES_MAX: usize = 1 << 16;
 
 /// All rows of a column table as one reader sees them.
 #[derive(Debug)]
@@ -35,10 +38,28 @@ impl ColumnSnapshot {
     /// What a reader sees of a table; `None` if it is no column table.
     pub fn of(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<ColumnSnapshot>> {
         let Some(list) = ColumnTable::seen(view, table)? else { return Ok(None) };
+        Self::of_list(&list, view.fresh_rows(table)?, table, usize::MAX)
+    }
+
+    /// What a reader sees of a table by its copy of columns; `None` if it has none that is complete, or too many rows have
+    /// changed since they were copied. Only the copied columns may be asked for.
+    pub fn of_copy(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<ColumnSnapshot>> {
+        let Some(list) = ColumnTable::seen_copy(view, table)? else { return Ok(None) };
+        Self::of_list(&list, view.changes_since_copied(table)?, table, COPY_CHANGES_MAX)
+    }
+
+    fn of_list(
+        list: &SegmentList,
+        mut changes: FreshRows,
+        table: &Table,
+        changes_max: usize,
+    ) -> SqlResult<Option<ColumnSnapshot>> {
+        let mut left = changes_max;
         let mut fresh = Vec::new();
         let mut hidden: FxHashMap<u64, RoaringBitmap> = FxHashMap::default();
-        let mut changes = view.fresh_rows(table)?;
         while let Some(change) = changes.next_row()? {
+            let Some(after) = left.checked_sub(1) else { return Ok(None) };
+            left = after;
             if let Some((segment, position)) = list.find(table, change.key())? {
                 hidden.entry(segment.number).or_default().insert(position);
             }

@@ -1,9 +1,9 @@
 //! All column tables of a server: where their folders are.
 
 use crate::background::{DueTables, SEAL_FROM};
-use crate::entry::entry_number;
+use crate::entry::{entry_number, is_complete_name};
 use crate::level::ColumnTable;
-use squall_catalog::{TableDef, TableId};
+use squall_catalog::{IndexId, TableDef, TableId};
 use squall_column_store::ColumnCache;
 use squall_column_store::segment::remove_unlisted_segments;
 use squall_row_store::{ListEntry, SealedSource, SealedTables};
@@ -13,7 +13,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Opens column tables. Each generation of a table has a folder, `<table id>.<generation>`.
+/// Opens column tables. Each generation of a table has a folder, `<table id>.<generation>`, and each
+/// copy of columns, `<table id>.<generation>.<index id>`.
 pub struct ColumnTables {
     folder: PathBuf,
     cache: Arc<ColumnCache>,
@@ -42,25 +43,27 @@ impl SealedTables for ColumnTables {
         &self,
         def: &TableDef,
         generation: u64,
+        copy: Option<IndexId>,
         list: Vec<ListEntry>,
         is_new: bool,
     ) -> SqlResult<Arc<dyn SealedSource>> {
-        let folder = self.folder.join(folder_name(def.id, generation));
+        let folder = self.folder.join(folder_name(def.id, generation, copy));
         let number = |entry: &ListEntry| entry_number(&entry.name);
         let last = list.iter().filter_map(number).max().unwrap_or(0);
-        let table = ColumnTable::new(def, folder.clone(), last, self.cache.clone(), self.due.clone())?;
+        let table = ColumnTable::new(def, copy, folder.clone(), last, self.cache.clone(), self.due.clone())?;
         let listed: HashSet<OsString> =
             list.iter().filter_map(number).map(|number| format!("{number}.parquet").into()).collect();
         let listed: HashSet<&OsStr> = listed.iter().map(OsString::as_os_str).collect();
         remove_unlisted_segments(&folder, &listed).map_err(|error| crate::sql_error(&def.name, error))?;
-        if !is_new {
-            // However many fresh rows there are of before the start.
+        let is_copied = list.iter().any(|entry| is_complete_name(&entry.name));
+        if !is_new || copy.is_some() && !is_copied {
+            // However many fresh rows there are of before the start, or all are to be copied.
             table.note_changes(SEAL_FROM);
         }
         Ok(Arc::new(table))
     }
 
-    fn retain(&self, known: &dyn Fn(TableId, u64) -> bool) -> SqlResult<()> {
+    fn retain(&self, known: &dyn Fn(TableId, u64, Option<IndexId>) -> bool) -> SqlResult<()> {
         let failed = |path: &Path, error| SqlError::internal(format_args!("{}: {error}", path.display()));
         let entries = match std::fs::read_dir(&self.folder) {
             Ok(entries) => entries,
@@ -71,7 +74,7 @@ impl SealedTables for ColumnTables {
             let path = entry.map_err(|error| failed(&self.folder, error))?.path();
             // What has another kind of name is not ours.
             let parsed = path.file_name().and_then(OsStr::to_str).and_then(parse_folder_name);
-            if parsed.is_some_and(|(table, generation)| !known(table, generation)) {
+            if parsed.is_some_and(|(table, generation, copy)| !known(table, generation, copy)) {
                 std::fs::remove_dir_all(&path).map_err(|error| failed(&path, error))?;
             }
         }
@@ -79,11 +82,16 @@ impl SealedTables for ColumnTables {
     }
 }
 
-fn folder_name(table: TableId, generation: u64) -> String {
-    format!("{}.{generation}", table.0)
+fn folder_name(table: TableId, generation: u64, copy: Option<IndexId>) -> String {
+    match copy {
+        None => format!("{}.{generation}", table.0),
+        Some(index) => format!("{}.{generation}.{}", table.0, index.0),
+    }
 }
 
-fn parse_folder_name(name: &str) -> Option<(TableId, u64)> {
-    let (table, generation) = name.split_once('.')?;
-    Some((TableId(table.parse().ok()?), generation.parse().ok()?))
+fn parse_folder_name(name: &str) -> Option<(TableId, u64, Option<IndexId>)> {
+    let mut parts = name.split('.');
+    let (table, generation) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let copy = parts.next().map(|index| index.parse().map(IndexId)).transpose().ok()?;
+    parts.next().is_none().then_some((TableId(table), generation, copy))
 }

@@ -9,11 +9,12 @@ use crate::batch::{Batch, Part};
 use crate::cursor::is_row_key;
 use crate::error::io_error_text;
 use crate::gate::WriteGate;
+use crate::level_keys::LevelKeys;
 use crate::locks::{LockKey, LockTable, Owner};
 use crate::meta;
 use crate::options::{Durability, TableLock};
 use crate::redo::RedoLog;
-use crate::sealed::{DELETED, UncommittedRows, is_list_key};
+use crate::sealed::{DELETED, SealedLevel, UncommittedRows};
 use crate::table::TableData;
 use crate::validation::{CommitLog, Keys, ReadSet};
 use crate::visible::Visible;
@@ -82,7 +83,9 @@ pub(crate) struct CommitRequest {
 /// Rows on their way out of the store, see [`crate::sealed`].
 pub(crate) struct SealRequest {
     pub data: Arc<TableData>,
-    /// Keys of the rows, as of the sealing's beginning.
+    /// Where they go to.
+    pub level: Arc<SealedLevel>,
+    /// Keys of the rows or of their marks, as of the sealing's beginning.
     pub sealed: Vec<Slice>,
     /// Entries of the list, to be written or removed.
     pub list: Vec<(Slice, Option<Slice>)>,
@@ -220,6 +223,8 @@ struct Changes {
     counts: Vec<Counts>,
     /// The rows' keys.
     rows: Vec<(Arc<TableData>, Vec<Slice>)>,
+    /// Copies of columns, with the marks of rows that are changed.
+    copies: Vec<(Arc<SealedLevel>, Vec<Slice>)>,
     /// Tables of whose rows below the store's many are changed, by their lists.
     lists: Vec<(Arc<TableData>, Vec<Slice>)>,
     /// All keys.
@@ -245,13 +250,14 @@ impl Changes {
             counts: Vec::new(),
             rows: Vec::new(),
             lists: Vec::new(),
+            copies: Vec::new(),
             keys: Vec::new(),
             bytes: 0,
         };
         for table in writes.into_tables() {
             let (data, row_delta, sealed) = (table.data.clone(), table.row_delta, table.sealed_changes);
             let (mut keys, mut row_keys, mut changes) = (Vec::new(), Vec::new(), Vec::new());
-            let mut list_keys = Vec::new();
+            let (mut list_keys, mut marks, copy) = (Vec::new(), Vec::new(), data.copy());
             for (key, mut change) in table.into_changes() {
                 found.bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
                 keys.push(key.clone());
@@ -260,8 +266,10 @@ impl Changes {
                     if data.sealed().is_some() {
                         change.get_or_insert_with(|| Slice::from(DELETED));
                     }
-                } else if data.sealed().is_some() && is_list_key(&key) {
+                } else if data.sealed().is_some() && LevelKeys::Rows.is_list_key(&key) {
                     list_keys.push(key.clone());
+                } else if copy.as_ref().is_some_and(|copy| copy.keys.is_fresh_key(&key)) {
+                    marks.push(key.clone());
                 }
                 changes.push((key, change));
             }
@@ -273,6 +281,7 @@ impl Changes {
             if !list_keys.is_empty() {
                 found.lists.push((data.clone(), list_keys));
             }
+            found.copies.extend(copy.filter(|_| !marks.is_empty()).map(|copy| (copy, marks)));
             found.rows.push((data, row_keys));
         }
         found
@@ -369,7 +378,7 @@ impl Committer {
         if reads.is_some_and(|(reads, snapshot)| !log.is_valid(reads, *snapshot)) {
             return Err(SqlError::new(ErrorCode::Deadlock, &[]));
         }
-        let Changes { mut batch, counts, rows, lists, keys, bytes } = changes;
+        let Changes { mut batch, counts, rows, copies, lists, keys, bytes } = changes;
         self.gate.check_commit(bytes)?;
         for Counts { data, .. } in &counts {
             let next = data.auto_increment.load(Ordering::Relaxed);
@@ -393,6 +402,10 @@ impl Committer {
             if let Some(level) = data.sealed() {
                 level.note_commit(keys.iter(), moment);
             }
+        }
+        for (copy, marks) in copies {
+            copy.note_commit(marks.iter(), moment);
+            copy.source().note_changes(marks.len() as u64);
         }
         for Counts { data, row_delta, changes, sealed } in counts {
             data.count_changes(row_delta, changes, sealed);
@@ -518,8 +531,7 @@ impl Committer {
     /// Lets rows leave the store for the list of sealed ones, durably. Nobody's answers change by it, so it is no commit
     /// that others are checked against.
     pub fn seal(&self, request: SealRequest) -> SqlResult<u64> {
-        let SealRequest { data, mut sealed, list } = request;
-        let level = data.sealed().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
+        let SealRequest { data, level, mut sealed, list } = request;
         let list_bytes =
             list.iter().map(|(key, content)| key.len() + content.as_ref().map_or(0, |content| content.len()));
         let bytes =

@@ -101,11 +101,18 @@ impl RowStore {
             inner.open_sealed_level(&*inner.data(*id)?, old.tables[id].1)?;
             inner.remove_table_records(&mut batch, *id)?;
         }
+        let (mut dropped_copies, mut indexed) = (Vec::new(), Vec::new());
         for (id, (_, before)) in &old.tables {
             let Some((_, after)) = new.tables.get(id) else { continue };
+            if after.indexes.iter().any(|index| before.indexes.iter().all(|old| old.id != index.id)) {
+                indexed.push((*id, after.version));
+            }
             for index in before.indexes.iter().filter(|index| after.indexes.iter().all(|kept| kept.id != index.id)) {
                 batch.insert(&inner.meta, meta::dropped_index_key(*id, index.id), []);
                 inner.dropped_indexes.store(true, Ordering::Release);
+                if index.is_columnar() {
+                    dropped_copies.push((*id, index.id));
+                }
             }
         }
         // Should the batch fail, the engine has stopped; new files are removed at the next start.
@@ -113,6 +120,12 @@ impl RowStore {
         inner.committer.write(batch, true)?;
         *current = next.clone();
         drop(current);
+        for (table, version) in indexed {
+            inner.data(table)?.indexed_since.fetch_max(version, Ordering::AcqRel);
+        }
+        for (table, index) in dropped_copies {
+            inner.data(table)?.drop_copy(index);
+        }
         for data in fresh {
             let id = data.id;
             inner.forget_table(id);

@@ -31,6 +31,8 @@ pub(crate) struct IndexCodec {
     pub parts: Vec<IndexedColumn>,
     /// What rows are filed under instead of the columns' values.
     pub terms: Option<TermSource>,
+    /// Whether it is a copy of columns, and its entries are marks of rows.
+    pub is_copy: bool,
 }
 
 /// Where the terms of a row come from.
@@ -113,6 +115,7 @@ impl IndexCodec {
         };
         Ok(IndexCodec {
             terms,
+            is_copy: index.is_columnar(),
             id: if index.primary { IndexId(0) } else { index.id },
             name: index.name.clone(),
             unique: index.unique || index.primary,
@@ -239,7 +242,7 @@ impl IndexCodec {
 
     /// Whether every part can be had back from a key.
     pub fn is_covering(&self) -> bool {
-        self.terms.is_none() && self.parts.iter().all(|column| column.part.is_reversible())
+        self.terms.is_none() && !self.is_copy && self.parts.iter().all(|column| column.part.is_reversible())
     }
 
     /// All entries of the index.

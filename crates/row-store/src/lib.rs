@@ -37,6 +37,7 @@ mod forward_scan;
 mod gate;
 mod index_key;
 mod layout;
+mod level_keys;
 mod locks;
 mod maintenance;
 mod meta;

@@ -3,6 +3,7 @@
 use crate::cursor::{Cursor, Direction};
 use crate::error::{corrupted, engine_error};
 use crate::index_key::{KeyRange, row_key_of_entry};
+use crate::level_keys::LevelKeys;
 use crate::row::Row;
 use crate::sealed::{FreshRow, SealedRows, changed_list};
 use crate::table::Table;
@@ -11,7 +12,7 @@ use crate::write_set::{Change, WriteSet};
 use fjall::{Readable, SeqNo, Slice, Snapshot};
 use parking_lot::{Mutex, RwLock};
 use squall_catalog::{IndexId, TableId};
-use squall_types::SqlResult;
+use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -144,7 +145,22 @@ impl ReadView {
     pub fn fresh_rows(&self, table: &Arc<Table>) -> SqlResult<FreshRows> {
         let range = crate::index_key::index_range(IndexId(0));
         self.note(table, || range.clone());
-        Ok(FreshRows(Cursor::open_fresh(self, table, &range)))
+        Ok(FreshRows { changes: Cursor::open_fresh(self, table, &range), copy: None })
+    }
+
+    /// The rows that a copy of columns has, in whatever version of them; `None` if the table has no copy.
+    pub fn copied_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
+        let level = table.data.copy();
+        level.map(|level| level.at(&table.data.keyspace, self.snapshot.seqno())).transpose()
+    }
+
+    /// The rows that have changed since they were copied, as they are now, and the keys of those that are gone: together with
+    /// [`ReadView::copied_rows`] all rows of the table.
+    pub fn changes_since_copied(&self, table: &Arc<Table>) -> SqlResult<FreshRows> {
+        let level = table.data.copy().ok_or_else(|| SqlError::internal("a table without a copy"))?;
+        self.note(table, || crate::index_key::index_range(IndexId(0)));
+        let marks = Cursor::open_fresh(self, table, &level.keys.fresh_range());
+        Ok(FreshRows { changes: marks, copy: Some((level.keys, self.clone(), table.clone())) })
     }
 
     /// The row that an index entry stands for; `keep` it for the next reader too.
@@ -160,12 +176,23 @@ impl ReadView {
     }
 }
 
-/// What the store itself has of a table, in the order of the keys.
-pub struct FreshRows(Cursor);
+/// What the store itself has of a table, or what has changed since it was copied, in the order of the keys.
+pub struct FreshRows {
+    changes: Cursor,
+    /// Changes are marks of a copy.
+    copy: Option<(LevelKeys, ReadView, Arc<Table>)>,
+}
 
 impl FreshRows {
     /// The next one.
     pub fn next_row(&mut self) -> SqlResult<Option<FreshRow>> {
-        Ok(self.0.next_change()?.map(|(key, row)| FreshRow { key, row }))
+        let Some((key, row)) = self.changes.next_change()? else { return Ok(None) };
+        let Some((keys, view, table)) = &self.copy else { return Ok(Some(FreshRow { key, row })) };
+        let key = keys.row_key(&key);
+        let row = match view.own_change(table, &key) {
+            Some(own) => own,
+            None => table.row_at(&key, view.snapshot.seqno(), false)?,
+        };
+        Ok(Some(FreshRow { key, row }))
     }
 }

@@ -14,7 +14,8 @@
 use crate::commit::SealRequest;
 use crate::cursor::Direction;
 use crate::error::engine_error;
-use crate::index_key::{KeyRange, index_range, push_index_id};
+use crate::index_key::KeyRange;
+use crate::level_keys::LevelKeys;
 use crate::store::RowStore;
 use crate::table::Table;
 use fjall::{AbstractTree, Iter, Keyspace, Readable, SeqNo, Slice, Snapshot};
@@ -30,9 +31,6 @@ use std::sync::Arc;
 /// Stands in the store for a row that is deleted, and hides the sealed one. No row begins with this format.
 pub(crate) const DELETED: [u8; 1] = [0];
 
-/// The number of the index that is the list; real ones are counted from 1.
-const LIST: IndexId = IndexId(u32::MAX);
-
 /// Lists that are kept for readers of earlier moments; those of still earlier ones read theirs again.
 const LISTS_KEPT: usize = 4;
 
@@ -47,19 +45,20 @@ pub struct ListEntry {
 
 /// Gives column tables the level below the store's.
 pub trait SealedTables: Send + Sync {
-    /// The level of one generation of a table, which is truncated by beginning another. `list` is what the table's list
-    /// has now: what else there is of the generation is left of work that was not committed, and may be removed. `is_new`
-    /// tells of a table that has no rows, in the store neither.
+    /// The level of one generation of a table, which is truncated by beginning another, or its copy of columns by an
+    /// index. `list` is what the level's list has now: what else there is of it is left of work that was not committed, and
+    /// may be removed. `is_new` tells of a table that has no rows, in the store neither.
     fn open(
         &self,
         def: &TableDef,
         generation: u64,
+        copy: Option<IndexId>,
         list: Vec<ListEntry>,
         is_new: bool,
     ) -> SqlResult<Arc<dyn SealedSource>>;
 
-    /// Removes what there is of tables and generations that are not known. Called once, before anything is opened.
-    fn retain(&self, known: &dyn Fn(TableId, u64) -> bool) -> SqlResult<()>;
+    /// Removes what there is of tables, generations and copies that are not known. Called once, before anything is opened.
+    fn retain(&self, known: &dyn Fn(TableId, u64, Option<IndexId>) -> bool) -> SqlResult<()>;
 }
 
 /// What a table's list stands for.
@@ -123,6 +122,7 @@ pub trait SealedScan: Send {
 
 /// The sealed level of one table.
 pub(crate) struct SealedLevel {
+    pub keys: LevelKeys,
     source: Arc<dyn SealedSource>,
     lists: RwLock<Lists>,
     /// Keys of rows that commits have changed since a [`Sealing`] began; `None` while there is none. Changes under the
@@ -149,8 +149,8 @@ struct List {
 }
 
 impl SealedLevel {
-    pub fn new(source: Arc<dyn SealedSource>) -> SealedLevel {
-        SealedLevel { source, lists: RwLock::default(), changed: Mutex::new(None), moving: RwLock::default() }
+    pub fn new(keys: LevelKeys, source: Arc<dyn SealedSource>) -> SealedLevel {
+        SealedLevel { keys, source, lists: RwLock::default(), changed: Mutex::new(None), moving: RwLock::default() }
     }
 
     /// What the lists' entries mean.
@@ -192,7 +192,7 @@ impl SealedLevel {
             }
             lists.newest_since
         };
-        let rows = self.source.open(read_list(keyspace, moment)?)?;
+        let rows = self.source.open(read_list(self.keys, keyspace, moment)?)?;
         let mut lists = self.lists.write();
         // Unless it has changed meanwhile, the moment is an earlier one, or another reader was faster: one list alone is the
         // newest.
@@ -211,7 +211,7 @@ impl SealedLevel {
         let mut changed = self.changed.lock();
         let mut list_changed = false;
         for key in keys {
-            match is_list_key(key) {
+            match self.keys.is_list_key(key) {
                 true => list_changed = true,
                 false => changed.iter_mut().for_each(|changed| _ = changed.insert(key.clone())),
             }
@@ -231,23 +231,14 @@ impl SealedLevel {
     }
 }
 
-pub(crate) fn is_list_key(key: &[u8]) -> bool {
-    key.starts_with(&list_key(&[]))
-}
-
-/// The keys of the list.
-pub(crate) fn list_range() -> KeyRange {
-    index_range(LIST)
-}
-
 /// The list of a moment as a transaction has changed it; `changes` are those of its writes, in order.
 pub(crate) fn changed_list(
     keyspace: &Keyspace,
     moment: SeqNo,
     changes: Vec<(Slice, Option<Slice>)>,
 ) -> SqlResult<Vec<ListEntry>> {
-    let prefix = list_key(&[]).len();
-    let before = read_list(keyspace, moment)?.into_iter().map(|entry| (entry.name, entry.content));
+    let prefix = LevelKeys::Rows.list_key(&[]).len();
+    let before = read_list(LevelKeys::Rows, keyspace, moment)?.into_iter().map(|entry| (entry.name, entry.content));
     let mut list: std::collections::BTreeMap<Vec<u8>, Vec<u8>> = before.collect();
     for (key, content) in changes {
         let name = key[prefix..].to_vec();
@@ -259,18 +250,10 @@ pub(crate) fn changed_list(
     Ok(list.into_iter().map(|(name, content)| ListEntry { name, content }).collect())
 }
 
-/// The key of an entry of the list.
-pub(crate) fn list_key(name: &[u8]) -> Vec<u8> {
-    let mut key = Vec::with_capacity(5 + name.len());
-    push_index_id(LIST, &mut key);
-    key.extend_from_slice(name);
-    key
-}
-
-/// The entries of a table's list at a moment.
-pub(crate) fn read_list(keyspace: &Keyspace, moment: SeqNo) -> SqlResult<Vec<ListEntry>> {
-    let prefix = list_key(&[]).len();
-    let entries = keyspace.tree.range(index_range(LIST).to_slices(), moment, None);
+/// The entries of a level's list at a moment.
+pub(crate) fn read_list(keys: LevelKeys, keyspace: &Keyspace, moment: SeqNo) -> SqlResult<Vec<ListEntry>> {
+    let prefix = keys.list_key(&[]).len();
+    let entries = keyspace.tree.range(keys.list_range().to_slices(), moment, None);
     entries
         .map(|entry| {
             let (key, value) = entry.into_inner().map_err(|error| engine_error(error.into()))?;
@@ -328,14 +311,17 @@ impl<T> Merged<T> {
     }
 }
 
-/// The store's rows of a table on their way out of it.
+/// The store's rows of a table on their way out of it, or into a copy.
 pub struct Sealing {
     store: RowStore,
     table: Arc<Table>,
+    level: Arc<SealedLevel>,
     snapshot: Snapshot,
     /// Keys that have been read.
     keys: Vec<Slice>,
     rows: Iter,
+    /// Whether rows are read that have no marks, too.
+    all: bool,
 }
 
 /// A row of the store's own, or a key with which it hides a sealed row.
@@ -361,6 +347,21 @@ impl Sealing {
     /// Begins; `None` if another one of the same table is under way. Fails for a table without a sealed level.
     pub fn begin(store: &RowStore, table: &Arc<Table>) -> SqlResult<Option<Sealing>> {
         let level = table.data.sealed().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
+        Self::begin_level(store, table, level.clone(), false)
+    }
+
+    /// Begins to copy rows that have changed since they were copied, or all of them; otherwise as [`Sealing::begin`].
+    pub fn begin_copy(store: &RowStore, table: &Arc<Table>, all: bool) -> SqlResult<Option<Sealing>> {
+        let level = table.data.copy().ok_or_else(|| SqlError::internal("a table without a copy"))?;
+        Self::begin_level(store, table, level, all)
+    }
+
+    fn begin_level(
+        store: &RowStore,
+        table: &Arc<Table>,
+        level: Arc<SealedLevel>,
+        all: bool,
+    ) -> SqlResult<Option<Sealing>> {
         let snapshot = {
             let _log = store.committer().log.lock();
             let mut changed = level.changed.lock();
@@ -370,8 +371,17 @@ impl Sealing {
             *changed = Some(FxHashSet::default());
             store.0.db.snapshot()
         };
-        let rows = snapshot.range(&table.data.keyspace, index_range(IndexId(0)).to_slices());
-        let sealing = Sealing { store: store.clone(), table: table.clone(), snapshot, keys: Vec::new(), rows };
+        let keyspace = &table.data.keyspace;
+        let mut keys = Vec::new();
+        let mut range = level.keys.fresh_range();
+        if all {
+            for mark in snapshot.range(keyspace, range.to_slices()) {
+                keys.push(mark.key().map_err(engine_error)?);
+            }
+            range = LevelKeys::Rows.fresh_range();
+        }
+        let rows = snapshot.range(keyspace, range.to_slices());
+        let sealing = Sealing { store: store.clone(), table: table.clone(), level, snapshot, keys, rows, all };
         // Commits that were applied before changes were noted are not seen by everybody yet, and may still be taken back by
         // a failed sync.
         store.committer().show_or_sync(sealing.snapshot.clone())?;
@@ -380,31 +390,43 @@ impl Sealing {
 
     /// The list as it is. Whoever else changes it holds the table's exclusive lock.
     pub fn list(&self) -> SqlResult<Vec<ListEntry>> {
-        read_list(&self.table.data.keyspace, self.snapshot.seqno())
+        read_list(self.level.keys, &self.table.data.keyspace, self.snapshot.seqno())
     }
 
     /// The next row of the store in the order of the keys. Those that have been read are sealed by the commit.
     pub fn next_row(&mut self) -> SqlResult<Option<FreshRow>> {
         let Some(entry) = self.rows.next() else { return Ok(None) };
         let (key, value) = entry.into_inner().map_err(engine_error)?;
+        if self.all {
+            return Ok(Some(FreshRow { key, row: Some(value) }));
+        }
         self.keys.push(key.clone());
-        Ok(Some(FreshRow { key, row: (*value != DELETED).then_some(value) }))
+        if self.level.keys == LevelKeys::Rows {
+            return Ok(Some(FreshRow { key, row: (*value != DELETED).then_some(value) }));
+        }
+        let key = self.level.keys.row_key(&key);
+        let row = self.snapshot.get(&self.table.data.keyspace, &key).map_err(engine_error)?;
+        Ok(Some(FreshRow { key, row }))
     }
 
     /// Replaces the rows that were read by new contents of entries of the list (`None` removes an entry), durably and in
     /// one step. Gives the first moment that has it: readers of earlier ones ([`RowStore::is_past`]) go by the old list.
     pub fn commit(mut self, list: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> SqlResult<u64> {
-        let list = list.into_iter().map(|(name, content)| (Slice::from(list_key(&name)), content.map(Slice::from)));
-        let request =
-            SealRequest { data: self.table.data.clone(), sealed: std::mem::take(&mut self.keys), list: list.collect() };
+        let keys = self.level.keys;
+        let list =
+            list.into_iter().map(|(name, content)| (Slice::from(keys.list_key(&name)), content.map(Slice::from)));
+        let request = SealRequest {
+            data: self.table.data.clone(),
+            level: self.level.clone(),
+            sealed: std::mem::take(&mut self.keys),
+            list: list.collect(),
+        };
         self.store.committer().seal(request)
     }
 }
 
 impl Drop for Sealing {
     fn drop(&mut self) {
-        if let Some(level) = self.table.data.sealed() {
-            *level.changed.lock() = None;
-        }
+        *self.level.changed.lock() = None;
     }
 }

@@ -7,6 +7,7 @@ use crate::error::{engine_error, io_error};
 use crate::forward_scan::FilesSeen;
 use crate::gate::WriteGate;
 use crate::layout::RowLayout;
+use crate::level_keys::LevelKeys;
 use crate::locks::{LockTable, Owner};
 use crate::maintenance::Maintenance;
 use crate::meta;
@@ -424,15 +425,21 @@ impl StoreInner {
 
     /// Gives a table that may have rows outside of the store the level that they are in.
     pub fn open_sealed_level(&self, data: &TableData, def: &TableDef) -> SqlResult<()> {
-        let Some(tables) = self.sealed_tables.as_ref().filter(|_| def.is_column_table()) else { return Ok(()) };
+        let copy = def.column_copy().map(|index| index.id);
+        let Some(tables) = self.sealed_tables.as_ref().filter(|_| def.is_column_table() || copy.is_some()) else {
+            return Ok(());
+        };
         // One at a time: what no list names is removed, before the first sealing can make what no list names yet.
         let _tables = self.tables.write();
-        if data.sealed().is_some() {
-            return Ok(());
-        }
-        let list = read_list(&data.keyspace, SeqNo::MAX)?;
         let is_new = data.keyspace.is_empty().map_err(engine_error)?;
-        data.seal_with(tables.open(def, data.generation, list, is_new)?);
+        if def.is_column_table() && data.sealed().is_none() {
+            let list = read_list(LevelKeys::Rows, &data.keyspace, SeqNo::MAX)?;
+            data.seal_with(tables.open(def, data.generation, None, list, is_new)?);
+        }
+        if let Some(index) = copy.filter(|index| data.lacks_copy(*index)) {
+            let list = read_list(LevelKeys::Copy(index), &data.keyspace, SeqNo::MAX)?;
+            data.copy_with(index, tables.open(def, data.generation, Some(index), list, is_new)?);
+        }
         Ok(())
     }
 
@@ -742,7 +749,16 @@ fn remove_orphans(db: &Database, meta: &Keyspace, sealed_tables: Option<&dyn Sea
         }
     }
     match sealed_tables {
-        Some(tables) => tables.retain(&|table, generation| known.contains(&keyspace_name(table, generation))),
+        Some(tables) => {
+            let catalog = crate::ddl::load_catalog(meta)?;
+            let is_copy = |table, copy| {
+                let def = catalog.table_by_id(table).map(|(_, def)| def);
+                def.and_then(|def| def.column_copy()).is_some_and(|index| index.id == copy)
+            };
+            tables.retain(&|table, generation, copy| {
+                known.contains(&keyspace_name(table, generation)) && copy.is_none_or(|copy| is_copy(table, copy))
+            })
+        }
         None => Ok(()),
     }
 }

@@ -5,6 +5,7 @@ use crate::error::{corrupted, engine_error};
 use crate::forward_scan::FilesSeen;
 use crate::index_key::{IndexCodec, push_index_id, split_index_id};
 use crate::layout::{Projection, RowLayout};
+use crate::level_keys::LevelKeys;
 use crate::row::encode_row;
 use crate::row_cache::{Place, RowCache, Version};
 use crate::sealed::{DELETED, SealedLevel, SealedRows, SealedSource};
@@ -14,7 +15,7 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{IndexId, TableDef, TableId};
 use squall_types::{SqlError, SqlResult};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// What a table is on disk, whatever its definition says at the moment.
@@ -48,8 +49,14 @@ pub(crate) struct TableData {
     pub scanned: AtomicBool,
     /// Dropped or truncated: nothing may be written any more.
     pub retired: AtomicBool,
+    /// The version of the definition that has brought the newest index: whoever has an older one would leave its entries out.
+    pub indexed_since: AtomicU64,
     /// Rows outside of the store, if there can be any.
-    sealed: OnceLock<SealedLevel>,
+    sealed: OnceLock<Arc<SealedLevel>>,
+    /// A copy of columns.
+    copy: RwLock<Option<Arc<SealedLevel>>>,
+    /// The last index that was a copy and is none any more; 0 if there was none.
+    copy_dropped: AtomicU32,
     /// Distinct prefixes by index, as last sampled.
     pub distinct: RwLock<FxHashMap<IndexId, Vec<u64>>>,
 }
@@ -88,7 +95,10 @@ impl TableData {
             overwrites: AtomicU64::new(0),
             scanned: AtomicBool::new(false),
             retired: AtomicBool::new(false),
+            indexed_since: AtomicU64::new(0),
             sealed: OnceLock::new(),
+            copy: RwLock::default(),
+            copy_dropped: AtomicU32::new(0),
             distinct: RwLock::default(),
         }
     }
@@ -106,13 +116,38 @@ impl TableData {
     }
 
     /// The level below the store's rows.
-    pub fn sealed(&self) -> Option<&SealedLevel> {
+    pub fn sealed(&self) -> Option<&Arc<SealedLevel>> {
         self.sealed.get()
+    }
+
+    /// The copy of columns.
+    pub fn copy(&self) -> Option<Arc<SealedLevel>> {
+        self.copy.read().clone()
+    }
+
+    /// Whether an index is a copy that is not open yet.
+    pub fn lacks_copy(&self, index: IndexId) -> bool {
+        self.copy.read().as_ref().is_none_or(|copy| copy.keys != LevelKeys::Copy(index))
+            && self.copy_dropped.load(Ordering::Acquire) < index.0
+    }
+
+    /// Gives the table a copy of columns by an index.
+    pub fn copy_with(&self, index: IndexId, source: Arc<dyn SealedSource>) {
+        *self.copy.write() = Some(Arc::new(SealedLevel::new(LevelKeys::Copy(index), source)));
+    }
+
+    /// An index is no copy any more.
+    pub fn drop_copy(&self, index: IndexId) {
+        self.copy_dropped.fetch_max(index.0, Ordering::AcqRel);
+        let dropped = self.copy.write().take_if(|copy| copy.keys == LevelKeys::Copy(index));
+        if let Some(copy) = dropped {
+            copy.source().discard();
+        }
     }
 
     /// Gives the table a level of rows below the store's, once.
     pub fn seal_with(&self, source: Arc<dyn SealedSource>) {
-        self.sealed.get_or_init(|| SealedLevel::new(source));
+        self.sealed.get_or_init(|| Arc::new(SealedLevel::new(LevelKeys::Rows, source)));
     }
 
     /// What the store has at a row's key at a moment; `keep` for the next reader of it too.
@@ -206,10 +241,9 @@ impl TableData {
 
 impl Drop for TableData {
     fn drop(&mut self) {
-        if let Some(level) = self.sealed.get()
-            && self.is_retired()
-        {
-            level.source().discard();
+        if self.is_retired() {
+            let levels = self.sealed.get().into_iter().chain(self.copy.get_mut().as_ref());
+            levels.for_each(|level| level.source().discard());
         }
     }
 }
@@ -245,6 +279,7 @@ impl Table {
                 unique: true,
                 parts: Vec::new(),
                 terms: None,
+                is_copy: false,
             },
         };
         let mut indexes = vec![rows];
@@ -277,7 +312,12 @@ impl Table {
 
     /// What rows below the store's are read with, if the table has any.
     pub fn sealed_source(&self) -> Option<&Arc<dyn SealedSource>> {
-        self.data.sealed().map(SealedLevel::source)
+        self.data.sealed().map(|level| level.source())
+    }
+
+    /// What the table's copy of columns is read with, if it has one.
+    pub fn copy_source(&self) -> Option<Arc<dyn SealedSource>> {
+        self.data.copy().map(|level| level.source().clone())
     }
 
     /// A row as it is stored at a key.
@@ -364,6 +404,11 @@ impl Table {
     /// Whether the table has been dropped or truncated since; it can still be read at an older snapshot.
     pub fn is_retired(&self) -> bool {
         self.data.is_retired()
+    }
+
+    /// Whether rows that are written by this definition would lack entries of an index.
+    pub(crate) fn lacks_indexes(&self) -> bool {
+        self.def.version < self.data.indexed_since.load(Ordering::Acquire)
     }
 
     pub(crate) fn current_projection(&self) -> &Projection {

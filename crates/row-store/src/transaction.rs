@@ -4,6 +4,7 @@ use crate::commit::{CommitRequest, CommitTicket, HeldLocks, TicketSender};
 use crate::cursor::{Cursor, Direction};
 use crate::error::{StoreError, StoreResult, corrupted, engine_error};
 use crate::index_key::{Entry, IndexCodec, KeyRange, row_key_of_entry};
+use crate::level_keys::{LevelKeys, mark_key};
 use crate::locks::{Acquired, BACKGROUND_FAMILY, LockFailure, LockKey};
 use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait, TableLock, TransactionOptions};
 use crate::read_view::{ReadView, Uncommitted};
@@ -152,7 +153,8 @@ impl Transaction {
     /// Locks a table until the transaction ends. Writes do so by themselves.
     pub fn lock_table(&mut self, table: &Table, mode: TableLock, wait: LockWait) -> StoreResult<()> {
         self.check_alive()?;
-        if self.locks.tables.iter().any(|(id, held)| *id == table.id() && covers(*held, mode)) {
+        if self.locks.tables.iter().any(|(id, held)| *id == table.id() && covers(*held, mode)) && !table.lacks_indexes()
+        {
             return Ok(());
         }
         match self.locks.table.lock_table(self.locks.owner, table.id(), mode, wait) {
@@ -165,7 +167,7 @@ impl Transaction {
             }
             Err(failure) => return Err(self.lock_failed(failure)),
         }
-        if table.is_retired() {
+        if table.is_retired() || mode != TableLock::Read && table.lacks_indexes() {
             return Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]).into());
         }
         Ok(())
@@ -364,6 +366,10 @@ impl Transaction {
                 entries.extend(codec.term_entries(values, &key)?);
                 continue;
             }
+            if codec.is_copy {
+                entries.push(Entry { key: mark_key(codec.id, &key), ..Entry::default() });
+                continue;
+            }
             let entry = codec.entry(values, &key)?;
             self.check_unique(table, codec, &entry, values)?;
             entries.push(entry);
@@ -431,6 +437,16 @@ impl Transaction {
                 changes.extend(term_changes(codec, (&old_values, &old.key), (values, &key))?);
                 continue;
             }
+            if codec.is_copy {
+                let same = codec.parts.iter().all(|part| old_values[part.ordinal] == values[part.ordinal]);
+                if moved_to.is_some() {
+                    changes.push((mark_key(codec.id, &old.key), Some(Vec::new())));
+                }
+                if moved_to.is_some() || !same {
+                    changes.push((mark_key(codec.id, &key), Some(Vec::new())));
+                }
+                continue;
+            }
             let before = codec.entry(&old_values, &old.key)?;
             let after = codec.entry(values, &key)?;
             if before.key == after.key {
@@ -466,9 +482,14 @@ impl Transaction {
         self.lock_for_change(table, row)?;
         let values = indexed_values(table, row)?;
         let mut entries = Vec::with_capacity(table.secondary_codecs().len());
+        let mut mark = None;
         for codec in table.secondary_codecs() {
             if codec.has_terms() {
                 entries.extend(codec.term_entries(&values, &row.key)?.into_iter().map(|entry| entry.key));
+                continue;
+            }
+            if codec.is_copy {
+                mark = Some(mark_key(codec.id, &row.key));
                 continue;
             }
             let entry = codec.entry(&values, &row.key)?;
@@ -481,6 +502,9 @@ impl Transaction {
         writes.put(&table.data, row.key.clone(), None, -1);
         for key in entries {
             writes.put(&table.data, key.into(), None, 0);
+        }
+        if let Some(mark) = mark {
+            writes.put(&table.data, mark.into(), Some(Slice::default()), 0);
         }
         drop(writes);
         self.own.any.store(true, Ordering::Release);
@@ -525,7 +549,8 @@ impl Transaction {
         if present.seqno() == snapshot.seqno() {
             return Ok(true);
         }
-        if read_list(keyspace, present.seqno())? != read_list(keyspace, snapshot.seqno())? {
+        let list = |moment| read_list(LevelKeys::Rows, keyspace, moment);
+        if list(present.seqno())? != list(snapshot.seqno())? {
             return Ok(false);
         }
         for entry in present.range(keyspace, crate::index_key::index_range(IndexId(0)).to_slices()) {

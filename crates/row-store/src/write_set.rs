@@ -4,7 +4,8 @@
 //! later ones. A scan is opened at a number too, so a statement never meets its own later writes.
 
 use crate::entries::{Entries, Version, Versions};
-use crate::sealed::{UncommittedRows, list_key, list_range};
+use crate::level_keys::LevelKeys;
+use crate::sealed::UncommittedRows;
 use crate::table::TableData;
 use fjall::Slice;
 use rustc_hash::FxHashMap;
@@ -87,7 +88,7 @@ impl WriteSet {
     pub fn change_list(&mut self, data: &Arc<TableData>, change: ListChange) {
         let (mut row_delta, mut changed) = (change.row_delta, change.changed);
         for (name, content) in change.entries {
-            let key = Slice::from(list_key(&name));
+            let key = Slice::from(LevelKeys::Rows.list_key(&name));
             let (rows, counted) = (std::mem::take(&mut row_delta), std::mem::take(&mut changed));
             self.put_counted(data, key, content.map(Slice::from), rows, counted);
         }
@@ -101,7 +102,7 @@ impl WriteSet {
 
     /// Changes of a table's list of sealed rows as of a step, in the order of the keys.
     pub fn list_changes(&self, table: TableId, step: u64) -> Vec<(Slice, Change)> {
-        let range = list_range();
+        let range = LevelKeys::Rows.list_range();
         let bounds = (range.start.as_ref().map(Vec::as_slice), range.end.as_ref().map(Vec::as_slice));
         self.range(table, bounds, false, step, usize::MAX)
     }

@@ -10,7 +10,7 @@ use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
 use squall_catalog::{Privileges, TableEntry};
-use squall_column_tables::ColumnTable;
+use squall_column_tables::{ColumnTable, SegmentList};
 use squall_logs::error_log::error_log;
 use squall_logs::logs::OpenError;
 use squall_parser::ast::{
@@ -341,8 +341,17 @@ impl Session {
                 MaintenanceKind::Analyze => shared.store.analyze(&table)?,
                 MaintenanceKind::Check => {
                     count_rows(shared, &table)?;
+                    let view = shared.store.read_view();
+                    if let Some(list) = ColumnTable::seen_copy(&view, &table)? {
+                        return Ok(damaged_segments(&list));
+                    }
                 }
                 _ => {
+                    if let Some(copy) = ColumnTable::of_copy(&table) {
+                        let mut locks = shared.store.session_locks(session);
+                        locks.lock(table.id(), TableLock::Read, wait).map_err(SqlError::from)?;
+                        copy.optimize(&shared.store, &table, cores())?;
+                    }
                     shared.store.analyze(&table)?;
                     let text = "Table does not support optimize, doing recreate + analyze instead".to_string();
                     return Ok(vec![("note", text)]);
@@ -387,6 +396,20 @@ impl Session {
     }
 }
 
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What CHECK TABLE says of segments that are not as they were written.
+fn damaged_segments(list: &SegmentList) -> Vec<(&'static str, String)> {
+    let errors = list.segments().iter().filter_map(|segment| segment.segment().check().err());
+    let mut notes: Vec<_> = errors.map(|error| ("error", error.to_string())).collect();
+    if !notes.is_empty() {
+        notes.push(("error", "Corrupt".to_string()));
+    }
+    notes
+}
+
 /// ANALYZE, CHECK and OPTIMIZE of a column table.
 fn maintain_column_table(
     shared: &Shared,
@@ -401,14 +424,8 @@ fn maintain_column_table(
         MaintenanceKind::Check => {
             let view = shared.store.read_view();
             let Some(list) = ColumnTable::seen(&view, table)? else { return Ok(Vec::new()) };
-            let mut notes = Vec::new();
-            for segment in list.segments() {
-                if let Err(error) = segment.segment().check() {
-                    notes.push(("error", error.to_string()));
-                }
-            }
+            let notes = damaged_segments(&list);
             if !notes.is_empty() {
-                notes.push(("error", "Corrupt".to_string()));
                 return Ok(notes);
             }
             let mut fresh = view.fresh_rows(table)?;
@@ -422,8 +439,7 @@ fn maintain_column_table(
             // Held by whoever reads: the definition stays as it is.
             let mut locks = shared.store.session_locks(session);
             locks.lock(table.id(), TableLock::Read, wait).map_err(SqlError::from)?;
-            let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            if !column_table.optimize(&shared.store, table, threads)?.complete {
+            if !column_table.optimize(&shared.store, table, cores())?.complete {
                 return Ok(vec![("note", "The table is being sealed in the background".to_string())]);
             }
             shared.store.analyze(table)?;

@@ -223,7 +223,7 @@ fn difference(rows: &Result<Vec<Vec<Value>>, u16>, columns: &Result<Vec<Vec<Valu
 
 fn change(client: &mut Conn, random: &mut Random, next_id: &mut u64) {
     let both = |client: &mut Conn, sql: String| {
-        for table in ["r", "c"] {
+        for table in ["r", "c", "p"] {
             // What fails on one fails on the other: conversions in strict mode.
             let result = client.query_drop(sql.replace('$', table));
             if let Err(error) = &result {
@@ -256,7 +256,7 @@ fn change(client: &mut Conn, random: &mut Random, next_id: &mut u64) {
                 let id = random.below((*next_id).max(1));
                 both(client, format!("REPLACE INTO $ VALUES {}", row(random, id)));
             }
-            _ => run(client, "OPTIMIZE TABLE c"),
+            _ => run(client, "OPTIMIZE TABLE c, p"),
         }
     }
 }
@@ -282,6 +282,7 @@ fn row_and_column_tables_answer_alike() {
         &mut client,
         &format!("CREATE TABLE c (id INT PRIMARY KEY, {columns}, KEY (a), KEY (s), KEY (d, m)) ENGINE=COLUMN"),
     );
+    run(&mut client, &format!("CREATE TABLE p (id INT PRIMARY KEY, {columns}, KEY (a), COLUMNAR KEY copy)"));
     run(&mut client, "CREATE TABLE k (k INT PRIMARY KEY, name VARCHAR(10))");
     run(
         &mut client,
@@ -293,10 +294,100 @@ fn row_and_column_tables_answer_alike() {
         for _ in 0..queries {
             let sql = query(&mut random);
             let expected = answer(&mut client, &server, &sql.replace('$', "r"));
-            let found = answer(&mut client, &server, &sql.replace('$', "c"));
-            assert!(found == expected, "seed {seed}, round {round}: {sql}\n{}", difference(&expected, &found));
+            // A column table, and a row table with a copy of columns.
+            for table in ["c", "p"] {
+                let found = answer(&mut client, &server, &sql.replace('$', table));
+                let difference = difference(&expected, &found);
+                assert!(found == expected, "seed {seed}, round {round}: {sql} ({table})\n{difference}");
+            }
         }
     }
+}
+
+/// Statements of each writer, and reads beside them.
+const WRITES: u64 = 300;
+const READS: u64 = 60;
+
+/// Whoever reads a copy of columns sees what the rows are at the same moment, while rows change, the copy is sealed and merged, and
+/// others are made and dropped.
+#[test]
+fn a_copy_is_what_the_rows_are() {
+    let server = TestServer::start_with_arguments(Path::new(env!("CARGO_BIN_EXE_squall")), &[]);
+    let mut client = server.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (id INT PRIMARY KEY, v INT, s VARCHAR(20), w INT, COLUMNAR KEY copy (v, s))",
+        "SET SESSION cte_max_recursion_depth = 1000000",
+        "INSERT INTO d.t WITH RECURSIVE n AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM n WHERE id < 4000) SELECT id, id % 50, CONCAT('s', id % 9), 0 FROM n",
+    ] {
+        run(&mut client, sql);
+    }
+    let port = server.port();
+    let connect = move || {
+        let mut client = squall_test_support::server::connect("127.0.0.1", port, std::time::Duration::from_secs(5))
+            .expect("a connection");
+        run(&mut client, "USE d");
+        client
+    };
+    let write = move |seed: u64| {
+        let (mut client, mut random) = (connect(), Random::new(seed));
+        for _ in 0..WRITES {
+            let id = 1 + random.below(4100);
+            let value = random.below(60);
+            let sql = match random.below(6) {
+                0 => format!("REPLACE INTO t VALUES ({id}, {value}, 's{}', 1)", value % 11),
+                1 => format!("DELETE FROM t WHERE id = {id}"),
+                2 => format!("UPDATE t SET w = w + 1 WHERE id BETWEEN {id} AND {id} + 20"),
+                3 => format!("UPDATE t SET v = v + 1 WHERE id BETWEEN {id} AND {id} + 20"),
+                4 => format!("UPDATE t SET id = id + 5000 WHERE id = {id}"),
+                _ => format!("UPDATE t SET s = 'x' WHERE v = {value} AND id % 40 = {}", id % 40),
+            };
+            // Another writer's key or lock may be in the way.
+            if let Err(error) = client.query_drop(&sql) {
+                assert!(matches!(error, mysql::Error::MySqlError(_)), "{sql}\n{error}");
+            }
+        }
+    };
+    let define = move || {
+        let mut client = connect();
+        for sql in [
+            "OPTIMIZE TABLE t",
+            "ALTER TABLE t DROP INDEX copy, ADD COLUMNAR INDEX copy (s, v)",
+            "OPTIMIZE TABLE t",
+            "DROP INDEX copy ON t",
+            "CREATE COLUMN INDEX copy ON t (v, s)",
+        ] {
+            run(&mut client, sql);
+        }
+    };
+    let threads =
+        [std::thread::spawn(move || write(1)), std::thread::spawn(move || write(2)), std::thread::spawn(define)];
+    run(&mut client, "USE d");
+    let mut by_copy = 0;
+    for read in 0..READS {
+        let query = [
+            "SELECT COUNT(*), SUM(v), MIN(v), COUNT(DISTINCT s) FROM $",
+            "SELECT s, COUNT(*), SUM(v) FROM $ GROUP BY s ORDER BY s",
+            "SELECT id, v, s FROM $ WHERE v > 30 ORDER BY id",
+        ][read as usize % 3];
+        run(&mut client, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
+        let plan: Vec<mysql::Row> = client.query(format!("EXPLAIN {}", query.replace('$', "t"))).unwrap_or_default();
+        by_copy += u64::from(
+            plan.iter()
+                .any(|row| row.get_opt::<String, _>("key").is_some_and(|key| key.is_ok_and(|key| key == "copy"))),
+        );
+        let found = client.query::<mysql::Row, _>(query.replace('$', "t"));
+        // There is no such index for a while, and a definition that is younger than the snapshot.
+        let expected = client.query::<mysql::Row, _>(query.replace('$', "t USE INDEX ()"));
+        if let (Ok(found), Ok(expected)) = (found, expected) {
+            let values = |rows: Vec<mysql::Row>| rows.into_iter().map(mysql::Row::unwrap).collect::<Vec<_>>();
+            let (found, expected) = (Ok(values(found)), Ok(values(expected)));
+            assert!(found == expected, "{query}\n{}", difference(&expected, &found));
+        }
+        run(&mut client, "COMMIT");
+    }
+    threads.into_iter().for_each(|thread| thread.join().expect("a client's thread"));
+    assert!(by_copy > 0, "no query has used the copy");
 }
 
 /// Rows that a statement of many rows brings.
@@ -312,7 +403,7 @@ fn killed_servers_keep_column_tables() {
     let mut client = server.connect();
     for sql in [
         "CREATE DATABASE d",
-        "CREATE TABLE d.r (id INT PRIMARY KEY, v INT, s VARCHAR(20))",
+        "CREATE TABLE d.r (id INT PRIMARY KEY, v INT, s VARCHAR(20), COLUMNAR KEY copy (v, s))",
         "CREATE TABLE d.c (id INT PRIMARY KEY, v INT, s VARCHAR(20), KEY (v)) ENGINE=COLUMN",
         "CREATE TABLE d.many (id INT, s VARCHAR(20)) ENGINE=COLUMN",
         "CREATE TABLE d.changing (id INT PRIMARY KEY, s VARCHAR(20))",
@@ -332,7 +423,12 @@ fn killed_servers_keep_column_tables() {
     let mut random = Random::new(0x51AB);
     for round in 1..=rounds {
         let works: Vec<Vec<String>> = vec![
-            vec!["OPTIMIZE TABLE d.c".into()],
+            vec!["OPTIMIZE TABLE d.c, d.r".into()],
+            vec![
+                "ALTER TABLE d.r ADD COLUMNAR INDEX copy (s, v)".into(),
+                "OPTIMIZE TABLE d.r".into(),
+                "DROP INDEX copy ON d.r".into(),
+            ],
             vec![
                 "SET SESSION cte_max_recursion_depth = 1000000".into(),
                 numbers("d.many").replace("MD5(id % 1000)", "LEFT(MD5(id % 1000), 20)"),
@@ -395,8 +491,10 @@ fn killed_servers_keep_column_tables() {
             "SELECT s, COUNT(*) FROM d.$ WHERE v > 100 GROUP BY s ORDER BY s",
         ] {
             let expected = answer(&mut client, &server, &query.replace('$', "r"));
-            let found = answer(&mut client, &server, &query.replace('$', "c"));
-            assert!(found == expected, "round {round}: {query}\n{}", difference(&expected, &found));
+            for table in ["c", "r USE INDEX ()"] {
+                let found = answer(&mut client, &server, &query.replace('$', table));
+                assert!(found == expected, "round {round}: {query} ({table})\n{}", difference(&expected, &found));
+            }
         }
         let many: u64 = client.query_first("SELECT COUNT(*) FROM d.many").unwrap().unwrap();
         assert!(many.is_multiple_of(MANY), "round {round}: a load of {MANY} rows has left {many}");
@@ -405,7 +503,7 @@ fn killed_servers_keep_column_tables() {
         let swept: (u64, u64, u64) =
             client.query_first("SELECT COUNT(*), SUM(id), COUNT(DISTINCT v) FROM d.swept").unwrap().unwrap();
         assert_eq!(swept, (MANY, MANY * (MANY + 1) / 2, 1), "round {round}");
-        for table in ["d.c", "d.many", "d.changing", "d.swept"] {
+        for table in ["d.c", "d.r", "d.many", "d.changing", "d.swept"] {
             let checked: Vec<(String, String, String, String)> = client.query(format!("CHECK TABLE {table}")).unwrap();
             assert!(checked.iter().all(|(.., text)| text == "OK"), "round {round}: {checked:?}");
         }

@@ -94,6 +94,8 @@ pub enum IndexKind {
     Plain,
     Fulltext,
     Spatial,
+    /// `COLUMNAR`: a copy of columns; without parts of all.
+    Columnar,
 }
 
 #[derive(Clone, Debug, PartialEq)]

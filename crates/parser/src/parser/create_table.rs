@@ -78,6 +78,7 @@ impl Parser<'_> {
             K::Fulltext if !named => IndexKind::Fulltext,
             K::Spatial if !named => IndexKind::Spatial,
             _ if named => return Err(self.unexpected()),
+            _ if self.at_columnar_key() => IndexKind::Columnar,
             _ => return Ok(None),
         };
         let plain = kind == IndexKind::Plain;
@@ -96,6 +97,30 @@ impl Parser<'_> {
         Ok(Some(TableConstraint::Index(index)))
     }
 
+    /// `COLUMNAR [INDEX|KEY]`, which is otherwise the name of a column.
+    fn at_columnar_key(&mut self) -> bool {
+        self.at_word("COLUMNAR")
+            && (self.peek_is(1, K::Index)
+                || self.peek_is(1, K::Key)
+                || [
+                    TokenKind::LeftParen,
+                    TokenKind::RightParen,
+                    TokenKind::Comma,
+                    TokenKind::Semicolon,
+                    TokenKind::Eof,
+                ]
+                .into_iter()
+                .any(|kind| self.peek_kind(1, kind)))
+    }
+
+    /// The parts of a key; those of a copy of columns may be left out.
+    fn parts_of_key(&mut self, kind: IndexKind) -> Result<Vec<KeyPart>> {
+        if kind == IndexKind::Columnar && !self.at_kind(TokenKind::LeftParen) {
+            return Ok(Vec::new());
+        }
+        self.key_parts()
+    }
+
     /// `[name] [USING type] (parts) [options]`.
     fn index_definition(
         &mut self,
@@ -107,7 +132,7 @@ impl Parser<'_> {
             if self.at_ident() && !(self.at(K::Type) && self.peek_ident(1)) { Some(self.ident()?) } else { None };
         let mut options = IndexOptions::default();
         self.index_type(&mut options)?;
-        let parts = self.key_parts()?;
+        let parts = self.parts_of_key(kind)?;
         self.index_options(&mut options)?;
         Ok(IndexDefinition { kind, constraint, name, if_not_exists, parts, options })
     }
@@ -256,7 +281,7 @@ impl Parser<'_> {
         self.index_type(&mut options)?;
         self.expect(K::On)?;
         let table = self.object_name()?;
-        let parts = self.key_parts()?;
+        let parts = self.parts_of_key(kind)?;
         self.index_options(&mut options)?;
         let index = IndexDefinition { kind, constraint: None, name, if_not_exists, parts, options };
         let (algorithm, lock) = self.algorithm_and_lock()?;

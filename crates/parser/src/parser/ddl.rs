@@ -66,6 +66,10 @@ impl Parser<'_> {
                 };
                 self.create_index(or_replace, kind)
             }
+            K::Column => {
+                self.expect(K::Index)?;
+                self.create_index(or_replace, IndexKind::Columnar)
+            }
             K::User => self.create_user(or_replace, false),
             K::Role => self.create_role(or_replace),
             K::Server => self.create_server(),

@@ -96,6 +96,7 @@ impl Printer {
             IndexKind::Unique => "UNIQUE ",
             IndexKind::Fulltext => "FULLTEXT ",
             IndexKind::Spatial => "SPATIAL ",
+            IndexKind::Columnar => "COLUMN ",
             IndexKind::Plain | IndexKind::Primary => "",
         });
         self.put("INDEX ");
@@ -105,7 +106,7 @@ impl Printer {
         }
         self.put(" ON ");
         self.object_name(&create.table);
-        self.key_parts(&create.index.parts);
+        self.index_parts(&create.index);
         self.index_options(&create.index.options);
         self.algorithm_and_lock(&create.algorithm, &create.lock);
     }

@@ -193,14 +193,21 @@ impl Printer {
             IndexKind::Plain => "KEY",
             IndexKind::Fulltext => "FULLTEXT KEY",
             IndexKind::Spatial => "SPATIAL KEY",
+            IndexKind::Columnar => "COLUMNAR KEY",
         });
         self.put_if(index.if_not_exists, " IF NOT EXISTS");
         if let Some(name) = &index.name {
             self.put(" ");
             self.ident(name);
         }
-        self.key_parts(&index.parts);
+        self.index_parts(index);
         self.index_options(&index.options);
+    }
+
+    pub(super) fn index_parts(&mut self, index: &IndexDefinition) {
+        if !index.parts.is_empty() {
+            self.key_parts(&index.parts);
+        }
     }
 
     pub(super) fn key_parts(&mut self, parts: &[KeyPart]) {

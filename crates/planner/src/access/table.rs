@@ -33,6 +33,7 @@ use squall_types::temporal::TimeZone;
 use squall_types::{SqlResult, SqlType};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name of the hidden column that holds a row's key.
 pub const ROW_KEY_COLUMN: &str = "_squall_row_key";
@@ -59,6 +60,8 @@ pub struct RowTable {
     schema: SchemaRef,
     /// What the statement sees of a column table.
     snapshot: Arc<Mutex<Option<SeenColumns>>>,
+    /// Whether filters that can be answered by columns are left to the scan.
+    answers_filters: Arc<AtomicBool>,
     /// The store's table.
     pub table: Arc<Table>,
     /// Where it is.
@@ -80,6 +83,7 @@ impl RowTable {
             hints: IndexHints::default(),
             schema,
             snapshot: Arc::default(),
+            answers_filters: Arc::new(AtomicBool::new(table.sealed_source().is_some())),
             table,
             store: store.clone(),
         })
@@ -186,7 +190,7 @@ impl RowTable {
 
     /// Whether a filter is one that the scan of a column table applies itself.
     fn answers(&self, filter: &Expr) -> bool {
-        self.is_column_table() && self.lock.is_none() && column_predicate(&self.def, filter, None).is_some()
+        self.lock.is_none() && self.has_columns_of(filter) && column_predicate(&self.def, filter, None).is_some()
     }
 
     /// What the statement sees of a column table; `None` if it is none. Found out once for each reference and moment.
@@ -198,7 +202,11 @@ impl RowTable {
         {
             return Ok(Some(snapshot.clone()));
         }
-        let snapshot = ColumnSnapshot::of(view, &self.table)?.map(Arc::new);
+        let snapshot = match self.table.sealed_source() {
+            Some(_) => ColumnSnapshot::of(view, &self.table)?,
+            None => ColumnSnapshot::of_copy(view, &self.table)?,
+        };
+        let snapshot = snapshot.map(Arc::new);
         *kept = snapshot.clone().map(|snapshot| (view.moment(), snapshot));
         Ok(snapshot)
     }
@@ -216,12 +224,8 @@ impl RowTable {
         }
     }
 
-    fn is_column_table(&self) -> bool {
-        self.table.sealed_source().is_some()
-    }
-
-    /// The scan by column, unless the table has none, rows are locked or known by their keys, or few of them are found
-    /// by a key.
+    /// The scan by column, unless the table has none, rows are locked or known by their keys, or reading rows is
+    /// cheaper.
     fn column_scan(
         &self,
         state: &dyn Session,
@@ -230,21 +234,15 @@ impl RowTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        if !self.is_column_table() || self.lock.is_some() || projection.contains(&self.def.columns.len()) {
+        if !self.is_read_by_column(env, projection, filters, limit).map_err(datafusion_error)? {
             return Ok(None);
         }
-        let view = env.view().map_err(datafusion_error)?;
         let zone = &env.context.time_zone;
-        let predicate = predicate_of(&self.def, filters, zone);
-        let path =
-            choose(&env.store, view, &self.table, &predicate, projection, &self.hints).map_err(datafusion_error)?;
-        if path.ranges.is_some() && path.rows <= KEYED_ROWS_MAX {
-            return Ok(None);
-        }
         let snapshot = self.column_snapshot(env).map_err(datafusion_error)?;
         let Some(snapshot) = snapshot else { return Ok(None) };
+        let by_column = filters.iter().filter(|filter| self.has_columns_of(filter));
         let conditions: Vec<_> =
-            filters.iter().filter_map(|filter| column_predicate(&self.def, filter, Some(zone))).collect();
+            by_column.filter_map(|filter| column_predicate(&self.def, filter, Some(zone))).collect();
         let fetch = limit.filter(|_| filters.iter().all(|filter| self.answers(filter)));
         let shown = conjunction(filters.iter().filter(|filter| self.answers(filter)).cloned());
         let shown = self.physical_filter(shown, state)?;
@@ -332,7 +330,14 @@ impl TableProvider for RowTable {
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
         // Filters choose what is read; whether a row qualifies is decided by the filter above the scan, except for those
         // that a column table answers.
-        let support = |filter: &&Expr| match self.answers(filter) {
+        // A copy of columns answers them where it may be read; if rows are read after all, the scan applies them itself.
+        if self.copy_def().is_some()
+            && self.may_prefer_copy(&filters.iter().map(|filter| (*filter).clone()).collect::<Vec<_>>())
+        {
+            self.answers_filters.store(true, Ordering::Release);
+        }
+        let by_column = self.answers_filters.load(Ordering::Acquire);
+        let support = |filter: &&Expr| match by_column && self.answers(filter) {
             true => TableProviderFilterPushDown::Exact,
             false => TableProviderFilterPushDown::Inexact,
         };
@@ -364,7 +369,9 @@ impl TableProvider for RowTable {
         if let Some(scan) = self.column_scan(state, &env, &projection, filters, limit)? {
             return Ok(scan);
         }
-        let answered: Vec<Expr> = filters.iter().filter(|filter| self.answers(filter)).cloned().collect();
+        let left_to_scan = self.answers_filters.load(Ordering::Acquire);
+        let answered = filters.iter().filter(|filter| left_to_scan && self.answers(filter));
+        let answered: Vec<Expr> = answered.cloned().collect();
         if answered.is_empty() {
             return Ok(Arc::new(self.row_scan(state, &env, projection, filters, limit)?));
         }

@@ -1,9 +1,9 @@
 //! EXPLAIN in MySQL's table form.
 
 use super::key_length::key_length;
-use crate::access::ColumnScanExec;
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
+use crate::access::{ColumnScanExec, RowTable};
 use crate::exec::as_hash_join;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
 use crate::operators::json_table::JsonTableExec;
@@ -227,6 +227,7 @@ impl Walker {
         let rows = scan.visible_rows();
         let mut row =
             ExplainRow { access_type: Some("ALL".into()), rows: Some(rows), ..self.common(&scan.source.alias) };
+        row.key = copy_name(&scan.source);
         row.extra.push("Using column scan");
         row.extra.extend(joined);
         row
@@ -237,6 +238,7 @@ impl Walker {
         self.where_next |= star.filter.is_some();
         let rows = fact.store.table_stats(&fact.table).row_count;
         let mut row = ExplainRow { access_type: Some("ALL".into()), rows: Some(rows), ..self.common(&fact.alias) };
+        row.key = copy_name(fact);
         row.extra.push("Using star aggregate");
         row
     }
@@ -271,6 +273,11 @@ impl Walker {
         }
         row
     }
+}
+
+/// The name of the copy of columns that is read instead of a row table.
+fn copy_name(table: &RowTable) -> Option<String> {
+    table.copy_def().map(|index| index.name.clone())
 }
 
 /// How a path reads its table.

@@ -1,5 +1,6 @@
 //! EXPLAIN FORMAT=TREE and EXPLAIN ANALYZE.
 
+use crate::access::RowTable;
 use crate::access::column_scan::{
     ColumnScanExec, ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_VALUES, ROWS_SKIPPED_BY_ZONE_MAPS, SEGMENTS_READ,
 };
@@ -79,17 +80,25 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
     }
 }
 
+/// A table that is read by column.
+fn by_column(table: &RowTable) -> String {
+    match table.copy_def() {
+        Some(copy) => format!("{} using {}", table.alias, copy.name),
+        None => table.alias.to_string(),
+    }
+}
+
 fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
         return Some(scan_label(scan));
     }
     if let Some(star) = plan.downcast_ref::<StarExec>() {
         let condition = star.filter.as_ref().map_or(String::new(), |filter| format!(" ({})", readable(filter)));
-        return Some(format!("Star aggregate: column scan on {}{condition}", star.spec.fact.alias));
+        return Some(format!("Star aggregate: column scan on {}{condition}", by_column(&star.spec.fact)));
     }
     if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
         let filter = scan.filter.as_ref().map_or(String::new(), |filter| format!(" ({})", readable(filter)));
-        return Some(format!("Column scan on {}{filter}", scan.source.alias));
+        return Some(format!("Column scan on {}{filter}", by_column(&scan.source)));
     }
     if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
         return Some(

@@ -115,7 +115,7 @@ impl Tables<'_> {
     fn fact(&self) -> Option<usize> {
         let rows = |leaf: &Leaf| leaf.table.store.table_stats(&leaf.table.table).row_count;
         let facts = self.leaves.iter().enumerate().filter(|(_, leaf)| {
-            leaf.table.table.sealed_source().is_some() && leaf.table.lock.is_none() && leaf.scan.is_some()
+            leaf.table.lock.is_none() && leaf.scan.as_ref().is_some_and(|scan| is_by_column(&leaf.table, scan))
         });
         facts.max_by_key(|(_, leaf)| rows(leaf)).map(|(at, _)| at)
     }
@@ -124,6 +124,18 @@ impl Tables<'_> {
     fn resolved(&self, expr: &Expr) -> Option<Expr> {
         resolve(expr, self.joined)
     }
+}
+
+/// Whether the columns of a scan are read by column: those of a column table, or a copy that is worth it.
+fn is_by_column(table: &RowTable, scan: &TableScan) -> bool {
+    if table.table.sealed_source().is_some() {
+        return true;
+    }
+    let wanted = scan.projection.iter().flatten().copied();
+    scan.projection.is_some()
+        && table.has_by_column(wanted)
+        && scan.filters.iter().all(|filter| table.has_columns_of(filter))
+        && table.may_prefer_copy(&scan.filters)
 }
 
 /// An expression over a tree of joins, over the columns of the tree's leaves.
@@ -190,7 +202,7 @@ fn is_leaf(plan: &LogicalPlan) -> bool {
         LogicalPlan::Projection(projection) => match projection.input.as_ref() {
             LogicalPlan::TableScan(scan) => source_as_provider(&scan.source).is_ok_and(|provider| {
                 let provider: &dyn Any = provider.as_ref();
-                provider.downcast_ref::<RowTable>().is_some_and(|table| table.table.sealed_source().is_none())
+                provider.downcast_ref::<RowTable>().is_some_and(|table| !is_by_column(table, scan))
             }),
             other => scan_of(other).is_some(),
         },

@@ -1,6 +1,7 @@
 //! Values become stored rows and index entries.
 
 use crate::index_key::Entry;
+use crate::level_keys::mark_key;
 use crate::row::{ValueRef, append_borrowed};
 use crate::sorter::Sorter;
 use crate::table::Table;
@@ -131,6 +132,10 @@ impl BulkEncoder {
                 for entry in codec.term_entries(&self.key_values, &self.key)? {
                     self.sorter.push(&entry.key, &entry.value, number)?;
                 }
+                continue;
+            }
+            if codec.is_copy {
+                self.sorter.push(&mark_key(codec.id, &self.key), &[], number)?;
                 continue;
             }
             codec.replace_entry(&self.key_values, &self.key, &mut self.entry)?;

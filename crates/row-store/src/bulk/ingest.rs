@@ -3,8 +3,9 @@
 use super::EncodedRows;
 use crate::batch::Batch;
 use crate::error::io_error;
+use crate::level_keys::LevelKeys;
 use crate::row::Row;
-use crate::sealed::{SealedWriter, list_key};
+use crate::sealed::SealedWriter;
 use crate::sorter::{Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
@@ -128,7 +129,7 @@ impl<'t> Files<'t> {
                 let list = writer.finish()?;
                 let mut batch = Batch::default();
                 for entry in list {
-                    batch.insert(&table.data.keyspace, list_key(&entry.name), entry.content);
+                    batch.insert(&table.data.keyspace, LevelKeys::Rows.list_key(&entry.name), entry.content);
                 }
                 let mut applied = false;
                 let ended = store.end_ingestion(table, |log| {

@@ -148,7 +148,7 @@ impl BulkWriter {
         let sorted = Sorter::finish_all(encoders.into_iter().map(BulkEncoder::into_sorter).collect())?;
         let mut locks: SessionLocks = store.session_locks(session);
         locks.lock(table.id(), TableLock::Exclusive, wait)?;
-        if table.is_retired() {
+        if table.is_retired() || table.lacks_indexes() {
             return Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]).into());
         }
         let was_empty = table.data.keyspace.is_empty().map_err(engine_error)?;
@@ -179,6 +179,9 @@ impl BulkWriter {
         outcome.skipped = left_out.into_iter().collect();
         outcome.skipped.sort_unstable();
         table.data.count_changes(outcome.loaded as i64, outcome.loaded, 0);
+        if let Some(copy) = table.data.copy() {
+            copy.source().note_changes(outcome.loaded);
+        }
         let next = table.data.auto_increment.load(Ordering::Relaxed);
         table.data.auto_increment_saved.fetch_max(next, Ordering::Relaxed);
         let mut batch = Batch::default();

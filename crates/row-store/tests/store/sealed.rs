@@ -2,7 +2,7 @@
 
 use crate::fixture::*;
 use proptest::prelude::*;
-use squall_catalog::{TableDef, TableId};
+use squall_catalog::{IndexId, TableDef, TableId};
 use squall_row_store::{
     Direction, Durability, IsolationLevel, KeyRange, ListEntry, LockMode, LockRequest, LockWait, Row, SealedRows,
     SealedScan, SealedSource, SealedTables, SealedWriter, Sealing, StoreError, Table, Transaction, TransactionOptions,
@@ -26,11 +26,18 @@ struct Rows(Arc<BTreeMap<Vec<u8>, Vec<u8>>>);
 struct Scan(std::vec::IntoIter<(Vec<u8>, Vec<u8>)>);
 
 impl SealedTables for RowsInTheList {
-    fn open(&self, _: &TableDef, _: u64, _: Vec<ListEntry>, _: bool) -> SqlResult<Arc<dyn SealedSource>> {
+    fn open(
+        &self,
+        _: &TableDef,
+        _: u64,
+        _: Option<IndexId>,
+        _: Vec<ListEntry>,
+        _: bool,
+    ) -> SqlResult<Arc<dyn SealedSource>> {
         Ok(Arc::new(RowsInTheList))
     }
 
-    fn retain(&self, _: &dyn Fn(TableId, u64) -> bool) -> SqlResult<()> {
+    fn retain(&self, _: &dyn Fn(TableId, u64, Option<IndexId>) -> bool) -> SqlResult<()> {
         Ok(())
     }
 }

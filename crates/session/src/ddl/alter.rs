@@ -12,7 +12,7 @@ use squall_catalog::{Catalog, IndexId, TableDef, TableId};
 use squall_column_tables::ColumnTable;
 use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, OrderItem, TableConstraint};
 use squall_registry::StatementContext;
-use squall_row_store::{DdlChanges, Direction, OnDuplicate, ValueRange};
+use squall_row_store::{DdlChanges, Direction, OnDuplicate, TableLock, ValueRange};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ pub fn alter_table(
     let seen = shared.catalog.load();
     base_table(&seen, name)?;
     let names = std::slice::from_ref(name);
-    let _locks = shared.lock_for_ddl(env, names)?;
+    let locks = shared.lock_for_ddl(env, names)?;
     // The lock keeps the table as it is from here on; what was read before may be old.
     let seen = shared.catalog.load();
     let old = base_table(&seen, name)?.clone();
@@ -101,6 +101,8 @@ pub fn alter_table(
             if let Some(column_table) = ColumnTable::of(&changed) {
                 column_table.wake();
             }
+            drop(locks);
+            make_copy(shared, env, rename.as_ref().unwrap_or(name), Some(&old), &table)?;
             Ok(0)
         }
         Work::Rebuild | Work::Copy => {
@@ -114,9 +116,54 @@ pub fn alter_table(
             commit?;
             let counted = if alteration.work == Work::Copy { rows } else { 0 };
             set_auto_increment(shared, &Alteration { table: (*table).clone(), ..alteration })?;
+            drop(locks);
+            make_copy(shared, env, rename.as_ref().unwrap_or(name), None, &table)?;
             Ok(counted)
         }
     }
+}
+
+/// Makes the copy of columns that a definition has come to have, while others use the table. If that fails, a copy that the
+/// table had not before goes again; that of a new table is made in the background.
+fn make_copy(
+    shared: &Shared,
+    env: &DdlEnv,
+    name: &QualifiedName,
+    old: Option<&TableDef>,
+    new: &TableDef,
+) -> SqlResult<()> {
+    let copy_of = |def: &TableDef| def.column_copy().map(|index| index.id);
+    let Some(index) = copy_of(new).filter(|index| old.and_then(copy_of) != Some(*index)) else { return Ok(()) };
+    let mut locks = shared.store.session_locks(env.session);
+    locks.lock(new.id, TableLock::Read, env.wait).map_err(SqlError::from)?;
+    // Another statement may have been faster.
+    let catalog = shared.catalog.load();
+    let Some((_, def)) = catalog.table_by_id(new.id).filter(|(_, def)| copy_of(def) == Some(index)) else {
+        return Ok(());
+    };
+    let table = shared.store.table(def)?;
+    let Some(copy) = ColumnTable::of_copy(&table) else { return Ok(()) };
+    let made = copy.make_copy(&shared.store, &table, &|| env.context.kill.check());
+    drop(locks);
+    if made.is_err() && old.is_some() {
+        // Its own error is nobody's any more: the copy is made in the background if it cannot be removed.
+        let _ = drop_copy(shared, env, name, new.id, index);
+    }
+    made
+}
+
+/// Takes a copy of columns out of a table's definition.
+fn drop_copy(shared: &Shared, env: &DdlEnv, name: &QualifiedName, id: TableId, index: IndexId) -> SqlResult<()> {
+    let names = std::slice::from_ref(name);
+    let _locks = shared.lock_for_ddl(env, names)?;
+    let seen = shared.catalog.load();
+    let mut table = (**base_table(&seen, name)?).clone();
+    if table.id != id {
+        return Ok(());
+    }
+    table.indexes.retain(|other| other.id != index);
+    table.version += 1;
+    commit_in_place(shared, &seen, name, &table, None)
 }
 
 /// ALTER TABLE of a session's TEMPORARY table: the new definition, its new name and the rows copied.
@@ -226,7 +273,9 @@ fn build_indexes(shared: &Shared, context: &StatementContext, old: &TableDef, ne
     let fresh: Vec<IndexId> = new
         .indexes
         .iter()
-        .filter(|index| !index.is_bitmap() && old.indexes.iter().all(|other| other.id != index.id))
+        .filter(|index| {
+            !index.is_bitmap() && !index.is_columnar() && old.indexes.iter().all(|other| other.id != index.id)
+        })
         .map(|index| index.id)
         .collect();
     shared.store.build_indexes(&table, &fresh, || context.kill.check()).map_err(SqlError::from)

@@ -473,6 +473,9 @@ impl Builder<'_> {
     /// Prefixes of keys have to fit the column's new type.
     fn check_prefixes(&mut self, column: &ColumnDef) -> SqlResult<()> {
         for index in &mut self.table.indexes {
+            if index.is_columnar() {
+                continue;
+            }
             if index.is_fulltext() && index.parts.iter().any(|part| part.column == column.id) {
                 let fits = match &column.sql_type {
                     SqlType::Json => index.is_json(),

@@ -193,7 +193,7 @@ fn add_supporting_index(
 
 /// Whether some key begins with these columns.
 pub fn has_index_on(table: &TableDef, columns: &[ColumnId]) -> bool {
-    table.indexes.iter().any(|index| {
+    table.indexes.iter().filter(|index| !index.is_columnar()).any(|index| {
         index.parts.len() >= columns.len() && columns.iter().zip(&index.parts).all(|(id, part)| part.column == *id)
     })
 }

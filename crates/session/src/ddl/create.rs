@@ -41,6 +41,10 @@ pub fn definition(
     table.auto_increment_start = 0;
     table.created_micros = env.context.now_micros;
     table.temporary = statement.temporary;
+    if table.temporary {
+        // LIKE a table that has a copy of columns.
+        table.indexes.retain(|index| !index.is_columnar());
+    }
     for column in &mut table.columns {
         // The copy has no rows from before a column was added.
         column.value_for_older_rows = squall_types::Value::Null;

@@ -4,7 +4,9 @@ use super::DdlContext;
 use super::names::check_index_name;
 use crate::charset;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{BITMAP, ColumnDef, FULLTEXT, IndexDef, IndexId, IndexPart, JSON, JSON_PARSER, TableDef};
+use squall_catalog::{
+    BITMAP, COLUMNAR, ColumnDef, FULLTEXT, IndexDef, IndexId, IndexPart, JSON, JSON_PARSER, TableDef,
+};
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 
@@ -23,6 +25,7 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
     }
     match definition.kind {
         IndexKind::Fulltext => return add_fulltext(table, definition),
+        IndexKind::Columnar => return add_columnar(table, definition),
         IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
         _ => {}
     }
@@ -151,11 +154,62 @@ fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult
     push_index(table, index)
 }
 
+/// Adds a copy of columns: of those that are given, or of all.
+fn add_columnar(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult<()> {
+    if table.is_column_table() {
+        return Err(SqlError::unsupported("COLUMNAR keys of ENGINE=COLUMN tables"));
+    }
+    if table.temporary {
+        return Err(SqlError::unsupported("COLUMNAR keys of TEMPORARY tables"));
+    }
+    if table.column_copy().is_some() {
+        return Err(SqlError::unsupported("more than one COLUMNAR key of a table"));
+    }
+    if definition.options.algorithm.is_some() || definition.options.parser.is_some() {
+        return Err(SqlError::unsupported("USING and WITH PARSER of COLUMNAR keys"));
+    }
+    let mut parts: Vec<IndexPart> = Vec::with_capacity(definition.parts.len());
+    for part in &definition.parts {
+        let KeyPartSource::Column { name, length: None } = &part.source else {
+            return Err(SqlError::unsupported("prefixes and functional parts of COLUMNAR keys"));
+        };
+        let (_, column) =
+            table.column(name).ok_or_else(|| SqlError::new(ErrorCode::KeyColumnDoesNotExist, &[&name.as_str()]))?;
+        if parts.iter().any(|other| other.column == column.id) {
+            return Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&column.name]));
+        }
+        parts.push(IndexPart { column: column.id, prefix: None, descending: false });
+    }
+    if parts.is_empty() {
+        let all = table.columns.iter().map(|column| column.id);
+        parts = all.map(|column| IndexPart { column, prefix: None, descending: false }).collect();
+    }
+    let given = definition.name.as_ref();
+    let name = match given {
+        Some(name) => checked_name(table, name)?,
+        None => free_name(table, "columnar"),
+    };
+    let index = IndexDef {
+        id: IndexId(table.next_index_id),
+        name,
+        parts,
+        unique: false,
+        primary: false,
+        invisible: definition.options.visible == Some(false),
+        comment: index_comment(definition.options.comment.as_deref(), given)?,
+        kind: COLUMNAR.to_string(),
+    };
+    push_index(table, index)
+}
+
 /// Plain keys of a column table are bitmap indexes, and those of other tables are not.
 pub fn settle_kinds(table: &mut TableDef) -> SqlResult<()> {
     let by_column = table.is_column_table();
     if by_column && table.indexes.iter().any(IndexDef::is_fulltext) {
         return Err(SqlError::unsupported("FULLTEXT keys of ENGINE=COLUMN tables"));
+    }
+    if by_column && table.column_copy().is_some() {
+        return Err(SqlError::unsupported("COLUMNAR keys of ENGINE=COLUMN tables"));
     }
     for index in table.indexes.iter_mut().filter(|index| !index.unique) {
         if by_column {
@@ -194,7 +248,11 @@ fn checked_name(table: &TableDef, name: &Ident) -> SqlResult<String> {
 /// The first column's name, with `_2`, `_3` … if that is taken.
 fn default_name(table: &TableDef, parts: &[IndexPart]) -> String {
     let first = parts.first().and_then(|part| table.ordinal(part.column)).map(|at| table.columns[at].name.as_str());
-    let first = first.unwrap_or("key");
+    free_name(table, first.unwrap_or("key"))
+}
+
+/// A name, with `_2`, `_3` … if it is taken.
+fn free_name(table: &TableDef, first: &str) -> String {
     let taken = |name: &str| table.index(name).is_some() || eq_ignore_case(name, "PRIMARY");
     if !taken(first) {
         return first.to_string();
@@ -312,7 +370,8 @@ fn part_bytes(column: &ColumnDef, prefix: Option<u32>) -> u64 {
 pub fn check_auto_increment(table: &TableDef) -> SqlResult<()> {
     let mut counting = table.columns.iter().filter(|column| column.auto_increment);
     let Some(column) = counting.next() else { return Ok(()) };
-    let is_first = |index: &IndexDef| index.parts.first().is_some_and(|part| part.column == column.id);
+    let is_first =
+        |index: &IndexDef| !index.is_columnar() && index.parts.first().is_some_and(|part| part.column == column.id);
     if counting.next().is_some() || !table.indexes.iter().any(is_first) {
         return Err(SqlError::new(ErrorCode::WrongAutoKey, &[]));
     }
@@ -328,12 +387,13 @@ pub fn sort_indexes(table: &mut TableDef) {
             index.parts.iter().any(|part| table.ordinal(part.column).is_some_and(|at| table.columns[at].nullable))
         })
         .collect();
-    let mut keyed: Vec<((bool, bool, bool, bool), IndexDef)> = std::mem::take(&mut table.indexes)
+    let rank = |(index, nullable): (&IndexDef, bool)| {
+        [!index.primary, !index.unique, index.unique && nullable, index.is_fulltext(), index.is_columnar()]
+    };
+    let mut keyed: Vec<([bool; 5], IndexDef)> = std::mem::take(&mut table.indexes)
         .into_iter()
         .zip(nullable)
-        .map(|(index, nullable)| {
-            ((!index.primary, !index.unique, index.unique && nullable, index.is_fulltext()), index)
-        })
+        .map(|(index, nullable)| (rank((&index, nullable)), index))
         .collect();
     keyed.sort_by_key(|(rank, _)| *rank);
     table.indexes = keyed.into_iter().map(|(_, index)| index).collect();

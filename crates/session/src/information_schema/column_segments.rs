@@ -104,12 +104,17 @@ fn each_table(
     let view = source.shared.store.read_view();
     for (database, name, entry) in source.entries(scan.equal_text(0), scan.equal_text(1)) {
         let TableEntry::Table(def) = entry else { continue };
-        if !def.is_column_table() {
+        if !def.is_column_table() && def.column_copy().is_none() {
             continue;
         }
         let table = source.shared.store.table(def)?;
-        let Some(column_table) = ColumnTable::of(&table) else { continue };
-        let list = ColumnTable::seen(&view, &table)?;
+        let (column_table, list) = match ColumnTable::of(&table) {
+            Some(column_table) => (column_table, ColumnTable::seen(&view, &table)?),
+            None => match ColumnTable::of_copy(&table) {
+                Some(copy) => (copy, ColumnTable::seen_copy(&view, &table)?),
+                None => continue,
+            },
+        };
         visit(&database.name, &column_table, list.as_deref().map(|list| (name, list)));
     }
     Ok(())

@@ -94,7 +94,15 @@ impl Session {
         };
         let returning = returned_columns(&plan);
         let inline = runs_inline(&plan);
-        let result = self.change_rows(plan, request.parameters, context, catalog, inline).await?;
+        let result = match self.change_rows(plan, request.parameters, context, catalog, inline).await {
+            // The table has got a key while the statement waited for it. It cannot get another one now.
+            Err(error) if error.is(ErrorCode::DoesNotSupportSchemaChange) => {
+                let catalog = self.shared.catalog.load();
+                let plan = Arc::new(self.bind_change_of(request, &catalog, context).await?);
+                self.change_rows(plan, request.parameters, context, catalog, false).await?
+            }
+            result => result?,
+        };
         Ok(self.change_outcome(result, returning, context))
     }
 

@@ -118,6 +118,8 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
         format!("UNIQUE KEY {}", quote(&index.name))
     } else if index.is_fulltext() {
         format!("FULLTEXT KEY {}", quote(&index.name))
+    } else if index.is_columnar() {
+        format!("COLUMNAR KEY {}", quote(&index.name))
     } else {
         format!("KEY {}", quote(&index.name))
     };

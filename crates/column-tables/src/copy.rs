@@ -1,0 +1,85 @@
+//! Copies of a row table's columns are made of all its rows once, and of those that have changed from then on.
+//!
+//! Rows that are not as they were copied have marks in the row store, of the same commit as the change. A reader takes them
+//! from the row store, and the rest from segments; sealing copies them and takes the marks away. A copy that has not been made
+//! completely is read by nobody: its list lacks an entry that says so.
+
+use crate::entry::complete_name;
+use crate::level::{ColumnTable, TableState};
+use crate::load::SegmentLoad;
+use squall_row_store::{RowStore, SealedWriter, Table};
+use squall_types::SqlResult;
+use std::sync::Arc;
+
+/// Rows that are read between two looks at whether the copy is still wanted.
+const ROWS_PER_CHECK: u64 = 4096;
+
+impl ColumnTable {
+    /// Whether all rows have been copied once; also if it is no copy.
+    pub(crate) fn copy_is_complete(&self, store: &RowStore, table: &Table) -> SqlResult<bool> {
+        Ok(!self.is_copy() || ColumnTable::seen_copy(&store.read_view(), table)?.is_some())
+    }
+
+    /// Makes a new copy, while others read and write the table. The caller keeps the definition from changing; `check` is called
+    /// every few thousand rows, and its error ends the work.
+    pub fn make_copy(
+        self: &Arc<Self>,
+        store: &RowStore,
+        table: &Arc<Table>,
+        check: &dyn Fn() -> SqlResult<()>,
+    ) -> SqlResult<()> {
+        let _turn = self.turn.lock();
+        while !self.copy_is_complete(store, table)? {
+            self.copy_all(store, table, check)?;
+        }
+        Ok(())
+    }
+
+    /// Copies all rows as they are at one moment; `false` if somebody else seals. The caller has the turn, and keeps the
+    /// definition from changing.
+    pub(crate) fn copy_all(
+        self: &Arc<Self>,
+        store: &RowStore,
+        table: &Arc<Table>,
+        check: &dyn Fn() -> SqlResult<()>,
+    ) -> SqlResult<bool> {
+        self.change_status(|status| status.state = TableState::Sealing);
+        let copied = self.copy_rows(store, table, check);
+        self.change_status(|status| {
+            status.state = TableState::Idle;
+            status.seals += u64::from(copied.is_ok());
+            status.last_error = copied.as_ref().err().map(|error| error.message.clone());
+        });
+        copied
+    }
+
+    fn copy_rows(
+        self: &Arc<Self>,
+        store: &RowStore,
+        table: &Arc<Table>,
+        check: &dyn Fn() -> SqlResult<()>,
+    ) -> SqlResult<bool> {
+        let Some(mut sealing) = squall_row_store::Sealing::begin_copy(store, table, true)? else { return Ok(false) };
+        let changes_before = self.fresh_changes();
+        let mut load = Box::new(SegmentLoad::new(table.clone(), self.clone()));
+        let mut read = 0u64;
+        while let Some(row) = sealing.next_row()? {
+            if read.is_multiple_of(ROWS_PER_CHECK) {
+                check()?;
+            }
+            read += 1;
+            if let Some(row) = row.row(table)? {
+                load.push(row)?;
+            }
+        }
+        let mut list: Vec<_> = load.finish()?.into_iter().map(|entry| (entry.name, Some(entry.content))).collect();
+        list.push((complete_name(), Some(Vec::new())));
+        let committed = sealing.commit(list);
+        // Whatever became of the sync: the log may have the list when it is read again. What it does not have is removed by
+        // the next start.
+        load.keep();
+        committed?;
+        self.sealed_changes(changes_before);
+        Ok(true)
+    }
+}
