@@ -1,6 +1,7 @@
 //! Runs the golden scripts of `sql-tests/` on a server.
 
 use libtest_mimic::{Arguments, Trial};
+use mysql::prelude::Queryable as _;
 use squall_test_support::{golden, server::TestServer};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,6 +25,14 @@ const FOLDERS: &[&str] = &[
 /// begins with an empty server.
 static SERVER: OnceLock<Mutex<TestServer>> = OnceLock::new();
 
+fn start_server() -> TestServer {
+    let server = TestServer::start_with_arguments(Path::new(env!("CARGO_BIN_EXE_squall")), &["--secure-file-priv="]);
+    // A copy that is being made by itself makes ps_history.collect() do nothing.
+    let sql = "SET GLOBAL ps_history_enabled = OFF";
+    server.connect().query_drop(sql).expect(sql);
+    server
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let other_port: Option<u16> = std::env::var("SQUALL_GOLDEN_PORT").ok().and_then(|port| port.parse().ok());
@@ -40,12 +49,7 @@ fn main() -> ExitCode {
                     }
                     None => {
                         let server = SERVER
-                            .get_or_init(|| {
-                                Mutex::new(TestServer::start_with_arguments(
-                                    Path::new(env!("CARGO_BIN_EXE_squall")),
-                                    &["--secure-file-priv="],
-                                ))
-                            })
+                            .get_or_init(|| Mutex::new(start_server()))
                             .lock()
                             .unwrap_or_else(|poisoned| poisoned.into_inner());
                         golden::run_script(&path, server.port())

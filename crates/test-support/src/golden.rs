@@ -38,7 +38,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// How long a statement that must come to wait for a lock may take until it does, and one that goes on to end.
-const WAIT_TIME_MAX: Duration = Duration::from_secs(20);
+const WAIT_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Runs a script on a server and compares, or rewrites it in update mode.
 ///
