@@ -58,6 +58,11 @@ impl<'a> VirtualScan<'a> {
 }
 
 impl VirtualScan<'_> {
+    /// Whether a column has to be greater than a value.
+    pub fn excludes(&self, ordinal: usize, value: &Value) -> bool {
+        self.ranges.iter().any(|range| range.column == ordinal && range.low == Bound::Excluded(value.clone()))
+    }
+
     /// The text that a column has to equal, if any.
     pub fn equal_text(&self, ordinal: usize) -> Option<&str> {
         self.equals.iter().find_map(|(at, value)| match value {

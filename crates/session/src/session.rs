@@ -395,7 +395,7 @@ impl Session {
         let micros = u64::try_from(now_micros() - start).unwrap_or(0);
         let lock_micros = self.lock_micros_of(micros, active.any());
         if self.counts_statements() {
-            self.count_statement(request, context, database.as_ref(), (start, micros, lock_micros), error != 0);
+            self.count_statement(request, context, database.as_ref(), (start, micros, lock_micros), error);
         }
         self.log_end(active, request, context, lock_micros, error);
     }

@@ -5,10 +5,11 @@ use super::{NAME, SOURCE};
 use parking_lot::Mutex;
 use squall_history_store::{HistoryStore, TableContent};
 use squall_logs::error_log::{Severity, error_log};
-use squall_registry::{VirtualScan, VirtualTable};
+use squall_registry::{ColumnRange, VirtualScan, VirtualTable};
 use squall_session::{Database, WeakDatabase};
 use squall_types::temporal::Interval;
-use squall_types::{DateTime, ErrorCode, SqlError, SqlResult};
+use squall_types::{DateTime, ErrorCode, SqlError, SqlResult, Value};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -94,7 +95,9 @@ impl Collector {
             tables.iter().map(|table| table.columns().iter().map(|column| column.name.to_string()).collect()).collect();
         let mut contents = Vec::with_capacity(tables.len());
         for (table, columns) in tables.iter().zip(&column_names) {
-            let rows = table.rows(&VirtualScan::all(&context)).unwrap_or_else(|error| {
+            let used = used_only(&***table);
+            let scan = VirtualScan { ranges: used.as_slice(), ..VirtualScan::all(&context) };
+            let rows = table.rows(&scan).unwrap_or_else(|error| {
                 let message = format!("{NAME}: {SOURCE}.{} is not copied: {}", table.name(), error.message);
                 error_log().write(Severity::Warning, &message);
                 Vec::new()
@@ -119,6 +122,15 @@ impl Collector {
             None => Ok(()),
         }
     }
+}
+
+/// Of tables in which most rows count nothing, those that count something are copied: table and column of the count.
+const SPARSE: &[(&str, &str)] = &[("events_statements_histogram_by_digest", "COUNT_BUCKET")];
+
+fn used_only(table: &dyn VirtualTable) -> Option<ColumnRange> {
+    let (_, count) = SPARSE.iter().find(|(name, _)| *name == table.name())?;
+    let column = table.columns().iter().position(|column| column.name == *count)?;
+    Some(ColumnRange { column, low: Bound::Excluded(Value::UInt(0)), high: Bound::Unbounded })
 }
 
 /// The moment that lies a period before another; `None` if there is none.

@@ -73,7 +73,9 @@ impl VirtualTableProvider {
 
     fn batch(&self, env: &StatementEnv, filters: &[Expr]) -> SqlResult<RecordBatch> {
         let equals = equal_texts(&self.schema, filters);
-        let rows = self.table.rows(&VirtualScan { equals: &equals, ..VirtualScan::all(&env.context) })?;
+        let ranges = ranges(self.table.columns(), filters, &env.context.time_zone);
+        let scan = VirtualScan { equals: &equals, ranges: &ranges, ..VirtualScan::all(&env.context) };
+        let rows = self.table.rows(&scan)?;
         let ordinals: Vec<usize> = (0..self.table.columns().len()).collect();
         batch_of(&rows, self.table.columns(), &ordinals, &self.schema)
     }

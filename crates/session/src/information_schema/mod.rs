@@ -4,11 +4,15 @@
 mod column_segments;
 mod columns;
 mod constraints;
+mod described;
 mod events;
 mod jobs;
 mod locks;
 mod logs;
 mod performance;
+mod performance_empty;
+mod performance_events;
+mod performance_setup;
 mod plain;
 mod plan_cache;
 mod routines;
@@ -142,7 +146,17 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         };
         registry.register_virtual_table(Arc::new(table));
     }
+    let empty = performance_empty::TABLES.iter().map(|(name, columns)| (*name, *columns, no_rows as MakeRows));
+    let live = [performance_events::TABLES, performance_setup::TABLES].into_iter().flatten().copied();
+    for (name, columns, rows) in empty.chain(live) {
+        let (shared, columns) = (shared.clone(), described::columns(columns));
+        let database = "performance_schema";
+        registry.register_virtual_table(Arc::new(InformationTable { shared, database, name, columns, rows }));
+    }
 }
+
+/// A table as it is declared in a [short form](described): name, columns, rows.
+type DescribedTable = (&'static str, &'static str, MakeRows);
 
 /// A table as it is declared.
 pub(crate) struct TableSpec {
@@ -248,16 +262,10 @@ pub(crate) const fn json(name: &'static str) -> ColumnSpec {
     ColumnSpec { name, kind: ColumnKind::Json, nullable: false }
 }
 
-impl ColumnSpec {
-    /// NULL can come out.
-    pub(crate) const fn or_null(mut self) -> Self {
-        self.nullable = true;
-        self
-    }
-
-    fn column(&self) -> VirtualColumn {
+impl ColumnKind {
+    fn sql_type(self) -> SqlType {
         let collation = CollationId::UTF8MB3_GENERAL_CI;
-        let sql_type = match self.kind {
+        match self {
             ColumnKind::Text(length) => SqlType::varchar(length, collation),
             ColumnKind::LongText => {
                 SqlType::String { kind: StringKind::Text(TextSize::Long), length: u32::MAX, collation }
@@ -286,7 +294,19 @@ impl ColumnSpec {
                 SqlType::varchar(longest as u32, collation)
             }
             ColumnKind::Json => SqlType::Json,
-        };
+        }
+    }
+}
+
+impl ColumnSpec {
+    /// NULL can come out.
+    pub(crate) const fn or_null(mut self) -> Self {
+        self.nullable = true;
+        self
+    }
+
+    fn column(&self) -> VirtualColumn {
+        let sql_type = self.kind.sql_type();
         VirtualColumn { name: self.name.into(), sql_type, nullable: self.nullable, invisible: false }
     }
 }

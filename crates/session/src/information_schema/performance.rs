@@ -63,6 +63,8 @@ macro_rules! summary {
     };
 }
 
+/// The ordinal of `COUNT_BUCKET` in `events_statements_histogram_by_digest`.
+const COUNT_BUCKET: usize = 5;
 /// Columns of the summary that come behind those that are measured.
 const NOT_MEASURED: usize = 17;
 
@@ -323,13 +325,20 @@ fn buckets(histogram: &Histogram) -> Vec<Vec<Value>> {
         .collect()
 }
 
-fn histogram_by_digest(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+fn histogram_by_digest(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     source.may_select(PERFORMANCE, "events_statements_histogram_by_digest")?;
-    let rows = statements(source).0.into_iter().flat_map(|statistics| {
+    // Whoever asks for buckets that are used is spared the others, which are most of them.
+    let only_used = scan.excludes(COUNT_BUCKET, &u(0));
+    let mut rows = Vec::new();
+    for statistics in statements(source).0 {
         let key = digest_columns(&statistics);
-        buckets(&statistics.histogram).into_iter().map(move |bucket| [key.to_vec(), bucket].concat())
-    });
-    Ok(rows.collect())
+        for bucket in buckets(&statistics.histogram) {
+            if !only_used || bucket.get(COUNT_BUCKET - key.len()) != Some(&u(0)) {
+                rows.push([key.to_vec(), bucket].concat());
+            }
+        }
+    }
+    Ok(rows)
 }
 
 fn histogram_global(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
@@ -484,6 +493,7 @@ enum Counted {
     Events,
     Errors,
     Accounts,
+    Recent,
 }
 
 /// What a table of performance_schema shows that TRUNCATE TABLE can forget.
@@ -494,6 +504,7 @@ fn counted(table: &str) -> Option<Counted> {
         | "events_statements_histogram_global" => Counted::Digests,
         "events_errors_summary_global_by_error" => Counted::Errors,
         "accounts" | "users" | "hosts" => Counted::Accounts,
+        "events_statements_current" | "events_statements_history" | "events_statements_history_long" => Counted::Recent,
         table if table.starts_with("events_statements_summary_") => Counted::Events,
         _ => return None,
     })
@@ -518,6 +529,10 @@ impl Session {
             }
             Some(Counted::Errors) => statistics.errors.clear(),
             Some(Counted::Accounts) => statistics.accounts.clear(),
+            Some(Counted::Recent) => {
+                processes.iter().for_each(|process| process.statements.clear_recent());
+                statistics.recent_of_gone.lock().clear();
+            }
             Some(Counted::Events) => {
                 processes.iter().for_each(|process| process.statements.clear_events());
                 statistics.accounts.clear_events();

@@ -34,6 +34,8 @@ pub(crate) struct AccountStatistics {
     pub total_connections: i64,
     /// Statements of connections that are gone.
     pub by_event: EventTotals,
+    /// Their status variables.
+    pub status: BTreeMap<&'static str, u64>,
 }
 
 /// All accounts that have connected.
@@ -54,6 +56,9 @@ impl Accounts {
         let mut accounts = self.0.lock();
         let account = accounts.entry(AccountKey::of(process)).or_default();
         account.current_connections -= 1;
+        for (name, value) in process.status.values() {
+            *account.status.entry(name).or_default() += value;
+        }
         for (event, totals) in process.statements.by_event() {
             count_event(&mut account.by_event, event, |sum| sum.merge(&totals));
         }

@@ -1,10 +1,11 @@
 //! What the server knows of what it has done: the numbers behind performance_schema.
 //!
-//! Reading order: [`totals`], [`statements`], [`accounts`], [`errors`]; where they are counted: [`record`].
+//! Reading order: [`totals`], [`recent`], [`statements`], [`accounts`], [`errors`]; where they are counted: [`record`].
 
 pub(crate) mod accounts;
 pub(crate) mod errors;
 pub(crate) mod event_name;
+pub(crate) mod recent;
 mod record;
 pub(crate) mod statements;
 pub(crate) mod totals;
@@ -12,7 +13,10 @@ pub(crate) mod totals;
 use crate::process::Process;
 use accounts::Accounts;
 use errors::Errors;
+use parking_lot::Mutex;
+use recent::RecentStatement;
 use statements::Statements;
+use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
 /// Statements by digest that are kept, as in MySQL's default of `performance_schema_digests_size`.
@@ -26,7 +30,12 @@ pub(crate) struct Statistics {
     pub statements: Statements,
     pub accounts: Accounts,
     pub errors: Errors,
+    /// The last statements of connections that are gone, with their threads.
+    pub recent_of_gone: Mutex<VecDeque<(u64, RecentStatement)>>,
 }
+
+/// Statements of connections that are gone that are kept.
+const RECENT_OF_GONE_MAX: usize = 1_000;
 
 impl Default for Statistics {
     fn default() -> Self {
@@ -35,6 +44,7 @@ impl Default for Statistics {
             statements: Statements::new(DIGESTS_MAX),
             accounts: Accounts::default(),
             errors: Errors::default(),
+            recent_of_gone: Mutex::default(),
         }
     }
 }
@@ -43,6 +53,11 @@ impl Statistics {
     /// A connection is gone: what it has counted is kept.
     pub fn forget(&self, process: &Process) {
         process.statements.retire(&self.statements);
+        let mut gone = self.recent_of_gone.lock();
+        gone.extend(process.statements.recent().into_iter().map(|statement| (process.id, statement)));
+        let surplus = gone.len().saturating_sub(RECENT_OF_GONE_MAX);
+        gone.drain(..surplus);
+        drop(gone);
         self.accounts.disconnected(process);
     }
 }

@@ -52,13 +52,14 @@ impl Session {
         context: &StatementContext,
         schema: Option<&Arc<str>>,
         (start_micros, micros, lock_micros): (i64, u64, u64),
-        failed: bool,
+        errno: u16,
     ) {
         let measured = Measured {
             start_micros,
             micros,
             lock_micros,
-            failed,
+            failed: errno != 0,
+            errno,
             rows_examined: context.rows_examined.load(Ordering::Relaxed) + self.log.rows_examined,
             ..self.measured_work()
         };

@@ -4,6 +4,7 @@
 //! that are gone have counted, and what is too much for one, is kept by the server. Nothing is counted twice, and no
 //! statement writes to memory that another session writes to.
 
+use super::recent::{Recent, RecentStatement};
 use super::totals::{Histogram, Measured, Totals};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -21,7 +22,7 @@ const SAMPLE_AGE_MICROS: i64 = 60_000_000;
 
 /// What a statement is counted as: its default database, and its text without its values. By a hash, as the digest itself
 /// is one.
-fn key_of(schema: Option<&Arc<str>>, digest: &Digest) -> u128 {
+pub(crate) fn key_of(schema: Option<&Arc<str>>, digest: &Digest) -> u128 {
     digest.hash ^ schema.map_or(0, |schema| xxh3_128(schema.as_bytes()) | 1)
 }
 
@@ -107,6 +108,7 @@ pub(crate) struct CountedStatements(Mutex<Counted>);
 struct Counted {
     by_digest: ByDigest,
     by_event: EventTotals,
+    recent: Recent,
 }
 
 impl CountedStatements {
@@ -123,6 +125,7 @@ impl CountedStatements {
         let mut counted = self.0.lock();
         count_event(&mut counted.by_event, event, |totals| totals.add(measured));
         let key = key_of(schema, digest);
+        counted.recent.push(event, Some(key), measured, text);
         let all = &mut counted.by_digest;
         if all.len() >= SESSION_DIGESTS_MAX && !all.contains_key(&key) {
             retired.take(std::mem::take(all));
@@ -132,7 +135,19 @@ impl CountedStatements {
 
     /// Counts a statement that has no digest.
     pub fn add_event(&self, event: &'static str, measured: &Measured) {
-        count_event(&mut self.0.lock().by_event, event, |totals| totals.add(measured));
+        let mut counted = self.0.lock();
+        count_event(&mut counted.by_event, event, |totals| totals.add(measured));
+        counted.recent.push(event, None, measured, b"");
+    }
+
+    /// The last statements, the oldest first.
+    pub fn recent(&self) -> Vec<RecentStatement> {
+        self.0.lock().recent.list()
+    }
+
+    /// Forgets the last statements.
+    pub fn clear_recent(&self) {
+        self.0.lock().recent.clear();
     }
 
     /// What was counted, by kind.

@@ -13,6 +13,8 @@ pub(crate) struct Measured {
     /// How long of that it waited for locks of rows and tables.
     pub lock_micros: u64,
     pub failed: bool,
+    /// The number of the error it ended with, or 0.
+    pub errno: u16,
     pub warnings: u64,
     pub rows_affected: u64,
     pub rows_sent: u64,

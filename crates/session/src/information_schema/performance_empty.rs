@@ -1,0 +1,132 @@
+//! Tables of performance_schema for what Squall has none of or does not measure: they are there, with MySQL's columns, and empty.
+//!
+//! They are told in a short form, as there are many columns of few kinds; see [`super::described`].
+
+/// A stage of a statement.
+const STAGE: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 SOURCE:v64? TIMER_START:u? TIMER_END:u? \
+    TIMER_WAIT:u? WORK_COMPLETED:u? WORK_ESTIMATED:u? NESTING_EVENT_ID:u? NESTING_EVENT_TYPE:v11?";
+
+/// A transaction.
+const TRANSACTION: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 STATE:v11? TRX_ID:u? GTID:v64? XID_FORMAT_ID:n? \
+    XID_GTRID:v130? XID_BQUAL:v130? XA_STATE:v64? SOURCE:v64? TIMER_START:u? TIMER_END:u? TIMER_WAIT:u? \
+    ACCESS_MODE:v10? ISOLATION_LEVEL:v64? AUTOCOMMIT:v3 NUMBER_OF_SAVEPOINTS:u? \
+    NUMBER_OF_ROLLBACK_TO_SAVEPOINT:u? NUMBER_OF_RELEASE_SAVEPOINT:u? OBJECT_INSTANCE_BEGIN:u? \
+    NESTING_EVENT_ID:u? NESTING_EVENT_TYPE:v11?";
+
+/// A wait.
+const WAIT: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 SOURCE:v64? TIMER_START:u? TIMER_END:u? \
+    TIMER_WAIT:u? SPINS:w? OBJECT_SCHEMA:v64? OBJECT_NAME:v512? INDEX_NAME:v64? OBJECT_TYPE:v64? \
+    OBJECT_INSTANCE_BEGIN:u NESTING_EVENT_ID:u? NESTING_EVENT_TYPE:v11? OPERATION:v32 NUMBER_OF_BYTES:i? \
+    FLAGS:w?";
+
+/// All of them.
+pub(super) const TABLES: &[(&str, &str)] = &[
+    ("cond_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u"),
+    ("events_errors_summary_by_account_by_error", "USER:v32? HOST:v255? $ERROR"),
+    ("events_errors_summary_by_host_by_error", "HOST:v255? $ERROR"),
+    ("events_errors_summary_by_thread_by_error", "THREAD_ID:u $ERROR"),
+    ("events_errors_summary_by_user_by_error", "USER:v32? $ERROR"),
+    ("events_stages_current", STAGE),
+    ("events_stages_history", STAGE),
+    ("events_stages_history_long", STAGE),
+    ("events_stages_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 *"),
+    ("events_stages_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 *"),
+    ("events_stages_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 *"),
+    ("events_stages_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 *"),
+    ("events_stages_summary_global_by_event_name", "EVENT_NAME:v128 *"),
+    (
+        "events_statements_summary_by_program",
+        "OBJECT_TYPE:v9 OBJECT_SCHEMA:v64 OBJECT_NAME:v64 * COUNT_STATEMENTS:u SUM_STATEMENTS_WAIT:u \
+         MIN_STATEMENTS_WAIT:u AVG_STATEMENTS_WAIT:u MAX_STATEMENTS_WAIT:u $STATEMENT_SUMS",
+    ),
+    ("events_transactions_current", TRANSACTION),
+    ("events_transactions_history", TRANSACTION),
+    ("events_transactions_history_long", TRANSACTION),
+    (
+        "events_transactions_summary_by_account_by_event_name",
+        "USER:v32? HOST:v255? EVENT_NAME:v128 * *READ_WRITE *READ_ONLY",
+    ),
+    ("events_transactions_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 * *READ_WRITE *READ_ONLY"),
+    ("events_transactions_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 * *READ_WRITE *READ_ONLY"),
+    ("events_transactions_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 * *READ_WRITE *READ_ONLY"),
+    ("events_transactions_summary_global_by_event_name", "EVENT_NAME:v128 * *READ_WRITE *READ_ONLY"),
+    ("events_waits_current", WAIT),
+    ("events_waits_history", WAIT),
+    ("events_waits_history_long", WAIT),
+    ("events_waits_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 *"),
+    ("events_waits_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 *"),
+    ("events_waits_summary_by_instance", "EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u *"),
+    ("events_waits_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 *"),
+    ("events_waits_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 *"),
+    ("events_waits_summary_global_by_event_name", "EVENT_NAME:v128 *"),
+    ("file_instances", "FILE_NAME:v512 EVENT_NAME:v128 OPEN_COUNT:w"),
+    (
+        "file_summary_by_event_name",
+        "EVENT_NAME:v128 * *READ SUM_NUMBER_OF_BYTES_READ:i *WRITE SUM_NUMBER_OF_BYTES_WRITE:i *MISC",
+    ),
+    (
+        "file_summary_by_instance",
+        "FILE_NAME:v512 EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u * *READ SUM_NUMBER_OF_BYTES_READ:i *WRITE \
+         SUM_NUMBER_OF_BYTES_WRITE:i *MISC",
+    ),
+    (
+        "host_cache",
+        "IP:v64 HOST:v255? HOST_VALIDATED:v3 SUM_CONNECT_ERRORS:i COUNT_HOST_BLOCKED_ERRORS:i \
+         COUNT_NAMEINFO_TRANSIENT_ERRORS:i COUNT_NAMEINFO_PERMANENT_ERRORS:i COUNT_FORMAT_ERRORS:i \
+         COUNT_ADDRINFO_TRANSIENT_ERRORS:i COUNT_ADDRINFO_PERMANENT_ERRORS:i COUNT_FCRDNS_ERRORS:i \
+         COUNT_HOST_ACL_ERRORS:i COUNT_NO_AUTH_PLUGIN_ERRORS:i COUNT_AUTH_PLUGIN_ERRORS:i COUNT_HANDSHAKE_ERRORS:i \
+         COUNT_PROXY_USER_ERRORS:i COUNT_PROXY_USER_ACL_ERRORS:i COUNT_AUTHENTICATION_ERRORS:i COUNT_SSL_ERRORS:i \
+         COUNT_MAX_USER_CONNECTIONS_ERRORS:i COUNT_MAX_USER_CONNECTIONS_PER_HOUR_ERRORS:i \
+         COUNT_DEFAULT_DATABASE_ERRORS:i COUNT_INIT_CONNECT_ERRORS:i COUNT_LOCAL_ERRORS:i COUNT_UNKNOWN_ERRORS:i \
+         FIRST_SEEN:moment LAST_SEEN:moment FIRST_ERROR_SEEN:moment? LAST_ERROR_SEEN:moment?",
+    ),
+    ("keyring_component_status", "STATUS_KEY:v256 STATUS_VALUE:v1024"),
+    ("keyring_keys", "KEY_ID:v255 KEY_OWNER:v255? BACKEND_KEY_ID:v255?"),
+    ("memory_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 $MEMORY"),
+    ("memory_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 $MEMORY"),
+    ("memory_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 $MEMORY"),
+    ("memory_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 $MEMORY"),
+    ("memory_summary_global_by_event_name", "EVENT_NAME:v128 $MEMORY"),
+    ("mutex_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u LOCKED_BY_THREAD_ID:u?"),
+    ("objects_summary_global_by_type", "OBJECT_TYPE:v64? OBJECT_SCHEMA:v64? OBJECT_NAME:v64? *"),
+    (
+        "prepared_statements_instances",
+        "OBJECT_INSTANCE_BEGIN:u STATEMENT_ID:u STATEMENT_NAME:v64? SQL_TEXT:text OWNER_THREAD_ID:u \
+         OWNER_EVENT_ID:u OWNER_OBJECT_TYPE:v9? OWNER_OBJECT_SCHEMA:v64? OWNER_OBJECT_NAME:v64? \
+         EXECUTION_ENGINE:v9? TIMER_PREPARE:u COUNT_REPREPARE:u COUNT_EXECUTE:u SUM_TIMER_EXECUTE:u \
+         MIN_TIMER_EXECUTE:u AVG_TIMER_EXECUTE:u MAX_TIMER_EXECUTE:u $STATEMENT_SUMS",
+    ),
+    ("rwlock_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u WRITE_LOCKED_BY_THREAD_ID:u? READ_LOCKED_BY_COUNT:w"),
+    ("socket_instances", "EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u THREAD_ID:u? SOCKET_ID:n IP:v64 PORT:n STATE:v6"),
+    (
+        "socket_summary_by_event_name",
+        "EVENT_NAME:v128 * *READ SUM_NUMBER_OF_BYTES_READ:u *WRITE SUM_NUMBER_OF_BYTES_WRITE:u *MISC",
+    ),
+    (
+        "socket_summary_by_instance",
+        "EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u * *READ SUM_NUMBER_OF_BYTES_READ:u *WRITE \
+         SUM_NUMBER_OF_BYTES_WRITE:u *MISC",
+    ),
+    (
+        "table_handles",
+        "OBJECT_TYPE:v64 OBJECT_SCHEMA:v64 OBJECT_NAME:v64 OBJECT_INSTANCE_BEGIN:u OWNER_THREAD_ID:u? \
+         OWNER_EVENT_ID:u? INTERNAL_LOCK:v64? EXTERNAL_LOCK:v64?",
+    ),
+    (
+        "table_io_waits_summary_by_index_usage",
+        "OBJECT_TYPE:v64? OBJECT_SCHEMA:v64? OBJECT_NAME:v64? INDEX_NAME:v64? * *READ *WRITE *FETCH *INSERT *UPDATE \
+         *DELETE",
+    ),
+    (
+        "table_io_waits_summary_by_table",
+        "OBJECT_TYPE:v64? OBJECT_SCHEMA:v64? OBJECT_NAME:v64? * *READ *WRITE *FETCH *INSERT *UPDATE *DELETE",
+    ),
+    (
+        "table_lock_waits_summary_by_table",
+        "OBJECT_TYPE:v64? OBJECT_SCHEMA:v64? OBJECT_NAME:v64? * *READ *WRITE *READ_NORMAL *READ_WITH_SHARED_LOCKS \
+         *READ_HIGH_PRIORITY *READ_NO_INSERT *READ_EXTERNAL *WRITE_ALLOW_WRITE *WRITE_CONCURRENT_INSERT \
+         *WRITE_LOW_PRIORITY *WRITE_NORMAL *WRITE_EXTERNAL",
+    ),
+    ("tls_channel_status", "CHANNEL:v128 PROPERTY:v128 VALUE:v2048"),
+    ("user_defined_functions", "UDF_NAME:v64 UDF_RETURN_TYPE:v20 UDF_TYPE:v20 UDF_LIBRARY:v1024? UDF_USAGE_COUNT:i?"),
+];

@@ -1,0 +1,234 @@
+//! performance_schema's tables of the last statements, and of status and variables by who has them.
+
+use super::{DescribedTable, Source, s, s_or_null, u};
+use crate::database::now_micros;
+use crate::statistics::accounts::AccountKey;
+use crate::statistics::event_name;
+use crate::statistics::recent::RecentStatement;
+use crate::statistics::statements::{StatementStatistics, key_of};
+use crate::statistics::totals::PICOS_PER_MICRO;
+use squall_registry::VirtualScan;
+use squall_types::{SqlResult, Value};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::Ordering;
+
+const PERFORMANCE: &str = "performance_schema";
+/// Columns of a statement that are not measured, between the rows examined and the event that it is a part of.
+const NOT_MEASURED: usize = 13;
+
+pub(super) const TABLES: &[DescribedTable] = &[
+    ("events_statements_current", "$STATEMENT", current),
+    ("events_statements_history", "$STATEMENT", history),
+    ("events_statements_history_long", "$STATEMENT", history_long),
+    ("status_by_account", "USER:v32? HOST:v255? VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", |source, _| {
+        status_by(source, "status_by_account", |account| {
+            vec![s_or_null(account.user.clone()), s_or_null(account.host.clone())]
+        })
+    }),
+    ("status_by_host", "HOST:v255? VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", |source, _| {
+        status_by(source, "status_by_host", |account| vec![s_or_null(account.host.clone())])
+    }),
+    ("status_by_user", "USER:v32? VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", |source, _| {
+        status_by(source, "status_by_user", |account| vec![s_or_null(account.user.clone())])
+    }),
+    ("status_by_thread", "THREAD_ID:u VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", status_by_thread),
+    ("variables_by_thread", "THREAD_ID:u VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", variables_by_thread),
+    ("user_variables_by_thread", "THREAD_ID:u VARIABLE_NAME:v64 VARIABLE_VALUE:blob?", user_variables),
+    (
+        "session_account_connect_attrs",
+        "PROCESSLIST_ID:u ATTR_NAME:v32 ATTR_VALUE:v1024? ORDINAL_POSITION:n?",
+        account_attributes,
+    ),
+];
+
+/// Statements by what they are counted as.
+fn digests(source: &Source<'_>) -> HashMap<u128, StatementStatistics> {
+    let processes = source.shared.processes.all();
+    let counted = processes.iter().map(|process| &process.statements);
+    let (all, _) = source.shared.statistics.statements.snapshot(counted);
+    all.into_iter().map(|statement| (key_of(statement.schema.as_ref(), &statement.digest), statement)).collect()
+}
+
+/// Picoseconds since the server's start.
+fn timer(source: &Source<'_>, micros: i64) -> u64 {
+    u64::try_from(micros - source.shared.started_micros).unwrap_or(0).saturating_mul(PICOS_PER_MICRO)
+}
+
+fn ended(
+    source: &Source<'_>,
+    thread: u64,
+    statement: &RecentStatement,
+    digests: &HashMap<u128, StatementStatistics>,
+) -> Vec<Value> {
+    let (measured, known) = (&statement.measured, statement.key.and_then(|key| digests.get(&key)));
+    let start = timer(source, measured.start_micros);
+    let wait = measured.micros.saturating_mul(PICOS_PER_MICRO);
+    let mut row = vec![
+        u(thread),
+        u(statement.event_id),
+        u(statement.event_id),
+        s(statement.event),
+        Value::Null,
+        u(start),
+        u(start.saturating_add(wait)),
+        u(wait),
+        u(measured.lock_micros.saturating_mul(PICOS_PER_MICRO)),
+        s_or_null(Some(String::from_utf8_lossy(&statement.text)).filter(|text| !text.is_empty())),
+        s_or_null(known.map(|known| format!("{:032x}", known.digest.hash))),
+        s_or_null(known.map(|known| known.digest.text.clone())),
+        s_or_null(known.and_then(|known| known.schema.as_deref())),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Int(i64::from(measured.errno)),
+        Value::Null,
+        Value::Null,
+        u(u64::from(measured.failed)),
+        u(measured.warnings),
+        u(measured.rows_affected),
+        u(measured.rows_sent),
+        u(measured.rows_examined),
+    ];
+    finish(&mut row, statement.event_id);
+    row
+}
+
+/// The columns behind the rows examined.
+fn finish(row: &mut Vec<Value>, statement_id: u64) {
+    row.extend(std::iter::repeat_n(u(0), NOT_MEASURED));
+    row.extend([Value::Null, Value::Null, Value::Int(0), u(statement_id), u(0), u(0), u(0), s("PRIMARY")]);
+}
+
+fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "events_statements_current")?;
+    let (digests, now) = (digests(source), now_micros());
+    let mut rows = Vec::new();
+    for process in source.shared.processes.all() {
+        let recent = process.statements.recent();
+        let activity = process.activity.lock();
+        if activity.statement.is_empty() {
+            rows.extend(recent.last().map(|statement| ended(source, process.id, statement, &digests)));
+            continue;
+        }
+        // It has not ended: what it is counted as is not known yet.
+        let since = process.since_micros.load(Ordering::Relaxed);
+        let number = recent.last().map_or(1, |statement| statement.event_id + 1);
+        let mut row = vec![
+            u(process.id),
+            u(number),
+            Value::Null,
+            s(event_name::OTHER),
+            Value::Null,
+            u(timer(source, since)),
+            u(timer(source, now)),
+            u(timer(source, now).saturating_sub(timer(source, since))),
+            u(0),
+            s(&activity.statement),
+            Value::Null,
+            Value::Null,
+            s_or_null(Some(&activity.database).filter(|database| !database.is_empty())),
+        ];
+        row.extend(std::iter::repeat_n(Value::Null, 4));
+        row.extend([Value::Int(0), Value::Null, Value::Null]);
+        row.extend(std::iter::repeat_n(u(0), 5));
+        finish(&mut row, number);
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+fn history(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "events_statements_history")?;
+    let digests = digests(source);
+    let mut rows = Vec::new();
+    for process in source.shared.processes.all() {
+        let recent = process.statements.recent();
+        rows.extend(recent.iter().map(|statement| ended(source, process.id, statement, &digests)));
+    }
+    Ok(rows)
+}
+
+fn history_long(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "events_statements_history_long")?;
+    let digests = digests(source);
+    let mut all: Vec<(u64, RecentStatement)> = source.shared.statistics.recent_of_gone.lock().iter().cloned().collect();
+    for process in source.shared.processes.all() {
+        all.extend(process.statements.recent().into_iter().map(|statement| (process.id, statement)));
+    }
+    all.sort_by_key(|(_, statement)| statement.measured.start_micros + statement.measured.micros as i64);
+    Ok(all.iter().map(|(thread, statement)| ended(source, *thread, statement, &digests)).collect())
+}
+
+fn status_by(source: &Source<'_>, table: &str, columns: fn(&AccountKey) -> Vec<Value>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, table)?;
+    let mut sums: Vec<(Vec<Value>, BTreeMap<&'static str, u64>)> = Vec::new();
+    let mut add = |account: &AccountKey, values: Vec<(&'static str, u64)>| {
+        let key = columns(account);
+        let at = sums.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+            sums.push((key, BTreeMap::new()));
+            sums.len() - 1
+        });
+        for (name, value) in values {
+            *sums[at].1.entry(name).or_default() += value;
+        }
+    };
+    for (account, statistics) in source.shared.statistics.accounts.snapshot() {
+        add(&account, statistics.status.into_iter().collect());
+    }
+    for process in source.shared.processes.all() {
+        add(&AccountKey::of(&process), process.status.values());
+    }
+    let rows = sums.into_iter().flat_map(|(key, values)| {
+        let row =
+            move |(name, value): (&str, u64)| key.iter().cloned().chain([s(name), s(value.to_string())]).collect();
+        values.into_iter().map(row)
+    });
+    Ok(rows.collect())
+}
+
+fn status_by_thread(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "status_by_thread")?;
+    let mut rows = Vec::new();
+    for process in source.shared.processes.all() {
+        let values = process.status.values().into_iter();
+        rows.extend(values.map(|(name, value)| vec![u(process.id), s(name), s(value.to_string())]));
+    }
+    Ok(rows)
+}
+
+/// Of the reader's own thread: a session's variables are its own.
+fn variables_by_thread(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "variables_by_thread")?;
+    let Some(process) = source.process() else { return Ok(Vec::new()) };
+    let rows = super::variable_rows(source, false).into_iter();
+    Ok(rows.map(|row| [vec![u(process.id)], row].concat()).collect())
+}
+
+/// Of the reader's own thread.
+fn user_variables(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "user_variables_by_thread")?;
+    let Some(process) = source.process() else { return Ok(Vec::new()) };
+    let variables = source.context.user_variables.lock();
+    let bytes = |value: &Value| match value {
+        Value::Null => Value::Null,
+        Value::Bytes(bytes) => Value::Bytes(bytes.clone()),
+        other => Value::Bytes(crate::set::check::text(other).into_bytes()),
+    };
+    let mut rows: Vec<(String, Value)> =
+        variables.iter().map(|(name, (value, _))| (name.as_str().to_string(), bytes(value))).collect();
+    rows.sort_by(|left, right| left.0.cmp(&right.0));
+    Ok(rows.into_iter().map(|(name, value)| vec![u(process.id), s(name), value]).collect())
+}
+
+/// Of connections of the reader's account.
+fn account_attributes(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    let Some(own) = source.process().map(|process| AccountKey::of(&process)) else { return Ok(Vec::new()) };
+    let mut rows = Vec::new();
+    for process in source.shared.processes.all().iter().filter(|process| AccountKey::of(process) == own) {
+        for (at, (name, value)) in process.attributes.iter().enumerate() {
+            rows.push(vec![u(process.id), s(name), s(value), Value::Int(at as i64)]);
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,84 @@
+//! The last statements of a session.
+
+use super::statements::SAMPLE_BYTES_MAX;
+use super::totals::Measured;
+
+/// How many are kept, as in MySQL's default of `performance_schema_events_statements_history_size`.
+const RECENT_MAX: usize = 10;
+
+/// A statement that has ended.
+#[derive(Clone, Debug)]
+pub(crate) struct RecentStatement {
+    /// Counts the session's statements, from 1.
+    pub event_id: u64,
+    /// The name of its kind.
+    pub event: &'static str,
+    /// What it was counted as by digest.
+    pub key: Option<u128>,
+    pub measured: Measured,
+    /// Its text, or the beginning of a long one.
+    pub text: Vec<u8>,
+}
+
+/// A ring of them. Once it is full, places and the room of their texts are used again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Recent {
+    statements: Vec<RecentStatement>,
+    /// How many there have been.
+    count: u64,
+}
+
+impl Recent {
+    /// A statement has ended.
+    pub fn push(&mut self, event: &'static str, key: Option<u128>, measured: &Measured, text: &[u8]) {
+        self.count += 1;
+        let shown = &text[..text.len().min(SAMPLE_BYTES_MAX)];
+        if self.statements.len() < RECENT_MAX {
+            let (event_id, measured, text) = (self.count, *measured, shown.to_vec());
+            self.statements.push(RecentStatement { event_id, event, key, measured, text });
+            return;
+        }
+        let place = &mut self.statements[((self.count - 1) % RECENT_MAX as u64) as usize];
+        (place.event_id, place.event, place.key, place.measured) = (self.count, event, key, *measured);
+        place.text.clear();
+        place.text.extend_from_slice(shown);
+    }
+
+    /// All of them, the oldest first.
+    pub fn list(&self) -> Vec<RecentStatement> {
+        let mut list = self.statements.clone();
+        list.sort_unstable_by_key(|statement| statement.event_id);
+        list
+    }
+
+    /// Forgets them; the numbers go on.
+    pub fn clear(&mut self) {
+        // The ring begins at its first place again: the next number is the one of that place.
+        self.statements.clear();
+        self.count = self.count.next_multiple_of(RECENT_MAX as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_ones_are_kept_in_order() {
+        let mut recent = Recent::default();
+        let push = |recent: &mut Recent, number: u64| {
+            recent.push("statement/sql/select", None, &Measured::default(), number.to_string().as_bytes());
+        };
+        let texts = |recent: &Recent| -> Vec<String> {
+            recent.list().iter().map(|statement| String::from_utf8_lossy(&statement.text).into_owned()).collect()
+        };
+        (1..=23).for_each(|number| push(&mut recent, number));
+        assert_eq!(texts(&recent), (14..=23).map(|number| number.to_string()).collect::<Vec<_>>());
+        recent.clear();
+        assert!(recent.list().is_empty());
+        (1..=12).for_each(|number| push(&mut recent, number));
+        assert_eq!(texts(&recent), (3..=12).map(|number| number.to_string()).collect::<Vec<_>>());
+        recent.push("", None, &Measured::default(), &[b'x'; 5000]);
+        assert_eq!(recent.list().last().map(|statement| statement.text.len()), Some(SAMPLE_BYTES_MAX));
+    }
+}
