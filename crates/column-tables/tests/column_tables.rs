@@ -9,8 +9,8 @@ use squall_column_store::ColumnCache;
 use squall_column_tables::{BulkChange, ColumnSnapshot, ColumnTable, ColumnTables, TableColumns};
 use squall_functions::arrow_map::{ValueArrayBuilder, value_at};
 use squall_row_store::{
-    Direction, Durability, IsolationLevel, LockMode, LockRequest, LockWait, RowStore, StoreError, StoreOptions, Table,
-    Transaction, ValueRange,
+    Direction, Durability, IsolationLevel, LockMode, LockRequest, LockWait, OnDuplicate, RowStore, StoreError,
+    StoreOptions, Table, Transaction, ValueRange, ValueRef,
 };
 use squall_types::{CollationId, Date, Decimal, ErrorCode, SqlType, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -198,7 +198,7 @@ fn assert_same(fixture: &Fixture, txn: &mut Transaction, model: &Model) {
     assert_eq!(fixture.rows(txn, Direction::Backward), expected);
     assert_eq!(by_column(fixture, txn), expected.iter().rev().map(|row| format!("{row:?}")).collect());
     for name in NAMES {
-        for id in 0..6 {
+        for id in 0..16 {
             let found = txn.get(&fixture.table, &key(&fixture.table, (name, id))).unwrap();
             let found = found.map(|row| row.values(&fixture.table).unwrap());
             assert_eq!(found.as_ref(), model.get(&at((name, id))));
@@ -390,6 +390,62 @@ proptest! {
             }
             assert_same(&fixture, &mut fixture.begin(), &model);
         }
+    }
+}
+
+/// Keys of a load: runs in order, each beginning anywhere.
+fn runs() -> impl Strategy<Value = Vec<(usize, i64)>> {
+    let run = (0..3usize, 0..8i64, 1..8i64)
+        .prop_map(|(name, first, count)| (first..first + count).map(move |id| (name, id)).collect::<Vec<_>>());
+    prop::collection::vec(run, 1..4).prop_map(|runs| runs.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    /// Rows of a load that come in the order of the key are made segments as they come, and the rest is sorted.
+    #[test]
+    fn loads_keep_keys_unique(before in runs(), sealed: bool, loaded in runs(), block in 1..5usize, skip: bool) {
+        let fixture = Fixture::new(true);
+        let mut model = Model::new();
+        let mut txn = fixture.begin();
+        for key in &before {
+            let values = row((NAMES[key.0], key.1), Some(1));
+            if model.insert(*key, values.clone()).is_none() {
+                txn.insert(&fixture.table, &values).unwrap();
+            }
+        }
+        txn.commit().unwrap();
+        if sealed {
+            fixture.seal();
+        }
+        let (unloaded, mut duplicates) = (model.clone(), Vec::new());
+        let mut writer = fixture.store.bulk_writer(&fixture.table, 1);
+        let mut encoder = writer.encoder();
+        for (at, keys) in loaded.chunks(block).enumerate() {
+            for (number, key) in keys.iter().enumerate().map(|(number, key)| (at * block + number, key)) {
+                let values = row((NAMES[key.0], key.1), Some(2));
+                let refs: Vec<ValueRef<'_>> = values.iter().map(ValueRef::from).collect();
+                encoder.push(&refs, number as u64, 0).unwrap();
+                match model.entry(*key) {
+                    std::collections::btree_map::Entry::Occupied(_) => duplicates.push(number as u64),
+                    std::collections::btree_map::Entry::Vacant(place) => _ = place.insert(values),
+                }
+            }
+            writer.write(encoder.take_rows()).unwrap();
+        }
+        let on_duplicate = if skip { OnDuplicate::Skip } else { OnDuplicate::Fail };
+        let outcome = writer.finish(vec![encoder], 1, LockWait::Nowait, on_duplicate);
+        if skip || duplicates.is_empty() {
+            let outcome = outcome.unwrap();
+            prop_assert_eq!(outcome.loaded as usize, loaded.len() - duplicates.len());
+            prop_assert_eq!(outcome.skipped, duplicates);
+        } else {
+            prop_assert!(matches!(outcome, Err(StoreError::Duplicate(_))));
+            model = unloaded;
+        }
+        assert_same(&fixture, &mut fixture.begin(), &model);
+        let fixture = fixture.reopen();
+        assert_same(&fixture, &mut fixture.begin(), &model);
     }
 }
 

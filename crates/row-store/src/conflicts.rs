@@ -1,6 +1,7 @@
 //! Which rows of a bulk load meet others on a unique key, and who of them stays.
 
 use crate::index_key::{is_exclusive_entry, split_index_id};
+use crate::sealed::SealedRows;
 use crate::sorter::{Record, Sorted};
 use crate::table::Table;
 use rustc_hash::FxHashSet;
@@ -33,9 +34,18 @@ pub(crate) struct Loser<'a> {
 }
 
 impl Conflicts {
-    /// Looks for equal unique keys among sorted records, and `against_table` among committed ones. The caller holds
-    /// the table's exclusive lock.
-    pub fn find(table: &Table, sorted: &Sorted, against_table: bool) -> SqlResult<Conflicts> {
+    /// Looks for equal unique keys among sorted records, `against_table` among committed ones, and among `made` rows of the
+    /// same load that are sealed already. The caller holds the table's exclusive lock.
+    pub fn find(
+        table: &Table,
+        sorted: &Sorted,
+        against_table: bool,
+        made: Option<&dyn SealedRows>,
+    ) -> SqlResult<Conflicts> {
+        let is_made = |key: &[u8]| match made {
+            Some(made) => made.get(table, key).map(|row| row.is_some()),
+            None => Ok(false),
+        };
         let mut meetings: Vec<Meeting> = Vec::new();
         let mut merge = sorted.iter()?;
         let (mut record, mut previous) = (Record::default(), Record::default());
@@ -50,7 +60,7 @@ impl Conflicts {
                 if meetings.last().is_none_or(|meeting| meeting.key != record.key) {
                     meetings.push(Meeting::new(index, &previous, false));
                 }
-            } else if against_table && table.has_now(&record.key)? {
+            } else if against_table && table.has_now(&record.key)? || is_made(&record.key)? {
                 meetings.push(Meeting::new(index, &record, true));
             }
             if let Some(meeting) = meetings.last_mut().filter(|meeting| meeting.key == record.key) {

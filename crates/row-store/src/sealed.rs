@@ -89,7 +89,7 @@ pub trait UncommittedRows: Send + Sync {
 
 /// Makes sealed rows. Dropped before [`SealedWriter::keep`], it leaves nothing behind.
 pub trait SealedWriter {
-    /// Takes a row, whose key is behind those before.
+    /// Takes a row, whose key is behind those before, or those since what was made durable last.
     fn push(&mut self, row: crate::Row) -> SqlResult<()>;
 
     /// Makes what has come durable, and gives the entries that stand for it.

@@ -216,6 +216,11 @@ pub(crate) struct Sorted {
 }
 
 impl Sorted {
+    /// Whether there are no records.
+    pub fn is_empty(&self) -> bool {
+        self.bytes() == 0
+    }
+
     /// What the records take, with their headers.
     pub fn bytes(&self) -> usize {
         let in_memory: usize = self.taken.iter().map(|taken| taken.arena.len()).sum();

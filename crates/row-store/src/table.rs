@@ -473,6 +473,22 @@ impl Table {
         self.has_hidden_row_id() && !self.has_unique_entries()
     }
 
+    /// Whether rows are kept in the order of their primary key by a level below the store's alone, so that a load whose rows
+    /// come in that order needs no sorting.
+    pub(crate) fn is_ordered_by_levels(&self) -> bool {
+        !self.has_hidden_row_id() && self.data.sealed().is_some() && self.secondary_codecs().is_empty()
+    }
+
+    /// Whether the newest version of the table has no row at a key or behind it.
+    pub(crate) fn ends_before(&self, key: &[u8]) -> SqlResult<bool> {
+        let _still = self.data.sealed().map(|level| level.hold_still());
+        let mut prefix = Vec::new();
+        push_index_id(IndexId(0), &mut prefix);
+        let stored = self.data.keyspace.prefix(&prefix).next_back().map(|guard| guard.key().map_err(engine_error));
+        let last = stored.transpose()?.max(self.last_sealed_key()?);
+        Ok(last.is_none_or(|last| last[..] < *key))
+    }
+
     /// Whether rows have hidden numbers instead of a primary key.
     pub fn has_hidden_row_id(&self) -> bool {
         self.primary_id.is_none()

@@ -8,11 +8,14 @@ use crate::table::Table;
 use fjall::Slice;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Makes stored rows and index entries of values, for one thread.
 pub struct BulkEncoder {
     table: Arc<Table>,
     sorter: Sorter,
+    /// Whether the rows of a table with a primary key have come in its order so far; `None` if that does not matter.
+    in_order: Option<Arc<AtomicBool>>,
     rows: EncodedRows,
     /// Values of key columns; those of others are never looked at.
     key_values: Vec<Value>,
@@ -29,6 +32,8 @@ pub struct EncodedRows {
     bytes: Vec<u8>,
     /// Where each key and each row end in `bytes`.
     ends: Vec<(usize, usize)>,
+    /// The rows' numbers, if they have a primary key.
+    numbers: Vec<u64>,
     count: u64,
     first_key: Vec<u8>,
     last_key: Vec<u8>,
@@ -69,6 +74,16 @@ impl EncodedRows {
         !self.ends.is_empty()
     }
 
+    /// The rows go to a sorter instead.
+    pub(super) fn sort_into(self, sorter: &mut Sorter) -> SqlResult<()> {
+        let mut start = 0;
+        for ((key_end, end), number) in self.ends.iter().zip(&self.numbers) {
+            sorter.push(&self.bytes[start..*key_end], &self.bytes[*key_end..*end], *number)?;
+            start = *end;
+        }
+        Ok(())
+    }
+
     /// Keys and rows. Rows share the memory; keys, which the engine keeps some of for long, do not.
     pub(super) fn into_records(self) -> impl Iterator<Item = (Slice, Slice)> {
         let bytes = Slice::from(self.bytes);
@@ -82,7 +97,7 @@ impl EncodedRows {
 }
 
 impl BulkEncoder {
-    pub(super) fn new(table: Arc<Table>, sorter: Sorter) -> BulkEncoder {
+    pub(super) fn new(table: Arc<Table>, sorter: Sorter, in_order: Option<Arc<AtomicBool>>) -> BulkEncoder {
         let mut key_columns: Vec<usize> = std::iter::once(table.rows_codec())
             .chain(table.secondary_codecs())
             .flat_map(|codec| codec.parts.iter().map(|part| part.ordinal))
@@ -95,6 +110,7 @@ impl BulkEncoder {
             key_columns,
             table,
             sorter,
+            in_order,
             rows: EncodedRows::default(),
             key: Vec::new(),
             row: Vec::new(),
@@ -116,7 +132,16 @@ impl BulkEncoder {
             self.key.extend_from_slice(&row_id.to_be_bytes());
         }
         let layout = &table.current_projection().layout;
-        if table.is_loaded_in_order() {
+        // The rows between two calls of `take_rows` stay together.
+        let comes_in_order = match &self.in_order {
+            Some(in_order) if self.rows.count == 0 => in_order.load(Ordering::Acquire),
+            Some(_) => !self.rows.ends.is_empty(),
+            None => false,
+        };
+        if comes_in_order {
+            self.rows.numbers.push(number);
+        }
+        if comes_in_order || table.is_loaded_in_order() {
             let rows = &mut self.rows;
             rows.bytes.extend_from_slice(&self.key);
             let key_end = rows.bytes.len();
@@ -169,6 +194,7 @@ impl BulkEncoder {
         let next = EncodedRows {
             bytes: Vec::with_capacity(room.0 + room.0 / 8),
             ends: Vec::with_capacity(room.1 + room.1 / 8),
+            numbers: Vec::with_capacity(self.rows.numbers.len()),
             ..EncodedRows::default()
         };
         std::mem::replace(&mut self.rows, next)

@@ -64,7 +64,7 @@ impl RowStore {
         })?;
         let sorted = Sorter::finish_all(sorters)?;
         if codecs.iter().any(|codec| codec.unique)
-            && let Some(loser) = Conflicts::find(table, &sorted, false)?.first_loser()
+            && let Some(loser) = Conflicts::find(table, &sorted, false, None)?.first_loser()
         {
             let row_key = row_key_of_entry(loser.key, loser.value).ok_or_else(|| corrupted(&table.def().name))?;
             let row = self.get(table, &row_key)?.ok_or_else(|| corrupted(&table.def().name))?;

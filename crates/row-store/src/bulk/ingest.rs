@@ -5,7 +5,7 @@ use crate::batch::Batch;
 use crate::error::io_error;
 use crate::level_keys::LevelKeys;
 use crate::row::Row;
-use crate::sealed::SealedWriter;
+use crate::sealed::{ListEntry, SealedRows, SealedWriter};
 use crate::sorter::{Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
@@ -33,8 +33,11 @@ pub(super) struct Ingesting {
 enum Step {
     /// Rows, each behind those before.
     Rows(EncodedRows),
-    /// What comes behind all rows; then the files become the table's. The table's exclusive lock is held.
-    End(Sorted),
+    /// What has been made so far is to be told, as entries of the list. What comes next is in an order of its own.
+    Tell(SyncSender<Vec<ListEntry>>),
+    /// What comes behind all rows, or has been told to begin anew, without some of it; then the files become the table's. The
+    /// table's exclusive lock is held.
+    End(Sorted, FxHashSet<u64>),
 }
 
 impl Ingesting {
@@ -52,9 +55,21 @@ impl Ingesting {
         self.send(Step::Rows(rows))
     }
 
+    /// The rows that have been made, of a table that is [ordered by levels](Table::is_ordered_by_levels). What comes next may have
+    /// any keys but theirs.
+    pub fn made(&mut self, table: &Table) -> SqlResult<Arc<dyn SealedRows>> {
+        let (sender, told) = sync_channel(1);
+        self.send(Step::Tell(sender))?;
+        let Ok(list) = told.recv() else {
+            return self.join().and_then(|()| Err(SqlError::internal("files of a load have ended before it")));
+        };
+        let source = table.sealed_source().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
+        source.open(list)
+    }
+
     /// Waits until the files are the table's.
-    pub fn finish(mut self, sorted: Sorted) -> SqlResult<()> {
-        self.send(Step::End(sorted))?;
+    pub fn finish(mut self, sorted: Sorted, left_out: FxHashSet<u64>) -> SqlResult<()> {
+        self.send(Step::End(sorted, left_out))?;
         self.join()
     }
 
@@ -119,6 +134,14 @@ impl<'t> Files<'t> {
         }
     }
 
+    /// What stands for the rows so far.
+    fn made(&mut self) -> SqlResult<Vec<ListEntry>> {
+        match self {
+            Files::Engine(_) => Err(SqlError::internal("files of the engine that are not complete")),
+            Files::Sealed(writer) => writer.finish(),
+        }
+    }
+
     /// The files become the table's, and visible.
     fn finish(self, store: &RowStore, table: &Table) -> SqlResult<()> {
         match self {
@@ -174,11 +197,13 @@ impl RowStore {
                         files.write(self, table, key, row)?;
                     }
                 }
-                Step::End(sorted) => {
+                Step::Tell(told) => {
+                    // Who has asked has gone if nobody takes it.
+                    let _ = told.send(files.made()?);
+                }
+                Step::End(sorted, left_out) => {
                     self.gate().check_addition(sorted.bytes(), &table.def().name)?;
-                    write_sorted(&sorted, &FxHashSet::default(), &mut |key, value| {
-                        files.write(self, table, key, value)
-                    })?;
+                    write_sorted(&sorted, &left_out, &mut |key, value| files.write(self, table, key, value))?;
                     files.finish(self, table)?;
                     return Ok(true);
                 }

@@ -28,7 +28,7 @@ use ingest::Ingesting;
 use rustc_hash::FxHashSet;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -74,6 +74,9 @@ impl RowStore {
             last_key: Vec::new(),
             ascending: true,
             ingesting: None,
+            in_order: table.is_ordered_by_levels().then(|| Arc::new(AtomicBool::new(true))),
+            first_key: Vec::new(),
+            rest: None,
         }
     }
 
@@ -95,12 +98,17 @@ pub struct BulkWriter {
     ascending: bool,
     /// Makes files while rows come, if they come in order.
     ingesting: Option<Ingesting>,
+    /// Of a table with a primary key whose rows may come in its order: whether they have done so far, each behind all rows that are
+    /// there. Those that come when it is over are sorted.
+    in_order: Option<Arc<AtomicBool>>,
+    first_key: Vec<u8>,
+    rest: Option<Sorter>,
 }
 
 impl BulkWriter {
     /// What a thread makes rows with.
     pub fn encoder(&self) -> BulkEncoder {
-        BulkEncoder::new(self.table.clone(), self.store.sorter(self.threads))
+        BulkEncoder::new(self.table.clone(), self.store.sorter(self.threads), self.in_order.clone())
     }
 
     /// What gives rows their hidden numbers.
@@ -127,6 +135,16 @@ impl BulkWriter {
         if !rows.is_for_ingestion() {
             return Ok(());
         }
+        if let Some(in_order) = &self.in_order {
+            if self.ingesting.is_none() && in_order.load(Ordering::Acquire) {
+                rows.first_key().clone_into(&mut self.first_key);
+                self.ascending &= self.table.ends_before(&self.first_key)?;
+            }
+            if !self.ascending {
+                in_order.store(false, Ordering::Release);
+                return rows.sort_into(self.rest.get_or_insert_with(|| self.store.sorter(self.threads)));
+            }
+        }
         if self.ingesting.is_none() {
             self.ingesting = Some(Ingesting::start(&self.store, &self.table)?);
         }
@@ -144,8 +162,9 @@ impl BulkWriter {
         wait: LockWait,
         on_duplicate: OnDuplicate,
     ) -> StoreResult<BulkOutcome> {
-        let BulkWriter { store, table, rows, ascending, ingesting, .. } = self;
-        let sorted = Sorter::finish_all(encoders.into_iter().map(BulkEncoder::into_sorter).collect())?;
+        let BulkWriter { store, table, rows, ascending, mut ingesting, in_order, first_key, rest, .. } = self;
+        let sorters = encoders.into_iter().map(BulkEncoder::into_sorter).chain(rest);
+        let sorted = Sorter::finish_all(sorters.collect())?;
         let mut locks: SessionLocks = store.session_locks(session);
         locks.lock(table.id(), TableLock::Exclusive, wait)?;
         if table.is_retired() || table.lacks_indexes() {
@@ -154,9 +173,15 @@ impl BulkWriter {
         let was_empty = table.data.keyspace.is_empty().map_err(engine_error)?;
         let mut outcome = BulkOutcome::default();
         let mut left_out = FxHashSet::default();
-        let needs_no_look = was_empty && ascending || table.has_hidden_row_id();
+        // Rows that have come in order need no look, and are behind all others unless somebody has put some there meanwhile.
+        let made = ingesting.as_mut().filter(|_| in_order.is_some());
+        if made.is_some() && !table.ends_before(&first_key)? {
+            return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
+        }
+        let needs_no_look = was_empty && ascending || table.has_hidden_row_id() || sorted.is_empty();
         if table.has_unique_entries() || !needs_no_look {
-            let conflicts = Conflicts::find(&table, &sorted, !was_empty)?;
+            let made = made.map(|ingesting| ingesting.made(&table)).transpose()?;
+            let conflicts = Conflicts::find(&table, &sorted, !was_empty, made.as_deref())?;
             left_out = conflicts.losers();
             let skipped_max = match on_duplicate {
                 OnDuplicate::Fail => 0,
@@ -172,7 +197,7 @@ impl BulkWriter {
             }
         }
         match ingesting {
-            Some(ingesting) => ingesting.finish(sorted)?,
+            Some(ingesting) => ingesting.finish(sorted, left_out.clone())?,
             None => store.ingest(&table, &sorted, &left_out)?,
         }
         outcome.loaded = rows - left_out.len() as u64;
