@@ -3,6 +3,7 @@
 use crate::background::{DueTables, SEAL_FROM, SEAL_IDLE_FROM};
 use crate::entry::{SegmentEntry, entry_name, entry_number, is_complete_name};
 use crate::load::SegmentLoad;
+use crate::load_block::ColumnBlock;
 use crate::rows::SegmentRows;
 use crate::sql_error;
 use arrow::array::ArrayRef;
@@ -13,7 +14,8 @@ use squall_catalog::{IndexId, TableDef, TableId};
 use squall_column_store::segment::Compression;
 use squall_column_store::{ColumnCache, ColumnSpec, Segment, SegmentWriter};
 use squall_row_store::{
-    Direction, KeyRange, ListEntry, ReadView, RowStore, SealedRows, SealedScan, SealedSource, SealedWriter, Table,
+    Direction, KeyRange, ListEntry, ReadView, RowStore, SealedBlock, SealedRows, SealedScan, SealedSource,
+    SealedWriter, Table,
 };
 use squall_types::{SqlError, SqlResult};
 use std::any::Any;
@@ -273,6 +275,10 @@ impl SealedSource for ColumnTable {
 
     fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SealedWriter> {
         Box::new(SegmentLoad::new(table.clone(), self))
+    }
+
+    fn block(&self, table: &Arc<Table>) -> Option<Box<dyn SealedBlock>> {
+        Some(Box::new(ColumnBlock::new(table.clone())))
     }
 
     fn note_changes(&self, rows: u64) {

@@ -6,7 +6,7 @@
 //!
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
 //!
-//! Reading order: `entry`, `rows`, `level`, `tables`, `seal`, `load`, `merge`, `background`, `columns`,
+//! Reading order: `entry`, `rows`, `level`, `tables`, `seal`, `load`, `load_block`, `merge`, `background`, `columns`,
 //! `snapshot`, `bulk_change`, `copy`.
 
 mod background;
@@ -17,6 +17,7 @@ mod decode;
 mod entry;
 mod level;
 mod load;
+mod load_block;
 mod merge;
 mod rows;
 mod seal;

@@ -3,10 +3,11 @@
 use crate::bulk_change::UncommittedSegments;
 use crate::decode::{ColumnDecoder, append_column};
 use crate::level::ColumnTable;
+use crate::load_block::ColumnBlock;
 use crate::{segment_columns, segment_ordinals};
-use arrow::array::{ArrayRef, UInt64Array};
+use arrow::array::{Array, ArrayRef, UInt64Array};
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
-use squall_row_store::{ListEntry, Row, SealedWriter, Table, UncommittedRows};
+use squall_row_store::{BlockKeys, ListEntry, Row, SealedBlock, SealedWriter, Table, UncommittedRows};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -23,6 +24,8 @@ pub(crate) struct SegmentLoad {
     column_table: Arc<ColumnTable>,
     /// By the columns' ordinals.
     decoders: Vec<(usize, ColumnDecoder)>,
+    /// Rows that have come in columns, by the segment's columns.
+    parts: Vec<Vec<ArrayRef>>,
     /// Hidden row numbers, of a table that has them.
     numbers: Vec<u64>,
     batch: Vec<Row>,
@@ -42,6 +45,7 @@ impl SegmentLoad {
         SegmentLoad {
             decoders: decoders(&table, column_table.is_copy()),
             table,
+            parts: Vec::new(),
             segments: Some(UncommittedSegments::new(column_table.clone())),
             column_table,
             numbers: Vec::new(),
@@ -68,19 +72,39 @@ impl SegmentLoad {
         Ok(())
     }
 
+    /// The rows that have come one by one become a part.
+    fn end_batch(&mut self) -> SqlResult<()> {
+        self.decode_batch()?;
+        let fresh = decoders(&self.table, self.column_table.is_copy());
+        let mut ended = std::mem::replace(&mut self.decoders, fresh);
+        self.add_part(ended.iter_mut().map(|(_, decoder)| decoder.finish()).collect());
+        Ok(())
+    }
+
+    fn add_part(&mut self, arrays: Vec<ArrayRef>) {
+        if arrays.first().is_none_or(|array| array.is_empty()) {
+            return;
+        }
+        self.parts.resize_with(arrays.len(), Vec::new);
+        self.parts.iter_mut().zip(arrays).for_each(|(parts, array)| parts.push(array));
+    }
+
     /// Begins to write the segment of the rows so far.
     fn begin_segment(&mut self) -> SqlResult<()> {
-        self.decode_batch()?;
+        self.end_batch()?;
         self.end_segment()?;
-        let mut arrays: Vec<ArrayRef> = self.decoders.iter_mut().map(|(_, decoder)| decoder.finish()).collect();
-        self.decoders = decoders(&self.table, self.column_table.is_copy());
-        if self.table.has_hidden_row_id() {
-            arrays.push(Arc::new(UInt64Array::from(std::mem::take(&mut self.numbers))));
-        }
+        let parts = std::mem::take(&mut self.parts);
+        let numbers = self.table.has_hidden_row_id().then(|| UInt64Array::from(std::mem::take(&mut self.numbers)));
         let keys = (std::mem::take(&mut self.first_key), std::mem::take(&mut self.last_key));
         let (column_table, columns) =
             (self.column_table.clone(), segment_columns(&self.table, self.column_table.is_copy())?);
         let write = move || {
+            let joined = parts.iter().map(|parts| {
+                let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+                arrow::compute::concat(&parts).map_err(SqlError::internal)
+            });
+            let mut arrays = joined.collect::<SqlResult<Vec<ArrayRef>>>()?;
+            arrays.extend(numbers.map(|numbers| Arc::new(numbers) as ArrayRef));
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
             column_table.write_segment(&columns, &arrays, keys, threads)
         };
@@ -127,6 +151,34 @@ impl SealedWriter for SegmentLoad {
             }
             self.decode_batch()?;
         }
+        Ok(())
+    }
+
+    fn push_block(&mut self, block: Box<dyn SealedBlock>, keys: &BlockKeys) -> SqlResult<()> {
+        let block = block.into_any().downcast::<ColumnBlock>();
+        let mut block = block.map_err(|_| SqlError::internal("a block of rows of another kind"))?;
+        let (count, mut ends) = (keys.iter().len(), keys.iter());
+        let Some(first) = ends.next() else { return Ok(()) };
+        if self.rows > 0 && (self.rows + count > SEGMENT_ROWS_MAX || self.bytes + block.bytes() > SEGMENT_BYTES_MAX) {
+            if let Some(last) = self.batch.last() {
+                last.key_bytes().clone_into(&mut self.last_key);
+            }
+            self.begin_segment()?;
+        }
+        if self.rows == 0 {
+            first.clone_into(&mut self.first_key);
+        }
+        ends.next_back().unwrap_or(first).clone_into(&mut self.last_key);
+        self.end_batch()?;
+        if self.table.has_hidden_row_id() {
+            for key in keys.iter() {
+                self.numbers.push(self.table.hidden_row_number(key)?);
+            }
+        }
+        self.rows += count;
+        self.bytes += block.bytes();
+        let arrays = block.finish();
+        self.add_part(arrays);
         Ok(())
     }
 

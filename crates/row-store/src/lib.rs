@@ -59,7 +59,7 @@ mod value_text;
 mod visible;
 mod write_set;
 
-pub use bulk::{BulkEncoder, BulkLoad, BulkOutcome, BulkWriter, EncodedRows, OnDuplicate, RowIds};
+pub use bulk::{BlockKeys, BulkEncoder, BulkLoad, BulkOutcome, BulkWriter, EncodedRows, OnDuplicate, RowIds};
 pub use bytes::{Malformed, Reader, Writer};
 pub use catalog_codec::{read_type, read_value, write_type, write_value};
 pub use column::FixedColumn;
@@ -77,7 +77,8 @@ pub use read_view::{FreshRows, ReadView};
 pub use row::{Row, RowKey, RowView, ValueRef};
 pub use row_cache::RowCacheStatus;
 pub use sealed::{
-    FreshRow, ListEntry, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing, UncommittedRows,
+    FreshRow, ListEntry, SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing,
+    UncommittedRows,
 };
 pub use statistics::TableStatistics;
 pub use store::{RowStore, SessionLocks};

@@ -11,11 +11,13 @@
 //!   entries of them, and commits: rows that nobody has changed meanwhile leave the store in the same step. To readers
 //!   nothing changes.
 
+use crate::bulk::BlockKeys;
 use crate::commit::SealRequest;
 use crate::cursor::Direction;
 use crate::error::engine_error;
 use crate::index_key::KeyRange;
 use crate::level_keys::LevelKeys;
+use crate::row::ValueRef;
 use crate::store::RowStore;
 use crate::table::Table;
 use fjall::{AbstractTree, Iter, Keyspace, Readable, SeqNo, Slice, Snapshot};
@@ -23,7 +25,7 @@ use lsm_tree::Guard as _;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustc_hash::FxHashSet;
 use squall_catalog::{IndexId, TableDef, TableId};
-use squall_types::{SqlError, SqlResult};
+use squall_types::{SqlError, SqlResult, Value};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -73,6 +75,10 @@ pub trait SealedSource: Send + Sync {
     /// in its list.
     fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SealedWriter>;
 
+    /// Begins to take rows of a load that have not been rows of the store; `None` if the source makes sealed rows of those alone.
+    /// Several threads do so, each with its own.
+    fn block(&self, table: &Arc<Table>) -> Option<Box<dyn SealedBlock>>;
+
     /// Takes note of changes that have just been committed to the store's rows. Called by the commit thread, so it must
     /// be quick.
     fn note_changes(&self, rows: u64);
@@ -87,10 +93,28 @@ pub trait UncommittedRows: Send + Sync {
     fn keep(self: Box<Self>);
 }
 
+/// Rows of a load, in the form of the level.
+pub trait SealedBlock: Send {
+    /// Adds a row: values of all columns in the order of the definition, of the columns' types and as they are stored.
+    fn push(&mut self, values: &[ValueRef<'_>]) -> SqlResult<()>;
+
+    /// About what they take in memory.
+    fn bytes(&self) -> usize;
+
+    /// The rows' values, for rows that have to be sorted after all.
+    fn into_rows(self: Box<Self>) -> SqlResult<Vec<Vec<Value>>>;
+
+    /// Itself as what it is, for the writer of the same source.
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
+}
+
 /// Makes sealed rows. Dropped before [`SealedWriter::keep`], it leaves nothing behind.
 pub trait SealedWriter {
     /// Takes a row, whose key is behind those before, or those since what was made durable last.
     fn push(&mut self, row: crate::Row) -> SqlResult<()>;
+
+    /// Takes rows of a block, whose keys come likewise.
+    fn push_block(&mut self, block: Box<dyn SealedBlock>, keys: &BlockKeys) -> SqlResult<()>;
 
     /// Makes what has come durable, and gives the entries that stand for it.
     fn finish(&mut self) -> SqlResult<Vec<ListEntry>>;

@@ -3,6 +3,7 @@
 use crate::index_key::Entry;
 use crate::level_keys::mark_key;
 use crate::row::{ValueRef, append_borrowed};
+use crate::sealed::SealedBlock;
 use crate::sorter::Sorter;
 use crate::table::Table;
 use fjall::Slice;
@@ -25,9 +26,34 @@ pub struct BulkEncoder {
     entry: Entry,
 }
 
+/// Storage keys of rows, in order.
+#[derive(Default)]
+pub struct BlockKeys {
+    bytes: Vec<u8>,
+    /// Where each ends in `bytes`.
+    ends: Vec<usize>,
+}
+
+impl BlockKeys {
+    fn push(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// The keys.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + DoubleEndedIterator {
+        self.ends.iter().enumerate().map(|(at, end)| {
+            let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+            &self.bytes[start..*end]
+        })
+    }
+}
+
 /// Rows that one encoder has made one after the other.
 #[derive(Default)]
 pub struct EncodedRows {
+    /// Rows in the form of the level below the store, with their keys, if they come in order and the level takes such.
+    block: Option<(Box<dyn SealedBlock>, BlockKeys)>,
     /// Keys and rows, if they come in the order of their keys; otherwise the encoder's sorter has them.
     bytes: Vec<u8>,
     /// Where each key and each row end in `bytes`.
@@ -49,7 +75,13 @@ impl EncodedRows {
 
     /// What the rows take in memory, with their keys.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes.len()
+        let block = self.block.as_ref().map_or(0, |(block, keys)| block.bytes() + keys.bytes.len());
+        self.bytes.len() + block
+    }
+
+    /// Takes out rows in the form of the level below the store.
+    pub(super) fn take_block(&mut self) -> Option<(Box<dyn SealedBlock>, BlockKeys)> {
+        self.block.take()
     }
 
     pub(super) fn first_key(&self) -> &[u8] {
@@ -71,11 +103,17 @@ impl EncodedRows {
     }
 
     pub(super) fn is_for_ingestion(&self) -> bool {
-        !self.ends.is_empty()
+        !self.ends.is_empty() || self.block.is_some()
     }
 
     /// The rows go to a sorter instead.
-    pub(super) fn sort_into(self, sorter: &mut Sorter) -> SqlResult<()> {
+    pub(super) fn sort_into(self, table: &Table, sorter: &mut Sorter) -> SqlResult<()> {
+        if let Some((block, keys)) = self.block {
+            for ((values, key), number) in block.into_rows()?.iter().zip(keys.iter()).zip(&self.numbers) {
+                sorter.push(key, &table.encode_row(key, values)?, *number)?;
+            }
+            return Ok(());
+        }
         let mut start = 0;
         for ((key_end, end), number) in self.ends.iter().zip(&self.numbers) {
             sorter.push(&self.bytes[start..*key_end], &self.bytes[*key_end..*end], *number)?;
@@ -135,13 +173,21 @@ impl BulkEncoder {
         // The rows between two calls of `take_rows` stay together.
         let comes_in_order = match &self.in_order {
             Some(in_order) if self.rows.count == 0 => in_order.load(Ordering::Acquire),
-            Some(_) => !self.rows.ends.is_empty(),
+            Some(_) => self.rows.is_for_ingestion(),
             None => false,
         };
         if comes_in_order {
             self.rows.numbers.push(number);
         }
-        if comes_in_order || table.is_loaded_in_order() {
+        let comes_in_order = comes_in_order || table.is_loaded_in_order();
+        if comes_in_order && self.rows.count == 0 && table.secondary_codecs().is_empty() {
+            let block = table.sealed_source().and_then(|source| source.block(table));
+            self.rows.block = block.map(|block| (block, BlockKeys::default()));
+        }
+        if let Some((block, keys)) = &mut self.rows.block {
+            block.push(values)?;
+            keys.push(&self.key);
+        } else if comes_in_order {
             let rows = &mut self.rows;
             rows.bytes.extend_from_slice(&self.key);
             let key_end = rows.bytes.len();

@@ -1,11 +1,11 @@
 //! Sorted records become files of a table.
 
-use super::EncodedRows;
+use super::{BlockKeys, EncodedRows};
 use crate::batch::Batch;
 use crate::error::io_error;
 use crate::level_keys::LevelKeys;
 use crate::row::Row;
-use crate::sealed::{ListEntry, SealedRows, SealedWriter};
+use crate::sealed::{ListEntry, SealedBlock, SealedRows, SealedWriter};
 use crate::sorter::{Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
@@ -134,6 +134,13 @@ impl<'t> Files<'t> {
         }
     }
 
+    fn write_block(&mut self, block: Box<dyn SealedBlock>, keys: &BlockKeys) -> SqlResult<()> {
+        match self {
+            Files::Engine(_) => Err(SqlError::internal("rows of another form than the engine's")),
+            Files::Sealed(writer) => writer.push_block(block, keys),
+        }
+    }
+
     /// What stands for the rows so far.
     fn made(&mut self) -> SqlResult<Vec<ListEntry>> {
         match self {
@@ -190,9 +197,13 @@ impl RowStore {
         let mut files = Files::begin(self, table)?;
         for step in steps {
             match step {
-                Step::Rows(rows) => {
+                Step::Rows(mut rows) => {
                     self.gate().check_addition(rows.bytes(), &table.def().name)?;
                     self.gate().count(rows.bytes() as u64);
+                    if let Some((block, keys)) = rows.take_block() {
+                        files.write_block(block, &keys)?;
+                        continue;
+                    }
                     for (key, row) in rows.into_records() {
                         files.write(self, table, key, row)?;
                     }

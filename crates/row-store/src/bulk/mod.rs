@@ -11,7 +11,7 @@ mod encoder;
 mod index;
 mod ingest;
 
-pub use encoder::{BulkEncoder, EncodedRows};
+pub use encoder::{BlockKeys, BulkEncoder, EncodedRows};
 
 use crate::batch::Batch;
 use crate::conflicts::Conflicts;
@@ -142,7 +142,7 @@ impl BulkWriter {
             }
             if !self.ascending {
                 in_order.store(false, Ordering::Release);
-                return rows.sort_into(self.rest.get_or_insert_with(|| self.store.sorter(self.threads)));
+                return rows.sort_into(&self.table, self.rest.get_or_insert_with(|| self.store.sorter(self.threads)));
             }
         }
         if self.ingesting.is_none() {

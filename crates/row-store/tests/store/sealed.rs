@@ -4,8 +4,9 @@ use crate::fixture::*;
 use proptest::prelude::*;
 use squall_catalog::{IndexId, TableDef, TableId};
 use squall_row_store::{
-    Direction, Durability, IsolationLevel, KeyRange, ListEntry, LockMode, LockRequest, LockWait, Row, SealedRows,
-    SealedScan, SealedSource, SealedTables, SealedWriter, Sealing, StoreError, Table, Transaction, TransactionOptions,
+    BlockKeys, Direction, Durability, IsolationLevel, KeyRange, ListEntry, LockMode, LockRequest, LockWait, Row,
+    SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing, StoreError, Table,
+    Transaction, TransactionOptions,
 };
 use squall_types::{ErrorCode, SqlResult, Value};
 use std::any::Any;
@@ -51,6 +52,10 @@ impl SealedSource for RowsInTheList {
         Box::new(Loaded(table.clone(), Vec::new()))
     }
 
+    fn block(&self, _: &Arc<Table>) -> Option<Box<dyn SealedBlock>> {
+        None
+    }
+
     fn note_changes(&self, _: u64) {}
 
     fn discard(&self) {}
@@ -77,6 +82,10 @@ impl SealedWriter for Loaded {
         let encoded = self.0.encode_row(row.key_bytes(), &row.values(&self.0)?)?;
         self.1.push((row.key_bytes().to_vec(), encoded));
         Ok(())
+    }
+
+    fn push_block(&mut self, _: Box<dyn SealedBlock>, _: &BlockKeys) -> SqlResult<()> {
+        unreachable!("the source makes no blocks")
     }
 
     fn finish(&mut self) -> SqlResult<Vec<ListEntry>> {
