@@ -17,4 +17,4 @@ mod row_tests;
 pub mod rowwise;
 pub mod star;
 
-pub use bind::{Binder, BoundQuery, OutputColumn, ParameterKind, TableRequest, TableResolver};
+pub use bind::{Binder, BoundQuery, OutputColumn, ParameterKind, TableRequest, TableResolver, parse_view};

@@ -12,6 +12,7 @@ mod column_name;
 mod ddl;
 mod dml;
 mod expr;
+mod item_names;
 mod names;
 mod query;
 mod routine;

@@ -42,7 +42,7 @@ pub(crate) use output::announced_type;
 pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
 pub use parameter::ParameterKind;
 pub use row_expr::{RowColumn, RowTable, columns_read};
-pub use view::parse_options;
+pub use view::{parse as parse_view, parse_options};
 
 use context::Context;
 use squall_catalog::Catalog;

@@ -6,7 +6,10 @@ use squall_parser::ast::{Query, Statement};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 
 /// Parses a view's query as the sql_mode of its creation says.
-pub(crate) fn parse(view: &ViewDef, database: &str) -> SqlResult<Query> {
+///
+/// # Errors
+/// 1356 if its text is none, which only a damaged catalog has.
+pub fn parse(view: &ViewDef, database: &str) -> SqlResult<Query> {
     let options = parse_options(SqlMode(view.sql_mode));
     match parse_text(&view.query, &options) {
         Some(query) => Ok(query),

@@ -77,6 +77,7 @@ impl Session {
         expand_body(&mut query.body, with.as_ref(), &|block| {
             Ok(self.bind_query(block, request.sql, &[], &catalog, context, None)?.columns)
         })?;
+        query.name_items(request.sql);
         if let Some(database) = &self.database {
             qualify_query(&mut query, database);
         }

@@ -196,18 +196,24 @@ pub fn create_view_text(view: &ViewDef, database: &str, current: Option<&str>) -
     } else {
         format!("{}.{}", quote(database), quote(&view.name))
     };
-    let columns: Vec<String> = view.columns.iter().map(|column| quote(column)).collect();
+    // Names that the query does not give itself.
+    let columns = match squall_planner::parse_view(view, database) {
+        Ok(query) if query.item_aliases().is_some_and(|names| names == view.columns) => String::new(),
+        _ => {
+            let columns: Vec<String> = view.columns.iter().map(|column| quote(column)).collect();
+            format!(" ({})", columns.join(","))
+        }
+    };
     let check = match view.check_option.as_str() {
         "LOCAL" => " WITH LOCAL CHECK OPTION",
         "CASCADED" => " WITH CASCADED CHECK OPTION",
         _ => "",
     };
     format!(
-        "CREATE ALGORITHM={} DEFINER={}@{} SQL SECURITY {security} VIEW {name} ({}) AS {}{check}",
+        "CREATE ALGORITHM={} DEFINER={}@{} SQL SECURITY {security} VIEW {name}{columns} AS {}{check}",
         view.algorithm,
         quote(user),
         quote(host),
-        columns.join(","),
         view.query
     )
 }

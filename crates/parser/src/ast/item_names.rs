@@ -1,0 +1,71 @@
+//! Names of select items that are their source text, written down as aliases.
+
+use super::{Ident, Query, QueryBody, Select, SelectItem, TableReference};
+
+impl Query {
+    /// Gives every item that names a column of the query, or of a derived table or table expression in it, the name that it has as an
+    /// alias: printed anew, its text would be another name. `sql` is what the query was parsed from.
+    pub fn name_items(&mut self, sql: &[u8]) {
+        if let Some(with) = &mut self.with {
+            with.tables.iter_mut().for_each(|table| table.query.name_items(sql));
+        }
+        name_body(&mut self.body, sql, true);
+    }
+
+    /// The names of the first block's items, after which the query's columns are called; `None` if one has no alias.
+    pub fn item_aliases(&self) -> Option<Vec<&str>> {
+        let mut body = &self.body;
+        loop {
+            match body {
+                QueryBody::Select(select) => return select.items.iter().map(alias).collect(),
+                QueryBody::SetOperation(operation) => body = &operation.left,
+                QueryBody::Nested(query) => body = &query.body,
+                QueryBody::Table(_) | QueryBody::Values(_) => return None,
+            }
+        }
+    }
+}
+
+fn alias(item: &SelectItem) -> Option<&str> {
+    match item {
+        SelectItem::Expr(item) => item.alias.as_ref().map(Ident::as_str),
+        SelectItem::Wildcard | SelectItem::QualifiedWildcard(_) => None,
+    }
+}
+
+/// `is_first`: the block's items name the columns of the whole.
+fn name_body(body: &mut QueryBody, sql: &[u8], is_first: bool) {
+    match body {
+        QueryBody::Select(select) => name_select(select, sql, is_first),
+        QueryBody::SetOperation(operation) => {
+            name_body(&mut operation.left, sql, is_first);
+            name_body(&mut operation.right, sql, false);
+        }
+        QueryBody::Nested(query) if is_first => query.name_items(sql),
+        QueryBody::Nested(query) => name_body(&mut query.body, sql, false),
+        QueryBody::Table(_) | QueryBody::Values(_) => {}
+    }
+}
+
+fn name_select(select: &mut Select, sql: &[u8], is_first: bool) {
+    select.from.iter_mut().for_each(|table| name_reference(table, sql));
+    for item in &mut select.items {
+        if let SelectItem::Expr(item) = item
+            && is_first
+            && item.alias.is_none()
+        {
+            item.alias = Some(Ident::new(item.column_name(sql)));
+        }
+    }
+}
+
+fn name_reference(table: &mut TableReference, sql: &[u8]) {
+    match table {
+        TableReference::Derived(derived) => derived.query.name_items(sql),
+        TableReference::Join(join) => {
+            name_reference(&mut join.left, sql);
+            name_reference(&mut join.right, sql);
+        }
+        TableReference::Table(_) | TableReference::JsonTable(_) => {}
+    }
+}
