@@ -2,17 +2,20 @@
 
 use super::predicate::{CompareOp, Predicate};
 use super::terms::{self, Node};
+use arrow::datatypes::{Field, FieldRef};
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::logical_expr::{BinaryExpr, ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use squall_catalog::TableDef;
 use squall_functions::arrow_map::scalar_to_value;
-use squall_functions::expr::{self, BoundExpr, CallUdf, TextCompareUdf};
+use squall_functions::expr::{self, BoundExpr, CallUdf, ParameterUdf, TextCompareUdf};
 use squall_functions::operators::convert::ConvertKernel;
 use squall_functions::operators::like::{LikeKernel, PatternCache};
 use squall_functions::operators::sort_key::SortKeyKernel;
 use squall_functions::typing::collation::is_binary;
-use squall_registry::ScalarKernel;
+use squall_registry::{ScalarKernel, Volatility};
 use squall_types::collation::LikePattern;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, DateTime, SqlType, Value};
@@ -47,6 +50,45 @@ pub fn constant_of(expr: &BoundExpr, parameters: &[Value]) -> Option<Value> {
         BoundExpr::Literal(value, _) => Some(value.clone()),
         BoundExpr::Parameter { index, .. } => parameters.get(*index as usize).cloned(),
         _ => None,
+    }
+}
+
+/// A condition with the values that its constant parts have in this statement, `NOW() - INTERVAL 1 HOUR` and parameters included; what
+/// fails is left as it is, for the filter to fail with.
+pub(super) fn with_constants(filter: &Expr) -> Expr {
+    let folded = filter.clone().transform_up(|expr| match constant_value(&expr) {
+        Some(value) => Ok(Transformed::yes(Expr::Literal(value, None))),
+        None => Ok(Transformed::no(expr)),
+    });
+    folded.map_or_else(|_| filter.clone(), |folded| folded.data)
+}
+
+/// The value of a call of constants.
+fn constant_value(expr: &Expr) -> Option<ScalarValue> {
+    let Expr::ScalarFunction(function) = expr else { return None };
+    let inner: &dyn std::any::Any = function.func.inner().as_ref();
+    let is_constant = match inner.downcast_ref::<CallUdf>() {
+        Some(udf) => udf.call().volatility != Volatility::Volatile && !udf.call().kernel.waits(),
+        None => inner.is::<ParameterUdf>(),
+    };
+    if !is_constant {
+        return None;
+    }
+    let literal = |arg: &Expr| match arg {
+        Expr::Literal(value, _) => Some(ColumnarValue::Scalar(value.clone())),
+        _ => None,
+    };
+    let args = function.args.iter().map(literal).collect::<Option<Vec<_>>>()?;
+    let arg_fields: Vec<FieldRef> =
+        args.iter().map(|arg| Arc::new(Field::new("constant", arg.data_type(), true))).collect();
+    let scalar_arguments = vec![None; args.len()];
+    let fields = ReturnFieldArgs { arg_fields: &arg_fields, scalar_arguments: &scalar_arguments };
+    let return_field = function.func.return_field_from_args(fields).ok()?;
+    let config_options = Arc::new(ConfigOptions::default());
+    let arguments = ScalarFunctionArgs { args, arg_fields, number_rows: 1, return_field, config_options };
+    match function.func.invoke_with_args(arguments).ok()? {
+        ColumnarValue::Scalar(value) => Some(value),
+        ColumnarValue::Array(array) => ScalarValue::try_from_array(&array, 0).ok(),
     }
 }
 

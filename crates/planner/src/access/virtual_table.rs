@@ -1,6 +1,6 @@
 //! Tables without storage, as queries read them.
 
-use super::filter::{equal_texts, predicate_of};
+use super::filter::{equal_texts, predicate_of, with_constants};
 use super::predicate::{CompareOp, Predicate};
 use super::scan::{make_batch, stream_of};
 use crate::exec::env::StatementEnv;
@@ -24,8 +24,9 @@ use datafusion::physical_plan::{
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, TableDef, TableId};
 use squall_functions::arrow_map::{ValueArrayBuilder, field_for};
 use squall_functions::expr::datafusion_error;
-use squall_registry::{Coercibility, ColumnRange, ExprType, RowParts, VirtualColumn, VirtualScan, VirtualTable};
-use squall_types::temporal::TimeZone;
+use squall_registry::{
+    Coercibility, ColumnRange, ExprType, RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable,
+};
 use squall_types::{CollationId, SqlResult, Value};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ impl VirtualTableProvider {
 
     fn batch(&self, env: &StatementEnv, filters: &[Expr]) -> SqlResult<RecordBatch> {
         let equals = equal_texts(&self.schema, filters);
-        let ranges = ranges(self.table.columns(), filters, &env.context.time_zone);
+        let ranges = ranges(self.table.columns(), filters, &env.context);
         let scan = VirtualScan { equals: &equals, ranges: &ranges, ..VirtualScan::all(&env.context) };
         let rows = self.table.rows(&scan)?;
         let ordinals: Vec<usize> = (0..self.table.columns().len()).collect();
@@ -126,7 +127,7 @@ impl TableProvider for VirtualTableProvider {
             let all = || (0..self.schema.fields().len()).collect();
             let projection = projection.cloned().unwrap_or_else(all);
             let equals = equal_texts(&self.schema, filters);
-            let ranges = ranges(self.table.columns(), filters, &env.context.time_zone);
+            let ranges = ranges(self.table.columns(), filters, &env.context);
             let schema = Arc::new(self.schema.project(&projection)?);
             return Ok(Arc::new(PartsExec::new(self.table.clone(), schema, projection, equals, ranges, false)));
         }
@@ -137,8 +138,12 @@ impl TableProvider for VirtualTableProvider {
 }
 
 /// What filters say of columns that are compared with constants.
-fn ranges(columns: &[VirtualColumn], filters: &[Expr], zone: &TimeZone) -> Vec<ColumnRange> {
-    let conditions = match predicate_of(&definition(columns), filters, zone) {
+fn ranges(columns: &[VirtualColumn], filters: &[Expr], context: &StatementContext) -> Vec<ColumnRange> {
+    // What constants warn of is said when the filter runs.
+    let warnings = context.diagnostics.count();
+    let filters: Vec<Expr> = filters.iter().map(with_constants).collect();
+    context.diagnostics.truncate(warnings);
+    let conditions = match predicate_of(&definition(columns), &filters, &context.time_zone) {
         Predicate::And(conditions) => conditions,
         condition => vec![condition],
     };
