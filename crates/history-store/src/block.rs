@@ -1,8 +1,8 @@
 //! A table at a moment as bytes: in full (a key block), or as what differs from a key block.
 
 use crate::codec::{Damaged, Input, decode, encode, put_bytes, put_varint};
+use crate::column::Column;
 use squall_types::Value;
-use std::sync::Arc;
 
 /// The column is as in the key block.
 const SAME: u8 = 0;
@@ -131,7 +131,7 @@ pub(crate) fn unpack(block: &[u8]) -> Result<Vec<u8>, Damaged> {
 }
 
 /// Decoded columns, those that were wanted.
-pub(crate) type Columns = Vec<Option<Arc<Vec<Value>>>>;
+pub(crate) type Columns = Vec<Option<Column>>;
 
 /// Reads the wanted columns of an unpacked block; `key` has at least the same columns of its key block, if it has one.
 pub(crate) fn read_block(raw: &[u8], wanted: &[bool], key: Option<&Columns>) -> Result<(usize, Columns), Damaged> {
@@ -148,11 +148,11 @@ pub(crate) fn read_block(raw: &[u8], wanted: &[bool], key: Option<&Columns>) -> 
             SAME => None,
             PLAIN => {
                 let bytes = input.bytes()?;
-                if *wanted { Some(Arc::new(decode(&mut Input(bytes), rows)?)) } else { None }
+                if *wanted { Some(Column::from(decode(&mut Input(bytes), rows)?)) } else { None }
             }
             PATCH => {
                 let bytes = input.bytes()?;
-                if *wanted { Some(Arc::new(patched(bytes, rows, &before()?)?)) } else { None }
+                if *wanted { Some(patched(bytes, rows, &before()?)?) } else { None }
             }
             _ => return Err(Damaged),
         };
@@ -161,26 +161,24 @@ pub(crate) fn read_block(raw: &[u8], wanted: &[bool], key: Option<&Columns>) -> 
     Ok((rows, columns))
 }
 
-fn patched(patch: &[u8], rows: usize, before: &[Value]) -> Result<Vec<Value>, Damaged> {
+fn patched(patch: &[u8], rows: usize, before: &Column) -> Result<Column, Damaged> {
     let mut input = Input(patch);
     let count = input.length(8)?;
-    let mut changed = Vec::with_capacity(count);
-    let mut row = 0usize;
-    for _ in 0..count {
-        row = usize::try_from(input.varint()?).ok().and_then(|distance| row.checked_add(distance)).ok_or(Damaged)?;
-        changed.push(row);
-    }
-    if rows > before.len() + count {
+    if rows > before.base_rows() + count {
         return Err(Damaged);
     }
-    let values = decode(&mut input, count)?;
-    let mut column = Vec::with_capacity(rows);
-    column.extend_from_slice(&before[..rows.min(before.len())]);
-    column.resize(rows, Value::Null);
-    for (row, value) in changed.into_iter().zip(values) {
-        *column.get_mut(row).ok_or(Damaged)? = value;
+    let mut changed = Vec::with_capacity(count);
+    let mut row = 0u64;
+    for at in 0..count {
+        let distance = input.varint()?;
+        row = row.checked_add(distance).filter(|row| *row < rows as u64).ok_or(Damaged)?;
+        if at > 0 && distance == 0 {
+            return Err(Damaged);
+        }
+        changed.push(row as u32);
     }
-    Ok(column)
+    let values = decode(&mut input, count)?;
+    Ok(before.with(changed.into_iter().zip(values).collect()))
 }
 
 #[cfg(test)]
@@ -195,7 +193,17 @@ mod tests {
     }
 
     fn columns(rows: &[Vec<Value>]) -> Columns {
-        (0..2).map(|at| Some(Arc::new(rows.iter().map(|row| row[at].clone()).collect()))).collect()
+        (0..2).map(|at| Some(rows.iter().map(|row| row[at].clone()).collect::<Vec<_>>().into())).collect()
+    }
+
+    /// Checks that a block read gives these rows.
+    fn check(read: Result<(usize, Columns), Damaged>, rows: &[Vec<Value>]) {
+        let (count, columns) = read.expect("a block");
+        assert_eq!(count, rows.len());
+        for (at, column) in columns.iter().enumerate() {
+            let column = column.as_ref().expect("a wanted column");
+            (0..count).for_each(|row| assert_eq!(column.get(row), &rows[row][at]));
+        }
     }
 
     #[test]
@@ -204,7 +212,7 @@ mod tests {
         let key = Encoded::of_rows(&first, 2);
         let block = key_block(&key);
         let raw = unpack(&block).expect("a block");
-        assert_eq!(read_block(&raw, &[true, true], None), Ok((100, columns(&first))));
+        check(read_block(&raw, &[true, true], None), &first);
         let mut counts = [1; 103];
         counts[40] = 7;
         for after in [table(&counts), table(&counts[..100]), table(&counts[..50]), table(&[])] {
@@ -212,9 +220,9 @@ mod tests {
             let difference = difference_block(&now, &after, &key).expect("the same columns");
             assert!(difference.len() < block.len(), "{}: {} bytes", after.len(), difference.len());
             let raw = unpack(&difference).expect("a block");
-            assert_eq!(read_block(&raw, &[true, true], Some(&columns(&first))), Ok((after.len(), columns(&after))));
+            check(read_block(&raw, &[true, true], Some(&columns(&first))), &after);
             let (_, some) = read_block(&raw, &[false, true], Some(&columns(&first))).expect("a block");
-            assert_eq!(some[0], None);
+            assert!(some[0].is_none());
         }
     }
 
@@ -229,6 +237,6 @@ mod tests {
         }
         let difference = difference_block(&Encoded::of_rows(&rows, 2), &rows, &Encoded::of_rows(&rows, 2));
         let raw = unpack(&difference.expect("the same columns")).expect("a block");
-        assert_eq!(read_block(&raw, &[true, true], None), Err(Damaged));
+        assert!(read_block(&raw, &[true, true], None).is_err());
     }
 }

@@ -13,15 +13,17 @@
 //!
 //! Knows: values. Must not know: the catalog, SQL text, the clock, what the tables are.
 //!
-//! Reading order: `codec`, `block`, `slice`, `store`, `reader`.
+//! Reading order: `codec`, `column`, `block`, `slice`, `store`, `reader`.
 
 mod block;
 mod codec;
+mod column;
 mod error;
 mod reader;
 mod slice;
 mod store;
 
+pub use column::Column;
 pub use error::{Error, Result};
 pub use reader::{Moment, Reader, TableRows};
 pub use store::{HistoryStore, SLICE_MICROS_MAX, TableContent};

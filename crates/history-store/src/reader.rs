@@ -1,6 +1,7 @@
 //! Reading snapshots in the order of time.
 
 use crate::block::{Columns, read_block, unpack};
+use crate::column::Column;
 use crate::error::Result;
 use crate::slice::{BlockPlace, Slice};
 use rustc_hash::FxHashMap;
@@ -17,19 +18,18 @@ pub struct Moment {
 }
 
 /// What a table held: columns in the order in which they were asked for.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct TableRows {
     /// How many rows.
     pub rows: usize,
-    /// A value for each row; `None` for a column that the table did not have.
-    pub columns: Vec<Option<Arc<Vec<Value>>>>,
+    /// `None` for a column that the table did not have.
+    pub columns: Vec<Option<Column>>,
 }
 
 impl TableRows {
     /// A value, NULL where there is none.
     pub fn value(&self, row: usize, column: usize) -> &Value {
-        let column = self.columns.get(column).and_then(Option::as_ref);
-        column.and_then(|values| values.get(row)).unwrap_or(&Value::Null)
+        self.columns.get(column).and_then(Option::as_ref).map_or(&Value::Null, |column| column.get(row))
     }
 }
 

@@ -89,7 +89,12 @@ impl VirtualTable for HistoryTable {
         let ordinals: Vec<usize> = (0..source_columns.len()).filter(wanted).collect();
         let names = ordinals.iter().map(|at| source_columns[*at].name.to_string()).collect();
         let width = self.columns.len();
-        Ok(Box::new(Parts { reader, table: self.name.clone(), zone, ordinals, names, width }))
+        let place = |ordinal: usize| ordinals.iter().position(|wanted| *wanted == ordinal);
+        let equals = (0..source_columns.len())
+            .filter_map(|ordinal| Some((place(ordinal)?, scan.equal_text(ordinal)?.to_string())))
+            .filter(|(_, text)| text.is_ascii())
+            .collect();
+        Ok(Box::new(Parts { reader, table: self.name.clone(), zone, ordinals, names, equals, width }))
     }
 }
 
@@ -142,7 +147,18 @@ struct Parts {
     /// The columns that are wanted.
     ordinals: Vec<usize>,
     names: Vec<String>,
+    /// Texts that some of them have to equal, by their places among the wanted.
+    equals: Vec<(usize, String)>,
     width: usize,
+}
+
+/// Whether a value can be equal to a text without letters beyond ASCII, in whatever collation.
+fn may_equal(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(own) if own.is_ascii() => own.trim_end().eq_ignore_ascii_case(text.trim_end()),
+        Value::Null => false,
+        _ => true,
+    }
 }
 
 impl Parts {
@@ -160,7 +176,9 @@ impl Parts {
             row[self.width - 1] = ts.clone();
             row
         };
-        Ok(Some((0..content.rows).map(row).collect()))
+        let is_wanted =
+            |at: &usize| self.equals.iter().all(|(column, text)| may_equal(content.value(*at, *column), text));
+        Ok(Some((0..content.rows).filter(is_wanted).map(row).collect()))
     }
 }
 

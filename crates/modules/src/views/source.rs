@@ -50,7 +50,8 @@ fn read_now(
     let rows = table.rows(&VirtualScan::all(context))?;
     let column = |wanted: &&str| {
         let ordinal = table.columns().iter().position(|column| column.name.eq_ignore_ascii_case(wanted))?;
-        Some(Arc::new(rows.iter().map(|row| row.get(ordinal).cloned().unwrap_or_default()).collect()))
+        let values: Vec<Value> = rows.iter().map(|row| row.get(ordinal).cloned().unwrap_or_default()).collect();
+        Some(values.into())
     };
     Ok(TableRows { rows: rows.len(), columns: columns.iter().map(column).collect() })
 }

@@ -1,0 +1,39 @@
+//! A column of a table at a moment.
+
+use squall_types::Value;
+use std::sync::Arc;
+
+/// Values by row: those of another moment, and which of them differ. Moments share what they have in common.
+#[derive(Clone, Debug)]
+pub struct Column {
+    base: Arc<Vec<Value>>,
+    /// By row.
+    changed: Vec<(u32, Value)>,
+}
+
+impl Column {
+    /// The value of a row; NULL beyond the last.
+    pub fn get(&self, row: usize) -> &Value {
+        let found = self.changed.binary_search_by_key(&row, |(changed, _)| *changed as usize);
+        match found {
+            Ok(at) => &self.changed[at].1,
+            Err(_) => self.base.get(row).unwrap_or(&Value::Null),
+        }
+    }
+
+    /// How many rows it had at the moment whose values it shares.
+    pub(crate) fn base_rows(&self) -> usize {
+        self.base.len()
+    }
+
+    /// The column at another moment, with other values in rows that are in ascending order.
+    pub(crate) fn with(&self, changed: Vec<(u32, Value)>) -> Column {
+        Column { base: self.base.clone(), changed }
+    }
+}
+
+impl From<Vec<Value>> for Column {
+    fn from(values: Vec<Value>) -> Column {
+        Column { base: Arc::new(values), changed: Vec::new() }
+    }
+}
