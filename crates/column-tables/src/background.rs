@@ -87,6 +87,17 @@ pub struct TableWork {
     pub complete: bool,
 }
 
+/// What is asked of a table's segments.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    /// Fresh rows are sealed, all of them.
+    seal: bool,
+    /// Segments are merged wherever they can be, not only where it is worth it.
+    merge_all: bool,
+    /// Whether the work is still wanted.
+    check: &'a dyn Fn() -> SqlResult<()>,
+}
+
 /// The thread that seals and merges. Dropping it ends it.
 #[derive(Debug)]
 pub struct BackgroundSealer {
@@ -183,14 +194,21 @@ impl ColumnTable {
             // It is looked at again.
             return Ok(TableWork::default());
         }
-        self.seal_and_merge(store, table, threads, seal, false)
+        self.seal_and_merge(store, table, threads, Asked { seal, merge_all: false, check: &|| Ok(()) })
     }
 
     /// Seals every fresh row and merges as far as it goes, as OPTIMIZE TABLE does, after the background if that is at it. The caller keeps the definition from
     /// changing.
-    pub fn optimize(&self, store: &RowStore, table: &Arc<Table>, threads: usize) -> SqlResult<TableWork> {
+    /// `check` is called between steps and columns; its error ends the work, and what has been done stays.
+    pub fn optimize(
+        &self,
+        store: &RowStore,
+        table: &Arc<Table>,
+        threads: usize,
+        check: &dyn Fn() -> SqlResult<()>,
+    ) -> SqlResult<TableWork> {
         let _turn = self.turn.lock();
-        self.seal_and_merge(store, table, threads, true, true)
+        self.seal_and_merge(store, table, threads, Asked { seal: true, merge_all: true, check })
     }
 
     fn seal_and_merge(
@@ -198,11 +216,10 @@ impl ColumnTable {
         store: &RowStore,
         table: &Arc<Table>,
         threads: usize,
-        seal: bool,
-        merge_all: bool,
+        asked: Asked<'_>,
     ) -> SqlResult<TableWork> {
         let mut work = TableWork::default();
-        let result = self.seal_and_merge_into(&mut work, store, table, threads, seal, merge_all);
+        let result = self.seal_and_merge_into(&mut work, store, table, threads, asked);
         self.change_status(|status| {
             status.seals += work.seals;
             status.merges += work.merged_segments;
@@ -218,8 +235,7 @@ impl ColumnTable {
         store: &RowStore,
         table: &Arc<Table>,
         threads: usize,
-        seal: bool,
-        merge_all: bool,
+        Asked { seal, merge_all, check }: Asked<'_>,
     ) -> SqlResult<()> {
         let mut left = seal;
         while left {
@@ -227,6 +243,7 @@ impl ColumnTable {
             if !merge_all && store.is_lock_waited_for(table) {
                 return Ok(());
             }
+            check()?;
             let Some(sealed) = self.seal(store, table, threads)? else { return Ok(()) };
             work.seals += u64::from(sealed.rows > 0);
             left = !sealed.complete;
@@ -236,7 +253,7 @@ impl ColumnTable {
                 return Ok(());
             }
             self.change_status(|status| status.state = TableState::Merging);
-            match self.merge(store, table, threads, merge_all)? {
+            match self.merge(store, table, threads, merge_all, check)? {
                 MergeOutcome::Merged(segments) => work.merged_segments += segments as u64,
                 MergeOutcome::Nothing => break,
                 MergeOutcome::Busy => return Ok(()),

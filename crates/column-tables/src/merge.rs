@@ -38,6 +38,7 @@ impl ColumnTable {
         table: &Arc<Table>,
         threads: usize,
         all: bool,
+        check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<MergeOutcome> {
         self.forget_replaced(store);
         let Some(sealing) = self.sealing(store, table)? else { return Ok(MergeOutcome::Busy) };
@@ -49,7 +50,7 @@ impl ColumnTable {
         }
         let mut changes: Vec<_> = chosen.iter().map(|segment| (entry_name(segment.number), None)).collect();
         if chosen.iter().any(|segment| segment.live_rows() > 0) {
-            let merged = self.write_merged(&list, &chosen, table, &columns, threads)?;
+            let merged = self.write_merged(&list, &chosen, table, (&columns, threads), check)?;
             changes.push((merged.name, Some(merged.content)));
         }
         let moment = sealing.commit(changes)?;
@@ -75,8 +76,8 @@ impl ColumnTable {
         list: &SegmentList,
         chosen: &[Arc<ListedSegment>],
         table: &Arc<Table>,
-        columns: &[ColumnSpec],
-        threads: usize,
+        (columns, threads): (&[ColumnSpec], usize),
+        check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<ListEntry> {
         let live: Vec<Vec<u32>> = chosen
             .iter()
@@ -102,6 +103,7 @@ impl ColumnTable {
         };
         let mut arrays = Vec::with_capacity(columns.len());
         for column in columns {
+            check()?;
             let array = self.merged_column(chosen, &live, table, column)?;
             arrays.push(match &order {
                 Some(order) => arrow::compute::take(&array, order, None).map_err(SqlError::internal)?,

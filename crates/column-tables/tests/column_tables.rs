@@ -118,7 +118,7 @@ impl Fixture {
     }
 
     fn merge(&self) {
-        assert!(self.column_table.optimize(&self.store, &self.table, 1).unwrap().complete);
+        assert!(self.column_table.optimize(&self.store, &self.table, 1, &|| Ok(())).unwrap().complete);
         let list = ColumnTable::seen(&self.store.read_view(), &self.table).unwrap().unwrap();
         assert!(list.segments().len() <= 1);
         assert!(list.segments().iter().all(|segment| segment.deleted().is_empty()));

@@ -273,7 +273,11 @@ impl Session {
     }
 
     /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE and REPAIR TABLE.
-    pub(crate) async fn maintain_tables(&mut self, statement: &TableMaintenance) -> SqlResult<Outcome> {
+    pub(crate) async fn maintain_tables(
+        &mut self,
+        statement: &TableMaintenance,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
         if statement.histogram.is_some() {
             return Err(SqlError::unsupported("ANALYZE TABLE … HISTOGRAM"));
         }
@@ -294,7 +298,7 @@ impl Session {
                 let values = [shown.as_str(), operation, kind, text];
                 result.rows.push(values.iter().map(|text| Value::from(*text)).collect());
             };
-            match self.maintain_table(statement.kind, &name).await {
+            match self.maintain_table(statement.kind, &name, context).await {
                 Ok(notes) => {
                     let failed = notes.iter().any(|(kind, _)| *kind == "error");
                     for (kind, text) in notes {
@@ -318,6 +322,7 @@ impl Session {
         &mut self,
         kind: MaintenanceKind,
         name: &QualifiedName,
+        context: &Arc<StatementContext>,
     ) -> SqlResult<Vec<(&'static str, String)>> {
         self.access_to_table(name, Privileges::SELECT.union(Privileges::INSERT), "SELECT")?;
         let catalog = self.shared.catalog.load();
@@ -332,10 +337,12 @@ impl Session {
         }
         let session = self.process.id;
         let wait = LockWait::Timeout(Duration::from_secs(self.settings.table_lock_wait_seconds));
+        let context = context.clone();
         self.blocking(move |shared| {
+            let check = || context.kill.check();
             let table = shared.store.table(&table)?;
             if let Some(column_table) = ColumnTable::of(&table) {
-                return maintain_column_table(shared, session, &table, &column_table, kind, wait);
+                return maintain_column_table(shared, session, (&table, &column_table), kind, wait, &check);
             }
             match kind {
                 MaintenanceKind::Analyze => shared.store.analyze(&table)?,
@@ -350,7 +357,7 @@ impl Session {
                     if let Some(copy) = ColumnTable::of_copy(&table) {
                         let mut locks = shared.store.session_locks(session);
                         locks.lock(table.id(), TableLock::Read, wait).map_err(SqlError::from)?;
-                        copy.optimize(&shared.store, &table, cores())?;
+                        copy.optimize(&shared.store, &table, cores(), &check)?;
                     }
                     shared.store.analyze(&table)?;
                     let text = "Table does not support optimize, doing recreate + analyze instead".to_string();
@@ -414,10 +421,10 @@ fn damaged_segments(list: &SegmentList) -> Vec<(&'static str, String)> {
 fn maintain_column_table(
     shared: &Shared,
     session: u64,
-    table: &Arc<squall_row_store::Table>,
-    column_table: &ColumnTable,
+    (table, column_table): (&Arc<squall_row_store::Table>, &ColumnTable),
     kind: MaintenanceKind,
     wait: LockWait,
+    check: &dyn Fn() -> SqlResult<()>,
 ) -> SqlResult<Vec<(&'static str, String)>> {
     match kind {
         MaintenanceKind::Analyze => shared.store.analyze(table)?,
@@ -439,7 +446,7 @@ fn maintain_column_table(
             // Held by whoever reads: the definition stays as it is.
             let mut locks = shared.store.session_locks(session);
             locks.lock(table.id(), TableLock::Read, wait).map_err(SqlError::from)?;
-            if !column_table.optimize(&shared.store, table, cores())?.complete {
+            if !column_table.optimize(&shared.store, table, cores(), check)?.complete {
                 return Ok(vec![("note", "The table is being sealed in the background".to_string())]);
             }
             shared.store.analyze(table)?;

@@ -67,7 +67,7 @@ impl Session {
             }
             Statement::Flush(flush) => Ok(self.run_flush(flush).await?),
             Statement::Reset(reset) => Ok(self.run_reset(reset)?),
-            Statement::TableMaintenance(maintenance) => Ok(self.maintain_tables(maintenance).await?),
+            Statement::TableMaintenance(maintenance) => Ok(self.maintain_tables(maintenance, context).await?),
             Statement::CreateUser(_)
             | Statement::DropUser(_)
             | Statement::RenameUser(_)
