@@ -149,7 +149,7 @@ fn main() {
             })
             .collect();
         let between = Instant::now();
-        store.append(start() + tick as i64 * 30 * SECOND, 1, &contents).expect("a snapshot");
+        store.append(start() + tick as i64 * 30 * SECOND, 1, &mut contents.into_iter()).expect("a snapshot");
         made += (between - began).as_secs_f64();
         appended += between.elapsed().as_secs_f64();
     }

@@ -278,7 +278,7 @@ impl SliceWriter {
         slice: &Slice,
         ts_micros: i64,
         server_id: u32,
-        contents: &[TableContent<'_>],
+        contents: &mut dyn Iterator<Item = TableContent<'_>>,
     ) -> Result<()> {
         let mut new_tables = Vec::new();
         let mut head = Vec::new();

@@ -68,13 +68,18 @@ impl HistoryStore {
         Ok(store)
     }
 
-    /// Appends what tables hold at a moment; gives the time that the snapshot got: with five digits behind the second's point,
+    /// Appends what tables hold at a moment, each of which is let go of before the next is asked for; gives the time that the snapshot got: with five digits behind the second's point,
     /// and later than that of every other, whatever the clock says. When this returns, the snapshot survives whatever happens
     /// to the machine.
     ///
     /// # Errors
     /// When the disk does not take it; then nothing has changed.
-    pub fn append(&self, ts_micros: i64, server_id: u32, contents: &[TableContent<'_>]) -> Result<i64> {
+    pub fn append(
+        &self,
+        ts_micros: i64,
+        server_id: u32,
+        contents: &mut dyn Iterator<Item = TableContent<'_>>,
+    ) -> Result<i64> {
         let mut writer = self.writer.lock();
         let after = self.last_micros()?.map_or(0, |last| last + STEP_MICROS);
         let ts_micros = (ts_micros - ts_micros.rem_euclid(STEP_MICROS)).max(after);

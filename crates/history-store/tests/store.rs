@@ -25,7 +25,7 @@ fn append(store: &HistoryStore, ts: i64, tick: u64) -> i64 {
         TableContent { name: "status", columns: &status_columns, rows: status },
         TableContent { name: "threads", columns: &thread_columns, rows: threads },
     ];
-    store.append(ts, 1, &contents).expect("the snapshot is taken")
+    store.append(ts, 1, &mut contents.into_iter()).expect("the snapshot is taken")
 }
 
 /// Checks that the snapshots of a range are those of some ticks.

@@ -93,8 +93,8 @@ impl Collector {
         tables.sort_by(|left, right| left.name().cmp(right.name()));
         let column_names: Vec<Vec<String>> =
             tables.iter().map(|table| table.columns().iter().map(|column| column.name.to_string()).collect()).collect();
-        let mut contents = Vec::with_capacity(tables.len());
-        for (table, columns) in tables.iter().zip(&column_names) {
+        // One at a time: tables with rows for each connection are large where there are many.
+        let mut contents = tables.iter().zip(&column_names).map(|(table, columns)| {
             let used = used_only(&***table);
             let scan = VirtualScan { ranges: used.as_slice(), ..VirtualScan::all(&context) };
             let rows = table.rows(&scan).unwrap_or_else(|error| {
@@ -102,9 +102,9 @@ impl Collector {
                 error_log().write(Severity::Warning, &message);
                 Vec::new()
             });
-            contents.push(TableContent { name: table.name(), columns, rows });
-        }
-        self.store.append(now, settings.server_id, &contents)?;
+            TableContent { name: table.name(), columns, rows }
+        });
+        self.store.append(now, settings.server_id, &mut contents)?;
         if let Some(oldest) = settings.period.and_then(|period| before(now, period)) {
             self.store.retain_from(oldest)?;
         }
