@@ -5,11 +5,11 @@ use crate::kind::{JobInfo, JobState};
 use crate::queue::Live;
 use crate::record::{job_key, output_row};
 use crate::retention;
-use crate::system::{KindInner, SystemInner};
+use crate::system::{KindInner, SystemInner, now_micros};
 use crate::worker::add_workers;
 use squall_logs::error_log::{Severity, error_log};
 use squall_row_store::CommitTicket;
-use squall_types::{SqlError, SqlResult};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -147,10 +147,23 @@ impl KindInner {
     /// Lets a job in, and sees to it that there is somebody to do it.
     pub fn enqueue(self: &Arc<Self>, live: Arc<Live>) {
         let mut queue = self.queue.lock();
-        queue.push(live);
+        queue.push(live.clone());
+        // Whoever cancels it says so first and looks into the queue then, so one of the two finds it there. When all stops, what
+        // waits is kept.
+        let is_cancelled = !queue.stopping && live.cancel.is_set() && queue.remove(&live);
         self.work.notify_one();
         let missing = queue.missing_workers();
         drop(queue);
+        if is_cancelled && let Some(system) = self.system.upgrade() {
+            system.end(Ending {
+                kind: self.clone(),
+                live,
+                state: JobState::Cancelled,
+                error: Some(SqlError::new(ErrorCode::QueryInterrupted, &[])),
+                finished_micros: now_micros(),
+                output: None,
+            });
+        }
         if missing > 0 {
             add_workers(self);
         }

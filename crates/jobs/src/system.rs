@@ -319,8 +319,9 @@ impl Kind {
     pub fn cancel(&self, number: u64, reason: SqlError) -> SqlResult<bool> {
         let (system, kind) = (self.system()?, &self.inner);
         let Some(live) = kind.live.lock().get(&number).cloned() else { return Ok(false) };
-        let waited = kind.queue.lock().remove(&live);
+        // First: a job that is not in the queue yet is looked at when it comes.
         live.cancel.set();
+        let waited = kind.queue.lock().remove(&live);
         if waited {
             let (kind, state) = (kind.clone(), JobState::Cancelled);
             let finished_micros = now_micros();

@@ -112,7 +112,7 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>) {
                 status.state = JobState::Queued;
                 status.error = Some(error);
             });
-            kind.queue.lock().push(live);
+            kind.enqueue(live);
             return;
         }
         Err(error) => (JobState::Failed, Some(error)),

@@ -138,6 +138,26 @@ fn what_is_cancelled_ends() {
 }
 
 #[test]
+fn what_is_cancelled_before_it_is_in_the_queue_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_store, system) = open(folder.path());
+    let (handler, begun, _go_on) = gate();
+    let kind = system.register(KindSpec { durable: true, ..KindSpec::new("k", handler) }).expect("a kind");
+    let running = submit(&kind, b"until cancelled");
+    begun.recv().expect("it begins");
+    // The one worker is busy: nobody but who cancels them ends these.
+    for _ in 0..300 {
+        let number = submit(&kind, b"b");
+        assert_eq!(kind.cancel(number, SqlError::new(ErrorCode::QueryInterrupted, &[])), Ok(true));
+        kind.wait(number);
+        assert_eq!(info(&kind, number).state, JobState::Cancelled);
+    }
+    assert_eq!(kind.cancel(running, SqlError::new(ErrorCode::QueryInterrupted, &[])), Ok(true));
+    kind.wait(running);
+    system.stop();
+}
+
+#[test]
 fn failures_are_tried_again_and_outputs_are_those_of_the_last_attempt() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_store, system) = open(folder.path());
