@@ -330,6 +330,11 @@ impl Kind {
         Ok(true)
     }
 
+    /// How many jobs wait for a worker. A durable one does so a moment after its submission is.
+    pub fn waiting(&self) -> usize {
+        self.inner.queue.lock().len()
+    }
+
     /// A job that has not ended.
     pub fn is_live(&self, number: u64) -> bool {
         self.inner.live.lock().contains_key(&number)

@@ -94,6 +94,9 @@ fn jobs_run_in_order_and_no_more_at_once_than_there_are_workers() {
         }
         let urgent = NewJob { priority: 1, ..new(b"d") };
         assert_eq!(kind.submit(urgent).expect("a place").wait(), Ok(4));
+        while kind.waiting() < 3 {
+            std::thread::yield_now();
+        }
         assert_eq!((info(&kind, 1).state, info(&kind, 1).progress), (JobState::Running, (1, 2)));
         assert_eq!(info(&kind, 3).state, JobState::Queued);
         assert!(begun.try_recv().is_err(), "one worker");
