@@ -135,19 +135,7 @@ async fn run(session: &mut dyn Connection, sql: &str) -> String {
     }
 }
 
-/// Stack of the thread that statements run on: as much as those of a server have. A development build takes a tenth of a
-/// megabyte for each call within a call.
-const STACK_BYTES: usize = 16 << 20;
-
-fn scenario(check: impl AsyncFnOnce(&Database, &mut Session) + Send) {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let run = thread.spawn_scoped(scope, || scenario_here(check)).expect("a thread");
-        run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    });
-}
-
-fn scenario_here(check: impl AsyncFnOnce(&Database, &mut Session)) {
+fn scenario(check: impl AsyncFnOnce(&Database, &mut Session)) {
     let folder = tempfile::tempdir().expect("a folder");
     let options = OpenOptions { modules: vec![Arc::new(Demo)], ..OpenOptions::default() };
     let database = Database::open(folder.path(), options).expect("a database");

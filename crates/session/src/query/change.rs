@@ -96,14 +96,23 @@ impl Session {
         let inline = runs_inline(&plan);
         let result = match self.change_rows(plan, request.parameters, context, catalog, inline).await {
             // The table has got a key while the statement waited for it. It cannot get another one now.
+            // Boxed: it is rare, and what every change keeps while it runs would be twice as large.
             Err(error) if error.is(ErrorCode::DoesNotSupportSchemaChange) => {
-                let catalog = self.shared.catalog.load();
-                let plan = Arc::new(self.bind_change_of(request, &catalog, context).await?);
-                self.change_rows(plan, request.parameters, context, catalog, false).await?
+                Box::pin(self.change_rows_anew(request, context)).await?
             }
             result => result?,
         };
         Ok(self.change_outcome(result, returning, context))
+    }
+
+    async fn change_rows_anew(
+        &mut self,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<DmlResult> {
+        let catalog = self.shared.catalog.load();
+        let plan = Arc::new(self.bind_change_of(request, &catalog, context).await?);
+        self.change_rows(plan, request.parameters, context, catalog, false).await
     }
 
     pub(crate) fn change_outcome(
