@@ -21,7 +21,7 @@ pub use name::NameKey;
 pub use privilege::{DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges};
 pub use snapshot::{Catalog, Database, TableEntry};
 pub use table::{
-    BITMAP, COLUMN_ENGINE, COLUMNAR, ColumnDef, ColumnDefault, ConstraintCheck, FULLTEXT, ForeignKey, GeneratedKind,
-    IndexDef, IndexPart, JSON, JSON_PARSER, ReferentialAction, TableDef,
+    BITMAP, COLUMN_ENGINE, COLUMNAR, ColumnDef, ColumnDefault, ConstraintCheck, FULLTEXT, ForeignKey, FunctionalPart,
+    GeneratedKind, IndexDef, IndexPart, JSON, JSON_PARSER, MULTI_VALUED, ReferentialAction, TableDef,
 };
 pub use view::ViewDef;

@@ -13,7 +13,7 @@ pub struct TableDef {
     pub name: String,
     /// Counts every change of the definition; plans and open cursors check it.
     pub version: u64,
-    /// Columns in the order of `SELECT *` (invisible ones included).
+    /// Columns in the order of `SELECT *` (invisible ones included), then the hidden ones of functional key parts.
     pub columns: Vec<ColumnDef>,
     /// Keys, primary first if there is one, then in the order of their creation.
     pub indexes: Vec<IndexDef>,
@@ -89,6 +89,19 @@ pub struct GeneratedKind {
     pub expression: String,
     /// STORED; otherwise VIRTUAL.
     pub stored: bool,
+    /// For a hidden column: what it is to the functional key part that it was made for.
+    pub key_part: Option<FunctionalPart>,
+}
+
+/// What a hidden column holds for a functional key part.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FunctionalPart {
+    /// The expression's value, which is the key's. The collation is that of the connection that made the key, which
+    /// literals and casts in the expression have.
+    Value(CollationId),
+    /// A document; the key files the row under each of its elements as values of this type
+    /// (`CAST(document AS type ARRAY)`).
+    Elements(SqlType),
 }
 
 /// A key.
@@ -108,8 +121,8 @@ pub struct IndexDef {
     pub invisible: bool,
     /// COMMENT.
     pub comment: String,
-    /// `BTREE`, `HASH` (shown as given, built as BTREE), `BITMAP`, `FULLTEXT` (words of texts), `JSON` (terms of documents),
-    /// `COLUMNAR` (a copy of its columns).
+    /// `BTREE`, `HASH` (shown as given, built as BTREE), `MULTI-VALUED` (an entry for each element of an array), `BITMAP`,
+    /// `FULLTEXT` (words of texts), `JSON` (terms of documents), `COLUMNAR` (a copy of its columns).
     pub kind: String,
 }
 
@@ -182,6 +195,9 @@ pub const JSON: &str = "JSON";
 /// The kind of keys that are copies of columns, kept by column.
 pub const COLUMNAR: &str = "COLUMNAR";
 
+/// The kind of keys that file rows under each element of an array; in every other way they are of kind BTREE.
+pub const MULTI_VALUED: &str = "MULTI-VALUED";
+
 /// What WITH PARSER calls the parser of documents.
 pub const JSON_PARSER: &str = "json_kv";
 
@@ -196,6 +212,11 @@ impl IndexDef {
         self.kind == JSON
     }
 
+    /// Whether it files a row under each element of an array, and so a row without elements nowhere.
+    pub fn is_multi_valued(&self) -> bool {
+        self.kind == MULTI_VALUED
+    }
+
     /// Whether it is no key of rows but a copy of its columns, kept by column.
     pub fn is_columnar(&self) -> bool {
         self.kind == COLUMNAR
@@ -204,6 +225,26 @@ impl IndexDef {
     /// Whether it is no key of rows but a bitmap index of each of its columns.
     pub fn is_bitmap(&self) -> bool {
         self.kind == BITMAP
+    }
+}
+
+impl ColumnDef {
+    /// Whether it was made for a functional key part: no statement can name it or see it.
+    pub fn is_hidden(&self) -> bool {
+        self.functional_part().is_some()
+    }
+
+    /// What a hidden column is to its key.
+    pub fn functional_part(&self) -> Option<&FunctionalPart> {
+        self.generated.as_ref()?.key_part.as_ref()
+    }
+
+    /// The type of the elements that a multi-valued key files rows under.
+    pub fn element_type(&self) -> Option<&SqlType> {
+        match self.functional_part()? {
+            FunctionalPart::Elements(element) => Some(element),
+            FunctionalPart::Value(_) => None,
+        }
     }
 }
 
@@ -223,9 +264,20 @@ impl TableDef {
         !self.options.iter().any(|(name, value)| name == "COMPRESSION" && value == "'none'")
     }
 
-    /// Ordinal and definition of the column of that name.
+    /// Ordinal and definition of the column of that name, which is no hidden one.
     pub fn column(&self, name: &str) -> Option<(usize, &ColumnDef)> {
-        self.columns.iter().enumerate().find(|(_, column)| eq_ignore_case(&column.name, name))
+        self.columns.iter().enumerate().find(|(_, column)| !column.is_hidden() && eq_ignore_case(&column.name, name))
+    }
+
+    /// The columns that statements can name: all but those of functional key parts, which come last.
+    pub fn named_columns(&self) -> &[ColumnDef] {
+        let hidden = self.columns.iter().rev().take_while(|column| column.is_hidden()).count();
+        &self.columns[..self.columns.len() - hidden]
+    }
+
+    /// The key that a hidden column was made for.
+    pub fn key_of_hidden(&self, column: &ColumnDef) -> Option<&IndexDef> {
+        self.indexes.iter().find(|index| index.parts.iter().any(|part| part.column == column.id))
     }
 
     /// Ordinal of the column with that id.

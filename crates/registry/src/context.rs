@@ -209,6 +209,14 @@ impl Diagnostics {
         }
     }
 
+    /// Takes away what was added since [`Diagnostics::count`] said `count`: how much it was, and as much of it as was kept.
+    pub fn take_since(&self, count: u64) -> (u64, Vec<Warning>) {
+        let mut rows = self.rows.lock();
+        let added = self.count.swap(count, Ordering::Relaxed).saturating_sub(count);
+        let kept = rows.len().min(usize::try_from(count).unwrap_or(usize::MAX));
+        (added, rows.split_off(kept))
+    }
+
     /// Moves the rows of another area to the end of this one.
     pub fn absorb(&self, other: &Diagnostics) {
         if other.count() == 0 {

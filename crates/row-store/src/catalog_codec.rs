@@ -3,14 +3,18 @@
 use crate::bytes::{Malformed, Reader, Writer};
 use arrow_buffer::i256;
 use squall_catalog::{
-    ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, DatabaseId, ForeignKey, GeneratedKind, IndexDef, IndexId,
-    IndexPart, ReferentialAction, TableDef, TableId, ViewDef,
+    ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, DatabaseId, ForeignKey, FunctionalPart, GeneratedKind,
+    IndexDef, IndexId, IndexPart, ReferentialAction, TableDef, TableId, ViewDef,
 };
 use squall_types::hex::HEX_DIGITS_MAX;
 use squall_types::{CollationId, Date, DateTime, Decimal, IntWidth, SqlType, StringKind, TextSize, Time, Value};
 use std::sync::Arc;
 
 const VERSION: u8 = 1;
+
+/// What stands in place of a generated column's STORED for the hidden columns of functional key parts.
+const FUNCTIONAL_VALUE: u8 = 2;
+const FUNCTIONAL_ELEMENTS: u8 = 3;
 
 type Decoded<T> = Result<T, Malformed>;
 
@@ -157,7 +161,17 @@ fn write_column(out: &mut Writer, column: &ColumnDef) {
     out.bool(column.auto_increment);
     out.option(column.generated.as_ref(), |out, generated| {
         out.str(&generated.expression);
-        out.bool(generated.stored);
+        match &generated.key_part {
+            None => out.bool(generated.stored),
+            Some(FunctionalPart::Value(collation)) => {
+                out.u8(FUNCTIONAL_VALUE);
+                out.uint(u64::from(collation.0));
+            }
+            Some(FunctionalPart::Elements(element)) => {
+                out.u8(FUNCTIONAL_ELEMENTS);
+                write_type(out, element);
+            }
+        }
     });
     out.bool(column.invisible);
     out.str(&column.comment);
@@ -179,12 +193,22 @@ fn read_column(reader: &mut Reader<'_>) -> Decoded<ColumnDef> {
         },
         on_update_now: reader.bool()?,
         auto_increment: reader.bool()?,
-        generated: reader
-            .option(|reader| Ok(GeneratedKind { expression: reader.string()?, stored: reader.bool()? }))?,
+        generated: reader.option(read_generated)?,
         invisible: reader.bool()?,
         comment: reader.string()?,
         value_for_older_rows: read_value(reader)?,
     })
+}
+
+fn read_generated(reader: &mut Reader<'_>) -> Decoded<GeneratedKind> {
+    let expression = reader.string()?;
+    let (stored, key_part) = match reader.u8()? {
+        stored @ (0 | 1) => (stored == 1, None),
+        FUNCTIONAL_VALUE => (true, Some(FunctionalPart::Value(collation(reader)?))),
+        FUNCTIONAL_ELEMENTS => (true, Some(FunctionalPart::Elements(read_type(reader)?))),
+        _ => return Err(Malformed),
+    };
+    Ok(GeneratedKind { expression, stored, key_part })
 }
 
 fn write_index(out: &mut Writer, index: &IndexDef) {

@@ -68,7 +68,10 @@ fn full_table() -> TableDef {
     }
     columns[0].default = ColumnDefault::Now;
     columns[1].default = ColumnDefault::Expression("(1 + 1)".into());
-    columns[2].generated = Some(GeneratedKind { expression: "`a` + 1".into(), stored: true });
+    columns[2].generated = Some(GeneratedKind { expression: "`a` + 1".into(), stored: true, key_part: None });
+    let of_key = |part| Some(GeneratedKind { expression: "`a` + 2".into(), stored: true, key_part: Some(part) });
+    columns[3].generated = of_key(FunctionalPart::Value(CollationId::UTF8MB4_0900_AI_CI));
+    columns[4].generated = of_key(FunctionalPart::Elements(SqlType::Time { fsp: 3 }));
     let part = |column: u32, prefix: Option<u32>| IndexPart { column: ColumnId(column), prefix, descending: true };
     let index = IndexDef {
         id: IndexId(300),

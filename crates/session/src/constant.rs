@@ -144,8 +144,7 @@ pub fn check_default(expr: &Expr, name: &str) -> SqlResult<()> {
 
 /// What a generated column may not hold (3763, 3102).
 pub fn check_generated(expr: &Expr, name: &str) -> SqlResult<()> {
-    let forbidden = forbidden(expr).or_else(|| volatile_call(expr));
-    match forbidden {
+    match disallowed(expr) {
         Some(what) => {
             let message = format!("Expression of generated column '{name}' contains a disallowed function: {what}.");
             Err(SqlError { code: 3763, sqlstate: *b"HY000", message })
@@ -156,14 +155,18 @@ pub fn check_generated(expr: &Expr, name: &str) -> SqlResult<()> {
 
 /// What a CHECK may not hold (3814, 3815).
 pub fn check_condition(expr: &Expr, name: &str) -> SqlResult<()> {
-    let forbidden = forbidden(expr).or_else(|| volatile_call(expr));
-    match forbidden {
+    match disallowed(expr) {
         Some(what) => {
             let message = format!("An expression of a check constraint '{name}' contains disallowed function: {what}.");
             Err(SqlError { code: 3814, sqlstate: *b"HY000", message })
         }
         None => Ok(()),
     }
+}
+
+/// What stands in no expression whose value the row alone has to decide.
+pub fn disallowed(expr: &Expr) -> Option<String> {
+    forbidden(expr).or_else(|| volatile_call(expr))
 }
 
 /// Subqueries, variables, parameters and aggregates stand in no definition.

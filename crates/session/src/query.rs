@@ -253,11 +253,22 @@ impl Session {
             return Err(self.table_denied("SELECT", table));
         }
         let Some(definition) = definition else { return Ok(()) };
+        let check = |name: &str| {
+            if self.access.on_column(database, table, name).contains(Privileges::SELECT) {
+                return Ok(());
+            }
+            let (user, host) = (&self.account.user, &self.account.host);
+            Err(SqlError::new(ErrorCode::ColumnAccessDenied, &[&"SELECT", user, host, &name, &table]))
+        };
         for column in columns.iter().filter_map(|ordinal| definition.columns.get(*ordinal)) {
-            if !self.access.on_column(database, table, &column.name).contains(Privileges::SELECT) {
-                let error = ErrorCode::ColumnAccessDenied;
-                let (user, host) = (&self.account.user, &self.account.host);
-                return Err(SqlError::new(error, &[&"SELECT", user, host, &column.name, &table]));
+            match crate::ddl::functional_key::part_text(column) {
+                None => check(&column.name)?,
+                // Who reads the value of an expression reads its columns.
+                Some(text) => {
+                    let mut names = Vec::new();
+                    crate::constant::columns_of_text(text, &mut names);
+                    names.iter().try_for_each(|name| check(name))?;
+                }
             }
         }
         Ok(())

@@ -27,6 +27,8 @@ pub(crate) struct ColumnInfo {
     pub origin: Option<Arc<ColumnOrigin>>,
     /// The type that clients are told instead of the reference's.
     pub announced: Option<SqlType>,
+    /// Whether an outer join may have put NULL in its place.
+    pub may_be_missing: bool,
 }
 
 /// All columns of a statement.
@@ -48,7 +50,13 @@ impl Columns {
     ) -> ColumnId {
         let ordinal = self.infos.len();
         let reference = ColumnRef { ordinal, relation, name: name.into(), display: display.into(), ty };
-        self.infos.push(ColumnInfo { reference: Arc::new(reference), block, origin, announced: None });
+        self.infos.push(ColumnInfo {
+            reference: Arc::new(reference),
+            block,
+            origin,
+            announced: None,
+            may_be_missing: false,
+        });
         ordinal
     }
 
@@ -97,6 +105,7 @@ impl Columns {
     /// An outer join may put NULL in its place.
     pub fn make_nullable(&mut self, id: ColumnId) {
         let info = &mut self.infos[id];
+        info.may_be_missing = true;
         if !info.reference.ty.nullable {
             Arc::make_mut(&mut info.reference).ty.nullable = true;
         }

@@ -4,6 +4,7 @@ use super::Binder;
 use super::aggregate::Aggregate;
 use super::column::{BlockId, ColumnId, Columns};
 use super::cte::CommonTableScope;
+use super::functional_key::KeyExprs;
 use super::output::TableUse;
 use super::scope::{Clause, Found, Scope};
 use super::subquery::PendingSubquery;
@@ -105,6 +106,8 @@ pub(crate) struct Context<'a> {
     pub assigns_variables: bool,
     /// The outermost LIMIT, with SQL_CALC_FOUND_ROWS.
     pub found_rows_limit: Option<super::output::RowLimit>,
+    /// Expressions of the hidden columns that have been looked at.
+    pub key_exprs: KeyExprs,
     scan_names: HashSet<String>,
     next_block: BlockId,
     next_work_table: u32,
@@ -132,6 +135,7 @@ impl<'a> Context<'a> {
             equalities: Vec::new(),
             assigns_variables: false,
             found_rows_limit: None,
+            key_exprs: KeyExprs::new(),
             scan_names: HashSet::new(),
             next_block: 0,
             next_work_table: 0,

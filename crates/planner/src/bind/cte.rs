@@ -219,7 +219,7 @@ impl Context<'_> {
             }
             let display = format!("`{alias}`.`{name}`");
             let id = self.columns.add(block, Some(reference.clone()), field.name(), &display, ty.clone(), None);
-            columns.push(RelationColumn { name: Arc::clone(name), id, invisible: false });
+            columns.push(RelationColumn { name: Arc::clone(name), id, invisible: false, hidden: false });
         }
         let source = provider_as_source(Arc::clone(&work.table) as _);
         let scan = super::context::plan_result(TableScanBuilder::new(reference, source).build())?;

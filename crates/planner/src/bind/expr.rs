@@ -39,7 +39,7 @@ impl Context<'_> {
                 Ok(self.binder.builder().or(parts))
             }
             ast::Expr::Is { operand, test, negated } => {
-                let operand = self.bind_expr(operand)?;
+                let operand = self.bind_compared(operand)?;
                 let builder = self.binder.builder();
                 Ok(match test {
                     ast::IsTest::Null | ast::IsTest::Unknown => builder.is_null(operand, *negated),
@@ -48,7 +48,7 @@ impl Context<'_> {
                 })
             }
             ast::Expr::Between { operand, low, high, negated } => {
-                let (operand, low, high) = (self.bind_expr(operand)?, self.bind_expr(low)?, self.bind_expr(high)?);
+                let (operand, low, high) = (self.bind_compared(operand)?, self.bind_expr(low)?, self.bind_expr(high)?);
                 self.binder.builder().between(operand, low, high, *negated)
             }
             ast::Expr::InList { operand, list, negated } => self.bind_in_list(operand, list, *negated),
@@ -276,8 +276,21 @@ impl Context<'_> {
             super::subquery::check_columns(right.len(), left.len())?;
             return self.compare_rows(op, left, right);
         }
-        let (left, right) = (self.bind_expr(left)?, self.bind_expr(right)?);
+        let (left, right) = (self.bind_compared(left)?, self.bind_compared(right)?);
+        if op == CompareOp::Equal {
+            for (text, constant) in [(&left, &right), (&right, &left)] {
+                if let Some(keyed) = self.keyed_text(text, constant)? {
+                    return Ok(keyed);
+                }
+            }
+        }
         self.binder.builder().compare(op, left, right)
+    }
+
+    /// Binds what is compared: perhaps the expression of a key.
+    fn bind_compared(&mut self, expr: &ast::Expr) -> SqlResult<BoundExpr> {
+        let bound = self.bind_expr(expr)?;
+        Ok(self.keyed_operand(bound))
     }
 
     /// Binds `base ± INTERVAL value unit`.
@@ -295,8 +308,9 @@ impl Context<'_> {
     fn bind_in_list(&mut self, operand: &ast::Expr, list: &[ast::Expr], negated: bool) -> SqlResult<BoundExpr> {
         let operands = self.bind_row(operand)?;
         if let [single] = operands.as_slice() {
+            let operand = self.keyed_operand(single.clone());
             let list = list.iter().map(|item| self.bind_expr(item)).collect::<SqlResult<Vec<_>>>()?;
-            return self.binder.builder().in_list(single.clone(), list, negated);
+            return self.binder.builder().in_list(operand, list, negated);
         }
         let rows = list
             .iter()

@@ -13,7 +13,7 @@ use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::TableReference;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableScanBuilder};
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{TableDef, TableEntry, ViewDef};
+use squall_catalog::{ColumnDef, TableDef, TableEntry, ViewDef};
 use squall_functions::arrow_map::expr_type_of;
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType};
@@ -243,9 +243,10 @@ impl Context<'_> {
             let display = format!("`{database}`.`{alias}`.`{column_name}`");
             let id =
                 self.columns.add(block, Some(reference.clone()), field.name(), &display, ty, Some(Arc::new(origin)));
-            let hidden = definition.is_some() && defined.is_none();
-            let invisible = hidden || defined.map_or_else(|| is_invisible(field), |column| column.invisible);
-            columns.push(RelationColumn { name: column_name, id, invisible });
+            let row_key = definition.is_some() && defined.is_none();
+            let invisible = row_key || defined.map_or_else(|| is_invisible(field), |column| column.invisible);
+            let hidden = defined.is_some_and(ColumnDef::is_hidden);
+            columns.push(RelationColumn { name: column_name, id, invisible, hidden });
         }
         self.tables.push(TableUse {
             database: Arc::clone(database),
@@ -384,7 +385,7 @@ impl Context<'_> {
                 Some(Arc::new(origin)),
             );
             let invisible = **name == *ROW_KEY_COLUMN;
-            columns.push(RelationColumn { name: Arc::clone(name), id, invisible });
+            columns.push(RelationColumn { name: Arc::clone(name), id, invisible, hidden: false });
         }
         let relation = Relation { alias: Arc::clone(alias), database, columns, definition: None };
         Ok(FromItem::of(bound.plan, relation))

@@ -111,7 +111,7 @@ impl Context<'_> {
             fields.push((Some(reference.clone()), field_ref(&name, &ty)));
             let display = format!("`{alias}`.`{name}`");
             let id = self.columns.add(block, Some(reference.clone()), &name, &display, ty, None);
-            relation_columns.push(RelationColumn { name, id, invisible: false });
+            relation_columns.push(RelationColumn { name, id, invisible: false, hidden: false });
         }
         let outputs = plan_result(DFSchema::new_with_metadata(fields, HashMap::new()))?;
         let document = self.value(document, document_block)?;

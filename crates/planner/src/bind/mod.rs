@@ -1,7 +1,8 @@
 //! The binder: from a syntax tree to a DataFusion plan whose expressions are MySQL's.
 //!
 //! Reading order: [`Binder`]; `context` (the state), `scope` and `column` (names), `from`, `join`, `cte`, `view`;
-//! `query`, `set_operation`, `select`, `aggregate`, `window`; `expr`, `literal`, `special_call`, `user_variable`;
+//! `query`, `set_operation`, `select`, `aggregate`, `window`; `expr`, `literal`, `special_call`, `functional_key`,
+//! `user_variable`;
 //! `subquery` and `decorrelate`.
 //!
 //! The binder knows the catalog, the registry and whatever [`TableResolver`] gives. It must not read rows, look at the
@@ -15,11 +16,13 @@ mod decorrelate;
 pub mod environment;
 mod expr;
 mod from;
+mod functional_key;
 mod join;
 mod json_table;
 mod literal;
 mod match_against;
 pub mod output;
+mod own_expr;
 mod parameter;
 mod query;
 mod row_expr;
@@ -40,6 +43,7 @@ pub(crate) use expr::aggregate_name;
 pub use expr::interval_unit;
 pub(crate) use output::announced_type;
 pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
+pub use own_expr::OwnExprs;
 pub use parameter::ParameterKind;
 pub use row_expr::{RowColumn, RowTable, columns_read};
 pub use view::{parse as parse_view, parse_options};

@@ -136,7 +136,12 @@ impl Context<'_> {
         let block = outputs.first().map_or(0, |output| self.columns.get(output.id).block);
         let columns = outputs
             .iter()
-            .map(|output| RelationColumn { name: Arc::clone(&output.name), id: output.id, invisible: false })
+            .map(|output| RelationColumn {
+                name: Arc::clone(&output.name),
+                id: output.id,
+                invisible: false,
+                hidden: false,
+            })
             .collect();
         let relation = Relation { alias: "".into(), database: None, columns, definition: None };
         let visible = relation.visible();

@@ -7,7 +7,7 @@ use super::context::{Context, Frame};
 use super::output::ColumnOrigin;
 use super::scope::{Clause, Relation, RelationColumn, Scope};
 use datafusion::common::TableReference;
-use squall_catalog::TableDef;
+use squall_catalog::{ColumnDef, TableDef};
 use squall_functions::expr::{BoundExpr, ColumnRef};
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType};
@@ -27,6 +27,8 @@ pub struct RowTable<'a> {
     pub definition: Option<&'a Arc<TableDef>>,
     /// Whether only names that say the table find its columns.
     pub qualified_only: bool,
+    /// Whether an outer join may have NULL in place of each of its columns.
+    pub may_be_missing: bool,
 }
 
 /// A column of a row.
@@ -56,7 +58,14 @@ impl<'a> RowTable<'a> {
                 },
             })
             .collect();
-        Self { database: Some(database), alias, columns, definition: Some(definition), qualified_only: false }
+        Self {
+            database: Some(database),
+            alias,
+            columns,
+            definition: Some(definition),
+            qualified_only: false,
+            may_be_missing: false,
+        }
     }
 }
 
@@ -158,11 +167,13 @@ fn row_relation(context: &mut Context<'_>, table: &RowTable<'_>, block: u32) -> 
                 column.expr_type.clone(),
                 Some(Arc::new(origin)),
             );
-            let invisible = table
-                .definition
-                .and_then(|definition| definition.columns.get(ordinal))
-                .is_some_and(|column| column.invisible);
-            RelationColumn { name, id, invisible }
+            if table.may_be_missing {
+                context.columns.make_nullable(id);
+            }
+            let defined = table.definition.and_then(|definition| definition.columns.get(ordinal));
+            let invisible = defined.is_some_and(|column| column.invisible);
+            let hidden = defined.is_some_and(ColumnDef::is_hidden);
+            RelationColumn { name, id, invisible, hidden }
         })
         .collect();
     Relation { alias, database, columns, definition: table.definition.cloned() }

@@ -71,6 +71,8 @@ pub(crate) struct RelationColumn {
     pub id: ColumnId,
     /// Whether `*` leaves it out.
     pub invisible: bool,
+    /// Whether no name finds it: a column of a functional key part.
+    pub hidden: bool,
 }
 
 /// A column that unqualified names find. NATURAL and USING leave one for two.
@@ -118,7 +120,8 @@ impl Scope {
         };
         let relations = self.relations.iter().filter(|relation| relation.matches(database, table));
         one(relations.flat_map(|relation| {
-            relation.columns.iter().filter(|found| eq_ignore_case(&found.name, column)).map(|found| found.id)
+            let named = relation.columns.iter().filter(|found| !found.hidden && eq_ignore_case(&found.name, column));
+            named.map(|found| found.id)
         }))
     }
 
@@ -144,6 +147,7 @@ impl Relation {
     pub fn visible(&self) -> Vec<VisibleColumn> {
         self.columns
             .iter()
+            .filter(|column| !column.hidden)
             .map(|column| VisibleColumn { name: Arc::clone(&column.name), id: column.id, invisible: column.invisible })
             .collect()
     }

@@ -67,6 +67,11 @@ impl Context<'_> {
         self.frame()?.aliases = exprs.items.iter().map(|item| (Arc::clone(&item.name), item.expr.clone())).collect();
         exprs.having = self.bind_having(select.having.as_ref())?;
         exprs.order = self.bind_order_by(order_by, &exprs.items)?;
+        if select.group_by.is_none() && !select.options.distinct && self.frame()?.aggregates.is_empty() {
+            for key in &mut exprs.order {
+                key.expr = self.keyed_order(key.expr.clone());
+            }
+        }
 
         let grouped = select.group_by.is_some() || !self.frame()?.aggregates.is_empty();
         let rollup = select.group_by.as_ref().is_some_and(|group_by| group_by.rollup);

@@ -110,7 +110,8 @@ impl Context<'_> {
                 if *unquote { self.call("JSON_UNQUOTE", vec![found]) } else { Ok(found) }
             }
             ast::Expr::MemberOf { value, array } => {
-                let args = vec![self.bind_expr(value)?, self.bind_expr(array)?];
+                let (value, array) = (self.bind_expr(value)?, self.bind_expr(array)?);
+                let args = vec![value, self.keyed_array(array)];
                 self.call("MEMBER OF", args)
             }
             ast::Expr::JsonValue(call) => self.bind_json_value(call),
@@ -154,7 +155,10 @@ impl Context<'_> {
             };
             return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &shown]));
         }
-        let args = self.bind_list(&call.arguments)?;
+        let mut args = self.bind_list(&call.arguments)?;
+        if matches!((upper.as_str(), args.len()), ("JSON_CONTAINS" | "JSON_OVERLAPS", 2)) {
+            args = args.into_iter().map(|arg| self.keyed_array(arg)).collect();
+        }
         self.call(&upper, args)
     }
 

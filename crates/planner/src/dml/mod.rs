@@ -13,6 +13,7 @@ pub mod convert;
 mod fill;
 pub mod find;
 pub mod foreign_key;
+mod functional_key;
 pub mod insert;
 pub mod load;
 pub mod plan;

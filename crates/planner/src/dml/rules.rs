@@ -1,13 +1,11 @@
 //! What a table's definition demands of every row, with its SQL texts bound: defaults, generated columns, checks.
 
-use crate::bind::{Binder, RowTable, TableRequest, TableResolver, parse_options};
-use datafusion::catalog::TableProvider;
+use crate::bind::OwnExprs;
 use parking_lot::Mutex;
-use squall_catalog::{Catalog, ColumnDefault, TableDef, TableId};
+use squall_catalog::{ColumnDefault, TableDef, TableId};
 use squall_functions::expr::BoundExpr;
-use squall_parser::ast::SystemVariable;
-use squall_registry::{Registry, StatementContext};
-use squall_types::{SqlError, SqlMode, SqlResult, SqlType, Value};
+use squall_registry::Registry;
+use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -42,8 +40,10 @@ pub struct TableRules {
 }
 
 impl TableRules {
-    /// Binds the rules; `bind` binds an expression's text over the table's columns.
-    pub fn bind(def: &TableDef, bind: &mut dyn FnMut(&str) -> SqlResult<BoundExpr>) -> SqlResult<TableRules> {
+    /// Binds the rules.
+    pub fn bind(registry: &Registry, database: &str, def: &Arc<TableDef>) -> SqlResult<TableRules> {
+        let own = OwnExprs::new(registry, database, def);
+        let bind = |text: &str| own.bind(text);
         let mut defaults = Vec::with_capacity(def.columns.len());
         let mut generated = Vec::new();
         for (ordinal, column) in def.columns.iter().enumerate() {
@@ -54,7 +54,7 @@ impl TableRules {
                 ColumnDefault::Expression(text) => DefaultRule::Expr(bind(text)?),
             });
             if let Some(generation) = &column.generated {
-                generated.push((ordinal, bind(&generation.expression)?));
+                generated.push((ordinal, OwnExprs::new(registry, database, def).bind_generated(generation)?));
             }
         }
         let checks = def
@@ -95,7 +95,7 @@ impl RulesCache {
         {
             return Ok(rules.clone());
         }
-        let rules = Arc::new(bind_rules(registry, database, def)?);
+        let rules = Arc::new(TableRules::bind(registry, database, def)?);
         self.rules.lock().insert(def.id, (def.clone(), rules.clone()));
         Ok(rules)
     }
@@ -103,42 +103,5 @@ impl RulesCache {
     /// Forgets a table that was dropped.
     pub fn forget(&self, table: TableId) {
         self.rules.lock().remove(&table);
-    }
-}
-
-/// Binds a table's texts under the default settings: what they mean may not depend on who writes.
-fn bind_rules(registry: &Registry, database: &str, def: &Arc<TableDef>) -> SqlResult<TableRules> {
-    let context = Arc::new(StatementContext::default());
-    let catalog = Catalog::default();
-    let scope = [RowTable::of(database, &def.name, def)];
-    TableRules::bind(def, &mut |text| {
-        let binder = Binder {
-            catalog: &catalog,
-            default_database: Some(database),
-            registry,
-            context: &context,
-            tables: &NoTables,
-            params: &[],
-            text: text.as_bytes(),
-            keeps_parameters: false,
-            insert_values: None,
-            row_keys_of_views: false,
-        };
-        let expr = squall_parser::parse_expr(text, &parse_options(SqlMode::default()))
-            .map_err(|_| SqlError::internal(format_args!("expression of table {}: {text}", def.name)))?;
-        binder.bind_expr(&expr, &scope)
-    })
-}
-
-/// The tables and variables that a row's own expressions may use: none.
-struct NoTables;
-
-impl TableResolver for NoTables {
-    fn base_table(&self, _: &TableRequest<'_>, _: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>> {
-        Err(SqlError::unsupported("a table in an expression of a row"))
-    }
-
-    fn system_variable(&self, _: &SystemVariable) -> SqlResult<(Value, SqlType)> {
-        Err(SqlError::unsupported("a variable in an expression of a row"))
     }
 }

@@ -1,5 +1,6 @@
 //! The table that a statement changes, and how values become its rows.
 
+use super::functional_key::key_part_value;
 use super::rules::{DefaultRule, TableRules};
 use crate::exec::env::StatementEnv;
 use squall_catalog::name::eq_ignore_case;
@@ -178,8 +179,12 @@ impl RowMaker<'_> {
     /// Computes the generated columns.
     pub fn generate(&self, row: &mut [Value], row_number: u64) -> SqlResult<()> {
         for (ordinal, expr) in &self.target.rules.generated {
-            let value = self.eval(expr, row)?;
             let column = &self.target.def().columns[*ordinal];
+            if column.is_hidden() {
+                row[*ordinal] = key_part_value(self, column, expr, row, row_number)?;
+                continue;
+            }
+            let value = self.eval(expr, row)?;
             row[*ordinal] = self.convert(column, value, &expr.sql_type(), row_number)?;
         }
         Ok(())

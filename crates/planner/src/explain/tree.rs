@@ -31,7 +31,24 @@ use std::sync::Arc;
 pub fn explain_tree(plan: &Arc<dyn ExecutionPlan>, actual: bool) -> String {
     let mut text = String::new();
     write_node(plan, 0, actual, &mut text);
+    name_key_parts(plan, &mut text);
     text
+}
+
+/// Puts the expressions of functional key parts in place of the hidden columns that hold their values.
+fn name_key_parts(plan: &Arc<dyn ExecutionPlan>, text: &mut String) {
+    let scan = plan.downcast_ref::<RowScanExec>().map(|scan| &scan.source);
+    let inner = plan.downcast_ref::<IndexLookupJoinExec>().map(|join| &join.inner().scan.source);
+    for source in scan.into_iter().chain(inner) {
+        for column in source.def.columns.iter().filter(|column| column.is_hidden()) {
+            if let Some(generated) = &column.generated {
+                *text = text.replace(&column.name, &generated.expression);
+            }
+        }
+    }
+    for child in plan.children() {
+        name_key_parts(child, text);
+    }
 }
 
 fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &mut String) {

@@ -336,7 +336,7 @@ fn with_foreign_key(mut def: TableDef, column: &str, parent: &str, change: impl 
 }
 
 fn generated(expression: &str) -> Option<GeneratedKind> {
-    Some(GeneratedKind { expression: expression.into(), stored: true })
+    Some(GeneratedKind { expression: expression.into(), stored: true, key_part: None })
 }
 
 fn text(length: u32) -> SqlType {

@@ -1,7 +1,7 @@
 //! FROM and WHERE of a small query: base tables, how they are joined, and conditions taken apart.
 
 use super::{FoundTable, TABLES_MAX};
-use crate::bind::{Binder, RowColumn, RowTable};
+use crate::bind::{Binder, RowTable};
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
 use squall_row_store::{RowStore, Table};
@@ -115,9 +115,7 @@ fn scopes(tables: &[PlanTable]) -> Vec<RowTable<'_>> {
         .iter()
         .map(|table| {
             let mut scope = RowTable::of(&table.database, &table.alias, table.table.def());
-            if table.on.is_some() {
-                scope.columns.iter_mut().for_each(|column: &mut RowColumn<'_>| column.expr_type.nullable = true);
-            }
+            scope.may_be_missing = table.on.is_some();
             scope
         })
         .collect()

@@ -5,6 +5,7 @@ use super::column::{resolve_column, resolve_default};
 use super::constraint::{add_check, add_foreign_key};
 use super::create_table::{add_column_constraints, add_column_keys, check_table};
 use super::data_type::named_collation;
+use super::functional_key::settle_hidden_columns;
 use super::index::{add_index, settle_kinds, sort_indexes};
 use super::names::{check_column_name, check_index_name, check_table_name};
 use super::table_option::{apply_options, table_collation};
@@ -238,6 +239,9 @@ impl Builder<'_> {
             let mut columns = Vec::new();
             constant::columns_of_text(&generated.expression, &mut columns);
             if columns.iter().any(|other| eq_ignore_case(other, name)) {
+                if column.is_hidden() {
+                    return Err(SqlError::new(ErrorCode::DependentByFunctionalIndex, &[&name]));
+                }
                 let message = format!("Column '{name}' has a generated column dependency.");
                 return Err(SqlError { code: 3108, sqlstate: *b"HY000", message });
             }
@@ -351,14 +355,15 @@ impl Builder<'_> {
         if column.auto_increment {
             self.need(Work::Rebuild);
         }
-        let computed = column.generated.as_ref().is_some_and(|generated| generated.stored)
-            || matches!(column.default, ColumnDefault::Expression(_));
+        let is_virtual = column.generated.as_ref().is_some_and(|generated| !generated.stored);
+        let computed = column.generated.is_some() || matches!(column.default, ColumnDefault::Expression(_));
         if computed {
-            self.need(Work::Copy);
+            // A virtual column is kept in the rows too, but nobody is told of them being copied.
+            self.need(if is_virtual { Work::Rebuild } else { Work::Copy });
         } else {
             column.value_for_older_rows = constant::value_for_older_rows(&column, self.context.statement)?;
         }
-        let at = self.position(position, self.table.columns.len())?;
+        let at = self.position(position, self.table.named_columns().len())?;
         self.table.columns.insert(at, column);
         let before = self.table.indexes.len();
         let had_primary = self.table.primary_key().is_some();
@@ -610,8 +615,24 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// Hidden columns of new keys have values that the rows lack, and so have those whose expressions mean something else.
+    fn settle_hidden_columns(&mut self) -> SqlResult<()> {
+        let changed = settle_hidden_columns(&mut self.table, self.context)?;
+        let is_new = |column: &ColumnDef| column.is_hidden() && self.old.ordinal(column.id).is_none();
+        if self.table.columns.iter().any(is_new) {
+            self.need(Work::Rebuild);
+        }
+        for (id, before) in changed {
+            let now = self.table.ordinal(id).map(|at| &self.table.columns[at].sql_type);
+            if now.is_some_and(|now| !keeps_values(&before, now)) {
+                self.need(Work::Copy);
+            }
+        }
+        Ok(())
+    }
+
     fn finish(&mut self) -> SqlResult<()> {
-        if self.table.columns.is_empty() {
+        if self.table.named_columns().is_empty() {
             return Err(SqlError::new(ErrorCode::CantRemoveAllFields, &[]));
         }
         for key in &self.table.foreign_keys {
@@ -624,6 +645,7 @@ impl Builder<'_> {
         }
         sort_indexes(&mut self.table);
         settle_kinds(&mut self.table)?;
+        self.settle_hidden_columns()?;
         check_table(&self.table)
     }
 }

@@ -49,7 +49,8 @@ pub fn resolve_column(
         None => None,
         Some(generated) => {
             constant::check_generated(&generated.expr, name)?;
-            Some(GeneratedKind { expression: constant::expression_text(&generated.expr), stored: generated.stored })
+            let expression = constant::expression_text(&generated.expr);
+            Some(GeneratedKind { expression, stored: generated.stored, key_part: None })
         }
     };
     Ok(ColumnDef {

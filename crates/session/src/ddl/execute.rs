@@ -7,7 +7,7 @@ use super::DdlContext;
 use crate::database::Shared;
 use squall_catalog::{Catalog, Database, DatabaseId, TableDef, TableEntry, TableId};
 use squall_parser::ast::ObjectName;
-use squall_registry::StatementContext;
+use squall_registry::{Registry, StatementContext};
 use squall_row_store::{DdlChanges, LockWait, SessionLocks, TableLock};
 use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlResult};
 use std::sync::Arc;
@@ -27,6 +27,8 @@ pub struct DdlEnv {
     pub server_collation: CollationId,
     /// `sql_require_primary_key`.
     pub require_primary_key: bool,
+    /// Functions, for the expressions of keys.
+    pub registry: Arc<Registry>,
 }
 
 /// A table by database and name.
@@ -56,6 +58,7 @@ impl DdlEnv {
             database,
             database_collation: catalog.database(database).map_or(self.server_collation, |database| database.collation),
             foreign_key_checks: self.foreign_key_checks,
+            registry: &self.registry,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Keys as written, made into [`IndexDef`]s with MySQL's rules and limits.
 
 use super::DdlContext;
+use super::functional_key::add_hidden_column;
 use super::names::check_index_name;
 use crate::charset;
 use squall_catalog::name::eq_ignore_case;
@@ -14,6 +15,8 @@ use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 const KEYS_MAX: usize = 64;
 /// Most parts of a key.
 const PARTS_MAX: usize = 16;
+/// The name of a key without one that begins with a functional part.
+const FUNCTIONAL_NAME: &str = "functional_index";
 /// Longest key in bytes.
 const KEY_BYTES_MAX: u64 = 3072;
 
@@ -26,12 +29,17 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
     match definition.kind {
         IndexKind::Fulltext => return add_fulltext(table, definition),
         IndexKind::Columnar => return add_columnar(table, definition),
+        IndexKind::Spatial if definition.parts.iter().any(|part| matches!(part.source, KeyPartSource::Expr(_))) => {
+            return Err(SqlError::new(ErrorCode::SpatialFunctionalIndex, &[]));
+        }
         IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
         _ => {}
     }
+    let given = definition.name.as_ref().or(definition.constraint.as_ref());
+    let shown_name = given.map_or(FUNCTIONAL_NAME, |name| name.as_str()).to_string();
     let mut parts = Vec::with_capacity(definition.parts.len());
-    for part in &definition.parts {
-        parts.push(resolve_part(table, part, definition.kind, context)?);
+    for (at, part) in definition.parts.iter().enumerate() {
+        parts.push(resolve_part(table, part, (&shown_name, at), definition.kind, context)?);
     }
     check_parts(table, &parts)?;
     if primary {
@@ -48,7 +56,6 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
             }
         }
     }
-    let given = definition.name.as_ref().or(definition.constraint.as_ref());
     let name = match given {
         _ if primary => "PRIMARY".to_string(),
         Some(name) => checked_name(table, name)?,
@@ -104,7 +111,7 @@ fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult
     let (mut documents, mut collation) = (0, None);
     for part in &definition.parts {
         let KeyPartSource::Column { name, .. } = &part.source else {
-            return Err(SqlError::unsupported("functional parts of FULLTEXT keys"));
+            return Err(SqlError::new(ErrorCode::FulltextFunctionalIndex, &[]));
         };
         let (_, column) =
             table.column(name).ok_or_else(|| SqlError::new(ErrorCode::KeyColumnDoesNotExist, &[&name.as_str()]))?;
@@ -181,7 +188,7 @@ fn add_columnar(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult
         parts.push(IndexPart { column: column.id, prefix: None, descending: false });
     }
     if parts.is_empty() {
-        let all = table.columns.iter().map(|column| column.id);
+        let all = table.named_columns().iter().map(|column| column.id);
         parts = all.map(|column| IndexPart { column, prefix: None, descending: false }).collect();
     }
     let given = definition.name.as_ref();
@@ -207,6 +214,9 @@ pub fn settle_kinds(table: &mut TableDef) -> SqlResult<()> {
     let by_column = table.is_column_table();
     if by_column && table.indexes.iter().any(IndexDef::is_fulltext) {
         return Err(SqlError::unsupported("FULLTEXT keys of ENGINE=COLUMN tables"));
+    }
+    if by_column && table.columns.iter().any(ColumnDef::is_hidden) {
+        return Err(SqlError::unsupported("functional key parts of ENGINE=COLUMN tables"));
     }
     if by_column && table.column_copy().is_some() {
         return Err(SqlError::unsupported("COLUMNAR keys of ENGINE=COLUMN tables"));
@@ -245,10 +255,11 @@ fn checked_name(table: &TableDef, name: &Ident) -> SqlResult<String> {
     Ok(name.to_string())
 }
 
-/// The first column's name, with `_2`, `_3` … if that is taken.
+/// The first column's name, or what stands for it where the first part is functional, with `_2`, `_3` … if that is taken.
 fn default_name(table: &TableDef, parts: &[IndexPart]) -> String {
-    let first = parts.first().and_then(|part| table.ordinal(part.column)).map(|at| table.columns[at].name.as_str());
-    free_name(table, first.unwrap_or("key"))
+    let first = parts.first().and_then(|part| table.ordinal(part.column)).map(|at| &table.columns[at]);
+    let first = first.map_or("key", |column| if column.is_hidden() { FUNCTIONAL_NAME } else { &column.name });
+    free_name(table, first)
 }
 
 /// A name, with `_2`, `_3` … if it is taken.
@@ -275,10 +286,20 @@ fn require_not_null(column: &mut ColumnDef) -> SqlResult<()> {
     Ok(())
 }
 
-fn resolve_part(table: &TableDef, part: &KeyPart, kind: IndexKind, context: &DdlContext<'_>) -> SqlResult<IndexPart> {
+/// `place` is the key's name and the part's place in it.
+fn resolve_part(
+    table: &mut TableDef,
+    part: &KeyPart,
+    place: (&str, usize),
+    kind: IndexKind,
+    context: &DdlContext<'_>,
+) -> SqlResult<IndexPart> {
     let (name, length) = match &part.source {
         KeyPartSource::Column { name, length } => (name, *length),
-        KeyPartSource::Expr(_) => return Err(SqlError::unsupported("functional key parts")),
+        KeyPartSource::Expr(expr) => {
+            let column = add_hidden_column(table, expr, place, kind, context)?;
+            return Ok(IndexPart { column, prefix: None, descending: part.descending });
+        }
     };
     let (_, column) =
         table.column(name).ok_or_else(|| SqlError::new(ErrorCode::KeyColumnDoesNotExist, &[&name.as_str()]))?;

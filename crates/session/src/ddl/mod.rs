@@ -1,7 +1,7 @@
 //! Definition statements: definitions as written are resolved into the catalog's, checked, and handed to the store,
 //! which makes each statement's change durable at once and then publishes it.
 //!
-//! Reading order: [`data_type`], [`column`], [`index`], [`create_table`], [`alter_table`].
+//! Reading order: [`data_type`], [`column`], [`index`], [`functional_key`], [`create_table`], [`alter_table`].
 
 pub mod alter;
 pub mod alter_table;
@@ -14,6 +14,7 @@ pub mod data_type;
 pub mod database;
 pub mod drop;
 pub mod execute;
+pub mod functional_key;
 pub mod index;
 pub mod names;
 mod run;
@@ -23,7 +24,7 @@ pub mod type_text;
 pub mod view;
 
 use squall_catalog::Catalog;
-use squall_registry::StatementContext;
+use squall_registry::{Registry, StatementContext};
 use squall_types::{CollationId, SqlMode};
 
 /// What resolving a definition may look at.
@@ -39,6 +40,8 @@ pub struct DdlContext<'a> {
     pub database_collation: CollationId,
     /// `foreign_key_checks`.
     pub foreign_key_checks: bool,
+    /// Functions, for the expressions of keys.
+    pub registry: &'a Registry,
 }
 
 impl DdlContext<'_> {

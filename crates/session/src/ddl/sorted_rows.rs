@@ -41,7 +41,7 @@ pub fn for_each_sorted_row(
         row_keys_of_views: false,
     };
     let bound = binder.bind_query(&select_of(database, table, order))?;
-    let types: Vec<SqlType> = table.columns.iter().map(|column| column.sql_type.clone()).collect();
+    let types: Vec<SqlType> = table.named_columns().iter().map(|column| column.sql_type.clone()).collect();
     let store = (*shared.store).clone();
     let view = store.read_view();
     let statement = Arc::new(StatementEnv::new(env.context.clone(), catalog.clone(), store, Some(view)));
@@ -55,12 +55,14 @@ pub fn for_each_sorted_row(
                 *at = zone.to_utc(*at).unwrap_or(*at);
             }
         }
+        // Hidden columns are computed anew.
+        row.resize(table.columns.len(), Value::Null);
         take(row).map_err(Into::into)
     };
     for_each_row(&shared.runtime, &statement, bound.plan, &types, each).map_err(SqlError::from)
 }
 
-/// `SELECT every, column FROM table ORDER BY order`.
+/// `SELECT every, named, column FROM table ORDER BY order`.
 fn select_of(database: &str, table: &TableDef, order: &[OrderItem]) -> Query {
     let item = |name: &str| {
         let column = ColumnName { schema: None, table: None, column: Ident::new(name) };
@@ -74,7 +76,7 @@ fn select_of(database: &str, table: &TableDef, order: &[OrderItem]) -> Query {
         hints: Vec::new(),
     };
     let select = Select {
-        items: table.columns.iter().map(|column| item(&column.name)).collect(),
+        items: table.named_columns().iter().map(|column| item(&column.name)).collect(),
         from: vec![TableReference::Table(Box::new(factor))],
         ..Default::default()
     };

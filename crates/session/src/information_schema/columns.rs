@@ -51,7 +51,7 @@ fn columns(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Val
                 continue;
             }
         };
-        for (ordinal, column) in table.columns.iter().enumerate() {
+        for (ordinal, column) in table.named_columns().iter().enumerate() {
             let own = source.access.on_column(&database.name, name, &column.name);
             rows.push(row(&database.name, table, ordinal, column, own));
         }

@@ -118,7 +118,8 @@ fn key_column_usage(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Ve
             ]);
         };
         for index in table.indexes.iter().filter(|index| index.unique) {
-            for (at, ordinal) in table.index_ordinals(index).into_iter().enumerate() {
+            let named = |(_, ordinal): &(usize, usize)| !table.columns[*ordinal].is_hidden();
+            for (at, ordinal) in table.index_ordinals(index).into_iter().enumerate().filter(named) {
                 push(&index.name, ordinal, at, None);
             }
         }

@@ -1,6 +1,7 @@
 //! STATISTICS: one row per part of a key.
 
 use super::{ColumnSpec, Source, TableSpec, int, long_text, s, s_or_null, small_uint, text, u, yes_no};
+use crate::ddl::functional_key::part_text;
 use squall_catalog::{FULLTEXT, TableDef, TableEntry};
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
@@ -63,7 +64,7 @@ pub(crate) fn index_rows(
                 s(database),
                 s(&index.name),
                 u(at as u64 + 1),
-                s(&column.name),
+                if column.is_hidden() { Value::Null } else { s(&column.name) },
                 s(if part.descending { "D" } else { "A" }),
                 Value::Int(cardinality as i64),
                 part.prefix.map_or(Value::Null, |prefix| Value::Int(i64::from(prefix))),
@@ -73,7 +74,7 @@ pub(crate) fn index_rows(
                 s(""),
                 s(&index.comment),
                 yes_no(!index.invisible),
-                s_or_null(None::<String>),
+                s_or_null(part_text(column)),
             ]);
         }
     }

@@ -1,6 +1,7 @@
 //! SHOW CREATE TABLE, VIEW and DATABASE: definitions as MySQL prints them.
 
 use crate::charset;
+use crate::ddl::functional_key::part_text;
 use crate::ddl::names::{quote, quote_text};
 use crate::ddl::type_text::{charset_clause, type_text};
 use squall_catalog::{
@@ -11,7 +12,7 @@ use squall_types::{SqlType, Value};
 
 /// CREATE TABLE; `next_auto_increment` is shown when it is not the first value.
 pub fn create_table_text(table: &TableDef, next_auto_increment: Option<u64>, database: &str) -> String {
-    let mut lines: Vec<String> = table.columns.iter().map(|column| column_line(column, table)).collect();
+    let mut lines: Vec<String> = table.named_columns().iter().map(|column| column_line(column, table)).collect();
     lines.extend(table.indexes.iter().map(|index| index_line(index, table)));
     lines.extend(table.foreign_keys.iter().map(|key| foreign_key_line(key, table, database)));
     lines.extend(table.checks.iter().map(|check| {
@@ -127,7 +128,7 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
         .parts
         .iter()
         .map(|part| {
-            let mut text = table.ordinal(part.column).map(|at| quote(&table.columns[at].name)).unwrap_or_default();
+            let mut text = table.ordinal(part.column).map(|at| part_name(&table.columns[at])).unwrap_or_default();
             if let Some(prefix) = part.prefix {
                 text.push_str(&format!("({prefix})"));
             }
@@ -151,6 +152,14 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
         line.push_str(" /*!80000 INVISIBLE */");
     }
     line
+}
+
+/// A column's name, or the expression of a functional key part.
+fn part_name(column: &ColumnDef) -> String {
+    match part_text(column) {
+        Some(text) => format!("({text})"),
+        None => quote(&column.name),
+    }
 }
 
 /// The words of a referential action.

@@ -170,7 +170,7 @@ impl Session {
 
     fn column_rows(&self, name: &QualifiedName, table: &TableDef, full: bool) -> Vec<Vec<Value>> {
         let mut rows = Vec::with_capacity(table.columns.len());
-        for column in &table.columns {
+        for column in table.named_columns() {
             let collation = column.sql_type.collation().filter(|_| has_charset(&column.sql_type));
             let mut row = vec![s(&column.name), s(type_text(&column.sql_type))];
             if full {

@@ -1,0 +1,66 @@
+//! The values of functional key parts: what goes wrong is said of the key, as nobody knows the hidden column.
+
+use super::target::RowMaker;
+use squall_catalog::ColumnDef;
+use squall_functions::expr::BoundExpr;
+use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
+
+/// The value of a hidden column. In strict mode whatever is lost on the way to it is an error.
+pub(super) fn key_part_value(
+    maker: &RowMaker<'_>,
+    column: &ColumnDef,
+    expr: &BoundExpr,
+    row: &[Value],
+    row_number: u64,
+) -> SqlResult<Value> {
+    let def = maker.target.def();
+    let index = def.key_of_hidden(column).map_or("", |index| index.name.as_str());
+    let diagnostics = &maker.env.context.diagnostics;
+    let noted = diagnostics.count();
+    let made = maker
+        .eval(expr, row)
+        .and_then(|value| maker.convert(column, value, &expr.sql_type(), row_number))
+        .map_err(|error| of_key(error, index, row_number))?;
+    if diagnostics.count() == noted {
+        return Ok(made);
+    }
+    let (added, warnings) = diagnostics.take_since(noted);
+    let unknown = added.saturating_sub(warnings.len() as u64);
+    for warning in warnings {
+        let error = of_key(warning.error, index, row_number);
+        if maker.strict && warning.level != Level::Note {
+            return Err(error);
+        }
+        diagnostics.push(warning.level, error);
+    }
+    // More than the diagnostics area has room for.
+    for _ in 0..unknown {
+        let error = SqlError::new(ErrorCode::DataTruncatedFunctionalIndex, &[&index, &row_number]);
+        if maker.strict {
+            return Err(error);
+        }
+        diagnostics.warn(error);
+    }
+    Ok(made)
+}
+
+/// What is said of the key instead of the column.
+fn of_key(error: SqlError, index: &str, row_number: u64) -> SqlError {
+    const OUT_OF_RANGE: u16 = 1264;
+    const TRUNCATED: u16 = 1265;
+    const WRONG_VALUE: u16 = 1292;
+    const TOO_LONG: u16 = 1406;
+    let with_row = |code| SqlError::new(code, &[&index, &row_number]);
+    match error.code {
+        TRUNCATED | WRONG_VALUE => with_row(ErrorCode::DataTruncatedFunctionalIndex),
+        OUT_OF_RANGE => with_row(ErrorCode::DataOutOfRangeFunctionalIndex),
+        TOO_LONG => SqlError::new(ErrorCode::FunctionalIndexDataTooLong, &[&index]),
+        _ if error.is(ErrorCode::InvalidJsonValueForCast) => {
+            SqlError::new(ErrorCode::InvalidJsonValueForFunctionalIndex, &[&index])
+        }
+        _ if error.is(ErrorCode::NumericJsonValueOutOfRange) => {
+            SqlError::new(ErrorCode::JsonValueOutOfRangeForFunctionalIndex, &[&index])
+        }
+        _ => error,
+    }
+}
