@@ -11,14 +11,15 @@
 //!            then visible          whatever the job commits              waiters wake up
 //! ```
 //!
-//! A *lease* on a running job is the life of the process: a row that is `running` when the store is opened belongs to a
-//! process that is gone, and [`OnRestart`] says what becomes of it. Nothing here polls: workers wait on a condition
+//! A *lease* on a running job is the life of the process: a job that a worker had begun when the store was closed (see
+//! `claims`) belongs to a process that is gone, and [`OnRestart`] says what becomes of it. Nothing here polls: workers wait on a condition
 //! variable and end when they have been idle for a while; whoever waits for a job is woken by it.
 //!
 //! Knows: the row store. Must not know: SQL text, sessions, what any job does.
 //!
-//! Reading order: [`kind`], [`system`], `queue`, `worker`, `recorder`, `record`.
+//! Reading order: [`kind`], [`system`], `queue`, `worker`, `claims`, `recorder`, `record`.
 
+mod claims;
 pub mod kind;
 mod queue;
 mod record;

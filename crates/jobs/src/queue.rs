@@ -4,7 +4,7 @@ use crate::kind::{Cancel, JobInfo, JobState, Progress};
 use parking_lot::{Condvar, Mutex};
 use squall_types::SqlError;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::Notify;
 
@@ -134,8 +134,8 @@ pub(crate) struct Queue {
     ready: BTreeMap<(Reverse<i16>, u64), Arc<Live>>,
     /// Most workers.
     pub limit: usize,
-    /// Workers that there are.
-    pub workers: usize,
+    /// The places of the workers that there are.
+    pub workers: BTreeSet<u16>,
     /// Those of them that wait for work.
     pub idle: usize,
     /// No job begins any more.
@@ -144,7 +144,7 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub fn new(limit: usize) -> Queue {
-        Queue { ready: BTreeMap::new(), limit, workers: 0, idle: 0, stopping: false }
+        Queue { ready: BTreeMap::new(), limit, workers: BTreeSet::new(), idle: 0, stopping: false }
     }
 
     pub fn push(&mut self, job: Arc<Live>) {
@@ -171,11 +171,17 @@ impl Queue {
         self.ready.len()
     }
 
+    /// The lowest place that no worker has.
+    pub fn free_place(&self) -> u16 {
+        let taken = self.workers.iter().zip(0..).take_while(|(place, at)| *place == at).count();
+        u16::try_from(taken).unwrap_or(u16::MAX)
+    }
+
     /// How many workers are missing: no more than there is work for.
     pub fn missing_workers(&self) -> usize {
         if self.stopping {
             return 0;
         }
-        self.ready.len().saturating_sub(self.idle).min(self.limit.saturating_sub(self.workers))
+        self.ready.len().saturating_sub(self.idle).min(self.limit.saturating_sub(self.workers.len()))
     }
 }

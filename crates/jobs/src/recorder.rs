@@ -129,10 +129,11 @@ fn write(system: &SystemInner, endings: &mut [Ending]) -> SqlResult<()> {
     let mut transaction = system.begin();
     for ending in endings {
         let (name, number) = (ending.kind.spec.name, ending.live.number);
-        let attempts = ending.live.status().attempts;
+        let status = ending.live.status();
         system.update_job(&mut transaction, &job_key(name, number), |record| {
             record.info.state = ending.state;
-            record.info.attempts = attempts;
+            record.info.attempts = status.attempts;
+            record.info.started_micros = status.started_micros;
             record.info.error = ending.error.clone();
             record.info.finished_micros = Some(ending.finished_micros);
         })?;

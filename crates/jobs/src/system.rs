@@ -1,5 +1,6 @@
 //! [`JobSystem`] and [`Kind`]: submitting, cancelling, waiting, and what others see.
 
+use crate::claims::claims;
 use crate::kind::{JobInfo, JobState, KindSpec, NewJob, OnRestart, TRANSIENT_KEPT, restart_error};
 use crate::queue::{Live, Queue};
 use crate::record::{JOB, JobRecord, OUTPUT, job_key, output_row};
@@ -163,7 +164,7 @@ impl JobSystem {
         }
         for kind in &kinds {
             let mut queue = kind.queue.lock();
-            while queue.workers > 0 {
+            while !queue.workers.is_empty() {
                 kind.workers_gone.wait(&mut queue);
             }
         }
@@ -368,9 +369,7 @@ impl Kind {
             let info = live.map(|live| (live.info(kind.spec.name), live.payload().unwrap_or_default()));
             return Ok(info.or_else(|| kind.recall(number).map(|info| (info, Vec::new()))));
         }
-        let key = system.jobs.row_key(&job_key(kind.spec.name, number))?;
-        let Some(row) = system.store.get(&system.jobs, &key)? else { return Ok(None) };
-        let JobRecord { mut info, payload } = JobRecord::of_row(row.values(&system.jobs)?)?;
+        let Some(JobRecord { mut info, payload }) = system.read_job(kind.spec.name, number)? else { return Ok(None) };
         if let Some(newer) = live.map(|live| live.info(kind.spec.name)).or_else(|| kind.recall(number)) {
             info = newer;
         }
@@ -465,10 +464,14 @@ impl KindInner {
             Some(bytes) => u64::from_le_bytes(bytes.try_into().unwrap_or([1, 0, 0, 0, 0, 0, 0, 0])),
             None => 1,
         };
+        let claimed = claims(&system.store, self.spec.name)?;
         while let Some(row) = cursor.next_row()? {
             let JobRecord { mut info, .. } = JobRecord::of_row(row.values(&system.jobs)?)?;
             next = next.max(info.number + 1);
-            if info.state == JobState::Running {
+            let claim = claimed.get(&info.number).filter(|claim| claim.attempt > info.attempts);
+            if let Some(claim) = claim.filter(|_| info.state == JobState::Queued) {
+                info.attempts = claim.attempt;
+                info.started_micros = Some(claim.started_micros);
                 let fails = self.spec.on_restart == OnRestart::Fail || info.attempts >= self.spec.attempts_max.max(2);
                 info.state = if fails { JobState::Failed } else { JobState::Queued };
                 info.error = Some(restart_error());
@@ -526,6 +529,13 @@ impl SystemInner {
     pub fn begin(&self) -> Transaction {
         let options = TransactionOptions { durability: (self.durability)(), ..TransactionOptions::autocommit() };
         self.store.begin_with(options, None)
+    }
+
+    /// What is kept of a job; `None` if there is none.
+    pub fn read_job(&self, kind: &str, number: u64) -> SqlResult<Option<JobRecord>> {
+        let key = self.jobs.row_key(&job_key(kind, number))?;
+        let row = self.store.get(&self.jobs, &key)?;
+        row.map(|row| JobRecord::of_row(row.values(&self.jobs)?)).transpose()
     }
 
     /// Changes a job's row; `None` if there is none.

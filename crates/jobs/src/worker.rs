@@ -1,11 +1,13 @@
 //! Workers: threads that take jobs from a kind's queue and run them.
 
+use crate::claims::Claim;
 use crate::kind::{JobState, RunningJob};
 use crate::queue::Live;
-use crate::record::{JobRecord, job_key};
+use crate::record::job_key;
 use crate::recorder::Ending;
 use crate::system::{KindInner, Output, SystemInner, now_micros};
 use parking_lot::{Mutex, MutexGuard};
+use squall_logs::error_log::{Severity, error_log};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -25,31 +27,32 @@ pub(crate) fn add_workers(kind: &Arc<KindInner>) {
         let own = kind.clone();
         let name = format!("job-{}", kind.spec.name);
         let thread = std::thread::Builder::new().name(name).stack_size(STACK_BYTES);
-        match thread.spawn(move || work(&own)) {
-            Ok(_) => queue.workers += 1,
+        let place = queue.free_place();
+        match thread.spawn(move || work(&own, place)) {
+            Ok(_) => {
+                queue.workers.insert(place);
+            }
             // The next submission, or a worker that goes on, sees to the rest.
             Err(error) => {
-                squall_logs::error_log::error_log().write(
-                    squall_logs::error_log::Severity::Warning,
-                    &format!("cannot start a worker for jobs of the kind {}: {error}", kind.spec.name),
-                );
+                let message = format!("cannot start a worker for jobs of the kind {}: {error}", kind.spec.name);
+                error_log().write(Severity::Warning, &message);
                 break;
             }
         }
     }
 }
 
-/// A worker's life.
-fn work(kind: &Arc<KindInner>) {
+/// The life of the worker in a place.
+fn work(kind: &Arc<KindInner>, place: u16) {
     while let Some(job) = next(kind) {
         match kind.system.upgrade() {
-            Some(system) => run(kind, &system, job),
+            Some(system) => run(kind, &system, job, place),
             None => break,
         }
     }
     let mut queue = kind.queue.lock();
-    queue.workers -= 1;
-    if queue.workers == 0 {
+    queue.workers.remove(&place);
+    if queue.workers.is_empty() {
         kind.workers_gone.notify_all();
     }
 }
@@ -60,7 +63,7 @@ fn next(kind: &KindInner) -> Option<Arc<Live>> {
     let begun = Instant::now();
     let mut rests = false;
     loop {
-        if queue.stopping || queue.workers > queue.limit {
+        if queue.stopping || queue.workers.len() > queue.limit {
             return None;
         }
         if let Some(job) = queue.pop() {
@@ -80,7 +83,7 @@ fn next(kind: &KindInner) -> Option<Arc<Live>> {
     }
 }
 
-fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>) {
+fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place: u16) {
     let started = now_micros();
     live.change(|status| {
         status.state = JobState::Running;
@@ -89,7 +92,8 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>) {
     });
     let attempt = live.status().attempts;
     let mut output = Output::new(kind, system, live.number);
-    let result = begin(kind, system, &live, attempt).and_then(|payload| {
+    let claim = Claim { number: live.number, attempt, started_micros: started };
+    let result = begin(kind, system, &live, claim, place).and_then(|payload| {
         if live.cancel.is_set() {
             return Err(SqlError::new(ErrorCode::QueryInterrupted, &[]));
         }
@@ -108,6 +112,10 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>) {
         Err(_) if stopping && kind.spec.durable => return,
         Err(error) if live.cancel.is_set() => (JobState::Cancelled, Some(error)),
         Err(error) if attempt < kind.spec.attempts_max => {
+            if let Err(lost) = put_back(kind, system, live.number, attempt) {
+                // After a restart there may be an attempt more than there should be.
+                error_log().write(Severity::Warning, &format!("an attempt of a job cannot be counted: {lost}"));
+            }
             live.change(|status| {
                 status.state = JobState::Queued;
                 status.error = Some(error);
@@ -121,23 +129,33 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>) {
     system.end(Ending { kind: kind.clone(), live, state, error, finished_micros: now_micros(), output });
 }
 
-/// Marks a durable job as running and reads its payload. The mark is not waited for: the store's log has it before
-/// whatever the job commits.
-fn begin(kind: &KindInner, system: &SystemInner, live: &Live, attempt: u32) -> SqlResult<Vec<u8>> {
+/// Says of a durable job that it runs, and gets its payload.
+fn begin(kind: &KindInner, system: &SystemInner, live: &Live, claim: Claim, place: u16) -> SqlResult<Vec<u8>> {
     if !kind.spec.durable {
         return Ok(live.payload().unwrap_or_default());
     }
-    let mut transaction = system.begin();
-    let payload =
-        system.update_job(&mut transaction, &job_key(kind.spec.name, live.number), |record: &mut JobRecord| {
-            record.info.state = JobState::Running;
-            record.info.attempts = attempt;
-            record.info.started_micros = live.status().started_micros;
-            record.payload.clone()
-        })?;
-    if attempt > 1 {
+    claim.write(&system.store, kind.spec.name, place)?;
+    if claim.attempt > 1 {
+        let mut transaction = system.begin();
         system.delete_output(&mut transaction, kind.spec.name, live.number)?;
+        drop(transaction.commit_async());
     }
-    drop(transaction.commit_async());
-    payload.ok_or_else(|| SqlError::internal("the job's row is gone"))
+    match live.payload() {
+        Some(payload) => Ok(payload),
+        None => system
+            .read_job(kind.spec.name, live.number)?
+            .map(|record| record.payload)
+            .ok_or_else(|| SqlError::internal("the job's row is gone")),
+    }
+}
+
+/// Counts an attempt of a durable job that waits for its next.
+fn put_back(kind: &KindInner, system: &SystemInner, number: u64, attempt: u32) -> SqlResult<()> {
+    if kind.spec.durable {
+        let mut transaction = system.begin();
+        system
+            .update_job(&mut transaction, &job_key(kind.spec.name, number), |record| record.info.attempts = attempt)?;
+        drop(transaction.commit_async());
+    }
+    Ok(())
 }

@@ -212,6 +212,8 @@ fn restarts_keep_what_waited_and_do_with_the_rest_as_the_kind_says() {
         (1..=3).for_each(|number| kind.wait(number));
         let states = [1, 2, 3].map(|number| info(&kind, number).state);
         assert_eq!(states, [JobState::Done, state, JobState::Done]);
+        let attempts = [1, 2, 3].map(|number| info(&kind, number).attempts);
+        assert_eq!(attempts, [1, if on_restart == OnRestart::Fail { 1 } else { 2 }, 1]);
         assert_eq!(kind.output(1, 0), Ok(Some(b"done".to_vec())));
         // The last number is not given again though its job is gone.
         assert_eq!(kind.remove(3), Ok(true));

@@ -125,7 +125,8 @@ impl CommitTicket {
         CommitTicket(Arc::default())
     }
 
-    pub(crate) fn ready(result: SqlResult<()>) -> CommitTicket {
+    /// Of a commit that is done.
+    pub fn ready(result: SqlResult<()>) -> CommitTicket {
         let ticket = Self::new();
         ticket.complete(result);
         ticket
@@ -175,10 +176,10 @@ impl Future for CommitTicket {
     }
 }
 
-/// A commit that is applied. Its locks are held until it is finished.
+/// A commit that is applied. Its locks, if it has any, are held until it is finished.
 struct Applied {
     ticket: TicketSender,
-    locks: HeldLocks,
+    locks: Option<HeldLocks>,
 }
 
 impl Applied {
@@ -335,7 +336,7 @@ impl Committer {
         let CommitRequest { writes, sealed, reads, since, locks, ticket } = request;
         let answer = ticket.0.clone();
         let changes = Changes::of(writes);
-        let applied = Applied { ticket, locks };
+        let applied = Applied { ticket, locks: Some(locks) };
         let mut log = self.log.lock();
         let sequence = self.check_and_apply(&mut log, changes, reads.as_ref());
         since.into_iter().for_each(|since| log.unregister(since));
@@ -369,12 +370,17 @@ impl Committer {
         answer
     }
 
+    /// 1053 when the store is closing. Looked at under the lock of `log`: the commit thread takes the last commits after that.
+    fn check_closing(&self) -> SqlResult<()> {
+        match self.closing.load(Ordering::Acquire) {
+            true => Err(SqlError::new(ErrorCode::ServerShutdown, &[])),
+            false => Ok(()),
+        }
+    }
+
     /// Checks a transaction and applies it; nobody sees it yet.
     fn check_and_apply(&self, log: &mut CommitLog, changes: Changes, reads: Option<&(ReadSet, u64)>) -> SqlResult<()> {
-        // Looked at under the lock: the commit thread takes the last commits after the store is closed.
-        if self.closing.load(Ordering::Acquire) {
-            return Err(SqlError::new(ErrorCode::ServerShutdown, &[]));
-        }
+        self.check_closing()?;
         if reads.is_some_and(|(reads, snapshot)| !log.is_valid(reads, *snapshot)) {
             return Err(SqlError::new(ErrorCode::Deadlock, &[]));
         }
@@ -444,6 +450,19 @@ impl Committer {
         self.apply(&mut self.log.lock(), batch)?;
         self.unsynced.store(true, Ordering::Release);
         if durable { self.sync() } else { Ok(()) }
+    }
+
+    /// Writes a batch that is no transaction's, durably; the commit thread syncs it with the commits that wait.
+    pub fn write_async(&self, batch: Batch) -> SqlResult<CommitTicket> {
+        let ticket = CommitTicket::new();
+        let mut log = self.log.lock();
+        self.check_closing()?;
+        self.apply(&mut log, batch)?;
+        self.syncing.store(true, Ordering::Release);
+        self.queue.lock().commits.push(Applied { ticket: TicketSender(ticket.clone()), locks: None });
+        drop(log);
+        self.queued.notify_one();
+        Ok(ticket)
     }
 
     /// Makes everything durable that has been applied.

@@ -7,6 +7,7 @@ use crate::batch::Batch;
 use crate::catalog_codec::{
     Counters, decode_database, decode_table, decode_view, encode_database, encode_table, encode_view,
 };
+use crate::commit::CommitTicket;
 use crate::error::engine_error;
 use crate::meta;
 use crate::store::{RowStore, StoreInner, malformed};
@@ -70,6 +71,17 @@ impl<'a> Objects<'a> {
     }
 }
 
+/// Adds changes of the server's own records to a batch.
+fn push_system(meta: &Keyspace, batch: &mut Batch, changes: &[SystemChange]) {
+    for change in changes {
+        let key = meta::system_key(change.space, &change.key);
+        match &change.value {
+            Some(value) => batch.insert(meta, key, value.as_slice()),
+            None => batch.remove(meta, key),
+        }
+    }
+}
+
 impl RowStore {
     /// Makes `next` the catalog, durably and as a whole: tables that it has and the last one had not get their files,
     /// tables that it has no more lose theirs. The caller holds the DDL lock, and the exclusive lock of every table that
@@ -88,13 +100,7 @@ impl RowStore {
             next_table_id: next.next_table_id,
         };
         batch.insert(&inner.meta, [meta::COUNTERS], counters.encode());
-        for change in &changes.system {
-            let key = meta::system_key(change.space, &change.key);
-            match &change.value {
-                Some(value) => batch.insert(&inner.meta, key, value.as_slice()),
-                None => batch.remove(&inner.meta, key),
-            }
-        }
+        push_system(&inner.meta, &mut batch, &changes.system);
         let dropped: Vec<TableId> = old.tables.keys().filter(|id| !new.tables.contains_key(id)).copied().collect();
         for id in &dropped {
             // Opened, so that its files can be let go once nothing names them.
@@ -146,8 +152,32 @@ impl RowStore {
 
     /// Changes records of the server's own, durably and as a whole.
     pub fn commit_system(&self, changes: &[SystemChange]) -> SqlResult<()> {
-        let catalog = self.load_catalog();
-        self.commit_ddl(&catalog, &DdlChanges { truncated: Vec::new(), system: changes.to_vec() })
+        self.commit_system_async(changes)?.wait()
+    }
+
+    /// As [`RowStore::commit_system`]; the ticket says when the changes are durable, together with the commits of others.
+    pub fn commit_system_async(&self, changes: &[SystemChange]) -> SqlResult<CommitTicket> {
+        self.gate().check_definition(false)?;
+        let mut batch = Batch::default();
+        push_system(&self.0.meta, &mut batch, changes);
+        self.0.committer.write_async(batch)
+    }
+
+    /// Writes a record of the server's own, which comes before whatever is committed from now on. Nothing waits for the
+    /// disk: the record is durable when the next commit is.
+    ///
+    /// # Errors
+    /// When the store takes no writes any more.
+    pub fn note_system(&self, space: &str, key: &[u8], value: &[u8]) -> SqlResult<()> {
+        let mut batch = Batch::default();
+        let key = meta::system_key(space, key);
+        let bytes = key.len() + value.len();
+        batch.insert(&self.0.meta, key, value);
+        self.gate().check_commit(bytes)?;
+        self.0.committer.write(batch, false)?;
+        self.0.committer.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.gate().count(bytes as u64);
+        Ok(())
     }
 
     /// A record of the server's own.

@@ -74,7 +74,7 @@ impl Session {
             | Statement::CreateRole(_)
             | Statement::DropRole(_)
             | Statement::Grant(_)
-            | Statement::Revoke(_) => Ok(self.run_account_statement(request.statement)?),
+            | Statement::Revoke(_) => Ok(Box::pin(self.run_account_statement(request.statement)).await?),
             statement if is_definition(statement) => {
                 let outcome = self.run_definition(request, context, writer).await;
                 // TEMPORARY tables come and go without a new catalog.

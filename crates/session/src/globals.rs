@@ -25,7 +25,7 @@ pub struct GlobalVariables {
 impl GlobalVariables {
     /// Defaults, then what was persisted.
     pub fn load(registry: &VariableRegistry, store: &RowStore) -> SqlResult<GlobalVariables> {
-        let mut values: ValueTable = registry.all().iter().map(|definition| definition.default.to_value()).collect();
+        let mut values = registry.defaults().clone();
         let mut persisted = BTreeMap::new();
         for (key, record) in store.system_records(SPACE)? {
             let (name, text) = (String::from_utf8_lossy(&key).into_owned(), decode_value(&record));

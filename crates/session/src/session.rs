@@ -154,7 +154,8 @@ impl Session {
             Some(address) if address.to_canonical().is_loopback() => "localhost".to_string(),
             Some(address) => address.to_canonical().to_string(),
         };
-        let shown_host = if info.address.is_some() { format!("{host}:{}", info.port) } else { host.clone() };
+        let has_port = info.address.is_some() && info.port != 0;
+        let shown_host = if has_port { format!("{host}:{}", info.port) } else { host.clone() };
         let now = now_micros();
         let process =
             Arc::new(Process::new(id, info.user.clone(), shown_host, info.attributes.clone(), on_kill, kill, now));

@@ -114,14 +114,19 @@ impl AsyncProcedure {
 
     async fn queue(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
         let sql = call.text(0).ok_or_else(|| SqlError::new(ErrorCode::BadNull, &[&"sql_text"]))?;
-        let payload = captured::encode(sql, &call.image(), call.database().registry());
+        let payload =
+            captured::encode(sql, &call.image(captured::sees_user_variables(sql)), call.database().registry());
         let owner = call.context().current_user.to_string();
         let submitted = self.shared.kind()?.submit(NewJob { owner, payload, ..NewJob::default() })?;
         let number = Value::Int(submitted.await? as i64);
-        let list = match call.user_variable(QUERY_LIST) {
-            Some(Value::String(list)) if !list.is_empty() => format!("{list},{}", text(&number)),
-            _ => text(&number),
+        let mut list = match call.take_user_variable(QUERY_LIST) {
+            Some(Value::String(list)) => list,
+            _ => String::new(),
         };
+        if !list.is_empty() {
+            list.push(',');
+        }
+        list.push_str(&text(&number));
         call.set_user_variable(QUERY_NUMBER, number.clone());
         call.set_user_variable(QUERY_LIST, Value::String(list));
         let mut result = ResultSet::new(vec![typed_column("QUERY_NUMBER", SqlType::BIGINT, false)]);

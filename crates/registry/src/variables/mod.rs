@@ -17,6 +17,7 @@ pub use definition::{DefaultValue, Effect, Kind, Scope, VariableDef};
 pub use values::{ReadScope, ValueTable, VariableValues};
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// Names a variable by its place in the list; see [`VariableId::of`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -72,11 +73,14 @@ impl VariableId {
 pub struct VariableRegistry {
     definitions: Vec<VariableDef>,
     by_name: HashMap<&'static str, VariableId>,
+    /// Made when it is first asked for, after the last declaration.
+    defaults: OnceLock<ValueTable>,
 }
 
 impl Default for VariableRegistry {
     fn default() -> Self {
-        let mut registry = VariableRegistry { definitions: Vec::new(), by_name: HashMap::new() };
+        let mut registry =
+            VariableRegistry { definitions: Vec::new(), by_name: HashMap::new(), defaults: OnceLock::new() };
         for definition in FAMILIES.iter().copied().flatten() {
             registry.declare(*definition);
         }
@@ -90,7 +94,13 @@ impl VariableRegistry {
         let id = VariableId(self.definitions.len() as u16);
         self.definitions.push(definition);
         self.by_name.insert(definition.name, id);
+        self.defaults = OnceLock::new();
         id
+    }
+
+    /// The values of variables that nobody has set.
+    pub fn defaults(&self) -> &ValueTable {
+        self.defaults.get_or_init(|| self.definitions.iter().map(|definition| definition.default.to_value()).collect())
     }
 
     /// The variable of that name, whatever its case.

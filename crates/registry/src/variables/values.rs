@@ -40,6 +40,17 @@ impl ValueTable {
             *place = value;
         }
     }
+
+    /// The values that are not those of another table for the same variables. What the two share is not compared.
+    pub fn differences<'a>(&'a self, other: &'a ValueTable) -> impl Iterator<Item = (VariableId, &'a Value)> {
+        let pages = self.pages.iter().zip(other.pages.iter()).enumerate();
+        let changed = pages.filter(|(_, (own, others))| !Arc::ptr_eq(own, others));
+        changed.flat_map(|(page, (own, others))| {
+            let values = own.iter().zip(others.iter()).enumerate();
+            let differing = values.filter(|(_, (own, other))| own != other);
+            differing.map(move |(at, (own, _))| (VariableId((page * PAGE + at) as u16), own))
+        })
+    }
 }
 
 impl FromIterator<Value> for ValueTable {
@@ -64,8 +75,7 @@ pub struct VariableValues {
 
 impl Default for VariableValues {
     fn default() -> Self {
-        let registry = VariableRegistry::default();
-        let values: ValueTable = registry.all().iter().map(|definition| definition.default.to_value()).collect();
+        let values = VariableRegistry::default().defaults().clone();
         VariableValues { global: values.clone(), session: values, warning_count: 0, error_count: 0 }
     }
 }

@@ -38,20 +38,20 @@ impl Place {
 }
 
 impl Session {
-    pub(super) fn grant(&mut self, grant: &Grant) -> SqlResult<Outcome> {
+    pub(super) async fn grant(&mut self, grant: &Grant) -> SqlResult<Outcome> {
         match grant {
             Grant::Privileges { privileges, on, to, tls, grant_option, limits, as_user } => {
                 if !tls.is_empty() || !limits.is_empty() || as_user.is_some() {
                     return Err(SqlError::unsupported("REQUIRE, WITH limits and AS in GRANT"));
                 }
-                self.grant_privileges(privileges, on, to, *grant_option)
+                self.grant_privileges(privileges, on, to, *grant_option).await
             }
             Grant::Proxy { .. } => Err(SqlError::unsupported("GRANT PROXY")),
-            Grant::Roles { roles, to, admin_option } => self.grant_roles(roles, to, *admin_option),
+            Grant::Roles { roles, to, admin_option } => self.grant_roles(roles, to, *admin_option).await,
         }
     }
 
-    pub(super) fn revoke(&mut self, revoke: &Revoke) -> SqlResult<Outcome> {
+    pub(super) async fn revoke(&mut self, revoke: &Revoke) -> SqlResult<Outcome> {
         match revoke {
             Revoke::Privileges { if_exists, privileges, on, from, ignore_unknown_user } => {
                 let place = self.place(on)?;
@@ -63,6 +63,7 @@ impl Session {
                     let result = revoke_from(account, &place, &wanted);
                     if lenient { Ok(()) } else { result }
                 })
+                .await
             }
             Revoke::All { from, ignore_unknown_user, .. } => {
                 self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
@@ -75,42 +76,42 @@ impl Session {
                     account.routines.clear();
                     Ok(())
                 })
+                .await
             }
             Revoke::Proxy { .. } => Err(SqlError::unsupported("REVOKE PROXY")),
             Revoke::Roles { roles, from, ignore_unknown_user, .. } => {
-                self.revoke_roles(roles, from, *ignore_unknown_user)
+                self.revoke_roles(roles, from, *ignore_unknown_user).await
             }
         }
     }
 
     /// Changes accounts that have to exist, all or none.
-    pub(super) fn edit_accounts(
+    pub(super) async fn edit_accounts(
         &mut self,
         keys: &[AccountKey],
         ignore_unknown: bool,
         edit: impl Fn(&mut AccountDef) -> SqlResult<()>,
     ) -> SqlResult<Outcome> {
-        self.change_accounts(|accounts| {
-            for key in keys {
-                match accounts.accounts.get_mut(key) {
-                    Some(account) => edit(Arc::make_mut(account))?,
-                    None if ignore_unknown => {}
-                    None => {
-                        let message = format!(
-                            "Unknown authorization ID `{}`@`{}`",
-                            key.user.replace('`', "``"),
-                            key.host.replace('`', "``")
-                        );
-                        return Err(SqlError { code: 3523, sqlstate: *b"HY000", message });
-                    }
+        let mut change = self.begin_accounts().await;
+        for key in keys {
+            match change.accounts.accounts.get_mut(key) {
+                Some(account) => edit(Arc::make_mut(account))?,
+                None if ignore_unknown => {}
+                None => {
+                    let message = format!(
+                        "Unknown authorization ID `{}`@`{}`",
+                        key.user.replace('`', "``"),
+                        key.host.replace('`', "``")
+                    );
+                    return Err(SqlError { code: 3523, sqlstate: *b"HY000", message });
                 }
             }
-            Ok(())
-        })?;
+        }
+        self.commit_accounts(change).await?;
         Ok(Outcome::done())
     }
 
-    fn grant_privileges(
+    async fn grant_privileges(
         &mut self,
         privileges: &[Privilege],
         on: &GrantTarget,
@@ -138,6 +139,7 @@ impl Session {
             grant_to(account, &place, &wanted, grant_option);
             Ok(())
         })
+        .await
     }
 
     fn place(&self, on: &GrantTarget) -> SqlResult<Place> {

@@ -9,11 +9,11 @@ mod show;
 mod user;
 
 use arc_swap::ArcSwap;
-use parking_lot::Mutex;
 use squall_catalog::{AccountDef, AccountKey, Accounts, DYNAMIC_PRIVILEGES, Privileges};
-use squall_row_store::{RowStore, SystemChange};
+use squall_row_store::{CommitTicket, RowStore, SystemChange};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// The kind of records that hold accounts.
 const SPACE: &str = "account";
@@ -21,8 +21,33 @@ const SPACE: &str = "account";
 /// The snapshot of all accounts, and the way to the next one.
 #[derive(Debug)]
 pub struct AccountStore {
-    current: ArcSwap<Accounts>,
-    change: Mutex<()>,
+    current: Arc<ArcSwap<Accounts>>,
+    change: Arc<Mutex<()>>,
+}
+
+/// Accounts on their way to be changed: nobody else changes any meanwhile.
+#[derive(Debug)]
+pub struct AccountChange {
+    /// What they are to be; a copy of what they are at first.
+    pub accounts: Accounts,
+    current: Arc<ArcSwap<Accounts>>,
+    _changing: OwnedMutexGuard<()>,
+}
+
+/// Changed accounts that are known to all once they are durable, whoever still waits for that.
+struct Publication {
+    accounts: Option<Accounts>,
+    current: Arc<ArcSwap<Accounts>>,
+    ticket: CommitTicket,
+    _changing: OwnedMutexGuard<()>,
+}
+
+impl Drop for Publication {
+    fn drop(&mut self) {
+        if let (Ok(()), Some(accounts)) = (self.ticket.wait(), self.accounts.take()) {
+            self.current.store(Arc::new(accounts));
+        }
+    }
 }
 
 impl AccountStore {
@@ -33,7 +58,7 @@ impl AccountStore {
             let account = codec::decode(&record).ok_or_else(|| SqlError::internal("an account's record is damaged"))?;
             accounts.accounts.insert(account.key(), Arc::new(account));
         }
-        Ok(AccountStore { current: ArcSwap::from_pointee(accounts), change: Mutex::new(()) })
+        Ok(AccountStore { current: Arc::new(ArcSwap::from_pointee(accounts)), change: Arc::default() })
     }
 
     /// The accounts now.
@@ -46,27 +71,13 @@ impl AccountStore {
         self.current.load()
     }
 
-    /// Makes the next snapshot: `change` edits a copy, and what it changed is made durable before it is published.
-    pub fn change<T>(&self, store: &RowStore, change: impl FnOnce(&mut Accounts) -> SqlResult<T>) -> SqlResult<T> {
-        let _changing = self.change.lock();
-        let before = self.load_full();
-        let mut after = (*before).clone();
-        let result = change(&mut after)?;
-        let mut records = Vec::new();
-        for (key, account) in &after.accounts {
-            if !before.accounts.get(key).is_some_and(|same| Arc::ptr_eq(same, account)) {
-                records.push(SystemChange { space: SPACE, key: record_key(key), value: Some(codec::encode(account)) });
-            }
-        }
-        for key in before.accounts.keys().filter(|key| !after.accounts.contains_key(key)) {
-            records.push(SystemChange { space: SPACE, key: record_key(key), value: None });
-        }
-        if !records.is_empty() {
-            store.commit_system(&records)?;
-            after.version += 1;
-            self.current.store(Arc::new(after));
-        }
-        Ok(result)
+    /// Begins a change, after those of others.
+    pub async fn begin_change(&self) -> AccountChange {
+        self.change_with(self.change.clone().lock_owned().await)
+    }
+
+    fn change_with(&self, changing: OwnedMutexGuard<()>) -> AccountChange {
+        AccountChange { accounts: (*self.load_full()).clone(), current: self.current.clone(), _changing: changing }
     }
 
     /// At the first start, makes `root`.
@@ -84,22 +95,52 @@ impl AccountStore {
         if from_anywhere && password.is_some() {
             hosts.push("%");
         }
-        self.change(store, |accounts| {
-            for host in hosts {
-                let root = AccountDef {
-                    user: "root".to_string(),
-                    host: host.to_string(),
-                    plugin: "caching_sha2_password".to_string(),
-                    authentication: password.map(hash_password).unwrap_or_default(),
-                    password_changed_micros: now_micros,
-                    global: Privileges::ALL_GLOBAL.union(Privileges::GRANT_OPTION),
-                    dynamic: DYNAMIC_PRIVILEGES.iter().map(|name| (name.to_string(), true)).collect(),
-                    ..Default::default()
-                };
-                accounts.accounts.insert(root.key(), Arc::new(root));
+        let changing = self.change.clone().try_lock_owned().map_err(SqlError::internal)?;
+        let mut change = self.change_with(changing);
+        for host in hosts {
+            let root = AccountDef {
+                user: "root".to_string(),
+                host: host.to_string(),
+                plugin: "caching_sha2_password".to_string(),
+                authentication: password.map(hash_password).unwrap_or_default(),
+                password_changed_micros: now_micros,
+                global: Privileges::ALL_GLOBAL.union(Privileges::GRANT_OPTION),
+                dynamic: DYNAMIC_PRIVILEGES.iter().map(|name| (name.to_string(), true)).collect(),
+                ..Default::default()
+            };
+            change.accounts.accounts.insert(root.key(), Arc::new(root));
+        }
+        change.write(store)?.ticket.wait()
+    }
+}
+
+impl AccountChange {
+    /// Makes the accounts what they are to be: durable first, then known to all.
+    ///
+    /// # Errors
+    /// When they cannot be written; then they are what they were.
+    pub async fn commit(self, store: &RowStore) -> SqlResult<()> {
+        let publication = self.write(store)?;
+        publication.ticket.clone().await
+    }
+
+    fn write(mut self, store: &RowStore) -> SqlResult<Publication> {
+        let before = self.current.load_full();
+        let mut records = Vec::new();
+        for (key, account) in &self.accounts.accounts {
+            if !before.accounts.get(key).is_some_and(|same| Arc::ptr_eq(same, account)) {
+                records.push(SystemChange { space: SPACE, key: record_key(key), value: Some(codec::encode(account)) });
             }
-            Ok(())
-        })
+        }
+        for key in before.accounts.keys().filter(|key| !self.accounts.accounts.contains_key(key)) {
+            records.push(SystemChange { space: SPACE, key: record_key(key), value: None });
+        }
+        self.accounts.version += 1;
+        let (ticket, accounts) = match records.is_empty() {
+            true => (CommitTicket::ready(Ok(())), None),
+            false => (store.commit_system_async(&records)?, Some(self.accounts)),
+        };
+        Ok(Publication { accounts, current: self.current, ticket, _changing: self._changing })
     }
 }
 

@@ -27,7 +27,7 @@ impl Session {
         self.rebuild_access();
     }
 
-    pub(super) fn create_roles(&mut self, statement: &CreateRole) -> SqlResult<Outcome> {
+    pub(super) async fn create_roles(&mut self, statement: &CreateRole) -> SqlResult<Outcome> {
         if statement.admin.is_some() {
             return Err(SqlError::unsupported("WITH ADMIN"));
         }
@@ -35,27 +35,26 @@ impl Session {
             .or_else(|error| self.require_admin(Privileges::CREATE_USER, "", "").map_err(|_| error))?;
         let keys = statement.names.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
         let error_of = |existing: &[AccountKey]| self.unknown_accounts("CREATE ROLE", existing);
-        let accounts = self.shared.accounts.load_full();
+        let mut change = self.begin_accounts().await;
+        let accounts = &mut change.accounts;
         let existing: Vec<AccountKey> = keys.iter().filter(|key| accounts.get(key).is_some()).cloned().collect();
         if !existing.is_empty() && !statement.if_not_exists && !statement.or_replace {
             return Err(error_of(&existing));
         }
         let replace = statement.or_replace;
-        self.change_accounts(|accounts| {
-            for key in keys.into_iter().filter(|key| replace || !existing.contains(key)) {
-                let role = AccountDef {
-                    user: key.user.clone(),
-                    host: key.host.clone(),
-                    plugin: "caching_sha2_password".to_string(),
-                    locked: true,
-                    password_expired: true,
-                    is_role: true,
-                    ..Default::default()
-                };
-                accounts.accounts.insert(key, Arc::new(role));
-            }
-            Ok(())
-        })?;
+        for key in keys.into_iter().filter(|key| replace || !existing.contains(key)) {
+            let role = AccountDef {
+                user: key.user.clone(),
+                host: key.host.clone(),
+                plugin: "caching_sha2_password".to_string(),
+                locked: true,
+                password_expired: true,
+                is_role: true,
+                ..Default::default()
+            };
+            accounts.accounts.insert(key, Arc::new(role));
+        }
+        self.commit_accounts(change).await?;
         Ok(Outcome::done())
     }
 
@@ -73,7 +72,7 @@ impl Session {
         self.require_dynamic("ROLE_ADMIN", "WITH ADMIN, ROLE_ADMIN, SUPER")
     }
 
-    pub(super) fn grant_roles(
+    pub(super) async fn grant_roles(
         &mut self,
         roles: &[AccountName],
         to: &[AccountName],
@@ -105,9 +104,10 @@ impl Session {
             }
             Ok(())
         })
+        .await
     }
 
-    pub(super) fn revoke_roles(
+    pub(super) async fn revoke_roles(
         &mut self,
         roles: &[AccountName],
         from: &[AccountName],
@@ -122,6 +122,7 @@ impl Session {
             }
             Ok(())
         })
+        .await
     }
 
     /// The roles that CREATE USER … DEFAULT ROLE names.
@@ -161,25 +162,20 @@ impl Session {
     }
 
     /// SET DEFAULT ROLE.
-    pub(crate) fn set_default_role(&mut self, statement: &SetDefaultRole) -> SqlResult<Outcome> {
+    pub(crate) async fn set_default_role(&mut self, statement: &SetDefaultRole) -> SqlResult<Outcome> {
         let keys = self.keys_of(&statement.users)?;
         if keys.iter().any(|key| *key != self.account) {
             self.require_admin(Privileges::CREATE_USER, "ROLE_ADMIN", "CREATE USER")?;
         }
-        let accounts = self.shared.accounts.load_full();
-        let mut changed = Vec::with_capacity(keys.len());
-        for key in &keys {
-            let account =
-                accounts.get(key).ok_or_else(|| super::user::failed("SET DEFAULT ROLE", std::slice::from_ref(key)))?;
+        let mut change = self.begin_accounts().await;
+        for key in keys {
+            let account = change.accounts.get(&key);
+            let account = account.ok_or_else(|| super::user::failed("SET DEFAULT ROLE", std::slice::from_ref(&key)))?;
             let default_roles = self.default_roles_of(account, &statement.roles)?;
-            changed.push(AccountDef { default_roles, ..(**account).clone() });
+            let account = AccountDef { default_roles, ..(**account).clone() };
+            change.accounts.accounts.insert(key, Arc::new(account));
         }
-        self.change_accounts(|accounts| {
-            for account in changed {
-                accounts.accounts.insert(account.key(), Arc::new(account));
-            }
-            Ok(())
-        })?;
+        self.commit_accounts(change).await?;
         Ok(Outcome::done())
     }
 }

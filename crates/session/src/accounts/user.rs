@@ -1,11 +1,12 @@
 //! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD.
 
+use super::AccountChange;
 use super::{hash_password, quoted};
 use crate::database::now_micros;
 use crate::result::{Outcome, ResultSet};
 use crate::session::Session;
 use crate::settings::{Values, ids};
-use squall_catalog::{AccountDef, AccountKey, Accounts, Privileges};
+use squall_catalog::{AccountDef, AccountKey, Privileges};
 use squall_parser::ast::{
     AccountName, AccountOption, Authentication, CreateUser, Credential, DropUser, PasswordExpiry, ResourceLimit,
     SetPassword, Statement, TlsRequirement, UserSpecification,
@@ -26,28 +27,28 @@ pub(super) fn failed(operation: &str, keys: &[AccountKey]) -> SqlError {
 
 impl Session {
     /// Statements about accounts and privileges.
-    pub(crate) fn run_account_statement(&mut self, statement: &Statement) -> SqlResult<Outcome> {
+    pub(crate) async fn run_account_statement(&mut self, statement: &Statement) -> SqlResult<Outcome> {
         self.check_writable()?;
         let status = &self.process.status;
         match statement {
             Statement::CreateUser(create) => {
                 crate::process::count(&status.create_user);
-                if create.alter { self.alter_user(create) } else { self.create_user(create) }
+                if create.alter { self.alter_user(create).await } else { self.create_user(create).await }
             }
             Statement::DropUser(drop) => {
                 crate::process::count(&status.drop_user);
-                self.drop_users(drop, "DROP USER")
+                self.drop_users(drop, "DROP USER").await
             }
-            Statement::RenameUser(renames) => self.rename_users(renames),
-            Statement::CreateRole(create) => self.create_roles(create),
-            Statement::DropRole(drop) => self.drop_users(drop, "DROP ROLE"),
+            Statement::RenameUser(renames) => self.rename_users(renames).await,
+            Statement::CreateRole(create) => self.create_roles(create).await,
+            Statement::DropRole(drop) => self.drop_users(drop, "DROP ROLE").await,
             Statement::Grant(grant) => {
                 crate::process::count(&status.grant);
-                self.grant(grant)
+                self.grant(grant).await
             }
             Statement::Revoke(revoke) => {
                 crate::process::count(&status.revoke);
-                self.revoke(revoke)
+                self.revoke(revoke).await
             }
             _ => Ok(Outcome::done()),
         }
@@ -73,13 +74,18 @@ impl Session {
         Ok(key)
     }
 
-    pub(super) fn change_accounts<T>(&mut self, change: impl FnOnce(&mut Accounts) -> SqlResult<T>) -> SqlResult<T> {
-        let result = self.shared.accounts.change(&self.shared.store, change)?;
-        self.refresh_access();
-        Ok(result)
+    /// Accounts to be changed, with [`Session::commit_accounts`] at the end.
+    pub(super) async fn begin_accounts(&self) -> AccountChange {
+        self.shared.accounts.begin_change().await
     }
 
-    fn create_user(&mut self, statement: &CreateUser) -> SqlResult<Outcome> {
+    pub(super) async fn commit_accounts(&mut self, change: AccountChange) -> SqlResult<()> {
+        change.commit(&self.shared.store).await?;
+        self.refresh_access();
+        Ok(())
+    }
+
+    async fn create_user(&mut self, statement: &CreateUser) -> SqlResult<Outcome> {
         self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
         let mut made = Vec::with_capacity(statement.users.len());
         let mut passwords = Vec::new();
@@ -94,25 +100,25 @@ impl Session {
             None => None,
         };
         let (if_not_exists, or_replace) = (statement.if_exists_clause, statement.or_replace);
-        let existing = self.change_accounts(|accounts| {
-            let existing: Vec<AccountKey> =
-                made.iter().map(AccountDef::key).filter(|key| accounts.get(key).is_some()).collect();
-            if !existing.is_empty() && !if_not_exists && !or_replace {
-                return Err(failed("CREATE USER", &existing));
+        let mut change = self.begin_accounts().await;
+        let accounts = &mut change.accounts;
+        let existing: Vec<AccountKey> =
+            made.iter().map(AccountDef::key).filter(|key| accounts.get(key).is_some()).collect();
+        if !existing.is_empty() && !if_not_exists && !or_replace {
+            return Err(failed("CREATE USER", &existing));
+        }
+        for mut account in made {
+            let key = account.key();
+            if existing.contains(&key) && if_not_exists {
+                continue;
             }
-            for mut account in made {
-                let key = account.key();
-                if existing.contains(&key) && if_not_exists {
-                    continue;
-                }
-                if let Some(roles) = &default_roles {
-                    account.default_roles = roles.iter().cloned().collect();
-                    account.roles = roles.iter().map(|role| (role.clone(), false)).collect();
-                }
-                accounts.accounts.insert(key, Arc::new(account));
+            if let Some(roles) = &default_roles {
+                account.default_roles = roles.iter().cloned().collect();
+                account.roles = roles.iter().map(|role| (role.clone(), false)).collect();
             }
-            Ok(existing)
-        })?;
+            accounts.accounts.insert(key, Arc::new(account));
+        }
+        self.commit_accounts(change).await?;
         if if_not_exists {
             for key in existing {
                 let message = format!("Authorization ID {} already exists.", quoted(&key));
@@ -122,7 +128,7 @@ impl Session {
         Ok(generated_passwords(passwords))
     }
 
-    fn alter_user(&mut self, statement: &CreateUser) -> SqlResult<Outcome> {
+    async fn alter_user(&mut self, statement: &CreateUser) -> SqlResult<Outcome> {
         let only_own_password = statement.users.iter().all(|user| {
             self.account_key(&user.name).is_ok_and(|key| key == self.account) && !user.authentication.is_empty()
         }) && statement.account.is_empty()
@@ -132,11 +138,11 @@ impl Session {
             self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
         }
         let mut passwords = Vec::new();
-        let before = self.shared.accounts.load_full();
-        let (mut changed, mut missing) = (Vec::new(), Vec::new());
+        let mut change = self.begin_accounts().await;
+        let mut missing = Vec::new();
         for user in &statement.users {
             let key = self.account_key(&user.name)?;
-            let Some(account) = before.get(&key) else {
+            let Some(account) = change.accounts.get(&key) else {
                 missing.push(key);
                 continue;
             };
@@ -146,17 +152,12 @@ impl Session {
             if let Some(roles) = &statement.default_role {
                 account.default_roles = self.default_roles_of(&account, roles)?;
             }
-            changed.push(account);
+            change.accounts.accounts.insert(key, Arc::new(account));
         }
         if !missing.is_empty() && !statement.if_exists_clause {
             return Err(failed("ALTER USER", &missing));
         }
-        self.change_accounts(|accounts| {
-            for account in changed {
-                accounts.accounts.insert(account.key(), Arc::new(account));
-            }
-            Ok(())
-        })?;
+        self.commit_accounts(change).await?;
         for key in missing {
             let message = format!("Authorization ID {} does not exist.", quoted(&key));
             self.note_after(SqlError { code: 3162, sqlstate: *b"HY000", message });
@@ -238,7 +239,7 @@ impl Session {
             .collect()
     }
 
-    fn drop_users(&mut self, statement: &DropUser, operation: &str) -> SqlResult<Outcome> {
+    async fn drop_users(&mut self, statement: &DropUser, operation: &str) -> SqlResult<Outcome> {
         if operation == "DROP ROLE" {
             self.require_admin(Privileges::DROP_ROLE, "", "DROP ROLE or CREATE USER")
                 .or_else(|error| self.require_admin(Privileges::CREATE_USER, "", "").map_err(|_| error))?;
@@ -247,23 +248,23 @@ impl Session {
         }
         let keys = statement.names.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
         let if_exists = statement.if_exists;
-        let missing = self.change_accounts(|accounts| {
-            let missing: Vec<AccountKey> = keys.iter().filter(|key| accounts.get(key).is_none()).cloned().collect();
-            if !missing.is_empty() && !if_exists {
-                return Err(failed(operation, &missing));
+        let mut change = self.begin_accounts().await;
+        let accounts = &mut change.accounts;
+        let missing: Vec<AccountKey> = keys.iter().filter(|key| accounts.get(key).is_none()).cloned().collect();
+        if !missing.is_empty() && !if_exists {
+            return Err(failed(operation, &missing));
+        }
+        for key in &keys {
+            accounts.accounts.remove(key);
+        }
+        for account in accounts.accounts.values_mut() {
+            if keys.iter().any(|key| account.roles.contains_key(key) || account.default_roles.contains(key)) {
+                let account = Arc::make_mut(account);
+                account.roles.retain(|role, _| !keys.contains(role));
+                account.default_roles.retain(|role| !keys.contains(role));
             }
-            for key in &keys {
-                accounts.accounts.remove(key);
-            }
-            for account in accounts.accounts.values_mut() {
-                if keys.iter().any(|key| account.roles.contains_key(key) || account.default_roles.contains(key)) {
-                    let account = Arc::make_mut(account);
-                    account.roles.retain(|role, _| !keys.contains(role));
-                    account.default_roles.retain(|role| !keys.contains(role));
-                }
-            }
-            Ok(missing)
-        })?;
+        }
+        self.commit_accounts(change).await?;
         for key in missing {
             let message = format!("Authorization ID {} does not exist.", quoted(&key));
             self.note_after(SqlError { code: 3162, sqlstate: *b"HY000", message });
@@ -271,30 +272,30 @@ impl Session {
         Ok(Outcome::done())
     }
 
-    fn rename_users(&mut self, renames: &[(AccountName, AccountName)]) -> SqlResult<Outcome> {
+    async fn rename_users(&mut self, renames: &[(AccountName, AccountName)]) -> SqlResult<Outcome> {
         self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
         let mut keys = Vec::with_capacity(renames.len());
         for (from, to) in renames {
             keys.push((self.account_key(from)?, self.account_key(to)?));
         }
-        self.change_accounts(|accounts| {
-            for (from, to) in &keys {
-                if accounts.get(from).is_none() || accounts.get(to).is_some() {
-                    return Err(failed("RENAME USER", std::slice::from_ref(from)));
-                }
-                if let Some(account) = accounts.accounts.remove(from) {
-                    let account = AccountDef { user: to.user.clone(), host: to.host.clone(), ..(*account).clone() };
-                    accounts.accounts.insert(to.clone(), Arc::new(account));
-                }
-                rename_grants(&mut accounts.accounts, from, to);
+        let mut change = self.begin_accounts().await;
+        let accounts = &mut change.accounts;
+        for (from, to) in &keys {
+            if accounts.get(from).is_none() || accounts.get(to).is_some() {
+                return Err(failed("RENAME USER", std::slice::from_ref(from)));
             }
-            Ok(())
-        })?;
+            if let Some(account) = accounts.accounts.remove(from) {
+                let account = AccountDef { user: to.user.clone(), host: to.host.clone(), ..(*account).clone() };
+                accounts.accounts.insert(to.clone(), Arc::new(account));
+            }
+            rename_grants(&mut accounts.accounts, from, to);
+        }
+        self.commit_accounts(change).await?;
         Ok(Outcome::done())
     }
 
     /// SET PASSWORD.
-    pub(crate) fn set_password(&mut self, statement: &SetPassword) -> SqlResult<Outcome> {
+    pub(crate) async fn set_password(&mut self, statement: &SetPassword) -> SqlResult<Outcome> {
         let key = match &statement.user {
             None => self.account.clone(),
             Some(name) => self.account_key(name)?,
@@ -302,8 +303,8 @@ impl Session {
         if key != self.account {
             self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
         }
-        let accounts = self.shared.accounts.load_full();
-        let account = accounts.get(&key).ok_or_else(|| SqlError::new(ErrorCode::PasswordNoMatch, &[]))?;
+        let mut change = self.begin_accounts().await;
+        let account = change.accounts.get(&key).ok_or_else(|| SqlError::new(ErrorCode::PasswordNoMatch, &[]))?;
         let mut account = (**account).clone();
         let user = UserSpecification {
             name: AccountName::CurrentUser,
@@ -317,10 +318,8 @@ impl Session {
         };
         let mut passwords = Vec::new();
         self.apply_authentication(&mut account, &user, true, &mut passwords)?;
-        self.change_accounts(|accounts| {
-            accounts.accounts.insert(key, Arc::new(account));
-            Ok(())
-        })?;
+        change.accounts.accounts.insert(key, Arc::new(account));
+        self.commit_accounts(change).await?;
         Ok(generated_passwords(passwords))
     }
 

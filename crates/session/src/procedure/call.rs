@@ -14,6 +14,7 @@ use squall_catalog::{AccessMap, AccountKey, NameKey, Privileges};
 use squall_parser::ast::Call;
 use squall_registry::StatementContext;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -101,21 +102,30 @@ impl ProcedureCall<'_> {
         Database(self.session.shared.clone())
     }
 
-    /// The session as it is now, for another like it. User variables are copied.
-    pub fn image(&self) -> super::SessionImage {
+    /// The session as it is now, for another like it; user variables are copied if they are wanted.
+    pub fn image(&self, with_user_variables: bool) -> super::SessionImage {
+        let user_variables = match with_user_variables {
+            true => self.session.user_variables.lock().clone(),
+            false => HashMap::new(),
+        };
         super::SessionImage {
             account: self.session.account.clone(),
             active_roles: self.session.active_roles.clone(),
             info: self.session.info.clone(),
             database: self.session.database.clone(),
             variables: self.session.variables.session.clone(),
-            user_variables: Arc::new(parking_lot::Mutex::new(self.session.user_variables.lock().clone())),
+            user_variables: Arc::new(parking_lot::Mutex::new(user_variables)),
         }
     }
 
     /// `@name`; `None` if it was never set.
     pub fn user_variable(&self, name: &str) -> Option<Value> {
         self.session.user_variables.lock().get(&NameKey::new(name)).map(|(value, _)| value.clone())
+    }
+
+    /// Takes the value of `@name` away, to change it without a copy and set it again.
+    pub fn take_user_variable(&mut self, name: &str) -> Option<Value> {
+        self.session.user_variables.lock().remove(&NameKey::new(name)).map(|(value, _)| value)
     }
 
     /// SET @name.

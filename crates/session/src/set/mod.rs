@@ -43,9 +43,9 @@ impl Session {
         match set {
             Set::Items(items) => self.set_items(items, request, context).await,
             Set::Transaction { scope, characteristics } => self.set_transaction(*scope, *characteristics),
-            Set::Password(password) => self.set_password(password),
+            Set::Password(password) => Box::pin(self.set_password(password)).await,
             Set::Role(roles) => self.set_role(roles),
-            Set::DefaultRole(default) => self.set_default_role(default),
+            Set::DefaultRole(default) => Box::pin(self.set_default_role(default)).await,
             Set::ResourceGroup { .. } => Err(SqlError::unsupported("SET RESOURCE GROUP")),
             Set::Statement { .. } => Err(SqlError::unsupported("SET STATEMENT")),
             Set::SessionAuthorization(_) => Err(SqlError::unsupported("SET SESSION AUTHORIZATION")),

@@ -159,3 +159,56 @@ fn a_slow_disk_makes_commits_slow_and_nothing_else() {
     assert_eq!(value(&mut conn, "SELECT COUNT(*) FROM d.t"), Some(162));
     assert_eq!(value(&mut conn, "SELECT v FROM d.t WHERE id = 2"), Some(180));
 }
+
+/// Whatever a statement writes, those of other connections go on while it waits for the disk.
+#[test]
+fn no_statement_makes_others_wait_for_its_sync() {
+    let Some((server, faults)) = start("no_statement_makes_others_wait_for_its_sync") else { return };
+    drop(create_table(&server));
+    // As many as there are loops for connections, and more.
+    let mut others: Vec<mysql::Conn> = (0..16).map(|_| server.connect()).collect();
+    let statements = [
+        "CREATE USER u IDENTIFIED BY 'p'",
+        "GRANT SELECT ON d.* TO u",
+        "REVOKE SELECT ON d.* FROM u",
+        "CREATE ROLE r",
+        "GRANT r TO u",
+        "SET DEFAULT ROLE r TO u",
+        "ALTER USER u ACCOUNT LOCK",
+        "RENAME USER u TO v",
+        "SET PASSWORD FOR v = 'q'",
+        "DROP USER v",
+        "SET PERSIST max_connections = 500",
+        "RESET PERSIST max_connections",
+        "CREATE TABLE d.n (id INT PRIMARY KEY)",
+        "ALTER TABLE d.n ADD COLUMN c INT",
+        "CREATE VIEW d.w AS SELECT 1",
+        "TRUNCATE TABLE d.n",
+        "DROP TABLE d.n",
+        "CREATE EVENT d.e ON SCHEDULE EVERY 1 DAY DO DELETE FROM d.t WHERE id = 0",
+        "DROP EVENT d.e",
+        "CALL async.queue('SELECT 1')",
+        "CALL async.set_concurrency(4)",
+        "CALL ps_history.set_retention_period('1 day')",
+        "CREATE DATABASE e",
+        "DROP DATABASE e",
+    ];
+    for sql in statements {
+        faults.hold_syncs();
+        let (_, running) = in_background(&server, sql);
+        faults.await_held_sync();
+        let (answered, answers) = std::sync::mpsc::channel();
+        let asking = std::thread::spawn(move || {
+            for conn in &mut others {
+                assert_eq!(value(conn, "SELECT v FROM d.t WHERE id = 1"), Some(10));
+            }
+            answered.send(()).expect("somebody waits for it");
+            others
+        });
+        let in_time = answers.recv_timeout(Duration::from_secs(10));
+        faults.release_syncs();
+        running.join().expect("a thread").unwrap_or_else(|error| panic!("{sql}: {error}"));
+        others = asking.join().expect("a thread");
+        assert!(in_time.is_ok(), "{sql} makes others wait");
+    }
+}
