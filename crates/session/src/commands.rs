@@ -100,11 +100,13 @@ impl Session {
     }
 
     /// RESET PERSIST; the others are about replication.
-    pub(crate) fn run_reset(&mut self, reset: &Reset) -> SqlResult<Outcome> {
+    pub(crate) async fn run_reset(&mut self, reset: &Reset) -> SqlResult<Outcome> {
         let Reset::Persist { if_exists, variable } = reset else { return Err(SqlError::unsupported("RESET")) };
         self.require_dynamic("SYSTEM_VARIABLES_ADMIN", "SUPER or SYSTEM_VARIABLES_ADMIN")?;
         let name = variable.as_ref().map(|variable| variable.name.to_ascii_lowercase());
-        let removed = self.shared.globals.reset_persisted(&self.shared.store, name.as_deref())?;
+        let of = name.clone();
+        let reset = move |shared: &Shared| shared.globals.reset_persisted(&shared.store, of.as_deref());
+        let removed = self.blocking(reset).await?;
         if let Some(name) = name
             && !removed
         {

@@ -53,8 +53,8 @@ impl Session {
                 Ok(self.run_kill(kill, request, context).await?)
             }
             Statement::Call(call) => self.run_call(call, request, context, writer).await,
-            Statement::CreateEvent(event) => Ok(self.run_create_event(event, request, context).await?),
-            Statement::DropEvent(drop) => Ok(self.run_drop_event(drop, context)?),
+            Statement::CreateEvent(event) => Ok(Box::pin(self.run_create_event(event, request, context)).await?),
+            Statement::DropEvent(drop) => Ok(Box::pin(self.run_drop_event(drop, context)).await?),
             Statement::LockTables(locks) => Ok(self.lock_tables(locks).await?),
             Statement::UnlockTables => {
                 count(&self.process.status.unlock_tables);
@@ -66,7 +66,7 @@ impl Session {
                 Ok(Outcome::done())
             }
             Statement::Flush(flush) => Ok(self.run_flush(flush).await?),
-            Statement::Reset(reset) => Ok(self.run_reset(reset)?),
+            Statement::Reset(reset) => Ok(self.run_reset(reset).await?),
             Statement::TableMaintenance(maintenance) => Ok(self.maintain_tables(maintenance, context).await?),
             Statement::CreateUser(_)
             | Statement::DropUser(_)

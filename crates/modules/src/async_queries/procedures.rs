@@ -89,7 +89,7 @@ impl Procedure for AsyncProcedure {
                 Task::WaitAll => self.wait_all(call).await,
                 Task::Cancel => Ok(self.cancel(call)?),
                 Task::Drop => self.forget(call).await,
-                Task::SetConcurrency => Ok(self.set_concurrency(call)?),
+                Task::SetConcurrency => self.set_concurrency(call).await,
             }
         })
     }
@@ -229,13 +229,14 @@ impl AsyncProcedure {
         Ok(OkInfo::default())
     }
 
-    fn set_concurrency(&self, call: &ProcedureCall<'_>) -> SqlResult<OkInfo> {
+    async fn set_concurrency(&self, call: &ProcedureCall<'_>) -> Result<OkInfo, Failure> {
         if !call.access().on_table(NAME, "settings").contains(Privileges::UPDATE) {
             let account = call.account();
             let error = ErrorCode::TableAccessDenied;
-            return Err(SqlError::new(error, &[&"UPDATE", &account.user, &account.host, &"settings"]));
+            return Err(SqlError::new(error, &[&"UPDATE", &account.user, &account.host, &"settings"]).into());
         }
-        set_thread_count(&self.shared, call.number(0))?;
+        let (shared, count) = (self.shared.clone(), call.number(0));
+        call.blocking(move || set_thread_count(&shared, count)).await?;
         Ok(OkInfo::default())
     }
 }

@@ -92,12 +92,14 @@ impl Procedure for HistoryProcedure {
                 }
                 Task::SetInterval => {
                     require_settings(call)?;
-                    set_interval(&collector.database()?, call.number(0))?;
+                    let (database, interval) = (collector.database()?, call.number(0));
+                    call.blocking(move || set_interval(&database, interval)).await?;
                     self.answer(call, "Updated interval setting").await?;
                 }
                 Task::SetPeriod => {
                     require_settings(call)?;
-                    set_period(&collector.database()?, call.text(0))?;
+                    let (database, period) = (collector.database()?, call.text(0).map(str::to_string));
+                    call.blocking(move || set_period(&database, period.as_deref())).await?;
                     self.answer(call, "Updated retention period setting").await?;
                 }
                 Task::TestPeriod => drop(period(call)?),

@@ -60,7 +60,8 @@ impl Session {
                 count(&status.drop_db);
                 let (statement, name) = (statement.clone(), statement.name.to_string());
                 let rows = self.blocking(move |shared| database::drop_database(shared, &env, &statement)).await?;
-                self.shared.events.drop_database(&self.shared, &name)?;
+                let (shared, dropped) = (self.shared.clone(), name.clone());
+                self.blocking(move |_| shared.events.drop_database(&shared, &dropped)).await?;
                 if self.database.as_deref() == Some(&*name) {
                     self.database = None;
                     self.process.set_database("");

@@ -14,6 +14,7 @@ use squall_planner::bind::interval_unit;
 use squall_registry::StatementContext;
 use squall_types::{DateTime, ErrorCode, Level, SqlError, SqlResult, Value};
 use std::sync::Arc;
+use tokio::sync::OwnedMutexGuard;
 
 impl Session {
     /// CREATE EVENT and ALTER EVENT.
@@ -39,7 +40,7 @@ impl Session {
         let body = statement.body.as_ref().map(|_| statement.body_span.bytes(request.sql));
         let body = body.map(|body| String::from_utf8_lossy(body).trim().to_string());
         let shared = self.shared.clone();
-        let _changing = shared.events.change.lock();
+        let changing = shared.events.change.clone().lock_owned().await;
         let known = shared.events.get(&database, &name);
         let new = match (statement.alter, known) {
             (false, Some(_)) if statement.if_not_exists => {
@@ -69,22 +70,38 @@ impl Session {
             }
             context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::EventTimeInPast, &[]));
             let disabled = EventDef { status: Status::Disabled, ..new };
-            shared.events.replace(&shared, &[(&database, &name)], Some(disabled))?;
+            self.replace_event(database, name, Some(disabled), changing).await?;
             return Ok(Outcome::done());
         }
-        shared.events.replace(&shared, &[(&database, &name)], Some(new))?;
+        self.replace_event(database, name, Some(new), changing).await?;
         Ok(Outcome::done())
     }
 
+    /// Makes an event what it is to be, or nothing, where waiting for the disk is allowed.
+    async fn replace_event(
+        &self,
+        database: String,
+        name: String,
+        new: Option<EventDef>,
+        changing: OwnedMutexGuard<()>,
+    ) -> SqlResult<()> {
+        let shared = self.shared.clone();
+        self.blocking(move |_| {
+            let _changing = changing;
+            shared.events.replace(&shared, &[(&database, &name)], new)
+        })
+        .await
+    }
+
     /// DROP EVENT.
-    pub(crate) fn run_drop_event(&mut self, drop: &DropObject, context: &StatementContext) -> SqlResult<Outcome> {
+    pub(crate) async fn run_drop_event(&mut self, drop: &DropObject, context: &StatementContext) -> SqlResult<Outcome> {
         self.check_writable()?;
         let [name] = drop.names.as_slice() else {
             return Err(SqlError::internal("DROP EVENT of several"));
         };
         let (database, name) = self.event_name(name)?;
         let shared = self.shared.clone();
-        let _changing = shared.events.change.lock();
+        let changing = shared.events.change.clone().lock_owned().await;
         if shared.events.get(&database, &name).is_none() {
             if !drop.if_exists {
                 return Err(SqlError::new(ErrorCode::NoSuchEvent, &[&name]));
@@ -92,7 +109,7 @@ impl Session {
             context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::SpDoesNotExist, &[&"Event", &name]));
             return Ok(Outcome::done());
         }
-        shared.events.replace(&shared, &[(&database, &name)], None)?;
+        self.replace_event(database, name, None, changing).await?;
         Ok(Outcome::done())
     }
 

@@ -34,7 +34,7 @@ pub(crate) struct EventScheduler {
     changed: Condvar,
     kind: OnceLock<Kind>,
     /// Held by whoever changes events, from looking at them to the record.
-    pub change: Mutex<()>,
+    pub change: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -123,7 +123,7 @@ impl EventScheduler {
 
     /// A database is gone, and its events with it.
     pub fn drop_database(&self, shared: &Arc<Shared>, database: &str) -> SqlResult<()> {
-        let _changing = self.change.lock();
+        let _changing = self.change.blocking_lock();
         let events = self.list();
         let own = events.iter().filter(|event| event.database == database);
         let gone: Vec<(&str, &str)> = own.map(|event| (event.database.as_str(), event.name.as_str())).collect();

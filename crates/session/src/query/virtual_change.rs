@@ -66,7 +66,7 @@ impl Session {
                     limit: update.limit.clone(),
                     ..rows_of(&*table, alias, update.selection.clone(), &update.assignments)
                 };
-                self.update_virtual_rows(&*table, &query, &update.assignments, request, context).await
+                self.update_virtual_rows(table, &query, &update.assignments, request, context).await
             }
             Statement::Delete(delete) => {
                 let alias = match &delete.target {
@@ -103,7 +103,7 @@ impl Session {
 
     async fn update_virtual_rows(
         &mut self,
-        table: &dyn VirtualTable,
+        table: Arc<dyn VirtualTable>,
         query: &Query,
         assignments: &[Assignment],
         request: Request<'_>,
@@ -120,9 +120,10 @@ impl Session {
         let found = rows.len() as u64;
         let mut changed = 0;
         for (number, row) in rows.into_iter().enumerate() {
-            let (old, given) = row.split_at(columns.len());
-            let mut new = old.to_vec();
-            for (nth, (target, value)) in targets.iter().zip(given).enumerate() {
+            let mut old = row;
+            let given = old.split_off(columns.len());
+            let mut new = old.clone();
+            for (nth, (target, value)) in targets.iter().zip(&given).enumerate() {
                 let column = &columns[*target];
                 let conversion = ConversionContext {
                     mode: context.sql_mode,
@@ -141,7 +142,9 @@ impl Session {
                 }
             }
             if old != new {
-                table.change(VirtualChange::Update { old, new: &new }, context)?;
+                // A setting that is kept waits for the disk.
+                let (table, context) = (table.clone(), context.clone());
+                self.blocking(move |_| table.change(VirtualChange::Update { old: &old, new: &new }, &context)).await?;
                 changed += 1;
             }
         }

@@ -332,12 +332,16 @@ impl Session {
         if session_changed {
             self.settings_changed();
         }
-        self.apply_globals(&globals, &persisted)?;
+        self.apply_globals(&globals, persisted).await?;
         self.autocommit_changed(autocommit_before).await
     }
 
     /// Global values: all of them hold and are kept, or none.
-    fn apply_globals(&self, globals: &[(VariableId, Value)], persisted: &[(&str, Value)]) -> SqlResult<()> {
+    async fn apply_globals(
+        &self,
+        globals: &[(VariableId, Value)],
+        persisted: Vec<(&'static str, Value)>,
+    ) -> SqlResult<()> {
         let shared = &self.shared;
         let before: Vec<_> = globals.iter().map(|(id, _)| (*id, self.current_value(*id, true))).collect();
         let of_logs = globals.iter().any(|(id, _)| variables::is_log_variable(*id));
@@ -350,7 +354,7 @@ impl Session {
         shared.apply_statistics_variables();
         let mut result = if of_logs { shared.apply_log_variables() } else { Ok(()) };
         if result.is_ok() && !persisted.is_empty() {
-            result = shared.globals.persist(&shared.store, persisted);
+            result = self.blocking(move |shared| shared.globals.persist(&shared.store, &persisted)).await;
         }
         if result.is_err() && !before.is_empty() {
             shared.globals.set(&before);
