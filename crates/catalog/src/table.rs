@@ -217,6 +217,12 @@ impl IndexDef {
         self.kind == MULTI_VALUED
     }
 
+    /// Whether a row has an entry for each of its terms or elements, and so perhaps none: the index gives neither all rows
+    /// nor each once.
+    pub fn files_by_terms(&self) -> bool {
+        self.is_fulltext() || self.is_multi_valued()
+    }
+
     /// Whether it is no key of rows but a copy of its columns, kept by column.
     pub fn is_columnar(&self) -> bool {
         self.kind == COLUMNAR

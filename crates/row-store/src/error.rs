@@ -36,14 +36,14 @@ impl StoreError {
     pub(crate) fn duplicate(
         table: &crate::Table,
         codec: &crate::index_key::IndexCodec,
-        values: &[squall_types::Value],
+        (values, entry_key): (&[squall_types::Value], &[u8]),
         existing: Vec<u8>,
     ) -> StoreError {
         StoreError::Duplicate(Box::new(DuplicateKey {
             table: table.def().name.clone(),
             index: codec.name.clone(),
             index_id: codec.id,
-            entry: codec.entry_text(values),
+            entry: codec.entry_text(values, entry_key),
             existing: crate::RowKey(existing.into()),
         }))
     }

@@ -7,12 +7,14 @@
 //! other entry    index n | parts | row's key w/o index  -> 02 | length of the entry's own parts, varint
 //! ```
 //!
-//! An index of terms has an entry of the last kind for each term of a row, with the term in place of parts.
+//! An index of terms has an entry of the last kind for each term of a row, with the term in place of parts; a multi-valued
+//! one an entry of either kind for each element of its array, which is one of the parts.
 //! A unique index with a NULL among its parts files the entry the second way, as NULLs are never equal.
 
 use crate::table::Table;
 use fjall::Slice;
 use squall_catalog::{IndexDef, IndexId, TableDef};
+use squall_types::json::elements::ElementError;
 use squall_types::{CollationId, ErrorCode, KeyPart, SqlError, SqlResult, Value, json, words};
 use std::ops::Bound;
 
@@ -42,6 +44,8 @@ pub(crate) enum TermSource {
     Words(CollationId),
     /// Documents.
     Json,
+    /// The elements of the document that this part of the key is.
+    Elements(usize),
 }
 
 /// Most bytes of terms of one row.
@@ -99,7 +103,7 @@ impl IndexCodec {
                 Ok(IndexedColumn {
                     ordinal,
                     part: KeyPart {
-                        sql_type: column.sql_type.clone(),
+                        sql_type: column.element_type().unwrap_or(&column.sql_type).clone(),
                         prefix_length: part.prefix,
                         descending: part.descending,
                         nullable: column.nullable,
@@ -108,8 +112,9 @@ impl IndexCodec {
             })
             .collect::<SqlResult<Vec<_>>>()?;
         let collation = parts.first().and_then(|part| part.part.sql_type.collation());
+        let is_array = |part: &IndexedColumn| def.columns[part.ordinal].element_type().is_some();
         let terms = match (index.is_fulltext(), index.is_json()) {
-            (false, _) => None,
+            (false, _) => parts.iter().position(is_array).map(TermSource::Elements),
             (true, true) => Some(TermSource::Json),
             (true, false) => Some(TermSource::Words(collation.unwrap_or(CollationId::UTF8MB4_0900_AI_CI))),
         };
@@ -132,10 +137,23 @@ impl IndexCodec {
 
     /// Appends the number of the index and the encoded parts; tells whether one of them is NULL.
     pub fn push_parts(&self, values: &[Value], key: &mut Vec<u8>) -> SqlResult<bool> {
+        self.push_parts_with(values, None, key)
+    }
+
+    /// The same with another value for one of the parts.
+    fn push_parts_with(
+        &self,
+        values: &[Value],
+        instead: Option<(usize, &Value)>,
+        key: &mut Vec<u8>,
+    ) -> SqlResult<bool> {
         push_index_id(self.id, key);
         let mut has_null = false;
-        for column in &self.parts {
-            let value = values.get(column.ordinal).ok_or_else(|| SqlError::internal("a row without a key column"))?;
+        for (at, column) in self.parts.iter().enumerate() {
+            let value = match instead {
+                Some((part, value)) if part == at => value,
+                _ => values.get(column.ordinal).ok_or_else(|| SqlError::internal("a row without a key column"))?,
+            };
             has_null |= value.is_null();
             column.part.encode(value, key)?;
         }
@@ -151,6 +169,9 @@ impl IndexCodec {
     /// The entries of a row in an index of terms, in order.
     pub fn term_entries(&self, values: &[Value], row_key: &[u8]) -> SqlResult<Vec<Entry>> {
         let (_, row_part) = split_index_id(row_key).ok_or_else(|| SqlError::internal("an empty row key"))?;
+        if let Some(TermSource::Elements(part)) = self.terms {
+            return self.element_entries(values, part, row_part);
+        }
         let entry = |term: Vec<u8>| {
             let mut key = Vec::with_capacity(5 + term.len() + row_part.len());
             push_index_id(self.id, &mut key);
@@ -163,6 +184,39 @@ impl IndexCodec {
         self.terms(values)?.into_iter().map(entry).collect()
     }
 
+    /// The entries of a row in a multi-valued index, each once, in order.
+    fn element_entries(&self, values: &[Value], part: usize, row_part: &[u8]) -> SqlResult<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for element in self.elements(values, part)? {
+            let (mut key, mut value) = (Vec::with_capacity(16 + row_part.len()), Vec::new());
+            let has_null = self.push_parts_with(values, Some((part, &element)), &mut key)?;
+            let exclusive = self.unique && !has_null;
+            if exclusive {
+                value.push(VALUE_IS_ROW_KEY);
+                value.extend_from_slice(row_part);
+            } else {
+                push_ends_in_row_key(key.len(), &mut value);
+                key.extend_from_slice(row_part);
+                check_length(&key)?;
+            }
+            entries.push(Entry { key, value, exclusive });
+        }
+        entries.sort_unstable_by(|left, right| left.key.cmp(&right.key));
+        entries.dedup_by(|left, right| left.key == right.key);
+        Ok(entries)
+    }
+
+    /// The elements of the document that a part of the key is; NULL for a row without a document.
+    fn elements(&self, values: &[Value], part: usize) -> SqlResult<Vec<Value>> {
+        let column = &self.parts[part];
+        let Some(Value::Json(text)) = values.get(column.ordinal) else { return Ok(vec![Value::Null]) };
+        let elements = match json::Json::parse(text) {
+            Ok(document) => json::elements::elements(&document, &column.part.sql_type),
+            Err(_) => Err(ElementError::Invalid),
+        };
+        elements.map_err(|error| error.of_index(&self.name))
+    }
+
     /// The terms of a row, each once, in order.
     fn terms(&self, values: &[Value]) -> SqlResult<Vec<Vec<u8>>> {
         let texts = self.parts.iter().filter_map(|part| match values.get(part.ordinal) {
@@ -170,7 +224,7 @@ impl IndexCodec {
             _ => None,
         });
         match self.terms {
-            None => Ok(Vec::new()),
+            None | Some(TermSource::Elements(_)) => Ok(Vec::new()),
             Some(TermSource::Words(collation)) => Ok(words::terms(texts, collation)),
             Some(TermSource::Json) => {
                 let (mut terms, mut bytes) = (Vec::new(), 0);
@@ -218,16 +272,32 @@ impl IndexCodec {
         check_length(key)
     }
 
-    /// The values of the key's parts as MySQL prints a duplicate entry.
-    pub fn entry_text(&self, values: &[Value]) -> String {
+    /// The values of the key's parts as MySQL prints a duplicate entry, whose key tells which element it is of.
+    pub fn entry_text(&self, values: &[Value], key: &[u8]) -> String {
+        let element = match self.terms {
+            Some(TermSource::Elements(part)) => self.element_of_key(values, part, key).map(|element| (part, element)),
+            _ => None,
+        };
         let mut text = String::new();
         for (at, column) in self.parts.iter().enumerate() {
             if at > 0 {
                 text.push('-');
             }
-            crate::value_text::push(values.get(column.ordinal).unwrap_or(&Value::Null), &column.part, &mut text);
+            let value = match &element {
+                Some((part, element)) if *part == at => Some(element),
+                _ => values.get(column.ordinal),
+            };
+            crate::value_text::push(value.unwrap_or(&Value::Null), &column.part, &mut text);
         }
         text
+    }
+
+    fn element_of_key(&self, values: &[Value], part: usize, key: &[u8]) -> Option<Value> {
+        let mut own = Vec::with_capacity(key.len());
+        self.elements(values, part).ok()?.into_iter().find(|element| {
+            own.clear();
+            self.push_parts_with(values, Some((part, element)), &mut own).is_ok() && own == key
+        })
     }
 
     /// The parts' values that a storage key of this index holds; `None` for the parts that cannot be had back.

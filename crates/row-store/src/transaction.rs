@@ -356,14 +356,17 @@ impl Transaction {
         if !table.has_hidden_row_id() {
             self.lock_row(table, &key, self.write_request())?;
             if self.newest(table, &key)?.is_some() {
-                return Err(StoreError::duplicate(table, table.rows_codec(), values, key.to_vec()));
+                return Err(StoreError::duplicate(table, table.rows_codec(), (values, &key), key.to_vec()));
             }
         }
         let row = encode_row(&table.current_projection().layout, &key, values)?;
         let mut entries = Vec::with_capacity(table.secondary_codecs().len());
         for codec in table.secondary_codecs() {
             if codec.has_terms() {
-                entries.extend(codec.term_entries(values, &key)?);
+                for entry in codec.term_entries(values, &key)? {
+                    self.check_unique(table, codec, &entry, values)?;
+                    entries.push(entry);
+                }
                 continue;
             }
             if codec.is_copy {
@@ -394,7 +397,7 @@ impl Transaction {
         match self.newest(table, &entry.key)? {
             Some(value) => {
                 let existing = row_key_of_entry(&entry.key, &value).ok_or_else(|| corrupted(&table.def().name))?;
-                Err(StoreError::duplicate(table, codec, values, existing))
+                Err(StoreError::duplicate(table, codec, (values, &entry.key), existing))
             }
             None => Ok(()),
         }
@@ -427,14 +430,23 @@ impl Transaction {
         if let Some(key) = &moved_to {
             self.lock_row(table, key, self.write_request())?;
             if self.newest(table, key)?.is_some() {
-                return Err(StoreError::duplicate(table, table.rows_codec(), values, key.to_vec()));
+                return Err(StoreError::duplicate(table, table.rows_codec(), (values, &key), key.to_vec()));
             }
         }
         let key = moved_to.clone().unwrap_or_else(|| old.key.clone());
         let mut changes = Vec::new();
         for codec in table.secondary_codecs() {
             if codec.has_terms() {
-                changes.extend(term_changes(codec, (&old_values, &old.key), (values, &key))?);
+                let TermChanges { lost, got, moved } = term_changes(codec, (&old_values, &old.key), (values, &key))?;
+                for entry in lost.iter().filter(|entry| entry.exclusive) {
+                    // Whoever inserts the old value waits until it is known to be gone.
+                    self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
+                }
+                for entry in &got {
+                    self.check_unique(table, codec, entry, values)?;
+                }
+                changes.extend(lost.into_iter().map(|entry| (entry.key, None)));
+                changes.extend(got.into_iter().chain(moved).map(|entry| (entry.key, Some(entry.value))));
                 continue;
             }
             if codec.is_copy {
@@ -485,7 +497,12 @@ impl Transaction {
         let mut mark = None;
         for codec in table.secondary_codecs() {
             if codec.has_terms() {
-                entries.extend(codec.term_entries(&values, &row.key)?.into_iter().map(|entry| entry.key));
+                for entry in codec.term_entries(&values, &row.key)? {
+                    if entry.exclusive {
+                        self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
+                    }
+                    entries.push(entry.key);
+                }
                 continue;
             }
             if codec.is_copy {
@@ -652,16 +669,24 @@ fn covers(held: TableLock, wanted: TableLock) -> bool {
     held == wanted || held == TableLock::Exclusive || wanted == TableLock::Read
 }
 
-/// An entry that is written, or goes.
-type EntryChange = (Vec<u8>, Option<Vec<u8>>);
+/// What a change of a row does to its entries in an index of terms or elements.
+#[derive(Default)]
+struct TermChanges {
+    /// Entries that go.
+    lost: Vec<Entry>,
+    /// Entries that were not there.
+    got: Vec<Entry>,
+    /// Entries that are there for the row's old place.
+    moved: Vec<Entry>,
+}
 
-/// The entries of an index of terms that a row loses (without a value) and gets.
+/// The entries of an index of terms or elements that a row loses and gets.
 fn term_changes(
     codec: &IndexCodec,
     (old_values, old_key): (&[Value], &[u8]),
     (values, key): (&[Value], &[u8]),
-) -> SqlResult<Vec<EntryChange>> {
-    let mut changes = Vec::new();
+) -> SqlResult<TermChanges> {
+    let mut changes = TermChanges::default();
     let mut before = codec.term_entries(old_values, old_key)?.into_iter().peekable();
     let mut after = codec.term_entries(values, key)?.into_iter().peekable();
     // Both are in order.
@@ -674,9 +699,12 @@ fn term_changes(
         };
         let lost = if order.is_le() { before.next() } else { None };
         let got = if order.is_ge() { after.next() } else { None };
-        if order.is_ne() {
-            changes.extend(lost.map(|entry| (entry.key, None)));
-            changes.extend(got.map(|entry| (entry.key, Some(entry.value))));
+        match (lost, got) {
+            (Some(old), Some(new)) => changes.moved.extend((old.value != new.value).then_some(new)),
+            (lost, got) => {
+                changes.lost.extend(lost);
+                changes.got.extend(got);
+            }
         }
     }
 }

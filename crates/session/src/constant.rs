@@ -5,6 +5,7 @@ use squall_functions::build::literal_type;
 use squall_functions::operators::convert::convert_value;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Expr, Literal, TemporalKind, UnaryOp};
+use squall_planner::bind::ARRAY_CAST;
 use squall_registry::StatementContext;
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::temporal::TimeZone;
@@ -144,6 +145,7 @@ pub fn check_default(expr: &Expr, name: &str) -> SqlResult<()> {
 
 /// What a generated column may not hold (3763, 3102).
 pub fn check_generated(expr: &Expr, name: &str) -> SqlResult<()> {
+    check_no_array_cast(expr)?;
     match disallowed(expr) {
         Some(what) => {
             let message = format!("Expression of generated column '{name}' contains a disallowed function: {what}.");
@@ -153,8 +155,16 @@ pub fn check_generated(expr: &Expr, name: &str) -> SqlResult<()> {
     }
 }
 
+/// `CAST(… AS type ARRAY)` stands in keys only (1235).
+fn check_no_array_cast(expr: &Expr) -> SqlResult<()> {
+    let mut found = false;
+    expr.visit(&mut |expr| found |= matches!(expr, Expr::Cast(cast) if cast.array));
+    if found { Err(SqlError::unsupported(ARRAY_CAST)) } else { Ok(()) }
+}
+
 /// What a CHECK may not hold (3814, 3815).
 pub fn check_condition(expr: &Expr, name: &str) -> SqlResult<()> {
+    check_no_array_cast(expr)?;
     match disallowed(expr) {
         Some(what) => {
             let message = format!("An expression of a check constraint '{name}' contains disallowed function: {what}.");

@@ -266,7 +266,7 @@ impl Session {
                 // Who reads the value of an expression reads its columns.
                 Some(text) => {
                     let mut names = Vec::new();
-                    crate::constant::columns_of_text(text, &mut names);
+                    crate::constant::columns_of_text(&text, &mut names);
                     names.iter().try_for_each(|name| check(name))?;
                 }
             }

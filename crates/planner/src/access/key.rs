@@ -76,6 +76,10 @@ impl KeyParts for IndexKey<'_> {
         self.def().columns[self.columns[part]].nullable
     }
 
+    fn elements_part(&self) -> Option<usize> {
+        self.columns.iter().position(|column| self.def().columns[*column].element_type().is_some())
+    }
+
     fn is_prefix(&self, part: usize) -> bool {
         self.index.parts[part].prefix.is_some()
     }

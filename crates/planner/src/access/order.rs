@@ -16,7 +16,7 @@ pub fn order_direction(
     first: usize,
     constant: &[usize],
 ) -> Option<Direction> {
-    if index.is_fulltext() || index.is_columnar() {
+    if index.files_by_terms() || index.is_columnar() {
         return None;
     }
     let mut parts: Vec<(usize, bool, bool)> = parts_of(def, index);

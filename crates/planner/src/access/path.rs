@@ -150,13 +150,17 @@ pub fn choose(
             }
             continue;
         }
-        if !is_usable(index) || !hints.allows(position) {
+        let by_elements = index.is_multi_valued() && !index.invisible;
+        if !(is_usable(index) || by_elements) || !hints.allows(position) {
             continue;
         }
         let key = IndexKey::new(table, index);
         let Some(ranges) = index_ranges(&key, predicate) else { continue };
         possible.push(position);
-        let rows = estimate_rows(store, view, table, index, &ranges, &estimate)?;
+        let rows = match by_elements {
+            true => terms::rows_found(view, table, index, &ranges, estimate.rows)?,
+            false => estimate_rows(store, view, table, index, &ranges, &estimate)?,
+        };
         let covering = !index.primary && covers(table, index, columns);
         let per_row = match (index.primary, covering) {
             (true, _) => COST_ROW,
@@ -216,7 +220,7 @@ pub fn whole_index(store: &RowStore, table: &Table, position: usize, columns: &[
 
 /// Whether the planner may read through an index in the order of its columns' values.
 pub fn is_usable(index: &IndexDef) -> bool {
-    !index.invisible && !index.is_bitmap() && !index.is_fulltext() && !index.is_columnar()
+    !index.invisible && !index.is_bitmap() && !index.files_by_terms() && !index.is_columnar()
 }
 
 /// Whether an index gives back all of `columns` by itself.

@@ -79,6 +79,13 @@ pub enum Predicate {
         /// The ranges.
         ranges: Vec<TermRange>,
     },
+    /// A document with one of the values among its elements, in a column that a multi-valued key is of.
+    Elements {
+        /// The column.
+        column: usize,
+        /// The values, of the elements' type.
+        values: Vec<Value>,
+    },
     /// No row satisfies it.
     Never,
     /// Nothing that can be used.
@@ -122,8 +129,17 @@ impl Predicate {
         }
     }
 
-    /// Terms of one index as one condition.
+    /// Terms of one index, or elements of one column, as one condition.
     fn any_term(parts: &[Predicate]) -> Option<Predicate> {
+        if let Some(Predicate::Elements { column, .. }) = parts.first() {
+            let column = *column;
+            let own = |part: &Predicate| match part {
+                Predicate::Elements { column: of, values } if *of == column => Some(values.clone()),
+                _ => None,
+            };
+            let values = parts.iter().map(own).collect::<Option<Vec<_>>>()?.concat();
+            return Some(Predicate::Elements { column, values });
+        }
         let mut all = Vec::new();
         let mut of = None;
         for part in parts {

@@ -71,6 +71,10 @@ pub trait KeyParts {
     fn is_prefix(&self, part: usize) -> bool;
     /// The encoding of one part; `None` if the value cannot be one of the column's.
     fn encode(&self, part: usize, value: &Value) -> Option<Vec<u8>>;
+    /// The part that has an entry for each element of an array.
+    fn elements_part(&self) -> Option<usize> {
+        None
+    }
     /// The encodings of texts whose sort keys lie in a range (ascending order).
     fn encode_sort_keys(&self, part: usize, from: &[u8], to: Option<&[u8]>) -> Option<EncodedRange>;
 }
@@ -86,7 +90,7 @@ pub struct IndexRanges {
     pub parts_constant: usize,
     /// Whether every range is all parts equal to a value each.
     pub points: bool,
-    /// Whether they may lead to a row more than once: a row has many entries in an index of terms.
+    /// Whether they may lead to a row more than once: a row has many entries in an index of terms or elements.
     pub repeats: bool,
 }
 
@@ -132,7 +136,7 @@ pub fn index_ranges(index: &dyn KeyParts, predicate: &Predicate) -> Option<Index
                     parts_used: union.parts_used.max(ranges.parts_used),
                     parts_constant: 0,
                     points: union.points && ranges.points,
-                    repeats: false,
+                    repeats: index.elements_part().is_some(),
                 },
             });
         }
@@ -176,9 +180,15 @@ fn by_columns(index: &dyn KeyParts, conjuncts: &[Predicate]) -> Option<IndexRang
             break;
         }
     }
+    let repeats = match index.elements_part() {
+        // A row without elements has no entries.
+        Some(part) if parts_used <= part => return None,
+        Some(part) => parts_constant <= part,
+        None => false,
+    };
     (parts_used > 0).then(|| {
         normalize(&mut ranges);
-        IndexRanges { ranges, parts_used, parts_constant, points, repeats: false }
+        IndexRanges { ranges, parts_used, parts_constant, points, repeats }
     })
 }
 
@@ -224,6 +234,9 @@ fn normalize(ranges: &mut Vec<EncodedRange>) {
 }
 
 fn column_ranges(index: &dyn KeyParts, part: usize, column: usize, conjuncts: &[Predicate]) -> Option<ColumnRanges> {
+    if index.elements_part() == Some(part) {
+        return element_ranges(index, part, column, conjuncts);
+    }
     let mut found: Option<ColumnRanges> = None;
     for conjunct in conjuncts {
         if single_column(conjunct) != Some(column) {
@@ -247,6 +260,19 @@ fn column_ranges(index: &dyn KeyParts, part: usize, column: usize, conjuncts: &[
     found
 }
 
+/// The ranges of the shortest list of elements: several lists do not restrict each other, for a row has many elements.
+fn element_ranges(index: &dyn KeyParts, part: usize, column: usize, conjuncts: &[Predicate]) -> Option<ColumnRanges> {
+    let lists = conjuncts.iter().filter_map(|conjunct| match conjunct {
+        Predicate::Elements { column: of, values } if *of == column => Some(values),
+        _ => None,
+    });
+    let shortest = lists.min_by_key(|values| values.len())?;
+    let encode = |value| Some(EncodedRange::prefix(index.encode(part, value)?));
+    let mut ranges = shortest.iter().map(encode).collect::<Option<Vec<_>>>()?;
+    normalize(&mut ranges);
+    Some(ColumnRanges { ranges, points: true })
+}
+
 /// The one column that a predicate speaks of.
 fn single_column(predicate: &Predicate) -> Option<usize> {
     match predicate {
@@ -259,7 +285,7 @@ fn single_column(predicate: &Predicate) -> Option<usize> {
             let column = single_column(parts.first()?)?;
             parts[1..].iter().all(|part| single_column(part) == Some(column)).then_some(column)
         }
-        Predicate::Terms { .. } | Predicate::Never | Predicate::Unknown => None,
+        Predicate::Terms { .. } | Predicate::Elements { .. } | Predicate::Never | Predicate::Unknown => None,
     }
 }
 
@@ -340,7 +366,11 @@ fn restriction(index: &dyn KeyParts, part: usize, predicate: &Predicate) -> Opti
             let column = single_column(predicate)?;
             column_ranges(index, part, column, parts)
         }
-        Predicate::SortKeys { .. } | Predicate::Terms { .. } | Predicate::Never | Predicate::Unknown => None,
+        Predicate::SortKeys { .. }
+        | Predicate::Terms { .. }
+        | Predicate::Elements { .. }
+        | Predicate::Never
+        | Predicate::Unknown => None,
     }
 }
 

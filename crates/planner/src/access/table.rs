@@ -132,7 +132,7 @@ impl RowTable {
     /// The order that a path gives rows in, as far as DataFusion can use it; `sort_exprs` are those of
     /// [`RowTable::sort_exprs`].
     pub fn ordering(&self, path: &AccessPath, sort_exprs: &SortExprs, direction: Direction) -> Vec<PhysicalSortExpr> {
-        let Some(index) = path.index_def(&self.def).filter(|index| !index.is_fulltext()) else { return Vec::new() };
+        let Some(index) = path.index_def(&self.def).filter(|index| !index.files_by_terms()) else { return Vec::new() };
         let backward = direction == Direction::Backward;
         let mut ordering = Vec::new();
         for part in &index.parts {

@@ -1,6 +1,7 @@
-//! Conditions that FULLTEXT and JSON indexes answer, and the entries to read for them.
+//! Conditions that FULLTEXT and JSON indexes and multi-valued keys answer, and the entries to read for them.
 //!
-//! An entry of such an index is a term and a row. What is read may be too much: the filter above decides.
+//! An entry of such an index is a term (an element of an array) and a row. What is read may be too much: the filter above
+//! decides.
 
 use super::path::COST_LOOKUP;
 use super::predicate::{CompareOp, Predicate};
@@ -14,7 +15,7 @@ use squall_functions::typing::collation::is_binary;
 use squall_row_store::{Direction, ReadView, Table};
 use squall_types::json::path::PathLeg;
 use squall_types::json::terms::{MemberPath, TermRange};
-use squall_types::json::{Json, JsonPath};
+use squall_types::json::{Json, JsonPath, elements};
 use squall_types::{CollationId, SqlResult, SqlType, Value};
 use std::any::Any;
 use std::sync::Arc;
@@ -99,6 +100,27 @@ pub(super) fn text_predicate(
 fn found(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<Predicate> {
     match (&*call.name, args) {
         ("MATCH", _) => matched(def, call, args),
+        ("MEMBER OF", [Node::Constant(value, ty), Node::Column(column)]) if element_type(def, *column).is_some() => {
+            Some(any_element(def, *column, &[to_json(value, ty)]))
+        }
+        ("JSON_CONTAINS", [Node::Column(column), candidate]) if element_type(def, *column).is_some() => {
+            match document(candidate)? {
+                Json::Array(values) => {
+                    // Arrays within arrays are no elements.
+                    let scalars = values.into_iter().filter(Json::is_scalar);
+                    Some(Predicate::and(scalars.map(|value| any_element(def, *column, &[value]))))
+                }
+                one => Some(any_element(def, *column, &[one])),
+            }
+        }
+        ("JSON_OVERLAPS", [left, right]) if elements_column(def, left).or(elements_column(def, right)).is_some() => {
+            let pair = elements_column(def, left).map(|column| (column, right));
+            let (column, other) = pair.or_else(|| elements_column(def, right).map(|column| (column, left)))?;
+            match document(other)? {
+                Json::Array(values) => Some(any_element(def, column, &values)),
+                one => Some(any_element(def, column, &[one])),
+            }
+        }
         ("JSON_CONTAINS", [target, candidate, rest @ ..]) => {
             let (index, mut path) = document_path(def, target)?;
             if let [at] = rest {
@@ -152,6 +174,37 @@ fn found(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<Predica
             })
         }
         _ => None,
+    }
+}
+
+/// The type of the elements that a multi-valued key files rows under, if the column is the document of one.
+fn element_type(def: &TableDef, column: usize) -> Option<&SqlType> {
+    def.columns.get(column)?.element_type()
+}
+
+fn elements_column(def: &TableDef, node: &Node<'_>) -> Option<usize> {
+    match node {
+        Node::Column(column) => element_type(def, *column).map(|_| *column),
+        _ => None,
+    }
+}
+
+/// A document that has one of the values among its elements.
+fn any_element(def: &TableDef, column: usize, values: &[Json]) -> Predicate {
+    let Some(element_type) = element_type(def, column) else { return Predicate::Unknown };
+    let mut elements = Vec::with_capacity(values.len());
+    for value in values {
+        match value {
+            // A document that is `null` is filed as NULL, and objects are compared by their members.
+            Json::Null | Json::Object(_) => return Predicate::Unknown,
+            // What cannot be an element of the type is none of any row.
+            value => elements.extend(elements::element(value, element_type)),
+        }
+    }
+    match elements.len() {
+        0 => Predicate::Never,
+        1..=RANGES_MAX => Predicate::Elements { column, values: elements },
+        _ => Predicate::Unknown,
     }
 }
 
@@ -291,14 +344,28 @@ pub fn best(
         }
         let ranges = index_ranges(ranges);
         let limit = best.as_ref().map_or(COUNTED_MAX, |(_, rows)| (*rows as usize).min(COUNTED_MAX));
-        let counted = count(view, table, index, &ranges, limit)?;
-        // Whoever counts to the end knows; beyond it, more are taken to follow.
-        let found = if counted < COUNTED_MAX { counted as f64 } else { (rows / COST_LOOKUP).max(counted as f64) };
+        let found = estimate_of(count(view, table, index, &ranges, limit)?, rows);
         if best.as_ref().is_none_or(|(_, least)| found < *least) {
             best = Some((ranges, found));
         }
     }
     Ok(best)
+}
+
+/// Whoever counts to the end knows; beyond it, more are taken to follow.
+fn estimate_of(counted: usize, rows: f64) -> f64 {
+    if counted < COUNTED_MAX { counted as f64 } else { (rows / COST_LOOKUP).max(counted as f64) }
+}
+
+/// How many rows the ranges of a multi-valued key are taken to find.
+pub fn rows_found(
+    view: &ReadView,
+    table: &Arc<Table>,
+    index: &IndexDef,
+    ranges: &IndexRanges,
+    rows: f64,
+) -> SqlResult<f64> {
+    Ok(estimate_of(count(view, table, index, ranges, COUNTED_MAX)?, rows))
 }
 
 fn index_ranges(ranges: &[TermRange]) -> IndexRanges {

@@ -340,7 +340,7 @@ impl Context<'_> {
 
     fn bind_cast(&mut self, cast: &ast::Cast) -> SqlResult<BoundExpr> {
         if cast.array {
-            return Err(SqlError::unsupported("CAST(… AS … ARRAY)"));
+            return Err(SqlError::unsupported(super::types::ARRAY_CAST));
         }
         let operand = self.bind_expr(&cast.operand)?;
         let target = super::types::cast_target(&cast.target, self.binder.context.collation)?;

@@ -13,8 +13,8 @@ use squall_catalog::{ColumnDef, FunctionalPart};
 use squall_functions::expr::{BoundExpr, Call, ColumnRef, CompareOp};
 use squall_functions::operators::cast::CastKernel;
 use squall_functions::operators::convert::ConvertKernel;
-use squall_registry::{Coercibility, ExprType};
-use squall_types::{CollationId, SqlResult, SqlType, Value};
+use squall_registry::{Coercibility, ExprType, ScalarKernel, StatementContext};
+use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -148,6 +148,16 @@ fn same_value(key: &BoundExpr, expr: &BoundExpr) -> bool {
     key == expr || (key.sql_type() == expr.sql_type() && with_bare_paths(key) == with_bare_paths(expr))
 }
 
+/// What stands in place of a kernel that was bound with the types of its paths; it is compared and never run.
+#[derive(Debug)]
+struct BarePaths;
+
+impl ScalarKernel for BarePaths {
+    fn eval(&self, _: &[Value], _: &StatementContext) -> SqlResult<Value> {
+        Err(SqlError::internal("an expression that is only compared"))
+    }
+}
+
 /// The expression with one collation for all paths into documents, where no collation matters.
 fn with_bare_paths(expr: &BoundExpr) -> BoundExpr {
     let bare = |arg: &BoundExpr| match arg {
@@ -159,10 +169,15 @@ fn with_bare_paths(expr: &BoundExpr) -> BoundExpr {
         other => other.clone(),
     };
     expr.clone().rewrite(&mut |node| match &node {
-        BoundExpr::Call(call) if matches!(&*call.name, "JSON_EXTRACT" | "JSON_VALUE") => {
-            let mut call = Call::clone(call);
-            call.args = call.args.iter().map(bare).collect();
-            BoundExpr::call(call)
+        BoundExpr::Call(call) if &*call.name == "JSON_EXTRACT" => {
+            let args = call.args.iter().map(bare).collect();
+            BoundExpr::call(Call::new(
+                Arc::clone(&call.name),
+                Arc::new(BarePaths),
+                args,
+                call.ty.clone(),
+                call.volatility,
+            ))
         }
         _ => node,
     })

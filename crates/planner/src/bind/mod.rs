@@ -46,6 +46,7 @@ pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
 pub use own_expr::OwnExprs;
 pub use parameter::ParameterKind;
 pub use row_expr::{RowColumn, RowTable, columns_read};
+pub use types::{ARRAY_CAST, element_type};
 pub use view::{parse as parse_view, parse_options};
 
 use context::Context;

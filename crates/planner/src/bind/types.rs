@@ -3,7 +3,7 @@
 use squall_functions::build::CastTarget;
 use squall_parser::ast;
 use squall_types::hex::InvalidDigits;
-use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlResult, SqlType};
+use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 
 /// The collation of that name.
 pub(crate) fn collation_id(name: &str) -> SqlResult<CollationId> {
@@ -76,6 +76,44 @@ pub(crate) fn cast_target(target: &ast::CastType, connection: CollationId) -> Sq
             None => return Err(SqlError::unsupported(format_args!("CAST to {}", name.as_str()))),
         },
     })
+}
+
+/// What is not supported where an array is cast to outside of a key.
+pub const ARRAY_CAST: &str = "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in general expressions";
+
+/// The type of the elements of `CAST(… AS type ARRAY)`.
+pub fn element_type(target: &ast::CastType) -> SqlResult<SqlType> {
+    if let ast::CastType::Char { characters, .. } = target
+        && *characters != ast::CharacterAttributes::default()
+    {
+        return Err(SqlError::unsupported("specifying charset for multi-valued index"));
+    }
+    // Texts in documents compare without equivalences of any kind but those of characters.
+    let collation = CollationId::from_name("utf8mb4_0900_as_cs").unwrap_or(CollationId::UTF8MB4_0900_BIN);
+    let of_bytes = |length: u32, collation| SqlType::String { kind: StringKind::Varchar, length, collation };
+    Ok(match cast_target(target, collation)? {
+        CastTarget::Integer { unsigned: true } => SqlType::BIGINT_UNSIGNED,
+        CastTarget::Integer { unsigned: false } => SqlType::BIGINT,
+        CastTarget::Decimal { precision, scale } => SqlType::decimal(precision, scale),
+        CastTarget::Char { length: Some(length), collation } => of_bytes(length, collation),
+        CastTarget::Binary { length: Some(length) } => of_bytes(length, CollationId::BINARY),
+        CastTarget::Char { length: None, .. } | CastTarget::Binary { length: None } => {
+            return Err(SqlError::unsupported("CAST-ing data to array of char/binary BLOBs"));
+        }
+        CastTarget::Date => SqlType::Date,
+        CastTarget::DateTime { fsp } => SqlType::DateTime { fsp },
+        CastTarget::Time { fsp } => SqlType::Time { fsp },
+        CastTarget::Float => return Err(not_of("FLOAT")),
+        CastTarget::Double => return Err(not_of("DOUBLE")),
+        CastTarget::Year => return Err(not_of("YEAR")),
+        CastTarget::Json => return Err(not_of("JSON")),
+        CastTarget::Hex { .. } => return Err(not_of("HEX")),
+        CastTarget::Uuid => return Err(not_of("UUID")),
+    })
+}
+
+fn not_of(name: &str) -> SqlError {
+    SqlError::unsupported(format_args!("CAST-ing data to array of {name}"))
 }
 
 /// The collation that CHARACTER SET, COLLATE and BINARY name together.

@@ -3,6 +3,8 @@
 use super::target::RowMaker;
 use squall_catalog::ColumnDef;
 use squall_functions::expr::BoundExpr;
+use squall_types::json::Json;
+use squall_types::json::elements::{ElementError, elements};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 
 /// The value of a hidden column. In strict mode whatever is lost on the way to it is an error.
@@ -20,6 +22,7 @@ pub(super) fn key_part_value(
     let made = maker
         .eval(expr, row)
         .and_then(|value| maker.convert(column, value, &expr.sql_type(), row_number))
+        .and_then(|value| check_elements(column, value, index))
         .map_err(|error| of_key(error, index, row_number))?;
     if diagnostics.count() == noted {
         return Ok(made);
@@ -42,6 +45,15 @@ pub(super) fn key_part_value(
         diagnostics.warn(error);
     }
     Ok(made)
+}
+
+/// A document whose elements a multi-valued key can hold (3903, 3904, 3907, 3908), whatever the mode.
+fn check_elements(column: &ColumnDef, value: Value, index: &str) -> SqlResult<Value> {
+    if let (Some(element_type), Value::Json(text)) = (column.element_type(), &value) {
+        let document = Json::parse(text).map_err(|_| ElementError::Invalid.of_index(index))?;
+        elements(&document, element_type).map_err(|error| error.of_index(index))?;
+    }
+    Ok(value)
 }
 
 /// What is said of the key instead of the column.

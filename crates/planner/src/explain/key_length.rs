@@ -11,7 +11,10 @@ pub fn key_length(def: &TableDef, index: &IndexDef, parts: usize) -> u64 {
         .take(parts)
         .filter_map(|part| {
             let column = &def.columns[def.ordinal(part.column)?];
-            Some(part_length(&column.sql_type, part.prefix) + u64::from(column.nullable))
+            Some(
+                part_length(column.element_type().unwrap_or(&column.sql_type), part.prefix)
+                    + u64::from(column.nullable),
+            )
         })
         .sum()
 }

@@ -190,7 +190,7 @@ impl Run<'_> {
             Some(found) => found?,
             None => None,
         };
-        if found.is_none() && index.is_some_and(IndexDef::is_fulltext) {
+        if found.is_none() && index.is_some_and(IndexDef::files_by_terms) {
             // Not all rows are in such an index.
             return Err(Stop::TooMany);
         }

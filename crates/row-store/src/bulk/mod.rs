@@ -193,7 +193,7 @@ impl BulkWriter {
             {
                 let row = row_of_number(&table, &sorted, loser.number)?;
                 let codec = table.index_codec(loser.index)?;
-                return Err(StoreError::duplicate(&table, codec, &row.values(&table)?, row.key.to_vec()));
+                return Err(StoreError::duplicate(&table, codec, (&row.values(&table)?, loser.key), row.key.to_vec()));
             }
         }
         match ingesting {

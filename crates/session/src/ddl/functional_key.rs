@@ -2,12 +2,13 @@
 //! (<https://dev.mysql.com/doc/refman/8.4/en/create-index.html#create-index-functional-key-parts>).
 
 use super::DdlContext;
+use super::type_text::type_text;
 use crate::constant;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, FunctionalPart, GeneratedKind, TableDef};
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast::{Expr, IndexKind};
-use squall_planner::bind::OwnExprs;
+use squall_planner::bind::{OwnExprs, element_type};
 use squall_registry::Volatility;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
 use std::sync::Arc;
@@ -29,15 +30,14 @@ pub fn add_hidden_column(
     if table.is_column_table() {
         return Err(SqlError::unsupported("functional key parts of ENGINE=COLUMN tables"));
     }
-    if let Expr::Cast(cast) = expr
-        && cast.array
-    {
-        return Err(SqlError::unsupported("multi-valued keys"));
-    }
-    check_expr(table, expr, index)?;
-    let key_part = Some(FunctionalPart::Value(context.statement.collation));
-    let generated = GeneratedKind { expression: constant::expression_text(expr), stored: true, key_part };
-    let sql_type = key_type(&bind(table, &generated, context)?)?;
+    let (expr, key_part) = match expr {
+        Expr::Cast(cast) if cast.array => (&cast.operand, FunctionalPart::Elements(element_type(&cast.target)?)),
+        expr => (expr, FunctionalPart::Value(context.statement.collation)),
+    };
+    check_expr(table, expr, &key_part, index)?;
+    let generated =
+        GeneratedKind { expression: constant::expression_text(expr), stored: true, key_part: Some(key_part) };
+    let sql_type = key_type(&bind(table, &generated, context)?, &generated)?;
     let id = ColumnId(table.next_column_id);
     table.next_column_id += 1;
     let name = hidden_name(table, index, part);
@@ -58,9 +58,9 @@ pub fn add_hidden_column(
 }
 
 /// What an expression may not be or hold (3754, 3758, 3762, 3800).
-fn check_expr(table: &TableDef, expr: &Expr, index: &str) -> SqlResult<()> {
+fn check_expr(table: &TableDef, expr: &Expr, key_part: &FunctionalPart, index: &str) -> SqlResult<()> {
     match expr {
-        Expr::Column(name) => {
+        Expr::Column(name) if matches!(key_part, FunctionalPart::Value(_)) => {
             return Err(match table.column(&name.column) {
                 Some(_) => SqlError::new(ErrorCode::FunctionalIndexOnField, &[]),
                 None => unknown_column(&name.column),
@@ -94,9 +94,12 @@ fn bind(table: &TableDef, generated: &GeneratedKind, context: &DdlContext<'_>) -
     OwnExprs::new(context.registry, context.database, &def).bind_generated(generated)
 }
 
-/// The type of a hidden column: that of its expression, if a key can have it (3753, 3757).
-fn key_type(bound: &BoundExpr) -> SqlResult<SqlType> {
+/// The type of a hidden column: that of its expression, if a key can have it (3753, 3757), or JSON for an array (3146).
+fn key_type(bound: &BoundExpr, generated: &GeneratedKind) -> SqlResult<SqlType> {
+    let is_array = matches!(generated.key_part, Some(FunctionalPart::Elements(_)));
     match bound.sql_type() {
+        SqlType::Json if is_array => Ok(SqlType::Json),
+        _ if is_array => Err(SqlError::new(ErrorCode::InvalidTypeForJson, &[&1, &"cast_as_array"])),
         SqlType::Json => Err(SqlError::new(ErrorCode::FunctionalIndexOnJsonOrGeometry, &[])),
         SqlType::String { kind: StringKind::Text(_), .. } => Err(SqlError::new(ErrorCode::FunctionalIndexOnLob, &[])),
         SqlType::String { length, .. } if length > TEXT_CHARACTERS_MAX => {
@@ -134,10 +137,8 @@ pub fn settle_hidden_columns(table: &mut TableDef, context: &DdlContext<'_>) -> 
     let mut changed = Vec::new();
     for at in table.named_columns().len()..table.columns.len() {
         let column = &table.columns[at];
-        let (Some(generated), Some(FunctionalPart::Value(_))) = (&column.generated, column.functional_part()) else {
-            continue;
-        };
-        let sql_type = key_type(&bind(table, generated, context)?)?;
+        let Some(generated) = &column.generated else { continue };
+        let sql_type = key_type(&bind(table, generated, context)?, generated)?;
         if sql_type != column.sql_type {
             let column = &mut table.columns[at];
             changed.push((column.id, std::mem::replace(&mut column.sql_type, sql_type)));
@@ -147,7 +148,20 @@ pub fn settle_hidden_columns(table: &mut TableDef, context: &DdlContext<'_>) -> 
 }
 
 /// The expression of a hidden column, as a key's definition shows it.
-pub fn part_text(column: &ColumnDef) -> Option<&str> {
-    column.functional_part()?;
-    column.generated.as_ref().map(|generated| generated.expression.as_str())
+pub fn part_text(column: &ColumnDef) -> Option<String> {
+    let expression = &column.generated.as_ref()?.expression;
+    Some(match column.functional_part()? {
+        FunctionalPart::Value(_) => expression.clone(),
+        FunctionalPart::Elements(element) => format!("cast({expression} as {} array)", cast_name(element)),
+    })
+}
+
+/// A type as CAST names it.
+fn cast_name(sql_type: &SqlType) -> String {
+    match sql_type {
+        SqlType::Int { unsigned, .. } => if *unsigned { "unsigned" } else { "signed" }.to_string(),
+        SqlType::String { length, .. } if sql_type.is_binary_string() => format!("binary({length})"),
+        SqlType::String { length, .. } => format!("char({length})"),
+        other => type_text(other),
+    }
 }

@@ -6,7 +6,7 @@ use super::names::check_index_name;
 use crate::charset;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{
-    BITMAP, COLUMNAR, ColumnDef, FULLTEXT, IndexDef, IndexId, IndexPart, JSON, JSON_PARSER, TableDef,
+    BITMAP, COLUMNAR, ColumnDef, FULLTEXT, IndexDef, IndexId, IndexPart, JSON, JSON_PARSER, MULTI_VALUED, TableDef,
 };
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
@@ -42,6 +42,7 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
         parts.push(resolve_part(table, part, (&shown_name, at), definition.kind, context)?);
     }
     check_parts(table, &parts)?;
+    let multi_valued = check_arrays(table, &parts)?;
     if primary {
         if definition.options.visible == Some(false) {
             return Err(SqlError {
@@ -62,6 +63,7 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
         None => default_name(table, &parts),
     };
     let kind = match definition.options.algorithm.as_ref() {
+        _ if multi_valued => MULTI_VALUED.to_string(),
         None => "BTREE".to_string(),
         Some(word) if word.is("BTREE") || word.is("HASH") => word.to_ascii_uppercase(),
         Some(word) if word.is(BITMAP) && table.is_column_table() && definition.kind == IndexKind::Plain => {
@@ -378,8 +380,23 @@ fn check_parts(table: &TableDef, parts: &[IndexPart]) -> SqlResult<()> {
     Ok(())
 }
 
+/// Whether one of the parts is an array, which is one at most and has no order.
+fn check_arrays(table: &TableDef, parts: &[IndexPart]) -> SqlResult<bool> {
+    let is_array =
+        |part: &&IndexPart| table.ordinal(part.column).is_some_and(|at| table.columns[at].element_type().is_some());
+    let mut arrays = parts.iter().filter(is_array);
+    let Some(array) = arrays.next() else { return Ok(false) };
+    if arrays.next().is_some() {
+        return Err(SqlError::unsupported("more than one multi-valued key part per index"));
+    }
+    if array.descending {
+        return Err(SqlError::new(ErrorCode::WrongUsage, &[&"multi-valued index", &"explicit index order"]));
+    }
+    Ok(true)
+}
+
 fn part_bytes(column: &ColumnDef, prefix: Option<u32>) -> u64 {
-    match &column.sql_type {
+    match column.element_type().unwrap_or(&column.sql_type) {
         SqlType::String { length, collation, .. } => {
             u64::from(prefix.unwrap_or(*length)) * u64::from(charset::bytes_per_character(*collation))
         }

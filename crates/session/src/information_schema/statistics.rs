@@ -70,7 +70,13 @@ pub(crate) fn index_rows(
                 part.prefix.map_or(Value::Null, |prefix| Value::Int(i64::from(prefix))),
                 Value::Null,
                 s(if column.nullable { "YES" } else { "" }),
-                s(if index.is_fulltext() { FULLTEXT } else { &index.kind }),
+                s(if index.is_fulltext() {
+                    FULLTEXT
+                } else if index.is_multi_valued() {
+                    "BTREE"
+                } else {
+                    &index.kind
+                }),
                 s(""),
                 s(&index.comment),
                 yes_no(!index.invisible),

@@ -2,10 +2,11 @@
 //!
 //! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`path`], [`compare`](mod@compare), [`edit`] (set, remove, merge), [`search`]
 //! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`walk`] (without building a
-//! tree), [`lines`] (scalars with their names), [`terms`] (what an index has).
+//! tree), [`lines`] (scalars with their names), [`terms`] (what an index has), [`elements`] (what a multi-valued key has).
 
 pub mod compare;
 pub mod edit;
+pub mod elements;
 pub mod lines;
 pub mod normalize;
 pub mod parse;
