@@ -430,7 +430,7 @@ impl Transaction {
         if let Some(key) = &moved_to {
             self.lock_row(table, key, self.write_request())?;
             if self.newest(table, key)?.is_some() {
-                return Err(StoreError::duplicate(table, table.rows_codec(), (values, &key), key.to_vec()));
+                return Err(StoreError::duplicate(table, table.rows_codec(), (values, key), key.to_vec()));
             }
         }
         let key = moved_to.clone().unwrap_or_else(|| old.key.clone());
