@@ -14,7 +14,7 @@ use squall_catalog::{IndexId, TableDef, TableId};
 use squall_column_store::segment::Compression;
 use squall_column_store::{ColumnCache, ColumnSpec, Segment, SegmentWriter};
 use squall_row_store::{
-    Direction, KeyRange, ListEntry, ReadView, RowStore, SealedBlock, SealedRows, SealedScan, SealedSource,
+    Direction, DiskRoom, KeyRange, ListEntry, ReadView, RowStore, SealedBlock, SealedRows, SealedScan, SealedSource,
     SealedWriter, Table,
 };
 use squall_types::{SqlError, SqlResult};
@@ -48,6 +48,7 @@ pub struct ColumnTable {
     /// What it was when the background looked at the table.
     fresh_seen: AtomicU64,
     due: Arc<DueTables>,
+    pub(crate) room: DiskRoom,
     /// Held by whoever seals and merges.
     pub(crate) turn: Mutex<()>,
     status: Mutex<TableStatus>,
@@ -119,6 +120,7 @@ impl ColumnTable {
         last_number: u64,
         cache: Arc<ColumnCache>,
         due: Arc<DueTables>,
+        room: DiskRoom,
     ) -> SqlResult<ColumnTable> {
         let failed = |error| SqlError::internal(format_args!("{}: {error}", folder.display()));
         std::fs::create_dir_all(&folder).map_err(failed)?;
@@ -134,6 +136,7 @@ impl ColumnTable {
             fresh: AtomicU64::new(0),
             fresh_seen: AtomicU64::new(0),
             due,
+            room,
             turn: Mutex::default(),
             status: Mutex::default(),
         })
@@ -223,13 +226,26 @@ impl ColumnTable {
         &self,
         columns: &[ColumnSpec],
         arrays: &[ArrayRef],
+        ends: (Vec<u8>, Vec<u8>),
+        threads: usize,
+    ) -> SqlResult<ListEntry> {
+        let parts: Vec<&[ArrayRef]> = arrays.iter().map(std::slice::from_ref).collect();
+        self.write_segment_of_parts(columns, &parts, ends, threads)
+    }
+
+    /// As [`ColumnTable::write_segment`], of columns whose values come in several arrays.
+    pub(crate) fn write_segment_of_parts(
+        &self,
+        columns: &[ColumnSpec],
+        parts: &[&[ArrayRef]],
         (first_key, last_key): (Vec<u8>, Vec<u8>),
         threads: usize,
     ) -> SqlResult<ListEntry> {
         let number = self.new_number();
         let path = self.path(number);
-        let writer = SegmentWriter::new(&path, columns, Compression::default()).with_threads(threads);
-        let identity = writer.write(arrays).map_err(|error| sql_error(&self.name, error))?;
+        let room = |bytes| self.room.take(bytes).map_err(std::io::Error::other);
+        let writer = SegmentWriter::new(&path, columns, Compression::default()).with_threads(threads).with_room(&room);
+        let identity = writer.write_parts(parts).map_err(|error| sql_error(&self.name, error))?;
         let entry = SegmentEntry { identity, first_key, last_key, deleted: RoaringBitmap::new() };
         Ok(ListEntry { name: entry_name(number), content: entry.encode() })
     }
@@ -303,6 +319,15 @@ impl SegmentList {
     /// The segments, oldest first.
     pub fn segments(&self) -> &[Arc<ListedSegment>] {
         &self.segments
+    }
+
+    /// Bytes of the files: of columns with what belongs to files as a whole, and of indexes and dictionaries.
+    pub fn bytes(&self) -> (u64, u64) {
+        self.segments.iter().fold((0, 0), |(data, indexes), listed| {
+            let of_columns = (0..listed.segment.column_count()).map(|ordinal| listed.segment.column_bytes(ordinal).1);
+            let index: u64 = of_columns.sum();
+            (data + listed.file_bytes().saturating_sub(index), indexes + index)
+        })
     }
 
     /// The cache that segments are read through.

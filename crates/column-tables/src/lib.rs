@@ -86,6 +86,10 @@ pub fn sql_error(table: &str, error: Error) -> SqlError {
     match error {
         Error::Corrupt(_) => SqlError::new(ErrorCode::CorruptedRow, &[&format_args!("{table} ({error})")]),
         Error::Cancelled => SqlError::new(ErrorCode::QueryInterrupted, &[]),
+        // The store has said no.
+        Error::Io { ref source, .. } if let Some(refusal) = source.get_ref().and_then(|error| error.downcast_ref()) => {
+            SqlError::clone(refusal)
+        }
         Error::Io { ref path, ref source } if source.kind() == std::io::ErrorKind::StorageFull => {
             let number = source.raw_os_error().unwrap_or(0);
             SqlError::new(ErrorCode::DiskFull, &[&path.display(), &number, &"No space left on device"])

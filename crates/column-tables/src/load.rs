@@ -5,7 +5,7 @@ use crate::decode::{ColumnDecoder, append_column};
 use crate::level::ColumnTable;
 use crate::load_block::ColumnBlock;
 use crate::{segment_columns, segment_ordinals};
-use arrow::array::{Array, ArrayRef, UInt64Array};
+use arrow::array::{ArrayRef, UInt64Array};
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
 use squall_row_store::{BlockKeys, ListEntry, Row, SealedBlock, SealedWriter, Table, UncommittedRows};
 use squall_types::{SqlError, SqlResult};
@@ -93,20 +93,16 @@ impl SegmentLoad {
     fn begin_segment(&mut self) -> SqlResult<()> {
         self.end_batch()?;
         self.end_segment()?;
-        let parts = std::mem::take(&mut self.parts);
+        let mut parts = std::mem::take(&mut self.parts);
         let numbers = self.table.has_hidden_row_id().then(|| UInt64Array::from(std::mem::take(&mut self.numbers)));
         let keys = (std::mem::take(&mut self.first_key), std::mem::take(&mut self.last_key));
         let (column_table, columns) =
             (self.column_table.clone(), segment_columns(&self.table, self.column_table.is_copy())?);
+        parts.extend(numbers.map(|numbers| vec![Arc::new(numbers) as ArrayRef]));
         let write = move || {
-            let joined = parts.iter().map(|parts| {
-                let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-                arrow::compute::concat(&parts).map_err(SqlError::internal)
-            });
-            let mut arrays = joined.collect::<SqlResult<Vec<ArrayRef>>>()?;
-            arrays.extend(numbers.map(|numbers| Arc::new(numbers) as ArrayRef));
+            let parts: Vec<&[ArrayRef]> = parts.iter().map(Vec::as_slice).collect();
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            column_table.write_segment(&columns, &arrays, keys, threads)
+            column_table.write_segment_of_parts(&columns, &parts, keys, threads)
         };
         let thread = std::thread::Builder::new().name("squall-segment".into()).spawn(write);
         self.writing = Some(thread.map_err(SqlError::internal)?);

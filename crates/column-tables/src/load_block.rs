@@ -16,6 +16,10 @@ pub(crate) struct ColumnBlock {
     bytes: usize,
 }
 
+/// Values of all columns, and rows, that a block has room for from the beginning.
+const VALUES_ROOM: usize = 1 << 17;
+const ROWS_ROOM: usize = 1 << 12;
+
 struct BlockColumn {
     decoder: ColumnDecoder,
     /// FLOAT, whose values are those of 32 bits.
@@ -25,8 +29,9 @@ struct BlockColumn {
 impl ColumnBlock {
     /// No rows.
     pub fn new(table: Arc<Table>) -> ColumnBlock {
+        let room = (VALUES_ROOM / table.def().columns.len().max(1)).min(ROWS_ROOM);
         let column = |sql_type: &SqlType| BlockColumn {
-            decoder: ColumnDecoder::stored(sql_type, 0),
+            decoder: ColumnDecoder::stored(sql_type, room),
             is_float: matches!(sql_type, SqlType::Float { .. }),
         };
         let columns = table.def().columns.iter().map(|def| column(&def.sql_type)).collect();

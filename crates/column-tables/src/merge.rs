@@ -48,6 +48,8 @@ impl ColumnTable {
         if chosen.is_empty() {
             return Ok(MergeOutcome::Nothing);
         }
+        // What cannot be written is not begun: it would be tried again and again.
+        self.room.check(chosen.iter().map(|segment| segment.file_bytes()).sum())?;
         let mut changes: Vec<_> = chosen.iter().map(|segment| (entry_name(segment.number), None)).collect();
         if chosen.iter().any(|segment| segment.live_rows() > 0) {
             let merged = self.write_merged(&list, &chosen, table, (&columns, threads), check)?;

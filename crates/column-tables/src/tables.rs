@@ -6,7 +6,7 @@ use crate::level::ColumnTable;
 use squall_catalog::{IndexId, TableDef, TableId};
 use squall_column_store::ColumnCache;
 use squall_column_store::segment::remove_unlisted_segments;
-use squall_row_store::{ListEntry, SealedSource, SealedTables};
+use squall_row_store::{DiskRoom, ListEntry, SealedSource, SealedTables};
 use squall_types::{SqlError, SqlResult};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -46,11 +46,12 @@ impl SealedTables for ColumnTables {
         copy: Option<IndexId>,
         list: Vec<ListEntry>,
         is_new: bool,
+        room: DiskRoom,
     ) -> SqlResult<Arc<dyn SealedSource>> {
         let folder = self.folder.join(folder_name(def.id, generation, copy));
         let number = |entry: &ListEntry| entry_number(&entry.name);
         let last = list.iter().filter_map(number).max().unwrap_or(0);
-        let table = ColumnTable::new(def, copy, folder.clone(), last, self.cache.clone(), self.due.clone())?;
+        let table = ColumnTable::new(def, copy, folder.clone(), last, self.cache.clone(), self.due.clone(), room)?;
         let listed: HashSet<OsString> =
             list.iter().filter_map(number).map(|number| format!("{number}.parquet").into()).collect();
         let listed: HashSet<&OsStr> = listed.iter().map(OsString::as_os_str).collect();

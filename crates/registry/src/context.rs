@@ -112,6 +112,13 @@ impl StatementContext {
         self.rows_examined.fetch_add(rows as u64, Ordering::Relaxed);
     }
 
+    /// The statement begins again, in the same transaction: what its functions have left to be done at its end is forgotten.
+    pub fn begin_again(&self) {
+        if let Some(nested) = &self.nested {
+            nested.discard_appended();
+        }
+    }
+
     /// The same statement for a part of its work that another thread does: what that part has to say is its own until
     /// [`Diagnostics::absorb`] takes it over, in the order that the statement wants.
     pub fn fork(&self) -> StatementContext {

@@ -40,6 +40,9 @@ pub trait NestedStatements: Debug + Send + Sync {
     /// not asked for.
     fn append(&self, database: &str, table: &str, row: &[Value]) -> SqlResult<()>;
 
+    /// Forgets the rows that the statement has appended: it begins again, and its functions are called again.
+    fn discard_appended(&self);
+
     /// A file of the server that the caller may read and write.
     ///
     /// # Errors

@@ -7,8 +7,8 @@
 use crate::error::{engine_error, io_error_text};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The number of "No space left on device", which MySQL prints beside the text.
 const NO_SPACE: i32 = 28;
@@ -197,6 +197,25 @@ fn read_only(reason: &str) -> SqlError {
         ErrorCode::CantExecuteInReadOnly,
         format!("Running in read-only mode: writing to the data directory has failed ({reason}); restart the server"),
     )
+}
+
+/// Room on the disk for files that others write beside the store's. What the engine may need is never given away, so that it does
+/// not meet a full disk because of them.
+#[derive(Clone)]
+pub struct DiskRoom(pub(crate) Arc<WriteGate>);
+
+impl DiskRoom {
+    /// Room for `bytes` that are written once, or error 1021.
+    pub fn take(&self, bytes: u64) -> SqlResult<()> {
+        self.check(bytes)?;
+        self.0.free.fetch_sub(i64::try_from(bytes).unwrap_or(i64::MAX).min(1 << 50), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether there would be room now; otherwise error 1021.
+    pub fn check(&self, bytes: u64) -> SqlResult<()> {
+        self.0.check_temporary(usize::try_from(bytes.div_ceil(TIMES_WRITTEN as u64)).unwrap_or(usize::MAX))
+    }
 }
 
 fn disk_full(directory: &Path) -> SqlError {

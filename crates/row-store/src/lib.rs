@@ -40,6 +40,7 @@ mod layout;
 mod level_keys;
 mod locks;
 mod maintenance;
+mod memory_reuse;
 mod meta;
 mod options;
 mod physical;
@@ -67,6 +68,7 @@ pub use commit::CommitTicket;
 pub use cursor::{Cursor, Direction, IndexEntry};
 pub use ddl::{DdlChanges, SystemChange};
 pub use error::{DuplicateKey, StoreError, StoreResult};
+pub use gate::DiskRoom;
 pub use index_key::{KeyRange, RowKeyBuf, ValueRange};
 pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength};
 pub use options::{

@@ -35,6 +35,9 @@ pub struct StoreOptions {
     pub background_threads: usize,
     /// When commits count as done, unless the transaction says otherwise.
     pub durability: Durability,
+    /// Called with `true` when bulk work begins, for which the allocator should keep what is freed, and with `false` when
+    /// no more of it is under way.
+    pub keep_freed_memory: Option<fn(bool)>,
 }
 
 impl Default for StoreOptions {
@@ -48,6 +51,7 @@ impl Default for StoreOptions {
             sort_buffer_bytes: 64 << 20,
             background_threads: 3,
             durability: Durability::Full,
+            keep_freed_memory: None,
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::bulk::BlockKeys;
 use crate::commit::SealRequest;
 use crate::cursor::Direction;
 use crate::error::engine_error;
+use crate::gate::DiskRoom;
 use crate::index_key::KeyRange;
 use crate::level_keys::LevelKeys;
 use crate::row::ValueRef;
@@ -49,7 +50,8 @@ pub struct ListEntry {
 pub trait SealedTables: Send + Sync {
     /// The level of one generation of a table, which is truncated by beginning another, or its copy of columns by an
     /// index. `list` is what the level's list has now: what else there is of it is left of work that was not committed, and
-    /// may be removed. `is_new` tells of a table that has no rows, in the store neither.
+    /// may be removed. `is_new` tells of a table that has no rows, in the store neither. Its files take their room on the disk
+    /// from `room`.
     fn open(
         &self,
         def: &TableDef,
@@ -57,6 +59,7 @@ pub trait SealedTables: Send + Sync {
         copy: Option<IndexId>,
         list: Vec<ListEntry>,
         is_new: bool,
+        room: DiskRoom,
     ) -> SqlResult<Arc<dyn SealedSource>>;
 
     /// Removes what there is of tables, generations and copies that are not known. Called once, before anything is opened.

@@ -5,11 +5,12 @@ use crate::bytes::Malformed;
 use crate::commit::{Committer, HeldLocks};
 use crate::error::{engine_error, io_error};
 use crate::forward_scan::FilesSeen;
-use crate::gate::WriteGate;
+use crate::gate::{DiskRoom, WriteGate};
 use crate::layout::RowLayout;
 use crate::level_keys::LevelKeys;
 use crate::locks::{LockTable, Owner};
 use crate::maintenance::Maintenance;
+use crate::memory_reuse::MemoryReuse;
 use crate::meta;
 use crate::options::{IsolationLevel, LockWait, StoreOptions, TableLock, TransactionOptions};
 use crate::redo::{self, RedoLog};
@@ -88,6 +89,7 @@ pub(crate) struct StoreInner {
     next_owner: AtomicU64,
     next_temporary: AtomicU64,
     maintenance: Maintenance,
+    pub memory_reuse: Arc<MemoryReuse>,
     /// Where tables may have rows outside of the store.
     sealed_tables: Option<Arc<dyn SealedTables>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -146,6 +148,7 @@ impl RowStore {
             committer,
             db,
             meta,
+            memory_reuse: Arc::new(MemoryReuse::new(options.keep_freed_memory)),
             options,
             directory,
         }));
@@ -432,13 +435,14 @@ impl StoreInner {
         // One at a time: what no list names is removed, before the first sealing can make what no list names yet.
         let _tables = self.tables.write();
         let is_new = data.keyspace.is_empty().map_err(engine_error)?;
+        let room = DiskRoom(self.committer.gate.clone());
         if def.is_column_table() && data.sealed().is_none() {
             let list = read_list(LevelKeys::Rows, &data.keyspace, SeqNo::MAX)?;
-            data.seal_with(tables.open(def, data.generation, None, list, is_new)?);
+            data.seal_with(tables.open(def, data.generation, None, list, is_new, room.clone())?);
         }
         if let Some(index) = copy.filter(|index| data.lacks_copy(*index)) {
             let list = read_list(LevelKeys::Copy(index), &data.keyspace, SeqNo::MAX)?;
-            data.copy_with(index, tables.open(def, data.generation, Some(index), list, is_new)?);
+            data.copy_with(index, tables.open(def, data.generation, Some(index), list, is_new, room)?);
         }
         Ok(())
     }

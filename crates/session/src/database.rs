@@ -48,6 +48,8 @@ pub struct OpenOptions {
     pub root_from_anywhere: bool,
     /// Parts of the server beside the core, in the order in which they start.
     pub modules: Vec<Arc<dyn Module>>,
+    /// See [`StoreOptions::keep_freed_memory`].
+    pub keep_freed_memory: Option<fn(bool)>,
 }
 
 /// An open database. Cheap to clone; the last clone closes it.
@@ -161,7 +163,8 @@ impl Database {
         // The cache's size is a variable of the store's own records, so they are read first with the default.
         let column_cache = Arc::new(ColumnCache::new(0));
         let column_tables = Arc::new(ColumnTables::new(directory.join("columns"), column_cache.clone()));
-        let store = RowStore::open_with(directory.join("rows"), StoreOptions::default(), Some(column_tables.clone()))?;
+        let store_options = StoreOptions { keep_freed_memory: options.keep_freed_memory, ..StoreOptions::default() };
+        let store = RowStore::open_with(directory.join("rows"), store_options, Some(column_tables.clone()))?;
         let store = Arc::new(store);
         let globals = Arc::new(GlobalVariables::load(&registry.variables, &store)?);
         for (name, value) in options.startup_variables {

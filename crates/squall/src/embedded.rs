@@ -26,9 +26,15 @@ pub(crate) struct Embedded {
 impl Embedded {
     /// Opens a directory.
     pub(crate) fn open(directory: &Path) -> Result<Self, String> {
-        let database =
-            Database::open(directory, OpenOptions { modules: squall_modules::all(), ..OpenOptions::default() })
-                .map_err(|error| error.message)?;
+        let database = Database::open(
+            directory,
+            OpenOptions {
+                modules: squall_modules::all(),
+                keep_freed_memory: Some(crate::keep_freed_memory),
+                ..OpenOptions::default()
+            },
+        )
+        .map_err(|error| error.message)?;
         let options = ServerOptions {
             data_directory: directory.to_owned(),
             bind_address: String::new(),

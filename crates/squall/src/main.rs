@@ -23,11 +23,19 @@ const PURGE_DELAY_MS: std::ffi::c_long = 10;
 /// `mi_option_purge_delay` of mimalloc.h, which the bindings do not name.
 const PURGE_DELAY_OPTION: libmimalloc_sys::mi_option_t = 15;
 
-/// Keeps freed memory for a short while only.
+/// The same while bulk work is under way: longer than anything of it lies unused.
+const BULK_PURGE_DELAY_MS: std::ffi::c_long = 5_000;
+
+/// Keeps freed memory for a short while only, or for as long as bulk work may want it again.
 #[expect(unsafe_code, reason = "the allocator's options are set by a C function")]
-fn set_allocator_options() {
+fn keep_freed_memory(keep: bool) {
+    let delay = if keep { BULK_PURGE_DELAY_MS } else { PURGE_DELAY_MS };
     // SAFETY: the number is that of an option, and options may be set at any time.
-    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY_OPTION, PURGE_DELAY_MS) };
+    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY_OPTION, delay) };
+    if !keep {
+        // SAFETY: any thread may have free memory given back at any time.
+        unsafe { libmimalloc_sys::mi_collect(true) };
+    }
 }
 
 /// A SQL server that speaks the MySQL protocol: one binary, one data directory, no configuration file.
@@ -48,7 +56,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    set_allocator_options();
+    keep_freed_memory(false);
     log::install();
     let result = match Cli::parse().command {
         Command::Serve(args) => serve::run(&args).map_err(ShellError::Message),

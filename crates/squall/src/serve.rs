@@ -89,6 +89,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             root_password: std::env::var("MYSQL_ROOT_PASSWORD").ok().filter(|password| !password.is_empty()),
             root_from_anywhere: !loopback_only,
             modules: squall_modules::all(),
+            keep_freed_memory: Some(crate::keep_freed_memory),
             ..OpenOptions::default()
         },
     )

@@ -147,6 +147,21 @@ pub struct SkippedRows {
     pub by_values: u64,
 }
 
+impl SkippedRows {
+    /// All together.
+    pub fn total(self) -> u64 {
+        self.by_zone_maps + self.by_bitmaps + self.by_values
+    }
+}
+
+impl std::ops::AddAssign for SkippedRows {
+    fn add_assign(&mut self, other: SkippedRows) {
+        self.by_zone_maps += other.by_zone_maps;
+        self.by_bitmaps += other.by_bitmaps;
+        self.by_values += other.by_values;
+    }
+}
+
 /// As [`matching_rows`], and what told it of the others.
 ///
 /// # Errors

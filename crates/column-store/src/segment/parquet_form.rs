@@ -26,18 +26,21 @@ pub(super) enum Form {
 
 impl Form {
     /// The native form if every value has one.
-    pub(super) fn choose(column_type: ColumnType, array: &ArrayRef) -> Form {
+    pub(super) fn choose(column_type: ColumnType, parts: &[ArrayRef]) -> Form {
         let all = |has_native: fn(i64) -> bool| {
             let native = |value: Option<i64>| value.is_none_or(has_native);
-            array.as_primitive_opt::<Int64Type>().is_some_and(|array| array.iter().all(native))
+            let all_of =
+                |array: &ArrayRef| array.as_primitive_opt::<Int64Type>().is_some_and(|array| array.iter().all(native));
+            parts.iter().all(all_of)
         };
         let native = match column_type {
             ColumnType::Date => all(|packed| days(packed).is_some()),
             ColumnType::DateTime | ColumnType::Timestamp => all(|packed| epoch_micros(packed).is_some()),
             ColumnType::Time => all(|micros| (0..MICROS_PER_DAY).contains(&micros)),
-            ColumnType::Float => array
-                .as_primitive_opt::<Float64Type>()
-                .is_some_and(|array| array.iter().flatten().all(|value| f64::from(value as f32) == value)),
+            ColumnType::Float => parts.iter().all(|array| {
+                let array = array.as_primitive_opt::<Float64Type>();
+                array.is_some_and(|array| array.iter().flatten().all(|value| f64::from(value as f32) == value))
+            }),
             _ => true,
         };
         if native { Form::Native } else { Form::Raw }

@@ -23,6 +23,7 @@ use parquet::schema::types::ColumnPath;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,12 +42,33 @@ pub enum Compression {
 /// A Parquet dictionary of a row group's chunk may be as large; every column that we code by dictionary then has one.
 const DICTIONARY_PAGE_BYTES_MAX: usize = 8 << 20;
 
+/// Asked before each write whether there is room for so many bytes.
+type Room<'a> = &'a (dyn Fn(u64) -> std::io::Result<()> + Sync);
+
 /// Writes one segment.
 pub struct SegmentWriter<'a> {
     path: &'a Path,
     columns: &'a [ColumnSpec],
     compression: Compression,
     threads: usize,
+    room: Room<'a>,
+}
+
+/// A file that grows as long as there is room.
+struct GrowingFile<'f> {
+    file: &'f File,
+    room: Room<'f>,
+}
+
+impl Write for GrowingFile<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        (self.room)(bytes.len() as u64)?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// What becomes of a column beside its Parquet chunks.
@@ -61,12 +83,17 @@ struct Prepared {
 impl<'a> SegmentWriter<'a> {
     /// A segment with these columns at a path where no file is.
     pub fn new(path: &'a Path, columns: &'a [ColumnSpec], compression: Compression) -> SegmentWriter<'a> {
-        SegmentWriter { path, columns, compression, threads: 1 }
+        SegmentWriter { path, columns, compression, threads: 1, room: &|_| Ok(()) }
     }
 
     /// Codes and compresses columns on up to as many threads, the caller's among them.
     pub fn with_threads(self, threads: usize) -> SegmentWriter<'a> {
         SegmentWriter { threads, ..self }
+    }
+
+    /// Asks before each write of so many bytes whether there is room for them; an error is that of the write.
+    pub fn with_room(self, room: &'a (dyn Fn(u64) -> std::io::Result<()> + Sync)) -> SegmentWriter<'a> {
+        SegmentWriter { room, ..self }
     }
 
     /// Writes the segment and syncs it and its folder. The arrays are the columns' values in execution's form, in the order
@@ -76,9 +103,19 @@ impl<'a> SegmentWriter<'a> {
     /// [`Error::Invalid`] if arrays and columns do not fit together or a limit is exceeded, [`Error::Io`] if the file cannot
     /// be written. No file is left then.
     pub fn write(&self, arrays: &[ArrayRef]) -> Result<SegmentIdentity> {
-        let rows = arrays.first().map_or(0, |array| array.len());
-        if arrays.len() != self.columns.len() || rows == 0 || arrays.iter().any(|array| array.len() != rows) {
-            return Err(Error::invalid("a segment needs one array per column, all with as many rows"));
+        let columns: Vec<&[ArrayRef]> = arrays.iter().map(std::slice::from_ref).collect();
+        self.write_parts(&columns)
+    }
+
+    /// As [`SegmentWriter::write`], of columns whose values come in several arrays, one after the other.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn write_parts(&self, arrays: &[&[ArrayRef]]) -> Result<SegmentIdentity> {
+        let rows_of = |parts: &[ArrayRef]| parts.iter().map(|part| part.len()).sum();
+        let rows = arrays.first().map_or(0, |parts| rows_of(parts));
+        if arrays.len() != self.columns.len() || rows == 0 || arrays.iter().any(|parts| rows_of(parts) != rows) {
+            return Err(Error::invalid("a segment needs values for all columns, as many of each"));
         }
         if rows > SEGMENT_ROWS_MAX {
             return Err(Error::invalid(format!("a segment has {SEGMENT_ROWS_MAX} rows at most, not {rows}")));
@@ -93,9 +130,9 @@ impl<'a> SegmentWriter<'a> {
         written
     }
 
-    fn write_file(&self, file: &File, arrays: &[ArrayRef], rows: usize) -> Result<SegmentIdentity> {
-        let prepared = map_in_parallel(self.threads, arrays.iter().collect(), |ordinal, array| {
-            Prepared::new(&self.columns[ordinal], array)
+    fn write_file(&self, file: &File, arrays: &[&[ArrayRef]], rows: usize) -> Result<SegmentIdentity> {
+        let prepared = map_in_parallel(self.threads, arrays.to_vec(), |ordinal, parts| {
+            Prepared::new(&self.columns[ordinal], parts)
         });
         let prepared = prepared.into_iter().collect::<Result<Vec<Prepared>>>()?;
         let mut writer = self.write_row_groups(file, arrays, rows, &prepared)?;
@@ -121,7 +158,7 @@ impl<'a> SegmentWriter<'a> {
     }
 
     /// Ends the file and has it and its name on the disk.
-    fn finish(&self, writer: SerializedFileWriter<&File>, file: &File, rows: u32) -> Result<SegmentIdentity> {
+    fn finish(&self, writer: SerializedFileWriter<GrowingFile<'_>>, file: &File, rows: u32) -> Result<SegmentIdentity> {
         let io_error = |error| Error::io(self.path, error);
         let footer_start = writer.bytes_written() as u64;
         writer.close().map_err(|error| self.parquet_error(error))?;
@@ -135,12 +172,12 @@ impl<'a> SegmentWriter<'a> {
     }
 
     fn write_row_groups<'f>(
-        &self,
+        &'f self,
         file: &'f File,
-        arrays: &[ArrayRef],
+        arrays: &[&[ArrayRef]],
         rows: usize,
         prepared: &[Prepared],
-    ) -> Result<SerializedFileWriter<&'f File>> {
+    ) -> Result<SerializedFileWriter<GrowingFile<'f>>> {
         let parquet_error = |error| self.parquet_error(error);
         let field = |(column, prepared): (&ColumnSpec, &Prepared)| {
             Field::new(&column.name, parquet_type(column.column_type, prepared.form), true)
@@ -148,18 +185,20 @@ impl<'a> SegmentWriter<'a> {
         let schema = Arc::new(Schema::new(self.columns.iter().zip(prepared).map(field).collect::<Vec<_>>()));
         let options =
             ArrowWriterOptions::new().with_properties(self.properties(prepared)).with_skip_arrow_metadata(true);
-        let writer = ArrowWriter::try_new_with_options(file, schema.clone(), options).map_err(parquet_error)?;
+        let writer = ArrowWriter::try_new_with_options(GrowingFile { file, room: self.room }, schema.clone(), options)
+            .map_err(parquet_error)?;
         let (mut writer, row_groups) = writer.into_serialized_writer().map_err(parquet_error)?;
         for (number, start) in (0..rows).step_by(ROW_GROUP_ROWS).enumerate() {
             let length = ROW_GROUP_ROWS.min(rows - start);
             let columns = row_groups.create_column_writers(number).map_err(parquet_error)?;
             let chunks = map_in_parallel(self.threads, columns, |ordinal, mut column| {
                 let spec = &self.columns[ordinal];
-                let array = arrays[ordinal].slice(start, length);
-                let array = to_parquet(spec.column_type, prepared[ordinal].form, &array)
-                    .map_err(|error| Error::invalid(format!("column {}: {error}", spec.name)))?;
-                for leaf in compute_leaves(schema.field(ordinal), &array).map_err(parquet_error)? {
-                    column.write(&leaf).map_err(parquet_error)?;
+                for array in slices(arrays[ordinal], start, length) {
+                    let array = to_parquet(spec.column_type, prepared[ordinal].form, &array)
+                        .map_err(|error| Error::invalid(format!("column {}: {error}", spec.name)))?;
+                    for leaf in compute_leaves(schema.field(ordinal), &array).map_err(parquet_error)? {
+                        column.write(&leaf).map_err(parquet_error)?;
+                    }
                 }
                 column.close().map_err(parquet_error)
             });
@@ -212,15 +251,30 @@ impl<'a> SegmentWriter<'a> {
     }
 }
 
+/// The values from `start` on, `length` of them.
+fn slices(parts: &[ArrayRef], start: usize, length: usize) -> Vec<ArrayRef> {
+    let (mut skipped, mut left) = (start, length);
+    let mut slices = Vec::new();
+    for part in parts {
+        let from = skipped.min(part.len());
+        let taken = left.min(part.len() - from);
+        if taken > 0 {
+            slices.push(part.slice(from, taken));
+        }
+        (skipped, left) = (skipped - from, left - taken);
+    }
+    slices
+}
+
 impl Prepared {
-    fn new(column: &ColumnSpec, array: &ArrayRef) -> Result<Prepared> {
-        let coded = CodedColumn::from_arrays(column.column_type, std::slice::from_ref(array))?;
+    fn new(column: &ColumnSpec, parts: &[ArrayRef]) -> Result<Prepared> {
+        let coded = CodedColumn::from_arrays(column.column_type, parts)?;
         let dictionary = match coded.values() {
             CodedValues::Dictionary { dictionary, .. } => Some(dictionary.encode()),
             _ => None,
         };
         Ok(Prepared {
-            form: Form::choose(column.column_type, array),
+            form: Form::choose(column.column_type, parts),
             encoding: plain_encoding(&coded),
             zones: ZoneMap::build(&coded),
             dictionary,
@@ -243,7 +297,7 @@ fn plain_encoding(column: &CodedColumn) -> Option<Encoding> {
 /// Writes blocks between the row groups and the footer.
 struct BlockWriter<'a, 'f> {
     path: &'a Path,
-    writer: &'a mut SerializedFileWriter<&'f File>,
+    writer: &'a mut SerializedFileWriter<GrowingFile<'f>>,
 }
 
 impl BlockWriter<'_, '_> {

@@ -9,7 +9,8 @@ use crate::coded::{CodedColumn, CodedValues};
 use crate::domain::Datum;
 use crate::error::{Error, Result};
 use crate::index::Rows;
-use crate::predicate::{ColumnSource, Condition, Prepared, indexed_rows, zone_verdicts};
+use crate::predicate::{ColumnSource, Condition, Prepared, SkippedRows, indexed_rows, zone_verdicts};
+use crate::zone_map::zone_rows;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -236,6 +237,22 @@ impl Filter {
         let found = indexed_rows(condition, source)?;
         let check = if found.candidates.is_empty() { None } else { Some(Prepared::new(condition, source)?) };
         Ok(Filter::Rows { found, check })
+    }
+
+    /// Of so many rows those that are known not to qualify before a code is looked at.
+    pub(super) fn skipped(&self, rows: usize) -> SkippedRows {
+        match self {
+            Filter::All => SkippedRows::default(),
+            Filter::Scan { verdicts, .. } => {
+                let none = verdicts.iter().enumerate().filter(|(_, (some, _))| !some);
+                let by_zone_maps = none.map(|(zone, _)| zone_rows(zone, rows).len() as u64).sum();
+                SkippedRows { by_zone_maps, ..SkippedRows::default() }
+            }
+            Filter::Rows { found, .. } => {
+                let left = found.sure.len() + found.candidates.len();
+                SkippedRows { by_bitmaps: (rows as u64).saturating_sub(left), ..SkippedRows::default() }
+            }
+        }
     }
 }
 

@@ -40,7 +40,7 @@ pub use key_map::KeyMap;
 pub use run::run_star_query;
 
 use crate::domain::Datum;
-use crate::predicate::{ColumnSource, Condition};
+use crate::predicate::{ColumnSource, Condition, SkippedRows};
 use roaring::RoaringBitmap;
 use std::sync::Arc;
 
@@ -151,6 +151,10 @@ pub struct StarAnswer {
     pub zones_read: usize,
     /// Sources whose groups are the values of a dictionary or an index.
     pub dictionaries: usize,
+    /// Rows that the condition leaves out before a code is looked at, of sources that had to be read.
+    pub skipped: SkippedRows,
+    /// Sources of which it leaves no row.
+    pub segments_skipped: usize,
 }
 
 /// One group of the answer.

@@ -9,6 +9,7 @@ use super::zone::Worker;
 use super::{Group, StarAnswer, StarOptions, StarQuery, StarSource};
 use crate::error::{Error, Result};
 use crate::parallel::map_in_parallel;
+use crate::predicate::SkippedRows;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs a star query over sealed segments and fresh rows, which all have the same columns.
@@ -53,6 +54,12 @@ fn run_pass(query: &StarQuery, sources: &[StarSource<'_>], options: StarOptions<
             return Err(Error::invalid("an argument may exceed 64 bits"));
         }
     }
+    let (mut skipped, mut segments_skipped) = (SkippedRows::default(), 0);
+    for (source, _) in &bound {
+        let of_source = source.filter.skipped(source.rows);
+        skipped += of_source;
+        segments_skipped += usize::from(of_source.total() == source.rows as u64);
+    }
     let zones: Vec<(&BoundSource<'_>, usize)> =
         bound.iter().flat_map(|(source, known)| unknown(known).map(move |zone| (source, zone))).collect();
     let next = AtomicUsize::new(0);
@@ -87,7 +94,7 @@ fn run_pass(query: &StarQuery, sources: &[StarSource<'_>], options: StarOptions<
     }
     let groups = found.into_iter().map(|(index, values)| Group { keys: keys.decode(index), values }).collect();
     let zones_known = known.iter().flatten().flatten().count();
-    Ok(StarAnswer { groups, zones_known, zones_read: zones.len(), dictionaries: 0 })
+    Ok(StarAnswer { groups, zones_known, zones_read: zones.len(), dictionaries: 0, skipped, segments_skipped })
 }
 
 fn too_many_groups(groups_max: usize) -> Error {

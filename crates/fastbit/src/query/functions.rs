@@ -14,6 +14,7 @@ pub enum Aggregate {
     VarianceOfAll,
     Deviation,
     DeviationOfAll,
+    Median,
 }
 
 impl Aggregate {
@@ -31,6 +32,7 @@ impl Aggregate {
             "VARP" | "VARPOP" => Aggregate::VarianceOfAll,
             "STDEV" | "STDSAMP" => Aggregate::Deviation,
             "STDEVP" | "STDPOP" => Aggregate::DeviationOfAll,
+            "MEDIAN" => Aggregate::Median,
             _ => return None,
         })
     }
@@ -50,6 +52,7 @@ impl Aggregate {
             Aggregate::VarianceOfAll => ("CAST(VAR_POP(", ") AS DOUBLE)"),
             Aggregate::Deviation => ("CAST(STDDEV_SAMP(", ") AS DOUBLE)"),
             Aggregate::DeviationOfAll => ("CAST(STDDEV_POP(", ") AS DOUBLE)"),
+            Aggregate::Median => ("MEDIAN(", ")"),
         }
     }
 }

@@ -60,6 +60,7 @@ fn grouping_is_implied() {
             "select countdistinct(a), var(b), stdevp(b)",
             "SELECT COUNT(DISTINCT `a`) AS `countdistinct(a)`, CAST(VAR_SAMP(`b`) AS DOUBLE) AS `var(b)`, CAST(STDDEV_POP(`b`) AS DOUBLE) AS `stdevp(b)` FROM t",
         ),
+        ("select a, median(b)", "SELECT `a`, MEDIAN(`b`) AS `median(b)` FROM t GROUP BY `a` ORDER BY `a`"),
         ("select sum(avg(a))", "-1: an aggregate within sum"),
         ("select a where sum(a) > 1", "-1: an aggregate in WHERE"),
     ]);

@@ -4,9 +4,10 @@
 //! Queries become SQL and run through the planner with the caller's privileges. `docs/decisions/0018-fastbit-functions.md` tells
 //! what is done in whose transaction.
 //!
-//! Reading order: [`place`] (a path, and the way into SQL), [`tables`], [`rows`], [`queries`], [`files`], [`procedures`].
+//! Reading order: [`place`] (a path, and the way into SQL), [`tables`], [`rows`], [`queries`], [`median`], [`files`], [`procedures`].
 
 mod files;
+mod median;
 mod place;
 mod procedures;
 mod queries;
@@ -38,6 +39,7 @@ impl Module for FastBit {
         for family in [tables::FUNCTIONS, rows::FUNCTIONS, queries::FUNCTIONS, files::FUNCTIONS] {
             support::register(registry, family);
         }
+        registry.register_aggregate(Arc::new(median::Median));
     }
 
     fn procedures(&self) -> Vec<Arc<dyn Procedure>> {

@@ -38,6 +38,12 @@ pub const ROWS_SKIPPED_BY_BITMAPS: &str = "rows_skipped_by_bitmaps";
 pub const ROWS_SKIPPED_BY_VALUES: &str = "rows_skipped_by_values";
 /// Segments of which some row was read.
 pub const SEGMENTS_READ: &str = "segments_read";
+/// Segments of which no row was left, by what took the last ones.
+pub const SEGMENTS_SKIPPED_BY_ZONE_MAPS: &str = "segments_skipped_by_zone_maps";
+/// See [`SEGMENTS_SKIPPED_BY_ZONE_MAPS`].
+pub const SEGMENTS_SKIPPED_BY_BITMAPS: &str = "segments_skipped_by_bitmaps";
+/// See [`SEGMENTS_SKIPPED_BY_ZONE_MAPS`].
+pub const SEGMENTS_SKIPPED_BY_VALUES: &str = "segments_skipped_by_values";
 
 /// Reads a column table.
 #[derive(Debug)]
@@ -156,6 +162,9 @@ impl ColumnScanExec {
             by_bitmaps: counter(ROWS_SKIPPED_BY_BITMAPS),
             by_values: counter(ROWS_SKIPPED_BY_VALUES),
             segments: counter(SEGMENTS_READ),
+            segments_by_zone_maps: counter(SEGMENTS_SKIPPED_BY_ZONE_MAPS),
+            segments_by_bitmaps: counter(SEGMENTS_SKIPPED_BY_BITMAPS),
+            segments_by_values: counter(SEGMENTS_SKIPPED_BY_VALUES),
         }
     }
 }
@@ -265,6 +274,9 @@ struct Reader {
     by_bitmaps: Count,
     by_values: Count,
     segments: Count,
+    segments_by_zone_maps: Count,
+    segments_by_bitmaps: Count,
+    segments_by_values: Count,
 }
 
 impl Reader {
@@ -324,6 +336,12 @@ impl Reader {
             self.by_bitmaps.add(skipped.by_bitmaps as usize);
             self.by_values.add(skipped.by_values as usize);
             if rows.is_empty() {
+                let skipping = match (skipped.by_values, skipped.by_bitmaps) {
+                    (1.., _) => &self.segments_by_values,
+                    (_, 1..) => &self.segments_by_bitmaps,
+                    _ => &self.segments_by_zone_maps,
+                };
+                skipping.add(usize::from(skipped.total() > 0));
                 continue;
             }
             self.segments.add(1);

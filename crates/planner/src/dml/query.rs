@@ -49,7 +49,10 @@ pub fn execute_by_query(context: &mut DmlContext<'_>, plan: &QueryChangePlan) ->
         let attempt = context.atomically(|context| attempt(context, plan));
         match attempt {
             Err(StoreError::Sql(error))
-                if retry && error.is(ErrorCode::RecordChanged) && !context.transaction.is_aborted() => {}
+                if retry && error.is(ErrorCode::RecordChanged) && !context.transaction.is_aborted() =>
+            {
+                context.env.context.begin_again();
+            }
             other => return other,
         }
     }

@@ -3,12 +3,13 @@
 use crate::access::RowTable;
 use crate::access::column_scan::{
     ColumnScanExec, ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_VALUES, ROWS_SKIPPED_BY_ZONE_MAPS, SEGMENTS_READ,
+    SEGMENTS_SKIPPED_BY_BITMAPS, SEGMENTS_SKIPPED_BY_VALUES, SEGMENTS_SKIPPED_BY_ZONE_MAPS,
 };
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::exec::as_hash_join;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
-use crate::star::{SEGMENTS_OF_DICTIONARIES, StarExec, ZONES_ANSWERED, ZONES_READ};
+use crate::star::{SEGMENTS_OF_DICTIONARIES, SEGMENTS_SKIPPED, StarExec, ZONES_ANSWERED, ZONES_READ};
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
@@ -312,22 +313,43 @@ fn answered(metrics: &MetricsSet) -> String {
     if dictionaries > 0 {
         let _ = write!(text, "; segments answered by dictionaries={dictionaries}");
     }
+    let rows = [("zone maps", count(ROWS_SKIPPED_BY_ZONE_MAPS)), ("bitmaps", count(ROWS_SKIPPED_BY_BITMAPS))];
+    if let Some(rows) = listed(&rows) {
+        let _ = write!(text, "; rows skipped by {rows}");
+    }
+    let segments = count(SEGMENTS_SKIPPED);
+    if segments > 0 {
+        let _ = write!(text, "; segments skipped={segments}");
+    }
     text + ")"
+}
+
+/// Numbers that are not zero, with what they are of.
+fn listed(numbers: &[(&str, usize)]) -> Option<String> {
+    let shown: Vec<String> =
+        numbers.iter().filter(|(_, number)| *number > 0).map(|(what, number)| format!("{what}={number}")).collect();
+    (!shown.is_empty()).then(|| shown.join(", "))
 }
 
 /// What told a column scan of the rows that it did not read.
 fn skipped(metrics: &MetricsSet) -> String {
     let count = |name: &str| metrics.sum_by_name(name).map_or(0, |value| value.as_usize());
-    let shown = [
+    let rows = [
         ("zone maps", count(ROWS_SKIPPED_BY_ZONE_MAPS)),
         ("bitmaps", count(ROWS_SKIPPED_BY_BITMAPS)),
         ("values", count(ROWS_SKIPPED_BY_VALUES)),
     ];
-    let shown: Vec<String> =
-        shown.iter().filter(|(_, rows)| *rows > 0).map(|(what, rows)| format!("{what}={rows}")).collect();
-    let segments = count(SEGMENTS_READ);
-    match shown.as_slice() {
-        [] => format!(" (segments read={segments})"),
-        shown => format!(" (segments read={segments}; rows skipped by {})", shown.join(", ")),
+    let segments = [
+        ("zone maps", count(SEGMENTS_SKIPPED_BY_ZONE_MAPS)),
+        ("bitmaps", count(SEGMENTS_SKIPPED_BY_BITMAPS)),
+        ("values", count(SEGMENTS_SKIPPED_BY_VALUES)),
+    ];
+    let mut text = format!(" (segments read={}", count(SEGMENTS_READ));
+    if let Some(segments) = listed(&segments) {
+        let _ = write!(text, ", skipped by {segments}");
     }
+    if let Some(rows) = listed(&rows) {
+        let _ = write!(text, "; rows skipped by {rows}");
+    }
+    text + ")"
 }

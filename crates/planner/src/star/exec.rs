@@ -4,6 +4,7 @@ use super::answer::rows_of;
 use super::dimension::DimensionRows;
 use super::list::listed;
 use super::spec::{GroupPart, StarSpec};
+use crate::access::column_scan::{ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_ZONE_MAPS};
 use crate::access::scan::make_batch;
 use crate::exec::env::StatementEnv;
 use arrow::datatypes::SchemaRef;
@@ -34,6 +35,9 @@ pub const ZONES_READ: &str = "zones_read";
 pub const ZONES_ANSWERED: &str = "zones_answered";
 /// Segments whose distinct values are those of a dictionary or an index.
 pub const SEGMENTS_OF_DICTIONARIES: &str = "segments_of_dictionaries";
+
+/// Segments of which the condition leaves no row, as zone maps and bitmaps tell.
+pub const SEGMENTS_SKIPPED: &str = "segments_skipped";
 
 /// Groups that each thread may have; more are DataFusion's, which can spill.
 const GROUPS_MAX: usize = 1 << 20;
@@ -182,6 +186,9 @@ struct Counters {
     zones_read: Count,
     zones_answered: Count,
     dictionaries: Count,
+    skipped_by_zone_maps: Count,
+    skipped_by_bitmaps: Count,
+    segments_skipped: Count,
 }
 
 impl Counters {
@@ -191,6 +198,9 @@ impl Counters {
             zones_read: counter(ZONES_READ),
             zones_answered: counter(ZONES_ANSWERED),
             dictionaries: counter(SEGMENTS_OF_DICTIONARIES),
+            skipped_by_zone_maps: counter(ROWS_SKIPPED_BY_ZONE_MAPS),
+            skipped_by_bitmaps: counter(ROWS_SKIPPED_BY_BITMAPS),
+            segments_skipped: counter(SEGMENTS_SKIPPED),
         }
     }
 
@@ -198,6 +208,9 @@ impl Counters {
         self.zones_read.add(answer.zones_read);
         self.zones_answered.add(answer.zones_known);
         self.dictionaries.add(answer.dictionaries);
+        self.skipped_by_zone_maps.add(answer.skipped.by_zone_maps as usize);
+        self.skipped_by_bitmaps.add(answer.skipped.by_bitmaps as usize);
+        self.segments_skipped.add(answer.segments_skipped);
     }
 }
 

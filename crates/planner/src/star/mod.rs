@@ -16,5 +16,5 @@ pub mod node;
 mod recognize;
 mod spec;
 
-pub use exec::{SEGMENTS_OF_DICTIONARIES, StarExec, ZONES_ANSWERED, ZONES_READ};
+pub use exec::{SEGMENTS_OF_DICTIONARIES, SEGMENTS_SKIPPED, StarExec, ZONES_ANSWERED, ZONES_READ};
 pub use recognize::recognize;

@@ -17,6 +17,7 @@ use crate::batch::Batch;
 use crate::conflicts::Conflicts;
 use crate::cursor::is_row_key;
 use crate::error::{StoreError, StoreResult, corrupted, engine_error, io_error};
+use crate::memory_reuse::MemoryKept;
 use crate::meta;
 use crate::options::{LockWait, TableLock};
 use crate::row::{Row, ValueRef};
@@ -77,6 +78,7 @@ impl RowStore {
             in_order: table.is_ordered_by_levels().then(|| Arc::new(AtomicBool::new(true))),
             first_key: Vec::new(),
             rest: None,
+            _memory: self.0.memory_reuse.begin(),
         }
     }
 
@@ -103,6 +105,7 @@ pub struct BulkWriter {
     in_order: Option<Arc<AtomicBool>>,
     first_key: Vec<u8>,
     rest: Option<Sorter>,
+    _memory: MemoryKept,
 }
 
 impl BulkWriter {
@@ -162,7 +165,7 @@ impl BulkWriter {
         wait: LockWait,
         on_duplicate: OnDuplicate,
     ) -> StoreResult<BulkOutcome> {
-        let BulkWriter { store, table, rows, ascending, mut ingesting, in_order, first_key, rest, .. } = self;
+        let BulkWriter { store, table, rows, ascending, mut ingesting, in_order, first_key, rest, _memory, .. } = self;
         let sorters = encoders.into_iter().map(BulkEncoder::into_sorter).chain(rest);
         let sorted = Sorter::finish_all(sorters.collect())?;
         let mut locks: SessionLocks = store.session_locks(session);

@@ -4,8 +4,8 @@ use crate::fixture::*;
 use proptest::prelude::*;
 use squall_catalog::{IndexId, TableDef, TableId};
 use squall_row_store::{
-    BlockKeys, Direction, Durability, IsolationLevel, KeyRange, ListEntry, LockMode, LockRequest, LockWait, Row,
-    SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing, StoreError, Table,
+    BlockKeys, Direction, DiskRoom, Durability, IsolationLevel, KeyRange, ListEntry, LockMode, LockRequest, LockWait,
+    Row, SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing, StoreError, Table,
     Transaction, TransactionOptions,
 };
 use squall_types::{ErrorCode, SqlResult, Value};
@@ -34,6 +34,7 @@ impl SealedTables for RowsInTheList {
         _: Option<IndexId>,
         _: Vec<ListEntry>,
         _: bool,
+        _: DiskRoom,
     ) -> SqlResult<Arc<dyn SealedSource>> {
         Ok(Arc::new(RowsInTheList))
     }

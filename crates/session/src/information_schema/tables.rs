@@ -5,7 +5,9 @@ use super::{
 };
 use crate::charset;
 use squall_catalog::{Database, TableDef, TableEntry, ViewDef};
+use squall_column_tables::ColumnTable;
 use squall_registry::VirtualScan;
+use squall_row_store::Table;
 use squall_types::{SqlResult, Value};
 
 const NAME: u32 = 64;
@@ -145,6 +147,8 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
     let data = store.table(table)?;
     let statistics = store.table_stats(&data);
     let rows = statistics.row_count;
+    let (data_bytes, index_bytes) = sealed_bytes(source, &data)?;
+    let (data_bytes, index_bytes) = (statistics.data_bytes + data_bytes, statistics.index_bytes + index_bytes);
     let next = table.auto_increment_ordinal().map(|_| store.peek_auto_increment(&data));
     let options: Vec<String> =
         table.options.iter().map(|(name, value)| format!("{}={value}", name.to_ascii_lowercase())).collect();
@@ -157,10 +161,10 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
         Value::Int(10),
         s("Dynamic"),
         u(rows),
-        u(statistics.data_bytes.checked_div(rows).unwrap_or(0)),
-        u(statistics.data_bytes),
+        u(data_bytes.checked_div(rows).unwrap_or(0)),
+        u(data_bytes),
         u(0),
-        u(statistics.index_bytes),
+        u(index_bytes),
         u(0),
         next.map_or(Value::Null, u),
         local_time(source.context, table.created_micros),
@@ -171,6 +175,17 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
         s(options.join(" ")),
         s(&table.comment),
     ])
+}
+
+/// Bytes of segments: of rows, and of indexes, such as a copy of columns.
+fn sealed_bytes(source: &Source<'_>, table: &std::sync::Arc<Table>) -> SqlResult<(u64, u64)> {
+    let view = source.shared.store.read_view();
+    if let Some(list) = ColumnTable::seen(&view, table)? {
+        return Ok(list.bytes());
+    }
+    let copy = ColumnTable::seen_copy(&view, table)?;
+    let (data, index) = copy.map_or((0, 0), |list| list.bytes());
+    Ok((0, data + index))
 }
 
 fn view_row(database: &str, view: &ViewDef) -> Vec<Value> {

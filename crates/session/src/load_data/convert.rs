@@ -204,11 +204,16 @@ pub fn plain_integer(field: &[u8]) -> Option<i64> {
         [b'-', digits @ ..] => (true, digits),
         digits => (false, digits),
     };
-    if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
+    if digits.is_empty() || digits.len() > 18 {
         return None;
     }
-    let number = digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
-    Some(if negative { -number } else { number })
+    let (mut number, mut all_digits) = (0, true);
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        all_digits &= digit < 10;
+        number = number * 10 + i64::from(digit);
+    }
+    all_digits.then_some(if negative { -number } else { number })
 }
 
 /// Digits, and at most `scale` more behind a point.

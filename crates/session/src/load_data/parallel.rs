@@ -22,7 +22,7 @@ const THREADS_MAX: usize = 16;
 /// Blocks for each of them that may be under way.
 const BLOCKS_PER_THREAD: usize = 3;
 /// Rows after which a thread looks whether the statement is still wanted.
-const ROWS_PER_CHECK: u64 = 256;
+const ROWS_PER_CHECK: usize = 256;
 
 /// A block on its way to a thread.
 struct Task {
@@ -243,24 +243,34 @@ impl<'l> Worker<'l> {
     }
 
     fn make_rows(&mut self, task: Task, made: &mut Made) -> SqlResult<()> {
-        let load = self.shared.load;
-        let rows = match task.block.rows {
-            BlockRows::Fields(rows) => rows,
+        let Task { index, block, first_row_id, first_id } = task;
+        let mut numbers = Numbers { block: index, row: block.first_row, row_id: first_row_id, id: first_id };
+        match block.rows {
+            BlockRows::Fields(rows) => self.make_some_rows(&rows, &mut numbers, made),
             BlockRows::Text(text) => {
-                let mut reader = LineReader::new(load.format.clone(), 0);
-                let mut rows = Rows::default();
+                let mut reader = LineReader::new(self.shared.load.format.clone(), 0);
                 reader.replace(text);
-                reader.cut_rows(&mut rows);
-                rows
+                // A few at a time, which stay in the processor's cache.
+                let mut rows = Rows::default();
+                loop {
+                    reader.cut_rows_up_to(&mut rows, ROWS_PER_CHECK);
+                    if rows.is_empty() {
+                        return Ok(());
+                    }
+                    self.make_some_rows(&rows, &mut numbers, made)?;
+                    rows.clear();
+                }
             }
-        };
+        }
+    }
+
+    fn make_some_rows(&mut self, rows: &Rows, next: &mut Numbers, made: &mut Made) -> SqlResult<()> {
+        let load = self.shared.load;
         let (mut fields, mut values) = (Vec::new(), Vec::new());
-        for (at, row) in rows.iter().enumerate() {
-            let at = at as u64;
-            let (number, row_id, id) = (task.block.first_row + at, task.first_row_id + at, task.first_id + at);
-            if at.is_multiple_of(ROWS_PER_CHECK) {
-                self.loader.env.context.kill.check()?;
-            }
+        self.loader.env.context.kill.check()?;
+        for row in rows.iter() {
+            let Numbers { block, row: number, row_id, id } = *next;
+            next.advance();
             if let Some(direct) = &self.shared.direct
                 && direct.fill(row.fields(), id, &mut fields, &mut values)
             {
@@ -270,7 +280,7 @@ impl<'l> Worker<'l> {
                 }
                 continue;
             }
-            let loaded = self.make_row(row, number, row_id, task.index, (task.first_id > 0).then_some(id));
+            let loaded = self.make_row(row, number, row_id, block, (id > 0).then_some(id));
             match loaded {
                 Ok(LoadedRow::Stored(id)) => made.generated_id = made.generated_id.or(id),
                 Ok(LoadedRow::LeftOut) => made.left_out += 1,
@@ -306,6 +316,27 @@ impl<'l> Worker<'l> {
             loader.next_id()
         };
         loader.load(values.into_iter(), number, row_id, &mut self.encoder, next_id)
+    }
+}
+
+/// What the next row of a block is called.
+#[derive(Clone, Copy)]
+struct Numbers {
+    /// The block's.
+    block: u64,
+    /// The row's in the text, from 1.
+    row: u64,
+    /// The hidden number, of a table that has such.
+    row_id: u64,
+    /// The AUTO_INCREMENT value; 0 if none has been taken.
+    id: u64,
+}
+
+impl Numbers {
+    fn advance(&mut self) {
+        self.row += 1;
+        self.row_id += 1;
+        self.id += u64::from(self.id > 0);
     }
 }
 

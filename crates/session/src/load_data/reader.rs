@@ -9,8 +9,7 @@ pub type Field<'r> = Option<&'r [u8]>;
 #[derive(Debug, Default)]
 pub struct Rows {
     text: Vec<u8>,
-    /// Where each field ends in the text, and whether it is NULL.
-    fields: Vec<(usize, bool)>,
+    fields: Vec<Place>,
     /// Where each row ends among the fields.
     ends: Vec<usize>,
 }
@@ -26,6 +25,13 @@ impl Rows {
         self.ends.len()
     }
 
+    /// None again.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.fields.clear();
+        self.ends.clear();
+    }
+
     /// The rows.
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
         let mut first = 0;
@@ -35,6 +41,14 @@ impl Rows {
             Row { rows: self, first: start, end: *end }
         })
     }
+}
+
+/// Where a field is in the text.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    start: usize,
+    end: usize,
+    is_null: bool,
 }
 
 /// One row.
@@ -53,15 +67,9 @@ impl<'r> Row<'r> {
 
     /// The fields.
     pub fn fields(self) -> impl Iterator<Item = Field<'r>> {
-        let mut start = match self.first {
-            0 => 0,
-            first => self.rows.fields[first - 1].0,
-        };
-        self.rows.fields[self.first..self.end].iter().map(move |(end, null)| {
-            let text = &self.rows.text[start..*end];
-            start = *end;
-            (!null).then_some(text)
-        })
+        let text = &self.rows.text;
+        let fields = self.rows.fields[self.first..self.end].iter();
+        fields.map(move |field| (!field.is_null).then_some(&text[field.start..field.end]))
     }
 }
 
@@ -76,11 +84,13 @@ pub struct LineReader {
     ended: bool,
     /// Bytes that may mean something in a field that is not enclosed.
     special: [bool; 256],
+    /// The ends of fields and rows, if they are single bytes and rows begin with their first field.
+    plain_ends: Option<(u8, u8)>,
 }
 
 /// What parsing a row at the end of the text so far came to.
 enum Cut {
-    /// Where the row's text ends.
+    /// A row that has been appended: where its text ends.
     Row(usize),
     /// A line that is left out.
     Skipped(usize),
@@ -100,7 +110,11 @@ impl LineReader {
         for byte in terminators.into_iter().flatten().chain(&format.escaped) {
             special[usize::from(*byte)] = true;
         }
-        LineReader { format, buffer: Vec::new(), position: 0, lines_to_skip, ended: false, special }
+        let plain_ends = match (&format.fields_terminated[..], &format.lines_terminated[..]) {
+            ([field], [row]) if field != row && format.lines_starting.is_empty() => Some((*field, *row)),
+            _ => None,
+        };
+        LineReader { format, buffer: Vec::new(), position: 0, lines_to_skip, ended: false, special, plain_ends }
     }
 
     /// Takes more text in; after the `last` the rest is a row too.
@@ -120,8 +134,13 @@ impl LineReader {
 
     /// Appends the rows that are complete.
     pub fn cut_rows(&mut self, rows: &mut Rows) {
+        self.cut_rows_up_to(rows, usize::MAX);
+    }
+
+    /// Appends rows that are complete until there are as many.
+    pub fn cut_rows_up_to(&mut self, rows: &mut Rows, rows_max: usize) {
         let last = self.ended;
-        while self.position < self.buffer.len() {
+        while self.position < self.buffer.len() && rows.len() < rows_max {
             if self.lines_to_skip > 0 {
                 match self.line_end(self.position) {
                     Some(end) => self.position = end,
@@ -131,13 +150,13 @@ impl LineReader {
                 self.lines_to_skip -= 1;
                 continue;
             }
+            if let Some(end) = self.cut_plain(rows) {
+                self.position = end;
+                continue;
+            }
             let (text, fields) = (rows.text.len(), rows.fields.len());
             match self.cut(last, rows) {
-                Cut::Row(end) => {
-                    rows.ends.push(rows.fields.len());
-                    self.position = end;
-                }
-                Cut::Skipped(end) => self.position = end,
+                Cut::Row(end) | Cut::Skipped(end) => self.position = end,
                 Cut::Incomplete => {
                     rows.text.truncate(text);
                     rows.fields.truncate(fields);
@@ -156,6 +175,42 @@ impl LineReader {
         let rest = &self.buffer[from..];
         let at = rest.windows(terminator.len()).position(|window| window == terminator.as_slice())?;
         Some(from + at + terminator.len())
+    }
+
+    /// Appends a row in which nothing is enclosed or escaped, and tells where its text ends: it is copied as a whole. `None`, with
+    /// nothing appended, if the next row is of another kind or its end is still to come.
+    fn cut_plain(&self, rows: &mut Rows) -> Option<usize> {
+        let (field_end, row_end) = self.plain_ends?;
+        let line = &self.buffer[self.position..];
+        let (first, base) = (rows.fields.len(), rows.text.len());
+        let mut start = 0;
+        loop {
+            let rest = &line[start..];
+            let end = rest.iter().position(|byte| self.special[usize::from(*byte)]).map(|length| start + length);
+            let found = end.map(|end| (end, line[end]));
+            let Some((end, byte)) = found.filter(|(_, byte)| {
+                (*byte == field_end || *byte == row_end) && (rest.first() != self.format.enclosed.as_ref())
+            }) else {
+                rows.fields.truncate(first);
+                return None;
+            };
+            let is_null = self.is_null(&line[start..end], false, false);
+            rows.fields.push(Place { start: base + start, end: base + end, is_null });
+            start = end + 1;
+            if byte == row_end {
+                rows.text.extend_from_slice(&line[..end]);
+                self.end_row(rows, first);
+                return Some(self.position + start);
+            }
+        }
+    }
+
+    /// Ends the row whose fields begin at `first`.
+    fn end_row(&self, rows: &mut Rows, first: usize) {
+        let fields = (rows.fields.len() - first).max(self.format.fields_min);
+        let missing = Place { start: rows.text.len(), end: rows.text.len(), is_null: true };
+        rows.fields.resize(first + fields, missing);
+        rows.ends.push(rows.fields.len());
     }
 
     fn cut(&self, last: bool, rows: &mut Rows) -> Cut {
@@ -180,12 +235,11 @@ impl LineReader {
             if is_null {
                 rows.text.truncate(start);
             }
-            rows.fields.push((rows.text.len(), is_null));
+            rows.fields.push(Place { start, end: rows.text.len(), is_null });
             match kind {
                 FieldEnd::Field => at = end,
                 FieldEnd::Line => {
-                    let fields = (rows.fields.len() - first).max(self.format.fields_min);
-                    rows.fields.resize(first + fields, (rows.text.len(), true));
+                    self.end_row(rows, first);
                     return Cut::Row(end);
                 }
             }

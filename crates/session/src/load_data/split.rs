@@ -157,7 +157,8 @@ impl Scanner {
                     self.complete = self.at;
                     self.floor = self.at;
                 }
-                Found::Incomplete if last => break,
+                // Of text in pieces of a block each, little is left over: it is copied into the next one.
+                Found::Incomplete if last || self.complete >= BLOCK_BYTES / 2 => break,
                 Found::Incomplete => return None,
             }
         }

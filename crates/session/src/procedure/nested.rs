@@ -165,6 +165,10 @@ impl NestedStatements for SessionStatements {
         self.appends.push(database, table, row)
     }
 
+    fn discard_appended(&self) {
+        self.appends.take();
+    }
+
     fn server_file(&self, path: &str) -> SqlResult<PathBuf> {
         crate::query::server_file(&*self.shared()?, &self.account, &self.access, path)
     }

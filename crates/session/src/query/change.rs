@@ -157,7 +157,7 @@ impl Session {
     ) -> SqlResult<DmlResult> {
         if inline {
             match self.change_rows_here(&plan, parameters, context, catalog.clone()) {
-                Err(StoreError::WouldBlock) => {}
+                Err(StoreError::WouldBlock) => context.begin_again(),
                 result => return result.map_err(SqlError::from),
             }
         }

@@ -1,12 +1,15 @@
 //! A disk that fills up and a file that cannot be written: an error for the statement instead of the server's end, reads
 //! go on, nothing acknowledged is lost.
 
+mod columns;
+
 use mysql::prelude::Queryable;
 use squall_test_support::server::{TestServer, error_code};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+const DISK_FULL: u16 = 1021;
 const TABLE_FULL: u16 = 1114;
 const ERROR_DURING_COMMIT: u16 = 1180;
 const READ_ONLY: u16 = 1836;
@@ -22,13 +25,23 @@ struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
     /// `None` where this process may not mount.
-    fn mount() -> Option<SmallDisk> {
+    fn mount(test: &str) -> Option<SmallDisk> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={DISK_BYTES}"), "tmpfs"])
             .arg(folder.path())
             .status();
-        mounted.is_ok_and(|status| status.success()).then(|| SmallDisk(folder))
+        if !mounted.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: {test} (mounting a tmpfs is not allowed here)");
+            return None;
+        }
+        Some(SmallDisk(folder))
+    }
+
+    /// A server whose data directory lies on the disk.
+    fn start(&self) -> TestServer {
+        let folder = tempfile::tempdir_in(self.0.path()).expect("a folder on the small disk");
+        TestServer::start_in(Path::new(env!("CARGO_BIN_EXE_squall")), folder)
     }
 }
 
@@ -67,12 +80,8 @@ fn count(conn: &mut mysql::Conn, table: &str) -> u64 {
 
 #[test]
 fn a_full_disk_is_an_error_of_the_statement() {
-    let Some(disk) = SmallDisk::mount() else {
-        eprintln!("skipped: a_full_disk_is_an_error_of_the_statement (mounting a tmpfs is not allowed here)");
-        return;
-    };
-    let folder = tempfile::tempdir_in(disk.0.path()).expect("a folder on the small disk");
-    let mut server = TestServer::start_in(Path::new(env!("CARGO_BIN_EXE_squall")), folder);
+    let Some(disk) = SmallDisk::mount("a_full_disk_is_an_error_of_the_statement") else { return };
+    let mut server = disk.start();
     let mut conn = server.connect();
     conn.query_drop("CREATE DATABASE d").expect("a database");
     conn.query_drop("CREATE TABLE d.t (id INT PRIMARY KEY, v LONGBLOB, KEY (id, v(10)))").expect("a table");
@@ -117,12 +126,8 @@ fn a_full_disk_is_an_error_of_the_statement() {
 
 #[test]
 fn others_may_fill_the_disk() {
-    let Some(disk) = SmallDisk::mount() else {
-        eprintln!("skipped: others_may_fill_the_disk (mounting a tmpfs is not allowed here)");
-        return;
-    };
-    let folder = tempfile::tempdir_in(disk.0.path()).expect("a folder on the small disk");
-    let server = TestServer::start_in(Path::new(env!("CARGO_BIN_EXE_squall")), folder);
+    let Some(disk) = SmallDisk::mount("others_may_fill_the_disk") else { return };
+    let server = disk.start();
     let mut conn = server.connect();
     conn.query_drop("CREATE DATABASE d").expect("a database");
     conn.query_drop("CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(100))").expect("a table");
@@ -141,7 +146,7 @@ fn others_may_fill_the_disk() {
     // The first is refused at its start or, if the look came in between, at its end.
     assert!(refused == TABLE_FULL || refused == ERROR_DURING_COMMIT, "{refused}");
     assert_eq!(error_code(conn.query_drop("UPDATE d.t SET v = 'c'")), Some(TABLE_FULL));
-    assert_eq!(error_code(conn.query_drop("CREATE TABLE d.u (id INT)")), Some(1021));
+    assert_eq!(error_code(conn.query_drop("CREATE TABLE d.u (id INT)")), Some(DISK_FULL));
     assert_eq!(count(&mut conn, "d.t"), rows);
     std::fs::remove_file(other).expect("the other file");
     conn.query_drop("UPDATE d.t SET v = 'c'").expect("a change after the disk was full");
