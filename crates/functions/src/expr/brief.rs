@@ -41,6 +41,7 @@ pub(crate) fn is_brief(call: &Call) -> bool {
     }
     let given = call.args.iter().fold(0_u64, |sum, arg| match arg.ty().sql_type {
         SqlType::String { length, .. } => sum.saturating_add(u64::from(length)),
+        SqlType::Json => sum.saturating_add(u64::from(u32::MAX)),
         _ => sum,
     });
     u64::from(length) <= given

@@ -144,8 +144,14 @@ fn json_unquote(args: &Args<'_>) -> SqlResult<Value> {
 }
 
 fn json_extract(args: &Args<'_>) -> SqlResult<Value> {
-    let document = args.document(0)?;
     let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
+    if let (Value::Json(text), [path]) = (args.value(0), paths.as_slice())
+        && let Some(names) = path.member_names()
+    {
+        let found = json::stored::at_members(text, names);
+        return Ok(found.map_or(Value::Null, |found| Value::Json(found.to_string())));
+    }
+    let document = args.document(0)?;
     Ok(json::path::extract(&document, &paths).map_or(Value::Null, |found| found.to_value()))
 }
 

@@ -80,7 +80,7 @@ impl ValueAccumulator for Group {
         let Some(document) = document(value, &function, &self.context) else { return Ok(()) };
         // A document that is none takes nothing in.
         let mut own = Tally::default();
-        match own.add_key(&document, key, &self.context) {
+        match own.add_key(&document, matches!(value, Value::Json(_)), key, &self.context) {
             Ok(()) => {
                 self.tally.merge(&own);
                 self.documents += 1;

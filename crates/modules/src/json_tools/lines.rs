@@ -4,6 +4,7 @@ use super::{DATABASE, document_argument, malformed, text};
 use squall_functions::library::support::{Args, Binding, Def};
 use squall_registry::{Coercibility, ExprType};
 use squall_types::json::lines::{Scalar, scalars};
+use squall_types::json::stored::scalars_of;
 use squall_types::{CollationId, SqlResult, SqlType, Value};
 
 /// The family.
@@ -62,12 +63,18 @@ fn extract(args: &Args<'_>) -> SqlResult<Value> {
     let Some(document) = document_argument(args) else { return Ok(Value::Null) };
     let key = args.text(1);
     let mut lines = String::new();
-    let walked = scalars(&document, |name, scalar| {
-        if name == Some(&*key) {
-            push_in_line(&scalar.text(), &mut lines);
-            lines.push('\n');
-        }
-    });
+    let mut push = |scalar: Scalar<'_>| {
+        push_in_line(&scalar.text(), &mut lines);
+        lines.push('\n');
+    };
+    let walked = match args.value(0) {
+        Value::Json(_) => scalars_of(&document, &key, push),
+        _ => scalars(&document, |name, scalar| {
+            if name == Some(&*key) {
+                push(scalar);
+            }
+        }),
+    };
     match walked {
         Ok(()) => text(args, lines),
         Err(error) => {

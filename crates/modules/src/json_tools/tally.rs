@@ -5,6 +5,7 @@ use squall_functions::library::support::{Args, Binding, Def, result};
 use squall_registry::{Coercibility, ExprType, StatementContext};
 use squall_types::json::JsonError;
 use squall_types::json::lines::scalars;
+use squall_types::json::stored::scalars_of;
 use squall_types::{Decimal, ErrorCode, SqlError, SqlResult, SqlType, Value};
 
 /// Digits after the point of every result.
@@ -58,7 +59,8 @@ fn of_list(args: &Args<'_>) -> SqlResult<Tally> {
 fn of_key(args: &Args<'_>, result: impl Fn(&Tally) -> SqlResult<Value>) -> SqlResult<Value> {
     let Some(document) = document_argument(args) else { return Ok(Value::Null) };
     let mut tally = Tally::default();
-    match tally.add_key(&document, &args.text(1), args.context) {
+    let stored = matches!(args.value(0), Value::Json(_));
+    match tally.add_key(&document, stored, &args.text(1), args.context) {
         Ok(()) => result(&tally),
         Err(error) => {
             malformed(error, "rapid_extract_all", args.context);
@@ -84,8 +86,17 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Takes a key's values in a document in. After an error the tally is of no use.
-    pub fn add_key(&mut self, document: &str, key: &str, context: &StatementContext) -> Result<(), JsonError> {
+    /// Takes a key's values in a document in, which may be one as it is stored. After an error the tally is of no use.
+    pub fn add_key(
+        &mut self,
+        document: &str,
+        stored: bool,
+        key: &str,
+        context: &StatementContext,
+    ) -> Result<(), JsonError> {
+        if stored {
+            return scalars_of(document, key, |scalar| self.add_line(&scalar.text(), context));
+        }
         scalars(document, |name, scalar| {
             if name == Some(key) {
                 self.add_line(&scalar.text(), context);

@@ -337,11 +337,13 @@ pub fn best(
         one => std::slice::from_ref(one),
     };
     let mut best: Option<(IndexRanges, f64)> = None;
-    for part in parts {
-        let Predicate::Terms { index: own, ranges } = part else { continue };
-        if *own != position {
-            continue;
-        }
+    let own = parts.iter().filter_map(|part| match part {
+        Predicate::Terms { index, ranges } if *index == position => Some(ranges),
+        _ => None,
+    });
+    // Values find fewer than names: what they find bounds how far others are counted.
+    let (values, names): (Vec<_>, Vec<_>) = own.partition(|ranges| ranges.iter().all(|range| range.single));
+    for ranges in values.into_iter().chain(names) {
         let ranges = index_ranges(ranges);
         let limit = best.as_ref().map_or(COUNTED_MAX, |(_, rows)| (*rows as usize).min(COUNTED_MAX));
         let found = estimate_of(count(view, table, index, &ranges, limit)?, rows);

@@ -107,6 +107,10 @@ fn has_parameter(expr: &BoundExpr) -> bool {
 fn compares_plainly(condition: &BoundExpr) -> bool {
     let plain = |column: &BoundExpr, parameter: &BoundExpr| match (column, parameter) {
         (BoundExpr::Column(_), BoundExpr::Parameter { .. }) => true,
+        // Texts compare as texts, whatever they say.
+        (text @ BoundExpr::Call(_), BoundExpr::Parameter { ty, .. }) => {
+            text.sql_type().is_string() && ty.sql_type.is_string() && !has_parameter(text)
+        }
         // A text that is made what the column is.
         (BoundExpr::Column(_), BoundExpr::Call(call)) => {
             matches!(call.args.as_slice(), [BoundExpr::Parameter { ty, .. }] if ty.sql_type.is_string())

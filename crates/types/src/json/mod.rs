@@ -1,7 +1,7 @@
 //! JSON as MySQL has it: a document tree with MySQL's order, text form and paths.
 //!
 //! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`path`], [`compare`](mod@compare), [`edit`] (set, remove, merge), [`search`]
-//! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`walk`] (without building a
+//! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`stored`] (a little of a stored document), [`walk`] (without building a
 //! tree), [`lines`] (scalars with their names), [`terms`] (what an index has), [`elements`] (what a multi-valued key has).
 
 pub mod compare;
@@ -14,6 +14,7 @@ pub mod path;
 pub mod print;
 pub mod search;
 pub mod storage;
+pub mod stored;
 pub mod terms;
 pub mod walk;
 

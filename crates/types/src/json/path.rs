@@ -147,6 +147,17 @@ pub fn extract(json: &Json, paths: &[JsonPath]) -> Option<Json> {
     (!found.is_empty()).then_some(Json::Array(found))
 }
 
+impl JsonPath {
+    /// The names on the way, if it goes through members alone.
+    pub fn member_names(&self) -> Option<Vec<&str>> {
+        let names = self.legs.iter().map(|leg| match leg {
+            PathLeg::Member(name) => Some(name.as_str()),
+            _ => None,
+        });
+        names.collect()
+    }
+}
+
 /// The value one step further; a value that is no array is taken for an array of itself.
 fn step<'a>(json: &'a Json, leg: &PathLeg) -> Option<&'a Json> {
     match (leg, json) {

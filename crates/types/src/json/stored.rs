@@ -1,0 +1,239 @@
+//! Reading a little of a document that is stored: text as [`normalize`](super::normalize()) leaves it, which is known to be a
+//! document, with each name of an object once, shorter names before longer ones, and a blank behind colons and commas.
+//!
+//! What is not asked for is passed over by looking for quotes and brackets alone, many bytes at a time.
+
+use super::lines::Scalar;
+use super::parse::Parser;
+use super::walk::{Event, NumberText, walk};
+use super::{JsonError, quote};
+use memchr::{memchr2, memchr3, memmem};
+use std::borrow::Cow;
+
+/// The text of the value at a path of members; `None` if there is nothing.
+pub fn at_members<'a, 'n>(document: &'a str, names: impl IntoIterator<Item = &'n str>) -> Option<&'a str> {
+    let mut value = document;
+    for name in names {
+        value = member(value, name)?;
+    }
+    Some(&value[..end_of_value(value.as_bytes(), 0)])
+}
+
+/// What stands at the value of a member of an object, to the end of the text.
+fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    let bytes = object.as_bytes();
+    if bytes.first() != Some(&b'{') {
+        return None;
+    }
+    let mut at = 1;
+    while bytes.get(at) == Some(&b'"') {
+        let end = end_of_string(bytes, at);
+        let written = object.get(at + 1..end.checked_sub(1)?)?;
+        let value = after(bytes, end, b':')?;
+        let is_plain = !written.contains('\\');
+        if if is_plain { written == name } else { Parser::new(&object[at..]).string().is_ok_and(|own| own == name) } {
+            return object.get(value..);
+        }
+        if is_plain && written.len() > name.len() {
+            // Only longer names follow.
+            return None;
+        }
+        at = after(bytes, end_of_value(bytes, value), b',')?;
+    }
+    None
+}
+
+/// The place behind a separator and blanks.
+fn after(bytes: &[u8], at: usize, separator: u8) -> Option<usize> {
+    let at = blanks(bytes, at);
+    (bytes.get(at) == Some(&separator)).then(|| blanks(bytes, at + 1))
+}
+
+fn blanks(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+/// The place behind a value.
+fn end_of_value(bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
+        Some(b'"') => end_of_string(bytes, at),
+        Some(b'{') => end_of_container(bytes, at, b'{', b'}'),
+        Some(b'[') => end_of_container(bytes, at, b'[', b']'),
+        _ => {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let end = rest.iter().position(|byte| matches!(byte, b',' | b']' | b'}' | b' '));
+            end.map_or(bytes.len(), |end| at + end)
+        }
+    }
+}
+
+/// The place behind a string that begins at `at`.
+fn end_of_string(bytes: &[u8], at: usize) -> usize {
+    let mut at = at + 1;
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        if bytes[at + found] == b'"' {
+            return at + found + 1;
+        }
+        at += found + 2;
+    }
+    bytes.len()
+}
+
+/// The place behind an array or object that begins at `at`: brackets of the other kind come in pairs within.
+fn end_of_container(bytes: &[u8], at: usize, open: u8, close: u8) -> usize {
+    let (mut at, mut depth) = (at, 0usize);
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr3(b'"', open, close, rest)) {
+        at += found;
+        match bytes[at] {
+            b'"' => {
+                at = end_of_string(bytes, at);
+                continue;
+            }
+            byte if byte == open => depth += 1,
+            _ => depth = depth.saturating_sub(1),
+        }
+        at += 1;
+        if depth == 0 {
+            return at;
+        }
+    }
+    bytes.len()
+}
+
+/// Calls `found` with every scalar whose innermost member has this name, in order, as [`super::lines::scalars`] would.
+///
+/// The name with its quotes and colon stands nowhere else: inside of strings quotes are escaped.
+pub fn scalars_of<'a>(document: &'a str, name: &str, mut found: impl FnMut(Scalar<'a>)) -> Result<(), JsonError> {
+    if !document.starts_with(['{', '[']) {
+        return Ok(());
+    }
+    let bytes = document.as_bytes();
+    let mut written = quote(name);
+    written.push_str(": ");
+    let finder = memmem::Finder::new(&written);
+    let mut at = 0;
+    while let Some(next) = bytes.get(at..).and_then(|rest| finder.find(rest)) {
+        let name_at = at + next;
+        at = name_at + written.len();
+        if name_at > 0 && bytes[name_at - 1] == b'\\' {
+            continue;
+        }
+        match bytes.get(at) {
+            Some(b'{') => {}
+            Some(b'[') => {
+                let end = end_of_value(bytes, at);
+                scalars_within(&document[at..end], name, &mut found)?;
+                at = end;
+            }
+            _ => {
+                let end = end_of_value(bytes, at);
+                found(scalar(&document[at..end])?);
+                at = end;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn scalar(text: &str) -> Result<Scalar<'_>, JsonError> {
+    Ok(match text.as_bytes().first() {
+        Some(b'"') => Scalar::String(Parser::new(text).string()?),
+        Some(b't') => Scalar::Bool(true),
+        Some(b'f') => Scalar::Bool(false),
+        Some(b'n') => Scalar::Null,
+        _ => Scalar::Number(NumberText { text, whole: !text.contains(['.', 'e', 'E']) }),
+    })
+}
+
+/// The same within an array that is the value of the name.
+fn scalars_within<'a>(array: &'a str, name: &str, found: &mut impl FnMut(Scalar<'a>)) -> Result<(), JsonError> {
+    let mut names: Vec<Cow<'a, str>> = Vec::new();
+    walk(array, |event| {
+        let scalar = match event {
+            Event::BeginObject => return names.push(Cow::Borrowed("")),
+            Event::EndObject => {
+                names.pop();
+                return;
+            }
+            Event::Name(own) => {
+                if let Some(place) = names.last_mut() {
+                    *place = own;
+                }
+                return;
+            }
+            Event::BeginArray | Event::EndArray => return,
+            Event::Null => Scalar::Null,
+            Event::Bool(truth) => Scalar::Bool(truth),
+            Event::Number(number) => Scalar::Number(number),
+            Event::String(text) => Scalar::String(text),
+        };
+        if names.last().is_none_or(|own| own == name) {
+            found(scalar);
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lines::scalars;
+    use super::*;
+    use crate::Json;
+    use proptest::prelude::*;
+
+    /// Documents of few names, so that those that are looked for are met.
+    fn document() -> impl Strategy<Value = Json> {
+        let scalar = prop_oneof![
+            Just(Json::Null),
+            any::<bool>().prop_map(Json::Bool),
+            any::<i64>().prop_map(Json::Int),
+            (-1e9..1e9).prop_map(Json::Double),
+            "[a\"\\\\:, {}\\[\\]é\n]{0,8}".prop_map(Json::String),
+        ];
+        scalar.prop_recursive(4, 40, 5, |inner| {
+            let name = prop_oneof![Just("a".to_string()), Just("bc".to_string()), "[a\"\\\\: é]{0,3}"];
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..5).prop_map(Json::Array),
+                proptest::collection::vec((name, inner), 0..5).prop_map(|all| Json::Object(all.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn looked_up(json: &Json, names: &[&str]) -> Option<String> {
+        let found = names.iter().try_fold(json, |json, name| match json {
+            Json::Object(object) => object.get(name),
+            _ => None,
+        });
+        found.map(Json::to_text)
+    }
+
+    proptest! {
+        #[test]
+        fn members_are_found_as_in_the_tree(json in document()) {
+            let text = json.to_text();
+            for names in [&["a"][..], &["bc"], &["a", "a"], &["bc", "a"], &["\""], &["a\\"], &[""]] {
+                let found = at_members(&text, names.iter().copied()).map(str::to_string);
+                prop_assert_eq!(found, looked_up(&json, names), "{:?} in {}", names, text);
+            }
+        }
+
+        #[test]
+        fn scalars_are_found_as_by_walking(json in document()) {
+            let text = json.to_text();
+            for name in ["a", "bc", "\"", "a\\", ""] {
+                let (mut expected, mut found) = (Vec::new(), Vec::new());
+                scalars(&text, |own, scalar| if own == Some(name) { expected.push(scalar) }).unwrap();
+                scalars_of(&text, name, |scalar| found.push(scalar)).unwrap();
+                prop_assert_eq!(found, expected, "{:?} in {}", name, &text);
+            }
+        }
+
+        #[test]
+        fn no_text_is_too_odd(text in "[\\[\\]{}\",:0-9.\\\\a -]{0,30}") {
+            at_members(&text, ["a", "a"]);
+            let _ = scalars_of(&text, "a", |_| {});
+        }
+    }
+}
