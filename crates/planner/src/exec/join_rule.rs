@@ -4,13 +4,15 @@ use super::lookup_join::{IndexLookupJoinExec, InnerTable, Kept, KeySource, Looku
 use crate::access::filter::{compares_as_bytes, is_sort_key_of, sort_key_operand};
 use crate::access::path::{is_usable, rows_per_key_of};
 use crate::access::scan::RowScanExec;
+use arrow::datatypes::{FieldRef, Schema};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinSide, JoinType, NullEquality, Result};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -66,7 +68,10 @@ fn lookup_join(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
 
 /// The join with look-ups into the table on `inner`, and its cost, if it is cheaper than a scan of that table.
 fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexLookupJoinExec)>> {
-    let Some(kept) = kept_rows(*join.join_type(), inner) else { return Ok(None) };
+    let Some(role) = role(*join.join_type(), inner) else { return Ok(None) };
+    if role == Role::Chosen && join.filter().is_some() {
+        return Ok(None);
+    }
     let (inner_plan, outer_plan) = match inner {
         JoinSide::Left => (join.left(), join.right()),
         _ => (join.right(), join.left()),
@@ -77,14 +82,11 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
     }
     let outer_rows = rows_of(outer_plan.as_ref())?;
     let Some(outer_rows) = outer_rows else { return Ok(None) };
-    let pairs: Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)> = join
-        .on()
-        .iter()
-        .map(|(left, right)| match inner {
-            JoinSide::Left => (right.clone(), left.clone()),
-            _ => (left.clone(), right.clone()),
-        })
-        .collect();
+    let pairs = join.on().iter().map(|(left, right)| {
+        let (outer, inner) = if inner == JoinSide::Left { (right, left) } else { (left, right) };
+        Some((outer.clone(), over_scan(inner, output.as_deref())?))
+    });
+    let Some(pairs) = pairs.collect::<Option<Vec<_>>>() else { return Ok(None) };
     let def = &scan.source.def;
     let mut best: Option<(f64, usize, Vec<LookupKey>)> = None;
     for (position, index) in def.indexes.iter().enumerate() {
@@ -97,7 +99,7 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
                 break;
             }
             let found = pairs.iter().enumerate().find_map(|(at, (outer, inner))| {
-                let source = key_source(inner, scan, output.as_deref(), ordinal)?;
+                let source = key_source(inner, scan, ordinal)?;
                 Some(LookupKey { outer: outer.clone(), source, pair: at, column: ordinal })
             });
             match found {
@@ -120,6 +122,14 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
     let rest: Vec<_> =
         pairs.into_iter().enumerate().filter(|(at, _)| !used.contains(at)).map(|(_, pair)| pair).collect();
     let table = InnerTable { scan: scan.clone(), index, keys, filter, output };
+    let kept = match role {
+        Role::Partner(kept) => kept,
+        Role::Chosen => {
+            let all = join.on().iter().map(|(left, right)| if inner == JoinSide::Left { right } else { left }.clone());
+            let plan = choose(join, inner, all.collect(), table, rest)?;
+            return Ok(Some((cost, plan)));
+        }
+    };
     let plan = IndexLookupJoinExec::try_new(
         outer_plan.clone(),
         table,
@@ -133,19 +143,74 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
     Ok(Some((cost, plan)))
 }
 
-/// What happens to rows of the other side, if look-ups into this side can do the join.
-fn kept_rows(join_type: JoinType, inner: JoinSide) -> Option<Kept> {
-    Some(match (join_type, inner) {
+/// What the table that is looked into is to the join.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Role {
+    /// Its rows are partners for those of the other side.
+    Partner(Kept),
+    /// Its rows come out, each at most once: `WHERE key IN (SELECT …)`. What MySQL calls materialization with a look-up.
+    Chosen,
+}
+
+/// What look-ups into this side are, if they can do the join.
+fn role(join_type: JoinType, inner: JoinSide) -> Option<Role> {
+    Some(Role::Partner(match (join_type, inner) {
         (JoinType::Inner, _) => Kept::Pairs,
         (JoinType::Left, JoinSide::Right) | (JoinType::Right, JoinSide::Left) => Kept::PairsAndUnmatched,
         (JoinType::LeftSemi, JoinSide::Right) | (JoinType::RightSemi, JoinSide::Left) => Kept::Matched,
         (JoinType::LeftAnti, JoinSide::Right) | (JoinType::RightAnti, JoinSide::Left) => Kept::Unmatched,
+        (JoinType::LeftSemi, JoinSide::Left) | (JoinType::RightSemi, JoinSide::Right) => return Some(Role::Chosen),
         _ => return None,
-    })
+    }))
 }
 
-/// The scan below a join's side, the filter over it, and which of the filter's columns come out.
-type InnerScan<'a> = (&'a RowScanExec, Option<Arc<dyn PhysicalExpr>>, Option<Vec<usize>>);
+/// A semi-join that keeps rows of the table: the other side's values, each once, are looked up in it. A row has one value in
+/// each of the equalities, so no two of them find it.
+fn choose(
+    join: &HashJoinExec,
+    inner: JoinSide,
+    values: Vec<Arc<dyn PhysicalExpr>>,
+    mut table: InnerTable,
+    mut rest: Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)>,
+) -> Result<IndexLookupJoinExec> {
+    let (inner_plan, outer_plan) = match inner {
+        JoinSide::Left => (join.left(), join.right()),
+        _ => (join.right(), join.left()),
+    };
+    let name = |at: usize| match values[at].downcast_ref::<Column>() {
+        Some(column) => column.name().to_string(),
+        None => format!("value_{at}"),
+    };
+    let groups = values.iter().enumerate().map(|(at, value)| (value.clone(), name(at))).collect();
+    let groups = PhysicalGroupBy::new_single(groups);
+    let (mode, schema) = (AggregateMode::Single, outer_plan.schema());
+    let distinct = AggregateExec::try_new(mode, groups, Vec::new(), Vec::new(), outer_plan.clone(), schema)?;
+    let column = |at: usize| Arc::new(Column::new(&name(at), at)) as Arc<dyn PhysicalExpr>;
+    for key in &mut table.keys {
+        key.outer = column(key.pair);
+    }
+    for (value, _) in &mut rest {
+        if let Some(at) = values.iter().position(|known| known.eq(value)) {
+            *value = column(at);
+        }
+    }
+    let (own, others) = (inner_plan.schema(), distinct.schema());
+    let (own, others) = (own.fields().iter().cloned(), others.fields().iter().cloned());
+    let (fields, first): (Vec<FieldRef>, usize) = match inner {
+        JoinSide::Left => (own.chain(others).collect(), 0),
+        _ => (others.chain(own).collect(), values.len()),
+    };
+    let projection = match join.projection.as_ref() {
+        Some(projection) => projection.iter().map(|at| first + at).collect(),
+        None => (first..first + inner_plan.schema().fields().len()).collect(),
+    };
+    let schema = Arc::new(Schema::new_with_metadata(fields, join.schema().metadata().clone()));
+    let distinct = Arc::new(distinct);
+    IndexLookupJoinExec::try_new(distinct, table, Kept::Pairs, inner, rest, None, schema, Some(projection))
+}
+
+/// The scan below a join's side, the filter over it, and what comes out, over the scan's columns.
+type InnerScan<'a> = (&'a RowScanExec, Option<Arc<dyn PhysicalExpr>>, Option<Vec<Arc<dyn PhysicalExpr>>>);
 
 fn inner_scan(plan: &Arc<dyn ExecutionPlan>) -> Option<InnerScan<'_>> {
     if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
@@ -153,45 +218,35 @@ fn inner_scan(plan: &Arc<dyn ExecutionPlan>) -> Option<InnerScan<'_>> {
     }
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         let (scan, filter, below) = inner_scan(projection.input())?;
-        let output = projection
-            .expr()
-            .iter()
-            .map(|projected| {
-                let column = projected.expr.downcast_ref::<Column>()?;
-                // A column under another name would have the wrong field.
-                let at = (column.name() == projected.alias).then(|| column.index())?;
-                match &below {
-                    Some(below) => below.get(at).copied(),
-                    None => Some(at),
-                }
-            })
-            .collect::<Option<Vec<_>>>()?;
-        return Some((scan, filter, Some(output)));
+        let output = projection.expr().iter().map(|projected| over_scan(&projected.expr, below.as_deref()));
+        return Some((scan, filter, Some(output.collect::<Option<_>>()?)));
     }
     let filter = plan.downcast_ref::<FilterExec>()?;
     if filter.fetch().is_some() {
         return None;
     }
     let scan = filter.input().downcast_ref::<RowScanExec>()?;
-    let output = filter.projection().as_ref().map(|projection| projection.to_vec());
+    let schema = scan.schema();
+    let column = |at: &usize| Arc::new(Column::new(schema.field(*at).name(), *at)) as Arc<dyn PhysicalExpr>;
+    let output = filter.projection().as_ref().map(|projection| projection.iter().map(column).collect());
     Some((scan, Some(filter.predicate().clone()), output))
 }
 
-/// How the inner side of an equality stands to a column of the table.
-fn key_source(
-    expr: &Arc<dyn PhysicalExpr>,
-    scan: &RowScanExec,
-    output: Option<&[usize]>,
-    ordinal: usize,
-) -> Option<KeySource> {
-    let column_of = |expr: &Arc<dyn PhysicalExpr>| {
-        let at = expr.downcast_ref::<Column>()?.index();
-        let at = match output {
-            Some(output) => *output.get(at)?,
-            None => at,
-        };
-        scan.projection.get(at).copied()
-    };
+/// An expression over what comes out of a side, over the scan's columns.
+fn over_scan(expr: &Arc<dyn PhysicalExpr>, output: Option<&[Arc<dyn PhysicalExpr>]>) -> Option<Arc<dyn PhysicalExpr>> {
+    let Some(output) = output else { return Some(expr.clone()) };
+    let replaced = expr.clone().transform_down(|expr| {
+        let of_column = expr.downcast_ref::<Column>().and_then(|column| output.get(column.index())).cloned();
+        // What stands for a column is over the scan already.
+        Ok(of_column
+            .map_or_else(|| Transformed::no(expr), |source| Transformed::new(source, true, TreeNodeRecursion::Jump)))
+    });
+    replaced.data().ok()
+}
+
+/// How the inner side of an equality, over the scan's columns, stands to a column of the table.
+fn key_source(expr: &Arc<dyn PhysicalExpr>, scan: &RowScanExec, ordinal: usize) -> Option<KeySource> {
+    let column_of = |expr: &Arc<dyn PhysicalExpr>| scan.projection.get(expr.downcast_ref::<Column>()?.index()).copied();
     let sql_type = &scan.source.def.columns.get(ordinal)?.sql_type;
     match sql_type {
         SqlType::String { collation, .. } if !compares_as_bytes(*collation) => {

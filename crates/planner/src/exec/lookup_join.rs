@@ -77,8 +77,8 @@ pub struct InnerTable {
     pub keys: Vec<LookupKey>,
     /// The condition on the table's rows, over the scan's columns.
     pub filter: Option<Arc<dyn PhysicalExpr>>,
-    /// The scan's columns that come out; `None` for all.
-    pub output: Option<Vec<usize>>,
+    /// What comes out, over the scan's columns; `None` for those.
+    pub output: Option<Vec<Arc<dyn PhysicalExpr>>>,
 }
 
 /// The operator.
@@ -89,7 +89,7 @@ pub struct IndexLookupJoinExec {
     kept: Kept,
     /// Which side of the join the table is.
     inner_side: JoinSide,
-    /// Further equalities: an expression over the outer side and one over the inner side.
+    /// Further equalities: an expression over the outer side and one over the scan's columns.
     rest: Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)>,
     condition: Option<JoinFilter>,
     join_schema: SchemaRef,
@@ -416,23 +416,21 @@ impl Joiner {
         };
         for (left, right) in &self.rest {
             let left = take(&left.evaluate(outer)?.into_array(outer.num_rows())?, &outer_at, None)?;
-            let inner_output = self.inner_output(inner)?;
-            let right = take(&right.evaluate(&inner_output)?.into_array(inner.num_rows())?, &inner_at, None)?;
+            let right = take(&right.evaluate(inner)?.into_array(inner.num_rows())?, &inner_at, None)?;
             add(arrow::compute::kernels::cmp::eq(&left, &right)?)?;
         }
         if let Some(condition) = &self.condition {
-            let inner_output = self.inner_output(inner)?;
             let columns = condition
                 .column_indices()
                 .iter()
                 .map(|column| {
                     if column.side == self.inner_side {
-                        take(inner_output.column(column.index), &inner_at, None)
+                        Ok(take(&self.inner_column(inner, column.index)?, &inner_at, None)?)
                     } else {
-                        take(outer.column(column.index), &outer_at, None)
+                        Ok(take(outer.column(column.index), &outer_at, None)?)
                     }
                 })
-                .collect::<std::result::Result<Vec<_>, _>>()?;
+                .collect::<Result<Vec<_>>>()?;
             let batch = make_batch(condition.schema().clone(), columns, inner_at.len()).map_err(datafusion_error)?;
             add(boolean(condition.expression().evaluate(&batch)?.into_array(batch.num_rows())?)?)?;
         }
@@ -446,11 +444,12 @@ impl Joiner {
             .unzip())
     }
 
-    fn inner_output(&self, inner: &RecordBatch) -> Result<RecordBatch> {
-        Ok(match &self.inner.output {
-            Some(output) => inner.project(output)?,
-            None => inner.clone(),
-        })
+    /// A column of the inner side, for each of the found rows.
+    fn inner_column(&self, inner: &RecordBatch, at: usize) -> Result<ArrayRef> {
+        match &self.inner.output {
+            Some(output) => output[at].evaluate(inner)?.into_array(inner.num_rows()),
+            None => Ok(inner.column(at).clone()),
+        }
     }
 
     /// The rows that come out for outer rows `rows`, whose pairs these are, in order of the outer rows.
@@ -492,22 +491,24 @@ impl Joiner {
         }
         let count = outer_at.len();
         let outer_at = UInt32Array::from(outer_at);
-        let outer_columns = take_all(outer, &outer_at)?;
-        let columns = match self.kept {
-            Kept::Matched | Kept::Unmatched => outer_columns,
-            Kept::Pairs | Kept::PairsAndUnmatched => {
-                let inner_columns = take_all(&self.inner_output(inner)?, &UInt32Array::from(inner_at))?;
-                match self.inner_side {
-                    JoinSide::Left => [inner_columns, outer_columns].concat(),
-                    _ => [outer_columns, inner_columns].concat(),
-                }
+        let all = || (0..self.join_schema.fields().len()).collect();
+        let wanted: Vec<usize> = self.projection.clone().unwrap_or_else(all);
+        let inner_at = match self.kept {
+            Kept::Matched | Kept::Unmatched => None,
+            Kept::Pairs | Kept::PairsAndUnmatched => Some(UInt32Array::from(inner_at)),
+        };
+        // Where each side's columns begin.
+        let (outer_first, inner_first) = match (self.inner_side, &inner_at) {
+            (JoinSide::Left, Some(_)) => (self.join_schema.fields().len() - outer.num_columns(), 0),
+            _ => (0, outer.num_columns()),
+        };
+        let column = |at: usize| match &inner_at {
+            Some(inner_at) if !(outer_first..outer_first + outer.num_columns()).contains(&at) => {
+                Ok(take(&self.inner_column(inner, at - inner_first)?, inner_at, None)?)
             }
+            _ => Ok(take(outer.column(at - outer_first), &outer_at, None)?),
         };
-        debug_assert_eq!(columns.len(), self.join_schema.fields().len());
-        let columns = match &self.projection {
-            Some(projection) => projection.iter().map(|at| columns[*at].clone()).collect(),
-            None => columns,
-        };
+        let columns = wanted.into_iter().map(column).collect::<Result<Vec<_>>>()?;
         make_batch(self.schema.clone(), columns, count).map_err(datafusion_error)
     }
 }
@@ -545,10 +546,4 @@ fn boolean(array: ArrayRef) -> Result<BooleanArray> {
 
 fn is_true(mask: &BooleanArray, at: usize) -> bool {
     mask.is_valid(at) && mask.value(at)
-}
-
-fn take_all(batch: &RecordBatch, indices: &UInt32Array) -> Result<Vec<ArrayRef>> {
-    let taken: std::result::Result<Vec<_>, _> =
-        batch.columns().iter().map(|column| take(column, indices, None)).collect();
-    Ok(taken?)
 }

@@ -161,6 +161,9 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
             return None;
         }
         let functions: Vec<&str> = aggregate.aggr_expr().iter().map(|function| function.name()).collect();
+        if functions.is_empty() {
+            return Some("Remove duplicates".to_string());
+        }
         let kind = if aggregate.group_expr().is_empty() { "Aggregate" } else { "Group aggregate" };
         return Some(format!("{kind}: {}", functions.join(", ")));
     }
