@@ -1,0 +1,108 @@
+//! `kill -9` at random moments under writers of a table with functional keys, multi-valued keys and an index of its documents:
+//! afterwards each finds exactly the rows that plain columns say.
+//!
+//! Every row has its document's values in columns of their own, too. `SQUALL_CRASH_ROUNDS=500` makes the long run.
+
+use mysql::prelude::Queryable;
+use squall_test_support::random::Random;
+use squall_test_support::server::{self, TestServer};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const WRITERS: u64 = 3;
+/// Rows have ids below this.
+const ROWS: u64 = 400;
+/// Values of `x` and `y` lie below this.
+const VALUES: u64 = 20;
+
+const TABLE: &str = "CREATE TABLE crash.t (id INT PRIMARY KEY, x INT, y INT, own INT, doc JSON, \
+    KEY by_distance ((ABS(x - y))), \
+    UNIQUE KEY by_own ((CAST(doc->'$.own' AS UNSIGNED ARRAY))), \
+    KEY by_values ((CAST(doc->'$.values' AS UNSIGNED ARRAY))), \
+    FULLTEXT KEY by_document (doc))";
+
+/// What a key answers, and the same said of columns.
+const SAME: &[(&str, &str)] = &[
+    ("FORCE INDEX (by_distance) WHERE ABS(x - y) = {}", "WHERE x - y = {} OR y - x = {}"),
+    ("FORCE INDEX (by_values) WHERE {} MEMBER OF (doc->'$.values')", "WHERE x = {} OR y = {}"),
+    ("FORCE INDEX (by_document) WHERE doc->'$.nested.x' = {}", "WHERE x = {}"),
+    ("FORCE INDEX (by_own) WHERE JSON_OVERLAPS(doc->'$.own', '[{}, 1{}]')", "WHERE own IN ({}, 1{})"),
+];
+
+#[test]
+fn killed_servers_keep_keys_of_expressions_and_documents() {
+    let rounds: u64 = std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
+    let mut conn = server.connect();
+    conn.query_drop("CREATE DATABASE crash").expect("a database");
+    conn.query_drop(TABLE).expect("a table");
+    let mut random = Random::new(0x0FF_5E75);
+    let done = Arc::new(AtomicU64::new(0));
+    for round in 1..=rounds {
+        let port = server.port();
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|_| {
+                let (done, random) = (done.clone(), Random::new(random.number()));
+                std::thread::spawn(move || write_until_killed(port, random, &done))
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(50 + random.number() % 300));
+        server.kill();
+        for writer in writers {
+            writer.join().expect("a writer's thread");
+        }
+        server.restart();
+        check(&server, round);
+    }
+    let done = done.load(Ordering::Relaxed);
+    assert!(done > rounds, "too few changes ({done}) for the run to mean anything");
+    println!("{rounds} kills, {done} changes");
+}
+
+/// Changes rows in transactions of a few statements until the server is gone.
+fn write_until_killed(port: u16, mut random: Random, done: &AtomicU64) {
+    // A duplicate of another row, a deadlock, a row that has changed since the transaction began.
+    const REFUSED: [u16; 3] = [1062, 1213, 1020];
+    let Ok(mut conn) = server::connect("127.0.0.1", port, Duration::from_secs(5)) else { return };
+    loop {
+        let [id, x, y] = [ROWS, VALUES, VALUES].map(|below| random.number() % below);
+        let own = random.number() % 2000;
+        let document = format!(
+            "JSON_OBJECT('values', JSON_ARRAY({x}, {y}, {x}), 'own', JSON_ARRAY({own}), 'nested', JSON_OBJECT('x', {x}))"
+        );
+        let sql = match random.number() % 8 {
+            0 => "BEGIN".to_string(),
+            1 => "COMMIT".to_string(),
+            2 => "ROLLBACK".to_string(),
+            3 => format!("DELETE FROM crash.t WHERE {x} MEMBER OF (doc->'$.values') LIMIT 2"),
+            4 => format!("UPDATE crash.t SET x = {x}, y = {y}, own = {own}, doc = {document} WHERE id = {id}"),
+            5 => format!("UPDATE crash.t SET id = {id} WHERE ABS(x - y) = {x} LIMIT 1"),
+            _ => format!("REPLACE INTO crash.t VALUES ({id}, {x}, {y}, {own}, {document})"),
+        };
+        match conn.query_drop(&sql) {
+            Ok(()) => {
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(mysql::Error::MySqlError(error)) if REFUSED.contains(&error.code) => {}
+            Err(mysql::Error::MySqlError(error)) => panic!("{sql}: {error}"),
+            Err(_) => return,
+        }
+    }
+}
+
+/// Asks every key for every value.
+fn check(server: &TestServer, round: u64) {
+    let mut conn = server.connect();
+    let mut ids = |from: &str, value: u64| -> Vec<u64> {
+        let sql = format!("SELECT id FROM crash.t {} ORDER BY id", from.replace("{}", &value.to_string()));
+        conn.query(&sql).unwrap_or_else(|error| panic!("round {round}: {sql}: {error}"))
+    };
+    for (by_key, by_columns) in SAME {
+        for value in 0..VALUES {
+            let scan = format!("IGNORE INDEX (by_distance, by_values, by_document, by_own) {by_columns}");
+            assert_eq!(ids(by_key, value), ids(&scan, value), "round {round}: {by_key} of {value}");
+        }
+    }
+}
