@@ -79,8 +79,10 @@ impl DueTables {
 /// What was done to a table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TableWork {
-    /// Segments that were made of them.
+    /// Segments that were made of fresh rows.
     pub seals: u64,
+    /// Those rows.
+    pub rows_sealed: u64,
     /// Segments that were merged into others.
     pub merged_segments: u64,
     /// Whether the work is complete; otherwise somebody else is at it, or has the table.
@@ -219,10 +221,15 @@ impl ColumnTable {
         asked: Asked<'_>,
     ) -> SqlResult<TableWork> {
         let mut work = TableWork::default();
+        let (began, before) = (Instant::now(), self.status().work);
+        self.change_status(|status| status.work = Some((began, None)));
         let result = self.seal_and_merge_into(&mut work, store, table, threads, asked);
+        let did_something = work.seals + work.merged_segments > 0 || result.is_err();
         self.change_status(|status| {
             status.seals += work.seals;
             status.merges += work.merged_segments;
+            status.rows_sealed += work.rows_sealed;
+            status.work = if did_something { Some((began, Some(began.elapsed()))) } else { before };
             status.state = TableState::Idle;
             status.last_error = result.as_ref().err().map(|error| error.message.clone());
         });
@@ -246,6 +253,7 @@ impl ColumnTable {
             check()?;
             let Some(sealed) = self.seal(store, table, threads)? else { return Ok(()) };
             work.seals += u64::from(sealed.rows > 0);
+            work.rows_sealed += sealed.rows;
             left = !sealed.complete;
         }
         loop {

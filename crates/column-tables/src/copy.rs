@@ -10,6 +10,7 @@ use crate::load::SegmentLoad;
 use squall_row_store::{RowStore, SealedWriter, Table};
 use squall_types::SqlResult;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Rows that are read between two looks at whether the copy is still wanted.
 const ROWS_PER_CHECK: u64 = 4096;
@@ -43,10 +44,15 @@ impl ColumnTable {
         table: &Arc<Table>,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<bool> {
-        self.change_status(|status| status.state = TableState::Sealing);
+        let began = Instant::now();
+        self.change_status(|status| {
+            status.state = TableState::Sealing;
+            status.work = Some((began, None));
+        });
         let copied = self.copy_rows(store, table, check);
         self.change_status(|status| {
             status.state = TableState::Idle;
+            status.work = Some((began, Some(began.elapsed())));
             status.seals += u64::from(copied.is_ok());
             status.last_error = copied.as_ref().err().map(|error| error.message.clone());
         });

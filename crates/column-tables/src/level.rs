@@ -24,6 +24,7 @@ use std::ops::{Bound, Range};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 /// Rows that a scan reads at a time: first, and later on.
 const FIRST_READ: u32 = 16;
@@ -61,6 +62,10 @@ pub struct TableStatus {
     pub seals: u64,
     /// Segments that were merged into others.
     pub merges: u64,
+    /// Rows that were fresh and are in segments now.
+    pub rows_sealed: u64,
+    /// The work that is under way, or the last that has done something: when it began, and how long it took if it has ended.
+    pub work: Option<(Instant, Option<Duration>)>,
     /// What is done now.
     pub state: TableState,
     /// Why the last attempt failed, if it did.

@@ -449,6 +449,47 @@ proptest! {
     }
 }
 
+/// Others may put rows behind the first one of a load while it makes segments: it fails only if they have the key of one of its rows.
+#[test]
+fn rows_that_come_while_a_load_makes_segments() {
+    for (others, duplicate) in
+        [(vec![2, 9], None), (vec![2, 3], Some(OnDuplicate::Fail)), (vec![3], Some(OnDuplicate::Skip))]
+    {
+        let fixture = Fixture::new(true);
+        let mut writer = fixture.store.bulk_writer(&fixture.table, 1);
+        let mut encoder = writer.encoder();
+        for id in [1, 3, 5] {
+            let values = row(("ada", id), Some(2));
+            let refs: Vec<ValueRef<'_>> = values.iter().map(ValueRef::from).collect();
+            encoder.push(&refs, id as u64, 0).unwrap();
+            writer.write(encoder.take_rows()).unwrap();
+        }
+        let mut txn = fixture.begin();
+        let mut model = Model::new();
+        for id in &others {
+            let values = row(("ada", *id), Some(1));
+            txn.insert(&fixture.table, &values).unwrap();
+            model.insert((0, *id), values);
+        }
+        txn.commit().unwrap();
+        let outcome = writer.finish(vec![encoder], 1, LockWait::Nowait, duplicate.unwrap_or(OnDuplicate::Fail));
+        match duplicate {
+            None => {
+                assert_eq!(outcome.unwrap().loaded, 3);
+                model.extend([1, 3, 5].map(|id| ((0, id), row(("ada", id), Some(2)))));
+            }
+            Some(OnDuplicate::Fail) => assert!(matches!(outcome, Err(StoreError::Duplicate(_)))),
+            Some(_) => {
+                assert!(matches!(outcome, Err(StoreError::Sql(error)) if error.is(ErrorCode::RecordChanged)));
+            }
+        }
+        assert_same(&fixture, &mut fixture.begin(), &model);
+        fixture.seal();
+        assert_same(&fixture, &mut fixture.begin(), &model);
+        assert_eq!(segment_files(&fixture), if duplicate.is_some() { 1 } else { 2 });
+    }
+}
+
 #[test]
 fn tables_without_a_key_keep_the_order_of_insertion() {
     let mut fixture = Fixture::new(false);

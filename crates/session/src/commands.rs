@@ -314,6 +314,11 @@ impl Session {
                     row("Error", &error.message);
                     row("status", "Operation failed");
                 }
+                // A file that cannot even be opened: others are looked at all the same.
+                Err(error) if statement.kind == MaintenanceKind::Check && error.is(ErrorCode::CorruptedRow) => {
+                    row("error", &error.message);
+                    row("error", "Corrupt");
+                }
                 Err(error) => return Err(error),
             }
         }

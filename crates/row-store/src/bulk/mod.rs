@@ -15,12 +15,14 @@ pub use encoder::{BlockKeys, BulkEncoder, EncodedRows};
 
 use crate::batch::Batch;
 use crate::conflicts::Conflicts;
-use crate::cursor::is_row_key;
+use crate::cursor::{Direction, is_row_key};
 use crate::error::{StoreError, StoreResult, corrupted, engine_error, io_error};
+use crate::index_key::KeyRange;
 use crate::memory_reuse::MemoryKept;
 use crate::meta;
 use crate::options::{LockWait, TableLock};
 use crate::row::{Row, ValueRef};
+use crate::sealed::SealedRows;
 use crate::sorter::{Record, Sorted, Sorter};
 use crate::store::{RowStore, SessionLocks};
 use crate::table::Table;
@@ -28,6 +30,7 @@ use fjall::Slice;
 use ingest::Ingesting;
 use rustc_hash::FxHashSet;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -177,13 +180,19 @@ impl BulkWriter {
         let mut outcome = BulkOutcome::default();
         let mut left_out = FxHashSet::default();
         // Rows that have come in order need no look, and are behind all others unless somebody has put some there meanwhile.
-        let made = ingesting.as_mut().filter(|_| in_order.is_some());
-        if made.is_some() && !table.ends_before(&first_key)? {
-            return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
-        }
+        let mut made = None;
         let needs_no_look = was_empty && ascending || table.has_hidden_row_id() || sorted.is_empty();
-        if table.has_unique_entries() || !needs_no_look {
-            let made = made.map(|ingesting| ingesting.made(&table)).transpose()?;
+        let needs_a_look = table.has_unique_entries() || !needs_no_look;
+        if let Some(ingesting) = ingesting.as_mut().filter(|_| in_order.is_some()) {
+            let others_came = !table.ends_before(&first_key)?;
+            if others_came || needs_a_look {
+                made = Some(ingesting.made(&table)?);
+            }
+            if let Some(made) = made.as_deref().filter(|_| others_came) {
+                check_rows_behind(&store, &table, &first_key, made, on_duplicate)?;
+            }
+        }
+        if needs_a_look {
             let conflicts = Conflicts::find(&table, &sorted, !was_empty, made.as_deref())?;
             left_out = conflicts.losers();
             let skipped_max = match on_duplicate {
@@ -220,6 +229,31 @@ impl BulkWriter {
         store.0.committer.write(batch, true)?;
         Ok(outcome)
     }
+}
+
+/// Looks whether rows that others have put behind a key, while a load has made rows of such keys, have the keys of some of those: those of
+/// others stay, so that the load fails, with 1062, or with 1020 if it wants to leave rows out, which it can no more.
+fn check_rows_behind(
+    store: &RowStore,
+    table: &Arc<Table>,
+    first_key: &[u8],
+    made: &dyn SealedRows,
+    on_duplicate: OnDuplicate,
+) -> StoreResult<()> {
+    let behind = KeyRange { start: Bound::Included(first_key.to_vec()), ..table.rows_codec().full_range() };
+    let view = store.read_view();
+    let mut cursor = view.scan(table, &behind, Direction::Forward);
+    while let Some(row) = cursor.next_row()? {
+        if made.get(table, row.key_bytes())?.is_none() {
+            continue;
+        }
+        if on_duplicate != OnDuplicate::Fail {
+            return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
+        }
+        let key = row.key_bytes();
+        return Err(StoreError::duplicate(table, table.rows_codec(), (&row.values(table)?, key), key.to_vec()));
+    }
+    Ok(())
 }
 
 /// Gives rows of a table without a primary key their hidden numbers.

@@ -1,11 +1,13 @@
 //! `information_schema.COLUMN_SEGMENTS`: what the segments of column tables are made of, and
 //! `information_schema.COLUMN_TABLES`: what of them is not sealed yet.
 
-use super::{Source, TableSpec, s, s_or_null, text, u, uint, yes_no};
+use super::{Source, TableSpec, local_micros, moment, s, s_or_null, text, u, uint, yes_no};
+use crate::database::now_micros;
 use squall_catalog::TableEntry;
 use squall_column_tables::ColumnTable;
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
+use std::time::Duration;
 
 pub(super) const TABLES: &[TableSpec] = &[
     TableSpec {
@@ -38,6 +40,9 @@ pub(super) const TABLES: &[TableSpec] = &[
             uint("SEALS"),
             uint("MERGES"),
             text("STATE", 16),
+            uint("ROWS_SEALED"),
+            moment("WORK_STARTED").or_null(),
+            uint("WORK_MICROSECONDS").or_null(),
             text("LAST_ERROR", 512).or_null(),
         ],
         rows: table_rows,
@@ -76,6 +81,16 @@ fn table_rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<
         let Some((name, list)) = list else { return };
         let segments = list.segments();
         let status = table.status();
+        let (started, micros) = match status.work {
+            Some((began, took)) => {
+                let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+                let ago = micros(began.elapsed());
+                let now = now_micros();
+                let started = local_micros(source.context, now.saturating_sub(i64::try_from(ago).unwrap_or(i64::MAX)));
+                (started, u(took.map_or(ago, micros)))
+            }
+            None => (Value::Null, Value::Null),
+        };
         rows.push(vec![
             s(database),
             s(name),
@@ -87,6 +102,9 @@ fn table_rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<
             u(status.seals),
             u(status.merges),
             s(status.state.name()),
+            u(status.rows_sealed),
+            started,
+            micros,
             s_or_null(status.last_error.as_deref()),
         ]);
     })?;
