@@ -51,6 +51,8 @@ pub fn execute_by_query(context: &mut DmlContext<'_>, plan: &QueryChangePlan) ->
             Err(StoreError::Sql(error))
                 if retry && error.is(ErrorCode::RecordChanged) && !context.transaction.is_aborted() =>
             {
+                // With the rows as they are now.
+                context.transaction.begin_statement(context.options.lock_wait);
                 context.env.context.begin_again();
             }
             other => return other,
