@@ -337,6 +337,7 @@ error_codes! {
     WindowFrameIllegal = 3586, b"HY000", "Window '%s': frame start or end is negative, NULL or of non-integral type";
     WindowRangeNeedsOrder = 3587, b"HY000", "Window '%s' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of numeric or temporal type";
     WindowInvalidUse = 3593, b"HY000", "You cannot use the window function '%s' in this context.'";
+    FieldInGroupingNotGroupBy = 3602, b"HY000", "Argument #%s of GROUPING function is not in GROUP BY";
     CteRecursionLimit = 3636, b"HY000", "Recursive query aborted after %s iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     MissingJsonTableValue = 3665, b"22035", "Missing value for JSON_TABLE column '%s'";
     WrongJsonTableValue = 3666, b"2203F", "Can't store an array or an object in the scalar column '%s' of JSON_TABLE";
@@ -352,7 +353,6 @@ error_codes! {
     FunctionalIndexFunctionNotAllowed = 3758, b"HY000", "Expression of functional index '%s' contains a disallowed function.";
     FulltextFunctionalIndex = 3759, b"HY000", "Fulltext functional index is not supported.";
     SpatialFunctionalIndex = 3760, b"HY000", "Spatial functional index is not supported.";
-    ColumnInGroupByNotUnique = 3761, b"HY000", "GROUPING function argument %s is not in GROUP BY clause";
     FunctionalIndexOnField = 3762, b"HY000", "Functional index on a column is not supported. Consider using a regular index instead.";
     DefaultValueGenerated = 3770, b"HY000", "Default value expression of column '%s' contains a disallowed function: %s.";
     FunctionalIndexRowValue = 3800, b"HY000", "Expression of functional index '%s' cannot refer to a row value.";

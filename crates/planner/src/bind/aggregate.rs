@@ -352,7 +352,7 @@ impl Context<'_> {
             let mut value: Option<BoundExpr> = None;
             for (number, arg) in args.iter().enumerate() {
                 let Some(position) = group.iter().position(|expr| expr == arg) else {
-                    return Err(SqlError::new(ErrorCode::ColumnInGroupByNotUnique, &[&(number + 1)]));
+                    return Err(SqlError::new(ErrorCode::FieldInGroupingNotGroupBy, &[&(number + 1)]));
                 };
                 let bit = self.grouping_bit(id, position, group.len())?;
                 let builder = self.binder.builder();
