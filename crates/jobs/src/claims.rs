@@ -1,8 +1,8 @@
 //! What workers are at, so that the next process knows which jobs were running when this one ended.
 //!
-//! Each worker of a kind has a place, and a record for it that says which job it has begun; it writes over the last one, and
-//! waits for nothing: the record is in the store's log before whatever the job commits. A job that is in a place and whose row
-//! says that it is queued, and knows of no such attempt, was running.
+//! Each worker of a kind has a place, and a record for it with the jobs that it has begun and whose ends are not in the store's log; it
+//! writes over the last one, and waits for nothing: the record is in the log before whatever the job commits. A job that is in a
+//! place and whose row says that it is queued, and knows of no such attempt, was running.
 
 use squall_row_store::RowStore;
 use squall_types::{SqlError, SqlResult};
@@ -10,6 +10,9 @@ use std::collections::HashMap;
 
 /// The records of all kinds; their keys are the kind's name, a zero byte, and the place.
 const CLAIMS: &str = "job_claim";
+
+/// Bytes of a claim in a record.
+const CLAIM_BYTES: usize = 20;
 
 /// A job that a worker has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +25,8 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    fn encode(self) -> [u8; 20] {
-        let mut bytes = [0; 20];
+    fn encode(self) -> [u8; CLAIM_BYTES] {
+        let mut bytes = [0; CLAIM_BYTES];
         bytes[..8].copy_from_slice(&self.number.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.attempt.to_le_bytes());
         bytes[12..].copy_from_slice(&self.started_micros.to_le_bytes());
@@ -41,24 +44,27 @@ impl Claim {
             started_micros: i64::from_le_bytes(started),
         })
     }
-
-    /// Says that the worker of a place has begun this job.
-    pub fn write(self, store: &RowStore, kind: &str, place: u16) -> SqlResult<()> {
-        let key = [kind.as_bytes(), &[0], &place.to_be_bytes()].concat();
-        store.note_system(CLAIMS, &key, &self.encode())
-    }
 }
 
-/// The last jobs that the workers of a kind have begun, by their numbers.
+/// Says which jobs the worker of a place has begun.
+pub(crate) fn write(store: &RowStore, kind: &str, place: u16, claims: &[Claim]) -> SqlResult<()> {
+    let key = [kind.as_bytes(), &[0], &place.to_be_bytes()].concat();
+    let record: Vec<u8> = claims.iter().flat_map(|claim| claim.encode()).collect();
+    store.note_system(CLAIMS, &key, &record)
+}
+
+/// The jobs that the workers of a kind have begun and may not have come to the end of, by their numbers.
 pub(crate) fn claims(store: &RowStore, kind: &str) -> SqlResult<HashMap<u64, Claim>> {
     let prefix = [kind.as_bytes(), &[0]].concat();
     let records = store.system_records(CLAIMS)?.into_iter().filter(|(key, _)| key.starts_with(&prefix));
     let mut found: HashMap<u64, Claim> = HashMap::new();
-    for (_, bytes) in records {
-        let claim = Claim::decode(&bytes)?;
-        let last = found.entry(claim.number).or_insert(claim);
-        if claim.attempt > last.attempt {
-            *last = claim;
+    for (_, record) in records {
+        for bytes in record.chunks(CLAIM_BYTES) {
+            let claim = Claim::decode(bytes)?;
+            let last = found.entry(claim.number).or_insert(claim);
+            if claim.attempt > last.attempt {
+                *last = claim;
+            }
         }
     }
     Ok(found)

@@ -1,5 +1,6 @@
 //! Jobs that have not come to an end, and the queue of those that wait for a worker.
 
+use crate::claims::Claim;
 use crate::kind::{Cancel, JobInfo, JobState, Progress};
 use parking_lot::{Condvar, Mutex};
 use squall_types::SqlError;
@@ -34,6 +35,8 @@ pub(crate) struct Status {
     pub started_micros: Option<i64>,
     pub finished_micros: Option<i64>,
     pub error: Option<SqlError>,
+    /// Its end, or that it was put back, is in the store's log.
+    pub is_recorded: bool,
     payload: Option<Vec<u8>>,
 }
 
@@ -54,6 +57,7 @@ impl Live {
                 started_micros: info.started_micros,
                 finished_micros: info.finished_micros,
                 error: info.error.clone(),
+                is_recorded: false,
                 payload,
             }),
             ended: Condvar::new(),
@@ -136,6 +140,8 @@ pub(crate) struct Queue {
     pub limit: usize,
     /// The places of the workers that there are.
     pub workers: BTreeSet<u16>,
+    /// What they have begun and whose ends are not recorded, by place; for longer than a worker stays.
+    begun: BTreeMap<u16, Vec<(Arc<Live>, Claim)>>,
     /// Those of them that wait for work.
     pub idle: usize,
     /// No job begins any more.
@@ -144,7 +150,14 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub fn new(limit: usize) -> Queue {
-        Queue { ready: BTreeMap::new(), limit, workers: BTreeSet::new(), idle: 0, stopping: false }
+        Queue {
+            ready: BTreeMap::new(),
+            limit,
+            workers: BTreeSet::new(),
+            begun: BTreeMap::new(),
+            idle: 0,
+            stopping: false,
+        }
     }
 
     pub fn push(&mut self, job: Arc<Live>) {
@@ -169,6 +182,14 @@ impl Queue {
     /// How many wait.
     pub fn len(&self) -> usize {
         self.ready.len()
+    }
+
+    /// The worker of a place begins a job: all that the place has to answer for now.
+    pub fn begin(&mut self, place: u16, job: &Arc<Live>, claim: Claim) -> Vec<Claim> {
+        let begun = self.begun.entry(place).or_default();
+        begun.retain(|(job, _)| !job.status().is_recorded);
+        begun.push((job.clone(), claim));
+        begun.iter().map(|(_, claim)| *claim).collect()
     }
 
     /// The lowest place that no worker has.

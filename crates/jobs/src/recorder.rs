@@ -122,6 +122,7 @@ pub(crate) fn publish_end(ending: Ending, written: bool) {
         status.state = state;
         status.error = error;
         status.finished_micros = finished_micros;
+        status.is_recorded = written;
     });
 }
 

@@ -1,6 +1,6 @@
 //! Workers: threads that take jobs from a kind's queue and run them.
 
-use crate::claims::Claim;
+use crate::claims::{self, Claim};
 use crate::kind::{JobState, RunningJob};
 use crate::queue::Live;
 use crate::record::job_key;
@@ -89,6 +89,7 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place:
         status.state = JobState::Running;
         status.attempts += 1;
         status.started_micros = Some(started);
+        status.is_recorded = false;
     });
     let attempt = live.status().attempts;
     let mut output = Output::new(kind, system, live.number);
@@ -112,12 +113,14 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place:
         Err(_) if stopping && kind.spec.durable => return,
         Err(error) if live.cancel.is_set() => (JobState::Cancelled, Some(error)),
         Err(error) if attempt < kind.spec.attempts_max => {
-            if let Err(lost) = put_back(kind, system, live.number, attempt) {
+            let counted = put_back(kind, system, live.number, attempt);
+            if let Err(lost) = &counted {
                 // After a restart there may be an attempt more than there should be.
                 error_log().write(Severity::Warning, &format!("an attempt of a job cannot be counted: {lost}"));
             }
             live.change(|status| {
                 status.state = JobState::Queued;
+                status.is_recorded = counted.is_ok();
                 status.error = Some(error);
             });
             kind.enqueue(live);
@@ -130,11 +133,12 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place:
 }
 
 /// Says of a durable job that it runs, and gets its payload.
-fn begin(kind: &KindInner, system: &SystemInner, live: &Live, claim: Claim, place: u16) -> SqlResult<Vec<u8>> {
+fn begin(kind: &KindInner, system: &SystemInner, live: &Arc<Live>, claim: Claim, place: u16) -> SqlResult<Vec<u8>> {
     if !kind.spec.durable {
         return Ok(live.payload().unwrap_or_default());
     }
-    claim.write(&system.store, kind.spec.name, place)?;
+    let begun = kind.queue.lock().begin(place, live, claim);
+    claims::write(&system.store, kind.spec.name, place, &begun)?;
     if claim.attempt > 1 {
         let mut transaction = system.begin();
         system.delete_output(&mut transaction, kind.spec.name, live.number)?;
