@@ -115,7 +115,10 @@ fn scopes(tables: &[PlanTable]) -> Vec<RowTable<'_>> {
         .iter()
         .map(|table| {
             let mut scope = RowTable::of(&table.database, &table.alias, table.table.def());
-            scope.may_be_missing = table.on.is_some();
+            if table.on.is_some() {
+                scope.may_be_missing = true;
+                scope.columns.iter_mut().for_each(|column| column.expr_type.nullable = true);
+            }
             scope
         })
         .collect()
