@@ -32,7 +32,7 @@ impl Session {
             Statement::Show(show) => Ok(self.run_show(show, context).await?),
             Statement::DescribeTable(describe) => Ok(self.describe_table(describe)?),
             Statement::Transaction(transaction) => Ok(self.run_transaction(transaction).await?),
-            Statement::Set(set) => Ok(self.run_set(set, request, context).await?),
+            Statement::Set(set) => Ok(Box::pin(self.run_set(set, request, context)).await?),
             Statement::Use(name) => {
                 self.use_database(name)?;
                 self.settings_changed();
@@ -66,7 +66,7 @@ impl Session {
                 Ok(Outcome::done())
             }
             Statement::Flush(flush) => Ok(self.run_flush(flush).await?),
-            Statement::Reset(reset) => Ok(self.run_reset(reset).await?),
+            Statement::Reset(reset) => Ok(Box::pin(self.run_reset(reset)).await?),
             Statement::TableMaintenance(maintenance) => Ok(self.maintain_tables(maintenance, context).await?),
             Statement::CreateUser(_)
             | Statement::DropUser(_)

@@ -66,7 +66,7 @@ impl Session {
                     limit: update.limit.clone(),
                     ..rows_of(&*table, alias, update.selection.clone(), &update.assignments)
                 };
-                self.update_virtual_rows(table, &query, &update.assignments, request, context).await
+                Box::pin(self.update_virtual_rows(table, &query, &update.assignments, request, context)).await
             }
             Statement::Delete(delete) => {
                 let alias = match &delete.target {
