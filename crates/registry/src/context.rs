@@ -1,6 +1,7 @@
 //! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
 
 use crate::nested::NestedStatements;
+use crate::table_uses::TableUses;
 use crate::user_locks::UserLocks;
 use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
@@ -65,6 +66,8 @@ pub struct StatementContext {
     pub variables: VariableValues,
     /// Rows read from tables so far; see [`StatementContext::examined`].
     pub rows_examined: AtomicU64,
+    /// What it has done with tables so far.
+    pub table_uses: TableUses,
     /// For functions that run statements themselves; `None` where there is no session.
     pub nested: Option<Arc<dyn NestedStatements>>,
     /// The server reads for itself, on behalf of no account: no privilege is asked for.
@@ -100,6 +103,7 @@ impl Default for StatementContext {
             user_locks: Arc::default(),
             variables: VariableValues::default(),
             rows_examined: AtomicU64::new(0),
+            table_uses: TableUses::default(),
             nested: None,
             is_of_server: false,
         }
@@ -148,6 +152,7 @@ impl StatementContext {
             user_locks: self.user_locks.clone(),
             variables: self.variables.clone(),
             rows_examined: AtomicU64::new(0),
+            table_uses: TableUses::default(),
             nested: self.nested.clone(),
             is_of_server: self.is_of_server,
         }

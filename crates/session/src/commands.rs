@@ -1,7 +1,7 @@
 //! Small commands: KILL, FLUSH, RESET, DO, LOCK TABLES, PREPARE and EXECUTE, table maintenance.
 
 use crate::api::ResultWriter;
-use crate::database::Shared;
+use crate::database::{Shared, now_micros};
 use crate::ddl::execute::{QualifiedName, missing};
 use crate::logging::Logged;
 use crate::logging::variables::open_error;
@@ -190,7 +190,10 @@ impl Session {
         let text = self.statement_text(&prepare.source, context).await?;
         // A name that is taken loses its statement even when the new one does not parse.
         self.remove_named_statement(&prepare.name);
+        let start = now_micros();
         let (prepared, _) = self.prepare_text(text.as_bytes()).await?;
+        let id = self.prepared.take_id();
+        self.count_prepared(id, Some(&prepare.name), &prepared, start);
         self.log_command("Prepare", text.as_bytes());
         self.prepared.set_named(&prepare.name, prepared);
         self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);

@@ -89,6 +89,7 @@ impl Session {
             options: self.parse_options(),
             places: OnceLock::new(),
             digest: OnceLock::new(),
+            counted: OnceLock::new(),
         };
         Ok((statement, reads))
     }
@@ -277,9 +278,9 @@ impl Connection for Session {
         };
         self.shapes.give_back(parameters);
         if answered && self.counts_statements() {
-            match (&shape, &plan) {
-                (Some(shape), _) => self.count_answered(shape.digest(), sql),
-                (None, plan) => self.count_constant(plan, sql),
+            match &shape {
+                Some(shape) => self.count_answered(shape.digest(), &plan, sql, None),
+                None => self.count_constant(&plan, sql),
             }
         }
         answered
@@ -302,7 +303,7 @@ impl Connection for Session {
             if self.counts_statements()
                 && let Some(prepared) = self.prepared.get(id)
             {
-                self.count_answered(prepared.digest(), &prepared.sql);
+                self.count_answered(prepared.digest(), &plan, &prepared.sql, prepared.counted.get());
             }
         }
         answered
@@ -320,7 +321,9 @@ impl Connection for Session {
                     self.log_command("Prepare", sql);
                     let (parameters, columns) = (prepared.placeholders as u16, prepared.columns.to_vec());
                     self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
-                    let id = self.prepared.add(prepared, plan_use);
+                    let id = self.prepared.take_id();
+                    self.count_prepared(id, None, &prepared, self.command_micros);
+                    self.prepared.add(id, prepared, plan_use);
                     Ok(PreparedInfo { id, parameters, columns, warnings: 0 })
                 }
                 Err(error) => {

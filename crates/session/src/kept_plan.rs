@@ -144,6 +144,11 @@ impl PlanSlot {
         self.0.as_ref().filter(|(made, _)| *made == now).map(|(_, plan)| plan)
     }
 
+    /// Whether there is a plan that does not hold any more.
+    pub fn is_outdated(&self, now: Surroundings) -> bool {
+        self.0.as_ref().is_some_and(|(made, _)| *made != now)
+    }
+
     /// Keeps a plan.
     pub fn set(&mut self, now: Surroundings, plan: KeptPlan) {
         self.0 = Some((now, plan));

@@ -4,6 +4,7 @@ use crate::api::ColumnMeta;
 use crate::kept_plan::PlanSlot;
 use crate::plan_cache::PlanUse;
 use crate::result::ResultSet;
+use crate::statistics::prepared::PreparedUse;
 use rustc_hash::FxHashMap;
 use squall_catalog::NameKey;
 use squall_parser::ast::Statement;
@@ -30,6 +31,8 @@ pub struct PreparedStatement {
     pub places: OnceLock<Box<[usize]>>,
     /// Its digest, once it has run.
     pub digest: OnceLock<Arc<Digest>>,
+    /// Where its executions are counted, once it is one that a client has prepared.
+    pub(crate) counted: OnceLock<Arc<PreparedUse>>,
 }
 
 impl PreparedStatement {
@@ -77,11 +80,15 @@ impl PreparedStatements {
         self.by_id.len() + self.by_name.len()
     }
 
-    /// Adds a statement of the protocol and returns its number.
-    pub(crate) fn add(&mut self, statement: Arc<PreparedStatement>, plan_use: Option<Arc<PlanUse>>) -> u32 {
+    /// A number for the next statement.
+    pub(crate) fn take_id(&mut self) -> u32 {
         self.next_id = self.next_id.wrapping_add(1).max(1);
-        self.by_id.insert(self.next_id, PreparedEntry { statement, slot: PlanSlot::default(), plan_use, cursor: None });
         self.next_id
+    }
+
+    /// Adds a statement of the protocol under its [number](PreparedStatements::take_id).
+    pub(crate) fn add(&mut self, id: u32, statement: Arc<PreparedStatement>, plan_use: Option<Arc<PlanUse>>) {
+        self.by_id.insert(id, PreparedEntry { statement, slot: PlanSlot::default(), plan_use, cursor: None });
     }
 
     /// The statement of that number.

@@ -2,7 +2,12 @@
 
 use crate::api::KillCallback;
 use crate::plan_cache::PlanUse;
+use crate::statistics::errors::CountedErrors;
+use crate::statistics::prepared::PreparedUses;
 use crate::statistics::statements::CountedStatements;
+use crate::statistics::tables::CountedTables;
+use crate::statistics::timed::CountedEvents;
+use crate::statistics::transactions::CountedTransactions;
 use parking_lot::{Mutex, RwLock};
 use squall_registry::KillState;
 use std::collections::BTreeMap;
@@ -29,6 +34,18 @@ pub struct Process {
     pub status: SessionStatus,
     /// What it has run.
     pub(crate) statements: CountedStatements,
+    /// Rows of tables that it has read and changed.
+    pub(crate) tables: CountedTables,
+    /// Errors that its statements have ended with.
+    pub(crate) errors: CountedErrors,
+    /// Its transactions.
+    pub(crate) transactions: CountedTransactions,
+    /// What it has waited for.
+    pub(crate) waits: CountedEvents,
+    /// Stages of its statements.
+    pub(crate) stages: CountedEvents,
+    /// Its prepared statements.
+    pub(crate) prepared: PreparedUses,
     /// Statements that it has plans of, as far as they are in the cache of all sessions.
     plan_uses: Mutex<Vec<Weak<PlanUse>>>,
     /// How far the LOAD DATA or INTO OUTFILE at hand is.
@@ -236,6 +253,12 @@ impl Process {
             attributes,
             status: SessionStatus::default(),
             statements: CountedStatements::default(),
+            tables: CountedTables::default(),
+            errors: CountedErrors::default(),
+            transactions: CountedTransactions::default(),
+            waits: CountedEvents::default(),
+            stages: CountedEvents::default(),
+            prepared: PreparedUses::default(),
             plan_uses: Mutex::default(),
             transfer: TransferProgress::default(),
             nested: Mutex::default(),

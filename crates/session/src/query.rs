@@ -33,7 +33,7 @@ use squall_planner::bind::TableUse;
 use squall_planner::exec::{QueryStream, SharedTransaction, StatementEnv, write_batch};
 use squall_planner::point;
 use squall_planner::{Binder, BoundQuery};
-use squall_registry::StatementContext;
+use squall_registry::{StatementContext, TableOperation};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -131,6 +131,8 @@ impl Session {
         let Some(plan) = self.point_select(query, request.sql, context)? else { return Ok(None) };
         let Some(lookup) = plan.point.prepare(request.parameters)? else { return Ok(None) };
         let Some(rows) = self.read_rows(&plan.point, &lookup)? else { return Ok(None) };
+        let (table, found) = (plan.point.table().def().id, rows.len().max(1) as u64);
+        context.table_uses.note(table, plan.point.index(), TableOperation::Fetch, found, None);
         writer.begin_result_set(&plan.columns);
         let rows = self.write_rows(&plan.point, rows, lookup.limit, Some(context), writer)?;
         Ok(Some(Outcome::Streamed { rows }))

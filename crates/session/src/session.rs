@@ -23,7 +23,7 @@ use squall_logs::{Active, Client};
 use squall_parser::ParseOptions;
 use squall_parser::ast::Statement;
 use squall_planner::dml::DmlPlan;
-use squall_registry::{KillState, NestedStatements, StatementContext, VariableValues};
+use squall_registry::{KillState, NestedStatements, StatementContext, TableUse, TableUses, VariableValues};
 use squall_row_store::SessionLocks;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::borrow::Cow;
@@ -102,6 +102,8 @@ pub struct Session {
     pub(crate) nested: Option<Arc<SessionStatements>>,
     /// Rows that the statement at hand inserts at its end.
     pub(crate) appends: Arc<Appends>,
+    /// What the query that was answered on this thread has done with tables.
+    pub(crate) answered_uses: Vec<TableUse>,
 }
 
 impl std::fmt::Debug for Session {
@@ -199,6 +201,7 @@ impl Session {
             nested_depth,
             nested: None,
             appends: Arc::default(),
+            answered_uses: Vec::new(),
             user_variables: Arc::default(),
             shared,
             process,
@@ -438,6 +441,7 @@ impl Session {
             user_locks: self.shared.user_locks.clone(),
             variables: VariableValues { global: self.shared.globals.load_values(), ..self.variables.clone() },
             rows_examined: AtomicU64::new(0),
+            table_uses: TableUses::default(),
             nested: self.nested.clone().map(|nested| nested as Arc<dyn NestedStatements>),
             is_of_server: false,
         }
@@ -511,7 +515,7 @@ impl Session {
             None => self.diagnostics.only(error),
         }
         if self.counts_statements() {
-            self.shared.statistics.errors.raised(error.code, error.sqlstate, now_micros());
+            self.process.errors.raised(error.code, error.sqlstate, now_micros());
         }
         self.publish_counts();
     }

@@ -129,7 +129,7 @@ impl Session {
             if self.settings.autocommit {
                 if self.transaction.statement.is_none() {
                     let options = self.transaction_options(true);
-                    let transaction = self.shared.store.begin_with(options, Some(self.process.id));
+                    let transaction = self.begin_transaction(options);
                     self.transaction.statement = Some(transaction);
                 }
             } else {
@@ -152,11 +152,17 @@ impl Session {
             options.read_only = access == AccessMode::ReadOnly;
         }
         let (read_only, isolation) = (options.read_only, options.isolation);
-        let transaction = self.shared.store.begin_with(options, Some(self.process.id));
+        let transaction = self.begin_transaction(options);
         let open =
             OpenTransaction { transaction: Some(transaction), explicit, read_only, isolation, savepoints: Vec::new() };
         self.transaction.open = Some(open);
         self.track_transaction(access);
+    }
+
+    fn begin_transaction(&self, options: TransactionOptions) -> Transaction {
+        let transaction = self.shared.store.begin_with(options, Some(self.process.id));
+        self.count_begin(&transaction);
+        transaction
     }
 
     /// Commits what is open; without anything open it does nothing.
@@ -165,7 +171,7 @@ impl Session {
         crate::process::count(&self.process.status.handler_commit);
         self.track_transaction(None);
         match open.transaction {
-            Some(transaction) => transaction.commit_async().await,
+            Some(transaction) => self.commit_counted(transaction).await,
             None => Ok(()),
         }
     }
@@ -176,6 +182,7 @@ impl Session {
             crate::process::count(&self.process.status.handler_rollback);
             self.track_transaction(None);
             self.discard(open.transaction).await;
+            self.count_rollback();
         }
     }
 
@@ -183,11 +190,15 @@ impl Session {
     pub(crate) async fn statement_failed(&mut self) {
         let failed = self.transaction.statement_failed();
         self.discard(failed).await;
+        if !self.transaction.is_open() {
+            self.count_rollback();
+        }
     }
 
     /// Rolls back what is open, without waiting until that is done.
     pub(crate) fn give_up_transaction(&mut self) {
         if let Some(transaction) = self.transaction.end() {
+            self.count_rollback();
             self.begin_to_discard(transaction);
         }
     }
@@ -207,7 +218,7 @@ impl Session {
     /// What follows a statement that succeeded: under autocommit its transaction is committed.
     pub(crate) async fn end_statement(&mut self, _statement: &Statement) -> SqlResult<()> {
         match self.transaction.statement.take() {
-            Some(transaction) => transaction.commit_async().await,
+            Some(transaction) => self.commit_counted(transaction).await,
             None => Ok(()),
         }
     }
@@ -300,6 +311,7 @@ impl Session {
             open.savepoints.retain(|(other, _)| !eq_ignore_case(other, name));
             let savepoint = transaction.savepoint();
             open.savepoints.push((name.to_string(), savepoint));
+            self.process.transactions.change(|event| event.savepoints += 1);
         }
         Ok(Outcome::done())
     }
@@ -319,6 +331,7 @@ impl Session {
         {
             transaction.rollback_to(open.savepoints[at].1);
             open.savepoints.truncate(at + 1);
+            self.process.transactions.change(|event| event.rollbacks_to_savepoint += 1);
         }
         Ok(Outcome::done())
     }
@@ -327,6 +340,7 @@ impl Session {
         let at = self.find_savepoint(name)?;
         if let Some(open) = &mut self.transaction.open {
             open.savepoints.truncate(at);
+            self.process.transactions.change(|event| event.savepoints_released += 1);
         }
         Ok(Outcome::done())
     }

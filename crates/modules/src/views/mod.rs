@@ -10,6 +10,7 @@ mod accounts;
 mod digests;
 mod files;
 pub(crate) mod form;
+mod keys;
 mod memory;
 mod objects;
 mod processes;
@@ -23,10 +24,11 @@ use view::View;
 
 /// All views.
 pub(crate) fn all() -> impl Iterator<Item = &'static View> {
-    let families: [&[View]; 8] = [
+    let families: [&[View]; 9] = [
         accounts::VIEWS,
         digests::VIEWS,
         files::VIEWS,
+        keys::VIEWS,
         memory::VIEWS,
         objects::VIEWS,
         processes::VIEWS,

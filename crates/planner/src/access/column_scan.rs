@@ -21,11 +21,13 @@ use squall_column_store::ZONE_ROWS;
 use squall_column_store::predicate::{Condition, Predicate, matching_rows, matching_rows_counted};
 use squall_column_tables::from_utc;
 use squall_column_tables::{ColumnSnapshot, TableColumns};
+use squall_registry::TableOperation;
 use squall_row_store::Row;
 use squall_types::temporal::TimeZone;
 use squall_types::{DateTime, SqlResult, SqlType};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What a condition is taken to leave where nothing is known: DataFusion's own guess.
 const SELECTIVITY: f64 = 0.2;
@@ -281,6 +283,7 @@ struct Reader {
 
 impl Reader {
     fn next_batch(&mut self) -> SqlResult<Option<RecordBatch>> {
+        let started = Instant::now();
         while self.remaining > 0 {
             self.env.context.kill.check()?;
             let batch = match &mut self.zone {
@@ -307,6 +310,8 @@ impl Reader {
             };
             self.remaining -= batch.num_rows();
             self.env.context.examined(batch.num_rows());
+            let (table, rows) = (self.source.def.id, batch.num_rows() as u64);
+            self.env.context.table_uses.note(table, None, TableOperation::Fetch, rows, Some(started.elapsed()));
             return Ok(Some(batch));
         }
         Ok(None)

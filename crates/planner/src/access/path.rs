@@ -66,6 +66,12 @@ impl AccessPath {
         self.index.and_then(|position| def.indexes.get(position))
     }
 
+    /// The index that reads are counted by; none where all rows are read in the table's own order.
+    pub fn used_index(&self, def: &TableDef) -> Option<IndexId> {
+        let index = self.index_def(def).filter(|index| !(index.primary && self.is_full()));
+        index.map(|index| index.id)
+    }
+
     /// The ranges to read, in key order.
     pub fn encoded_ranges(&self) -> Vec<EncodedRange> {
         match &self.ranges {

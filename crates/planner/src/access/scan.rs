@@ -22,10 +22,12 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Par
 use rustc_hash::FxHashSet;
 use squall_column_tables::{ColumnDecoder, append_column};
 use squall_functions::expr::datafusion_error;
+use squall_registry::TableOperation;
 use squall_row_store::{Cursor, Direction, IndexEntry, KeyRange, ReadView, Row, Table, ValueRef};
 use squall_types::SqlResult;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Rows of a full batch.
 pub const BATCH_ROWS: usize = 8192;
@@ -174,6 +176,8 @@ impl RowScanExec {
             ranges,
             cursor: None,
             index_id: self.path.index_id,
+            used_index: self.path.used_index(&self.source.def),
+            has_read: false,
             covering: self.covering_parts(&table),
             direction: self.direction,
             lock: self.source.lock,
@@ -330,6 +334,9 @@ struct RowReader {
     ranges: VecDeque<KeyRange>,
     cursor: Option<Cursor>,
     index_id: squall_catalog::IndexId,
+    /// The index as reads are counted by it.
+    used_index: Option<squall_catalog::IndexId>,
+    has_read: bool,
     covering: Option<Vec<usize>>,
     direction: Direction,
     lock: Option<TableLock>,
@@ -351,13 +358,22 @@ impl RowReader {
         self.env.context.kill.check()?;
         let limit = self.batch_rows.min(self.remaining);
         self.batch_rows = self.batch_rows_max;
+        let started = Instant::now();
         let batch = match self.covering.clone() {
             Some(parts) => self.entries_batch(&parts, limit)?,
             None => self.rows_batch(limit)?,
         };
-        if let Some(batch) = &batch {
-            self.remaining -= batch.num_rows();
-            self.env.context.examined(batch.num_rows());
+        let rows = batch.as_ref().map_or(0, RecordBatch::num_rows);
+        // A read that finds nothing is one, too.
+        if rows > 0 || !self.has_read {
+            self.has_read = true;
+            let (table, context) = (self.table.def().id, &self.env.context);
+            let (counted, time) = (rows.max(1) as u64, started.elapsed());
+            context.table_uses.note(table, self.used_index, TableOperation::Fetch, counted, Some(time));
+        }
+        if batch.is_some() {
+            self.remaining -= rows;
+            self.env.context.examined(rows);
         }
         Ok(batch)
     }

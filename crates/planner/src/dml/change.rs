@@ -1,10 +1,12 @@
 //! UPDATE and DELETE of one table, and the single row changes that every statement is made of.
 
-use super::find::{RowChange, change_keys, choose_path, find_by_columns, for_each_selected, push_returned};
+use super::find::{RowChange, change_keys, choose_path, find_by_columns, for_each_selected, note_use, push_returned};
 use super::plan::{ColumnAssignment, DeletePlan, NewValue, Selection, UpdatePlan};
 use super::sealed_rows::{self, BulkDone, FoundRows};
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult, foreign_key, ignorable};
+use squall_catalog::IndexId;
+use squall_registry::TableOperation;
 use squall_row_store::{Row, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
@@ -20,7 +22,7 @@ pub fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreR
         if let Found::Changed(done) = &found {
             (matched, changed) = (done.matched, done.changed);
         }
-        for_each_found(context, &plan.target, &plan.selection, found, &mut |context, row, old| {
+        let index = for_each_found(context, &plan.target, &plan.selection, found, &mut |context, row, old| {
             matched += 1;
             let updated = assign(
                 &RowMaker {
@@ -48,6 +50,7 @@ pub fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreR
             }
             Ok(())
         })?;
+        note_use(context, &plan.target, index, TableOperation::Update, changed);
         Ok(update_result(matched, changed, context.options.found_rows))
     })
 }
@@ -77,20 +80,21 @@ fn find_sealed(context: &mut DmlContext<'_>, target: &Target, selection: &Select
     })
 }
 
-/// Calls `change` for the selected rows that are not changed yet.
+/// Calls `change` for the selected rows that are not changed yet; gives the index by which they were found.
 fn for_each_found(
     context: &mut DmlContext<'_>,
     target: &Target,
     selection: &Selection,
     found: Found,
     change: &mut RowChange<'_>,
-) -> StoreResult<()> {
+) -> StoreResult<Option<IndexId>> {
     let keys = match found {
         Found::Changed(done) => done.left,
         Found::Few(found) => found.keys(context, target, selection)?,
         Found::Many(_) | Found::Other => return for_each_selected(context, target, selection, change),
     };
-    change_keys(context, target, selection, (keys, u64::MAX), change)
+    change_keys(context, target, selection, (keys, u64::MAX), change)?;
+    Ok(None)
 }
 
 /// What an UPDATE reports.
@@ -113,7 +117,7 @@ pub fn execute_delete(context: &mut DmlContext<'_>, plan: &DeletePlan) -> StoreR
         if let Found::Changed(done) = &found {
             result.affected_rows = done.changed;
         }
-        for_each_found(context, &plan.target, &plan.selection, found, &mut |context, row, old| {
+        let index = for_each_found(context, &plan.target, &plan.selection, found, &mut |context, row, old| {
             match delete_row(context, &plan.target, row) {
                 Ok(()) => result.affected_rows += 1,
                 Err(error) if plan.ignore && ignorable(&error) => {
@@ -125,6 +129,7 @@ pub fn execute_delete(context: &mut DmlContext<'_>, plan: &DeletePlan) -> StoreR
             push_returned(&mut result, context, &plan.target, &plan.returning, &old)?;
             Ok(())
         })?;
+        note_use(context, &plan.target, index, TableOperation::Delete, result.affected_rows);
         Ok(result)
     })
 }

@@ -12,7 +12,9 @@ use crate::access::predicate::Predicate;
 use crate::access::table::KEYED_ROWS_MAX;
 use crate::exec::env::StatementEnv;
 use crate::point::Lookup;
+use squall_catalog::IndexId;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
+use squall_registry::TableOperation;
 use squall_row_store::{Direction, Row, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cmp::Ordering;
@@ -30,15 +32,16 @@ type RowVisit<'c> = dyn FnMut(&mut DmlContext<'_>, &Row, Vec<Value>) -> StoreRes
 
 /// Calls `change` for every selected row, locked and in its newest version, in the order and up to the limit that the
 /// statement asks for. The rows that a scan meets are those of its beginning: changes made meanwhile are not seen.
+/// Gives the index by which they were found.
 pub fn for_each_selected(
     context: &mut DmlContext<'_>,
     target: &Target,
     selection: &Selection,
     change: &mut RowChange<'_>,
-) -> StoreResult<()> {
+) -> StoreResult<Option<IndexId>> {
     let limit = limit_of(selection, context)?;
     if limit == 0 {
-        return Ok(());
+        return Ok(None);
     }
     if let Some(key) = &selection.key
         && let Some(lookup) = key.lookup(&target.table, context.parameters)?
@@ -51,14 +54,18 @@ pub fn for_each_selected(
             let values = target.read_row(&row, &context.env.context.time_zone)?;
             change(context, &row, values)?;
         }
-        return Ok(());
+        let index = selection.key.as_ref().and_then(|key| key.index(target.def()));
+        note_use(context, target, index, TableOperation::Fetch, 1);
+        return Ok(index);
     }
     let (path, ordered) = choose_path(context, target, selection)?;
+    let index = path.used_index(target.def());
     if let Some(found) = find_by_columns(context, target, selection, &path)?
         && !found.are_many()
     {
         let keys = found.keys(context, target, selection)?;
-        return change_keys(context, target, selection, (keys, limit), change);
+        change_keys(context, target, selection, (keys, limit), change)?;
+        return Ok(None);
     }
     match ordered {
         Some(direction) => {
@@ -67,7 +74,7 @@ pub fn for_each_selected(
                 change(context, row, values)?;
                 left -= 1;
                 Ok(left > 0)
-            })
+            })?;
         }
         None => {
             for key in sorted_keys(context, target, selection, &path, limit)? {
@@ -77,8 +84,21 @@ pub fn for_each_selected(
                     change(context, &row, values)?;
                 }
             }
-            Ok(())
         }
+    }
+    Ok(index)
+}
+
+/// Notes what was done with rows of a table, for performance_schema.
+pub(super) fn note_use(
+    context: &DmlContext<'_>,
+    target: &Target,
+    index: Option<IndexId>,
+    operation: TableOperation,
+    rows: u64,
+) {
+    if rows > 0 {
+        context.env.context.table_uses.note(target.def().id, index, operation, rows, None);
     }
 }
 
@@ -104,6 +124,7 @@ pub fn change_keys(
     (keys, mut limit): (Vec<Vec<u8>>, u64),
     change: &mut RowChange<'_>,
 ) -> StoreResult<()> {
+    note_use(context, target, None, TableOperation::Fetch, keys.len() as u64);
     for key in keys {
         context.env.context.kill.check()?;
         let request = context.write_lock();
@@ -178,7 +199,8 @@ fn scan(
     }
     let request = context.write_lock();
     let mut seen: Option<HashSet<Vec<u8>>> = path.repeats().then(HashSet::new);
-    for range in ranges {
+    let mut read = 0;
+    'ranges: for range in ranges {
         let range = storage_range(&target.table, path.index_id, &range)?;
         let mut rows = context.transaction.scan_locked(&target.table, &range, direction, request);
         while let Some(row) = rows.next(context.transaction)? {
@@ -189,6 +211,7 @@ fn scan(
                 continue;
             }
             context.env.context.examined(1);
+            read += 1;
             let values = target.read_row(&row, &context.env.context.time_zone)?;
             if !matches(selection, context, &values)? {
                 // Nobody need wait for a row that is left as it is.
@@ -196,10 +219,11 @@ fn scan(
                 continue;
             }
             if !visit(context, &row, values)? {
-                return Ok(());
+                break 'ranges;
             }
         }
     }
+    note_use(context, target, path.used_index(target.def()), TableOperation::Fetch, read.max(1));
     Ok(())
 }
 

@@ -1,11 +1,12 @@
 //! INSERT and REPLACE.
 
 use super::fill::{IdSource, RowFiller, as_u64, next_auto_increment};
-use super::find::with_parameters;
+use super::find::{note_use, with_parameters};
 use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, column_types};
 use super::query::for_each_row;
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
+use squall_registry::TableOperation;
 use squall_row_store::{BulkLoad, DuplicateKey, OnDuplicate as BulkDuplicate, Row, StoreError, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
@@ -124,10 +125,27 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
 
     /// What was done; `with_info` for statements that may insert several rows.
     pub fn finish(mut self, with_info: bool) -> DmlResult {
+        self.note_uses();
         if with_info {
             self.result.info = format!("Records: {}  Duplicates: {}", self.records, self.duplicates);
         }
         self.result
+    }
+
+    fn note_uses(&self) {
+        let (target, duplicates) = (&self.plan.target, self.duplicates);
+        let note = |operation, rows| note_use(self.context, target, None, operation, rows);
+        match &self.plan.on_duplicate {
+            OnDuplicate::Replace => {
+                note(TableOperation::Insert, self.records);
+                note(TableOperation::Delete, duplicates);
+            }
+            OnDuplicate::Update(_) => {
+                note(TableOperation::Insert, self.records.saturating_sub(duplicates));
+                note(TableOperation::Update, duplicates);
+            }
+            OnDuplicate::Fail => note(TableOperation::Insert, self.records.saturating_sub(duplicates)),
+        }
     }
 
     /// Rows given so far.

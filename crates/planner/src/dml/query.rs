@@ -1,7 +1,7 @@
 //! Data changes whose rows come from a query.
 
 use super::change::{delete_row, finish_update, update_result, update_row};
-use super::find::with_parameters;
+use super::find::{note_use, with_parameters};
 use super::plan::{QueryChangePlan, TableChange, column_types};
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult, ignorable};
@@ -10,6 +10,7 @@ use crate::exec::runtime::QueryRuntime;
 use datafusion::logical_expr::LogicalPlan;
 use squall_catalog::ReferentialAction;
 use squall_functions::arrow_map::value_at;
+use squall_registry::TableOperation;
 use squall_row_store::{StoreError, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlType, Value};
 use std::collections::HashSet;
@@ -69,8 +70,9 @@ fn attempt(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<
     let mut seen: Vec<HashSet<Vec<u8>>> = plan.changes.iter().map(|_| HashSet::new()).collect();
     let reservation = runtime.reserve("rows to change");
     let (mut matched, mut changed) = (0u64, 0u64);
+    let mut changed_of = vec![0u64; plan.changes.len()];
     for_each_row(&runtime, &env, plan.query.plan.clone(), &types, |values| {
-        for (change, seen) in plan.changes.iter().zip(&mut seen) {
+        for ((change, seen), changed_here) in plan.changes.iter().zip(&mut seen).zip(&mut changed_of) {
             let Some(Value::Bytes(key)) = values.get(change.key_column) else { continue };
             // A row that a join finds several times is changed once.
             if seen.contains(key) {
@@ -80,7 +82,10 @@ fn attempt(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<
             seen.insert(key.clone());
             matched += 1;
             match change_row(context, &env, plan, change, key, &values, matched) {
-                Ok(true) => changed += 1,
+                Ok(true) => {
+                    changed += 1;
+                    *changed_here += 1;
+                }
                 Ok(false) => {}
                 Err(error) if plan.ignore && ignorable(&error) => {
                     context.env.context.diagnostics.warn(error.into());
@@ -90,6 +95,10 @@ fn attempt(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<
         }
         Ok(())
     })?;
+    let operation = if plan.delete { TableOperation::Delete } else { TableOperation::Update };
+    for (change, rows) in plan.changes.iter().zip(changed_of) {
+        note_use(context, &change.target, None, operation, rows);
+    }
     Ok(if plan.delete {
         DmlResult { affected_rows: changed, ..DmlResult::default() }
     } else {

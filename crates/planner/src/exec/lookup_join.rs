@@ -25,6 +25,7 @@ use datafusion::physical_plan::{
 };
 use futures::StreamExt;
 use squall_functions::expr::datafusion_error;
+use squall_registry::TableOperation;
 use squall_row_store::{Direction, KeyRange, Row, Table};
 use squall_types::{SqlResult, SqlType, Value};
 use std::collections::HashMap;
@@ -379,8 +380,16 @@ impl Joiner {
     fn inner_batch(&self, found: &[Row]) -> Result<RecordBatch> {
         let scan = &self.inner.scan;
         self.env.context.examined(found.len());
+        self.count_found(found.len() as u64);
         let arrays = decode_columns(&self.table, found, &scan.projection, &self.env).map_err(datafusion_error)?;
         make_batch(scan.schema(), arrays, found.len()).map_err(datafusion_error)
+    }
+
+    /// Counts the rows that were looked up for a batch; time is counted with the statement's.
+    fn count_found(&self, rows: u64) {
+        let def = self.table.def();
+        let index = def.indexes.get(self.inner.index).map(|index| index.id);
+        self.env.context.table_uses.note(def.id, index, TableOperation::Fetch, rows.max(1), None);
     }
 
     /// The pairs that satisfy everything that the index does not decide.

@@ -2,7 +2,7 @@
 
 use crate::access::path::is_usable;
 use crate::access::predicate::{CompareOp, Predicate};
-use squall_catalog::TableDef;
+use squall_catalog::{IndexId, TableDef};
 use squall_parser::ast;
 use squall_row_store::{KeyRange, Table, ValueRange};
 use squall_types::{SqlResult, SqlType, Value};
@@ -44,6 +44,17 @@ pub enum PointAccess {
         /// To.
         high: Operand,
     },
+}
+
+impl PointAccess {
+    /// The index that it looks into.
+    pub fn index(&self, def: &TableDef) -> Option<IndexId> {
+        let index = match self {
+            PointAccess::Row { index, .. } | PointAccess::Prefix { index, .. } => def.indexes.get(*index),
+            PointAccess::Range { .. } => def.primary_key(),
+        };
+        index.map(|index| index.id)
+    }
 }
 
 /// What a point plan reads with its parameters in place.

@@ -4,6 +4,7 @@ use super::key::{Lookup, Operand, PointAccess};
 use super::order::in_order;
 use crate::bind::output::OutputColumn;
 use crate::exec::output::{member_text, put_bytes};
+use squall_catalog::IndexId;
 use squall_column_tables::from_utc;
 use squall_registry::{AggregateKernel, StatementContext};
 use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRef};
@@ -38,6 +39,8 @@ pub struct PointSelect {
     database: Arc<str>,
     table: Arc<Table>,
     access: PointAccess,
+    /// The index that is looked into.
+    index: Option<IndexId>,
     /// LIMIT.
     limit: Option<Operand>,
     outputs: Arc<[OutputColumn]>,
@@ -95,7 +98,8 @@ impl PointSelect {
         outputs: Vec<OutputColumn>,
         shape: Shape,
     ) -> Self {
-        PointSelect { database, table, access, limit, outputs: outputs.into(), shape }
+        let index = access.index(table.def());
+        PointSelect { database, table, access, index, limit, outputs: outputs.into(), shape }
     }
 
     /// The result's columns.
@@ -116,6 +120,11 @@ impl PointSelect {
     /// The table.
     pub fn table(&self) -> &Arc<Table> {
         &self.table
+    }
+
+    /// The index that is looked into.
+    pub fn index(&self) -> Option<IndexId> {
+        self.index
     }
 
     /// Ordinals of the columns that are read, for privileges: those shown and the key's.

@@ -11,7 +11,7 @@ use crate::access::terms;
 use squall_catalog::IndexDef;
 use squall_column_tables::from_utc;
 use squall_functions::expr::{BoundExpr, RowSource};
-use squall_registry::StatementContext;
+use squall_registry::{StatementContext, TableOperation};
 use squall_row_store::{Direction, ReadView, Row};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::collections::HashSet;
@@ -71,6 +71,8 @@ struct Run<'a> {
     rows: Vec<Option<Row>>,
     rows_read: usize,
     bytes_read: usize,
+    /// How each table was read.
+    reads: Vec<TableRead>,
     collector: Collector<'a>,
 }
 
@@ -99,6 +101,7 @@ impl RowPlan {
             rows: vec![None; self.tables.len()],
             rows_read: 0,
             bytes_read: 0,
+            reads: vec![TableRead::default(); self.tables.len()],
             collector,
         };
         let ended = if run.collector.is_full() { Err(Stop::Enough) } else { run.descend(0) };
@@ -106,12 +109,34 @@ impl RowPlan {
             Ok(()) | Err(Stop::Enough) => {
                 let mut answer = run.collector.finish()?;
                 answer.rows_read = run.rows_read as u64;
+                self.note_reads(&run.reads, context);
                 Ok(Some(answer))
             }
             Err(Stop::TooMany) => Ok(None),
             Err(Stop::Failed(error)) => Err(error),
         }
     }
+
+    /// Tells how many rows were read, by table and index.
+    fn note_reads(&self, reads: &[TableRead], context: &StatementContext) {
+        for level in &self.levels {
+            let (def, read) = (self.tables[level.table].table.def(), &reads[level.table]);
+            let index = level.index.and_then(|position| def.indexes.get(position));
+            let index = index.filter(|index| read.by_key || !index.primary).map(|index| index.id);
+            if read.rows > 0 {
+                context.table_uses.note(def.id, index, TableOperation::Fetch, read.rows, None);
+            }
+        }
+    }
+}
+
+/// How a table was read.
+#[derive(Clone, Copy, Debug, Default)]
+struct TableRead {
+    /// Rows; a look-up that finds nothing is one, too.
+    rows: u64,
+    /// Whether its loop looked for keys, rather than reading everything.
+    by_key: bool,
 }
 
 impl Run<'_> {
@@ -194,6 +219,8 @@ impl Run<'_> {
             // Not all rows are in such an index.
             return Err(Stop::TooMany);
         }
+        let rows_before = self.reads[level.table].rows;
+        self.reads[level.table].by_key |= found.is_some();
         let mut seen: Option<HashSet<Vec<u8>>> = found.as_ref().filter(|found| found.repeats).map(|_| HashSet::new());
         let (ranges, points) = match found {
             Some(found) => (found.ranges, found.points && index.is_some_and(|index| index.primary)),
@@ -207,7 +234,7 @@ impl Run<'_> {
             let range = storage_range(&table.table, level.index_id, &range)?;
             if let (true, Bound::Included(key)) = (points, &range.start) {
                 if let Some(row) = self.view.get(&table.table, key)? {
-                    self.count(&row)?;
+                    self.count(level, &row)?;
                     visit(self, row)?;
                 }
                 continue;
@@ -219,15 +246,18 @@ impl Run<'_> {
                 {
                     continue;
                 }
-                self.count(&row)?;
+                self.count(level, &row)?;
                 visit(self, row)?;
             }
         }
+        let read = &mut self.reads[level.table];
+        read.rows += u64::from(read.rows == rows_before);
         Ok(())
     }
 
-    fn count(&mut self, row: &Row) -> Result<(), Stop> {
+    fn count(&mut self, level: &Level, row: &Row) -> Result<(), Stop> {
         self.rows_read += 1;
+        self.reads[level.table].rows += 1;
         self.bytes_read += row.size_bytes();
         match self.rows_read > ROWS_MAX || self.bytes_read > BYTES_MAX {
             true => Err(Stop::TooMany),

@@ -25,9 +25,11 @@ use futures::{StreamExt, TryStreamExt};
 use squall_column_store::Error;
 use squall_column_store::predicate::{ColumnSource, Condition};
 use squall_column_store::star::{GroupBy, StarAnswer, StarJoin, StarOptions, StarQuery, StarSource, run_star_query};
-use squall_column_tables::TableColumns;
+use squall_column_tables::{TableColumns, VisibleSegment};
 use squall_functions::expr::datafusion_error;
+use squall_registry::TableOperation;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 /// Counters of the kernel: zones of 65,536 rows that it has read, and that zone maps answered.
 pub const ZONES_READ: &str = "zones_read";
@@ -302,7 +304,13 @@ impl Run {
             arguments_of_64_bits: true,
             cancelled: Some(&|| self.env.context.kill.check().is_err()),
         };
-        run_star_query(&query, &sources, options).map_err(Failure::Kernel)
+        let started = Instant::now();
+        let answer = run_star_query(&query, &sources, options).map_err(Failure::Kernel)?;
+        let sealed: u64 = snapshot.segments.iter().map(VisibleSegment::visible_rows).sum();
+        let skipped = answer.skipped.by_zone_maps + answer.skipped.by_bitmaps;
+        let (rows, time) = ((sealed + fresh.rows() as u64).saturating_sub(skipped), started.elapsed());
+        self.env.context.table_uses.note(fact.def.id, None, TableOperation::Fetch, rows.max(1), Some(time));
+        Ok(answer)
     }
 }
 

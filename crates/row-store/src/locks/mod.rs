@@ -8,8 +8,10 @@ mod modes;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod waited;
 
 pub use list::{LockInfo, LockStrength};
+pub use waited::{LockWaits, WaitTimes};
 
 use crate::options::{LockMode, LockWait, TableLock};
 use fjall::Slice;
@@ -22,8 +24,8 @@ use squall_types::{ErrorCode, SqlError};
 use std::collections::hash_map::Entry as MapEntry;
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
+use waited::Waited;
 
 const SHARDS: usize = 64;
 
@@ -92,10 +94,7 @@ pub(crate) struct LockTable {
     shards: Vec<Mutex<FxHashMap<LockKey, Entry>>>,
     /// What each family waits for; touched only by those who wait.
     waiting: Mutex<FxHashMap<u64, Waiting>>,
-    /// How long each family has waited since it was asked; only of those who have.
-    waited: Mutex<FxHashMap<u64, Duration>>,
-    /// How many there are in `waited`, so that nobody has to lock it to find nothing.
-    waited_count: AtomicUsize,
+    waited: Waited,
 }
 
 struct Waiting {
@@ -108,8 +107,7 @@ impl LockTable {
         LockTable {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             waiting: Mutex::default(),
-            waited: Mutex::default(),
-            waited_count: AtomicUsize::new(0),
+            waited: Waited::default(),
         }
     }
 
@@ -175,7 +173,7 @@ impl LockTable {
         let started = Instant::now();
         let outcome = waiter.wait(timeout);
         self.waiting.lock().remove(&owner.family);
-        self.add_wait(owner.family, started.elapsed());
+        self.waited.add(owner.family, key.key.is_empty(), started.elapsed());
         match outcome {
             Outcome::Granted => return Ok(Acquired::AfterWait { new: had.is_none() }),
             Outcome::Waiting | Outcome::Deadlock | Outcome::Interrupted => {}
@@ -199,21 +197,9 @@ impl LockTable {
         })
     }
 
-    fn add_wait(&self, family: u64, time: Duration) {
-        let mut waited = self.waited.lock();
-        *waited.entry(family).or_default() += time;
-        self.waited_count.store(waited.len(), Ordering::Relaxed);
-    }
-
     /// How long a family has waited for locks since it was asked for the last time.
-    pub fn take_wait(&self, family: u64) -> Duration {
-        if self.waited_count.load(Ordering::Relaxed) == 0 {
-            return Duration::ZERO;
-        }
-        let mut waited = self.waited.lock();
-        let time = waited.remove(&family).unwrap_or_default();
-        self.waited_count.store(waited.len(), Ordering::Relaxed);
-        time
+    pub fn take_wait(&self, family: u64) -> LockWaits {
+        self.waited.take(family)
     }
 
     /// Gives a lock back and hands it on.

@@ -3,7 +3,7 @@
 //! A description is a list of words: `NAME:type` for a column, with `?` behind the type if it can be NULL; `*` for the five columns of timed
 //! events (`COUNT_STAR`, `SUM_TIMER_WAIT` …), `*READ` for those of a kind of them (`COUNT_READ`, `SUM_TIMER_READ` …); `$NAME` for one of
 //! [`FAMILIES`]. Types: `u` BIGINT UNSIGNED, `i` BIGINT, `w` INT UNSIGNED, `n` INT, `v64` VARCHAR(64), `text` LONGTEXT, `blob`, `moment`
-//! TIMESTAMP(6).
+//! TIMESTAMP(6), `time` one of whole seconds.
 
 use super::ColumnKind;
 use squall_registry::VirtualColumn;
@@ -31,8 +31,8 @@ const FAMILIES: &[(&str, &str)] = &[
     ),
     (
         "ERROR",
-        "ERROR_NUMBER:n? ERROR_NAME:v64? SQL_STATE:v5? SUM_ERROR_RAISED:u SUM_ERROR_HANDLED:u FIRST_SEEN:moment? \
-         LAST_SEEN:moment?",
+        "ERROR_NUMBER:n? ERROR_NAME:v64? SQL_STATE:v5? SUM_ERROR_RAISED:u SUM_ERROR_HANDLED:u FIRST_SEEN:time? \
+         LAST_SEEN:time?",
     ),
     (
         "MEMORY",
@@ -72,6 +72,7 @@ fn kind_of(word: &str) -> ColumnKind {
         "text" => ColumnKind::LongText,
         "blob" => ColumnKind::Blob,
         "moment" => ColumnKind::Moment,
+        "time" => ColumnKind::Time,
         other => ColumnKind::Text(other.trim_start_matches('v').parse().unwrap_or(64)),
     }
 }
@@ -106,7 +107,7 @@ mod tests {
                 let known = match word.split_once(':') {
                     Some((_, kind)) => {
                         let kind = kind.trim_end_matches('?');
-                        ["u", "i", "w", "n", "text", "blob", "moment"].contains(&kind)
+                        ["u", "i", "w", "n", "text", "blob", "moment", "time"].contains(&kind)
                             || kind.strip_prefix('v').is_some_and(|length| length.parse::<u32>().is_ok())
                     }
                     None => {

@@ -12,7 +12,11 @@ mod logs;
 mod performance;
 mod performance_empty;
 mod performance_events;
+mod performance_objects;
+mod performance_sessions;
 mod performance_setup;
+mod performance_sums;
+mod performance_truncate;
 mod plain;
 mod plan_cache;
 mod routines;
@@ -147,7 +151,14 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         registry.register_virtual_table(Arc::new(table));
     }
     let empty = performance_empty::TABLES.iter().map(|(name, columns)| (*name, *columns, no_rows as MakeRows));
-    let live = [performance_events::TABLES, performance_setup::TABLES].into_iter().flatten().copied();
+    let live = [
+        performance_events::TABLES,
+        performance_objects::TABLES,
+        performance_sessions::TABLES,
+        performance_setup::TABLES,
+        performance_sums::TABLES,
+    ];
+    let live = live.into_iter().flatten().copied();
     for (name, columns, rows) in empty.chain(live) {
         let (shared, columns) = (shared.clone(), described::columns(columns));
         let database = "performance_schema";

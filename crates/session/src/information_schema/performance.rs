@@ -3,18 +3,16 @@
 //! What is not measured is 0, as MySQL has it for instruments that are off: temporary tables, sorts, scans, CPU time and memory of
 //! statements.
 
+use super::performance_sums::{self, account, accounts, by_account, nobody};
 use super::{
-    ColumnSpec, Source, TableSpec, choice, double, int, int32, local_micros, long_text, moment, s, s_or_null,
-    small_uint, text, time, u, uint,
+    ColumnSpec, Source, TableSpec, choice, double, int, local_micros, long_text, moment, s, s_or_null, small_uint,
+    text, u, uint,
 };
 use crate::database::now_micros;
 use crate::process::Process;
-use crate::session::Session;
-use crate::statistics::accounts::{AccountKey, host_without_port};
-use crate::statistics::errors::ErrorStatistics;
-use crate::statistics::statements::{EventTotals, StatementStatistics, count_event};
+use crate::statistics::accounts::{AccountKey, AccountStatistics, host_without_port};
+use crate::statistics::statements::{EventTotals, StatementStatistics};
 use crate::statistics::totals::{Histogram, PICOS_PER_MICRO, Totals, bucket_end_picos, bucket_start_picos};
-use squall_parser::ast::ObjectName;
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
 use std::collections::BTreeMap;
@@ -137,27 +135,29 @@ pub(super) const TABLES: &[TableSpec] = &[
         database: PERFORMANCE,
         name: "events_statements_summary_by_account_by_event_name",
         columns: summary!([user(), host(), event_name()], []),
-        rows: |source, _| {
-            by_account(source, |account| vec![s_or_null(account.user.clone()), s_or_null(account.host.clone())])
-        },
+        rows: |source, _| by_account(source, "events_statements_summary_by_account_by_event_name", account, event_rows),
     },
     TableSpec {
         database: PERFORMANCE,
         name: "events_statements_summary_by_user_by_event_name",
         columns: summary!([user(), event_name()], []),
-        rows: |source, _| by_account(source, |account| vec![s_or_null(account.user.clone())]),
+        rows: |source, _| {
+            by_account(source, "events_statements_summary_by_user_by_event_name", performance_sums::user, event_rows)
+        },
     },
     TableSpec {
         database: PERFORMANCE,
         name: "events_statements_summary_by_host_by_event_name",
         columns: summary!([host(), event_name()], []),
-        rows: |source, _| by_account(source, |account| vec![s_or_null(account.host.clone())]),
+        rows: |source, _| {
+            by_account(source, "events_statements_summary_by_host_by_event_name", performance_sums::host, event_rows)
+        },
     },
     TableSpec {
         database: PERFORMANCE,
         name: "events_statements_summary_global_by_event_name",
         columns: summary!([event_name()], []),
-        rows: |source, _| by_account(source, |_| Vec::new()),
+        rows: |source, _| by_account(source, "events_statements_summary_global_by_event_name", nobody, event_rows),
     },
     TableSpec {
         database: PERFORMANCE,
@@ -170,9 +170,7 @@ pub(super) const TABLES: &[TableSpec] = &[
             uint("MAX_SESSION_CONTROLLED_MEMORY"),
             uint("MAX_SESSION_TOTAL_MEMORY"),
         ],
-        rows: |source, _| {
-            connections(source, |account| vec![s_or_null(account.user.clone()), s_or_null(account.host.clone())])
-        },
+        rows: |source, _| connections(source, account),
     },
     TableSpec {
         database: PERFORMANCE,
@@ -184,7 +182,7 @@ pub(super) const TABLES: &[TableSpec] = &[
             uint("MAX_SESSION_CONTROLLED_MEMORY"),
             uint("MAX_SESSION_TOTAL_MEMORY"),
         ],
-        rows: |source, _| connections(source, |account| vec![s_or_null(account.user.clone())]),
+        rows: |source, _| connections(source, performance_sums::user),
     },
     TableSpec {
         database: PERFORMANCE,
@@ -196,7 +194,7 @@ pub(super) const TABLES: &[TableSpec] = &[
             uint("MAX_SESSION_CONTROLLED_MEMORY"),
             uint("MAX_SESSION_TOTAL_MEMORY"),
         ],
-        rows: |source, _| connections(source, |account| vec![s_or_null(account.host.clone())]),
+        rows: |source, _| connections(source, performance_sums::host),
     },
     TableSpec {
         database: PERFORMANCE,
@@ -229,32 +227,22 @@ pub(super) const TABLES: &[TableSpec] = &[
         ],
         rows: threads,
     },
-    TableSpec {
-        database: PERFORMANCE,
-        name: "events_errors_summary_global_by_error",
-        columns: &[
-            int32("ERROR_NUMBER").or_null(),
-            text("ERROR_NAME", 64).or_null(),
-            text("SQL_STATE", 5).or_null(),
-            uint("SUM_ERROR_RAISED"),
-            uint("SUM_ERROR_HANDLED"),
-            time("FIRST_SEEN").or_null(),
-            time("LAST_SEEN").or_null(),
-        ],
-        rows: errors,
-    },
 ];
 
 /// The columns of sums over statements.
 fn totals(sum: &Totals) -> impl Iterator<Item = Value> {
-    let picos = |micros: u64| u(micros.saturating_mul(PICOS_PER_MICRO));
+    statement_times(sum).into_iter().chain(measured_totals(sum))
+}
+
+/// Count, sum, least, average and greatest time.
+pub(super) fn statement_times(sum: &Totals) -> [Value; 5] {
     let average = sum.sum_micros.saturating_mul(PICOS_PER_MICRO).checked_div(sum.count).unwrap_or(0);
-    let measured = vec![
-        u(sum.count),
-        picos(sum.sum_micros),
-        picos(sum.min_micros),
-        u(average),
-        picos(sum.max_micros),
+    [u(sum.count), picos(sum.sum_micros), picos(sum.min_micros), u(average), picos(sum.max_micros)]
+}
+
+/// What stands behind the times.
+pub(super) fn measured_totals(sum: &Totals) -> impl Iterator<Item = Value> {
+    let measured = [
         picos(sum.lock_micros),
         u(sum.errors),
         u(sum.warnings),
@@ -263,6 +251,10 @@ fn totals(sum: &Totals) -> impl Iterator<Item = Value> {
         u(sum.rows_examined),
     ];
     measured.into_iter().chain(std::iter::repeat_n(u(0), NOT_MEASURED))
+}
+
+fn picos(micros: u64) -> Value {
+    u(micros.saturating_mul(PICOS_PER_MICRO))
 }
 
 /// All statements by digest, and the sums of those for which there was no room.
@@ -349,65 +341,28 @@ fn histogram_global(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<V
 }
 
 fn by_thread(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_statements_summary_by_thread_by_event_name")?;
-    let mut rows = Vec::new();
-    for process in source.shared.processes.all() {
-        for (event, sum) in process.statements.by_event() {
-            rows.push([u(process.id), s(event)].into_iter().chain(totals(&sum)).collect());
-        }
-    }
-    Ok(rows)
+    performance_sums::by_thread(source, "events_statements_summary_by_thread_by_event_name", |process| {
+        event_totals(process.statements.by_event())
+    })
 }
 
-/// Sums of kinds of statements over accounts that have the same columns.
-fn by_account(source: &Source<'_>, columns: fn(&AccountKey) -> Vec<Value>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_statements_summary_by_account_by_event_name")?;
-    let mut sums: Vec<(Vec<Value>, EventTotals)> = Vec::new();
-    let mut add = |account: &AccountKey, events: EventTotals| {
-        let key = columns(account);
-        let at = sums.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
-            sums.push((key, Vec::new()));
-            sums.len() - 1
-        });
-        for (event, totals) in events {
-            count_event(&mut sums[at].1, event, |sum| sum.merge(&totals));
-        }
-    };
-    for (account, statistics) in source.shared.statistics.accounts.snapshot() {
-        add(&account, statistics.by_event);
-    }
-    for process in source.shared.processes.all() {
-        add(&AccountKey::of(&process), process.statements.by_event());
-    }
-    let mut rows = Vec::new();
-    for (key, mut events) in sums {
-        events.sort_unstable_by_key(|(event, _)| *event);
-        for (event, sum) in events {
-            rows.push(key.iter().cloned().chain([s(event)]).chain(totals(&sum)).collect());
-        }
-    }
-    Ok(rows)
+fn event_rows(account: &AccountStatistics) -> Vec<Vec<Value>> {
+    event_totals(account.by_event.clone())
+}
+
+fn event_totals(mut events: EventTotals) -> Vec<Vec<Value>> {
+    events.sort_unstable_by_key(|(event, _)| *event);
+    events.iter().map(|(event, sum)| [s(*event)].into_iter().chain(totals(sum)).collect()).collect()
 }
 
 /// Connections over accounts that have the same columns.
 fn connections(source: &Source<'_>, columns: fn(&AccountKey) -> Vec<Value>) -> SqlResult<Vec<Vec<Value>>> {
     source.may_select(PERFORMANCE, "accounts")?;
-    let mut sums: Vec<(Vec<Value>, i64, i64)> = Vec::new();
-    for (account, statistics) in source.shared.statistics.accounts.snapshot() {
-        let key = columns(&account);
-        match sums.iter_mut().find(|(known, ..)| *known == key) {
-            Some((_, current, total)) => {
-                *current += statistics.current_connections;
-                *total += statistics.total_connections;
-            }
-            None => sums.push((key, statistics.current_connections, statistics.total_connections)),
-        }
-    }
-    let row = |(mut key, current, total): (Vec<Value>, i64, i64)| {
-        key.extend([Value::Int(current), Value::Int(total), u(0), u(0)]);
+    let row = |(mut key, account): (Vec<Value>, AccountStatistics)| {
+        key.extend([Value::Int(account.current_connections), Value::Int(account.total_connections), u(0), u(0)]);
         key
     };
-    Ok(sums.into_iter().map(row).collect())
+    Ok(accounts(source, columns).into_iter().map(row).collect())
 }
 
 fn threads(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
@@ -468,76 +423,4 @@ fn background_threads() -> BTreeMap<u64, String> {
         }
     }
     threads
-}
-
-fn errors(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_errors_summary_global_by_error")?;
-    let raised = source.shared.statistics.errors.snapshot();
-    let row = |(number, error): (u16, ErrorStatistics)| {
-        vec![
-            Value::Int(i64::from(number)),
-            Value::Null,
-            s(String::from_utf8_lossy(&error.sqlstate)),
-            u(error.raised),
-            u(0),
-            super::local_time(scan.context, error.first_seen),
-            super::local_time(scan.context, error.last_seen),
-        ]
-    };
-    Ok(raised.into_iter().map(row).collect())
-}
-
-/// What TRUNCATE TABLE forgets.
-enum Counted {
-    Digests,
-    Events,
-    Errors,
-    Accounts,
-    Recent,
-}
-
-/// What a table of performance_schema shows that TRUNCATE TABLE can forget.
-fn counted(table: &str) -> Option<Counted> {
-    Some(match table.to_ascii_lowercase().as_str() {
-        "events_statements_summary_by_digest"
-        | "events_statements_histogram_by_digest"
-        | "events_statements_histogram_global" => Counted::Digests,
-        "events_errors_summary_global_by_error" => Counted::Errors,
-        "accounts" | "users" | "hosts" => Counted::Accounts,
-        "events_statements_current" | "events_statements_history" | "events_statements_history_long" => Counted::Recent,
-        table if table.starts_with("events_statements_summary_") => Counted::Events,
-        _ => return None,
-    })
-}
-
-impl Session {
-    /// Whether TRUNCATE TABLE of a table makes the server forget what it has counted.
-    pub(crate) fn is_counted(&self, name: &ObjectName) -> SqlResult<bool> {
-        let (database, table) = self.qualify(name)?;
-        Ok(database.eq_ignore_ascii_case(PERFORMANCE) && counted(&table).is_some())
-    }
-
-    /// TRUNCATE TABLE of one of these tables forgets what was counted; `false` if it is another table.
-    pub(crate) fn truncate_performance(&self, name: &ObjectName) -> SqlResult<bool> {
-        let (database, table) = self.qualify(name)?;
-        let counted = counted(&table).filter(|_| database.eq_ignore_ascii_case(PERFORMANCE));
-        let (statistics, processes) = (&self.shared.statistics, self.shared.processes.all());
-        match counted {
-            None => return Ok(false),
-            Some(Counted::Digests) => {
-                statistics.statements.clear(processes.iter().map(|process| &process.statements));
-            }
-            Some(Counted::Errors) => statistics.errors.clear(),
-            Some(Counted::Accounts) => statistics.accounts.clear(),
-            Some(Counted::Recent) => {
-                processes.iter().for_each(|process| process.statements.clear_recent());
-                statistics.recent_of_gone.lock().clear();
-            }
-            Some(Counted::Events) => {
-                processes.iter().for_each(|process| process.statements.clear_events());
-                statistics.accounts.clear_events();
-            }
-        }
-        Ok(true)
-    }
 }

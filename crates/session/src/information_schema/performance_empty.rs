@@ -6,13 +6,6 @@
 const STAGE: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 SOURCE:v64? TIMER_START:u? TIMER_END:u? \
     TIMER_WAIT:u? WORK_COMPLETED:u? WORK_ESTIMATED:u? NESTING_EVENT_ID:u? NESTING_EVENT_TYPE:v11?";
 
-/// A transaction.
-const TRANSACTION: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 STATE:v11? TRX_ID:u? GTID:v64? XID_FORMAT_ID:n? \
-    XID_GTRID:v130? XID_BQUAL:v130? XA_STATE:v64? SOURCE:v64? TIMER_START:u? TIMER_END:u? TIMER_WAIT:u? \
-    ACCESS_MODE:v10? ISOLATION_LEVEL:v64? AUTOCOMMIT:v3 NUMBER_OF_SAVEPOINTS:u? \
-    NUMBER_OF_ROLLBACK_TO_SAVEPOINT:u? NUMBER_OF_RELEASE_SAVEPOINT:u? OBJECT_INSTANCE_BEGIN:u? \
-    NESTING_EVENT_ID:u? NESTING_EVENT_TYPE:v11?";
-
 /// A wait.
 const WAIT: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 SOURCE:v64? TIMER_START:u? TIMER_END:u? \
     TIMER_WAIT:u? SPINS:w? OBJECT_SCHEMA:v64? OBJECT_NAME:v512? INDEX_NAME:v64? OBJECT_TYPE:v64? \
@@ -22,10 +15,6 @@ const WAIT: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 SOURC
 /// All of them.
 pub(super) const TABLES: &[(&str, &str)] = &[
     ("cond_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u"),
-    ("events_errors_summary_by_account_by_error", "USER:v32? HOST:v255? $ERROR"),
-    ("events_errors_summary_by_host_by_error", "HOST:v255? $ERROR"),
-    ("events_errors_summary_by_thread_by_error", "THREAD_ID:u $ERROR"),
-    ("events_errors_summary_by_user_by_error", "USER:v32? $ERROR"),
     ("events_stages_current", STAGE),
     ("events_stages_history", STAGE),
     ("events_stages_history_long", STAGE),
@@ -39,25 +28,10 @@ pub(super) const TABLES: &[(&str, &str)] = &[
         "OBJECT_TYPE:v9 OBJECT_SCHEMA:v64 OBJECT_NAME:v64 * COUNT_STATEMENTS:u SUM_STATEMENTS_WAIT:u \
          MIN_STATEMENTS_WAIT:u AVG_STATEMENTS_WAIT:u MAX_STATEMENTS_WAIT:u $STATEMENT_SUMS",
     ),
-    ("events_transactions_current", TRANSACTION),
-    ("events_transactions_history", TRANSACTION),
-    ("events_transactions_history_long", TRANSACTION),
-    (
-        "events_transactions_summary_by_account_by_event_name",
-        "USER:v32? HOST:v255? EVENT_NAME:v128 * *READ_WRITE *READ_ONLY",
-    ),
-    ("events_transactions_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 * *READ_WRITE *READ_ONLY"),
-    ("events_transactions_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 * *READ_WRITE *READ_ONLY"),
-    ("events_transactions_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 * *READ_WRITE *READ_ONLY"),
-    ("events_transactions_summary_global_by_event_name", "EVENT_NAME:v128 * *READ_WRITE *READ_ONLY"),
     ("events_waits_current", WAIT),
     ("events_waits_history", WAIT),
     ("events_waits_history_long", WAIT),
-    ("events_waits_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 *"),
-    ("events_waits_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 *"),
     ("events_waits_summary_by_instance", "EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u *"),
-    ("events_waits_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 *"),
-    ("events_waits_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 *"),
     ("events_waits_summary_global_by_event_name", "EVENT_NAME:v128 *"),
     ("file_instances", "FILE_NAME:v512 EVENT_NAME:v128 OPEN_COUNT:w"),
     (
@@ -88,14 +62,6 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("memory_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 $MEMORY"),
     ("memory_summary_global_by_event_name", "EVENT_NAME:v128 $MEMORY"),
     ("mutex_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u LOCKED_BY_THREAD_ID:u?"),
-    ("objects_summary_global_by_type", "OBJECT_TYPE:v64? OBJECT_SCHEMA:v64? OBJECT_NAME:v64? *"),
-    (
-        "prepared_statements_instances",
-        "OBJECT_INSTANCE_BEGIN:u STATEMENT_ID:u STATEMENT_NAME:v64? SQL_TEXT:text OWNER_THREAD_ID:u \
-         OWNER_EVENT_ID:u OWNER_OBJECT_TYPE:v9? OWNER_OBJECT_SCHEMA:v64? OWNER_OBJECT_NAME:v64? \
-         EXECUTION_ENGINE:v9? TIMER_PREPARE:u COUNT_REPREPARE:u COUNT_EXECUTE:u SUM_TIMER_EXECUTE:u \
-         MIN_TIMER_EXECUTE:u AVG_TIMER_EXECUTE:u MAX_TIMER_EXECUTE:u $STATEMENT_SUMS",
-    ),
     ("rwlock_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u WRITE_LOCKED_BY_THREAD_ID:u? READ_LOCKED_BY_COUNT:w"),
     ("socket_instances", "EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u THREAD_ID:u? SOCKET_ID:n IP:v64 PORT:n STATE:v6"),
     (
@@ -111,15 +77,6 @@ pub(super) const TABLES: &[(&str, &str)] = &[
         "table_handles",
         "OBJECT_TYPE:v64 OBJECT_SCHEMA:v64 OBJECT_NAME:v64 OBJECT_INSTANCE_BEGIN:u OWNER_THREAD_ID:u? \
          OWNER_EVENT_ID:u? INTERNAL_LOCK:v64? EXTERNAL_LOCK:v64?",
-    ),
-    (
-        "table_io_waits_summary_by_index_usage",
-        "OBJECT_TYPE:v64? OBJECT_SCHEMA:v64? OBJECT_NAME:v64? INDEX_NAME:v64? * *READ *WRITE *FETCH *INSERT *UPDATE \
-         *DELETE",
-    ),
-    (
-        "table_io_waits_summary_by_table",
-        "OBJECT_TYPE:v64? OBJECT_SCHEMA:v64? OBJECT_NAME:v64? * *READ *WRITE *FETCH *INSERT *UPDATE *DELETE",
     ),
     (
         "table_lock_waits_summary_by_table",

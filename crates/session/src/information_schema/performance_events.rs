@@ -1,15 +1,16 @@
 //! performance_schema's tables of the last statements, and of status and variables by who has them.
 
+use super::performance_sums::{account, by_account, by_thread, host, user};
 use super::{DescribedTable, Source, s, s_or_null, u};
 use crate::database::now_micros;
-use crate::statistics::accounts::AccountKey;
+use crate::statistics::accounts::{AccountKey, AccountStatistics};
 use crate::statistics::event_name;
 use crate::statistics::recent::RecentStatement;
 use crate::statistics::statements::{StatementStatistics, key_of};
 use crate::statistics::totals::PICOS_PER_MICRO;
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 const PERFORMANCE: &str = "performance_schema";
@@ -21,15 +22,13 @@ pub(super) const TABLES: &[DescribedTable] = &[
     ("events_statements_history", "$STATEMENT", history),
     ("events_statements_history_long", "$STATEMENT", history_long),
     ("status_by_account", "USER:v32? HOST:v255? VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", |source, _| {
-        status_by(source, "status_by_account", |account| {
-            vec![s_or_null(account.user.clone()), s_or_null(account.host.clone())]
-        })
+        by_account(source, "status_by_account", account, status_rows)
     }),
     ("status_by_host", "HOST:v255? VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", |source, _| {
-        status_by(source, "status_by_host", |account| vec![s_or_null(account.host.clone())])
+        by_account(source, "status_by_host", host, status_rows)
     }),
     ("status_by_user", "USER:v32? VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", |source, _| {
-        status_by(source, "status_by_user", |account| vec![s_or_null(account.user.clone())])
+        by_account(source, "status_by_user", user, status_rows)
     }),
     ("status_by_thread", "THREAD_ID:u VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", status_by_thread),
     ("variables_by_thread", "THREAD_ID:u VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", variables_by_thread),
@@ -50,7 +49,7 @@ fn digests(source: &Source<'_>) -> HashMap<u128, StatementStatistics> {
 }
 
 /// Picoseconds since the server's start.
-fn timer(source: &Source<'_>, micros: i64) -> u64 {
+pub(super) fn timer(source: &Source<'_>, micros: i64) -> u64 {
     u64::try_from(micros - source.shared.started_micros).unwrap_or(0).saturating_mul(PICOS_PER_MICRO)
 }
 
@@ -160,41 +159,14 @@ fn history_long(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<V
     Ok(all.iter().map(|(thread, statement)| ended(source, *thread, statement, &digests)).collect())
 }
 
-fn status_by(source: &Source<'_>, table: &str, columns: fn(&AccountKey) -> Vec<Value>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, table)?;
-    let mut sums: Vec<(Vec<Value>, BTreeMap<&'static str, u64>)> = Vec::new();
-    let mut add = |account: &AccountKey, values: Vec<(&'static str, u64)>| {
-        let key = columns(account);
-        let at = sums.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
-            sums.push((key, BTreeMap::new()));
-            sums.len() - 1
-        });
-        for (name, value) in values {
-            *sums[at].1.entry(name).or_default() += value;
-        }
-    };
-    for (account, statistics) in source.shared.statistics.accounts.snapshot() {
-        add(&account, statistics.status.into_iter().collect());
-    }
-    for process in source.shared.processes.all() {
-        add(&AccountKey::of(&process), process.status.values());
-    }
-    let rows = sums.into_iter().flat_map(|(key, values)| {
-        let row =
-            move |(name, value): (&str, u64)| key.iter().cloned().chain([s(name), s(value.to_string())]).collect();
-        values.into_iter().map(row)
-    });
-    Ok(rows.collect())
+fn status_rows(account: &AccountStatistics) -> Vec<Vec<Value>> {
+    account.status.iter().map(|(name, value)| vec![s(*name), s(value.to_string())]).collect()
 }
 
 fn status_by_thread(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "status_by_thread")?;
-    let mut rows = Vec::new();
-    for process in source.shared.processes.all() {
-        let values = process.status.values().into_iter();
-        rows.extend(values.map(|(name, value)| vec![u(process.id), s(name), s(value.to_string())]));
-    }
-    Ok(rows)
+    by_thread(source, "status_by_thread", |process| {
+        process.status.values().into_iter().map(|(name, value)| vec![s(name), s(value.to_string())]).collect()
+    })
 }
 
 /// Of the reader's own thread: a session's variables are its own.

@@ -1,7 +1,7 @@
 //! performance_schema's tables of what is measured. They show how it is; they cannot be changed.
 
 use super::{DescribedTable, s};
-use crate::statistics::event_name;
+use crate::statistics::{event_name, waits};
 use squall_types::Value;
 use std::sync::atomic::Ordering;
 
@@ -14,9 +14,9 @@ const CONSUMERS: &[(&str, bool)] = &[
     ("events_statements_current", true),
     ("events_statements_history", true),
     ("events_statements_history_long", true),
-    ("events_transactions_current", false),
-    ("events_transactions_history", false),
-    ("events_transactions_history_long", false),
+    ("events_transactions_current", true),
+    ("events_transactions_history", true),
+    ("events_transactions_history_long", true),
     ("events_waits_current", false),
     ("events_waits_history", false),
     ("events_waits_history_long", false),
@@ -24,6 +24,9 @@ const CONSUMERS: &[(&str, bool)] = &[
     ("thread_instrumentation", true),
     ("statements_digest", true),
 ];
+
+/// What is measured beside statements and waits of sessions.
+const OTHERS: &[&str] = &["transaction", "wait/io/table/sql/handler"];
 
 fn yes_no(yes: bool) -> Value {
     s(if yes { "YES" } else { "NO" })
@@ -48,7 +51,7 @@ pub(super) const TABLES: &[DescribedTable] = &[
             let row = |name: &&str| {
                 vec![s(*name), yes_no(is_on), yes_no(is_on), s(""), Value::Null, Value::Int(0), Value::Null]
             };
-            Ok(event_name::ALL.iter().map(row).collect())
+            Ok(event_name::ALL.iter().chain(waits::OF_SESSIONS).chain(OTHERS).map(row).collect())
         },
     ),
     ("setup_objects", "OBJECT_TYPE:v9 OBJECT_SCHEMA:v64? OBJECT_NAME:v64 ENABLED:v3 TIMED:v3", |_, _| Ok(Vec::new())),

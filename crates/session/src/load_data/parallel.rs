@@ -9,7 +9,7 @@ use super::{Load, Loaded, Target};
 use parking_lot::{Condvar, Mutex};
 use squall_planner::dml::{LoadedRow, RowLoader};
 use squall_planner::exec::StatementEnv;
-use squall_registry::Diagnostics;
+use squall_registry::{Diagnostics, TableOperation};
 use squall_row_store::{BulkEncoder, BulkWriter, EncodedRows, OnDuplicate};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::collections::BTreeMap;
@@ -148,7 +148,10 @@ pub(super) fn load_in_parallel(
     let outcome =
         writer.finish(encoders, around.session, around.options.lock_wait, on_duplicate).map_err(SqlError::from)?;
     loaded.skipped = left_out + rejected + outcome.skipped.len() as u64;
-    let table = &load.plan.target.def().name;
+    let def = load.plan.target.def();
+    let stored = loaded.records.saturating_sub(loaded.skipped);
+    around.context.table_uses.note(def.id, None, TableOperation::Insert, stored, None);
+    let table = &def.name;
     for row in outcome.skipped {
         let message = match load.reject_limit {
             Some(_) => format!("Row {} rejected: Duplicate entry for a key of table '{table}'", row + 1),

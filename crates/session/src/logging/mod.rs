@@ -153,11 +153,6 @@ impl Session {
         }
     }
 
-    /// How long the session has waited for row and table locks since it was asked for the last time.
-    pub(crate) fn take_lock_micros(&self) -> u64 {
-        u64::try_from(self.shared.store.take_lock_wait(self.process.id).as_micros()).unwrap_or(u64::MAX)
-    }
-
     fn is_slow(&self, start: i64, now: i64, rows_examined: u64) -> bool {
         let long = self.settings.long_query_micros;
         // With 0 every statement is meant, also one that takes no whole microsecond.

@@ -135,6 +135,11 @@ impl Session {
             }
             return Some(plan.clone());
         }
+        if slot.is_outdated(now)
+            && let Some(counted) = statement.counted.get()
+        {
+            counted.reprepare();
+        }
         let (statement, plan_use) = (statement.clone(), plan_use.clone());
         // It was read as the session was then.
         let meaning = self.meaning();
@@ -262,6 +267,7 @@ impl Session {
             options: self.parse_options(),
             places: OnceLock::new(),
             digest: OnceLock::new(),
+            counted: OnceLock::new(),
         };
         (parsed.rest.is_none() && may_have_plan(&statement, literals)).then_some(statement)
     }
@@ -330,6 +336,9 @@ impl Session {
             Err(error) => {
                 // Nothing was locked or changed.
                 drop(self.transaction.statement_failed());
+                if !self.transaction.is_open() {
+                    self.count_rollback();
+                }
                 self.finish_with_error(&error, None);
                 writer.error(&error);
             }

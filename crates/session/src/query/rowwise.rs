@@ -90,6 +90,9 @@ impl Session {
             return false;
         };
         self.note_rowwise(&answer);
+        if self.counts_statements() {
+            self.answered_uses = context.table_uses.take();
+        }
         writer.begin_kept_result_set(&rows.columns);
         let written = answer.write(&rows.plan, &self.settings.time_zone, writer);
         self.end_at_once(written.map(|()| answer.rows()), writer);

@@ -1,6 +1,9 @@
 //! Who has connected, and what they have run.
 
+use super::errors::{ErrorsByNumber, merge_errors};
 use super::statements::{EventTotals, count_event};
+use super::timed::{TimesByEvent, merge_event};
+use super::transactions::TransactionTotals;
 use crate::process::Process;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -36,6 +39,14 @@ pub(crate) struct AccountStatistics {
     pub by_event: EventTotals,
     /// Their status variables.
     pub status: BTreeMap<&'static str, u64>,
+    /// The errors that their statements ended with.
+    pub errors: ErrorsByNumber,
+    /// Their transactions.
+    pub transactions: TransactionTotals,
+    /// What they waited for.
+    pub waits: TimesByEvent,
+    /// Stages of their statements.
+    pub stages: TimesByEvent,
 }
 
 /// All accounts that have connected.
@@ -56,17 +67,24 @@ impl Accounts {
         let mut accounts = self.0.lock();
         let account = accounts.entry(AccountKey::of(process)).or_default();
         account.current_connections -= 1;
-        for (name, value) in process.status.values() {
-            *account.status.entry(name).or_default() += value;
-        }
-        for (event, totals) in process.statements.by_event() {
-            count_event(&mut account.by_event, event, |sum| sum.merge(&totals));
-        }
+        account.add(process);
     }
 
     /// All of them.
     pub fn snapshot(&self) -> BTreeMap<AccountKey, AccountStatistics> {
         self.0.lock().clone()
+    }
+
+    /// All of them, with what connections that are there have counted.
+    pub fn with_present<'p>(
+        &self,
+        processes: impl Iterator<Item = &'p Process>,
+    ) -> BTreeMap<AccountKey, AccountStatistics> {
+        let mut accounts = self.snapshot();
+        for process in processes {
+            accounts.entry(AccountKey::of(process)).or_default().add(process);
+        }
+        accounts
     }
 
     /// Forgets who is not connected any more, and counts the others' connections anew.
@@ -78,8 +96,40 @@ impl Accounts {
         });
     }
 
-    /// Forgets what was run.
-    pub fn clear_events(&self) {
-        self.0.lock().values_mut().for_each(|account| account.by_event.clear());
+    /// Forgets something of each.
+    pub fn clear_of_each(&self, clear: impl FnMut(&mut AccountStatistics)) {
+        self.0.lock().values_mut().for_each(clear);
+    }
+}
+
+impl AccountStatistics {
+    /// Adds what a connection has counted.
+    fn add(&mut self, process: &Process) {
+        for (name, value) in process.status.values() {
+            *self.status.entry(name).or_default() += value;
+        }
+        for (event, totals) in process.statements.by_event() {
+            count_event(&mut self.by_event, event, |sum| sum.merge(&totals));
+        }
+        merge_errors(&mut self.errors, &process.errors.snapshot());
+        self.transactions.merge(&process.transactions.totals());
+        process.waits.list().iter().for_each(|(event, times)| merge_event(&mut self.waits, event, times));
+        process.stages.list().iter().for_each(|(event, times)| merge_event(&mut self.stages, event, times));
+    }
+
+    /// Adds what another account is known for.
+    pub fn merge(&mut self, other: &AccountStatistics) {
+        self.current_connections += other.current_connections;
+        self.total_connections += other.total_connections;
+        for (name, value) in &other.status {
+            *self.status.entry(name).or_default() += value;
+        }
+        for (event, totals) in &other.by_event {
+            count_event(&mut self.by_event, event, |sum| sum.merge(totals));
+        }
+        merge_errors(&mut self.errors, &other.errors);
+        self.transactions.merge(&other.transactions);
+        other.waits.iter().for_each(|(event, times)| merge_event(&mut self.waits, event, times));
+        other.stages.iter().for_each(|(event, times)| merge_event(&mut self.stages, event, times));
     }
 }

@@ -13,23 +13,40 @@ pub(crate) struct ErrorStatistics {
     pub sqlstate: [u8; 5],
 }
 
-/// The errors that statements have ended with. Failing statements are rare and dear enough to share a lock.
-#[derive(Debug, Default)]
-pub(crate) struct Errors(Mutex<BTreeMap<u16, ErrorStatistics>>);
+impl ErrorStatistics {
+    fn merge(&mut self, other: &ErrorStatistics) {
+        if self.raised == 0 || other.first_seen < self.first_seen {
+            self.first_seen = other.first_seen;
+        }
+        self.last_seen = self.last_seen.max(other.last_seen);
+        self.raised += other.raised;
+        self.sqlstate = other.sqlstate;
+    }
+}
 
-impl Errors {
+/// Errors by number.
+pub(crate) type ErrorsByNumber = BTreeMap<u16, ErrorStatistics>;
+
+/// Adds others.
+pub(crate) fn merge_errors(errors: &mut ErrorsByNumber, others: &ErrorsByNumber) {
+    for (number, other) in others {
+        errors.entry(*number).or_default().merge(other);
+    }
+}
+
+/// The errors that a session's statements have ended with.
+#[derive(Debug, Default)]
+pub(crate) struct CountedErrors(Mutex<ErrorsByNumber>);
+
+impl CountedErrors {
     /// Counts an error.
     pub fn raised(&self, number: u16, sqlstate: [u8; 5], now_micros: i64) {
-        let mut errors = self.0.lock();
-        let error =
-            errors.entry(number).or_insert_with(|| ErrorStatistics { first_seen: now_micros, ..Default::default() });
-        error.raised += 1;
-        error.last_seen = now_micros;
-        error.sqlstate = sqlstate;
+        let one = ErrorStatistics { raised: 1, first_seen: now_micros, last_seen: now_micros, sqlstate };
+        self.0.lock().entry(number).or_default().merge(&one);
     }
 
     /// All that were raised, by number.
-    pub fn snapshot(&self) -> BTreeMap<u16, ErrorStatistics> {
+    pub fn snapshot(&self) -> ErrorsByNumber {
         self.0.lock().clone()
     }
 

@@ -1,23 +1,29 @@
 //! What the server knows of what it has done: the numbers behind performance_schema.
 //!
-//! Reading order: [`totals`], [`recent`], [`statements`], [`accounts`], [`errors`]; where they are counted: [`record`].
+//! Reading order: [`totals`], [`timed`], [`recent`], [`statements`], [`tables`], [`transactions`], [`prepared`], [`errors`], [`accounts`];
+//! where they are counted: [`record`].
 
 pub(crate) mod accounts;
 pub(crate) mod errors;
 pub(crate) mod event_name;
+pub(crate) mod prepared;
 pub(crate) mod recent;
 mod record;
 pub(crate) mod statements;
+pub(crate) mod tables;
+pub(crate) mod timed;
 pub(crate) mod totals;
+pub(crate) mod transactions;
+pub(crate) mod waits;
 
 use crate::process::Process;
 use accounts::Accounts;
-use errors::Errors;
 use parking_lot::Mutex;
 use recent::RecentStatement;
 use statements::Statements;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
+use tables::Tables;
 
 /// Statements by digest that are kept, as in MySQL's default of `performance_schema_digests_size`.
 const DIGESTS_MAX: u64 = 10_000;
@@ -29,7 +35,8 @@ pub(crate) struct Statistics {
     pub is_on: AtomicBool,
     pub statements: Statements,
     pub accounts: Accounts,
-    pub errors: Errors,
+    /// Rows of tables that sessions that are gone have read and changed.
+    pub tables: Tables,
     /// The last statements of connections that are gone, with their threads.
     pub recent_of_gone: Mutex<VecDeque<(u64, RecentStatement)>>,
 }
@@ -43,7 +50,7 @@ impl Default for Statistics {
             is_on: AtomicBool::new(true),
             statements: Statements::new(DIGESTS_MAX),
             accounts: Accounts::default(),
-            errors: Errors::default(),
+            tables: Tables::default(),
             recent_of_gone: Mutex::default(),
         }
     }
@@ -53,6 +60,7 @@ impl Statistics {
     /// A connection is gone: what it has counted is kept.
     pub fn forget(&self, process: &Process) {
         process.statements.retire(&self.statements);
+        process.tables.retire(&self.tables);
         let mut gone = self.recent_of_gone.lock();
         gone.extend(process.statements.recent().into_iter().map(|statement| (process.id, statement)));
         let surplus = gone.len().saturating_sub(RECENT_OF_GONE_MAX);

@@ -44,6 +44,11 @@ impl Recent {
         place.text.extend_from_slice(shown);
     }
 
+    /// How many there have been.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// All of them, the oldest first.
     pub fn list(&self) -> Vec<RecentStatement> {
         let mut list = self.statements.clone();

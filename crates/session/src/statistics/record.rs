@@ -1,17 +1,27 @@
-//! Where statements are counted: at their ends.
+//! Where statements are counted: at their ends. Waits, transactions and what is prepared: where they happen.
 
 use super::event_name;
+use super::prepared::PreparedUse;
+use super::timed::Timed;
 use super::totals::Measured;
+use super::transactions::TransactionOutcome;
+use super::waits;
 use crate::database::now_micros;
 use crate::kept_plan::KeptPlan;
+use crate::prepared::PreparedStatement;
 use crate::session::{Request, Session};
 use squall_parser::Digest;
+use squall_parser::ast::Statement;
 use squall_registry::StatementContext;
+use squall_row_store::{Transaction, TransactionOptions};
+use squall_types::SqlResult;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// A statement that took less has not waited for a lock, as far as anybody would notice.
 const LOCK_WAIT_FROM_MICROS: u64 = 100;
+const NANOS_PER_MICRO: u64 = 1000;
 
 impl Session {
     /// Whether statements are counted.
@@ -24,24 +34,60 @@ impl Session {
         if wanted || micros >= LOCK_WAIT_FROM_MICROS { self.take_lock_micros() } else { 0 }
     }
 
+    /// How long the session has waited for row and table locks since it was asked for the last time; what it waited for is
+    /// counted.
+    pub(crate) fn take_lock_micros(&self) -> u64 {
+        let waited = self.shared.store.take_lock_wait(self.process.id);
+        if waited.rows.count + waited.tables.count == 0 {
+            return 0;
+        }
+        if self.counts_statements() {
+            self.process.waits.add(waits::ROW_LOCK, &waits::timed(&waited.rows));
+            self.process.waits.add(waits::TABLE_LOCK, &waits::timed(&waited.tables));
+        }
+        u64::try_from((waited.rows.sum + waited.tables.sum).as_micros()).unwrap_or(u64::MAX)
+    }
+
     /// Counts a query that was answered on this thread; the text is its own, or that of its shape.
-    pub(crate) fn count_answered(&mut self, digest: &Arc<Digest>, text: &[u8]) {
+    pub(crate) fn count_answered(
+        &mut self,
+        digest: &Arc<Digest>,
+        plan: &KeptPlan,
+        text: &[u8],
+        prepared: Option<&Arc<PreparedUse>>,
+    ) {
         let measured = Measured {
             start_micros: self.command_micros,
             micros: u64::try_from(now_micros() - self.command_micros).unwrap_or(0),
             rows_examined: self.log.rows_examined,
             ..self.measured_work()
         };
-        let (retired, schema) = (&self.shared.statistics.statements, self.database.as_ref());
+        let statistics = &self.shared.statistics;
+        let (retired, schema) = (&statistics.statements, self.database.as_ref());
         self.process.statements.add(retired, schema, digest, event_name::SELECT, &measured, text);
+        let nanos = measured.micros.saturating_mul(NANOS_PER_MICRO);
+        match plan {
+            KeptPlan::Select(select) => {
+                let key = (select.point.table().def().id, select.point.index());
+                self.process.tables.looked_up(&statistics.tables, key, measured.rows_examined, nanos);
+            }
+            KeptPlan::Rows(_) => {
+                let uses = std::mem::take(&mut self.answered_uses);
+                self.process.tables.add(&statistics.tables, &uses, nanos);
+            }
+            KeptPlan::General | KeptPlan::Change(_) | KeptPlan::Constant(_) => {}
+        }
+        if let Some(prepared) = prepared {
+            prepared.add(&measured);
+        }
     }
 
     /// Counts a query that gives the same row each time.
     pub(crate) fn count_constant(&mut self, plan: &KeptPlan, sql: &[u8]) {
-        if let KeptPlan::Constant(plan) = plan {
+        if let KeptPlan::Constant(constant) = plan {
             let options = self.parse_options();
-            let digest = plan.digest.get_or_init(|| Arc::new(squall_parser::digest(sql, &options)));
-            self.count_answered(digest, sql);
+            let digest = constant.digest.get_or_init(|| Arc::new(squall_parser::digest(sql, &options)));
+            self.count_answered(digest, plan, sql, None);
         }
     }
 
@@ -71,9 +117,30 @@ impl Session {
                 &computed
             }
         };
-        let retired = &self.shared.statistics.statements;
+        let statistics = &self.shared.statistics;
         let event = event_name::of(request.statement);
-        self.process.statements.add(retired, schema, digest, event, &measured, request.sql);
+        self.process.statements.add(&statistics.statements, schema, digest, event, &measured, request.sql);
+        let uses = context.table_uses.take();
+        if !uses.is_empty() {
+            self.process.tables.add(&statistics.tables, &uses, micros.saturating_mul(NANOS_PER_MICRO));
+        }
+        let named = match request.statement {
+            Statement::Execute(execute) => self.prepared.named(&execute.name),
+            _ => None,
+        };
+        let executed = request.prepared.or(named.as_deref()).and_then(|prepared| prepared.counted.get());
+        if let Some(executed) = executed {
+            executed.add(&measured);
+        }
+    }
+
+    /// A client has prepared a statement, which took from a moment till now.
+    pub(crate) fn count_prepared(&self, id: u32, name: Option<&str>, prepared: &PreparedStatement, start_micros: i64) {
+        let micros = u64::try_from(now_micros() - start_micros).unwrap_or(0);
+        // PREPARE is a statement, the protocol's command is none.
+        let owner = if name.is_some() { self.process.statements.event_count() + 1 } else { 0 };
+        let counted = Arc::new(PreparedUse::new(u64::from(id), name, &prepared.sql, owner, micros));
+        self.process.prepared.add(prepared.counted.get_or_init(|| counted));
     }
 
     /// Counts a text that no grammar takes.
@@ -84,6 +151,36 @@ impl Session {
             let measured = Measured { start_micros, micros, failed: true, ..Measured::default() };
             self.process.statements.add_event(event_name::ERROR, &measured);
         }
+    }
+
+    /// A transaction begins.
+    pub(crate) fn count_begin(&self, transaction: &Transaction) {
+        if self.counts_statements() {
+            let TransactionOptions { isolation, read_only, autocommit, .. } = *transaction.options();
+            self.process.transactions.begin(transaction.id(), read_only, isolation, autocommit, now_micros());
+        }
+    }
+
+    /// Commits a transaction, and counts it and how long that took.
+    pub(crate) async fn commit_counted(&self, transaction: Transaction) -> SqlResult<()> {
+        if !self.counts_statements() {
+            return transaction.commit_async().await;
+        }
+        let started = transaction.has_writes().then(Instant::now);
+        let result = transaction.commit_async().await;
+        if let Some(started) = started {
+            let mut times = Timed::default();
+            times.add(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            self.process.waits.add(waits::COMMIT, &times);
+        }
+        let outcome = if result.is_ok() { TransactionOutcome::Committed } else { TransactionOutcome::RolledBack };
+        self.process.transactions.end(outcome, now_micros());
+        result
+    }
+
+    /// The transaction that was open is rolled back.
+    pub(crate) fn count_rollback(&self) {
+        self.process.transactions.end(TransactionOutcome::RolledBack, now_micros());
     }
 
     fn measured_work(&self) -> Measured {

@@ -145,6 +145,11 @@ impl CountedStatements {
         self.0.lock().recent.list()
     }
 
+    /// How many there have been.
+    pub fn event_count(&self) -> u64 {
+        self.0.lock().recent.count()
+    }
+
     /// Forgets the last statements.
     pub fn clear_recent(&self) {
         self.0.lock().recent.clear();

@@ -1,0 +1,200 @@
+//! performance_schema's sums by who has caused them: of statements, errors, transactions, waits and stages, by thread, account, user
+//! and host, and of all.
+
+use super::{DescribedTable, Source, local_time, s, s_or_null, u};
+use crate::process::Process;
+use crate::statistics::accounts::{AccountKey, AccountStatistics};
+use crate::statistics::errors::{ErrorStatistics, ErrorsByNumber};
+use crate::statistics::timed::{Timed, TimesByEvent};
+use crate::statistics::transactions::TransactionTotals;
+use crate::statistics::waits;
+use squall_registry::VirtualScan;
+use squall_types::{SqlResult, Value};
+
+const PERFORMANCE: &str = "performance_schema";
+const PICOS_PER_NANO: u64 = 1000;
+
+type Rows = SqlResult<Vec<Vec<Value>>>;
+/// The columns that name an account or a part of one.
+type Columns = fn(&AccountKey) -> Vec<Value>;
+
+pub(super) const TABLES: &[DescribedTable] = &[
+    ("events_errors_summary_by_thread_by_error", "THREAD_ID:u $ERROR", |source, scan| {
+        by_thread(source, "events_errors_summary_by_thread_by_error", |process| {
+            error_rows(scan, &process.errors.snapshot())
+        })
+    }),
+    ("events_errors_summary_by_account_by_error", "USER:v32? HOST:v255? $ERROR", |source, scan| {
+        by_account(source, "events_errors_summary_by_account_by_error", account, |account| {
+            error_rows(scan, &account.errors)
+        })
+    }),
+    ("events_errors_summary_by_user_by_error", "USER:v32? $ERROR", |source, scan| {
+        by_account(source, "events_errors_summary_by_user_by_error", user, |account| error_rows(scan, &account.errors))
+    }),
+    ("events_errors_summary_by_host_by_error", "HOST:v255? $ERROR", |source, scan| {
+        by_account(source, "events_errors_summary_by_host_by_error", host, |account| error_rows(scan, &account.errors))
+    }),
+    ("events_errors_summary_global_by_error", "$ERROR", |source, scan| {
+        by_account(source, "events_errors_summary_global_by_error", nobody, |account| error_rows(scan, &account.errors))
+    }),
+    (
+        "events_transactions_summary_by_thread_by_event_name",
+        "THREAD_ID:u EVENT_NAME:v128 * *READ_WRITE *READ_ONLY",
+        |source, _| {
+            by_thread(source, "events_transactions_summary_by_thread_by_event_name", |process| {
+                transaction_rows(&process.transactions.totals())
+            })
+        },
+    ),
+    (
+        "events_transactions_summary_by_account_by_event_name",
+        "USER:v32? HOST:v255? EVENT_NAME:v128 * *READ_WRITE *READ_ONLY",
+        |source, _| {
+            by_account(source, "events_transactions_summary_by_account_by_event_name", account, |account| {
+                transaction_rows(&account.transactions)
+            })
+        },
+    ),
+    (
+        "events_transactions_summary_by_user_by_event_name",
+        "USER:v32? EVENT_NAME:v128 * *READ_WRITE *READ_ONLY",
+        |source, _| {
+            by_account(source, "events_transactions_summary_by_user_by_event_name", user, |account| {
+                transaction_rows(&account.transactions)
+            })
+        },
+    ),
+    (
+        "events_transactions_summary_by_host_by_event_name",
+        "HOST:v255? EVENT_NAME:v128 * *READ_WRITE *READ_ONLY",
+        |source, _| {
+            by_account(source, "events_transactions_summary_by_host_by_event_name", host, |account| {
+                transaction_rows(&account.transactions)
+            })
+        },
+    ),
+    ("events_transactions_summary_global_by_event_name", "EVENT_NAME:v128 * *READ_WRITE *READ_ONLY", |source, _| {
+        by_account(source, "events_transactions_summary_global_by_event_name", nobody, |account| {
+            transaction_rows(&account.transactions)
+        })
+    }),
+    ("events_waits_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 *", |source, _| {
+        by_thread(source, "events_waits_summary_by_thread_by_event_name", |process| {
+            event_rows(waits::OF_SESSIONS, &process.waits.list())
+        })
+    }),
+    ("events_waits_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 *", |source, _| {
+        by_account(source, "events_waits_summary_by_account_by_event_name", account, |account| {
+            event_rows(waits::OF_SESSIONS, &account.waits)
+        })
+    }),
+    ("events_waits_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 *", |source, _| {
+        by_account(source, "events_waits_summary_by_user_by_event_name", user, |account| {
+            event_rows(waits::OF_SESSIONS, &account.waits)
+        })
+    }),
+    ("events_waits_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 *", |source, _| {
+        by_account(source, "events_waits_summary_by_host_by_event_name", host, |account| {
+            event_rows(waits::OF_SESSIONS, &account.waits)
+        })
+    }),
+];
+
+/// A user and a host.
+pub(super) fn account(account: &AccountKey) -> Vec<Value> {
+    vec![s_or_null(account.user.clone()), s_or_null(account.host.clone())]
+}
+
+/// A user, wherever from.
+pub(super) fn user(account: &AccountKey) -> Vec<Value> {
+    vec![s_or_null(account.user.clone())]
+}
+
+/// A host, whoever is there.
+pub(super) fn host(account: &AccountKey) -> Vec<Value> {
+    vec![s_or_null(account.host.clone())]
+}
+
+/// All together.
+pub(super) fn nobody(_: &AccountKey) -> Vec<Value> {
+    Vec::new()
+}
+
+/// What accounts with the same columns are known for together: connections that are there and those that are gone.
+pub(super) fn accounts(source: &Source<'_>, columns: Columns) -> Vec<(Vec<Value>, AccountStatistics)> {
+    let processes = source.shared.processes.all();
+    let all = source.shared.statistics.accounts.with_present(processes.iter().map(|process| &**process));
+    let mut sums: Vec<(Vec<Value>, AccountStatistics)> = Vec::new();
+    for (account, statistics) in all {
+        let key = columns(&account);
+        match sums.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, sum)) => sum.merge(&statistics),
+            None => sums.push((key, statistics)),
+        }
+    }
+    sums
+}
+
+/// Rows of each account, behind its columns.
+pub(super) fn by_account(
+    source: &Source<'_>,
+    table: &str,
+    columns: Columns,
+    rows: impl Fn(&AccountStatistics) -> Vec<Vec<Value>>,
+) -> Rows {
+    source.may_select(PERFORMANCE, table)?;
+    let rows_of = |(key, statistics): (Vec<Value>, AccountStatistics)| {
+        let rows = rows(&statistics).into_iter();
+        rows.map(move |row| [key.clone(), row].concat()).collect::<Vec<_>>()
+    };
+    Ok(accounts(source, columns).into_iter().flat_map(rows_of).collect())
+}
+
+/// Rows of each connection, behind its number.
+pub(super) fn by_thread(source: &Source<'_>, table: &str, rows: impl Fn(&Process) -> Vec<Vec<Value>>) -> Rows {
+    source.may_select(PERFORMANCE, table)?;
+    let mut all = Vec::new();
+    for process in source.shared.processes.all() {
+        all.extend(rows(&process).into_iter().map(|row| [vec![u(process.id)], row].concat()));
+    }
+    Ok(all)
+}
+
+fn error_rows(scan: &VirtualScan<'_>, errors: &ErrorsByNumber) -> Vec<Vec<Value>> {
+    let row = |(number, error): (&u16, &ErrorStatistics)| {
+        vec![
+            Value::Int(i64::from(*number)),
+            Value::Null,
+            s(String::from_utf8_lossy(&error.sqlstate)),
+            u(error.raised),
+            u(0),
+            local_time(scan.context, error.first_seen),
+            local_time(scan.context, error.last_seen),
+        ]
+    };
+    errors.iter().map(row).collect()
+}
+
+fn transaction_rows(totals: &TransactionTotals) -> Vec<Vec<Value>> {
+    let mut all = totals.read_write;
+    all.merge(&totals.read_only);
+    let times = [all, totals.read_write, totals.read_only];
+    vec![[s("transaction")].into_iter().chain(times.iter().flat_map(timed)).collect()]
+}
+
+/// The events that are known, and what was counted of them.
+pub(super) fn event_rows(known: &[&'static str], times: &TimesByEvent) -> Vec<Vec<Value>> {
+    let of = |event: &str| times.iter().find(|(counted, _)| *counted == event).map(|(_, times)| *times);
+    let row = |event: &&'static str| {
+        [s(*event)].into_iter().chain(timed(&of(event).unwrap_or_default())).collect::<Vec<Value>>()
+    };
+    known.iter().map(row).collect()
+}
+
+/// Count, sum, least, average and greatest time, picoseconds.
+pub(super) fn timed(times: &Timed) -> [Value; 5] {
+    let picos = |nanos: u64| u(nanos.saturating_mul(PICOS_PER_NANO));
+    let average = times.sum_nanos.saturating_mul(PICOS_PER_NANO).checked_div(times.count).unwrap_or(0);
+    [u(times.count), picos(times.sum_nanos), picos(times.min_nanos), u(average), picos(times.max_nanos)]
+}

@@ -1,0 +1,107 @@
+//! TRUNCATE TABLE of tables of performance_schema: what was counted is forgotten.
+
+use crate::session::Session;
+use crate::statistics::transactions::TransactionTotals;
+use squall_parser::ast::ObjectName;
+use squall_types::SqlResult;
+
+const PERFORMANCE: &str = "performance_schema";
+
+/// What TRUNCATE TABLE forgets.
+enum Counted {
+    Digests,
+    Events,
+    Errors,
+    Accounts,
+    Recent,
+    Tables,
+    Transactions,
+    RecentTransactions,
+    Waits,
+    Stages,
+    Prepared,
+    Status,
+}
+
+/// What a table of performance_schema shows that TRUNCATE TABLE can forget.
+fn counted(table: &str) -> Option<Counted> {
+    Some(match table.to_ascii_lowercase().as_str() {
+        "events_statements_summary_by_digest"
+        | "events_statements_histogram_by_digest"
+        | "events_statements_histogram_global" => Counted::Digests,
+        "accounts" | "users" | "hosts" => Counted::Accounts,
+        "events_statements_current" | "events_statements_history" | "events_statements_history_long" => Counted::Recent,
+        "events_transactions_current" | "events_transactions_history" | "events_transactions_history_long" => {
+            Counted::RecentTransactions
+        }
+        "table_io_waits_summary_by_table"
+        | "table_io_waits_summary_by_index_usage"
+        | "objects_summary_global_by_type" => Counted::Tables,
+        "prepared_statements_instances" => Counted::Prepared,
+        "status_by_account" | "status_by_host" | "status_by_user" | "status_by_thread" => Counted::Status,
+        table if table.starts_with("events_statements_summary_") => Counted::Events,
+        table if table.starts_with("events_errors_summary_") => Counted::Errors,
+        table if table.starts_with("events_transactions_summary_") => Counted::Transactions,
+        table if table.starts_with("events_waits_summary_") => Counted::Waits,
+        table if table.starts_with("events_stages_summary_") => Counted::Stages,
+        _ => return None,
+    })
+}
+
+impl Session {
+    /// Whether TRUNCATE TABLE of a table makes the server forget what it has counted.
+    pub(crate) fn is_counted(&self, name: &ObjectName) -> SqlResult<bool> {
+        let (database, table) = self.qualify(name)?;
+        Ok(database.eq_ignore_ascii_case(PERFORMANCE) && counted(&table).is_some())
+    }
+
+    /// TRUNCATE TABLE of one of these tables forgets what was counted; `false` if it is another table.
+    pub(crate) fn truncate_performance(&self, name: &ObjectName) -> SqlResult<bool> {
+        let (database, table) = self.qualify(name)?;
+        let Some(counted) = counted(&table).filter(|_| database.eq_ignore_ascii_case(PERFORMANCE)) else {
+            return Ok(false);
+        };
+        let (statistics, processes) = (&self.shared.statistics, self.shared.processes.all());
+        let (sessions, accounts) = (processes.iter(), &statistics.accounts);
+        match counted {
+            Counted::Digests => statistics.statements.clear(sessions.map(|process| &process.statements)),
+            Counted::Tables => statistics.tables.clear(sessions.map(|process| &process.tables)),
+            Counted::Accounts => accounts.clear(),
+            Counted::Recent => {
+                sessions.for_each(|process| process.statements.clear_recent());
+                statistics.recent_of_gone.lock().clear();
+            }
+            Counted::RecentTransactions => sessions.for_each(|process| process.transactions.clear_recent()),
+            Counted::Prepared => sessions.for_each(|process| process.prepared.clear()),
+            Counted::Events => {
+                sessions.for_each(|process| process.statements.clear_events());
+                accounts.clear_of_each(|account| account.by_event.clear());
+            }
+            Counted::Errors => {
+                sessions.for_each(|process| process.errors.clear());
+                accounts.clear_of_each(|account| account.errors.clear());
+            }
+            Counted::Transactions => {
+                sessions.for_each(|process| process.transactions.clear_totals());
+                accounts.clear_of_each(|account| account.transactions = TransactionTotals::default());
+            }
+            Counted::Waits => {
+                sessions.for_each(|process| process.waits.clear());
+                accounts.clear_of_each(|account| account.waits.clear());
+            }
+            Counted::Stages => {
+                sessions.for_each(|process| process.stages.clear());
+                accounts.clear_of_each(|account| account.stages.clear());
+            }
+            // As in FLUSH STATUS: what connections have counted goes to the server's sums.
+            Counted::Status => {
+                for process in sessions {
+                    process.status.add_to(&self.shared.processes.retired);
+                    process.status.clear();
+                }
+                accounts.clear_of_each(|account| account.status.clear());
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,92 @@
+//! Counts and times of what happens again and again.
+
+use parking_lot::Mutex;
+
+/// How often something happened, and how long it took. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Timed {
+    pub count: u64,
+    pub sum_nanos: u64,
+    pub min_nanos: u64,
+    pub max_nanos: u64,
+}
+
+impl Timed {
+    /// It happened once more.
+    pub fn add(&mut self, nanos: u64) {
+        self.add_many(1, nanos);
+    }
+
+    /// It happened so often, in so much time altogether. Shortest and longest are known by their average.
+    pub fn add_many(&mut self, count: u64, nanos: u64) {
+        if let Some(average) = nanos.checked_div(count) {
+            self.merge(&Timed { count, sum_nanos: nanos, min_nanos: average, max_nanos: average });
+        }
+    }
+
+    /// Adds others.
+    pub fn merge(&mut self, other: &Timed) {
+        if other.count == 0 {
+            return;
+        }
+        self.min_nanos = if self.count == 0 { other.min_nanos } else { self.min_nanos.min(other.min_nanos) };
+        self.max_nanos = self.max_nanos.max(other.max_nanos);
+        self.count += other.count;
+        self.sum_nanos = self.sum_nanos.saturating_add(other.sum_nanos);
+    }
+}
+
+/// Times by the names of events. There are few that a session meets.
+pub(crate) type TimesByEvent = Vec<(&'static str, Timed)>;
+
+/// Adds times of an event.
+pub(crate) fn merge_event(times: &mut TimesByEvent, event: &'static str, other: &Timed) {
+    match times.iter_mut().find(|(known, _)| *known == event) {
+        Some((_, timed)) => timed.merge(other),
+        None => times.push((event, *other)),
+    }
+}
+
+/// What one session has counted by the names of events, under a lock that nobody else holds but who reads.
+#[derive(Debug, Default)]
+pub(crate) struct CountedEvents(Mutex<TimesByEvent>);
+
+impl CountedEvents {
+    /// Adds times of an event; none if there are none.
+    pub fn add(&self, event: &'static str, times: &Timed) {
+        if times.count > 0 {
+            merge_event(&mut self.0.lock(), event, times);
+        }
+    }
+
+    /// What was counted.
+    pub fn list(&self) -> TimesByEvent {
+        self.0.lock().clone()
+    }
+
+    /// Forgets it.
+    pub fn clear(&self) {
+        self.0.lock().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_are_known_by_their_average() {
+        let mut timed = Timed::default();
+        timed.add_many(0, 9);
+        assert_eq!(timed, Timed::default());
+        timed.add_many(4, 40);
+        timed.add(3);
+        assert_eq!((timed.count, timed.sum_nanos, timed.min_nanos, timed.max_nanos), (5, 43, 3, 10));
+        let events = CountedEvents::default();
+        events.add("a", &timed);
+        events.add("a", &timed);
+        events.add("b", &Timed::default());
+        assert_eq!(events.list().len(), 1);
+        assert_eq!(events.list()[0].1.count, 10);
+    }
+}

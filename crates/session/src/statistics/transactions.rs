@@ -1,0 +1,158 @@
+//! Transactions of a session: how many, how long, and the last ones.
+//!
+//! A plain read under autocommit needs no transaction and is none.
+
+use super::timed::Timed;
+use parking_lot::Mutex;
+use squall_row_store::IsolationLevel;
+use std::collections::VecDeque;
+
+/// How many that are over are kept, as in MySQL's default of `performance_schema_events_transactions_history_size`.
+const RECENT_MAX: usize = 10;
+
+/// What has become of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TransactionOutcome {
+    Active,
+    Committed,
+    RolledBack,
+}
+
+/// One transaction.
+#[derive(Clone, Debug)]
+pub(crate) struct TransactionEvent {
+    /// Counts the session's transactions, from 1.
+    pub event_id: u64,
+    /// The store's number.
+    pub id: u64,
+    /// Microseconds since 1970 UTC.
+    pub start_micros: i64,
+    pub end_micros: i64,
+    pub outcome: TransactionOutcome,
+    pub read_only: bool,
+    pub isolation: IsolationLevel,
+    /// Of a single statement.
+    pub autocommit: bool,
+    pub savepoints: u64,
+    pub rollbacks_to_savepoint: u64,
+    pub savepoints_released: u64,
+}
+
+/// Sums over transactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct TransactionTotals {
+    pub read_write: Timed,
+    pub read_only: Timed,
+}
+
+impl TransactionTotals {
+    /// Adds others.
+    pub fn merge(&mut self, other: &TransactionTotals) {
+        self.read_write.merge(&other.read_write);
+        self.read_only.merge(&other.read_only);
+    }
+}
+
+/// What one session has counted.
+#[derive(Debug, Default)]
+pub(crate) struct CountedTransactions(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    count: u64,
+    totals: TransactionTotals,
+    current: Option<TransactionEvent>,
+    /// The oldest first.
+    recent: VecDeque<TransactionEvent>,
+}
+
+impl CountedTransactions {
+    /// One begins.
+    pub fn begin(&self, id: u64, read_only: bool, isolation: IsolationLevel, autocommit: bool, now_micros: i64) {
+        let mut counted = self.0.lock();
+        counted.count += 1;
+        counted.current = Some(TransactionEvent {
+            event_id: counted.count,
+            id,
+            start_micros: now_micros,
+            end_micros: now_micros,
+            outcome: TransactionOutcome::Active,
+            read_only,
+            isolation,
+            autocommit,
+            savepoints: 0,
+            rollbacks_to_savepoint: 0,
+            savepoints_released: 0,
+        });
+    }
+
+    /// It is over; nothing happens if there is none.
+    pub fn end(&self, outcome: TransactionOutcome, now_micros: i64) {
+        let mut counted = self.0.lock();
+        let Some(mut event) = counted.current.take() else { return };
+        (event.end_micros, event.outcome) = (now_micros, outcome);
+        let nanos = u64::try_from(now_micros - event.start_micros).unwrap_or(0).saturating_mul(1000);
+        match event.read_only {
+            true => counted.totals.read_only.add(nanos),
+            false => counted.totals.read_write.add(nanos),
+        }
+        if counted.recent.len() >= RECENT_MAX {
+            counted.recent.pop_front();
+        }
+        counted.recent.push_back(event);
+    }
+
+    /// Something of the open one changes.
+    pub fn change(&self, change: impl FnOnce(&mut TransactionEvent)) {
+        if let Some(event) = &mut self.0.lock().current {
+            change(event);
+        }
+    }
+
+    /// Sums of those that are over.
+    pub fn totals(&self) -> TransactionTotals {
+        self.0.lock().totals
+    }
+
+    /// The open one, or the last.
+    pub fn current(&self) -> Option<TransactionEvent> {
+        let counted = self.0.lock();
+        counted.current.clone().or_else(|| counted.recent.back().cloned())
+    }
+
+    /// The last ones, the oldest first.
+    pub fn recent(&self) -> Vec<TransactionEvent> {
+        self.0.lock().recent.iter().cloned().collect()
+    }
+
+    /// Forgets the sums.
+    pub fn clear_totals(&self) {
+        self.0.lock().totals = TransactionTotals::default();
+    }
+
+    /// Forgets the last ones.
+    pub fn clear_recent(&self) {
+        self.0.lock().recent.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transactions_are_counted_when_they_are_over() {
+        let counted = CountedTransactions::default();
+        counted.end(TransactionOutcome::Committed, 1);
+        assert!(counted.current().is_none());
+        for number in 0..12 {
+            counted.begin(number, number == 0, IsolationLevel::RepeatableRead, false, 10);
+            counted.change(|event| event.savepoints += 1);
+            counted.end(TransactionOutcome::RolledBack, 13);
+        }
+        let totals = counted.totals();
+        assert_eq!((totals.read_only.count, totals.read_write.count, totals.read_write.sum_nanos), (1, 11, 33_000));
+        assert_eq!(counted.recent().len(), RECENT_MAX);
+        assert_eq!(counted.current().map(|event| (event.event_id, event.savepoints)), Some((12, 1)));
+    }
+}
