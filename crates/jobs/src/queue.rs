@@ -84,6 +84,11 @@ impl Live {
         Status { error: status.error.clone(), payload: None, ..*status }
     }
 
+    /// Its end, or that it was put back, is in the store's log.
+    pub fn is_recorded(&self) -> bool {
+        self.status.lock().is_recorded
+    }
+
     /// Changes what has become of it, and wakes whoever waits for its end if this is it.
     pub fn change(&self, change: impl FnOnce(&mut Status)) {
         let mut status = self.status.lock();
@@ -187,7 +192,7 @@ impl Queue {
     /// The worker of a place begins a job: all that the place has to answer for now.
     pub fn begin(&mut self, place: u16, job: &Arc<Live>, claim: Claim) -> Vec<Claim> {
         let begun = self.begun.entry(place).or_default();
-        begun.retain(|(job, _)| !job.status().is_recorded);
+        begun.retain(|(job, _)| !job.is_recorded());
         begun.push((job.clone(), claim));
         begun.iter().map(|(_, claim)| *claim).collect()
     }

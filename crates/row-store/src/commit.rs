@@ -416,8 +416,7 @@ impl Committer {
         for Counts { data, row_delta, changes, sealed } in counts {
             data.count_changes(row_delta, changes, sealed);
         }
-        self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.gate.count(bytes as u64);
+        self.count_written(bytes);
         Ok(())
     }
 
@@ -573,12 +572,17 @@ impl Committer {
         // Sealed rows may be changed by the list alone, which says nothing of keys. Nobody does so meanwhile: whoever seals
         // keeps the table's lock.
         sealed.iter().for_each(|key| data.row_changed(key, moment.seqno()));
-        self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.gate.count(bytes as u64);
+        self.count_written(bytes);
         self.sync()?;
         let since = moment.seqno();
         self.see(&mut self.log.lock(), moment);
         Ok(since)
+    }
+
+    /// Counts bytes that were given to the engine.
+    fn count_written(&self, bytes: usize) {
+        self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.gate.count(bytes as u64);
     }
 
     /// Lets the commit thread end when the queue is empty.

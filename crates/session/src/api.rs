@@ -156,7 +156,7 @@ pub struct ConnectionInfo {
     pub user: String,
     /// Peer: `None` for a Unix socket and for in-process use.
     pub address: Option<IpAddr>,
-    /// Peer's port.
+    /// Peer's port; 0 where there is none, or where it is not known any more.
     pub port: u16,
     /// Default database asked for; empty for none.
     pub database: String,

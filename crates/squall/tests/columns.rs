@@ -401,7 +401,7 @@ const MANY: u64 = 30_000;
 /// `SQUALL_CRASH_ROUNDS=500` makes the long run.
 #[test]
 fn killed_servers_keep_column_tables() {
-    let rounds: u64 = std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let rounds = squall_test_support::crash_rounds(10);
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     let mut client = server.connect();
     for sql in [

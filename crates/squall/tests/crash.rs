@@ -19,7 +19,7 @@ const MONEY: i64 = 1000;
 
 #[test]
 fn killed_servers_lose_nothing() {
-    let rounds: u64 = std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
+    let rounds = squall_test_support::crash_rounds(20);
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     create_tables(&server);
     let acknowledged: Vec<Arc<AtomicU64>> = (0..WRITERS).map(|_| Arc::new(AtomicU64::new(0))).collect();
@@ -69,7 +69,7 @@ const DEFINITIONS: &[&[&str]] = &[
 
 #[test]
 fn killed_definitions_happen_as_a_whole() {
-    let rounds: u64 = std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
+    let rounds = squall_test_support::crash_rounds(20);
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     let mut conn = server.connect();
     conn.query_drop("CREATE DATABASE crash").expect("a database");

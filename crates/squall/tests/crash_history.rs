@@ -15,7 +15,7 @@ const TABLES: [&str; 3] = ["hosts", "global_status", "threads"];
 
 #[test]
 fn killed_servers_lose_no_snapshot_and_double_none() {
-    let rounds: u64 = std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
+    let rounds = squall_test_support::crash_rounds(6);
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     server.connect().query_drop("CALL ps_history.set_collection_interval(1)").expect("a setting");
     let mut random = Random::new(0x0B5E_55ED);

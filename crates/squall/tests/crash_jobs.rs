@@ -15,7 +15,7 @@ const CLIENTS: u64 = 3;
 
 #[test]
 fn killed_servers_lose_no_queued_statement_and_run_none_twice() {
-    let rounds: u64 = std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let rounds = squall_test_support::crash_rounds(10);
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     let mut conn = server.connect();
     conn.query_drop("CREATE DATABASE crash").expect("a database");

@@ -33,7 +33,7 @@ const SAME: &[(&str, &str)] = &[
 
 #[test]
 fn killed_servers_keep_keys_of_expressions_and_documents() {
-    let rounds: u64 = std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let rounds = squall_test_support::crash_rounds(10);
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     let mut conn = server.connect();
     conn.query_drop("CREATE DATABASE crash").expect("a database");

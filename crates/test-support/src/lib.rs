@@ -7,3 +7,8 @@ pub mod faults;
 pub mod golden;
 pub mod random;
 pub mod server;
+
+/// How many rounds a test of killed servers makes: `SQUALL_CRASH_ROUNDS`, for long runs, or else so many.
+pub fn crash_rounds(otherwise: u64) -> u64 {
+    std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(otherwise)
+}

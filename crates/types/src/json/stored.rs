@@ -3,12 +3,11 @@
 //!
 //! What is not asked for is passed over by looking for quotes and brackets alone, many bytes at a time.
 
-use super::lines::Scalar;
+use super::lines::{Scalar, scalars};
 use super::parse::Parser;
-use super::walk::{Event, NumberText, walk};
+use super::walk::NumberText;
 use super::{JsonError, quote};
 use memchr::{memchr2, memchr3, memmem};
-use std::borrow::Cow;
 
 /// The text of the value at a path of members; `None` if there is nothing.
 pub fn at_members<'a, 'n>(document: &'a str, names: impl IntoIterator<Item = &'n str>) -> Option<&'a str> {
@@ -125,7 +124,12 @@ pub fn scalars_of<'a>(document: &'a str, name: &str, mut found: impl FnMut(Scala
             Some(b'{') => {}
             Some(b'[') => {
                 let end = end_of_value(bytes, at);
-                scalars_within(&document[at..end], name, &mut found)?;
+                scalars(&document[at..end], |own, scalar| {
+                    // What is in the array itself has the name that the array has.
+                    if own.is_none_or(|own| own == name) {
+                        found(scalar);
+                    }
+                })?;
                 at = end;
             }
             _ => {
@@ -148,37 +152,8 @@ fn scalar(text: &str) -> Result<Scalar<'_>, JsonError> {
     })
 }
 
-/// The same within an array that is the value of the name.
-fn scalars_within<'a>(array: &'a str, name: &str, found: &mut impl FnMut(Scalar<'a>)) -> Result<(), JsonError> {
-    let mut names: Vec<Cow<'a, str>> = Vec::new();
-    walk(array, |event| {
-        let scalar = match event {
-            Event::BeginObject => return names.push(Cow::Borrowed("")),
-            Event::EndObject => {
-                names.pop();
-                return;
-            }
-            Event::Name(own) => {
-                if let Some(place) = names.last_mut() {
-                    *place = own;
-                }
-                return;
-            }
-            Event::BeginArray | Event::EndArray => return,
-            Event::Null => Scalar::Null,
-            Event::Bool(truth) => Scalar::Bool(truth),
-            Event::Number(number) => Scalar::Number(number),
-            Event::String(text) => Scalar::String(text),
-        };
-        if names.last().is_none_or(|own| own == name) {
-            found(scalar);
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::lines::scalars;
     use super::*;
     use crate::Json;
     use proptest::prelude::*;
