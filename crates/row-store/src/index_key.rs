@@ -15,6 +15,7 @@ use crate::table::Table;
 use fjall::Slice;
 use squall_catalog::{IndexDef, IndexId, TableDef};
 use squall_types::json::elements::ElementError;
+use squall_types::term_list::{TERM_BYTES_MAX, TermList};
 use squall_types::{CollationId, ErrorCode, KeyPart, SqlError, SqlResult, Value, json, words};
 use std::ops::Bound;
 
@@ -48,9 +49,6 @@ pub(crate) enum TermSource {
     Elements(usize),
 }
 
-/// Most bytes of terms of one row.
-const TERM_BYTES_MAX: usize = 256 << 20;
-
 /// A column with the way it is encoded as a part of a key.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexedColumn {
@@ -59,8 +57,15 @@ pub(crate) struct IndexedColumn {
     pub part: KeyPart,
 }
 
-/// An index entry as it is stored.
+/// Memory for the entries of one row after the other.
 #[derive(Default)]
+pub(crate) struct TermScratch {
+    terms: TermList,
+    entry: Entry,
+}
+
+/// An index entry as it is stored.
+#[derive(Clone, Default)]
 pub(crate) struct Entry {
     pub key: Vec<u8>,
     pub value: Vec<u8>,
@@ -168,20 +173,41 @@ impl IndexCodec {
 
     /// The entries of a row in an index of terms, in order.
     pub fn term_entries(&self, values: &[Value], row_key: &[u8]) -> SqlResult<Vec<Entry>> {
+        let mut entries = Vec::new();
+        self.for_each_term_entry(values, row_key, &mut TermScratch::default(), |entry| {
+            entries.push(entry.clone());
+            Ok(())
+        })?;
+        entries.sort_unstable_by(|left, right| left.key.cmp(&right.key));
+        Ok(entries)
+    }
+
+    /// Calls `take` with each of these entries once, in any order.
+    pub fn for_each_term_entry(
+        &self,
+        values: &[Value],
+        row_key: &[u8],
+        scratch: &mut TermScratch,
+        mut take: impl FnMut(&Entry) -> SqlResult<()>,
+    ) -> SqlResult<()> {
         let (_, row_part) = split_index_id(row_key).ok_or_else(|| SqlError::internal("an empty row key"))?;
         if let Some(TermSource::Elements(part)) = self.terms {
-            return self.element_entries(values, part, row_part);
+            return self.element_entries(values, part, row_part)?.iter().try_for_each(take);
         }
-        let entry = |term: Vec<u8>| {
-            let mut key = Vec::with_capacity(5 + term.len() + row_part.len());
-            push_index_id(self.id, &mut key);
-            key.extend_from_slice(&term);
-            let value = ends_in_row_key(key.len());
+        let TermScratch { terms, entry } = scratch;
+        self.collect_terms(values, terms)?;
+        for term in terms.iter() {
+            let Entry { key, value, .. } = &mut *entry;
+            key.clear();
+            value.clear();
+            push_index_id(self.id, key);
+            key.extend_from_slice(term);
+            push_ends_in_row_key(key.len(), value);
             key.extend_from_slice(row_part);
-            check_length(&key)?;
-            Ok(Entry { key, value, exclusive: false })
-        };
-        self.terms(values)?.into_iter().map(entry).collect()
+            check_length(key)?;
+            take(entry)?;
+        }
+        Ok(())
     }
 
     /// The entries of a row in a multi-valued index, each once, in order.
@@ -217,34 +243,25 @@ impl IndexCodec {
         elements.map_err(|error| error.of_index(&self.name))
     }
 
-    /// The terms of a row, each once, in order.
-    fn terms(&self, values: &[Value]) -> SqlResult<Vec<Vec<u8>>> {
-        let texts = self.parts.iter().filter_map(|part| match values.get(part.ordinal) {
-            Some(Value::String(text) | Value::Json(text)) => Some(text.as_str()),
-            _ => None,
-        });
-        match self.terms {
-            None | Some(TermSource::Elements(_)) => Ok(Vec::new()),
-            Some(TermSource::Words(collation)) => Ok(words::terms(texts, collation)),
-            Some(TermSource::Json) => {
-                let (mut terms, mut bytes) = (Vec::new(), 0);
-                for text in texts {
+    /// The terms of a row.
+    fn collect_terms(&self, values: &[Value], terms: &mut TermList) -> SqlResult<()> {
+        terms.clear();
+        for part in &self.parts {
+            let Some(Value::String(text) | Value::Json(text)) = values.get(part.ordinal) else { continue };
+            match self.terms {
+                Some(TermSource::Words(collation)) => words::collect(text, collation, terms),
+                Some(TermSource::Json) => {
                     // Text that is no document has no terms.
-                    let Ok((own, own_bytes)) = json::terms::terms(text) else { continue };
-                    bytes += own_bytes;
-                    if bytes > TERM_BYTES_MAX {
-                        let what = "A document has too many values for an index.";
-                        return Err(SqlError::new(ErrorCode::CapacityExceeded, &[&TERM_BYTES_MAX, &self.name, &what]));
-                    }
-                    terms.extend(own);
+                    let _ = json::terms::collect(text, terms);
                 }
-                if self.parts.len() > 1 {
-                    terms.sort_unstable();
-                    terms.dedup();
-                }
-                Ok(terms)
+                None | Some(TermSource::Elements(_)) => {}
             }
         }
+        if terms.is_full() {
+            let what = "A document has too many values for an index.";
+            return Err(SqlError::new(ErrorCode::CapacityExceeded, &[&TERM_BYTES_MAX, &self.name, &what]));
+        }
+        Ok(())
     }
 
     /// The entry of a row.
@@ -336,13 +353,7 @@ impl IndexCodec {
     }
 }
 
-/// The value of an entry whose own part of the key has this length.
-fn ends_in_row_key(length: usize) -> Vec<u8> {
-    let mut value = Vec::with_capacity(3);
-    push_ends_in_row_key(length, &mut value);
-    value
-}
-
+/// Writes the value of an entry whose own part of the key has this length.
 fn push_ends_in_row_key(mut length: usize, value: &mut Vec<u8>) {
     value.push(KEY_ENDS_IN_ROW_KEY);
     while length >= 0x80 {

@@ -4,6 +4,9 @@
 //! record: key length u32 | value length u32 | number u64 | key | value        (little-endian)
 //! ```
 
+mod order;
+
+use self::order::{HEADER_BYTES, Indexed, field, record_at, sort};
 use crate::error::io_error;
 use crate::gate::WriteGate;
 use squall_types::{SqlError, SqlResult};
@@ -17,7 +20,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as AtomicOrdering};
 use std::thread::JoinHandle;
 
-const HEADER_BYTES: usize = 16;
 const FILE_BUFFER_BYTES: usize = 256 << 10;
 
 /// A key with its value, and a number that tells equal keys apart.
@@ -26,13 +28,6 @@ pub(crate) struct Record {
     pub key: Vec<u8>,
     pub value: Vec<u8>,
     pub number: u64,
-}
-
-#[derive(Clone, Copy)]
-struct Indexed {
-    /// The first bytes of the key, which settle most comparisons.
-    prefix: u64,
-    offset: usize,
 }
 
 /// Takes records in any order.
@@ -67,48 +62,14 @@ impl Drop for Run {
     }
 }
 
-fn field<const N: usize>(arena: &[u8], at: usize) -> [u8; N] {
-    let mut bytes = [0; N];
-    bytes.copy_from_slice(&arena[at..at + N]);
-    bytes
-}
-
-/// Key, value and number of the record at an offset of an arena.
-fn record_at(arena: &[u8], offset: usize) -> (&[u8], &[u8], u64) {
-    let key_len = u32::from_le_bytes(field(arena, offset)) as usize;
-    let value_len = u32::from_le_bytes(field(arena, offset + 4)) as usize;
-    let number = u64::from_le_bytes(field(arena, offset + 8));
-    let key_at = offset + HEADER_BYTES;
-    (&arena[key_at..key_at + key_len], &arena[key_at + key_len..key_at + key_len + value_len], number)
-}
-
 impl Taken {
     fn bytes(&self) -> usize {
         self.arena.len() + self.index.len() * size_of::<Indexed>()
     }
 
-    /// Whether the records have come in order, each key behind the last.
-    fn is_sorted(&self) -> bool {
-        self.index.is_sorted_by(|left, right| self.compare(left, right) != Ordering::Greater)
-    }
-
-    fn compare(&self, left: &Indexed, right: &Indexed) -> Ordering {
-        left.prefix.cmp(&right.prefix).then_with(|| {
-            let (left_key, _, left_number) = record_at(&self.arena, left.offset);
-            let (right_key, _, right_number) = record_at(&self.arena, right.offset);
-            left_key.cmp(right_key).then(left_number.cmp(&right_number))
-        })
-    }
-
     /// Sorts the index; tells whether it was sorted already.
     fn sort(&mut self) -> bool {
-        if self.is_sorted() {
-            return true;
-        }
-        let mut index = std::mem::take(&mut self.index);
-        index.sort_unstable_by(|left, right| self.compare(left, right));
-        self.index = index;
-        false
+        sort(&mut self.index, &self.arena)
     }
 
     fn write(&mut self, path: PathBuf) -> std::io::Result<Run> {
@@ -146,11 +107,8 @@ impl Sorter {
         if !self.taken.index.is_empty() && self.taken.bytes() + bytes > self.budget {
             self.spill()?;
         }
-        let mut prefix = [0; 8];
-        let len = key.len().min(8);
-        prefix[..len].copy_from_slice(&key[..len]);
         let Taken { arena, index } = &mut self.taken;
-        index.push(Indexed { prefix: u64::from_be_bytes(prefix), offset: arena.len() });
+        index.push(Indexed::new(key, arena.len()));
         arena.extend_from_slice(&(key.len() as u32).to_le_bytes());
         arena.extend_from_slice(&(value.len() as u32).to_le_bytes());
         arena.extend_from_slice(&number.to_le_bytes());

@@ -17,6 +17,7 @@ pub mod row_writer;
 pub mod sql_mode;
 pub mod sql_type;
 pub mod temporal;
+pub mod term_list;
 pub mod value;
 pub mod words;
 

@@ -5,6 +5,7 @@
 
 use crate::CollationId;
 use crate::collation::sort_key;
+use crate::term_list::TermList;
 
 /// Shortest word, in characters: `innodb_ft_min_token_size`.
 pub const LENGTH_MIN: usize = 3;
@@ -88,16 +89,17 @@ pub fn prefix_terms(start: &str, collation: CollationId) -> Option<(Vec<u8>, Opt
     Some((bound(&from), to.as_deref().map(bound)))
 }
 
-/// The terms of a text, each once, in order.
-pub fn terms<'a>(texts: impl Iterator<Item = &'a str>, collation: CollationId) -> Vec<Vec<u8>> {
-    let mut terms: Vec<Vec<u8>> = texts
-        .flat_map(|text| runs(text, collation))
-        .filter(|run| is_word(run))
-        .map(|run| term(run, collation))
-        .collect();
-    terms.sort_unstable();
-    terms.dedup();
-    terms
+/// Adds the terms of a text.
+pub fn collect(text: &str, collation: CollationId, terms: &mut TermList) {
+    let mut own = Vec::new();
+    for word in runs(text, collation).filter(|run| is_word(run)) {
+        own.clear();
+        sort_key(collation, word, &mut own);
+        terms.push_with(|term| {
+            push_escaped(&own, term);
+            term.extend_from_slice(&[0, 1]);
+        });
+    }
 }
 
 #[cfg(test)]

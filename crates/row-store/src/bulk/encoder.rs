@@ -1,6 +1,6 @@
 //! Values become stored rows and index entries.
 
-use crate::index_key::Entry;
+use crate::index_key::{Entry, TermScratch};
 use crate::level_keys::mark_key;
 use crate::row::{ValueRef, append_borrowed};
 use crate::sealed::SealedBlock;
@@ -24,6 +24,7 @@ pub struct BulkEncoder {
     key: Vec<u8>,
     row: Vec<u8>,
     entry: Entry,
+    scratch: TermScratch,
 }
 
 /// Storage keys of rows, in order.
@@ -153,6 +154,7 @@ impl BulkEncoder {
             key: Vec::new(),
             row: Vec::new(),
             entry: Entry::default(),
+            scratch: TermScratch::default(),
         }
     }
 
@@ -200,9 +202,9 @@ impl BulkEncoder {
         }
         for codec in table.secondary_codecs() {
             if codec.has_terms() {
-                for entry in codec.term_entries(&self.key_values, &self.key)? {
-                    self.sorter.push(&entry.key, &entry.value, number)?;
-                }
+                codec.for_each_term_entry(&self.key_values, &self.key, &mut self.scratch, |entry| {
+                    self.sorter.push(&entry.key, &entry.value, number)
+                })?;
                 continue;
             }
             if codec.is_copy {

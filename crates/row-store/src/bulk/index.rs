@@ -2,7 +2,7 @@
 
 use crate::conflicts::Conflicts;
 use crate::error::{StoreError, StoreResult, corrupted};
-use crate::index_key::{Entry, IndexCodec, KeyRange, row_key_of_entry};
+use crate::index_key::{Entry, IndexCodec, KeyRange, TermScratch, row_key_of_entry};
 use crate::read_view::ReadView;
 use crate::sorter::Sorter;
 use crate::store::RowStore;
@@ -91,7 +91,7 @@ fn collect_entries(
     columns.dedup();
     let mut cursor = view.scan(table, range, Direction::Forward);
     let mut values = vec![Value::Null; table.def().columns.len()];
-    let mut entry = Entry::default();
+    let (mut entry, mut scratch) = (Entry::default(), TermScratch::default());
     let mut number = first_number;
     while let Some(row) = cursor.next_row()? {
         if number.is_multiple_of(ROWS_PER_CHECK) {
@@ -103,9 +103,9 @@ fn collect_entries(
         }
         for codec in codecs {
             if codec.has_terms() {
-                for entry in codec.term_entries(&values, &row.key)? {
-                    sorter.push(&entry.key, &entry.value, number)?;
-                }
+                codec.for_each_term_entry(&values, &row.key, &mut scratch, |entry| {
+                    sorter.push(&entry.key, &entry.value, number)
+                })?;
                 continue;
             }
             codec.replace_entry(&values, &row.key, &mut entry)?;

@@ -10,8 +10,9 @@
 //! A path is the names of the members on the way; arrays do not count. Folded is without case. The byte 00 within is
 //! 00 FF. Long names and strings are cut and end in a hash of the whole. No term is the beginning of another.
 
-use super::walk::{Event, NumberText, walk};
+use super::walk::{Event, walk};
 use super::{Json, JsonError};
+use crate::term_list::TermList;
 use std::borrow::Cow;
 
 /// Bytes of a name or a string that a term keeps; the rest is in its hash.
@@ -23,9 +24,6 @@ const NUMBER: u8 = 3;
 const STRING: u8 = 4;
 const CONTAINER: u8 = 5;
 const WORD: u8 = 6;
-
-/// Terms, each once, in order.
-pub type Terms = Vec<Vec<u8>>;
 
 /// A range of terms: from the first on and before the second, or to the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +74,14 @@ fn path_hash(outer: u64, name: &str) -> u64 {
 
 fn push_text(text: &str, out: &mut Vec<u8>) {
     // Comparisons of texts may not see blanks at the end.
-    let folded = fold(text.trim_end_matches(' '));
+    let text = text.trim_end_matches(' ');
+    if text.len() <= TEXT_BYTES_MAX && text.is_ascii() && !text.as_bytes().contains(&0) {
+        let start = out.len();
+        out.extend_from_slice(text.as_bytes());
+        out[start..].make_ascii_lowercase();
+        return out.extend_from_slice(&[0, 1]);
+    }
+    let folded = fold(text);
     let mut kept = folded.len().min(TEXT_BYTES_MAX);
     while !folded.is_char_boundary(kept) {
         kept -= 1;
@@ -120,40 +125,24 @@ fn name_prefix(name: &str) -> Vec<u8> {
     term
 }
 
-fn number_term(name: &str, number: NumberText<'_>) -> Vec<u8> {
-    let mut term = name_prefix(name);
-    term.push(NUMBER);
-    term.extend_from_slice(&number_bytes(number_of(&number.value()).unwrap_or(0.0)));
-    term
+/// What the terms of a document are made of on the way through it.
+struct Collector<'a, 't> {
+    terms: &'t mut TermList,
+    open: Vec<OpenObject<'a>>,
+    /// The name of a value, as terms begin.
+    prefix: Vec<u8>,
 }
 
-/// Terms of a document on its way.
-struct Collector<'a> {
-    terms: Terms,
-    bytes: usize,
-    /// For each open object, the name whose value is next, and the hash of the path around the object.
-    open: Vec<(Cow<'a, str>, u64)>,
+struct OpenObject<'a> {
+    /// The hash of the path around it.
+    outer: u64,
+    /// The name whose value is next, and the hash of its path.
+    name: Cow<'a, str>,
+    path: u64,
 }
 
-impl<'a> Collector<'a> {
-    fn place(&self) -> (&str, u64) {
-        match self.open.last() {
-            Some((name, outer)) => (name, path_hash(*outer, name)),
-            None => ("", HASH_START),
-        }
-    }
-
-    fn push(&mut self, mut term: Vec<u8>, path: Option<u64>) {
-        if let Some(path) = path {
-            term.extend_from_slice(&path.to_be_bytes());
-        }
-        self.bytes += term.len() + size_of::<Vec<u8>>();
-        self.terms.push(term);
-    }
-
+impl<'a> Collector<'a, '_> {
     fn take(&mut self, event: Event<'a>) {
-        let (name, path) = self.place();
-        let mut term = name_prefix(name);
         match event {
             Event::EndArray => return,
             Event::EndObject => {
@@ -162,51 +151,63 @@ impl<'a> Collector<'a> {
             }
             Event::Name(name) => {
                 if let Some(open) = self.open.last_mut() {
-                    open.0 = name;
+                    open.path = path_hash(open.outer, &name);
+                    open.name = name;
                 }
                 return;
             }
+            _ => {}
+        }
+        let (name, path) = self.open.last().map_or(("", HASH_START), |open| (&*open.name, open.path));
+        let Collector { terms, prefix, .. } = self;
+        prefix.clear();
+        push_text(name, prefix);
+        let mut push = |kind: u8, write: &dyn Fn(&mut Vec<u8>)| {
+            terms.push_with(|term| {
+                term.extend_from_slice(prefix);
+                term.push(kind);
+                write(term);
+                if kind != WORD {
+                    term.extend_from_slice(&path.to_be_bytes());
+                }
+            });
+        };
+        match event {
             Event::BeginObject | Event::BeginArray => {
                 if !self.open.is_empty() {
-                    term.push(CONTAINER);
-                    self.push(term, Some(path));
+                    push(CONTAINER, &|_| {});
                 }
                 if event == Event::BeginObject {
-                    self.open.push((Cow::Borrowed(""), path));
+                    self.open.push(OpenObject { outer: path, name: Cow::Borrowed(""), path });
                 }
-                return;
             }
-            Event::Null => term.push(NULL),
-            Event::Bool(truth) => term.extend_from_slice(&[BOOLEAN, u8::from(truth)]),
-            Event::Number(number) => term = number_term(name, number),
+            Event::Bool(truth) => push(BOOLEAN, &|term| term.push(u8::from(truth))),
+            Event::Number(number) => {
+                let bytes = number_bytes(number_of(&number.value()).unwrap_or(0.0));
+                push(NUMBER, &|term| term.extend_from_slice(&bytes));
+            }
             Event::String(text) => {
                 if text.contains(char::is_whitespace) {
-                    let words: Vec<Vec<u8>> = text.split_whitespace().map(|word| word_term(name, word)).collect();
-                    words.into_iter().for_each(|word| self.push(word, None));
+                    for word in text.split_whitespace() {
+                        push(WORD, &|term| push_text(word, term));
+                    }
                 }
-                term.push(STRING);
-                push_text(&text, &mut term);
+                push(STRING, &|term| push_text(&text, term));
             }
+            _ => push(NULL, &|_| {}),
         }
-        self.push(term, Some(path));
     }
 }
 
-fn word_term(name: &str, word: &str) -> Vec<u8> {
-    let mut term = name_prefix(name);
-    term.push(WORD);
-    push_text(word, &mut term);
-    term
-}
-
-/// The terms of a document, and how many bytes they took before the same ones were made one.
-pub fn terms(document: &str) -> Result<(Terms, usize), JsonError> {
-    let mut collector = Collector { terms: Vec::new(), bytes: 0, open: Vec::new() };
-    walk(document, |event| collector.take(event))?;
-    let Collector { mut terms, bytes, .. } = collector;
-    terms.sort_unstable();
-    terms.dedup();
-    Ok((terms, bytes))
+/// Adds the terms of a document; none if it turns out to be none.
+pub fn collect(document: &str, terms: &mut TermList) -> Result<(), JsonError> {
+    let before = terms.len();
+    let mut collector = Collector { terms, open: Vec::new(), prefix: Vec::with_capacity(32) };
+    let walked = walk(document, |event| collector.take(event));
+    if walked.is_err() {
+        terms.truncate(before);
+    }
+    walked
 }
 
 /// The members on the way to a place, by their names. Steps into arrays do not count.
@@ -345,11 +346,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn found(document: &str, range: &TermRange) -> bool {
-        terms(document)
-            .unwrap()
-            .0
-            .iter()
-            .any(|term| *term >= range.low && range.high.as_ref().is_none_or(|high| term < high))
+        let mut terms = TermList::default();
+        collect(document, &mut terms).unwrap();
+        terms.iter().any(|term| term >= &range.low[..] && range.high.as_ref().is_none_or(|high| term < &high[..]))
     }
 
     fn path(names: &[&str]) -> MemberPath {
@@ -405,9 +404,12 @@ mod tests {
                 .iter()
                 .map(|name| format!("{}: {}", super::super::quote(name), super::super::quote(&(name.clone() + &"x".repeat(long)))))
                 .collect();
-            let (terms, _) = terms(&format!("{{{}}}", members.join(", "))).unwrap();
+            let mut terms = TermList::default();
+            collect(&format!("{{{}}}", members.join(", ")), &mut terms).unwrap();
+            let mut terms: Vec<&[u8]> = terms.iter().collect();
+            terms.sort_unstable();
             for pair in terms.windows(2) {
-                prop_assert!(!pair[1].starts_with(&pair[0]));
+                prop_assert!(!pair[1].starts_with(pair[0]));
             }
         }
     }
