@@ -177,6 +177,11 @@ impl RunningJob {
         &self.live.owner
     }
 
+    /// Whether somebody waits for its end now.
+    pub fn is_awaited(&self) -> bool {
+        self.live.is_awaited()
+    }
+
     /// Says how far it is, in units of the handler's choice.
     pub fn set_progress(&self, done: u64, total: u64) {
         self.live.progress.set(done, total);

@@ -7,6 +7,7 @@ use squall_types::SqlError;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::Notify;
 
 /// Payloads up to this many bytes stay in memory while their job waits; longer ones are read again when it begins.
@@ -23,6 +24,8 @@ pub(crate) struct Live {
     pub progress: Progress,
     pub cancel: Cancel,
     status: Mutex<Status>,
+    /// How many wait for its end.
+    waiters: AtomicU32,
     ended: Condvar,
     ended_async: Notify,
 }
@@ -60,6 +63,7 @@ impl Live {
                 is_recorded: false,
                 payload,
             }),
+            waiters: AtomicU32::new(0),
             ended: Condvar::new(),
             ended_async: Notify::new(),
         }
@@ -117,8 +121,14 @@ impl Live {
         }
     }
 
+    /// Whether somebody waits for its end.
+    pub fn is_awaited(&self) -> bool {
+        self.waiters.load(Ordering::Relaxed) > 0
+    }
+
     /// Waits until it has ended, on a thread that may block.
     pub fn wait(&self) {
+        let _waiting = Waiting::new(&self.waiters);
         let mut status = self.status.lock();
         while !status.state.is_final() {
             self.ended.wait(&mut status);
@@ -127,6 +137,7 @@ impl Live {
 
     /// Waits until it has ended.
     pub async fn ended(&self) {
+        let _waiting = Waiting::new(&self.waiters);
         loop {
             let woken = self.ended_async.notified();
             if self.status.lock().state.is_final() {
@@ -134,6 +145,22 @@ impl Live {
             }
             woken.await;
         }
+    }
+}
+
+/// One who waits, counted while it lives.
+struct Waiting<'a>(&'a AtomicU32);
+
+impl<'a> Waiting<'a> {
+    fn new(count: &'a AtomicU32) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Waiting(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

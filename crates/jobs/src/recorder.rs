@@ -127,7 +127,8 @@ pub(crate) fn publish_end(ending: Ending, written: bool) {
 }
 
 fn write(system: &SystemInner, endings: &mut [Ending]) -> SqlResult<()> {
-    let mut transaction = system.begin();
+    let is_patient = !endings.iter().any(|ending| ending.live.is_awaited());
+    let mut transaction = system.begin_with(is_patient);
     for ending in endings {
         let (name, number) = (ending.kind.spec.name, ending.live.number);
         let status = ending.live.status();

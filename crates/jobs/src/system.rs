@@ -527,8 +527,13 @@ impl SystemInner {
 
     /// A transaction of the job system's own.
     pub fn begin(&self) -> Transaction {
-        let options = TransactionOptions { durability: (self.durability)(), ..TransactionOptions::autocommit() };
-        self.store.begin_with(options, None)
+        self.begin_with(false)
+    }
+
+    /// The same, maybe patient: see [`TransactionOptions::is_patient`].
+    pub fn begin_with(&self, is_patient: bool) -> Transaction {
+        let durability = (self.durability)();
+        self.store.begin_with(TransactionOptions { durability, is_patient, ..TransactionOptions::autocommit() }, None)
     }
 
     /// What is kept of a job; `None` if there is none.

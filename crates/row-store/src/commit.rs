@@ -28,7 +28,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a change takes in the log and in memory beside its key and value, roughly.
 const CHANGE_OVERHEAD_BYTES: usize = 32;
@@ -41,6 +41,8 @@ const BUFFER_FILES_MAX: usize = 24;
 const BUFFER_TIMES_MAX: u64 = 2;
 /// How long they wait before they look again.
 const WAIT_FOR_FILES: Duration = Duration::from_millis(1);
+/// How long the commits of patient transactions wait for others: about as long as a sync takes.
+const PATIENCE: Duration = Duration::from_micros(200);
 
 /// The locks of one owner; given back when dropped.
 pub(crate) struct HeldLocks {
@@ -77,6 +79,8 @@ pub(crate) struct CommitRequest {
     /// The moment to unregister once that is done.
     pub since: Option<u64>,
     pub locks: HeldLocks,
+    /// See [`TransactionOptions::is_patient`](crate::TransactionOptions::is_patient).
+    pub is_patient: bool,
     pub ticket: TicketSender,
 }
 
@@ -197,11 +201,24 @@ struct Queue {
     commits: Vec<Applied>,
     /// Keyspaces whose buffers are to become files.
     full_buffers: Vec<Keyspace>,
+    /// When it is to be done at the latest; `None` if there is nothing.
+    due: Option<Instant>,
 }
 
 impl Queue {
-    fn is_empty(&self) -> bool {
-        self.commits.is_empty() && self.full_buffers.is_empty()
+    /// What has come is to be done at a moment; whether the commit thread has to be told.
+    fn make_due(&mut self, due: Instant) -> bool {
+        let is_news = self.due.is_none_or(|known| due < known);
+        if is_news {
+            self.due = Some(due);
+        }
+        is_news
+    }
+
+    fn push(&mut self, commit: Applied, is_patient: bool) -> bool {
+        self.commits.push(commit);
+        let now = Instant::now();
+        self.make_due(if is_patient { now + PATIENCE } else { now })
     }
 }
 
@@ -333,7 +350,7 @@ impl Committer {
 
     /// Commits with a durability; the request's ticket tells when it is done.
     pub fn commit(&self, request: CommitRequest, durability: Durability) -> CommitTicket {
-        let CommitRequest { writes, sealed, reads, since, locks, ticket } = request;
+        let CommitRequest { writes, sealed, reads, since, locks, is_patient, ticket } = request;
         let answer = ticket.0.clone();
         let changes = Changes::of(writes);
         let applied = Applied { ticket, locks: Some(locks) };
@@ -351,9 +368,11 @@ impl Committer {
             }
             (Ok(()), Durability::Full) => {
                 self.syncing.store(true, Ordering::Release);
-                self.queue.lock().commits.push(applied);
+                let is_news = self.queue.lock().push(applied, is_patient);
                 drop(log);
-                self.queued.notify_one();
+                if is_news {
+                    self.queued.notify_one();
+                }
             }
             (Ok(()), Durability::Os | Durability::Lazy) => {
                 let moment = self.db.snapshot();
@@ -458,9 +477,11 @@ impl Committer {
         self.check_closing()?;
         self.apply(&mut log, batch)?;
         self.syncing.store(true, Ordering::Release);
-        self.queue.lock().commits.push(Applied { ticket: TicketSender(ticket.clone()), locks: None });
+        let is_news = self.queue.lock().push(Applied { ticket: TicketSender(ticket.clone()), locks: None }, false);
         drop(log);
-        self.queued.notify_one();
+        if is_news {
+            self.queued.notify_one();
+        }
         Ok(ticket)
     }
 
@@ -507,13 +528,17 @@ impl Committer {
     /// Waits until there is something to do; `false` if there never will be.
     fn wait_for_work(&self) -> bool {
         let mut queue = self.queue.lock();
-        while queue.is_empty() {
-            if self.closing.load(Ordering::Acquire) {
-                return false;
+        loop {
+            let is_closing = self.closing.load(Ordering::Acquire);
+            match queue.due {
+                None if is_closing => return false,
+                None => self.queued.wait(&mut queue),
+                Some(due) if is_closing || due <= Instant::now() => return true,
+                Some(due) => {
+                    self.queued.wait_until(&mut queue, due);
+                }
             }
-            self.queued.wait(&mut queue);
         }
-        true
     }
 
     /// Lets readers see up to a moment that a sync has just made durable.
@@ -609,7 +634,9 @@ impl Committer {
         let mut queue = self.queue.lock();
         if !queue.full_buffers.contains(&keyspace) {
             queue.full_buffers.push(keyspace);
-            self.queued.notify_one();
+            if queue.make_due(Instant::now()) {
+                self.queued.notify_one();
+            }
         }
     }
 

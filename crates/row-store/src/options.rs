@@ -83,12 +83,21 @@ pub struct TransactionOptions {
     pub snapshot_isolation: bool,
     /// When its commit counts as done.
     pub durability: Durability,
+    /// Nobody waits for it at once: its commit may wait a little for those of others, so that one sync serves all.
+    pub is_patient: bool,
 }
 
 impl TransactionOptions {
     /// A transaction of several statements at a level.
     pub fn new(isolation: IsolationLevel) -> Self {
-        Self { isolation, read_only: false, autocommit: false, snapshot_isolation: true, durability: Durability::Full }
+        Self {
+            isolation,
+            read_only: false,
+            autocommit: false,
+            snapshot_isolation: true,
+            durability: Durability::Full,
+            is_patient: false,
+        }
     }
 
     /// A single statement.

@@ -656,7 +656,9 @@ impl Transaction {
             tables: std::mem::take(&mut self.locks.tables),
         };
         let ticket = TicketSender(CommitTicket::new());
-        let request = CommitRequest { writes, sealed, reads, since: self.validated_since.take(), locks, ticket };
+        let since = self.validated_since.take();
+        let is_patient = self.options.is_patient;
+        let request = CommitRequest { writes, sealed, reads, since, locks, is_patient, ticket };
         self.store.committer().commit(request, self.options.durability)
     }
 }

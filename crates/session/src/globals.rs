@@ -51,7 +51,8 @@ impl GlobalVariables {
 
     /// The store's form of `durability`.
     pub fn durability(&self) -> Durability {
-        match Values(&self.load_values()).text(ids::DURABILITY) {
+        // Each transaction asks: the guard, unlike a copy, counts nothing that all share.
+        match Values(&self.values.load()).text(ids::DURABILITY) {
             "os" => Durability::Os,
             "lazy" => Durability::Lazy,
             _ => Durability::Full,

@@ -85,6 +85,7 @@ pub struct Session {
     /// `VERSION()`.
     version: Arc<str>,
     pub(crate) multi_statements: bool,
+    pub(crate) is_patient: bool,
     /// What session tracking has to report.
     pub(crate) changes: Vec<SessionChange>,
     /// Whether the connection ends after this command (COMMIT RELEASE).
@@ -184,6 +185,7 @@ impl Session {
             command_micros: now,
             password_expired: false,
             temporary_tables: HashMap::new(),
+            is_patient: false,
             table_locks: None,
             locked_tables: Vec::new(),
             found_rows: 0,
@@ -612,6 +614,13 @@ impl Session {
     /// Sets a session value without checks.
     pub(crate) fn set_session_value(&mut self, id: squall_registry::VariableId, value: Value) {
         self.variables.session.set(id, value);
+    }
+
+    /// Whether its commits may wait a little for those of others: see [`TransactionOptions::is_patient`].
+    ///
+    /// [`TransactionOptions::is_patient`]: squall_row_store::TransactionOptions::is_patient
+    pub fn set_patient(&mut self, on: bool) {
+        self.is_patient = on;
     }
 
     /// Forgets what queries and changes of rows leave behind: enough for a session that has run nothing else to be taken for

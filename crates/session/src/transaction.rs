@@ -118,6 +118,7 @@ impl Session {
             autocommit,
             snapshot_isolation: self.settings.snapshot_isolation,
             durability: self.shared.durability(),
+            is_patient: self.is_patient,
         }
     }
 

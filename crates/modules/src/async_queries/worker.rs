@@ -50,6 +50,8 @@ impl Handler for QueryHandler {
             }
         }));
         let add = |part| job.add_output(part);
+        // While nobody waits, one sync serves what workers do and what is queued meanwhile.
+        kept.session.set_patient(!job.is_awaited());
         let mut recorder = Recorder::new(shared.number(&database, RESULT_BYTES_MAX), &add);
         if !kept.session.query_at_once(sql.as_bytes(), &mut recorder) {
             // An error inside is that of the recorder, which says it itself.
