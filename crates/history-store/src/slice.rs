@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::store::TableContent;
 use parking_lot::{RwLock, RwLockReadGuard};
 use rustc_hash::FxHashMap;
+use squall_types::file_use::{HISTORY_SLICE, MeteredFile};
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -133,7 +133,7 @@ impl SliceIndex {
 #[derive(Debug)]
 pub(crate) struct Slice {
     pub path: PathBuf,
-    file: File,
+    file: MeteredFile,
     /// Its snapshots are not older, microseconds since 1970 UTC.
     pub first_micros: i64,
     index: OnceLock<RwLock<SliceIndex>>,
@@ -151,6 +151,7 @@ impl Slice {
         let failed = Error::io(&path);
         let mut options = File::options();
         let file = options.read(true).write(true).create(true).truncate(true).open(&path).map_err(&failed)?;
+        let file = MeteredFile::new(file, HISTORY_SLICE, &path);
         file.write_all_at(MAGIC, 0).map_err(&failed)?;
         let index = SliceIndex { end: MAGIC.len() as u64, ..SliceIndex::default() };
         Ok(Slice { path: path.clone(), file, first_micros, index: OnceLock::from(RwLock::new(index)) })
@@ -159,6 +160,7 @@ impl Slice {
     /// Opens the slice of a file.
     pub fn open(path: &Path, first_micros: i64) -> Result<Slice> {
         let file = File::open(path).map_err(Error::io(path))?;
+        let file = MeteredFile::new(file, HISTORY_SLICE, path);
         Ok(Slice { path: path.to_path_buf(), file, first_micros, index: OnceLock::new() })
     }
 
@@ -175,7 +177,7 @@ impl Slice {
     /// got.
     fn read_index(&self) -> Result<SliceIndex> {
         let failed = Error::io(&self.path);
-        let size = self.file.metadata().map_err(&failed)?.len();
+        let size = self.file.file().metadata().map_err(&failed)?.len();
         let mut index = SliceIndex { end: MAGIC.len() as u64, ..SliceIndex::default() };
         let mut magic = [0; MAGIC.len()];
         if size < index.end || self.file.read_exact_at(&mut magic, 0).is_err() || magic != *MAGIC {

@@ -4,6 +4,7 @@ use crate::buffer::{Buffers, Part};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use parking_lot::Mutex;
 use rustix::fs::OFlags;
+use squall_types::file_use::{FileMeter, STATEMENT_LOG};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -50,6 +51,7 @@ pub struct LogFile {
 #[derive(Debug)]
 struct Open {
     file: File,
+    meter: FileMeter,
     since: Instant,
 }
 
@@ -133,7 +135,7 @@ impl LogFile {
             return true;
         }
         let open = self.open.load();
-        let written = open.as_deref().is_some_and(|open| self.write(&open.file, entry));
+        let written = open.as_deref().is_some_and(|open| self.write(open, entry));
         if !written {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
@@ -153,12 +155,13 @@ impl LogFile {
     /// A disk that fills up within these entries counts all of them as lost.
     fn write_part(&self, part: &Part) {
         let open = self.open.load();
-        if !open.as_deref().is_some_and(|open| self.write(&open.file, &part.bytes)) {
+        if !open.as_deref().is_some_and(|open| self.write(open, &part.bytes)) {
             self.lost.fetch_add(part.entries, Ordering::Relaxed);
         }
     }
 
-    fn write(&self, mut file: &File, entry: &[u8]) -> bool {
+    fn write(&self, open: &Open, entry: &[u8]) -> bool {
+        let mut file = &open.file;
         let begins_line = self.torn.load(Ordering::Relaxed) && self.torn.swap(false, Ordering::Relaxed);
         let with_line_end;
         let bytes = if begins_line {
@@ -168,7 +171,7 @@ impl LogFile {
             entry
         };
         loop {
-            match file.write(bytes) {
+            match open.meter.write(bytes.len(), || file.write(bytes)) {
                 Ok(length) if length == bytes.len() => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 result => {
@@ -179,7 +182,7 @@ impl LogFile {
                 }
             }
         }
-        !self.sync.load(Ordering::Relaxed) || file.sync_data().is_ok()
+        !self.sync.load(Ordering::Relaxed) || open.meter.other(|| file.sync_data()).is_ok()
     }
 
     /// Once a second, whoever writes first looks whether the file is still there and whether it is time for another.
@@ -228,7 +231,8 @@ impl LogFile {
             // A full disk loses the header as it loses entries.
             let _ = file.write(&target.header);
         }
-        self.replace(Some(Arc::new(Open { file, since: Instant::now() })));
+        let meter = FileMeter::new(STATEMENT_LOG, path);
+        self.replace(Some(Arc::new(Open { file, meter, since: Instant::now() })));
         Ok(())
     }
 

@@ -238,6 +238,18 @@ impl RowStore {
 
     // ---- transactions ----
 
+    /// Memory that blocks of files take which are kept, bytes.
+    pub fn block_cache_bytes(&self) -> u64 {
+        self.0.db.cache_size()
+    }
+
+    /// How many tables have committed changes in memory that are to go to files, and the bytes of these.
+    pub fn write_buffers(&self) -> (u64, u64) {
+        let data = self.0.data.read();
+        let sizes = data.values().map(|data| data.keyspace.tree.active_memtable().size()).filter(|size| *size > 0);
+        sizes.fold((0, 0), |(count, bytes), size| (count + 1, bytes + size))
+    }
+
     /// Begins a transaction.
     pub fn begin(&self, isolation: IsolationLevel, read_only: bool) -> Transaction {
         let durability = self.0.options.durability;

@@ -50,6 +50,17 @@ pub struct OpenOptions {
     pub modules: Vec<Arc<dyn Module>>,
     /// See [`StoreOptions::keep_freed_memory`].
     pub keep_freed_memory: Option<fn(bool)>,
+    /// Tells what the process's allocator has taken, where somebody knows.
+    pub allocated_memory: Option<fn() -> AllocatedMemory>,
+}
+
+/// What an allocator has taken from the system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AllocatedMemory {
+    /// Bytes now.
+    pub bytes: u64,
+    /// The most that it ever were.
+    pub peak_bytes: u64,
 }
 
 /// An open database. Cheap to clone; the last clone closes it.
@@ -87,6 +98,8 @@ pub(crate) struct Shared {
     pub processes: Arc<ProcessList>,
     /// What performance_schema tells.
     pub statistics: Statistics,
+    /// See [`OpenOptions::allocated_memory`].
+    pub allocated_memory: Option<fn() -> AllocatedMemory>,
     pub runtime: Arc<QueryRuntime>,
     /// Bound defaults, generated columns and checks of tables.
     pub rules: RulesCache,
@@ -210,6 +223,7 @@ impl Database {
                 events: Arc::default(),
                 processes,
                 statistics: Statistics::default(),
+                allocated_memory: options.allocated_memory,
                 runtime: Arc::new(runtime),
                 rules: RulesCache::default(),
                 plans,

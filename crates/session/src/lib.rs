@@ -42,7 +42,7 @@ mod show;
 mod statistics;
 mod transaction;
 
-pub use database::{Database, OpenOptions, WeakDatabase};
+pub use database::{AllocatedMemory, Database, OpenOptions, WeakDatabase};
 pub use ddl::type_text::type_text;
 pub use module::Module;
 pub use procedure::{Procedure, ProcedureCall};

@@ -31,6 +31,7 @@ impl Embedded {
             OpenOptions {
                 modules: squall_modules::all(),
                 keep_freed_memory: Some(crate::keep_freed_memory),
+                allocated_memory: Some(crate::allocated_memory),
                 ..OpenOptions::default()
             },
         )

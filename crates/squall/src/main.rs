@@ -38,6 +38,16 @@ fn keep_freed_memory(keep: bool) {
     }
 }
 
+/// What the allocator has taken from the system.
+#[expect(unsafe_code, reason = "the allocator's statistics are read by a C function")]
+fn allocated_memory() -> squall_session::AllocatedMemory {
+    let mut numbers = [0_usize; 8];
+    let [elapsed, user, system, rss, peak_rss, commit, peak_commit, faults] = &mut numbers;
+    // SAFETY: each pointer is to a number of its own, and they may be asked for at any time.
+    unsafe { libmimalloc_sys::mi_process_info(elapsed, user, system, rss, peak_rss, commit, peak_commit, faults) };
+    squall_session::AllocatedMemory { bytes: *commit as u64, peak_bytes: *peak_commit as u64 }
+}
+
 /// A SQL server that speaks the MySQL protocol: one binary, one data directory, no configuration file.
 #[derive(Debug, Parser)]
 #[command(name = "squall", version)]

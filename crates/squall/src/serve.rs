@@ -90,6 +90,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             root_from_anywhere: !loopback_only,
             modules: squall_modules::all(),
             keep_freed_memory: Some(crate::keep_freed_memory),
+            allocated_memory: Some(crate::allocated_memory),
             ..OpenOptions::default()
         },
     )

@@ -4,12 +4,13 @@
 //! nothing of tables, packets, Arrow arrays or sessions.
 //!
 //! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`],
-//! [`convert`], [`json`], [`key_codec`].
+//! [`convert`], [`json`], [`key_codec`]; beside them [`file_use`].
 
 pub mod collation;
 pub mod convert;
 pub mod decimal;
 pub mod error;
+pub mod file_use;
 pub mod hex;
 pub mod json;
 pub mod key_codec;

@@ -15,8 +15,8 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, Parq
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
+use squall_types::file_use::{COLUMN_SEGMENT, MeteredFile};
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +33,7 @@ const MAGIC: [u8; 4] = *b"PAR1";
 pub struct Segment {
     serial: u64,
     path: PathBuf,
-    file: File,
+    file: MeteredFile,
     identity: SegmentIdentity,
     metadata: ArrowReaderMetadata,
     directory: Directory,
@@ -47,7 +47,8 @@ impl Segment {
     pub fn open(path: &Path, identity: SegmentIdentity) -> Result<Segment> {
         let corrupt = |block: &str, problem: String| Error::corrupt(path, None, block, problem);
         let file = File::open(path).map_err(|error| Error::io(path, error))?;
-        let file_bytes = file.metadata().map_err(|error| Error::io(path, error))?.len();
+        let file = MeteredFile::new(file, COLUMN_SEGMENT, path);
+        let file_bytes = file.file().metadata().map_err(|error| Error::io(path, error))?.len();
         if file_bytes != identity.file_bytes || file_bytes < FOOTER_TAIL_BYTES {
             let problem = format!("has {file_bytes} bytes, not the {} that were written", identity.file_bytes);
             return Err(corrupt("file", problem));
@@ -235,7 +236,7 @@ impl Segment {
 /// Reads a block and compares its checksum.
 fn read_block(
     path: &Path,
-    file: &File,
+    file: &MeteredFile,
     file_bytes: u64,
     column: Option<&str>,
     name: &str,
@@ -254,7 +255,7 @@ fn read_block(
     }
 }
 
-fn read_footer(path: &Path, file: &File, identity: SegmentIdentity) -> Result<ParquetMetaData> {
+fn read_footer(path: &Path, file: &MeteredFile, identity: SegmentIdentity) -> Result<ParquetMetaData> {
     let corrupt = |problem: &str| Error::corrupt(path, None, "footer", problem);
     let file_bytes = identity.file_bytes;
     let tail_start = file_bytes - FOOTER_TAIL_BYTES;

@@ -20,11 +20,11 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
+use squall_types::file_use::{COLUMN_SEGMENT, MeteredFile};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
@@ -56,18 +56,18 @@ pub struct SegmentWriter<'a> {
 
 /// A file that grows as long as there is room.
 struct GrowingFile<'f> {
-    file: &'f File,
+    file: &'f MeteredFile,
     room: Room<'f>,
 }
 
 impl Write for GrowingFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         (self.room)(bytes.len() as u64)?;
-        self.file.write(bytes)
+        self.file.meter().write(bytes.len(), || self.file.file().write(bytes))
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.file.flush()
+        self.file.file().flush()
     }
 }
 
@@ -122,6 +122,7 @@ impl<'a> SegmentWriter<'a> {
         }
         let file = File::options().read(true).write(true).create_new(true).open(self.path);
         let file = file.map_err(|error| Error::io(self.path, error))?;
+        let file = MeteredFile::new(file, COLUMN_SEGMENT, self.path);
         let written = self.write_file(&file, arrays, rows);
         if written.is_err() {
             // What is left of a failed attempt has no entry anywhere, so the next start would remove it, too.
@@ -130,7 +131,7 @@ impl<'a> SegmentWriter<'a> {
         written
     }
 
-    fn write_file(&self, file: &File, arrays: &[&[ArrayRef]], rows: usize) -> Result<SegmentIdentity> {
+    fn write_file(&self, file: &MeteredFile, arrays: &[&[ArrayRef]], rows: usize) -> Result<SegmentIdentity> {
         let prepared = map_in_parallel(self.threads, arrays.to_vec(), |ordinal, parts| {
             Prepared::new(&self.columns[ordinal], parts)
         });
@@ -158,14 +159,19 @@ impl<'a> SegmentWriter<'a> {
     }
 
     /// Ends the file and has it and its name on the disk.
-    fn finish(&self, writer: SerializedFileWriter<GrowingFile<'_>>, file: &File, rows: u32) -> Result<SegmentIdentity> {
+    fn finish(
+        &self,
+        writer: SerializedFileWriter<GrowingFile<'_>>,
+        file: &MeteredFile,
+        rows: u32,
+    ) -> Result<SegmentIdentity> {
         let io_error = |error| Error::io(self.path, error);
         let footer_start = writer.bytes_written() as u64;
         writer.close().map_err(|error| self.parquet_error(error))?;
-        file.sync_all().map_err(io_error)?;
+        file.meter().other(|| file.file().sync_all()).map_err(io_error)?;
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(io_error)?;
-        let file_bytes = file.metadata().map_err(io_error)?.len();
+        let file_bytes = file.file().metadata().map_err(io_error)?.len();
         let mut footer = vec![0; (file_bytes - footer_start) as usize];
         file.read_exact_at(&mut footer, footer_start).map_err(io_error)?;
         Ok(SegmentIdentity { file_bytes, footer_checksum: xxh3_64(&footer), rows })
@@ -173,7 +179,7 @@ impl<'a> SegmentWriter<'a> {
 
     fn write_row_groups<'f>(
         &'f self,
-        file: &'f File,
+        file: &'f MeteredFile,
         arrays: &[&[ArrayRef]],
         rows: usize,
         prepared: &[Prepared],
@@ -309,7 +315,7 @@ impl BlockWriter<'_, '_> {
     }
 
     /// The chunks of a column that were written, read back for their checksums.
-    fn chunks(&self, file: &File, ordinal: usize) -> Result<Vec<Block>> {
+    fn chunks(&self, file: &MeteredFile, ordinal: usize) -> Result<Vec<Block>> {
         let chunk = |group: &parquet::file::metadata::RowGroupMetaData| {
             let (offset, bytes) = group.column(ordinal).byte_range();
             let mut chunk = vec![0; bytes as usize];

@@ -133,6 +133,11 @@ impl QueryRuntime {
         self.state.config().target_partitions()
     }
 
+    /// Memory that queries have reserved now, bytes.
+    pub fn reserved_bytes(&self) -> usize {
+        self.resources.memory_pool.reserved()
+    }
+
     /// A share of the memory pool for something that cannot spill; growing it beyond the pool is an error.
     pub fn reserve(&self, what: &str) -> MemoryReservation {
         MemoryConsumer::new(what).register(&self.resources.memory_pool)

@@ -1,5 +1,6 @@
 //! The files of the log.
 
+use squall_types::file_use::{FileMeter, REDO_LOG};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -27,11 +28,18 @@ pub(super) struct Segment {
 pub(super) struct LogFile {
     buffered: File,
     direct: Option<File>,
+    meter: FileMeter,
 }
 
 impl LogFile {
     fn open(path: &Path, options: &mut OpenOptions) -> io::Result<LogFile> {
-        Ok(LogFile { buffered: options.open(path)?, direct: open_direct(path) })
+        let buffered = options.open(path)?;
+        Ok(LogFile { buffered, direct: open_direct(path), meter: FileMeter::new(REDO_LOG, path) })
+    }
+
+    /// Counts what is done with it.
+    pub fn meter(&self) -> &FileMeter {
+        &self.meter
     }
 
     /// For writes to the system's memory.
@@ -73,7 +81,7 @@ impl Segment {
         let path = path_of(folder, number);
         let bytes = bytes.next_multiple_of(super::writer::BLOCK_BYTES as u64);
         let file = LogFile::open(&path, OpenOptions::new().write(true).create(true).truncate(true))?;
-        let made = prepare(&file.buffered, bytes).and_then(|()| file.buffered.sync_all());
+        let made = file.meter.other(|| prepare(&file.buffered, bytes).and_then(|()| file.buffered.sync_all()));
         let made = made.and_then(|()| sync_folder(folder));
         if let Err(error) = made {
             // A part of a file that nobody has written a record to.

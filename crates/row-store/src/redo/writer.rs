@@ -40,7 +40,7 @@ impl Writer {
         debug_assert_eq!(at as usize % BLOCK_BYTES, self.last_block.len(), "a hole in the log");
         match file.direct() {
             Some(direct) if durable && !self.is_dirty && !self.refuses_direct => {
-                match self.put_blocks(direct, at, bytes) {
+                match file.meter().write(bytes.len(), || self.put_blocks(direct, at, bytes)) {
                     // Nothing was written: the file system has other ideas of what is aligned.
                     Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                         self.refuses_direct = true;
@@ -75,7 +75,7 @@ impl Writer {
     }
 
     fn put_buffered(&mut self, file: &LogFile, at: u64, bytes: &[u8], durable: bool) -> io::Result<()> {
-        file.buffered().write_all_at(bytes, at)?;
+        file.meter().write(bytes.len(), || file.buffered().write_all_at(bytes, at))?;
         self.is_dirty = true;
         if durable { self.sync(file) } else { Ok(()) }
     }
@@ -83,7 +83,7 @@ impl Writer {
     /// Makes durable what only the system's memory has.
     fn sync(&mut self, file: &LogFile) -> io::Result<()> {
         if self.is_dirty {
-            file.buffered().sync_data()?;
+            file.meter().other(|| file.buffered().sync_data())?;
             self.is_dirty = false;
         }
         Ok(())

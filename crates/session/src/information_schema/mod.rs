@@ -12,6 +12,7 @@ mod logs;
 mod performance;
 mod performance_empty;
 mod performance_events;
+mod performance_files;
 mod performance_objects;
 mod performance_sessions;
 mod performance_setup;
@@ -153,6 +154,7 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
     let empty = performance_empty::TABLES.iter().map(|(name, columns)| (*name, *columns, no_rows as MakeRows));
     let live = [
         performance_events::TABLES,
+        performance_files::TABLES,
         performance_objects::TABLES,
         performance_sessions::TABLES,
         performance_setup::TABLES,

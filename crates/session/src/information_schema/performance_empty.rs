@@ -31,18 +31,6 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("events_waits_current", WAIT),
     ("events_waits_history", WAIT),
     ("events_waits_history_long", WAIT),
-    ("events_waits_summary_by_instance", "EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u *"),
-    ("events_waits_summary_global_by_event_name", "EVENT_NAME:v128 *"),
-    ("file_instances", "FILE_NAME:v512 EVENT_NAME:v128 OPEN_COUNT:w"),
-    (
-        "file_summary_by_event_name",
-        "EVENT_NAME:v128 * *READ SUM_NUMBER_OF_BYTES_READ:i *WRITE SUM_NUMBER_OF_BYTES_WRITE:i *MISC",
-    ),
-    (
-        "file_summary_by_instance",
-        "FILE_NAME:v512 EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u * *READ SUM_NUMBER_OF_BYTES_READ:i *WRITE \
-         SUM_NUMBER_OF_BYTES_WRITE:i *MISC",
-    ),
     (
         "host_cache",
         "IP:v64 HOST:v255? HOST_VALIDATED:v3 SUM_CONNECT_ERRORS:i COUNT_HOST_BLOCKED_ERRORS:i \
@@ -60,7 +48,6 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("memory_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 $MEMORY"),
     ("memory_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 $MEMORY"),
     ("memory_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 $MEMORY"),
-    ("memory_summary_global_by_event_name", "EVENT_NAME:v128 $MEMORY"),
     ("mutex_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u LOCKED_BY_THREAD_ID:u?"),
     ("rwlock_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u WRITE_LOCKED_BY_THREAD_ID:u? READ_LOCKED_BY_COUNT:w"),
     ("socket_instances", "EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u THREAD_ID:u? SOCKET_ID:n IP:v64 PORT:n STATE:v6"),

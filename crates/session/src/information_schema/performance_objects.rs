@@ -47,6 +47,13 @@ fn counted(source: &Source<'_>, tables: &[(&str, &Arc<TableDef>)]) -> ByTable {
     source.shared.statistics.tables.snapshot(sessions, |table| there.contains(&table))
 }
 
+/// What was done with all tables.
+pub(super) fn all_tables(source: &Source<'_>) -> TableTotals {
+    let mut sum = TableTotals::default();
+    counted(source, &base_tables(&source.catalog)).values().for_each(|totals| sum.merge(totals));
+    sum
+}
+
 fn operations(totals: &TableTotals) -> impl Iterator<Item = Value> {
     let fetched = totals.fetched;
     let times = [totals.all(), fetched, totals.written(), fetched, totals.inserted, totals.updated, totals.deleted];

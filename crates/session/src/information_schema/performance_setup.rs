@@ -1,8 +1,8 @@
 //! performance_schema's tables of what is measured. They show how it is; they cannot be changed.
 
 use super::{DescribedTable, s};
-use crate::statistics::{event_name, waits};
-use squall_types::Value;
+use crate::statistics::{event_name, memory, waits};
+use squall_types::{Value, file_use};
 use std::sync::atomic::Ordering;
 
 /// Consumers, and whether they get anything.
@@ -26,7 +26,7 @@ const CONSUMERS: &[(&str, bool)] = &[
 ];
 
 /// What is measured beside statements and waits of sessions.
-const OTHERS: &[&str] = &["transaction", "wait/io/table/sql/handler"];
+const OTHERS: &[&str] = &["transaction", waits::TABLE_IO];
 
 fn yes_no(yes: bool) -> Value {
     s(if yes { "YES" } else { "NO" })
@@ -51,7 +51,14 @@ pub(super) const TABLES: &[DescribedTable] = &[
             let row = |name: &&str| {
                 vec![s(*name), yes_no(is_on), yes_no(is_on), s(""), Value::Null, Value::Int(0), Value::Null]
             };
-            Ok(event_name::ALL.iter().chain(waits::OF_SESSIONS).chain(OTHERS).map(row).collect())
+            Ok(event_name::ALL
+                .iter()
+                .chain(waits::OF_SESSIONS)
+                .chain(OTHERS)
+                .chain(file_use::EVENTS)
+                .chain(memory::NAMES)
+                .map(row)
+                .collect())
         },
     ),
     ("setup_objects", "OBJECT_TYPE:v9 OBJECT_SCHEMA:v64? OBJECT_NAME:v64 ENABLED:v3 TIMED:v3", |_, _| Ok(Vec::new())),

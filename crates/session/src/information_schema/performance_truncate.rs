@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::statistics::transactions::TransactionTotals;
 use squall_parser::ast::ObjectName;
-use squall_types::SqlResult;
+use squall_types::{SqlResult, file_use};
 
 const PERFORMANCE: &str = "performance_schema";
 
@@ -21,6 +21,8 @@ enum Counted {
     Stages,
     Prepared,
     Status,
+    Files,
+    Memory,
 }
 
 /// What a table of performance_schema shows that TRUNCATE TABLE can forget.
@@ -37,6 +39,10 @@ fn counted(table: &str) -> Option<Counted> {
         "table_io_waits_summary_by_table"
         | "table_io_waits_summary_by_index_usage"
         | "objects_summary_global_by_type" => Counted::Tables,
+        "file_summary_by_instance" | "file_summary_by_event_name" | "events_waits_summary_by_instance" => {
+            Counted::Files
+        }
+        "memory_summary_global_by_event_name" => Counted::Memory,
         "prepared_statements_instances" => Counted::Prepared,
         "status_by_account" | "status_by_host" | "status_by_user" | "status_by_thread" => Counted::Status,
         table if table.starts_with("events_statements_summary_") => Counted::Events,
@@ -93,6 +99,8 @@ impl Session {
                 sessions.for_each(|process| process.stages.clear());
                 accounts.clear_of_each(|account| account.stages.clear());
             }
+            Counted::Files => file_use::clear(),
+            Counted::Memory => statistics.memory_seen.clear(),
             // As in FLUSH STATUS: what connections have counted goes to the server's sums.
             Counted::Status => {
                 for process in sessions {

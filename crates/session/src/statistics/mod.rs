@@ -6,6 +6,7 @@
 pub(crate) mod accounts;
 pub(crate) mod errors;
 pub(crate) mod event_name;
+pub(crate) mod memory;
 pub(crate) mod prepared;
 pub(crate) mod recent;
 mod record;
@@ -18,6 +19,7 @@ pub(crate) mod waits;
 
 use crate::process::Process;
 use accounts::Accounts;
+use memory::MemorySeen;
 use parking_lot::Mutex;
 use recent::RecentStatement;
 use statements::Statements;
@@ -37,6 +39,8 @@ pub(crate) struct Statistics {
     pub accounts: Accounts,
     /// Rows of tables that sessions that are gone have read and changed.
     pub tables: Tables,
+    /// The least and the most memory that each part has been seen with.
+    pub memory_seen: MemorySeen,
     /// The last statements of connections that are gone, with their threads.
     pub recent_of_gone: Mutex<VecDeque<(u64, RecentStatement)>>,
 }
@@ -51,6 +55,7 @@ impl Default for Statistics {
             statements: Statements::new(DIGESTS_MAX),
             accounts: Accounts::default(),
             tables: Tables::default(),
+            memory_seen: MemorySeen::default(),
             recent_of_gone: Mutex::default(),
         }
     }

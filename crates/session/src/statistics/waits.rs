@@ -9,6 +9,8 @@ pub(crate) const COMMIT: &str = "wait/synch/cond/squall/commit";
 pub(crate) const ROW_LOCK: &str = "wait/lock/row/squall/record";
 /// The lock of a table.
 pub(crate) const TABLE_LOCK: &str = "wait/lock/metadata/sql/mdl";
+/// Rows of tables that are read and changed.
+pub(crate) const TABLE_IO: &str = "wait/io/table/sql/handler";
 
 /// What sessions count themselves.
 pub(crate) const OF_SESSIONS: &[&str] = &[TABLE_LOCK, ROW_LOCK, COMMIT];

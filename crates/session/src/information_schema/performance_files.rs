@@ -1,0 +1,157 @@
+//! performance_schema's tables of files and memory, and what all sessions have waited for.
+
+use super::performance_sums::{accounts, nobody, timed};
+use super::{DescribedTable, Source, s, u};
+use crate::statistics::memory::{self, PartMemory};
+use crate::statistics::timed::{Timed, TimesByEvent, merge_event};
+use crate::statistics::waits;
+use squall_registry::VirtualScan;
+use squall_types::file_use::{self, FileSums, FileTotals, IoTotals};
+use squall_types::{SqlResult, Value};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use xxhash_rust::xxh3::xxh3_64;
+
+const PERFORMANCE: &str = "performance_schema";
+/// Files of row tables, which the storage engine reads and writes by itself.
+const ROW_TABLE: &str = "wait/io/file/squall/row_table";
+/// Any other file of the data directory.
+const OTHER_FILE: &str = "wait/io/file/squall/other";
+/// Where row tables are, in the data directory.
+const ROWS_FOLDER: &str = "rows";
+
+pub(super) const TABLES: &[DescribedTable] = &[
+    ("file_instances", "FILE_NAME:v512 EVENT_NAME:v128 OPEN_COUNT:w", file_instances),
+    (
+        "file_summary_by_event_name",
+        "EVENT_NAME:v128 * *READ SUM_NUMBER_OF_BYTES_READ:i *WRITE SUM_NUMBER_OF_BYTES_WRITE:i *MISC",
+        files_by_event,
+    ),
+    (
+        "file_summary_by_instance",
+        "FILE_NAME:v512 EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u * *READ SUM_NUMBER_OF_BYTES_READ:i *WRITE \
+         SUM_NUMBER_OF_BYTES_WRITE:i *MISC",
+        files_by_instance,
+    ),
+    ("memory_summary_global_by_event_name", "EVENT_NAME:v128 $MEMORY", memory),
+    ("events_waits_summary_by_instance", "EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u *", waits_by_instance),
+    ("events_waits_summary_global_by_event_name", "EVENT_NAME:v128 *", waits_by_event),
+];
+
+fn of_io(io: &IoTotals) -> Timed {
+    Timed { count: io.count, sum_nanos: io.sum_nanos, min_nanos: io.min_nanos, max_nanos: io.max_nanos }
+}
+
+fn bytes(io: &IoTotals) -> Value {
+    Value::Int(i64::try_from(io.bytes).unwrap_or(i64::MAX))
+}
+
+/// The columns of sums over reads, writes and the rest.
+fn sums(totals: &FileTotals) -> Vec<Value> {
+    let mut row = timed(&of_io(&totals.all())).to_vec();
+    row.extend(timed(&of_io(&totals.read)));
+    row.push(bytes(&totals.read));
+    row.extend(timed(&of_io(&totals.written)));
+    row.push(bytes(&totals.written));
+    row.extend(timed(&of_io(&totals.other)));
+    row
+}
+
+fn files(source: &Source<'_>) -> Vec<FileSums> {
+    let directory = &source.shared.directory;
+    file_use::of_files(&std::path::absolute(directory).unwrap_or_else(|_| directory.clone()))
+}
+
+/// A number for a file, in place of an address.
+fn instance(file: &FileSums) -> Value {
+    u(xxh3_64(file.path.as_os_str().as_encoded_bytes()))
+}
+
+fn file_name(path: &std::path::Path) -> Value {
+    s(path.to_string_lossy())
+}
+
+/// The files of the data directory that the process has open, and how often; nothing where the system does not tell.
+fn open_files(source: &Source<'_>) -> BTreeMap<PathBuf, u64> {
+    let mut open = BTreeMap::new();
+    let (Ok(directory), Ok(descriptors)) = (source.shared.directory.canonicalize(), std::fs::read_dir("/proc/self/fd"))
+    else {
+        return open;
+    };
+    let targets = descriptors.flatten().filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok());
+    for path in targets.filter(|path| path.starts_with(&directory)) {
+        *open.entry(path).or_default() += 1;
+    }
+    open
+}
+
+fn file_instances(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "file_instances")?;
+    let mut all: BTreeMap<PathBuf, (&str, u64)> = BTreeMap::new();
+    for file in files(source) {
+        all.insert(file.path.canonicalize().unwrap_or(file.path), (file.event, file.open));
+    }
+    let rows = source.shared.directory.canonicalize().unwrap_or_default().join(ROWS_FOLDER);
+    for (path, count) in open_files(source) {
+        let event = if path.starts_with(&rows) { ROW_TABLE } else { OTHER_FILE };
+        all.entry(path).or_insert((event, 0)).1 = count;
+    }
+    Ok(all.iter().map(|(path, (event, open))| vec![file_name(path), s(*event), u(*open)]).collect())
+}
+
+fn files_by_event(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "file_summary_by_event_name")?;
+    let sums_of = file_use::by_event();
+    let row = |event: &&'static str| {
+        let totals = sums_of.get(event).copied().unwrap_or_default();
+        [vec![s(*event)], sums(&totals)].concat()
+    };
+    Ok(file_use::EVENTS.iter().map(row).collect())
+}
+
+fn files_by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "file_summary_by_instance")?;
+    let row =
+        |file: &FileSums| [vec![file_name(&file.path), s(file.event), instance(file)], sums(&file.totals)].concat();
+    Ok(files(source).iter().map(row).collect())
+}
+
+/// How often memory was taken and given back nobody counts.
+fn memory(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "memory_summary_global_by_event_name")?;
+    let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+    let row = |part: &PartMemory| {
+        let seen = source.shared.statistics.memory_seen.look(part);
+        let mut row = vec![s(part.name), u(0), u(0), u(0), u(0)];
+        row.extend([seen.low_count, part.count, seen.high_count].map(number));
+        row.extend([seen.low_bytes, part.bytes, seen.high_bytes].map(number));
+        row
+    };
+    Ok(memory::parts(source.shared).iter().map(row).collect())
+}
+
+fn waits_by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "events_waits_summary_by_instance")?;
+    let row = |file: &FileSums| {
+        [s(file.event), instance(file)].into_iter().chain(timed(&of_io(&file.totals.all()))).collect()
+    };
+    Ok(files(source).iter().map(row).collect())
+}
+
+/// What sessions have waited for, tables, and files.
+fn waits_by_event(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    source.may_select(PERFORMANCE, "events_waits_summary_global_by_event_name")?;
+    let mut times: TimesByEvent = waits::OF_SESSIONS.iter().map(|event| (*event, Timed::default())).collect();
+    for (_, account) in accounts(source, nobody) {
+        account.waits.iter().for_each(|(event, waited)| merge_event(&mut times, event, waited));
+    }
+    let tables = super::performance_objects::all_tables(source);
+    merge_event(&mut times, waits::TABLE_IO, &tables.all());
+    let files = file_use::by_event();
+    for event in file_use::EVENTS {
+        let totals = files.get(event).copied().unwrap_or_default();
+        merge_event(&mut times, event, &of_io(&totals.all()));
+    }
+    times.sort_unstable_by_key(|(event, _)| *event);
+    Ok(times.iter().map(|(event, times)| [s(*event)].into_iter().chain(timed(times)).collect()).collect())
+}
