@@ -5,6 +5,7 @@
 #[cfg(unix)]
 pub mod faults;
 pub mod golden;
+pub mod mariadb;
 pub mod random;
 pub mod server;
 

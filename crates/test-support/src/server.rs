@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a start may take before the test gives up. Far above what is expected, for busy machines.
-const START_TIME_MAX: Duration = Duration::from_secs(60);
+pub(crate) const START_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// A running server and its data directory.
 #[derive(Debug)]
@@ -262,7 +262,7 @@ pub fn error_code(result: mysql::Result<()>) -> Option<u16> {
 }
 
 /// A port that was free a moment ago.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").port()
 }

@@ -1,10 +1,11 @@
 //! Groups and their aggregates.
 
-use super::Aggregate;
 use super::bind::{BoundAggregate, BoundSource, Width};
 use super::expression::Wide;
 use super::known::KnownZone;
+use super::rank::Ranks;
 use super::zone::Selection;
+use super::{Aggregate, StarQuery};
 use crate::coded::{Code, CodedColumn, IntegerCodes, with_codes};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -85,8 +86,8 @@ impl Groups {
             Aggregate::CountRows => Function::CountRows,
             Aggregate::Count(_) => Function::Count,
             Aggregate::Sum(_) => Function::Sum,
-            Aggregate::Min(_) => Function::Min,
-            Aggregate::Max(_) => Function::Max,
+            Aggregate::Min(_) | Aggregate::MinText(_) => Function::Min,
+            Aggregate::Max(_) | Aggregate::MaxText(_) => Function::Max,
         };
         let state = |aggregate| State {
             function: function(aggregate),
@@ -185,15 +186,15 @@ impl Groups {
     }
 
     /// Adds what zone maps say of a zone to the one group.
-    pub(super) fn add_known(&mut self, zone: &KnownZone) {
+    pub(super) fn add_known(&mut self, query: &StarQuery, ranks: &Ranks, zone: &KnownZone) {
         if zone.rows == 0 {
             return;
         }
         self.rows[0] += zone.rows;
-        for (state, (extreme, nulls)) in self.states.iter_mut().zip(&zone.parts) {
+        for ((state, aggregate), (extreme, nulls)) in self.states.iter_mut().zip(&query.aggregates).zip(&zone.parts) {
             state.nulls[0] += nulls;
-            if let Some(extreme) = extreme {
-                state.values[0] = state.function.combine(state.values[0], *extreme);
+            if let Some(extreme) = extreme.as_ref().and_then(|extreme| ranks.number(aggregate, extreme)) {
+                state.values[0] = state.function.combine(state.values[0], extreme);
             }
         }
     }

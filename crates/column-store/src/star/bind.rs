@@ -3,6 +3,7 @@
 use super::code_table::{CodeTable, CodeTables};
 use super::expression::{BoundExpression, Expression, integer_codes};
 use super::key_map::KeyMap;
+use super::rank::Ranks;
 use super::zone::BLOCK_ROWS;
 use super::{Aggregate, GroupBy, GroupKey, StarJoin, StarQuery, StarSource};
 use crate::coded::{CodedColumn, CodedValues};
@@ -176,7 +177,7 @@ impl<'a> BoundSource<'a> {
         query: &'a StarQuery,
         keys: &GroupKeys,
         source: &StarSource<'a>,
-        tables: &CodeTables,
+        (tables, ranks): (&CodeTables, &Ranks),
     ) -> Result<BoundSource<'a>> {
         let columns = source.columns;
         let joins = query.joins.iter().enumerate();
@@ -193,7 +194,7 @@ impl<'a> BoundSource<'a> {
                 groups.push((bound, part.stride));
             }
         }
-        let aggregates = query.aggregates.iter().map(|aggregate| bind_aggregate(aggregate, columns));
+        let aggregates = query.aggregates.iter().map(|aggregate| bind_aggregate(aggregate, columns, ranks));
         Ok(BoundSource {
             rows: columns.rows(),
             deleted: source.deleted,
@@ -310,7 +311,7 @@ fn bind_column(column: Arc<CodedColumn>, part: &KeyPart) -> Result<BoundGroup<'s
     }
 }
 
-fn bind_aggregate(aggregate: &Aggregate, source: &dyn ColumnSource) -> Result<Option<BoundAggregate>> {
+fn bind_aggregate(aggregate: &Aggregate, source: &dyn ColumnSource, ranks: &Ranks) -> Result<Option<BoundAggregate>> {
     let Some(argument) = aggregate.argument() else { return Ok(None) };
     if let (Aggregate::Count(_), Expression::Column(column)) = (aggregate, argument) {
         // Of whatever type: only whether there is a value counts.
@@ -319,7 +320,17 @@ fn bind_aggregate(aggregate: &Aggregate, source: &dyn ColumnSource) -> Result<Op
         let width = Width::Narrow { sum_fits: true };
         return Ok(Some(BoundAggregate { expression: BoundExpression::Literal(0), nullable, width }));
     }
-    let expression = argument.bind(source)?;
+    let expression = match (aggregate, argument) {
+        (Aggregate::Min(_) | Aggregate::Max(_), Expression::Column(column)) => {
+            BoundExpression::of_extreme(source.column(*column)?)
+        }
+        (Aggregate::MinText(_) | Aggregate::MaxText(_), Expression::Column(ordinal)) => {
+            let column = source.column(*ordinal)?;
+            let ranks = ranks.of_column(*ordinal, &column)?;
+            BoundExpression::Ranks { column, ranks }
+        }
+        _ => argument.bind(source)?,
+    };
     let magnitude = expression.interval()?.magnitude();
     let mut nullable = Vec::new();
     expression.nullable_columns(&mut nullable);

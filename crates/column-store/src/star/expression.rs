@@ -1,5 +1,6 @@
 //! Arithmetic on the fact table's columns.
 
+use super::rank::ordered_bits;
 use super::zone::Selection;
 use crate::coded::{Code, CodedColumn, CodedValues, IntegerCodes, with_codes};
 use crate::error::{Error, Result};
@@ -25,6 +26,13 @@ pub enum Expression {
 /// An expression with the columns of one source.
 pub(super) enum BoundExpression {
     Column(Arc<CodedColumn>),
+    /// A floating point column, by bits that order as its values do.
+    Floats(Arc<CodedColumn>),
+    /// A column of texts, by the rank of each code, or of each row where there are no codes.
+    Ranks {
+        column: Arc<CodedColumn>,
+        ranks: Vec<u32>,
+    },
     Literal(i64),
     Binary(Operator, Box<BoundExpression>, Box<BoundExpression>),
 }
@@ -129,6 +137,14 @@ pub(super) fn integer_codes(column: &CodedColumn) -> Result<&IntegerCodes> {
 }
 
 impl BoundExpression {
+    /// A column whose least or greatest value is asked for.
+    pub(super) fn of_extreme(column: Arc<CodedColumn>) -> BoundExpression {
+        match column.values() {
+            CodedValues::Floats(_) => BoundExpression::Floats(column),
+            _ => BoundExpression::Column(column),
+        }
+    }
+
     /// The interval of the expression's values.
     ///
     /// # Errors
@@ -139,6 +155,8 @@ impl BoundExpression {
                 let integers = integer_codes(column)?;
                 Ok(Interval { min: integers.base, max: integers.value(integers.greatest) })
             }
+            BoundExpression::Floats(_) => Ok(Interval { min: i64::MIN.into(), max: i64::MAX.into() }),
+            BoundExpression::Ranks { .. } => Ok(Interval { min: 0, max: u32::MAX.into() }),
             BoundExpression::Literal(value) => Ok(Interval { min: i128::from(*value), max: i128::from(*value) }),
             BoundExpression::Binary(operator, left, right) => {
                 let (left, right) = (left.interval()?, right.interval()?);
@@ -169,8 +187,14 @@ impl BoundExpression {
     /// Columns with NULLs.
     pub(super) fn nullable_columns(&self, found: &mut Vec<Arc<CodedColumn>>) {
         match self {
-            BoundExpression::Column(column) if column.validity().is_some() => found.push(column.clone()),
-            BoundExpression::Column(_) | BoundExpression::Literal(_) => {}
+            BoundExpression::Column(column)
+            | BoundExpression::Floats(column)
+            | BoundExpression::Ranks { column, .. } => {
+                if column.validity().is_some() {
+                    found.push(column.clone());
+                }
+            }
+            BoundExpression::Literal(_) => {}
             BoundExpression::Binary(_, left, right) => {
                 left.nullable_columns(found);
                 right.nullable_columns(found);
@@ -186,6 +210,23 @@ impl BoundExpression {
                 let CodedValues::Integers(integers) = column.values() else { return };
                 with_codes!(&integers.codes, codes => decode(integers, &codes[block], selection, out));
             }
+            BoundExpression::Floats(column) => {
+                let CodedValues::Floats(values) = column.values() else { return };
+                let values = &values[block];
+                let selected = selection.rows().iter().map(|row| values[usize::from(*row)]);
+                out.extend(selected.map(|value| W::of_literal(ordered_bits(value))));
+            }
+            BoundExpression::Ranks { column, ranks } => match column.values() {
+                CodedValues::Dictionary { codes, .. } => with_codes!(codes, codes => {
+                    let codes = &codes[block];
+                    let selected = selection.rows().iter().map(|row| codes[usize::from(*row)].to_u64());
+                    out.extend(selected.map(|code| W::of_literal(ranks[code as usize].into())));
+                }),
+                _ => {
+                    let ranks = &ranks[block];
+                    out.extend(selection.rows().iter().map(|row| W::of_literal(ranks[usize::from(*row)].into())));
+                }
+            },
             BoundExpression::Literal(value) => out.resize(selection.len(), W::of_literal(*value)),
             BoundExpression::Binary(operator, left, right) => {
                 left.evaluate(block.clone(), selection, out);

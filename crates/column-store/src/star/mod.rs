@@ -18,7 +18,8 @@
 //!    leave its width is decided before the pass, from the bounds of the columns; no step can overflow silently.
 //!
 //! Zones of which zone maps say all that is asked (COUNT, MIN and MAX of all rows, or of none) are not read at all, nor are
-//! columns of segments that have no other zones (`known`). Where only the distinct values of a column are asked for,
+//! columns of segments that have no other zones; extremes of texts are those of dictionaries where zone maps order otherwise than the
+//! texts' collation does (`known`). MIN and MAX of what is no whole number go by ranks (`rank`). Where only the distinct values of a column are asked for,
 //! dictionaries and indexes have those of whole segments (`distinct`).
 //!
 //! Threads take zones from one counter until none is left, each into groups of its own, which are added up in the end.
@@ -31,17 +32,20 @@ mod distinct;
 mod expression;
 mod key_map;
 mod known;
+mod rank;
 mod run;
 mod zone;
 
 pub use dimension::{Dimension, dimension};
 pub use expression::Expression;
 pub use key_map::KeyMap;
+pub use rank::{OrderedText, SortKey, TextOrder, float_of};
 pub use run::run_star_query;
 
 use crate::domain::Datum;
 use crate::predicate::{ColumnSource, Condition, SkippedRows};
 use roaring::RoaringBitmap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// A star query, with its dimensions as maps.
@@ -79,6 +83,7 @@ impl Aggregate {
         match self {
             Aggregate::CountRows => None,
             Aggregate::Count(of) | Aggregate::Sum(of) | Aggregate::Min(of) | Aggregate::Max(of) => Some(of),
+            Aggregate::MinText(text) | Aggregate::MaxText(text) => Some(&text.argument),
         }
     }
 }
@@ -110,10 +115,14 @@ pub enum Aggregate {
     Count(Expression),
     /// SUM.
     Sum(Expression),
-    /// MIN.
+    /// MIN, of a floating point column too: see [`float_of`].
     Min(Expression),
-    /// MAX.
+    /// MAX, likewise.
     Max(Expression),
+    /// MIN of a column of texts: its value is a rank among [`StarAnswer::texts`].
+    MinText(OrderedText),
+    /// MAX, likewise.
+    MaxText(OrderedText),
 }
 
 /// How a star query is run.
@@ -149,8 +158,10 @@ pub struct StarAnswer {
     pub zones_known: usize,
     /// Zones that were read.
     pub zones_read: usize,
-    /// Sources whose groups are the values of a dictionary or an index.
+    /// Sources of which a dictionary or an index told the groups, or the extremes of a text.
     pub dictionaries: usize,
+    /// For columns whose extremes are asked for: the texts by rank.
+    pub texts: FxHashMap<usize, Vec<Box<[u8]>>>,
     /// Rows that the condition leaves out before a code is looked at, of sources that had to be read.
     pub skipped: SkippedRows,
     /// Sources of which it leaves no row.
@@ -162,7 +173,8 @@ pub struct StarAnswer {
 pub struct Group {
     /// For each [`GroupBy`].
     pub keys: Vec<GroupKey>,
-    /// For each [`Aggregate`]; `None` is NULL, of SUM, MIN and MAX over no values.
+    /// For each [`Aggregate`]; `None` is NULL, of SUM, MIN and MAX over no values. Extremes of floating point columns are what
+    /// [`float_of`] takes, those of texts are ranks.
     pub values: Vec<Option<i128>>,
 }
 

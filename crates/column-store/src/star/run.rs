@@ -4,7 +4,8 @@ use super::accumulate::Groups;
 use super::bind::{BoundSource, GroupKeys};
 use super::code_table::CodeTables;
 use super::distinct::{distinct_column, merged, values_of};
-use super::known::{KnownZone, known_zones};
+use super::known::{KnownSource, KnownZone, known_source};
+use super::rank::Ranks;
 use super::zone::Worker;
 use super::{Group, StarAnswer, StarOptions, StarQuery, StarSource};
 use crate::error::{Error, Result};
@@ -37,12 +38,15 @@ pub fn run_star_query(query: &StarQuery, sources: &[StarSource<'_>], options: St
 fn run_pass(query: &StarQuery, sources: &[StarSource<'_>], options: StarOptions<'_>) -> Result<StarAnswer> {
     let keys = GroupKeys::new(query, sources)?;
     let tables = CodeTables::default();
-    let known: Vec<Vec<Option<KnownZone>>> = sources.iter().map(|source| known_zones(query, source)).collect();
+    let known: Vec<KnownSource> = sources.iter().map(|source| known_source(query, source)).collect::<Result<_>>()?;
+    let dictionaries = known.iter().filter(|source| source.by_dictionary).count();
+    let known: Vec<Vec<Option<KnownZone>>> = known.into_iter().map(|source| source.zones).collect();
     let to_read = |(_, known): &(_, &Vec<Option<KnownZone>>)| known.iter().any(Option::is_none);
     let to_read: Vec<_> = sources.iter().zip(&known).filter(to_read).collect();
+    let ranks = Ranks::new(query, &known, to_read.iter().map(|(source, _)| *source))?;
     // Columns that are not in memory yet are loaded here.
     let bound = map_in_parallel(options.threads, to_read, |_, (source, known)| {
-        BoundSource::new(query, &keys, source, &tables).map(|bound| (bound, known))
+        BoundSource::new(query, &keys, source, (&tables, &ranks)).map(|bound| (bound, known))
     });
     let bound = bound.into_iter().collect::<Result<Vec<(BoundSource<'_>, _)>>>()?;
     let rows = bound.iter().map(|(source, _)| source.rows as u128).sum();
@@ -87,14 +91,16 @@ fn run_pass(query: &StarQuery, sources: &[StarSource<'_>], options: StarOptions<
         }
         Ok(groups)
     })?;
-    known.iter().flatten().flatten().for_each(|zone| groups.add_known(zone));
+    known.iter().flatten().flatten().for_each(|zone| groups.add_known(query, &ranks, zone));
     let mut found = groups.finish();
     if found.is_empty() && query.groups.is_empty() {
         found.push((0, groups.values_of_nothing()));
     }
     let groups = found.into_iter().map(|(index, values)| Group { keys: keys.decode(index), values }).collect();
     let zones_known = known.iter().flatten().flatten().count();
-    Ok(StarAnswer { groups, zones_known, zones_read: zones.len(), dictionaries: 0, skipped, segments_skipped })
+    let zones_read = zones.len();
+    let texts = ranks.into_texts();
+    Ok(StarAnswer { groups, zones_known, zones_read, dictionaries, texts, skipped, segments_skipped })
 }
 
 fn too_many_groups(groups_max: usize) -> Error {

@@ -1,4 +1,4 @@
-//! DuckDB and pandas read a segment as it is.
+//! DuckDB, pandas and Spark read a segment as it is.
 
 use crate::generate::{Column, specs};
 use arrow::array::{
@@ -19,7 +19,7 @@ fn decimals(precision: u8, scale: i8, values: [Option<i128>; 3]) -> ArrayRef {
     Arc::new(array.with_precision_and_scale(precision, scale).expect("the digits fit"))
 }
 
-/// Columns whose values `read_segment.py` lists, too.
+/// Columns whose values `read_segment.py` lists, too: Spark reads the same.
 fn columns() -> Vec<(&'static str, ColumnType, ArrayRef)> {
     let day = |year, month, day| Date::from_parts(year, month, day).expect("a date");
     let packed = |date: Date, micros| DateTime::from_date_and_micros(date, micros).expect("a moment").to_packed();
@@ -57,10 +57,26 @@ fn columns() -> Vec<(&'static str, ColumnType, ArrayRef)> {
 
 #[test]
 fn duckdb_and_pandas() {
-    let there = Command::new("python3").args(["-c", "import duckdb, pandas, pyarrow"]).output();
+    read_by("duckdb, pandas, pyarrow", "read_segment.py");
+}
+
+#[test]
+fn spark() {
+    // It needs a Java machine.
+    if !Command::new("java").arg("-version").output().is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: to run it: apt-get install default-jre-headless");
+        assert!(std::env::var_os("SQUALL_SKIP_IS_FAILURE").is_none(), "there is no java");
+        return;
+    }
+    read_by("duckdb, pandas, pyspark", "read_segment_with_spark.py");
+}
+
+/// A script that needs these packages reads a segment.
+fn read_by(packages: &str, script: &str) {
+    let there = Command::new("python3").args(["-c", &format!("import {packages}")]).output();
     if !there.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: to run it: pip install duckdb pandas pyarrow");
-        assert!(std::env::var_os("SQUALL_SKIP_IS_FAILURE").is_none(), "python3 has no duckdb, pandas and pyarrow");
+        eprintln!("skipped: to run it: pip install {}", packages.replace(',', ""));
+        assert!(std::env::var_os("SQUALL_SKIP_IS_FAILURE").is_none(), "python3 does not have all of {packages}");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -73,7 +89,7 @@ fn duckdb_and_pandas() {
     specs.iter_mut().zip(names).for_each(|(spec, name)| spec.name = name.to_string());
     let arrays: Vec<ArrayRef> = columns.into_iter().map(|column| column.array).collect();
     SegmentWriter::new(&path, &specs, Default::default()).write(&arrays).unwrap();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/store/read_segment.py");
+    let script = format!("{}/tests/store/{script}", env!("CARGO_MANIFEST_DIR"));
     let output = Command::new("python3").arg(script).arg(&path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

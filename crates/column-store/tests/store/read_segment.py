@@ -34,11 +34,15 @@ def plain(value):
     return value.to_pydatetime() if isinstance(value, pandas.Timestamp) else value
 
 
-path = sys.argv[1]
-connection = duckdb.connect()
-for column in EXPECTED:
-    compare("duckdb", column, [row[0] for row in connection.execute(f'SELECT "{column}" FROM read_parquet(?)', [path]).fetchall()])
-frame = pandas.read_parquet(path, dtype_backend="pyarrow")
-assert list(frame.columns) == list(EXPECTED), frame.columns
-for column in EXPECTED:
-    compare("pandas", column, [plain(value) for value in frame[column].tolist()])
+def main(path):
+    connection = duckdb.connect()
+    for column in EXPECTED:
+        compare("duckdb", column, [row[0] for row in connection.execute(f'SELECT "{column}" FROM read_parquet(?)', [path]).fetchall()])
+    frame = pandas.read_parquet(path, dtype_backend="pyarrow")
+    assert list(frame.columns) == list(EXPECTED), frame.columns
+    for column in EXPECTED:
+        compare("pandas", column, [plain(value) for value in frame[column].tolist()])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

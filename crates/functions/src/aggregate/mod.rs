@@ -13,7 +13,7 @@ mod count;
 mod distinct;
 pub mod group_concat;
 mod json;
-mod min_max;
+pub mod min_max;
 mod native;
 mod sum;
 mod variance;

@@ -10,29 +10,32 @@ use datafusion::common::{Result, ScalarValue, internal_datafusion_err, internal_
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use rustc_hash::FxHashMap;
 use squall_column_store::Datum;
-use squall_column_store::star::{Aggregate, Group, GroupKey};
+use squall_column_store::star::{Aggregate, Group, GroupKey, StarAnswer, float_of};
+use squall_column_tables::from_utc;
 use squall_functions::aggregate::{AggregateCall, SumKernel};
 use squall_functions::arrow_map::arrow_type;
 use squall_functions::expr::datafusion_error;
 use squall_registry::StatementContext;
-use squall_types::SqlType;
 use squall_types::collation::sort_key;
+use squall_types::temporal::TimeZone;
+use squall_types::{DateTime, SqlType};
 use std::any::Any;
 use std::sync::Arc;
 
-/// Makes the rows.
+/// Makes the rows; `None` if what the kernel has found does not tell them: the extreme of a TIMESTAMP near a moment at which clocks are
+/// put back.
 pub fn rows_of(
     spec: &StarSpec,
     dimensions: &[DimensionRows],
-    groups: Vec<Group>,
+    answer: StarAnswer,
     schema: &SchemaRef,
     context: &StatementContext,
-) -> Result<RecordBatch> {
-    let groups = merged(spec, groups);
+) -> Result<Option<RecordBatch>> {
+    let groups = merged(spec, answer.groups);
     if spec.counts_groups {
         let count = groups.iter().filter(|group| group.keys.first().and_then(value_of).is_some()).count();
         let counted: ArrayRef = Arc::new(Int64Array::from(vec![count as i64]));
-        return make_batch(schema.clone(), vec![counted], 1).map_err(datafusion_error);
+        return make_batch(schema.clone(), vec![counted], 1).map(Some).map_err(datafusion_error);
     }
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len());
     for (position, part) in spec.groups.iter().enumerate() {
@@ -44,6 +47,15 @@ pub fn rows_of(
                 Arc::new(groups.iter().map(|group| group.values[*at].map(|count| count as i64)).collect::<Int64Array>())
             }
             Output::Extreme { at, data_type } => integers(groups.iter().map(|group| group.values[*at]), data_type)?,
+            Output::ExtremeText { at, ordinal, data_type } => {
+                let texts = answer.texts.get(ordinal).map_or(&[][..], Vec::as_slice);
+                extreme_texts(groups.iter().map(|group| group.values[*at]), texts, data_type)?
+            }
+            Output::ExtremeMoment { at, greatest } => {
+                let moments = groups.iter().map(|group| group.values[*at]);
+                let Some(moments) = local_moments(moments, *greatest, &context.time_zone) else { return Ok(None) };
+                moments
+            }
             Output::Sum { sum, count, call } => sums(&groups, *sum, *count, call, context)?,
             Output::AnyOfDimension { join, at } => of_dimension(spec, &groups, dimensions, *join, *at)?,
             Output::AnyOfText { group } => {
@@ -53,7 +65,7 @@ pub fn rows_of(
         });
     }
     // The kernel's arrays are of the aggregation's types but for what a plan may say of their NULLs.
-    make_batch(schema.clone(), arrays, groups.len()).map_err(datafusion_error)
+    make_batch(schema.clone(), arrays, groups.len()).map(Some).map_err(datafusion_error)
 }
 
 /// Groups by texts that are equal in their collation are one.
@@ -103,8 +115,8 @@ fn merge(aggregates: &[Aggregate], into: &mut [Option<i128>], from: &[Option<i12
         *into = match (*into, *from) {
             (None, other) | (other, None) => other,
             (Some(a), Some(b)) => Some(match aggregate {
-                Aggregate::Min(_) => a.min(b),
-                Aggregate::Max(_) => a.max(b),
+                Aggregate::Min(_) | Aggregate::MinText(_) => a.min(b),
+                Aggregate::Max(_) | Aggregate::MaxText(_) => a.max(b),
                 Aggregate::CountRows | Aggregate::Count(_) | Aggregate::Sum(_) => a + b,
             }),
         };
@@ -189,6 +201,7 @@ fn integers(values: impl Iterator<Item = Option<i128>>, data_type: &DataType) ->
         Ok(match (data_type, value) {
             (DataType::Int64, value) => ScalarValue::Int64(value.map(|value| value as i64)),
             (DataType::UInt64, value) => ScalarValue::UInt64(value.map(|value| value as u64)),
+            (DataType::Float64, value) => ScalarValue::Float64(value.map(float_of)),
             (DataType::Decimal128(precision, scale), value) => ScalarValue::Decimal128(value, *precision, *scale),
             (other, _) => return internal_err!("an extreme of type {other}"),
         })
@@ -198,6 +211,57 @@ fn integers(values: impl Iterator<Item = Option<i128>>, data_type: &DataType) ->
         true => Ok(arrow::array::new_empty_array(data_type)),
         false => ScalarValue::iter_to_array(scalars),
     }
+}
+
+/// Texts by their ranks.
+fn extreme_texts(
+    ranks: impl Iterator<Item = Option<i128>>,
+    texts: &[Box<[u8]>],
+    data_type: &DataType,
+) -> Result<ArrayRef> {
+    let text = |rank: Option<i128>| match rank {
+        None => Ok(None),
+        Some(rank) => match usize::try_from(rank).ok().and_then(|rank| texts.get(rank)) {
+            Some(text) => Ok(Some(text)),
+            None => internal_err!("an extreme of a text that is none"),
+        },
+    };
+    let found = ranks.map(text).collect::<Result<Vec<_>>>()?;
+    Ok(match data_type {
+        DataType::BinaryView => Arc::new(found.into_iter().collect::<BinaryViewArray>()),
+        _ => Arc::new(
+            found.into_iter().map(|text| text.map(|text| String::from_utf8_lossy(text))).collect::<StringViewArray>(),
+        ),
+    })
+}
+
+/// Extremes of moments in UTC, in a time zone: the zone's own extremes, as texts and comparisons of SQL are. `None` if a moment beyond
+/// one of them may be nearer than it looks, because clocks are put back between the two.
+fn local_moments(moments: impl Iterator<Item = Option<i128>>, greatest: bool, zone: &TimeZone) -> Option<ArrayRef> {
+    let local = |moment: Option<i128>| match moment {
+        None => Some(None),
+        Some(packed) => {
+            let moment = DateTime::from_packed(i64::try_from(packed).ok()?);
+            // The zero value is the least everywhere.
+            let known = moment.is_zero() || keeps_order_beyond(zone, moment, greatest);
+            known.then(|| Some(from_utc(zone, moment).to_packed()))
+        }
+    };
+    let found = moments.map(local).collect::<Option<Vec<Option<i64>>>>()?;
+    Some(Arc::new(Int64Array::from(found)))
+}
+
+/// Whether every moment behind the least one, or before the greatest one, is so in the zone's own time, too. Offsets of a zone are no
+/// more than 26 hours apart, and no offset lasts less than the quarters of an hour at which they are asked.
+fn keeps_order_beyond(zone: &TimeZone, moment: DateTime, greatest: bool) -> bool {
+    const STEP_SECONDS: i64 = 15 * 60;
+    const STEPS: i64 = 26 * 4;
+    let seconds = TimeZone::utc().to_unix_micros(moment).unix_micros.div_euclid(1_000_000);
+    let offset = zone.offset_at(seconds);
+    (1..=STEPS).all(|step| match greatest {
+        true => zone.offset_at(seconds - step * STEP_SECONDS) <= offset,
+        false => zone.offset_at(seconds + step * STEP_SECONDS) >= offset,
+    })
 }
 
 /// SUM and AVG as their own states make them.

@@ -256,8 +256,9 @@ impl Run {
             Err(Failure::Sql(error)) => return Err(datafusion_error(error)),
         };
         self.counters.count(&answer);
-        let batch = rows_of(&self.spec, &dimensions, answer.groups, &self.schema, &self.env.context)?;
+        let batch = rows_of(&self.spec, &dimensions, answer, &self.schema, &self.env.context)?;
         timer.done();
+        let Some(batch) = batch else { return self.beside.run(context).await };
         Ok(self.one_batch(batch))
     }
 

@@ -11,12 +11,15 @@ use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{Aggregate as AggregatePlan, Expr, LogicalPlan, LogicalPlanBuilder, TableScan};
 use squall_column_store::predicate::Predicate;
-use squall_column_store::star::{Aggregate, Expression};
+use squall_column_store::star::{Aggregate, Expression, OrderedText, TextOrder};
 use squall_functions::aggregate::group_concat::GroupConcatKernel;
+use squall_functions::aggregate::min_max::StringExtremeKernel;
 use squall_functions::aggregate::{AggregateCall, KernelUdaf, SumKernel};
+use squall_functions::arrow_map::arrow_type;
 use squall_functions::expr::CallUdf;
+use squall_types::collation::sort_key;
 use squall_types::temporal::TimeZone;
-use squall_types::{SqlType, Value};
+use squall_types::{CollationId, SqlType, Value};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -358,20 +361,19 @@ impl<'a> Making<'a> {
             }
             name @ ("min" | "max") => {
                 let Expr::Column(column) = &argument else { return None };
-                let ordinal = self.fact_column(column)?;
-                let sql_type = self.fact_type(ordinal);
-                if !is_integer(sql_type) {
-                    return None;
-                }
-                let data_type = squall_functions::arrow_map::arrow_type(sql_type);
-                let argument = Expression::Column(ordinal);
-                let aggregate = if name == "min" { Aggregate::Min(argument) } else { Aggregate::Max(argument) };
-                Output::Extreme { at: self.add(aggregate), data_type }
+                self.extreme(self.fact_column(column)?, name == "max")?
             }
             "first_value" => self.any_value(argument)?,
             _ => {
                 let call: &Arc<AggregateCall> = inner.downcast_ref::<KernelUdaf>()?.call();
                 let kernel: &dyn Any = call.kernel.as_ref();
+                if let (Some(kernel), Expr::Column(column)) = (kernel.downcast_ref::<StringExtremeKernel>(), &argument)
+                {
+                    let ordinal = self.fact_column(column)?;
+                    let output = self.extreme_text(ordinal, kernel.max, kernel.collation)?;
+                    self.outputs.push(output);
+                    return Some(());
+                }
                 // Sums of doubles depend on the order of the rows, and those of 256 bits are not the kernel's.
                 if !kernel.downcast_ref::<SumKernel>()?.is_narrow() {
                     return None;
@@ -383,6 +385,34 @@ impl<'a> Making<'a> {
         };
         self.outputs.push(output);
         Some(())
+    }
+
+    /// MIN or MAX of a column that orders as the kernel's values do.
+    fn extreme(&mut self, ordinal: usize, greatest: bool) -> Option<Output> {
+        let sql_type = self.fact_type(ordinal);
+        if matches!(sql_type, SqlType::String { .. }) {
+            return self.extreme_text(ordinal, greatest, CollationId::BINARY);
+        }
+        let is_moment = matches!(sql_type, SqlType::Timestamp { .. });
+        if !is_moment && !is_integer(sql_type) && !matches!(sql_type, SqlType::Float { .. } | SqlType::Double { .. }) {
+            return None;
+        }
+        let data_type = arrow_type(sql_type);
+        let argument = Expression::Column(ordinal);
+        let at = self.add(if greatest { Aggregate::Max(argument) } else { Aggregate::Min(argument) });
+        Some(if is_moment { Output::ExtremeMoment { at, greatest } } else { Output::Extreme { at, data_type } })
+    }
+
+    /// MIN or MAX of a text by its collation.
+    fn extreme_text(&mut self, ordinal: usize, greatest: bool, by: CollationId) -> Option<Output> {
+        let SqlType::String { collation, .. } = self.fact_type(ordinal) else { return None };
+        if *collation != by {
+            return None;
+        }
+        let data_type = arrow_type(self.fact_type(ordinal));
+        let text = OrderedText::new(ordinal, text_order(by));
+        let at = self.add(if greatest { Aggregate::MaxText(text) } else { Aggregate::MinText(text) });
+        Some(Output::ExtremeText { at, ordinal, data_type })
     }
 
     /// COUNT(DISTINCT column) of the whole table is how many groups the column makes.
@@ -517,6 +547,16 @@ fn is_integer(sql_type: &SqlType) -> bool {
         SqlType::Decimal { precision, .. } => *precision <= 18,
         _ => false,
     }
+}
+
+/// The order of a collation's texts. Collations that ignore spaces at the end do not order as bytes, also if they are called binary.
+fn text_order(collation: CollationId) -> TextOrder {
+    if collation == CollationId::BINARY || collation == CollationId::UTF8MB4_0900_BIN {
+        return TextOrder::Bytes;
+    }
+    TextOrder::SortKeys(Arc::new(move |text: &[u8], key: &mut Vec<u8>| {
+        sort_key(collation, &String::from_utf8_lossy(text), key);
+    }))
 }
 
 /// Whether a column can be summed by its codes.

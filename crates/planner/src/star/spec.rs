@@ -91,6 +91,22 @@ pub enum Output {
         /// What comes out.
         data_type: DataType,
     },
+    /// MIN or MAX of a text: a rank among the column's texts.
+    ExtremeText {
+        /// The kernel's aggregate.
+        at: usize,
+        /// The column table's column.
+        ordinal: usize,
+        /// What comes out: text or bytes.
+        data_type: DataType,
+    },
+    /// MIN or MAX of a TIMESTAMP, which is stored in UTC.
+    ExtremeMoment {
+        /// The kernel's aggregate.
+        at: usize,
+        /// MAX.
+        greatest: bool,
+    },
     /// SUM or AVG: a kernel's sum and count.
     Sum {
         /// The sum.

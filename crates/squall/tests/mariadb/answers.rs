@@ -1,0 +1,97 @@
+//! Answers, and when two are equal.
+
+use crate::data::folded;
+use crate::query::{Compare, Query};
+use mysql::prelude::Queryable;
+use mysql::{Conn, Value};
+
+/// Sums of DOUBLE may differ by so much of the greater one.
+const TOLERANCE: f64 = 1e-9;
+
+/// What a server says to a query: rows, or an error with its number and text.
+pub type Answer = Result<Vec<Vec<Value>>, (u16, String)>;
+
+/// Asks a query.
+///
+/// # Panics
+/// If the connection breaks.
+pub fn ask(client: &mut Conn, sql: &str) -> Answer {
+    match client.query::<mysql::Row, _>(sql) {
+        Ok(rows) => Ok(rows.into_iter().map(mysql::Row::unwrap).collect()),
+        Err(mysql::Error::MySqlError(error)) => Err((error.code, error.message)),
+        Err(error) => panic!("the connection broke: {sql}\n{error}"),
+    }
+}
+
+/// A value as it is compared.
+#[derive(Clone, Debug)]
+enum Cell {
+    Null,
+    Text(String),
+    Number(f64),
+}
+
+impl Cell {
+    fn new(value: &Value, compare: Compare) -> Cell {
+        let Value::Bytes(bytes) = value else { return Cell::Null };
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        match compare {
+            Compare::Exact => Cell::Text(text),
+            Compare::Folded => Cell::Text(folded(&text)),
+            Compare::Number => text.parse().map_or(Cell::Text(text), Cell::Number),
+        }
+    }
+
+    fn equals(&self, other: &Cell) -> bool {
+        match (self, other) {
+            (Cell::Null, Cell::Null) => true,
+            (Cell::Text(a), Cell::Text(b)) => a == b,
+            (Cell::Number(a), Cell::Number(b)) => (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()),
+            _ => false,
+        }
+    }
+
+    /// What rows without an order are sorted by.
+    fn key(&self) -> String {
+        match self {
+            Cell::Null => String::new(),
+            Cell::Text(text) => format!("'{text}"),
+            // Two that differ by rounding have one key almost always; 0 and -0 have one, too.
+            Cell::Number(number) => format!("{:.6e}", number + 0.0),
+        }
+    }
+}
+
+/// Whether two answers to a query are equal. Two errors are, whichever: which row comes first decides what is wrong with it.
+pub fn are_equal(query: &Query, left: &Answer, right: &Answer) -> bool {
+    let (Ok(left), Ok(right)) = (left, right) else { return left.is_err() && right.is_err() };
+    let (left, right) = (cells(query, left), cells(query, right));
+    left.len() == right.len()
+        && left.iter().zip(&right).all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b)))
+}
+
+fn cells(query: &Query, rows: &[Vec<Value>]) -> Vec<Vec<Cell>> {
+    let row =
+        |row: &Vec<Value>| row.iter().zip(&query.items).map(|(value, item)| Cell::new(value, item.compare)).collect();
+    let mut rows: Vec<Vec<Cell>> = rows.iter().map(row).collect();
+    if query.order.is_empty() {
+        rows.sort_by_cached_key(|row| row.iter().map(Cell::key).collect::<Vec<_>>());
+    }
+    rows
+}
+
+/// The first rows of an answer, for people.
+pub fn shown(answer: &Answer) -> String {
+    match answer {
+        Err((code, text)) => format!("error {code}: {text}"),
+        Ok(rows) => {
+            let value = |value: &Value| match value {
+                Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                _ => "NULL".to_owned(),
+            };
+            let line = |row: &Vec<Value>| row.iter().map(value).collect::<Vec<_>>().join(" | ");
+            let some: Vec<String> = rows.iter().take(12).map(line).collect();
+            format!("{} rows\n    {}", rows.len(), some.join("\n    "))
+        }
+    }
+}
