@@ -4,6 +4,7 @@ use crate::api::ResultWriter;
 use crate::process::count;
 use crate::result::{Failure, Outcome};
 use crate::session::{Request, Session};
+use crate::statistics::stages;
 use squall_parser::ast::{Set, Statement};
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError};
@@ -20,6 +21,9 @@ impl Session {
         if commits_first(request.statement) {
             self.check_may_commit(request.statement)?;
             self.implicit_commit().await?;
+        }
+        if let Some(stage) = stage_of(request.statement) {
+            self.stage(stage);
         }
         match request.statement {
             Statement::Query(query) => self.run_query(query, request, context, writer).await,
@@ -90,6 +94,16 @@ impl Session {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
         }
         Ok(())
+    }
+}
+
+/// The stage that a statement is in while it is carried out. Queries tell by themselves.
+fn stage_of(statement: &Statement) -> Option<&'static str> {
+    match statement {
+        Statement::Query(_) => None,
+        Statement::AlterTable(_) | Statement::CreateIndex(_) | Statement::DropIndex(_) => Some(stages::ALTERING),
+        Statement::CreateTable(_) => Some(stages::CREATING),
+        _ => Some(stages::EXECUTING),
     }
 }
 

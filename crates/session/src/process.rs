@@ -4,6 +4,7 @@ use crate::api::KillCallback;
 use crate::plan_cache::PlanUse;
 use crate::statistics::errors::CountedErrors;
 use crate::statistics::prepared::PreparedUses;
+use crate::statistics::stages::CountedStages;
 use crate::statistics::statements::CountedStatements;
 use crate::statistics::tables::CountedTables;
 use crate::statistics::timed::CountedEvents;
@@ -43,7 +44,7 @@ pub struct Process {
     /// What it has waited for.
     pub(crate) waits: CountedEvents,
     /// Stages of its statements.
-    pub(crate) stages: CountedEvents,
+    pub(crate) stages: CountedStages,
     /// Its prepared statements.
     pub(crate) prepared: PreparedUses,
     /// Statements that it has plans of, as far as they are in the cache of all sessions.
@@ -81,6 +82,8 @@ pub enum Transfer {
     Loading = 1,
     /// SELECT … INTO OUTFILE writes one.
     Writing,
+    /// ALTER TABLE copies a table's rows.
+    Copying,
 }
 
 /// How far a LOAD DATA or an INTO OUTFILE is.
@@ -92,12 +95,14 @@ pub struct TransferProgress {
     bytes: AtomicU64,
     /// Of the whole file; 0 if that is not known.
     bytes_total: AtomicU64,
+    /// Of the table that is copied, about.
+    rows_total: AtomicU64,
 }
 
 impl TransferProgress {
     /// A transfer begins.
     pub fn begin(&self, transfer: Transfer) {
-        for counter in [&self.rows, &self.bytes, &self.bytes_total] {
+        for counter in [&self.rows, &self.bytes, &self.bytes_total, &self.rows_total] {
             counter.store(0, Ordering::Relaxed);
         }
         self.running.store(transfer as u8, Ordering::Relaxed);
@@ -111,6 +116,11 @@ impl TransferProgress {
     /// The file has so many bytes.
     pub fn set_bytes_total(&self, bytes: u64) {
         self.bytes_total.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The table has about so many rows.
+    pub fn set_rows_total(&self, rows: u64) {
+        self.rows_total.store(rows, Ordering::Relaxed);
     }
 
     /// So many bytes of it have been read.
@@ -128,12 +138,28 @@ impl TransferProgress {
         self.rows.fetch_add(rows, Ordering::Relaxed);
     }
 
+    /// Work that is done and, if that is known, all of it: bytes of a file, or rows. `None` if nothing is under way.
+    pub fn work(&self) -> Option<(u64, Option<u64>)> {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (rows, bytes) = (load(&self.rows), load(&self.bytes));
+        match (self.running.load(Ordering::Relaxed), load(&self.bytes_total), load(&self.rows_total)) {
+            (0, ..) => None,
+            (_, 0, 0) => Some((rows, None)),
+            (_, 0, total) => Some((rows.min(total), Some(total))),
+            (_, total, _) => Some((bytes.min(total), Some(total))),
+        }
+    }
+
     /// What the process list says; `None` if nothing is under way.
     pub fn shown(&self) -> Option<String> {
         let rows = self.rows.load(Ordering::Relaxed);
         match self.running.load(Ordering::Relaxed) {
             0 => None,
             running if running == Transfer::Writing as u8 => Some(format!("writing: {rows} rows")),
+            running if running == Transfer::Copying as u8 => Some(match self.rows_total.load(Ordering::Relaxed) {
+                0 => format!("copying: {rows} rows"),
+                total => format!("copying: {rows} rows, {} % of the table", rows.min(total) * 100 / total),
+            }),
             _ => Some(match (self.bytes.load(Ordering::Relaxed), self.bytes_total.load(Ordering::Relaxed)) {
                 (_, 0) => format!("loading: {rows} rows"),
                 (bytes, total) => {
@@ -257,7 +283,7 @@ impl Process {
             errors: CountedErrors::default(),
             transactions: CountedTransactions::default(),
             waits: CountedEvents::default(),
-            stages: CountedEvents::default(),
+            stages: CountedStages::default(),
             prepared: PreparedUses::default(),
             plan_uses: Mutex::default(),
             transfer: TransferProgress::default(),
@@ -399,7 +425,12 @@ mod tests {
         load.begin(Transfer::Writing);
         load.add_rows(3);
         assert_eq!(load.shown().as_deref(), Some("writing: 3 rows"));
+        load.begin(Transfer::Copying);
+        load.set_rows_total(10);
+        load.add_rows(4);
+        assert_eq!(load.shown().as_deref(), Some("copying: 4 rows, 40 % of the table"));
+        assert_eq!(load.work(), Some((4, Some(10))));
         load.end();
-        assert_eq!(load.shown(), None);
+        assert_eq!((load.shown(), load.work()), (None, None));
     }
 }

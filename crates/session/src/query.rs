@@ -25,6 +25,7 @@ use crate::kept_plan::ConstantPlan;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session};
+use crate::statistics::stages;
 use datafusion::catalog::TableProvider;
 use squall_catalog::{Catalog, NameKey};
 use squall_functions::arrow_map::value_at;
@@ -56,6 +57,7 @@ impl Session {
         {
             return Ok(outcome);
         }
+        self.stage(stages::OPTIMIZING);
         let limited;
         let query = match self.with_select_limit(query) {
             Some(with_limit) => {
@@ -82,6 +84,7 @@ impl Session {
             return Ok(self.select_into(bound, context, catalog).await?);
         }
         let mut running = self.start_query(&bound, context, catalog).await?;
+        self.stage(stages::EXECUTING);
         let result = self.send_rows(&bound, &mut running, writer).await;
         let ended = self.end_query(running).await;
         let outcome = result?;

@@ -345,6 +345,7 @@ impl Session {
         }
         self.log.rows_examined = 0;
         let (start, database) = (now_micros(), self.database.clone());
+        self.begin_stages(start);
         let active = self.shared.logs.active();
         let logged = if active.any() { self.log_start(active, &request) } else { Ok(()) };
         let context = Arc::new(self.statement_context(request.statement));
@@ -398,7 +399,9 @@ impl Session {
         (start, database): (i64, Option<Arc<str>>),
         error: u16,
     ) {
-        let micros = u64::try_from(now_micros() - start).unwrap_or(0);
+        let now = now_micros();
+        let micros = u64::try_from(now - start).unwrap_or(0);
+        self.process.stages.end(now);
         let lock_micros = self.lock_micros_of(micros, active.any());
         if self.counts_statements() {
             self.count_statement(request, context, database.as_ref(), (start, micros, lock_micros), error);

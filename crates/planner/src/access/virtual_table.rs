@@ -4,6 +4,7 @@ use super::filter::{equal_texts, predicate_of, with_constants};
 use super::predicate::{CompareOp, Predicate};
 use super::scan::{make_batch, stream_of};
 use crate::exec::env::StatementEnv;
+use crate::exec::seek_rule::NotedBounds;
 use arrow::compute::SortOptions;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
@@ -27,7 +28,7 @@ use squall_functions::expr::datafusion_error;
 use squall_registry::{
     Coercibility, ColumnRange, ExprType, RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable,
 };
-use squall_types::{CollationId, SqlResult, Value};
+use squall_types::{CollationId, SqlResult, SqlType, Value};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -211,6 +212,8 @@ pub(crate) struct PartsExec {
     backward: bool,
     /// Rows that are enough.
     fetch: Option<usize>,
+    /// What becomes known while the query runs of the values of the column that orders the parts.
+    bounds: Option<Arc<NotedBounds>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -240,7 +243,8 @@ impl PartsExec {
         ));
         let metrics = ExecutionPlanMetricsSet::new();
         let (equals, ranges) = (equals.into(), ranges.into());
-        PartsExec { table, schema, projection, equals, ranges, backward, fetch: None, properties, metrics }
+        let (fetch, bounds) = (None, None);
+        PartsExec { table, schema, projection, equals, ranges, backward, fetch, bounds, properties, metrics }
     }
 
     /// The row with the least value of a column, or the greatest, if rows come in its order.
@@ -248,6 +252,40 @@ impl PartsExec {
         let is_order = self.projection.get(column).is_some_and(|ordinal| self.table.order() == Some(*ordinal));
         let scan = if greatest == self.backward { self.clone() } else { self.reversed() };
         is_order.then_some(PartsExec { fetch: Some(1), ..scan })
+    }
+
+    /// The type of a column, if rows come in its order.
+    pub(crate) fn order_type(&self, column: usize) -> Option<&SqlType> {
+        let ordinal = self.projection.get(column).filter(|ordinal| self.table.order() == Some(**ordinal))?;
+        self.table.columns().get(*ordinal).map(|column| &column.sql_type)
+    }
+
+    /// The parts between bounds that become known while the query runs, and perhaps others.
+    pub(crate) fn within(&self, bounds: Arc<NotedBounds>) -> PartsExec {
+        PartsExec { bounds: Some(bounds), ..self.clone() }
+    }
+
+    /// Whether it has such bounds.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.bounds.is_some()
+    }
+
+    /// The parts as far as they are wanted by now.
+    fn parts(&self, env: &StatementEnv) -> SqlResult<RowParts> {
+        let mut ranges = self.ranges.to_vec();
+        if let (Some(known), Some(column)) =
+            (self.bounds.as_ref().and_then(|bounds| bounds.known()), self.table.order())
+        {
+            let Some((low, high)) = known else { return Ok(Box::new(std::iter::empty())) };
+            ranges.push(ColumnRange { column, low: Bound::Included(low), high: Bound::Included(high) });
+        }
+        self.table.parts(&VirtualScan {
+            context: &env.context,
+            equals: &self.equals,
+            ranges: &ranges,
+            wanted: Some(&self.projection),
+            backward: self.backward,
+        })
     }
 
     /// The same rows from the other end.
@@ -262,6 +300,9 @@ impl DisplayAs for PartsExec {
         write!(f, "PartsExec: table={}, ranges={}", self.table.name(), self.ranges.len())?;
         if self.backward {
             write!(f, ", backward")?;
+        }
+        if self.is_bounded() {
+            write!(f, ", bounded")?;
         }
         match self.fetch {
             Some(fetch) => write!(f, ", fetch={fetch}"),
@@ -303,18 +344,10 @@ impl ExecutionPlan for PartsExec {
             .session_config()
             .get_extension::<StatementEnv>()
             .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
-        let scan = VirtualScan {
-            context: &env.context,
-            equals: &self.equals,
-            ranges: &self.ranges,
-            wanted: Some(&self.projection),
-            backward: self.backward,
-        };
-        let parts = self.table.parts(&scan).map_err(datafusion_error)?;
         let batch_rows_max = context.session_config().batch_size().max(1);
         let remaining = self.fetch.unwrap_or(usize::MAX);
         let batch_rows = FIRST_BATCH_ROWS.min(remaining);
-        let reader = PartsReader { env, exec: self.clone(), parts, batch_rows, batch_rows_max, remaining };
+        let reader = PartsReader { env, exec: self.clone(), parts: None, batch_rows, batch_rows_max, remaining };
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         Ok(stream_of(reader, self.schema.clone(), metrics, PartsReader::next_batch))
     }
@@ -337,7 +370,8 @@ impl ExecutionPlan for PartsExec {
 struct PartsReader {
     env: Arc<StatementEnv>,
     exec: PartsExec,
-    parts: RowParts,
+    /// Asked for when the first row is wanted.
+    parts: Option<RowParts>,
     batch_rows: usize,
     batch_rows_max: usize,
     remaining: usize,
@@ -345,10 +379,14 @@ struct PartsReader {
 
 impl PartsReader {
     fn next_batch(&mut self) -> SqlResult<Option<RecordBatch>> {
+        let parts = match &mut self.parts {
+            Some(parts) => parts,
+            none => none.insert(self.exec.parts(&self.env)?),
+        };
         let mut rows = Vec::new();
         while rows.len() < self.batch_rows.min(self.remaining) {
             self.env.context.kill.check()?;
-            let Some(part) = self.parts.next() else { break };
+            let Some(part) = parts.next() else { break };
             let mut part = part?;
             rows.append(&mut part);
         }

@@ -1,7 +1,7 @@
 //! Running query plans.
 //!
 //! Reading order: [`mod@env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), [`lookup_join`] and
-//! [`join_rule`] (index nested-loop joins), [`order_rule`] (rows in an order), `spilling_join` (hash joins larger than memory), [`one_row`]
+//! [`join_rule`] (index nested-loop joins), [`order_rule`] (rows in an order), `seek_rule` (parts of a history), `spilling_join` (hash joins larger than memory), [`one_row`]
 //! (assignments of variables), [`in_order`] (parts of a UNION), [`output`] (from batches to rows on the wire).
 
 pub mod env;
@@ -13,6 +13,7 @@ pub mod one_row;
 pub mod order_rule;
 pub mod output;
 pub mod runtime;
+pub(crate) mod seek_rule;
 mod spilling_join;
 
 pub use env::{SharedTransaction, StatementEnv};

@@ -140,7 +140,10 @@ fn leaf<E: ExecutionPlan>(plan: &Arc<dyn ExecutionPlan>) -> Option<&E> {
 }
 
 /// The same chain over another scan.
-fn replace_leaf(plan: &Arc<dyn ExecutionPlan>, scan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+pub(super) fn replace_leaf(
+    plan: &Arc<dyn ExecutionPlan>,
+    scan: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
     let Some(child) = plan.children().first().map(|child| Arc::clone(child)) else { return Ok(scan) };
     let child = replace_leaf(&child, scan)?;
     plan.clone().replace_children(vec![child], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))

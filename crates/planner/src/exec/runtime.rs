@@ -3,6 +3,7 @@
 use super::env::StatementEnv;
 use super::join_rule::IndexLookupJoinRule;
 use super::order_rule::OrderedScanRule;
+use super::seek_rule::SeekPartsRule;
 use crate::access::ColumnScanExec;
 use crate::access::scan::RowScanExec;
 use crate::engine::{EngineOptions, physical_plan, session_state};
@@ -228,6 +229,7 @@ fn with_row_table_rules(state: SessionState) -> SessionState {
     let after = rules.iter().position(|rule| rule.name() == "join_selection").map_or(0, |at| at + 1);
     rules.insert(after, Arc::new(IndexLookupJoinRule));
     rules.insert(after + 1, Arc::new(OrderedScanRule));
+    rules.insert(after + 2, Arc::new(SeekPartsRule));
     SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(rules).build()
 }
 

@@ -178,7 +178,10 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         || plan.is::<CoalescePartitionsExec>()
         || plan.is::<SortPreservingMergeExec>()
         || plan.is::<LocalLimitExec>()
-        || matches!(plan.name(), "CooperativeExec" | "CoalesceBatchesExec" | "BufferExec" | "InOrderExec");
+        || matches!(
+            plan.name(),
+            "CooperativeExec" | "CoalesceBatchesExec" | "BufferExec" | "InOrderExec" | "NoteBoundsExec"
+        );
     if moves_rows { None } else { Some(one_line(plan)) }
 }
 

@@ -26,13 +26,13 @@ const ROW_NUMBERS: u64 = 1 << 48;
 
 impl RowStore {
     /// Fills indexes of `table`'s definition from the rows that are there, all in one scan, of which each core does a
-    /// part. `check` is called every few thousand rows; its error ends the build. The caller holds the table's exclusive
+    /// part. `check` is called every few thousand rows with the number of those read since the last time; its error ends the build. The caller holds the table's exclusive
     /// lock and makes the definition the catalog's afterwards.
     pub fn build_indexes(
         &self,
         table: &Arc<Table>,
         indexes: &[IndexId],
-        check: impl Fn() -> SqlResult<()> + Sync,
+        check: impl Fn(u64) -> SqlResult<()> + Sync,
     ) -> StoreResult<()> {
         let codecs = indexes.iter().map(|index| table.index_codec(*index)).collect::<SqlResult<Vec<&IndexCodec>>>()?;
         if codecs.is_empty() {
@@ -84,7 +84,7 @@ fn collect_entries(
     range: &KeyRange,
     first_number: u64,
     sorter: &mut Sorter,
-    check: &(impl Fn() -> SqlResult<()> + Sync),
+    check: &(impl Fn(u64) -> SqlResult<()> + Sync),
 ) -> SqlResult<()> {
     let mut columns: Vec<usize> = codecs.iter().flat_map(|codec| codec.parts.iter().map(|part| part.ordinal)).collect();
     columns.sort_unstable();
@@ -95,7 +95,7 @@ fn collect_entries(
     let mut number = first_number;
     while let Some(row) = cursor.next_row()? {
         if number.is_multiple_of(ROWS_PER_CHECK) {
-            check()?;
+            check(if number == first_number { 0 } else { ROWS_PER_CHECK })?;
         }
         let view = row.view(table);
         for ordinal in &columns {

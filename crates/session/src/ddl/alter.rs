@@ -7,14 +7,18 @@ use super::execute::{DdlEnv, QualifiedName, base_table, replace_table};
 use super::sorted_rows::for_each_sorted_row;
 use crate::copy::RowCopier;
 use crate::database::Shared;
+use crate::process::{Process, Transfer};
 use crate::session::Session;
 use squall_catalog::{Catalog, IndexId, TableDef, TableId};
 use squall_column_tables::ColumnTable;
 use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, OrderItem, TableConstraint};
 use squall_registry::StatementContext;
-use squall_row_store::{DdlChanges, Direction, OnDuplicate, TableLock, ValueRange};
+use squall_row_store::{DdlChanges, Direction, OnDuplicate, Table, TableLock, ValueRange};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 use std::sync::Arc;
+
+/// Rows that are copied between two looks of others at how far it is.
+const ROWS_PER_NOTE: u64 = 256;
 
 /// What an ALTER needs beyond other definition statements.
 #[derive(Clone, Copy, Debug)]
@@ -278,7 +282,40 @@ fn build_indexes(shared: &Shared, context: &StatementContext, old: &TableDef, ne
         })
         .map(|index| index.id)
         .collect();
-    shared.store.build_indexes(&table, &fresh, || context.kill.check()).map_err(SqlError::from)
+    let progress = Progress::begin(shared, context.connection_id, &table);
+    let check = |rows| {
+        progress.add(rows);
+        context.kill.check()
+    };
+    shared.store.build_indexes(&table, &fresh, check).map_err(SqlError::from)
+}
+
+/// How far a session's ALTER TABLE is with a table's rows, as the process list and events_stages_current show it.
+struct Progress(Option<Arc<Process>>);
+
+impl Progress {
+    fn begin(shared: &Shared, session: u64, table: &Table) -> Progress {
+        let process = shared.processes.get(session);
+        if let Some(process) = &process {
+            process.transfer.begin(Transfer::Copying);
+            process.transfer.set_rows_total(shared.store.table_stats(table).row_count);
+        }
+        Progress(process)
+    }
+
+    fn add(&self, rows: u64) {
+        if let Some(process) = &self.0 {
+            process.transfer.add_rows(rows);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(process) = &self.0 {
+            process.transfer.end();
+        }
+    }
 }
 
 /// ORDER BY.
@@ -311,8 +348,12 @@ fn copy_rows(
     let copied = (|| {
         let mut copier = RowCopier::new(shared, env, database, old, &target, alter_env.strict)?;
         let mut load = shared.store.bulk_load(&target);
+        let progress = Progress::begin(shared, env.session, &source);
         let mut copy = |row: Vec<Value>| -> SqlResult<()> {
             env.context.kill.check()?;
+            if load.pushed() % ROWS_PER_NOTE == ROWS_PER_NOTE - 1 {
+                progress.add(ROWS_PER_NOTE);
+            }
             let values = copier.convert(row, load.pushed() + 1)?;
             load.push(values)
         };

@@ -2,10 +2,6 @@
 //!
 //! They are told in a short form, as there are many columns of few kinds; see [`super::described`].
 
-/// A stage of a statement.
-const STAGE: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 SOURCE:v64? TIMER_START:u? TIMER_END:u? \
-    TIMER_WAIT:u? WORK_COMPLETED:u? WORK_ESTIMATED:u? NESTING_EVENT_ID:u? NESTING_EVENT_TYPE:v11?";
-
 /// A wait.
 const WAIT: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 SOURCE:v64? TIMER_START:u? TIMER_END:u? \
     TIMER_WAIT:u? SPINS:w? OBJECT_SCHEMA:v64? OBJECT_NAME:v512? INDEX_NAME:v64? OBJECT_TYPE:v64? \
@@ -15,14 +11,6 @@ const WAIT: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 SOURC
 /// All of them.
 pub(super) const TABLES: &[(&str, &str)] = &[
     ("cond_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u"),
-    ("events_stages_current", STAGE),
-    ("events_stages_history", STAGE),
-    ("events_stages_history_long", STAGE),
-    ("events_stages_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 *"),
-    ("events_stages_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 *"),
-    ("events_stages_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 *"),
-    ("events_stages_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 *"),
-    ("events_stages_summary_global_by_event_name", "EVENT_NAME:v128 *"),
     (
         "events_statements_summary_by_program",
         "OBJECT_TYPE:v9 OBJECT_SCHEMA:v64 OBJECT_NAME:v64 * COUNT_STATEMENTS:u SUM_STATEMENTS_WAIT:u \

@@ -4,6 +4,7 @@ use super::performance::{measured_totals, statement_times};
 use super::performance_events::timer;
 use super::{DescribedTable, Source, s, s_or_null, u};
 use crate::statistics::prepared::PreparedUse;
+use crate::statistics::stages::StageEvent;
 use crate::statistics::totals::PICOS_PER_MICRO;
 use crate::statistics::transactions::{TransactionEvent, TransactionOutcome};
 use squall_registry::VirtualScan;
@@ -20,7 +21,33 @@ const TRANSACTION: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v12
     NUMBER_OF_ROLLBACK_TO_SAVEPOINT:u? NUMBER_OF_RELEASE_SAVEPOINT:u? OBJECT_INSTANCE_BEGIN:u? \
     NESTING_EVENT_ID:u? NESTING_EVENT_TYPE:v11?";
 
+/// A stage of a statement.
+const STAGE: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 SOURCE:v64? TIMER_START:u? TIMER_END:u? \
+    TIMER_WAIT:u? WORK_COMPLETED:u? WORK_ESTIMATED:u? NESTING_EVENT_ID:u? NESTING_EVENT_TYPE:v11?";
+
 pub(super) const TABLES: &[DescribedTable] = &[
+    ("events_stages_current", STAGE, |source, _| {
+        source.may_select(PERFORMANCE, "events_stages_current")?;
+        let mut rows = Vec::new();
+        for process in source.shared.processes.all() {
+            let work = process.transfer.work();
+            rows.extend(process.stages.current().map(|event| {
+                let work = work.filter(|_| event.end_micros.is_none());
+                stage(source, process.id, &event, work)
+            }));
+        }
+        Ok(rows)
+    }),
+    ("events_stages_history", STAGE, |source, _| {
+        source.may_select(PERFORMANCE, "events_stages_history")?;
+        Ok(recent_stages(source).iter().map(|(thread, event)| stage(source, *thread, event, None)).collect())
+    }),
+    ("events_stages_history_long", STAGE, |source, _| {
+        source.may_select(PERFORMANCE, "events_stages_history_long")?;
+        let mut all = recent_stages(source);
+        all.sort_by_key(|(_, event)| event.end_micros);
+        Ok(all.iter().map(|(thread, event)| stage(source, *thread, event, None)).collect())
+    }),
     ("events_transactions_current", TRANSACTION, |source, _| {
         source.may_select(PERFORMANCE, "events_transactions_current")?;
         let processes = source.shared.processes.all();
@@ -54,6 +81,32 @@ fn recent(source: &Source<'_>) -> Vec<(u64, TransactionEvent)> {
     let of_each =
         processes.iter().flat_map(|process| process.transactions.recent().into_iter().map(|event| (process.id, event)));
     of_each.collect()
+}
+
+fn recent_stages(source: &Source<'_>) -> Vec<(u64, StageEvent)> {
+    let processes = source.shared.processes.all();
+    let of_each =
+        processes.iter().flat_map(|process| process.stages.recent().into_iter().map(|event| (process.id, event)));
+    of_each.collect()
+}
+
+fn stage(source: &Source<'_>, thread: u64, event: &StageEvent, work: Option<(u64, Option<u64>)>) -> Vec<Value> {
+    let start = timer(source, event.start_micros);
+    let end = timer(source, event.end_micros.unwrap_or_else(crate::database::now_micros));
+    vec![
+        u(thread),
+        u(event.event_id),
+        event.end_micros.map_or(Value::Null, |_| u(event.event_id)),
+        s(event.name),
+        Value::Null,
+        u(start),
+        u(end),
+        u(end.saturating_sub(start)),
+        work.map_or(Value::Null, |(completed, _)| u(completed)),
+        work.and_then(|(_, estimated)| estimated).map_or(Value::Null, u),
+        u(event.statement),
+        s("STATEMENT"),
+    ]
 }
 
 fn transaction(source: &Source<'_>, thread: u64, event: &TransactionEvent) -> Vec<Value> {

@@ -1,15 +1,15 @@
 //! performance_schema's tables of what is measured. They show how it is; they cannot be changed.
 
 use super::{DescribedTable, s};
-use crate::statistics::{event_name, memory, waits};
+use crate::statistics::{event_name, memory, stages, waits};
 use squall_types::{Value, file_use};
 use std::sync::atomic::Ordering;
 
 /// Consumers, and whether they get anything.
 const CONSUMERS: &[(&str, bool)] = &[
-    ("events_stages_current", false),
-    ("events_stages_history", false),
-    ("events_stages_history_long", false),
+    ("events_stages_current", true),
+    ("events_stages_history", true),
+    ("events_stages_history_long", true),
     ("events_statements_cpu", false),
     ("events_statements_current", true),
     ("events_statements_history", true),
@@ -53,6 +53,7 @@ pub(super) const TABLES: &[DescribedTable] = &[
             };
             Ok(event_name::ALL
                 .iter()
+                .chain(stages::ALL)
                 .chain(waits::OF_SESSIONS)
                 .chain(OTHERS)
                 .chain(file_use::EVENTS)

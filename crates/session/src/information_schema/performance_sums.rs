@@ -5,6 +5,7 @@ use super::{DescribedTable, Source, local_time, s, s_or_null, u};
 use crate::process::Process;
 use crate::statistics::accounts::{AccountKey, AccountStatistics};
 use crate::statistics::errors::{ErrorStatistics, ErrorsByNumber};
+use crate::statistics::stages;
 use crate::statistics::timed::{Timed, TimesByEvent};
 use crate::statistics::transactions::TransactionTotals;
 use crate::statistics::waits;
@@ -97,6 +98,31 @@ pub(super) const TABLES: &[DescribedTable] = &[
     ("events_waits_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 *", |source, _| {
         by_account(source, "events_waits_summary_by_host_by_event_name", host, |account| {
             event_rows(waits::OF_SESSIONS, &account.waits)
+        })
+    }),
+    ("events_stages_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 *", |source, _| {
+        by_thread(source, "events_stages_summary_by_thread_by_event_name", |process| {
+            event_rows(stages::ALL, &process.stages.list())
+        })
+    }),
+    ("events_stages_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 *", |source, _| {
+        by_account(source, "events_stages_summary_by_account_by_event_name", account, |account| {
+            event_rows(stages::ALL, &account.stages)
+        })
+    }),
+    ("events_stages_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 *", |source, _| {
+        by_account(source, "events_stages_summary_by_user_by_event_name", user, |account| {
+            event_rows(stages::ALL, &account.stages)
+        })
+    }),
+    ("events_stages_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 *", |source, _| {
+        by_account(source, "events_stages_summary_by_host_by_event_name", host, |account| {
+            event_rows(stages::ALL, &account.stages)
+        })
+    }),
+    ("events_stages_summary_global_by_event_name", "EVENT_NAME:v128 *", |source, _| {
+        by_account(source, "events_stages_summary_global_by_event_name", nobody, |account| {
+            event_rows(stages::ALL, &account.stages)
         })
     }),
 ];

@@ -17,6 +17,7 @@ enum Counted {
     Tables,
     Transactions,
     RecentTransactions,
+    RecentStages,
     Waits,
     Stages,
     Prepared,
@@ -36,6 +37,7 @@ fn counted(table: &str) -> Option<Counted> {
         "events_transactions_current" | "events_transactions_history" | "events_transactions_history_long" => {
             Counted::RecentTransactions
         }
+        "events_stages_current" | "events_stages_history" | "events_stages_history_long" => Counted::RecentStages,
         "table_io_waits_summary_by_table"
         | "table_io_waits_summary_by_index_usage"
         | "objects_summary_global_by_type" => Counted::Tables,
@@ -78,6 +80,7 @@ impl Session {
                 statistics.recent_of_gone.lock().clear();
             }
             Counted::RecentTransactions => sessions.for_each(|process| process.transactions.clear_recent()),
+            Counted::RecentStages => sessions.for_each(|process| process.stages.clear_recent()),
             Counted::Prepared => sessions.for_each(|process| process.prepared.clear()),
             Counted::Events => {
                 sessions.for_each(|process| process.statements.clear_events());

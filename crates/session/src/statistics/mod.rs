@@ -10,6 +10,7 @@ pub(crate) mod memory;
 pub(crate) mod prepared;
 pub(crate) mod recent;
 mod record;
+pub(crate) mod stages;
 pub(crate) mod statements;
 pub(crate) mod tables;
 pub(crate) mod timed;

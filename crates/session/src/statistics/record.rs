@@ -2,6 +2,7 @@
 
 use super::event_name;
 use super::prepared::PreparedUse;
+use super::stages;
 use super::timed::Timed;
 use super::totals::Measured;
 use super::transactions::TransactionOutcome;
@@ -153,6 +154,20 @@ impl Session {
         }
     }
 
+    /// A statement begins that may take a while.
+    pub(crate) fn begin_stages(&self, now_micros: i64) {
+        if self.counts_statements() {
+            self.process.stages.begin_statement(self.process.statements.event_count() + 1, now_micros);
+        }
+    }
+
+    /// It goes on to another stage.
+    pub(crate) fn stage(&self, name: &'static str) {
+        if self.counts_statements() {
+            self.process.stages.go_on(name, now_micros());
+        }
+    }
+
     /// A transaction begins.
     pub(crate) fn count_begin(&self, transaction: &Transaction) {
         if self.counts_statements() {
@@ -167,6 +182,9 @@ impl Session {
             return transaction.commit_async().await;
         }
         let started = transaction.has_writes().then(Instant::now);
+        if started.is_some() {
+            self.stage(stages::COMMITTING);
+        }
         let result = transaction.commit_async().await;
         if let Some(started) = started {
             let mut times = Timed::default();

@@ -1,0 +1,286 @@
+//! Where a table that comes in parts is joined by the column that orders them, only the parts between the least and the greatest
+//! value of the other side are read: `WHERE ts = (SELECT MAX(ts) …)` of a history reads one moment of it.
+//!
+//! The other side is the one that the join collects first. An operator above it notes its bounds, and the parts are asked for
+//! when they are first wanted, which is after that. Whoever asks before all is known gets all parts: the join filters in any case.
+
+use super::order_rule::replace_leaf;
+use crate::access::virtual_table::PartsExec;
+use crate::dml::find::compare_values;
+use arrow::record_batch::RecordBatch;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{JoinType, Result, Statistics, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs, StatisticsContext};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use futures::StreamExt;
+use parking_lot::Mutex;
+use squall_functions::arrow_map::value_at;
+use squall_functions::expr::datafusion_error;
+use squall_types::{SqlType, Value};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Most rows of the side that is collected, as far as is known: noting many costs more than it spares.
+const ROWS_MAX: usize = 10_000;
+
+/// The rule.
+#[derive(Debug)]
+pub struct SeekPartsRule;
+
+impl PhysicalOptimizerRule for SeekPartsRule {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|plan| match plan.downcast_ref::<HashJoinExec>() {
+            Some(join) => match parts_last(join)? {
+                Some(better) => Ok(Transformed::yes(better)),
+                None => Ok(Transformed::no(plan)),
+            },
+            None => Ok(Transformed::no(plan)),
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "seek_parts"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The join with the parts read last, and only those that are wanted.
+fn parts_last(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let [(left, right)] = join.on() else { return Ok(None) };
+    if join.null_aware || *join.join_type() != JoinType::Inner {
+        return Ok(None);
+    }
+    if ordered_parts(join.right(), right).is_some() {
+        return bounded(join);
+    }
+    if ordered_parts(join.left(), left).is_none() || !has_few_rows(join.right())? {
+        return Ok(None);
+    }
+    let swapped = join.swap_inputs(PartitionMode::CollectLeft)?;
+    if let Some(join) = swapped.downcast_ref::<HashJoinExec>() {
+        return bounded(join);
+    }
+    // The columns are put back into their order above the join.
+    let Some(below) = swapped.children().first().and_then(|below| below.downcast_ref::<HashJoinExec>()) else {
+        return Ok(None);
+    };
+    let Some(join) = bounded(below)? else { return Ok(None) };
+    Ok(Some(with_children(swapped, vec![join])?))
+}
+
+fn with_children(
+    plan: Arc<dyn ExecutionPlan>,
+    children: Vec<Arc<dyn ExecutionPlan>>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+}
+
+/// The join of whose left side the bounds are noted for the parts on its right.
+fn bounded(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let [(left, right)] = join.on() else { return Ok(None) };
+    let (Some(key), Some((parts, sql_type))) = (left.downcast_ref::<Column>(), ordered_parts(join.right(), right))
+    else {
+        return Ok(None);
+    };
+    if join.left().output_partitioning().partition_count() != 1 || !has_few_rows(join.left())? {
+        return Ok(None);
+    }
+    let bounds = Arc::new(NotedBounds::default());
+    let noted = NoteBoundsExec {
+        input: join.left().clone(),
+        column: key.index(),
+        sql_type: sql_type.clone(),
+        bounds: bounds.clone(),
+    };
+    let parts = replace_leaf(join.right(), Arc::new(parts.within(bounds)))?;
+    let join = join.builder().with_partition_mode(PartitionMode::CollectLeft).build_exec()?;
+    Ok(Some(with_children(join, vec![Arc::new(noted), parts])?))
+}
+
+/// The parts that a chain of filters and projections reads, if a key is the moment in whose order they come; with its type.
+fn ordered_parts<'p>(
+    plan: &'p Arc<dyn ExecutionPlan>,
+    key: &Arc<dyn PhysicalExpr>,
+) -> Option<(&'p PartsExec, &'p SqlType)> {
+    let index = key.downcast_ref::<Column>()?.index();
+    if let Some(parts) = plan.downcast_ref::<PartsExec>() {
+        let sql_type = parts.order_type(index)?;
+        let is_moment = matches!(sql_type, SqlType::DateTime { .. } | SqlType::Timestamp { .. });
+        return (is_moment && !parts.is_bounded()).then_some((parts, sql_type));
+    }
+    if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        let index = match filter.projection() {
+            Some(projection) => *projection.get(index)?,
+            None => index,
+        };
+        let below: Arc<dyn PhysicalExpr> = Arc::new(Column::new("", index));
+        return ordered_parts(filter.input(), &below);
+    }
+    let projection = plan.downcast_ref::<ProjectionExec>()?;
+    ordered_parts(projection.input(), &projection.expr().get(index)?.expr)
+}
+
+fn has_few_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new())?;
+    Ok(statistics.num_rows.get_value().is_some_and(|rows| *rows <= ROWS_MAX))
+}
+
+/// The least and the greatest value of a column, once all of its rows have been seen.
+#[derive(Debug, Default)]
+pub(crate) struct NotedBounds(Mutex<Noted>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    /// How many are looking at rows now.
+    looking: usize,
+    /// Whether somebody has seen all rows.
+    is_complete: bool,
+    bounds: Option<(Value, Value)>,
+}
+
+impl NotedBounds {
+    fn begin(&self) {
+        let mut noted = self.0.lock();
+        if noted.looking == 0 {
+            *noted = Noted::default();
+        }
+        noted.looking += 1;
+    }
+
+    fn end(&self) {
+        let mut noted = self.0.lock();
+        noted.looking = noted.looking.saturating_sub(1);
+        noted.is_complete = true;
+    }
+
+    fn note(&self, value: Value) {
+        let mut noted = self.0.lock();
+        let bounds = match noted.bounds.take() {
+            None => (value.clone(), value),
+            Some((least, greatest)) if compare_values(&value, &least) == Ordering::Less => (value, greatest),
+            Some((least, greatest)) if compare_values(&value, &greatest) == Ordering::Greater => (least, value),
+            Some(bounds) => bounds,
+        };
+        noted.bounds = Some(bounds);
+    }
+
+    /// The bounds, if all is known: `Some(None)` if there is no value.
+    pub(crate) fn known(&self) -> Option<Option<(Value, Value)>> {
+        let noted = self.0.lock();
+        (noted.is_complete && noted.looking == 0).then(|| noted.bounds.clone())
+    }
+}
+
+/// Gives its input's rows, and notes the bounds of a column.
+#[derive(Debug)]
+struct NoteBoundsExec {
+    input: Arc<dyn ExecutionPlan>,
+    column: usize,
+    sql_type: SqlType,
+    bounds: Arc<NotedBounds>,
+}
+
+impl NoteBoundsExec {
+    fn note(&self, batch: &RecordBatch) -> Result<()> {
+        let Some(array) = batch.columns().get(self.column) else { return internal_err!("a key without a column") };
+        for row in 0..batch.num_rows() {
+            let value = value_at(array.as_ref(), row, &self.sql_type).map_err(datafusion_error)?;
+            if !value.is_null() {
+                self.bounds.note(value);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl DisplayAs for NoteBoundsExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "NoteBoundsExec")
+    }
+}
+
+impl ExecutionPlan for NoteBoundsExec {
+    fn name(&self) -> &str {
+        "NoteBoundsExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(input) = children.pop() else { return internal_err!("NoteBoundsExec has one child") };
+        Ok(Arc::new(NoteBoundsExec {
+            input,
+            column: self.column,
+            sql_type: self.sql_type.clone(),
+            bounds: self.bounds.clone(),
+        }))
+    }
+
+    fn execute(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let input = self.input.execute(partition, task)?;
+        let note = NoteBoundsExec {
+            input: self.input.clone(),
+            column: self.column,
+            sql_type: self.sql_type.clone(),
+            bounds: self.bounds.clone(),
+        };
+        note.bounds.begin();
+        let stream = futures::stream::unfold((input, note), |(mut input, note)| async move {
+            let batch = match input.next().await {
+                None => {
+                    note.bounds.end();
+                    return None;
+                }
+                Some(batch) => batch.and_then(|batch| note.note(&batch).map(|()| batch)),
+            };
+            Some((batch, (input, note)))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(partition)]
+    }
+
+    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        match inputs.first() {
+            Some(statistics) => Ok(statistics.clone()),
+            None => internal_err!("NoteBoundsExec has one child"),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Stages of statements that go the general way, by MySQL's names. Look-ups by kept plans have none: they are over before anybody
+//! could see them.
+
+use super::timed::{Timed, TimesByEvent, merge_event};
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+
+/// Before anything is known of the statement.
+pub(crate) const STARTING: &str = "stage/sql/starting";
+/// A query is bound and planned.
+pub(crate) const OPTIMIZING: &str = "stage/sql/optimizing";
+/// It runs, and its rows are sent.
+pub(crate) const EXECUTING: &str = "stage/sql/executing";
+/// A table is made, and perhaps filled.
+pub(crate) const CREATING: &str = "stage/sql/creating table";
+/// A table is changed, or an index built.
+pub(crate) const ALTERING: &str = "stage/sql/altering table";
+/// The changes are on their way to be durable.
+pub(crate) const COMMITTING: &str = "stage/sql/waiting for handler commit";
+
+/// All of them, by name.
+pub(crate) const ALL: &[&str] = &[ALTERING, CREATING, EXECUTING, OPTIMIZING, STARTING, COMMITTING];
+
+/// How many that are over are kept, as in MySQL's default of `performance_schema_events_stages_history_size`.
+const RECENT_MAX: usize = 10;
+const NANOS_PER_MICRO: u64 = 1000;
+
+/// A stage that a statement is in, or was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StageEvent {
+    /// Counts the session's stages, from 1.
+    pub event_id: u64,
+    pub name: &'static str,
+    /// The number of its statement in the session.
+    pub statement: u64,
+    /// Microseconds since 1970 UTC.
+    pub start_micros: i64,
+    /// `None` while it lasts.
+    pub end_micros: Option<i64>,
+}
+
+/// The stages of one session, under a lock that nobody else holds but who reads.
+#[derive(Debug, Default)]
+pub(crate) struct CountedStages(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    count: u64,
+    statement: u64,
+    current: Option<StageEvent>,
+    recent: VecDeque<StageEvent>,
+    totals: TimesByEvent,
+}
+
+impl Counted {
+    fn begin(&mut self, name: &'static str, now_micros: i64) {
+        self.end(now_micros);
+        self.count += 1;
+        let (event_id, statement) = (self.count, self.statement);
+        self.current = Some(StageEvent { event_id, name, statement, start_micros: now_micros, end_micros: None });
+    }
+
+    fn end(&mut self, now_micros: i64) {
+        let Some(mut event) = self.current.take() else { return };
+        event.end_micros = Some(now_micros);
+        let mut times = Timed::default();
+        times.add(u64::try_from(now_micros - event.start_micros).unwrap_or(0).saturating_mul(NANOS_PER_MICRO));
+        merge_event(&mut self.totals, event.name, &times);
+        if self.recent.len() >= RECENT_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(event);
+    }
+}
+
+impl CountedStages {
+    /// A statement begins, with its number in the session.
+    pub fn begin_statement(&self, statement: u64, now_micros: i64) {
+        let mut counted = self.0.lock();
+        counted.statement = statement;
+        counted.begin(STARTING, now_micros);
+    }
+
+    /// The statement goes on to another stage; nothing happens if it is in none.
+    pub fn go_on(&self, name: &'static str, now_micros: i64) {
+        let mut counted = self.0.lock();
+        if counted.current.is_some_and(|current| current.name != name) {
+            counted.begin(name, now_micros);
+        }
+    }
+
+    /// The statement is over.
+    pub fn end(&self, now_micros: i64) {
+        self.0.lock().end(now_micros);
+    }
+
+    /// Sums by stage.
+    pub fn list(&self) -> TimesByEvent {
+        self.0.lock().totals.clone()
+    }
+
+    /// The stage that the session is in, or the last.
+    pub fn current(&self) -> Option<StageEvent> {
+        let counted = self.0.lock();
+        counted.current.or_else(|| counted.recent.back().copied())
+    }
+
+    /// The last ones, the oldest first.
+    pub fn recent(&self) -> Vec<StageEvent> {
+        self.0.lock().recent.iter().copied().collect()
+    }
+
+    /// Forgets the sums.
+    pub fn clear(&self) {
+        self.0.lock().totals.clear();
+    }
+
+    /// Forgets the last ones.
+    pub fn clear_recent(&self) {
+        self.0.lock().recent.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_follow_each_other() {
+        let stages = CountedStages::default();
+        stages.go_on(EXECUTING, 1);
+        assert!(stages.current().is_none());
+        stages.begin_statement(7, 10);
+        stages.go_on(EXECUTING, 12);
+        stages.go_on(EXECUTING, 13);
+        assert_eq!(
+            stages.current().map(|event| (event.name, event.statement, event.end_micros)),
+            Some((EXECUTING, 7, None))
+        );
+        stages.end(20);
+        assert_eq!(stages.list().iter().map(|(_, times)| times.sum_nanos).collect::<Vec<_>>(), [2_000, 8_000]);
+        assert_eq!(stages.recent().len(), 2);
+        assert_eq!(stages.current().and_then(|event| event.end_micros), Some(20));
+    }
+}
