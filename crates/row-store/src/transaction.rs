@@ -532,9 +532,10 @@ impl Transaction {
 
     /// Readies the transaction for changing sealed rows by the table's list: nobody else changes the table until it ends.
     /// The view is of the table as it is, with the transaction's own changes. `None` if rows have to be changed one by one:
-    /// other sessions have locks in the table, it has changed since the transaction's snapshot, or it has indexes that know its rows.
+    /// other sessions have locks in the table, or it has changed since the transaction's snapshot. Entries of its indexes are the
+    /// caller's to mind: [`Transaction::delete_entries`].
     pub fn begin_bulk_change(&mut self, table: &Arc<Table>) -> StoreResult<Option<ReadView>> {
-        if table.data.sealed().is_none() || !table.secondary_codecs().is_empty() || self.store.gate().is_stopped() {
+        if table.data.sealed().is_none() || self.store.gate().is_stopped() {
             return Ok(None);
         }
         self.check_writable(table)?;
@@ -579,6 +580,25 @@ impl Transaction {
             }
         }
         Ok(true)
+    }
+
+    /// Takes away the entries that a row has in the table's indexes beside the primary key, after
+    /// [`Transaction::begin_bulk_change`]: nobody else can be at one of them. `values` has the row's stored values by ordinal, those at
+    /// least that the indexes are of.
+    pub fn delete_entries(&mut self, table: &Table, key: &[u8], values: &[Value]) -> StoreResult<()> {
+        let mut entries = Vec::with_capacity(table.secondary_codecs().len());
+        for codec in table.secondary_codecs() {
+            if codec.has_terms() {
+                entries.extend(codec.term_entries(values, key)?.into_iter().map(|entry| entry.key));
+            } else if !codec.is_copy {
+                entries.push(codec.entry(values, key)?.key);
+            }
+        }
+        let mut writes = self.own.writes.write();
+        for key in entries {
+            writes.put(&table.data, key.into(), None, 0);
+        }
+        Ok(())
     }
 
     /// Changes the list of a table's sealed rows, after [`Transaction::begin_bulk_change`].

@@ -13,9 +13,9 @@ use squall_types::temporal::TimeZone;
 
 /// Cost of one row of a scan by column, whose conditions are answered by codes and of which few columns are read; a row read in
 /// the table's order costs 1.
-const COST_COLUMN_ROW: f64 = 0.05;
+pub(crate) const COST_COLUMN_ROW: f64 = 0.05;
 /// Cost of beginning a scan by column.
-const COST_COLUMN_SCAN: f64 = 200.0;
+pub(crate) const COST_COLUMN_SCAN: f64 = 200.0;
 
 impl RowTable {
     /// The copy of columns, if the statement may use it: it is visible and no hint is against it, and no row is to be locked.

@@ -3,6 +3,7 @@
 use super::scan::{BATCH_ROWS, decode_columns, make_batch, stream_of};
 use super::table::RowTable;
 use crate::exec::env::StatementEnv;
+use crate::exec::join_keys::JoinKeys;
 use arrow::array::{ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
@@ -59,8 +60,8 @@ pub struct ColumnScanExec {
     /// Rows that are enough.
     pub fetch: Option<usize>,
     condition: Arc<Condition>,
-    /// Ordinals of the columns that the condition is of.
-    condition_columns: Arc<[usize]>,
+    /// Columns, by their ordinals, whose values have to be among the keys of a join to have a partner.
+    join_keys: Vec<(usize, Arc<JoinKeys>)>,
     snapshot: Arc<ColumnSnapshot>,
     work: Arc<Mutex<Work>>,
     properties: Arc<PlanProperties>,
@@ -106,16 +107,13 @@ impl ColumnScanExec {
             Boundedness::Bounded,
         );
         let condition = Condition::from(predicate);
-        let mut condition_columns = condition.columns();
-        condition_columns.sort_unstable();
-        condition_columns.dedup();
         ColumnScanExec {
             source,
             projection,
             filter,
             fetch,
             condition: Arc::new(condition),
-            condition_columns: condition_columns.into(),
+            join_keys: Vec::new(),
             snapshot,
             work: Arc::default(),
             properties: Arc::new(properties),
@@ -129,6 +127,19 @@ impl ColumnScanExec {
         sealed + self.snapshot.fresh.len() as u64
     }
 
+    /// The same for rows whose value of a column is among the keys of a join.
+    pub fn with_join_keys(&self, ordinal: usize, keys: Arc<JoinKeys>) -> Arc<ColumnScanExec> {
+        let mut scan = self.anew(self.fetch);
+        scan.join_keys.push((ordinal, keys));
+        Arc::new(scan)
+    }
+
+    /// Names of the columns that have to be among keys of joins.
+    pub fn join_key_columns(&self) -> impl Iterator<Item = &str> {
+        let column = |(ordinal, _): &(usize, Arc<JoinKeys>)| self.source.def.columns.get(*ordinal);
+        self.join_keys.iter().filter_map(column).map(|column| column.name.as_str())
+    }
+
     /// What it reads, with work of its own.
     fn anew(&self, fetch: Option<usize>) -> ColumnScanExec {
         ColumnScanExec {
@@ -137,7 +148,7 @@ impl ColumnScanExec {
             filter: self.filter.clone(),
             fetch,
             condition: self.condition.clone(),
-            condition_columns: self.condition_columns.clone(),
+            join_keys: self.join_keys.clone(),
             snapshot: self.snapshot.clone(),
             work: Arc::default(),
             properties: self.properties.clone(),
@@ -153,7 +164,7 @@ impl ColumnScanExec {
             projection: self.projection.clone(),
             schema: self.schema(),
             condition: self.condition.clone(),
-            condition_columns: self.condition_columns.clone(),
+            join_keys: self.join_keys.clone(),
             snapshot: self.snapshot.clone(),
             work: self.work.clone(),
             batch_rows,
@@ -263,7 +274,8 @@ struct Reader {
     projection: Arc<[usize]>,
     schema: SchemaRef,
     condition: Arc<Condition>,
-    condition_columns: Arc<[usize]>,
+    /// Keys of joins that have not become a part of the condition yet.
+    join_keys: Vec<(usize, Arc<JoinKeys>)>,
     snapshot: Arc<ColumnSnapshot>,
     work: Arc<Mutex<Work>>,
     batch_rows: usize,
@@ -283,6 +295,7 @@ struct Reader {
 
 impl Reader {
     fn next_batch(&mut self) -> SqlResult<Option<RecordBatch>> {
+        self.add_join_keys();
         let started = Instant::now();
         while self.remaining > 0 {
             self.env.context.kill.check()?;
@@ -315,6 +328,20 @@ impl Reader {
             return Ok(Some(batch));
         }
         Ok(None)
+    }
+
+    /// Adds the keys of joins, which are complete by the time that a row is asked for, to the condition.
+    fn add_join_keys(&mut self) {
+        let keys = std::mem::take(&mut self.join_keys);
+        let mut conditions: Vec<Condition> =
+            keys.into_iter().filter_map(|(ordinal, keys)| keys.condition(ordinal)).collect();
+        if conditions.is_empty() {
+            return;
+        }
+        if !matches!(&*self.condition, Condition::Constant(true)) {
+            conditions.insert(0, (*self.condition).clone());
+        }
+        self.condition = Arc::new(Condition::And(conditions));
     }
 
     /// The next zone that has rows: one that is known, or the first of a segment whose rows are found out now.
@@ -398,7 +425,10 @@ impl Reader {
             _ if fresh.is_empty() => return Ok(Vec::new()),
             _ => {}
         }
-        let source = self.snapshot.fresh_columns(&self.source.table, &self.condition_columns)?;
+        let mut columns = self.condition.columns();
+        columns.sort_unstable();
+        columns.dedup();
+        let source = self.snapshot.fresh_columns(&self.source.table, &columns)?;
         let failed = |error| squall_column_tables::sql_error(&self.source.def.name, error);
         let rows = matching_rows(&self.condition, &source, None).map_err(failed)?;
         Ok(rows.iter().filter_map(|row| fresh.get(row as usize).cloned()).collect())

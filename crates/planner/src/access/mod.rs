@@ -4,7 +4,7 @@
 //! from), [`path`] (the choice), [`order`] (of what comes out), [`table`] and [`scan`] (what DataFusion sees); [`column_filter`] and
 //! [`column_scan`] for column tables; [`terms`] for FULLTEXT and JSON indexes.
 
-mod column_copy;
+pub(crate) mod column_copy;
 pub mod column_filter;
 pub mod column_scan;
 pub mod filter;

@@ -224,7 +224,7 @@ fn fit(column_type: &SqlType, value: &Value) -> Fit {
             },
             _ => Fit::Unusable,
         },
-        SqlType::Decimal { scale, .. } => fit_decimal(*scale, value),
+        SqlType::Decimal { precision, scale, .. } => fit_decimal(*precision, *scale, value),
         SqlType::Double { .. } => match value {
             Value::Double(_) => Fit::Exact(value.clone()),
             Value::Int(number) if number.unsigned_abs() <= 1 << 53 => Fit::Exact(Value::Double(*number as f64)),
@@ -328,30 +328,33 @@ fn decimal_floor(decimal: Decimal) -> (Option<i128>, bool) {
     (floor, exact)
 }
 
-fn fit_decimal(scale: u8, value: &Value) -> Fit {
+fn fit_decimal(precision: u8, scale: u8, value: &Value) -> Fit {
     use arrow::datatypes::i256;
     let power = |digits: u8| i256::from_i128(10).checked_pow(u32::from(digits));
     let scaled = |number: i256| power(scale).and_then(|factor| number.checked_mul(factor));
-    let exact = match value {
-        Value::Int(number) => scaled(i256::from_i128(i128::from(*number))),
-        Value::UInt(number) => scaled(i256::from_i128(i128::from(*number))),
+    // The greatest number of the column's scale that is not above the value, and whether it is the value.
+    let (below, exact) = match value {
+        Value::Int(number) => (scaled(i256::from_i128(i128::from(*number))), true),
+        Value::UInt(number) => (scaled(i256::from_i128(i128::from(*number))), true),
         Value::Decimal(decimal) if decimal.scale() <= scale => {
-            power(scale - decimal.scale()).and_then(|factor| decimal.unscaled().checked_mul(factor))
+            (power(scale - decimal.scale()).and_then(|factor| decimal.unscaled().checked_mul(factor)), true)
         }
         Value::Decimal(decimal) => {
             let Some(divisor) = power(decimal.scale() - scale) else { return Fit::Unusable };
             let quotient = decimal.unscaled().wrapping_div(divisor);
-            if quotient.wrapping_mul(divisor) == decimal.unscaled() {
-                Some(quotient)
-            } else {
-                let below = if decimal.unscaled() < i256::ZERO { quotient.wrapping_sub(i256::ONE) } else { quotient };
-                return Fit::Between(Value::Decimal(Decimal::new(below, scale)));
-            }
+            let exact = quotient.wrapping_mul(divisor) == decimal.unscaled();
+            let negative = !exact && decimal.unscaled() < i256::ZERO;
+            (Some(if negative { quotient.wrapping_sub(i256::ONE) } else { quotient }), exact)
         }
-        _ => None,
+        _ => (None, true),
     };
-    match exact {
-        Some(unscaled) => Fit::Exact(Value::Decimal(Decimal::new(unscaled, scale))),
-        None => Fit::Unusable,
+    // The column has numbers of so many digits only; codes of greater ones would be others'.
+    let (Some(below), Some(end)) = (below, power(precision)) else { return Fit::Unusable };
+    let number = Value::Decimal(Decimal::new(below, scale));
+    match (below, exact) {
+        (below, _) if below >= end => Fit::AboveAll,
+        (below, _) if below <= end.wrapping_neg() => Fit::BelowAll,
+        (_, true) => Fit::Exact(number),
+        (_, false) => Fit::Between(number),
     }
 }

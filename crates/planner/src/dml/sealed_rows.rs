@@ -161,6 +161,7 @@ pub fn delete(context: &mut DmlContext<'_>, plan: &DeletePlan, found: FoundRows)
             }
         };
         if !rows.is_empty() {
+            delete_entries(context, target, &found.snapshot, visible, rows)?;
             change.delete(&visible.segment, rows);
         }
     }
@@ -171,12 +172,57 @@ pub fn delete(context: &mut DmlContext<'_>, plan: &DeletePlan, found: FoundRows)
     Ok(Some(BulkDone { matched: deleted, changed: deleted, left }))
 }
 
+/// The columns of indexes that have entries for each row: keys that are not made of bitmaps, beside the primary one.
+fn indexed_columns(def: &TableDef) -> Vec<usize> {
+    let with_entries = def.indexes.iter().filter(|index| !index.primary && !index.is_bitmap());
+    let mut columns: Vec<usize> = with_entries.flat_map(|index| def.index_ordinals(index)).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
+/// Takes away what a table's indexes say of sealed rows that are deleted.
+fn delete_entries(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    snapshot: &ColumnSnapshot,
+    visible: &VisibleSegment,
+    rows: &RoaringBitmap,
+) -> StoreResult<()> {
+    let indexed = indexed_columns(target.def());
+    if indexed.is_empty() {
+        return Ok(());
+    }
+    let source = TableColumns::new(&target.table, &visible.segment, &snapshot.cache);
+    let mut rows = rows.iter();
+    loop {
+        context.env.context.kill.check()?;
+        let positions: Vec<u32> = rows.by_ref().take(CHUNK_ROWS).collect();
+        if positions.is_empty() {
+            return Ok(());
+        }
+        let keys = visible.keys(snapshot, &target.table, &positions)?;
+        let read = |ordinal: &usize| Ok((*ordinal, source.array(*ordinal, positions.iter().copied())?));
+        let arrays: Vec<(usize, ArrayRef)> = indexed.iter().map(read).collect::<SqlResult<_>>()?;
+        let mut values = vec![Value::Null; target.def().columns.len()];
+        for (at, key) in keys.iter().enumerate() {
+            for (ordinal, array) in &arrays {
+                values[*ordinal] = value_at(array, at, &target.def().columns[*ordinal].sql_type)?;
+            }
+            context.transaction.delete_entries(&target.table, key, &values)?;
+        }
+    }
+}
+
 /// Gives the sealed ones of the rows that were found new values; `None` if rows have to be changed one by one.
 pub fn update(context: &mut DmlContext<'_>, plan: &UpdatePlan, found: FoundRows) -> StoreResult<Option<BulkDone>> {
     let target = &plan.target;
     let changing = changing_columns(target, &plan.assignments);
     let key = target.def().primary_key().map(|key| target.def().index_ordinals(key)).unwrap_or_default();
-    if changing.iter().any(|ordinal| key.contains(ordinal)) || foreign_key::has_children(context, target) {
+    let indexed = indexed_columns(target.def());
+    // A new value of a unique key has to be looked for among those of all rows.
+    let changes_key = changing.iter().any(|ordinal| key.contains(ordinal) || indexed.contains(ordinal));
+    if changes_key || foreign_key::has_children(context, target) {
         return Ok(None);
     }
     let Some(found) = found.alone(context, target, &plan.selection)? else { return Ok(None) };

@@ -1,15 +1,18 @@
 //! Where a hash join would read a whole table to keep few of its rows, look the rows up by an index instead.
 
 use super::lookup_join::{IndexLookupJoinExec, InnerTable, Kept, KeySource, LookupKey};
+use crate::access::column_copy::{COST_COLUMN_ROW, COST_COLUMN_SCAN};
+use crate::access::column_scan::ColumnScanExec;
 use crate::access::filter::{compares_as_bytes, is_sort_key_of, sort_key_operand};
-use crate::access::path::{is_usable, rows_per_key_of};
+use crate::access::path::{AccessPath, is_usable, rows_per_key_of};
 use crate::access::scan::RowScanExec;
 use arrow::datatypes::{FieldRef, Schema};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinSide, JoinType, NullEquality, Result};
+use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::expressions::{BinaryExpr, Column};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
@@ -17,6 +20,8 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
+use squall_catalog::IndexId;
+use squall_row_store::Direction;
 use squall_types::SqlType;
 use std::sync::Arc;
 
@@ -24,6 +29,9 @@ use std::sync::Arc;
 const COST_LOOKUP: f64 = 8.0;
 /// Cost of one row that a look-up finds.
 const COST_FOUND: f64 = 4.0;
+
+/// Cost of one look-up in a column table: its key is searched in the segments, and a row put together of their columns.
+const COST_LOOKUP_SEALED: f64 = 100.0;
 
 /// The rule.
 #[derive(Debug)]
@@ -76,7 +84,8 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
         JoinSide::Left => (join.left(), join.right()),
         _ => (join.right(), join.left()),
     };
-    let Some((scan, filter, output)) = inner_scan(inner_plan) else { return Ok(None) };
+    let Some((scan, filter, output)) = inner_scan(inner_plan)? else { return Ok(None) };
+    let scan = &scan;
     if scan.source.lock.is_some() || scan.fetch.is_some() {
         return Ok(None);
     }
@@ -111,7 +120,8 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
             continue;
         }
         let found = rows_per_key_of(&scan.source, index, keys.len());
-        let cost = outer_rows * (COST_LOOKUP + found * COST_FOUND);
+        let look_up = if scan.source.table.sealed_source().is_some() { COST_LOOKUP_SEALED } else { COST_LOOKUP };
+        let cost = outer_rows * (look_up + found * COST_FOUND);
         if cost < scan.path.cost && best.as_ref().is_none_or(|(least, ..)| cost < *least) {
             best = Some((cost, position, keys));
         }
@@ -210,26 +220,85 @@ fn choose(
 }
 
 /// The scan below a join's side, the filter over it, and what comes out, over the scan's columns.
-type InnerScan<'a> = (&'a RowScanExec, Option<Arc<dyn PhysicalExpr>>, Option<Vec<Arc<dyn PhysicalExpr>>>);
+type InnerScan = (RowScanExec, Option<Arc<dyn PhysicalExpr>>, Option<Vec<Arc<dyn PhysicalExpr>>>);
 
-fn inner_scan(plan: &Arc<dyn ExecutionPlan>) -> Option<InnerScan<'_>> {
+fn inner_scan(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<InnerScan>> {
     if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
-        return Some((scan, None, None));
+        return Ok(Some((scan.clone(), None, None)));
+    }
+    if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
+        return column_scan_as_rows(scan);
     }
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
-        let (scan, filter, below) = inner_scan(projection.input())?;
+        let Some((scan, filter, below)) = inner_scan(projection.input())? else { return Ok(None) };
         let output = projection.expr().iter().map(|projected| over_scan(&projected.expr, below.as_deref()));
-        return Some((scan, filter, Some(output.collect::<Option<_>>()?)));
+        return Ok(output.collect::<Option<_>>().map(|output| (scan, filter, Some(output))));
     }
-    let filter = plan.downcast_ref::<FilterExec>()?;
-    if filter.fetch().is_some() {
-        return None;
+    let Some(filter) = plan.downcast_ref::<FilterExec>().filter(|filter| filter.fetch().is_none()) else {
+        return Ok(None);
+    };
+    let (scan, condition, below) = if filter.input().is::<RowScanExec>() || filter.input().is::<ColumnScanExec>() {
+        let Some(below) = inner_scan(filter.input())? else { return Ok(None) };
+        below
+    } else {
+        return Ok(None);
+    };
+    let Some(predicate) = over_scan(filter.predicate(), below.as_deref()) else { return Ok(None) };
+    let condition = match condition {
+        Some(condition) => Arc::new(BinaryExpr::new(condition, Operator::And, predicate)) as Arc<dyn PhysicalExpr>,
+        None => predicate,
+    };
+    let schema = filter.input().schema();
+    let column = |at: &usize| {
+        let column = Arc::new(Column::new(schema.field(*at).name(), *at)) as Arc<dyn PhysicalExpr>;
+        over_scan(&column, below.as_deref())
+    };
+    let output = match filter.projection().as_ref() {
+        Some(projection) => projection.iter().map(column).collect::<Option<_>>(),
+        None => return Ok(Some((scan, Some(condition), below))),
+    };
+    Ok(output.map(|output| (scan, Some(condition), Some(output))))
+}
+
+/// The rows that a scan by column gives, as a scan of rows: the condition that it answers by itself is a filter there.
+fn column_scan_as_rows(scan: &ColumnScanExec) -> Result<Option<InnerScan>> {
+    if scan.fetch.is_some() {
+        return Ok(None);
     }
-    let scan = filter.input().downcast_ref::<RowScanExec>()?;
+    let mut projection = scan.projection.to_vec();
+    let filter = match &scan.filter {
+        None => None,
+        // It is over all of the table's columns.
+        Some(filter) => {
+            let placed = filter.clone().transform_down(|expr| {
+                let Some(column) = expr.downcast_ref::<Column>() else { return Ok(Transformed::no(expr)) };
+                let at = projection.iter().position(|ordinal| *ordinal == column.index()).unwrap_or_else(|| {
+                    projection.push(column.index());
+                    projection.len() - 1
+                });
+                let placed = Arc::new(Column::new(column.name(), at)) as Arc<dyn PhysicalExpr>;
+                Ok(Transformed::new(placed, true, TreeNodeRecursion::Jump))
+            });
+            Some(placed.data()?)
+        }
+    };
     let schema = scan.schema();
-    let column = |at: &usize| Arc::new(Column::new(schema.field(*at).name(), *at)) as Arc<dyn PhysicalExpr>;
-    let output = filter.projection().as_ref().map(|projection| projection.iter().map(column).collect());
-    Some((scan, Some(filter.predicate().clone()), output))
+    let column = |at: usize| Arc::new(Column::new(schema.field(at).name(), at)) as Arc<dyn PhysicalExpr>;
+    let output = (projection.len() > scan.projection.len()).then(|| (0..scan.projection.len()).map(column).collect());
+    let rows = scan.visible_rows() as f64;
+    let path = AccessPath {
+        index: None,
+        index_id: IndexId(0),
+        ranges: None,
+        covering: false,
+        rows,
+        cost: COST_COLUMN_SCAN + rows * COST_COLUMN_ROW,
+        unique: false,
+        possible: Vec::new(),
+    };
+    let source = scan.source.clone();
+    let rows = RowScanExec::new(source, path, projection.into(), Arc::default(), Direction::Forward, None);
+    Ok(Some((rows, filter, output)))
 }
 
 /// An expression over what comes out of a side, over the scan's columns.

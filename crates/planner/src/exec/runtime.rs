@@ -1,6 +1,7 @@
 //! Where query plans run: one memory pool, one folder for spilled data and one pool of threads for all statements.
 
 use super::env::StatementEnv;
+use super::join_keys::JoinKeysRule;
 use super::join_rule::IndexLookupJoinRule;
 use super::order_rule::OrderedScanRule;
 use super::seek_rule::SeekPartsRule;
@@ -229,7 +230,11 @@ fn with_row_table_rules(state: SessionState) -> SessionState {
     let after = rules.iter().position(|rule| rule.name() == "join_selection").map_or(0, |at| at + 1);
     rules.insert(after, Arc::new(IndexLookupJoinRule));
     rules.insert(after + 1, Arc::new(OrderedScanRule));
+<<<<<<< HEAD
     rules.insert(after + 2, Arc::new(SeekPartsRule));
+=======
+    rules.insert(after + 2, Arc::new(JoinKeysRule));
+>>>>>>> 1a888bc (planner: keys of a join's smaller side are a condition on column scans, look-ups into column tables by key, bulk changes of tables with UNIQUE keys)
     SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(rules).build()
 }
 

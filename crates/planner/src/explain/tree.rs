@@ -116,7 +116,9 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     }
     if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
         let filter = scan.filter.as_ref().map_or(String::new(), |filter| format!(" ({})", readable(filter)));
-        return Some(format!("Column scan on {}{filter}", by_column(&scan.source)));
+        let keys: Vec<&str> = scan.join_key_columns().collect();
+        let keys = if keys.is_empty() { String::new() } else { format!(" by keys of the join: {}", keys.join(", ")) };
+        return Some(format!("Column scan on {}{filter}{keys}", by_column(&scan.source)));
     }
     if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
         return Some(
@@ -180,7 +182,11 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         || plan.is::<LocalLimitExec>()
         || matches!(
             plan.name(),
+<<<<<<< HEAD
             "CooperativeExec" | "CoalesceBatchesExec" | "BufferExec" | "InOrderExec" | "NoteBoundsExec"
+=======
+            "CooperativeExec" | "CoalesceBatchesExec" | "BufferExec" | "InOrderExec" | "KeysOfSideExec"
+>>>>>>> 1a888bc (planner: keys of a join's smaller side are a condition on column scans, look-ups into column tables by key, bulk changes of tables with UNIQUE keys)
         );
     if moves_rows { None } else { Some(one_line(plan)) }
 }

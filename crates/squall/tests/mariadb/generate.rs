@@ -407,6 +407,8 @@ impl Maker<'_> {
                 Condition::Subquery(format!("{} <", self.random.below(30)), Box::new(query))
             }
             _ => {
+                // MariaDB forgets equal values where a quantified comparison under NOT meets a NULL.
+                query.filter = Some(and(query.filter.take(), format!("{column} IS NOT NULL")));
                 query.items = one(column);
                 let quantifier = self.pick(&["ALL", "ANY"]);
                 Condition::Subquery(

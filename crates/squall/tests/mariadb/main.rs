@@ -244,6 +244,8 @@ impl Servers {
             let found = ask(&mut self.squall, &query.sql(*engines));
             if !are_equal(query, &expected, &found) {
                 let shown = self.explain_difference(query, *engines);
+                // Seen at once, also by who ends a long run early.
+                eprintln!("{shown}");
                 self.found.push(shown);
                 return;
             }
