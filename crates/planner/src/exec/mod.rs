@@ -1,11 +1,8 @@
 //! Running query plans.
 //!
 //! Reading order: [`mod@env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), [`lookup_join`] and
-<<<<<<< HEAD
-//! [`join_rule`] (index nested-loop joins), [`order_rule`] (rows in an order), `seek_rule` (parts of a history), `spilling_join` (hash joins larger than memory), [`one_row`]
-=======
-//! [`join_rule`] (index nested-loop joins), [`join_keys`] (a join's keys as a condition), [`order_rule`] (rows in an order), `spilling_join` (hash joins larger than memory), [`one_row`]
->>>>>>> 1a888bc (planner: keys of a join's smaller side are a condition on column scans, look-ups into column tables by key, bulk changes of tables with UNIQUE keys)
+//! [`join_rule`] (index nested-loop joins), [`join_keys`] (a join's keys as a condition), [`order_rule`] (rows in an order), `seek_rule` (parts
+//! of a history), `spilling_join` (hash joins larger than memory), [`one_row`]
 //! (assignments of variables), [`in_order`] (parts of a UNION), [`output`] (from batches to rows on the wire).
 
 pub mod env;

@@ -230,11 +230,8 @@ fn with_row_table_rules(state: SessionState) -> SessionState {
     let after = rules.iter().position(|rule| rule.name() == "join_selection").map_or(0, |at| at + 1);
     rules.insert(after, Arc::new(IndexLookupJoinRule));
     rules.insert(after + 1, Arc::new(OrderedScanRule));
-<<<<<<< HEAD
     rules.insert(after + 2, Arc::new(SeekPartsRule));
-=======
-    rules.insert(after + 2, Arc::new(JoinKeysRule));
->>>>>>> 1a888bc (planner: keys of a join's smaller side are a condition on column scans, look-ups into column tables by key, bulk changes of tables with UNIQUE keys)
+    rules.insert(after + 3, Arc::new(JoinKeysRule));
     SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(rules).build()
 }
 

@@ -182,11 +182,12 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         || plan.is::<LocalLimitExec>()
         || matches!(
             plan.name(),
-<<<<<<< HEAD
-            "CooperativeExec" | "CoalesceBatchesExec" | "BufferExec" | "InOrderExec" | "NoteBoundsExec"
-=======
-            "CooperativeExec" | "CoalesceBatchesExec" | "BufferExec" | "InOrderExec" | "KeysOfSideExec"
->>>>>>> 1a888bc (planner: keys of a join's smaller side are a condition on column scans, look-ups into column tables by key, bulk changes of tables with UNIQUE keys)
+            "CooperativeExec"
+                | "CoalesceBatchesExec"
+                | "BufferExec"
+                | "InOrderExec"
+                | "NoteBoundsExec"
+                | "KeysOfSideExec"
         );
     if moves_rows { None } else { Some(one_line(plan)) }
 }
