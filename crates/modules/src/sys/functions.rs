@@ -1,7 +1,8 @@
 //! Functions that go with performance_schema: units, digests, threads, names of files.
 
 use super::DATABASE;
-use crate::views::form::{self, STATEMENT_CHARACTERS, Style};
+use super::config::statement_characters;
+use crate::views::form::{self, Style};
 use squall_functions::library::support::{Args, Def, result};
 use squall_registry::VariableId;
 use squall_session::session::parse_options;
@@ -36,6 +37,43 @@ pub const FUNCTIONS: &[Def] = &[
         Ok(Value::UInt(args.context.connection_id))
     })
     .stable(),
+    Def::new("PS_IS_ACCOUNT_ENABLED", (2, 2), result::connection_text, |_| Ok(Value::from("YES")))
+        .in_database(DATABASE),
+    Def::new("PS_IS_CONSUMER_ENABLED", (1, 1), result::connection_text, |args| {
+        setup(args, "setup_consumers", "enabled")
+    })
+    .in_database(DATABASE)
+    .waiting(),
+    Def::new("PS_IS_INSTRUMENT_DEFAULT_ENABLED", (1, 1), result::connection_text, |args| {
+        setup(args, "setup_instruments", "enabled").map(or_no)
+    })
+    .in_database(DATABASE)
+    .waiting(),
+    Def::new("PS_IS_INSTRUMENT_DEFAULT_TIMED", (1, 1), result::connection_text, |args| {
+        setup(args, "setup_instruments", "timed").map(or_no)
+    })
+    .in_database(DATABASE)
+    .waiting(),
+    Def::new("PS_IS_THREAD_INSTRUMENTED", (1, 1), result::connection_text, |args| {
+        let id = number(args) as u64;
+        let sql = format!("SELECT INSTRUMENTED FROM performance_schema.threads WHERE PROCESSLIST_ID = {id}");
+        Ok(match first(args, &sql)? {
+            Value::Null => Value::from("UNKNOWN"),
+            known => known,
+        })
+    })
+    .in_database(DATABASE)
+    .waiting(),
+    Def::new("PS_THREAD_ACCOUNT", (1, 1), result::connection_text, |args| {
+        let id = number(args) as u64;
+        let sql = format!(
+            "SELECT CONCAT(PROCESSLIST_USER, '@', PROCESSLIST_HOST) FROM performance_schema.threads WHERE TYPE = \
+             'FOREGROUND' AND THREAD_ID = {id}"
+        );
+        first(args, &sql)
+    })
+    .in_database(DATABASE)
+    .waiting(),
     Def::new("PS_THREAD_ID", (1, 1), result::nullable_unsigned, thread_id).in_database(DATABASE).waiting(),
 ];
 
@@ -59,7 +97,7 @@ fn format_time(args: &Args<'_>) -> SqlResult<Value> {
 }
 
 fn format_statement(args: &Args<'_>) -> SqlResult<Value> {
-    Ok(Value::String(form::statement(&args.text(0), STATEMENT_CHARACTERS)))
+    Ok(Value::String(form::statement(&args.text(0), statement_characters(args))))
 }
 
 /// A path with the name of the variable whose directory it begins with.
@@ -118,6 +156,26 @@ fn statement_digest(args: &Args<'_>) -> SqlResult<Value> {
 
 fn statement_digest_text(args: &Args<'_>) -> SqlResult<Value> {
     Ok(Value::String(digest(args)?.text))
+}
+
+/// The first value of a query, with the caller's privileges; NULL if there is none.
+fn first(args: &Args<'_>, sql: &str) -> SqlResult<Value> {
+    let Some(nested) = args.context.nested.as_ref() else { return Ok(Value::Null) };
+    let found = nested.run(sql, args.context)?.into_iter().flat_map(|result| result.rows).flatten().next();
+    Ok(found.unwrap_or(Value::Null))
+}
+
+/// What a table of performance_schema's setup says of a name; NULL if it has none such.
+fn setup(args: &Args<'_>, table: &str, column: &str) -> SqlResult<Value> {
+    let digits: String = args.text(0).bytes().map(|byte| format!("{byte:02x}")).collect();
+    first(
+        args,
+        &format!("SELECT {column} FROM performance_schema.{table} WHERE name = CONVERT(X'{digits}' USING utf8mb4)"),
+    )
+}
+
+fn or_no(value: Value) -> Value {
+    if value.is_null() { Value::from("NO") } else { value }
 }
 
 /// The thread of a connection that the caller sees.

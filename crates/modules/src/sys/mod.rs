@@ -1,13 +1,16 @@
 //! The database `sys`: what makes the server's own numbers and settings easier to read and to change.
 
+mod config;
 mod functions;
 mod lists;
+mod procedures;
 mod views;
 
 use squall_functions::library::support;
 use squall_registry::Registry;
-use squall_session::{Database, Module};
+use squall_session::{Database, Module, Procedure};
 use squall_types::SqlResult;
+use std::sync::Arc;
 
 /// The database that the objects are in.
 const DATABASE: &str = "sys";
@@ -30,7 +33,13 @@ impl Module for Sys {
     fn declare(&self, registry: &mut Registry) {
         support::register(registry, lists::FUNCTIONS);
         support::register(registry, functions::FUNCTIONS);
+        support::register(registry, config::FUNCTIONS);
+        registry.register_virtual_table(Arc::new(config::ConfigTable::new(&self.source)));
         views::all(&self.source).into_iter().for_each(|view| registry.register_virtual_table(view));
+    }
+
+    fn procedures(&self) -> Vec<Arc<dyn Procedure>> {
+        procedures::all()
     }
 
     fn start(&self, database: &Database) -> SqlResult<()> {

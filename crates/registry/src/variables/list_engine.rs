@@ -160,5 +160,6 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     )
     .compatibility(),
     boolean("performance_schema", Global, true, "Whether statements are counted for the tables of performance_schema."),
+    text("sys_config", Global, "", "Settings of sys.sys_config that were changed; change them there.").hidden(),
     boolean("foreign_key_all_tables", Global, false, "Whether foreign keys span engines.").read_only().hidden(),
 ];

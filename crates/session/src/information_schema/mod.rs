@@ -34,9 +34,11 @@ pub(crate) use statistics::index_rows;
 use crate::database::Shared;
 use crate::process::Process;
 use squall_catalog::{AccessMap, Catalog};
-use squall_registry::{Registry, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
+use squall_registry::{Registry, StatementContext, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{CollationId, ErrorCode, IntWidth, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::{Arc, Weak};
+
+const PERFORMANCE: &str = "performance_schema";
 
 /// Databases that are not in the catalog.
 const VIRTUAL_DATABASES: &[&str] = &["data_dictionary", "information_schema", "performance_schema"];
@@ -92,6 +94,8 @@ struct InformationTable {
     name: &'static str,
     columns: Vec<VirtualColumn>,
     rows: MakeRows,
+    /// Carries a change out, if it takes any.
+    change: Option<performance_setup::Change>,
 }
 
 impl std::fmt::Debug for InformationTable {
@@ -118,6 +122,18 @@ impl VirtualTable for InformationTable {
         let access = shared.access_of(scan.context);
         let source = Source { shared: &shared, catalog: shared.catalog.load(), access, context: scan.context };
         (self.rows)(&source, scan)
+    }
+
+    fn takes_changes(&self) -> bool {
+        self.change.is_some()
+    }
+
+    fn change(&self, change: VirtualChange<'_>, _context: &StatementContext) -> SqlResult<()> {
+        let shared = self.shared.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))?;
+        match self.change {
+            Some(carry_out) => carry_out(&shared, change),
+            None => Err(SqlError::internal("a table that takes no changes")),
+        }
     }
 }
 
@@ -148,6 +164,7 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
             name: spec.name,
             columns,
             rows: spec.rows,
+            change: performance_setup::change_of(spec.name).filter(|_| spec.database == PERFORMANCE),
         };
         registry.register_virtual_table(Arc::new(table));
     }
@@ -163,8 +180,8 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
     let live = live.into_iter().flatten().copied();
     for (name, columns, rows) in empty.chain(live) {
         let (shared, columns) = (shared.clone(), described::columns(columns));
-        let database = "performance_schema";
-        registry.register_virtual_table(Arc::new(InformationTable { shared, database, name, columns, rows }));
+        let (database, change) = (PERFORMANCE, performance_setup::change_of(name));
+        registry.register_virtual_table(Arc::new(InformationTable { shared, database, name, columns, rows, change }));
     }
 }
 

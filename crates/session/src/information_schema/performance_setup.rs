@@ -1,8 +1,14 @@
-//! performance_schema's tables of what is measured. They show how it is; they cannot be changed.
+//! performance_schema's tables of what is measured.
+//!
+//! All of it is, or nothing: `global_instrumentation` is the variable `performance_schema`, until the next start. Turning on what is on is no change, so
+//! scripts that turn everything on run; whatever else would be one is refused.
 
 use super::{DescribedTable, s};
+use crate::database::Shared;
+use crate::settings::ids;
 use crate::statistics::{event_name, memory, stages, waits};
-use squall_types::{Value, file_use};
+use squall_registry::VirtualChange;
+use squall_types::{SqlError, SqlResult, Value, file_use};
 use std::sync::atomic::Ordering;
 
 /// Consumers, and whether they get anything.
@@ -32,6 +38,43 @@ fn yes_no(yes: bool) -> Value {
     s(if yes { "YES" } else { "NO" })
 }
 
+/// Carries a change of a table out.
+pub(super) type Change = fn(&Shared, VirtualChange<'_>) -> SqlResult<()>;
+
+/// The consumer that stands for all measuring.
+const ALL_MEASURING: &str = "global_instrumentation";
+
+/// How a table is changed, if it is one of those that are changed in MySQL.
+pub(super) fn change_of(table: &str) -> Option<Change> {
+    match table {
+        "setup_consumers" => Some(change_consumer),
+        "setup_actors" | "setup_instruments" | "setup_objects" | "setup_threads" | "threads" => Some(refuse),
+        _ => None,
+    }
+}
+
+fn refuse(_: &Shared, _: VirtualChange<'_>) -> SqlResult<()> {
+    Err(SqlError::unsupported("measuring a part: SET GLOBAL performance_schema turns all of it on or off"))
+}
+
+fn change_consumer(shared: &Shared, change: VirtualChange<'_>) -> SqlResult<()> {
+    match change {
+        VirtualChange::Update { old: [name, _], new: [new_name, enabled] }
+            if name == new_name && *name == Value::from(ALL_MEASURING) =>
+        {
+            let is_on = match enabled {
+                Value::String(word) if word.eq_ignore_ascii_case("YES") => 1,
+                Value::String(word) if word.eq_ignore_ascii_case("NO") => 0,
+                _ => return refuse(shared, change),
+            };
+            shared.globals.set(&[(ids::PERFORMANCE_SCHEMA, Value::UInt(is_on))]);
+            shared.apply_statistics_variables();
+            Ok(())
+        }
+        change => refuse(shared, change),
+    }
+}
+
 pub(super) const TABLES: &[DescribedTable] = &[
     ("performance_timers", "TIMER_NAME:v11 TIMER_FREQUENCY:i? TIMER_RESOLUTION:i? TIMER_OVERHEAD:i?", |_, _| {
         Ok(vec![vec![s("MICROSECOND"), Value::Int(1_000_000), Value::Int(1), Value::Null]])
@@ -41,16 +84,15 @@ pub(super) const TABLES: &[DescribedTable] = &[
     }),
     ("setup_consumers", "NAME:v64 ENABLED:v3", |source, _| {
         let is_on = source.shared.statistics.is_on.load(Ordering::Relaxed);
-        Ok(CONSUMERS.iter().map(|(name, used)| vec![s(*name), yes_no(is_on && *used)]).collect())
+        let row =
+            |(name, used): &(&str, bool)| vec![s(*name), yes_no(if *name == ALL_MEASURING { is_on } else { *used })];
+        Ok(CONSUMERS.iter().map(row).collect())
     }),
     (
         "setup_instruments",
         "NAME:v128 ENABLED:v3 TIMED:v3? PROPERTIES:v90 FLAGS:v20? VOLATILITY:n DOCUMENTATION:text?",
-        |source, _| {
-            let is_on = source.shared.statistics.is_on.load(Ordering::Relaxed);
-            let row = |name: &&str| {
-                vec![s(*name), yes_no(is_on), yes_no(is_on), s(""), Value::Null, Value::Int(0), Value::Null]
-            };
+        |_, _| {
+            let row = |name: &&str| vec![s(*name), s("YES"), s("YES"), s(""), Value::Null, Value::Int(0), Value::Null];
             Ok(event_name::ALL
                 .iter()
                 .chain(stages::ALL)

@@ -312,7 +312,9 @@ impl Session {
             return Ok(());
         }
         let (database, table) = self.qualify(name)?;
-        if crate::information_schema::virtual_database(&database).is_some() {
+        let is_fixed =
+            || self.shared.registry.virtual_table(&database, &table).is_none_or(|table| !table.takes_changes());
+        if crate::information_schema::virtual_database(&database).is_some() && is_fixed() {
             return Err(self.database_denied(&database));
         }
         if !self.access.on_any_column(&database, &table).contains(needed) || is_of_jobs(&database, &table) {

@@ -1,0 +1,275 @@
+//! The procedures of the schema `sys`.
+
+use super::DATABASE;
+use squall_session::api::{LocalFuture, OkInfo};
+use squall_session::procedure::{Parameter, ParameterMode};
+use squall_session::result::ResultSet;
+use squall_session::{Failure, Procedure, ProcedureCall};
+use squall_types::{CollationId, SqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// Characters of a name.
+const NAME_CHARACTERS: u32 = 64;
+/// Characters of a pattern of consumers or instruments.
+const PATTERN_CHARACTERS: u32 = 128;
+
+/// Which of the procedures.
+#[derive(Clone, Copy, Debug)]
+enum Task {
+    TableExists,
+    ExecutePrepared,
+    CreateSynonymDatabase,
+    TruncateAll,
+    /// `setup_consumers` or `setup_instruments`; whether it is turned on.
+    Setup(&'static str, bool),
+    /// The same; whether those are shown that are on.
+    Show(&'static str, bool),
+    ResetSetup,
+}
+
+#[derive(Debug)]
+struct SysProcedure {
+    task: Task,
+    name: &'static str,
+    parameters: Vec<Parameter>,
+    comment: &'static str,
+}
+
+const CONSUMERS: &str = "setup_consumers";
+const INSTRUMENTS: &str = "setup_instruments";
+
+/// All of them.
+pub(super) fn all() -> Vec<Arc<dyn Procedure>> {
+    let text = |name, length| Parameter::new(name, SqlType::varchar(length, CollationId::UTF8MB4_0900_AI_CI));
+    let name = |name| text(name, NAME_CHARACTERS);
+    let pattern = |name| vec![text(name, PATTERN_CHARACTERS)];
+    let verbose = || vec![Parameter::new("in_verbose", SqlType::INT)];
+    let exists = vec![name("in_db"), name("in_table"), name("out_exists").with_mode(ParameterMode::Out)];
+    let synonym = vec![name("in_db_name"), name("in_synonym")];
+    [
+        (
+            Task::TableExists,
+            "table_exists",
+            exists,
+            "Tells what a name stands for: a table, a view, a temporary table, or nothing.",
+        ),
+        (Task::ExecutePrepared, "execute_prepared_stmt", vec![Parameter::text("in_query")], "Runs a text."),
+        (
+            Task::CreateSynonymDatabase,
+            "create_synonym_db",
+            synonym,
+            "Makes a database of views of all tables of another.",
+        ),
+        (Task::TruncateAll, "ps_truncate_all_tables", verbose(), "Forgets what performance_schema has counted."),
+        (Task::Setup(CONSUMERS, true), "ps_setup_enable_consumer", pattern("consumer"), "Turns consumers on."),
+        (Task::Setup(CONSUMERS, false), "ps_setup_disable_consumer", pattern("consumer"), "Turns consumers off."),
+        (Task::Setup(INSTRUMENTS, true), "ps_setup_enable_instrument", pattern("in_pattern"), "Turns instruments on."),
+        (
+            Task::Setup(INSTRUMENTS, false),
+            "ps_setup_disable_instrument",
+            pattern("in_pattern"),
+            "Turns instruments off.",
+        ),
+        (Task::Show(CONSUMERS, true), "ps_setup_show_enabled_consumers", Vec::new(), "Shows consumers that are on."),
+        (Task::Show(CONSUMERS, false), "ps_setup_show_disabled_consumers", Vec::new(), "Shows consumers that are off."),
+        (
+            Task::Show(INSTRUMENTS, true),
+            "ps_setup_show_enabled_instruments",
+            Vec::new(),
+            "Shows instruments that are on.",
+        ),
+        (
+            Task::Show(INSTRUMENTS, false),
+            "ps_setup_show_disabled_instruments",
+            Vec::new(),
+            "Shows instruments that are off.",
+        ),
+        (Task::ResetSetup, "ps_setup_reset_to_default", verbose(), "Turns on again what performance_schema counts."),
+    ]
+    .into_iter()
+    .map(|(task, name, parameters, comment)| {
+        Arc::new(SysProcedure { task, name, parameters, comment }) as Arc<dyn Procedure>
+    })
+    .collect()
+}
+
+impl Procedure for SysProcedure {
+    fn database(&self) -> &str {
+        DATABASE
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    fn comment(&self) -> &str {
+        self.comment
+    }
+
+    fn call<'a>(&'a self, call: &'a mut ProcedureCall<'_>) -> LocalFuture<'a, Result<OkInfo, Failure>> {
+        Box::pin(async move {
+            match self.task {
+                Task::TableExists => table_exists(call).await?,
+                Task::ExecutePrepared => return execute_prepared(call).await,
+                Task::CreateSynonymDatabase => create_synonym_database(call).await?,
+                Task::TruncateAll => truncate_all(call).await?,
+                Task::Setup(table, enabled) => set_up(call, table, enabled).await?,
+                Task::Show(table, enabled) => {
+                    let columns = if table == CONSUMERS { "name AS enabled_consumers" } else { "name, timed" };
+                    let columns = if enabled { columns } else { &columns.replace("enabled_", "disabled_") };
+                    let wanted = if enabled { "YES" } else { "NO" };
+                    let sql = format!(
+                        "SELECT {columns} FROM performance_schema.{table} WHERE enabled = '{wanted}' ORDER BY name"
+                    );
+                    return call.send(&sql).await;
+                }
+                Task::ResetSetup => {
+                    let sql = "UPDATE performance_schema.setup_consumers SET enabled = 'YES' WHERE name = \
+                               'global_instrumentation'";
+                    call.query(sql).await?;
+                }
+            }
+            Ok(OkInfo::default())
+        })
+    }
+}
+
+/// A text as a literal, whatever the sql_mode.
+fn literal(text: &str) -> String {
+    let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!("CONVERT(X'{digits}' USING utf8mb4)")
+}
+
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// Rows of a query, each value as text.
+async fn texts(call: &mut ProcedureCall<'_>, sql: &str) -> Result<Vec<Vec<String>>, SqlError> {
+    let results = call.query(sql).await?;
+    let text = |value: Value| match value {
+        Value::String(text) => text,
+        Value::Int(number) => number.to_string(),
+        Value::UInt(number) => number.to_string(),
+        _ => String::new(),
+    };
+    let rows = results.into_iter().flat_map(|result| result.rows);
+    Ok(rows.map(|row| row.into_iter().map(text).collect()).collect())
+}
+
+async fn table_exists(call: &mut ProcedureCall<'_>) -> Result<(), Failure> {
+    let (database, table) =
+        (call.text(0).unwrap_or_default().to_string(), call.text(1).unwrap_or_default().to_string());
+    let name = format!("{}.{}", quoted(&database), quoted(&table));
+    let sql = format!(
+        "SELECT TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
+        literal(&database),
+        literal(&table)
+    );
+    let kind = texts(call, &sql).await?.into_iter().flatten().next().unwrap_or_default();
+    // A TEMPORARY table hides any other; only SHOW CREATE TABLE tells of it.
+    let shown = texts(call, &format!("SHOW CREATE TABLE {name}")).await;
+    let is_temporary = shown.is_ok_and(|rows| {
+        rows.iter().any(|row| row.get(1).is_some_and(|text| text.starts_with("CREATE TEMPORARY TABLE")))
+    });
+    call.set_argument(2, Value::from(if is_temporary { "TEMPORARY" } else { &*kind }));
+    Ok(())
+}
+
+async fn execute_prepared(call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
+    /// The shortest statement there is.
+    const SHORTEST: usize = 4;
+    let Some(query) = call.text(0).filter(|query| query.chars().count() >= SHORTEST).map(str::to_string) else {
+        let message = "The @sys.execute_prepared_stmt.sql must contain a query";
+        return Err(SqlError::signal(*b"45000", message).into());
+    };
+    let debug = matches!(call.user_variable("sys.debug"), Some(Value::String(text)) if text.eq_ignore_ascii_case("on"));
+    if debug {
+        let mut shown = ResultSet::of_texts(&["Debug"]);
+        shown.rows.push(vec![Value::String(query.clone())]);
+        call.send_rows(&shown).await?;
+    }
+    let before = call.user_variable("sys.execute_prepared_stmt.sql");
+    call.set_user_variable("sys.execute_prepared_stmt.sql", Value::String(query));
+    call.query("PREPARE `__sys.execute_prepared_stmt` FROM @`sys.execute_prepared_stmt.sql`").await?;
+    let done = call.send("EXECUTE `__sys.execute_prepared_stmt`").await;
+    let dropped = call.query("DEALLOCATE PREPARE `__sys.execute_prepared_stmt`").await;
+    call.set_user_variable("sys.execute_prepared_stmt.sql", before.unwrap_or_default());
+    let done = done?;
+    dropped?;
+    Ok(done)
+}
+
+async fn create_synonym_database(call: &mut ProcedureCall<'_>) -> Result<(), Failure> {
+    let (database, synonym) =
+        (call.text(0).unwrap_or_default().to_string(), call.text(1).unwrap_or_default().to_string());
+    let find = |name: &str| {
+        format!("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = {}", literal(name))
+    };
+    if texts(call, &find(&database)).await?.is_empty() {
+        return Err(SqlError::signal(*b"HY000", format!("Unknown database {database}")).into());
+    }
+    if !texts(call, &find(&synonym)).await?.is_empty() {
+        let message = format!("Can't create database {synonym}; database exists");
+        return Err(SqlError::signal(*b"HY000", message).into());
+    }
+    let sql = format!(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} ORDER BY TABLE_NAME",
+        literal(&database)
+    );
+    let tables = texts(call, &sql).await?;
+    call.query(&format!("CREATE DATABASE {}", quoted(&synonym))).await?;
+    let mut views = 0;
+    for table in tables.iter().flatten() {
+        let (table, from, to) = (quoted(table), quoted(&database), quoted(&synonym));
+        call.query(&format!("CREATE SQL SECURITY INVOKER VIEW {to}.{table} AS SELECT * FROM {from}.{table}")).await?;
+        views += 1;
+    }
+    let mut summary = ResultSet::of_texts(&["summary"]);
+    let plural = if views == 1 { "" } else { "s" };
+    let text = format!("Created {views} view{plural} in the {} database", quoted(&synonym));
+    summary.rows.push(vec![Value::String(text)]);
+    call.send_rows(&summary).await
+}
+
+async fn truncate_all(call: &mut ProcedureCall<'_>) -> Result<(), Failure> {
+    let is_verbose = call.number(0).unwrap_or(0) != 0;
+    let sql = "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'performance_schema' AND \
+               (TABLE_NAME LIKE '%summary%' OR TABLE_NAME LIKE '%history%') ORDER BY TABLE_NAME";
+    let tables = texts(call, sql).await?;
+    let mut truncated = 0;
+    for table in tables.iter().flatten() {
+        if is_verbose {
+            let mut status = ResultSet::of_texts(&["status"]);
+            status.rows.push(vec![Value::String(format!("Running: TRUNCATE TABLE performance_schema.{table}"))]);
+            call.send_rows(&status).await?;
+        }
+        // Tables of what is not counted have nothing to forget, and say so by an error.
+        match call.query(&format!("TRUNCATE TABLE performance_schema.{}", quoted(table))).await {
+            Ok(_) => truncated += 1,
+            Err(error) if error.is(squall_types::ErrorCode::DbAccessDenied) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let mut summary = ResultSet::of_texts(&["summary"]);
+    summary.rows.push(vec![Value::String(format!("Truncated {truncated} tables"))]);
+    call.send_rows(&summary).await
+}
+
+async fn set_up(call: &mut ProcedureCall<'_>, table: &str, enabled: bool) -> Result<(), Failure> {
+    let pattern = literal(&format!("%{}%", call.text(0).unwrap_or_default()));
+    let value = if enabled { "YES" } else { "NO" };
+    let timed = if table == INSTRUMENTS { format!(", timed = '{value}'") } else { String::new() };
+    let sql = format!("UPDATE performance_schema.{table} SET enabled = '{value}'{timed} WHERE name LIKE {pattern}");
+    let changed: u64 = call.query(&sql).await?.iter().map(|result| result.affected_rows).sum();
+    let (verb, what) =
+        (if enabled { "Enabled" } else { "Disabled" }, table.trim_start_matches("setup_").trim_end_matches('s'));
+    let plural = if changed == 1 { "" } else { "s" };
+    let mut summary = ResultSet::of_texts(&["summary"]);
+    summary.rows.push(vec![Value::String(format!("{verb} {changed} {what}{plural}"))]);
+    call.send_rows(&summary).await
+}
