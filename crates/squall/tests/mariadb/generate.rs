@@ -14,13 +14,13 @@ struct Field {
 
 /// Makes one query.
 pub fn query(random: &mut Random) -> Query {
-    let mut maker = Maker { random, aliases: 0 };
+    let mut maker = Maker { random, aliases: 0, negated: false };
     maker.query()
 }
 
 /// A condition on the columns of a table that has no alias: for UPDATE and DELETE.
 pub fn change_condition(random: &mut Random, table: &'static str) -> Condition {
-    let mut maker = Maker { random, aliases: 0 };
+    let mut maker = Maker { random, aliases: 0, negated: false };
     let fields = fields(table, "");
     maker.condition(&fields, 2, false)
 }
@@ -37,6 +37,8 @@ struct Maker<'r> {
     random: &'r mut Random,
     /// Aliases of subqueries given so far.
     aliases: usize,
+    /// Whether what is made stands under a NOT.
+    negated: bool,
 }
 
 impl Maker<'_> {
@@ -298,7 +300,12 @@ impl Maker<'_> {
         match self.below(8) {
             0 | 1 if depth > 0 => Condition::And(inner(self), inner(self)),
             2 | 3 if depth > 0 => Condition::Or(inner(self), inner(self)),
-            4 if depth > 0 => Condition::Not(inner(self)),
+            4 if depth > 0 => {
+                let outer = std::mem::replace(&mut self.negated, true);
+                let inner = inner(self);
+                self.negated = outer;
+                Condition::Not(inner)
+            }
             5 if subqueries && self.one_in(2) => self.subquery(fields),
             _ => Condition::Test(self.test(fields)),
         }
@@ -385,7 +392,9 @@ impl Maker<'_> {
             Some(filter) => Condition::And(Box::new(Condition::Test(more)), Box::new(filter)),
             None => Condition::Test(more),
         };
-        match self.below(8) {
+        // MariaDB forgets equal values where a quantified comparison stands under NOT.
+        let tests = if self.negated { 7 } else { 8 };
+        match self.below(tests) {
             0..=2 => {
                 // MariaDB takes a number beyond the type of the subquery's column for one that is not in it although that has a NULL.
                 let beyond = outer.ends_with(".id") && column.ends_with(".u");
@@ -407,8 +416,6 @@ impl Maker<'_> {
                 Condition::Subquery(format!("{} <", self.random.below(30)), Box::new(query))
             }
             _ => {
-                // MariaDB forgets equal values where a quantified comparison under NOT meets a NULL.
-                query.filter = Some(and(query.filter.take(), format!("{column} IS NOT NULL")));
                 query.items = one(column);
                 let quantifier = self.pick(&["ALL", "ANY"]);
                 Condition::Subquery(
