@@ -19,12 +19,14 @@ use tokio::sync::futures::Notified;
 use crate::busy_poll::BusyPoll;
 use crate::charset::charset_of;
 use crate::column_metadata::parameter_definition;
-use crate::event_loop::{Activity, IdleClock, Neighbours};
+use crate::event_loop::{Activity, Conversation, IdleClock, Neighbours};
 use crate::handshake::{Established, HandshakeError, change_user, kill_callback};
-use crate::packet_stream::ReadError;
+use crate::packet_stream::{PacketStream, ReadError};
 use crate::prepared::PreparedStatements;
 use crate::result_writer::{ClientWriter, RowFormat};
 use crate::server::Shared;
+use crate::steering::Steering;
+use crate::transport::{Socket, Transport};
 
 /// A goodbye that no command asked for is numbered as the answer to the next command: so clients that send one, not
 /// knowing, read it.
@@ -39,6 +41,17 @@ pub(crate) enum End {
     Gone(ReadError),
     /// The client should read why.
     Because(SqlError),
+    /// Another loop goes on with it.
+    Moves(usize),
+}
+
+/// A connection that leaves its loop.
+pub(crate) struct Left {
+    /// The number of the loop that it moves to.
+    pub(crate) to: usize,
+    pub(crate) socket: Socket,
+    pub(crate) killed: Arc<Notify>,
+    pub(crate) conversation: Conversation,
 }
 
 impl From<io::Error> for End {
@@ -61,12 +74,13 @@ pub(crate) struct CommandLoop<'a> {
     /// `wait_timeout`'s.
     pub(crate) idle: Rc<IdleClock>,
     pub(crate) busy_poll: BusyPoll,
+    pub(crate) steering: Steering,
     pub(crate) activity: Rc<Activity>,
 }
 
 impl CommandLoop<'_> {
-    /// Answers commands until the connection ends.
-    pub(crate) async fn run(mut self) {
+    /// Answers commands until the connection ends, or leaves for another loop.
+    pub(crate) async fn run(mut self) -> Option<Left> {
         let wake = Arc::clone(&self.wake);
         let mut woken = pin!(wake.notified());
         let end = loop {
@@ -89,6 +103,7 @@ impl CommandLoop<'_> {
         };
         let id = self.established.connection_id;
         match end {
+            End::Moves(to) => return self.leave(to),
             End::Quit => self.client.io.close().await,
             End::Gone(reason) => tracing::debug!("connection {id} ended: {reason}"),
             End::Because(error) => {
@@ -96,6 +111,14 @@ impl CommandLoop<'_> {
                 self.client.io.say_goodbye(&error).await;
             }
         }
+        None
+    }
+
+    fn leave(self, to: usize) -> Option<Left> {
+        let CommandLoop { session, established, client, statements, wake, steering, .. } = self;
+        let PacketStream { transport: Transport::Plain(socket), killed, .. } = client.io else { return None };
+        let conversation = Conversation { session, established, statements, wake, steering };
+        Some(Left { to, socket, killed, conversation })
     }
 
     /// The next command. Answers are sent only when there is none yet, so that those to pipelined commands go together.
@@ -125,6 +148,12 @@ impl CommandLoop<'_> {
                 }
             }
             io.flush().await?;
+            if io.reader.is_between_packets()
+                && let Transport::Plain(socket) = &io.transport
+                && let Some(to) = self.steering.look(&self.shared.loops, self.neighbours.number, socket)
+            {
+                return Err(End::Moves(to));
+            }
             let busy_poll = self.session.busy_poll();
             if let Some(read) = self.busy_poll.look(io, &self.neighbours.awake, busy_poll).await {
                 read.map_err(End::Gone)?;

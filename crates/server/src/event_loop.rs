@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use squall_session::api::Connection;
 use squall_types::{ErrorCode, SqlError};
 use squall_wire::response::ErrPacket;
 use tokio::net::{TcpStream, UnixStream};
@@ -18,13 +19,14 @@ use tokio::task::LocalSet;
 use tokio::time::timeout;
 
 use crate::busy_poll::{Awake, BusyPoll};
-use crate::command_loop::CommandLoop;
+use crate::command_loop::{CommandLoop, Left};
 use crate::connection_limit::{ConnectionPermit, Place};
-use crate::handshake::{HANDSHAKE_PACKET_BYTES_MAX, HandshakeError, Peer, establish, kill_callback};
+use crate::handshake::{Established, HANDSHAKE_PACKET_BYTES_MAX, HandshakeError, Peer, establish, kill_callback};
 use crate::packet_stream::{PacketStream, ReadError};
 use crate::prepared::PreparedStatements;
 use crate::result_writer::ClientWriter;
 use crate::server::Shared;
+use crate::steering::Steering;
 use crate::transport::{Socket, Transport};
 
 /// An accepted socket on its way to an event loop.
@@ -37,6 +39,33 @@ pub(crate) enum Accepted {
         administrative: bool,
     },
     Unix(StdUnixStream),
+    /// A connection of another loop, between two commands.
+    Moved(Box<Moved>),
+}
+
+/// A connection between two commands, of which nothing has been read, without a loop.
+#[derive(Debug)]
+pub(crate) struct Moved {
+    stream: StdTcpStream,
+    killed: Arc<Notify>,
+    conversation: Conversation,
+}
+
+/// What there is of a connection beside its socket and what its loop gives it.
+pub(crate) struct Conversation {
+    // Gone before the connection's place is another's.
+    pub(crate) session: Box<dyn Connection>,
+    pub(crate) established: Established,
+    pub(crate) statements: PreparedStatements,
+    /// Woken by KILL and by a shutdown.
+    pub(crate) wake: Arc<Notify>,
+    pub(crate) steering: Steering,
+}
+
+impl std::fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Conversation").field("established", &self.established).finish_non_exhaustive()
+    }
 }
 
 /// Stack of a loop: expressions are as deep as a statement nests them, and short queries are answered here. Only what is
@@ -62,13 +91,15 @@ pub(crate) fn start(
     let thread = std::thread::Builder::new()
         .name(format!("squall-loop-{number}"))
         .stack_size(STACK_BYTES)
-        .spawn(move || LocalSet::new().block_on(&runtime, run(sockets, shared, shutdown)))?;
+        .spawn(move || LocalSet::new().block_on(&runtime, run(number, sockets, shared, shutdown)))?;
     Ok((inbox, thread))
 }
 
 /// What the connections of one loop share: how to wake them all. Never leaves the loop's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
+    /// The number of the loop.
+    pub(crate) number: usize,
     pub(crate) awake: Awake,
     shutting_down: Cell<bool>,
     /// Seconds that the loop has run.
@@ -97,7 +128,9 @@ impl Neighbours {
     fn tick(&self, shared: &Shared) {
         self.seconds.set(self.seconds.get() + 1);
         self.awake.tick();
+        let mut busy = 0;
         for member in self.members.borrow().values() {
+            busy += usize::from(member.activity.had_command.take());
             if member.idle.is_over(self) {
                 member.wake.notify_one();
             }
@@ -107,6 +140,7 @@ impl Neighbours {
                 shared.backend.client_gone(id);
             }
         }
+        shared.loops.tick(self.number, busy);
     }
 
     fn shut_down(&self) {
@@ -131,18 +165,27 @@ pub(crate) struct Activity {
     /// 0 until the handshake is over.
     connection_id: Cell<u64>,
     is_running: Cell<bool>,
+    /// There was a command in the second that is under way.
+    had_command: Cell<bool>,
     /// The command was running at the last look already.
     was_running: Cell<bool>,
 }
 
 impl Activity {
     fn new(socket: Socket) -> Self {
-        Self { socket, connection_id: Cell::new(0), is_running: Cell::new(false), was_running: Cell::new(false) }
+        Self {
+            socket,
+            connection_id: Cell::new(0),
+            is_running: Cell::new(false),
+            had_command: Cell::new(false),
+            was_running: Cell::new(false),
+        }
     }
 
     /// A command begins.
     pub(crate) fn begin(&self) {
         self.is_running.set(true);
+        self.had_command.set(true);
         self.was_running.set(false);
     }
 
@@ -197,8 +240,13 @@ impl Drop for Neighbour {
 }
 
 /// Serves sockets until shutdown, then waits for the statements that are running.
-async fn run(mut sockets: mpsc::UnboundedReceiver<Accepted>, shared: Arc<Shared>, mut shutdown: watch::Receiver<bool>) {
-    let neighbours = Rc::new(Neighbours::default());
+async fn run(
+    number: usize,
+    mut sockets: mpsc::UnboundedReceiver<Accepted>,
+    shared: Arc<Shared>,
+    mut shutdown: watch::Receiver<bool>,
+) {
+    let neighbours = Rc::new(Neighbours { number, ..Neighbours::default() });
     let mut connections = tokio::task::JoinSet::new();
     let mut clock = tokio::time::interval(Duration::from_secs(1));
     loop {
@@ -227,8 +275,29 @@ async fn run(mut sockets: mpsc::UnboundedReceiver<Accepted>, shared: Arc<Shared>
     }
 }
 
-/// One connection, from its first byte to its last.
-async fn serve(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>) -> io::Result<()> {
+/// One connection, from its first byte, or from when it came to this loop, to its last, or until it moves to another.
+async fn serve(mut accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>) -> io::Result<()> {
+    loop {
+        let moving = match accepted {
+            Accepted::Moved(moved) => resume(*moved, shared, neighbours).await?,
+            accepted => begin(accepted, shared, neighbours).await?,
+        };
+        let Some((to, moved)) = moving else { return Ok(()) };
+        match shared.loops.hand_over(neighbours.number, to, Accepted::Moved(moved)) {
+            Ok(()) => {
+                shared.backend.connection_moved();
+                return Ok(());
+            }
+            Err(refused) => accepted = refused,
+        }
+    }
+}
+
+/// Where a connection goes on, and what there is of it.
+type Moving = Option<(usize, Box<Moved>)>;
+
+/// A connection from its first byte on.
+async fn begin(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>) -> io::Result<Moving> {
     let (socket, peer) = match accepted {
         Accepted::Tcp { stream, address, administrative } => {
             (Socket::tcp(TcpStream::from_std(stream)?), Peer { address: Some(address), administrative })
@@ -236,6 +305,7 @@ async fn serve(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>)
         Accepted::Unix(stream) => {
             (Socket::unix(UnixStream::from_std(stream)?), Peer { address: None, administrative: false })
         }
+        Accepted::Moved(_) => return Err(io::Error::other("a connection has begun already")),
     };
     let settings = shared.backend.front_end_settings();
     let write_timeout = Duration::from_secs(settings.net_write_timeout_seconds.max(1));
@@ -247,7 +317,7 @@ async fn serve(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>)
     } else {
         shared.backend.connection_refused();
         refuse_before_greeting(&mut io, &SqlError::new(ErrorCode::TooManyConnections, &[])).await;
-        return Ok(());
+        return Ok(None);
     };
 
     let wake = Arc::new(Notify::new());
@@ -258,7 +328,7 @@ async fn serve(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>)
     let handshake = tokio::select! {
         handshake = handshake => handshake,
         // Nobody can be killed yet, so this is a shutdown.
-        () = wake.notified() => return Ok(()),
+        () = wake.notified() => return Ok(None),
     };
     let (established, mut session) = match handshake {
         Ok(Ok(both)) => both,
@@ -266,28 +336,74 @@ async fn serve(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>)
             tracing::debug!("refused a client from {}: {error}", peer.host());
             shared.backend.connect_failed();
             io.say_goodbye(&error).await;
-            return Ok(());
+            return Ok(None);
         }
         Ok(Err(HandshakeError::Gone(ReadError::Closed))) | Err(_) => {
             shared.backend.connect_failed();
-            return Ok(());
+            return Ok(None);
         }
         Ok(Err(HandshakeError::Gone(error))) => {
             tracing::debug!("handshake with a client from {}: {error}", peer.host());
             shared.backend.connect_failed();
-            return Ok(());
+            return Ok(None);
         }
     };
     neighbour.activity.connection_id.set(established.connection_id);
     let mut client = ClientWriter::new(io, established.capabilities);
     let status = session.status();
     squall_session::api::ResultWriter::ok(&mut client, &Default::default(), &status);
-    let (statements, busy_poll) = (PreparedStatements::default(), BusyPoll::new());
+    let (statements, steering) = (PreparedStatements::default(), Steering::new());
+    let conversation = Conversation { session, established, statements, wake, steering };
+    answer_commands(shared, neighbours, neighbour, client, conversation).await
+}
+
+/// A connection that another loop has begun.
+async fn resume(moved: Moved, shared: &Shared, neighbours: &Rc<Neighbours>) -> io::Result<Moving> {
+    let Moved { stream, killed, conversation } = moved;
+    let Conversation { session, established, wake, .. } = &conversation;
+    let socket = Socket::tcp(TcpStream::from_std(stream)?);
+    let write_timeout = Duration::from_secs(session.patience().write_seconds);
+    let mut io = PacketStream::new(Transport::Plain(socket.clone()), session.max_allowed_packet(), write_timeout);
+    io.killed = killed;
+    let neighbour = neighbours.join(wake, socket);
+    neighbour.activity.connection_id.set(established.connection_id);
+    if neighbours.is_shutting_down() {
+        // The others have been told already.
+        wake.notify_one();
+    }
+    let client = ClientWriter::new(io, established.capabilities);
+    answer_commands(shared, neighbours, neighbour, client, conversation).await
+}
+
+/// Answers commands until the connection ends or moves.
+async fn answer_commands(
+    shared: &Shared,
+    neighbours: &Rc<Neighbours>,
+    neighbour: Neighbour,
+    client: ClientWriter,
+    conversation: Conversation,
+) -> io::Result<Moving> {
+    let Conversation { session, established, statements, wake, steering } = conversation;
     let (idle, activity) = (Rc::clone(&neighbour.idle), Rc::clone(&neighbour.activity));
-    CommandLoop { shared, session, established, client, statements, wake, neighbours, idle, busy_poll, activity }
-        .run()
-        .await;
-    Ok(())
+    let busy_poll = BusyPoll::new();
+    let commands = CommandLoop {
+        shared,
+        session,
+        established,
+        client,
+        statements,
+        wake,
+        neighbours,
+        idle,
+        busy_poll,
+        steering,
+        activity,
+    };
+    let Some(Left { to, socket, killed, conversation }) = commands.run().await else { return Ok(None) };
+    // Whoever else has the socket gives it back.
+    drop(neighbour);
+    let stream = socket.into_tcp().ok_or_else(|| io::Error::other("a connection that moves is still in use"))?;
+    Ok(Some((to, Box::new(Moved { stream, killed, conversation }))))
 }
 
 /// Says why there will be no greeting.

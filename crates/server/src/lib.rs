@@ -1,8 +1,9 @@
 //! The socket server: listeners, TLS, authentication, event loops, shutdown.
 //!
 //! A connection's life is once down this list:
-//! - `listener`: accepts sockets on one thread and hands them to event loops, which they never leave;
+//! - `listener`: accepts sockets on one thread and hands them to event loops;
 //! - `event_loop`: one thread with one single-threaded runtime per core;
+//! - `steering`: which of them a connection is best served by;
 //! - `handshake` and `authentication`: greeting, TLS, password, session;
 //! - `command_loop`: reads a command, has the session answer it, and so on until someone ends it;
 //! - `result_writer`: what a session calls to answer, written as packets;
@@ -25,6 +26,7 @@ mod prepared;
 mod result_writer;
 mod rsa_key;
 mod server;
+mod steering;
 mod transport;
 mod turn;
 

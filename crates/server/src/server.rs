@@ -20,6 +20,7 @@ use crate::certificates::tls_config;
 use crate::event_loop::{self, Accepted};
 use crate::listener::{Dispatch, Listeners, resolve, resolve_administrative};
 use crate::rsa_key::LazyRsaKeyPair;
+use crate::steering::Loops;
 use crate::transport::acceptor;
 
 /// Where to listen, and with how many threads.
@@ -85,6 +86,7 @@ pub(crate) struct Shared {
     pub(crate) drain_timeout: Duration,
     /// Connections that `max_connections` limits.
     pub(crate) connection_count: Arc<AtomicUsize>,
+    pub(crate) loops: Loops,
 }
 
 /// A running server.
@@ -112,6 +114,7 @@ impl Server {
             rsa_key: LazyRsaKeyPair::new(options.data_directory.clone()),
             drain_timeout: options.drain_timeout,
             connection_count: Arc::default(),
+            loops: Loops::default(),
         });
         let (shutdown, stopped) = watch::channel(false);
         let (inboxes, event_loops): (Vec<_>, Vec<_>) = (0..options.event_loops.get())
@@ -120,6 +123,7 @@ impl Server {
             .map_err(StartError::Thread)?
             .into_iter()
             .unzip();
+        shared.loops.introduce(&inboxes);
         let dispatch = Dispatch::new(inboxes);
         let acceptor_dispatch = dispatch.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Thread)?;

@@ -30,6 +30,12 @@ impl Socket {
         Self::Unix(Rc::new(RefCell::new(stream)))
     }
 
+    /// The TCP socket without its event loop; `None` for another kind, or where it has other owners.
+    pub(crate) fn into_tcp(self) -> Option<std::net::TcpStream> {
+        let Self::Tcp(stream) = self else { return None };
+        Rc::into_inner(stream)?.into_inner().into_std().ok()
+    }
+
     /// Whether the client will send nothing more, as far as the event loop has heard; what it has sent may still be unread.
     pub(crate) fn has_hung_up(&self) -> bool {
         fn now(ready: impl Future<Output = io::Result<Ready>>) -> bool {

@@ -222,7 +222,7 @@ pub struct PreparedInfo {
 ///
 /// Every call that runs a statement reports through the writer, errors included; the returned `io::Error` means only
 /// that the client is gone.
-pub trait Connection {
+pub trait Connection: Send {
     /// COM_QUERY: one text, possibly of several statements.
     fn query<'a>(&'a mut self, sql: &'a [u8], writer: &'a mut dyn ResultWriter)
     -> LocalFuture<'a, std::io::Result<()>>;
@@ -343,6 +343,8 @@ pub trait Backend: Send + Sync {
     /// A connection that was refused without a greeting, because there were too many
     /// (`Connection_errors_max_connections`).
     fn connection_refused(&self);
+    /// A connection that goes on on another event loop (`Connections_moved`).
+    fn connection_moved(&self);
     /// Somebody could not log in, for the logs.
     fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError);
 }

@@ -577,6 +577,10 @@ impl Backend for Database {
         self.0.processes.aborted_connects.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 
+    fn connection_moved(&self) {
+        self.0.processes.moved_connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
     fn connection_refused(&self) {
         self.0.processes.refused_connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }

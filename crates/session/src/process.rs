@@ -354,6 +354,8 @@ pub struct ProcessList {
     pub aborted_connects: AtomicU64,
     /// Connections that were refused because there were too many.
     pub refused_connections: AtomicU64,
+    /// Moves of connections from one event loop to another.
+    pub moved_connections: AtomicU64,
     /// Most connections at once.
     pub max_used: AtomicU64,
 }

@@ -105,6 +105,10 @@ impl Backend for Owner {
         self.0.connect_failed();
     }
 
+    fn connection_moved(&self) {
+        self.0.connection_moved();
+    }
+
     fn connection_refused(&self) {
         self.0.connection_refused();
     }

@@ -109,6 +109,8 @@ impl Backend for ScriptBackend {
         self.0.failed_connects.fetch_add(1, Ordering::Relaxed);
     }
 
+    fn connection_moved(&self) {}
+
     fn connection_refused(&self) {
         self.0.refused_connections.fetch_add(1, Ordering::Relaxed);
     }

@@ -462,10 +462,11 @@ pub(crate) fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> 
     let running = shared.processes.all().iter().filter(|process| process.activity.lock().command != "Sleep").count();
     let plans = shared.plans.size();
     let row_cache = shared.store.row_cache_status();
-    let facts: [(&str, u64); 19] = [
+    let facts: [(&str, u64); 20] = [
         ("Aborted_connects", shared.processes.aborted_connects.load(Relaxed)),
         ("Connection_errors_max_connections", shared.processes.refused_connections.load(Relaxed)),
         ("Connections", shared.processes.connections.load(Relaxed)),
+        ("Connections_moved", shared.processes.moved_connections.load(Relaxed)),
         ("Innodb_row_lock_current_waits", shared.store.lock_waiter_count() as u64),
         ("Log_entries_lost", shared.logs.entries_lost()),
         ("Max_used_connections", shared.processes.max_used.load(Relaxed)),

@@ -12,6 +12,7 @@ mod memory;
 mod plans;
 mod protocol;
 mod slow_clients;
+mod steering;
 mod two_ways;
 
 use std::path::Path;

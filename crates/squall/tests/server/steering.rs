@@ -1,0 +1,83 @@
+//! Connections follow their clients from one event loop to another, and keep all that they have.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use squall_client::{Client, ClientError, ConnectOptions, TlsMode};
+
+use super::{WAIT_MAX, connect, options, run, start, value};
+
+const CLIENTS: usize = 8;
+const MOVES: u64 = 5;
+/// More than from one look at where a client is to the next but one.
+const STATEMENTS: usize = 300;
+
+#[test]
+fn connections_that_move_keep_all_that_they_have() {
+    let allowed = sched_getaffinity(None).expect("the cores");
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
+    if cores.len() < 2 {
+        return;
+    }
+    let server = start();
+    let mut root = connect(&server);
+    run(&mut root, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, n INT)");
+    let (enough, ids) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|number| {
+                let (server, cores, enough, ids) = (&server, &cores, &enough, &ids);
+                scope.spawn(move || {
+                    // What is encrypted stays where it is.
+                    let plain = ConnectOptions { tls: TlsMode::Disabled, ..options(server) };
+                    let mut client = Client::connect(&plain).expect("a connection");
+                    let id = value(&mut client, "SELECT CONNECTION_ID()");
+                    ids.lock().expect("no panic").push(id.clone());
+                    run(&mut client, &format!("USE d; SET @own = 'client {number}'; SET sort_buffer_size = 77777"));
+                    run(&mut client, "CREATE TEMPORARY TABLE own AS SELECT @own AS name; BEGIN");
+                    run(&mut client, &format!("PREPARE own FROM 'SELECT @own, ?'; INSERT INTO t VALUES ({number}, 0)"));
+                    let mut rounds = 0;
+                    while !enough.load(Ordering::Relaxed) {
+                        let mut core = CpuSet::new();
+                        core.set(cores[(number + rounds) % cores.len()]);
+                        sched_setaffinity(None, &core).expect("a core of one's own");
+                        for _ in 0..STATEMENTS {
+                            assert_eq!(value(&mut client, "SELECT CONNECTION_ID()"), id);
+                        }
+                        run(&mut client, &format!("UPDATE t SET n = n + 1 WHERE id = {number}"));
+                        rounds += 1;
+                    }
+                    let own = format!("client {number}");
+                    assert_eq!(value(&mut client, "SELECT @own"), own);
+                    assert_eq!(value(&mut client, "SELECT name FROM own"), own);
+                    assert_eq!(value(&mut client, "EXECUTE own USING @own"), own);
+                    assert_eq!(value(&mut client, "SELECT CONCAT(DATABASE(), @@sort_buffer_size)"), "d77777");
+                    run(&mut client, "COMMIT");
+                    (client, rounds)
+                })
+            })
+            .collect();
+        let moved =
+            "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Connections_moved'";
+        let (begun, mut moves) = (Instant::now(), 0);
+        while moves < MOVES && begun.elapsed() < WAIT_MAX && !clients.iter().any(|client| client.is_finished()) {
+            std::thread::sleep(Duration::from_millis(100));
+            moves = value(&mut root, moved).parse().expect("a number");
+        }
+        // Before anything is asserted: they go on until they are told.
+        enough.store(true, Ordering::Relaxed);
+        assert!(moves >= MOVES, "only {moves} have moved");
+        let clients: Vec<_> = clients.into_iter().map(|client| client.join().expect("a client")).collect();
+        let rounds: usize = clients.iter().map(|(_, rounds)| rounds).sum();
+        assert_eq!(value(&mut root, "SELECT SUM(n) FROM d.t"), rounds.to_string());
+        // They are found by KILL where they are.
+        for id in ids.lock().expect("no panic").iter() {
+            run(&mut root, &format!("KILL {id}"));
+        }
+        for (mut client, _) in clients {
+            assert!(!matches!(client.run("SELECT 1"), Ok(_) | Err(ClientError::Server(_))));
+        }
+    });
+}
