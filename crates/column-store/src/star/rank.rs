@@ -183,7 +183,7 @@ pub(super) fn ordered_bits(value: f64) -> i64 {
     bits ^ (((bits >> 63) as u64) >> 1) as i64
 }
 
-/// The number that [`ordered_bits`] were of.
+/// The number that `ordered_bits` were of.
 pub fn float_of(ordered: i128) -> f64 {
     let bits = ordered as i64;
     f64::from_bits((bits ^ (((bits >> 63) as u64) >> 1) as i64) as u64)
