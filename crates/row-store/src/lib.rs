@@ -70,7 +70,7 @@ pub use ddl::{DdlChanges, SystemChange};
 pub use error::{DuplicateKey, StoreError, StoreResult};
 pub use gate::DiskRoom;
 pub use index_key::{KeyRange, RowKeyBuf, ValueRange};
-pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength, LockWaits, WaitTimes};
+pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength, LockWaitEvent, LockWaits, WaitTimes};
 pub use options::{
     Durability, IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, TableLock, TransactionOptions,
 };

@@ -8,7 +8,7 @@ use crate::forward_scan::FilesSeen;
 use crate::gate::{DiskRoom, WriteGate};
 use crate::layout::RowLayout;
 use crate::level_keys::LevelKeys;
-use crate::locks::{LockTable, LockWaits, Owner};
+use crate::locks::{LockTable, LockWaitEvent, LockWaits, Owner};
 use crate::maintenance::Maintenance;
 use crate::memory_reuse::MemoryReuse;
 use crate::meta;
@@ -274,6 +274,11 @@ impl RowStore {
     /// How long a session has waited for row and table locks since it was asked for the last time.
     pub fn take_lock_wait(&self, session: u64) -> LockWaits {
         self.0.locks.take_wait(session)
+    }
+
+    /// What sessions wait for at this moment: rows and tables.
+    pub fn lock_waits(&self) -> Vec<(u64, LockWaitEvent)> {
+        self.0.locks.waits()
     }
 
     /// Locks of a session that outlive its transactions (LOCK TABLES) or belong to none (DDL).

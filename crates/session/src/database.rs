@@ -475,7 +475,9 @@ impl Shared {
     /// Counts statements, or does not, as its variable says.
     pub fn apply_statistics_variables(&self) {
         let globals = self.globals.load_values();
-        self.statistics.is_on.store(Values(&globals).number(ids::PERFORMANCE_SCHEMA) != 0, Ordering::Relaxed);
+        let is_on = Values(&globals).number(ids::PERFORMANCE_SCHEMA) != 0;
+        self.statistics.is_on.store(is_on, Ordering::Relaxed);
+        self.statistics.wait_consumers.apply(is_on);
     }
 
     /// Gives caches the sizes that their variables say.

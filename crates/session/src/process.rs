@@ -7,8 +7,8 @@ use crate::statistics::prepared::PreparedUses;
 use crate::statistics::stages::CountedStages;
 use crate::statistics::statements::CountedStatements;
 use crate::statistics::tables::CountedTables;
-use crate::statistics::timed::CountedEvents;
 use crate::statistics::transactions::CountedTransactions;
+use crate::statistics::waits::CountedWaits;
 use parking_lot::{Mutex, RwLock};
 use squall_registry::KillState;
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub struct Process {
     /// Its transactions.
     pub(crate) transactions: CountedTransactions,
     /// What it has waited for.
-    pub(crate) waits: CountedEvents,
+    pub(crate) waits: CountedWaits,
     /// Stages of its statements.
     pub(crate) stages: CountedStages,
     /// Its prepared statements.
@@ -282,7 +282,7 @@ impl Process {
             tables: CountedTables::default(),
             errors: CountedErrors::default(),
             transactions: CountedTransactions::default(),
-            waits: CountedEvents::default(),
+            waits: CountedWaits::default(),
             stages: CountedStages::default(),
             prepared: PreparedUses::default(),
             plan_uses: Mutex::default(),

@@ -2,8 +2,13 @@
 //!
 //! What a file is used for has a name of MySQL's kind (`wait/io/file/…`). The counters are the file's own; they are the process's,
 //! as its files are. Whoever reads or writes a file many thousands of times a second from many threads at once waits for the system
-//! there, and not for these.
+//! there, and not for these. What a thread did last is kept by itself, too ([`events`]).
 
+mod events;
+
+pub use events::{FileEvent, FileOperation, ThreadFileEvents, clear_events, events, keep_events};
+
+use events::note;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -96,7 +101,8 @@ struct IoCounter {
 }
 
 impl IoCounter {
-    fn measure<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+    /// The work's result, and how long it took.
+    fn measure<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> (T, Instant, u64) {
         let started = Instant::now();
         let result = work();
         let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX - 1);
@@ -108,7 +114,7 @@ impl IoCounter {
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         self.sum_nanos.fetch_add(nanos, Ordering::Relaxed);
         self.max_nanos.fetch_max(nanos, Ordering::Relaxed);
-        result
+        (result, started, nanos)
     }
 
     fn totals(&self) -> IoTotals {
@@ -132,6 +138,7 @@ impl IoCounter {
 #[derive(Debug)]
 struct Counters {
     event: &'static str,
+    path: Arc<Path>,
     read: IoCounter,
     written: IoCounter,
     other: IoCounter,
@@ -233,10 +240,12 @@ impl FileMeter {
     /// Of a file that has been opened.
     pub fn new(event: &'static str, path: &Path) -> FileMeter {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let shared_path = Arc::from(&*path);
         let mut files = files();
         let known = files.by_path.entry(path).or_insert_with(|| {
             Arc::new(Counters {
                 event,
+                path: shared_path,
                 read: IoCounter::default(),
                 written: IoCounter::default(),
                 other: IoCounter::default(),
@@ -253,17 +262,29 @@ impl FileMeter {
 
     /// Reads so many bytes.
     pub fn read<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
-        self.0.read.measure(bytes, work)
+        self.measure(FileOperation::Read, bytes, work)
     }
 
     /// Writes so many bytes.
     pub fn write<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
-        self.0.written.measure(bytes, work)
+        self.measure(FileOperation::Write, bytes, work)
     }
 
     /// Does something else, such as a sync.
     pub fn other<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.0.other.measure(0, work)
+        self.measure(FileOperation::Sync, 0, work)
+    }
+
+    fn measure<T>(&self, operation: FileOperation, bytes: usize, work: impl FnOnce() -> T) -> T {
+        let counters = &*self.0;
+        let counter = match operation {
+            FileOperation::Read => &counters.read,
+            FileOperation::Write => &counters.written,
+            FileOperation::Sync => &counters.other,
+        };
+        let (result, started, nanos) = counter.measure(bytes, work);
+        note(counters.event, &counters.path, operation, bytes as u64, started, nanos);
+        result
     }
 }
 
@@ -343,6 +364,10 @@ mod tests {
         assert_eq!((sums.event, sums.open, &*sums.path), (EVENT, 1, &*path));
         assert_eq!((sums.totals.written.bytes, sums.totals.read.count, sums.totals.other.count), (12, 2, 1));
         assert!(sums.totals.all().min_nanos <= sums.totals.all().max_nanos);
+        let mut own = events().into_iter().flat_map(|thread| thread.events).filter(|event| *event.path == *path);
+        let own: Vec<_> = own.by_ref().map(|event| (event.operation, event.bytes)).collect();
+        let read = |bytes| (FileOperation::Read, bytes);
+        assert_eq!(own, [(FileOperation::Write, 12), read(6), read(6), (FileOperation::Sync, 0)]);
         drop(file);
         assert_eq!(of_files(&folder)[0].open, 0);
         std::fs::remove_file(&path).unwrap();

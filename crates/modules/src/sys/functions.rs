@@ -39,11 +39,9 @@ pub const FUNCTIONS: &[Def] = &[
     .stable(),
     Def::new("PS_IS_ACCOUNT_ENABLED", (2, 2), result::connection_text, |_| Ok(Value::from("YES")))
         .in_database(DATABASE),
-    Def::new("PS_IS_CONSUMER_ENABLED", (1, 1), result::connection_text, |args| {
-        setup(args, "setup_consumers", "enabled")
-    })
-    .in_database(DATABASE)
-    .waiting(),
+    Def::new("PS_IS_CONSUMER_ENABLED", (1, 1), result::connection_text, consumer_enabled)
+        .in_database(DATABASE)
+        .waiting(),
     Def::new("PS_IS_INSTRUMENT_DEFAULT_ENABLED", (1, 1), result::connection_text, |args| {
         setup(args, "setup_instruments", "enabled").map(or_no)
     })
@@ -165,13 +163,36 @@ fn first(args: &Args<'_>, sql: &str) -> SqlResult<Value> {
     Ok(found.unwrap_or(Value::Null))
 }
 
+/// A text as a literal, whatever the sql_mode.
+fn literal(text: &str) -> String {
+    let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!("CONVERT(X'{digits}' USING utf8mb4)")
+}
+
 /// What a table of performance_schema's setup says of a name; NULL if it has none such.
 fn setup(args: &Args<'_>, table: &str, column: &str) -> SqlResult<Value> {
-    let digits: String = args.text(0).bytes().map(|byte| format!("{byte:02x}")).collect();
-    first(
-        args,
-        &format!("SELECT {column} FROM performance_schema.{table} WHERE name = CONVERT(X'{digits}' USING utf8mb4)"),
-    )
+    let name = literal(&args.text(0));
+    first(args, &format!("SELECT {column} FROM performance_schema.{table} WHERE name = {name}"))
+}
+
+/// Whether a consumer gets anything: it is on, and so are all those that it depends on. NULL if there is none such.
+fn consumer_enabled(args: &Args<'_>) -> SqlResult<Value> {
+    let name = args.text(0).to_ascii_lowercase();
+    let mut needed = vec![name.clone(), "global_instrumentation".to_string()];
+    if name.starts_with("events_") {
+        needed.push("thread_instrumentation".to_string());
+    }
+    if let Some((family, _)) = name.split_once("_history") {
+        needed.push(format!("{family}_current"));
+    }
+    needed.sort_unstable();
+    needed.dedup();
+    let (count, names) = (needed.len(), needed.iter().map(|name| literal(name)).collect::<Vec<_>>().join(", "));
+    let sql = format!(
+        "SELECT IF(COUNT(*) = {count}, IF(SUM(enabled = 'YES') = {count}, 'YES', 'NO'), NULL) FROM \
+         performance_schema.setup_consumers WHERE name IN ({names})"
+    );
+    first(args, &sql)
 }
 
 fn or_no(value: Value) -> Value {

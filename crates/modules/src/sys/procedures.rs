@@ -129,7 +129,7 @@ impl Procedure for SysProcedure {
                 }
                 Task::ResetSetup => {
                     let sql = "UPDATE performance_schema.setup_consumers SET enabled = 'YES' WHERE name = \
-                               'global_instrumentation'";
+                               'global_instrumentation' OR name LIKE 'events_waits%'";
                     call.query(sql).await?;
                 }
             }

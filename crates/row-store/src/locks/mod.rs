@@ -11,8 +11,9 @@ mod tests;
 mod waited;
 
 pub use list::{LockInfo, LockStrength};
-pub use waited::{LockWaits, WaitTimes};
+pub use waited::{LockWaitEvent, LockWaits, WaitTimes};
 
+use crate::index_key::split_index_id;
 use crate::options::{LockMode, LockWait, TableLock};
 use fjall::Slice;
 use modes::Mode;
@@ -100,6 +101,14 @@ pub(crate) struct LockTable {
 struct Waiting {
     key: LockKey,
     waiter: Arc<Waiter>,
+    since: Instant,
+}
+
+impl Waiting {
+    fn event(&self) -> LockWaitEvent {
+        let index = split_index_id(&self.key.key).map(|(index, _)| index);
+        LockWaitEvent { table: self.key.table, index, started: self.since, time: None }
+    }
 }
 
 impl LockTable {
@@ -168,12 +177,13 @@ impl LockTable {
             (waiter, had)
         };
         let LockWait::Timeout(timeout) = wait else { return Err(LockFailure::WouldBlock) };
-        self.waiting.lock().insert(owner.family, Waiting { key: key.clone(), waiter: waiter.clone() });
+        let waiting = Waiting { key: key.clone(), waiter: waiter.clone(), since: Instant::now() };
+        let event = waiting.event();
+        self.waiting.lock().insert(owner.family, waiting);
         self.break_deadlock(owner.family);
-        let started = Instant::now();
         let outcome = waiter.wait(timeout);
         self.waiting.lock().remove(&owner.family);
-        self.waited.add(owner.family, key.key.is_empty(), started.elapsed());
+        self.waited.add(owner.family, LockWaitEvent { time: Some(event.started.elapsed()), ..event });
         match outcome {
             Outcome::Granted => return Ok(Acquired::AfterWait { new: had.is_none() }),
             Outcome::Waiting | Outcome::Deadlock | Outcome::Interrupted => {}
@@ -231,6 +241,11 @@ impl LockTable {
     pub fn is_waited_for(&self, table: TableId) -> bool {
         let key = table_key(table);
         self.shard(&key).lock().get(&key).is_some_and(|entry| entry.waiters().next().is_some())
+    }
+
+    /// What families wait for now.
+    pub fn waits(&self) -> Vec<(u64, LockWaitEvent)> {
+        self.waiting.lock().iter().map(|(family, waiting)| (*family, waiting.event())).collect()
     }
 
     /// How many wait for a lock now.

@@ -1,9 +1,14 @@
-//! How long sessions have waited for locks.
+//! What sessions have waited for, and how long.
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use squall_catalog::{IndexId, TableId};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Waits of a session that are kept one by one until it is asked for them.
+const LAST_MAX: usize = 10;
 
 /// How often somebody waited, and how long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,13 +32,28 @@ impl WaitTimes {
     }
 }
 
+/// One wait for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockWaitEvent {
+    /// The table.
+    pub table: TableId,
+    /// The index whose entry it was; `None` for the lock of the table.
+    pub index: Option<IndexId>,
+    /// When it began.
+    pub started: Instant,
+    /// How long it took; `None` while it lasts.
+    pub time: Option<Duration>,
+}
+
 /// What a session has waited for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockWaits {
     /// Locks of rows and unique entries.
     pub rows: WaitTimes,
     /// Locks of tables.
     pub tables: WaitTimes,
+    /// The last ones, the oldest first.
+    pub last: VecDeque<LockWaitEvent>,
 }
 
 /// Waits of families since they were asked for; only of those who have waited.
@@ -46,10 +66,15 @@ pub(super) struct Waited {
 
 impl Waited {
     /// A family has waited for a lock.
-    pub fn add(&self, family: u64, is_table: bool, time: Duration) {
+    pub fn add(&self, family: u64, event: LockWaitEvent) {
         let mut families = self.families.lock();
         let waits = families.entry(family).or_default();
-        if is_table { &mut waits.tables } else { &mut waits.rows }.add(time);
+        let times = if event.index.is_none() { &mut waits.tables } else { &mut waits.rows };
+        times.add(event.time.unwrap_or_default());
+        if waits.last.len() >= LAST_MAX {
+            waits.last.pop_front();
+        }
+        waits.last.push_back(event);
         self.count.store(families.len(), Ordering::Relaxed);
     }
 

@@ -18,6 +18,7 @@ mod performance_sessions;
 mod performance_setup;
 mod performance_sums;
 mod performance_truncate;
+mod performance_waits;
 mod plain;
 mod plan_cache;
 mod routines;
@@ -176,6 +177,7 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         performance_sessions::TABLES,
         performance_setup::TABLES,
         performance_sums::TABLES,
+        performance_waits::TABLES,
     ];
     let live = live.into_iter().flatten().copied();
     for (name, columns, rows) in empty.chain(live) {

@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 const PERFORMANCE: &str = "performance_schema";
 const YES_NO: &[&str] = &["YES", "NO"];
 /// A background thread's number is that of the operating system above this, so that it is no connection's.
-const BACKGROUND_THREADS_FROM: u64 = 1 << 32;
+pub(super) const BACKGROUND_THREADS_FROM: u64 = 1 << 32;
 
 /// The columns of sums over statements, behind some and before others.
 macro_rules! summary {

@@ -2,12 +2,6 @@
 //!
 //! They are told in a short form, as there are many columns of few kinds; see [`super::described`].
 
-/// A wait.
-const WAIT: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 SOURCE:v64? TIMER_START:u? TIMER_END:u? \
-    TIMER_WAIT:u? SPINS:w? OBJECT_SCHEMA:v64? OBJECT_NAME:v512? INDEX_NAME:v64? OBJECT_TYPE:v64? \
-    OBJECT_INSTANCE_BEGIN:u NESTING_EVENT_ID:u? NESTING_EVENT_TYPE:v11? OPERATION:v32 NUMBER_OF_BYTES:i? \
-    FLAGS:w?";
-
 /// All of them.
 pub(super) const TABLES: &[(&str, &str)] = &[
     ("cond_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u"),
@@ -16,9 +10,6 @@ pub(super) const TABLES: &[(&str, &str)] = &[
         "OBJECT_TYPE:v9 OBJECT_SCHEMA:v64 OBJECT_NAME:v64 * COUNT_STATEMENTS:u SUM_STATEMENTS_WAIT:u \
          MIN_STATEMENTS_WAIT:u AVG_STATEMENTS_WAIT:u MAX_STATEMENTS_WAIT:u $STATEMENT_SUMS",
     ),
-    ("events_waits_current", WAIT),
-    ("events_waits_history", WAIT),
-    ("events_waits_history_long", WAIT),
     (
         "host_cache",
         "IP:v64 HOST:v255? HOST_VALIDATED:v3 SUM_CONNECT_ERRORS:i COUNT_HOST_BLOCKED_ERRORS:i \

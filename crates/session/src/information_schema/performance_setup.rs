@@ -1,7 +1,7 @@
 //! performance_schema's tables of what is measured.
 //!
 //! All of it is, or nothing: `global_instrumentation` is the variable `performance_schema`, until the next start. Turning on what is on is no change, so
-//! scripts that turn everything on run; whatever else would be one is refused.
+//! scripts that turn everything on run; whatever else would be one is refused. Single waits can be turned off by themselves.
 
 use super::{DescribedTable, s};
 use crate::database::Shared;
@@ -23,9 +23,9 @@ const CONSUMERS: &[(&str, bool)] = &[
     ("events_transactions_current", true),
     ("events_transactions_history", true),
     ("events_transactions_history_long", true),
-    ("events_waits_current", false),
-    ("events_waits_history", false),
-    ("events_waits_history_long", false),
+    ("events_waits_current", true),
+    ("events_waits_history", true),
+    ("events_waits_history_long", true),
     ("global_instrumentation", true),
     ("thread_instrumentation", true),
     ("statements_digest", true),
@@ -58,21 +58,24 @@ fn refuse(_: &Shared, _: VirtualChange<'_>) -> SqlResult<()> {
 }
 
 fn change_consumer(shared: &Shared, change: VirtualChange<'_>) -> SqlResult<()> {
-    match change {
-        VirtualChange::Update { old: [name, _], new: [new_name, enabled] }
-            if name == new_name && *name == Value::from(ALL_MEASURING) =>
-        {
-            let is_on = match enabled {
-                Value::String(word) if word.eq_ignore_ascii_case("YES") => 1,
-                Value::String(word) if word.eq_ignore_ascii_case("NO") => 0,
-                _ => return refuse(shared, change),
-            };
-            shared.globals.set(&[(ids::PERFORMANCE_SCHEMA, Value::UInt(is_on))]);
-            shared.apply_statistics_variables();
-            Ok(())
-        }
-        change => refuse(shared, change),
+    let VirtualChange::Update { old: [Value::String(name), _], new: [new_name, Value::String(enabled)] } = &change
+    else {
+        return refuse(shared, change);
+    };
+    let is_on = match () {
+        () if enabled.eq_ignore_ascii_case("YES") => true,
+        () if enabled.eq_ignore_ascii_case("NO") => false,
+        () => return refuse(shared, change),
+    };
+    let statistics = &shared.statistics;
+    match (statistics.wait_consumers.switch(name), name.as_str()) {
+        _ if *new_name != Value::from(name.as_str()) => return refuse(shared, change),
+        (Some(switch), _) => switch.store(is_on, Ordering::Relaxed),
+        (None, ALL_MEASURING) => shared.globals.set(&[(ids::PERFORMANCE_SCHEMA, Value::UInt(u64::from(is_on)))]),
+        (None, _) => return refuse(shared, change),
     }
+    shared.apply_statistics_variables();
+    Ok(())
 }
 
 pub(super) const TABLES: &[DescribedTable] = &[
@@ -83,9 +86,14 @@ pub(super) const TABLES: &[DescribedTable] = &[
         Ok(vec![vec![s("%"), s("%"), s("%"), s("YES"), s("YES")]])
     }),
     ("setup_consumers", "NAME:v64 ENABLED:v3", |source, _| {
-        let is_on = source.shared.statistics.is_on.load(Ordering::Relaxed);
-        let row =
-            |(name, used): &(&str, bool)| vec![s(*name), yes_no(if *name == ALL_MEASURING { is_on } else { *used })];
+        let statistics = &source.shared.statistics;
+        let row = |(name, used): &(&str, bool)| {
+            let switch = match *name {
+                ALL_MEASURING => Some(&statistics.is_on),
+                name => statistics.wait_consumers.switch(name),
+            };
+            vec![s(*name), yes_no(switch.map_or(*used, |switch| switch.load(Ordering::Relaxed)))]
+        };
         Ok(CONSUMERS.iter().map(row).collect())
     }),
     (

@@ -18,6 +18,7 @@ enum Counted {
     Transactions,
     RecentTransactions,
     RecentStages,
+    RecentWaits,
     Waits,
     Stages,
     Prepared,
@@ -38,6 +39,7 @@ fn counted(table: &str) -> Option<Counted> {
             Counted::RecentTransactions
         }
         "events_stages_current" | "events_stages_history" | "events_stages_history_long" => Counted::RecentStages,
+        "events_waits_current" | "events_waits_history" | "events_waits_history_long" => Counted::RecentWaits,
         "table_io_waits_summary_by_table"
         | "table_io_waits_summary_by_index_usage"
         | "objects_summary_global_by_type" => Counted::Tables,
@@ -81,6 +83,11 @@ impl Session {
             }
             Counted::RecentTransactions => sessions.for_each(|process| process.transactions.clear_recent()),
             Counted::RecentStages => sessions.for_each(|process| process.stages.clear_recent()),
+            Counted::RecentWaits => {
+                sessions.for_each(|process| process.waits.clear_recent());
+                statistics.waits_of_gone.lock().clear();
+                file_use::clear_events();
+            }
             Counted::Prepared => sessions.for_each(|process| process.prepared.clear()),
             Counted::Events => {
                 sessions.for_each(|process| process.statements.clear_events());

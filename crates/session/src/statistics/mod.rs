@@ -1,6 +1,6 @@
 //! What the server knows of what it has done: the numbers behind performance_schema.
 //!
-//! Reading order: [`totals`], [`timed`], [`recent`], [`statements`], [`tables`], [`transactions`], [`prepared`], [`errors`], [`accounts`];
+//! Reading order: [`totals`], [`timed`], [`recent`], [`statements`], [`tables`], [`transactions`], [`prepared`], [`errors`], [`waits`], [`accounts`];
 //! where they are counted: [`record`].
 
 pub(crate) mod accounts;
@@ -27,6 +27,7 @@ use statements::Statements;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use tables::Tables;
+use waits::{WaitConsumers, WaitEvent};
 
 /// Statements by digest that are kept, as in MySQL's default of `performance_schema_digests_size`.
 const DIGESTS_MAX: u64 = 10_000;
@@ -42,11 +43,15 @@ pub(crate) struct Statistics {
     pub tables: Tables,
     /// The least and the most memory that each part has been seen with.
     pub memory_seen: MemorySeen,
+    /// Which waits are kept.
+    pub wait_consumers: WaitConsumers,
     /// The last statements of connections that are gone, with their threads.
     pub recent_of_gone: Mutex<VecDeque<(u64, RecentStatement)>>,
+    /// What they waited for.
+    pub waits_of_gone: Mutex<VecDeque<(u64, WaitEvent)>>,
 }
 
-/// Statements of connections that are gone that are kept.
+/// Statements of connections that are gone that are kept; as many waits.
 const RECENT_OF_GONE_MAX: usize = 1_000;
 
 impl Default for Statistics {
@@ -57,7 +62,9 @@ impl Default for Statistics {
             accounts: Accounts::default(),
             tables: Tables::default(),
             memory_seen: MemorySeen::default(),
+            wait_consumers: WaitConsumers::default(),
             recent_of_gone: Mutex::default(),
+            waits_of_gone: Mutex::default(),
         }
     }
 }
@@ -67,11 +74,18 @@ impl Statistics {
     pub fn forget(&self, process: &Process) {
         process.statements.retire(&self.statements);
         process.tables.retire(&self.tables);
-        let mut gone = self.recent_of_gone.lock();
-        gone.extend(process.statements.recent().into_iter().map(|statement| (process.id, statement)));
-        let surplus = gone.len().saturating_sub(RECENT_OF_GONE_MAX);
-        gone.drain(..surplus);
-        drop(gone);
+        keep_last(
+            &self.recent_of_gone,
+            process.statements.recent().into_iter().map(|statement| (process.id, statement)),
+        );
+        keep_last(&self.waits_of_gone, process.waits.recent().into_iter().map(|wait| (process.id, wait)));
         self.accounts.disconnected(process);
     }
+}
+
+fn keep_last<T>(kept: &Mutex<VecDeque<T>>, more: impl Iterator<Item = T>) {
+    let mut kept = kept.lock();
+    kept.extend(more);
+    let surplus = kept.len().saturating_sub(RECENT_OF_GONE_MAX);
+    kept.drain(..surplus);
 }

@@ -3,10 +3,8 @@
 use super::event_name;
 use super::prepared::PreparedUse;
 use super::stages;
-use super::timed::Timed;
 use super::totals::Measured;
 use super::transactions::TransactionOutcome;
-use super::waits;
 use crate::database::now_micros;
 use crate::kept_plan::KeptPlan;
 use crate::prepared::PreparedStatement;
@@ -43,8 +41,8 @@ impl Session {
             return 0;
         }
         if self.counts_statements() {
-            self.process.waits.add(waits::ROW_LOCK, &waits::timed(&waited.rows));
-            self.process.waits.add(waits::TABLE_LOCK, &waits::timed(&waited.tables));
+            let statement = (self.statement_number(), self.process.since_micros.load(Ordering::Relaxed));
+            self.process.waits.add_locks(&waited, statement, now_micros(), &self.shared.statistics.wait_consumers);
         }
         u64::try_from((waited.rows.sum + waited.tables.sum).as_micros()).unwrap_or(u64::MAX)
     }
@@ -139,7 +137,7 @@ impl Session {
     pub(crate) fn count_prepared(&self, id: u32, name: Option<&str>, prepared: &PreparedStatement, start_micros: i64) {
         let micros = u64::try_from(now_micros() - start_micros).unwrap_or(0);
         // PREPARE is a statement, the protocol's command is none.
-        let owner = if name.is_some() { self.process.statements.event_count() + 1 } else { 0 };
+        let owner = if name.is_some() { self.statement_number() } else { 0 };
         let counted = Arc::new(PreparedUse::new(u64::from(id), name, &prepared.sql, owner, micros));
         self.process.prepared.add(prepared.counted.get_or_init(|| counted));
     }
@@ -154,10 +152,15 @@ impl Session {
         }
     }
 
+    /// The number of the statement that runs, among the session's.
+    fn statement_number(&self) -> u64 {
+        self.process.statements.event_count() + 1
+    }
+
     /// A statement begins that may take a while.
     pub(crate) fn begin_stages(&self, now_micros: i64) {
         if self.counts_statements() {
-            self.process.stages.begin_statement(self.process.statements.event_count() + 1, now_micros);
+            self.process.stages.begin_statement(self.statement_number(), now_micros);
         }
     }
 
@@ -184,12 +187,12 @@ impl Session {
         let started = transaction.has_writes().then(Instant::now);
         if started.is_some() {
             self.stage(stages::COMMITTING);
+            self.process.waits.begin_commit(self.statement_number(), now_micros());
         }
         let result = transaction.commit_async().await;
         if let Some(started) = started {
-            let mut times = Timed::default();
-            times.add(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
-            self.process.waits.add(waits::COMMIT, &times);
+            let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.process.waits.end_commit(nanos, &self.shared.statistics.wait_consumers);
         }
         let outcome = if result.is_ok() { TransactionOutcome::Committed } else { TransactionOutcome::RolledBack };
         self.process.transactions.end(outcome, now_micros());

@@ -1,7 +1,5 @@
 //! Counts and times of what happens again and again.
 
-use parking_lot::Mutex;
-
 /// How often something happened, and how long it took. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Timed {
@@ -47,29 +45,6 @@ pub(crate) fn merge_event(times: &mut TimesByEvent, event: &'static str, other: 
     }
 }
 
-/// What one session has counted by the names of events, under a lock that nobody else holds but who reads.
-#[derive(Debug, Default)]
-pub(crate) struct CountedEvents(Mutex<TimesByEvent>);
-
-impl CountedEvents {
-    /// Adds times of an event; none if there are none.
-    pub fn add(&self, event: &'static str, times: &Timed) {
-        if times.count > 0 {
-            merge_event(&mut self.0.lock(), event, times);
-        }
-    }
-
-    /// What was counted.
-    pub fn list(&self) -> TimesByEvent {
-        self.0.lock().clone()
-    }
-
-    /// Forgets it.
-    pub fn clear(&self) {
-        self.0.lock().clear();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,11 +57,9 @@ mod tests {
         timed.add_many(4, 40);
         timed.add(3);
         assert_eq!((timed.count, timed.sum_nanos, timed.min_nanos, timed.max_nanos), (5, 43, 3, 10));
-        let events = CountedEvents::default();
-        events.add("a", &timed);
-        events.add("a", &timed);
-        events.add("b", &Timed::default());
-        assert_eq!(events.list().len(), 1);
-        assert_eq!(events.list()[0].1.count, 10);
+        let mut events = TimesByEvent::new();
+        merge_event(&mut events, "a", &timed);
+        merge_event(&mut events, "a", &timed);
+        assert_eq!(events.iter().map(|(name, times)| (*name, times.count)).collect::<Vec<_>>(), [("a", 10)]);
     }
 }
