@@ -1,6 +1,7 @@
 //! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
 
 use crate::nested::NestedStatements;
+use crate::session_memory::SessionMemory;
 use crate::table_uses::TableUses;
 use crate::user_locks::UserLocks;
 use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
@@ -68,6 +69,8 @@ pub struct StatementContext {
     pub rows_examined: AtomicU64,
     /// What it has done with tables so far.
     pub table_uses: TableUses,
+    /// What it and others of its session have reserved.
+    pub memory: Arc<SessionMemory>,
     /// For functions that run statements themselves; `None` where there is no session.
     pub nested: Option<Arc<dyn NestedStatements>>,
     /// The server reads for itself, on behalf of no account: no privilege is asked for.
@@ -104,6 +107,7 @@ impl Default for StatementContext {
             variables: VariableValues::default(),
             rows_examined: AtomicU64::new(0),
             table_uses: TableUses::default(),
+            memory: Arc::default(),
             nested: None,
             is_of_server: false,
         }
@@ -153,6 +157,7 @@ impl StatementContext {
             variables: self.variables.clone(),
             rows_examined: AtomicU64::new(0),
             table_uses: TableUses::default(),
+            memory: self.memory.clone(),
             nested: self.nested.clone(),
             is_of_server: self.is_of_server,
         }

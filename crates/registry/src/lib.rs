@@ -7,6 +7,7 @@ pub mod blocking;
 pub mod context;
 pub mod function;
 pub mod nested;
+pub mod session_memory;
 pub mod table_uses;
 pub mod user_locks;
 pub mod variables;
@@ -19,6 +20,7 @@ pub use function::{
     ScalarFunction, ScalarKernel, ValueAccumulator, Volatility,
 };
 pub use nested::{AppendColumn, NestedResult, NestedStatements};
+pub use session_memory::SessionMemory;
 pub use table_uses::{TableOperation, TableUse, TableUses};
 pub use user_locks::UserLocks;
 pub use variables::{ReadScope, ValueTable, VariableDef, VariableId, VariableRegistry, VariableValues};

@@ -71,6 +71,11 @@ impl Transaction {
         self.own.any.load(Ordering::Acquire)
     }
 
+    /// Memory that what it has written takes until it is committed, bytes.
+    pub fn written_bytes(&self) -> usize {
+        self.own.writes.read().bytes()
+    }
+
     /// Whether rolling it back takes a while.
     pub fn is_large(&self) -> bool {
         const LOCKS_MAX: usize = 1000;

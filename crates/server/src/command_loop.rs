@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use squall_session::api::{Connection, OkInfo, ResultWriter as _};
+use squall_session::api::{Connection, OkInfo, ResultWriter as _, SocketUse};
 use squall_types::{ErrorCode, SqlError};
 use squall_wire::command::{CURSOR_TYPE_READ_ONLY, Command, StmtExecute};
 use squall_wire::framing::FrameError;
@@ -51,6 +51,7 @@ pub(crate) struct Left {
     pub(crate) to: usize,
     pub(crate) socket: Socket,
     pub(crate) killed: Arc<Notify>,
+    pub(crate) counted: Arc<SocketUse>,
     pub(crate) conversation: Conversation,
 }
 
@@ -116,9 +117,11 @@ impl CommandLoop<'_> {
 
     fn leave(self, to: usize) -> Option<Left> {
         let CommandLoop { session, established, client, statements, wake, steering, .. } = self;
-        let PacketStream { transport: Transport::Plain(socket), killed, .. } = client.io else { return None };
+        let PacketStream { transport: Transport::Plain(socket), killed, socket: counted, .. } = client.io else {
+            return None;
+        };
         let conversation = Conversation { session, established, statements, wake, steering };
-        Some(Left { to, socket, killed, conversation })
+        Some(Left { to, socket, killed, counted, conversation })
     }
 
     /// The next command. Answers are sent only when there is none yet, so that those to pipelined commands go together.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use squall_session::api::Connection;
+use squall_session::api::{Connection, SocketUse};
 use squall_types::{ErrorCode, SqlError};
 use squall_wire::response::ErrPacket;
 use tokio::net::{TcpStream, UnixStream};
@@ -27,7 +27,7 @@ use crate::prepared::PreparedStatements;
 use crate::result_writer::ClientWriter;
 use crate::server::Shared;
 use crate::steering::Steering;
-use crate::transport::{Socket, Transport};
+use crate::transport::Socket;
 
 /// An accepted socket on its way to an event loop.
 #[derive(Debug)]
@@ -48,6 +48,7 @@ pub(crate) enum Accepted {
 pub(crate) struct Moved {
     stream: StdTcpStream,
     killed: Arc<Notify>,
+    counted: Arc<SocketUse>,
     conversation: Conversation,
 }
 
@@ -309,7 +310,7 @@ async fn begin(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>)
     };
     let settings = shared.backend.front_end_settings();
     let write_timeout = Duration::from_secs(settings.net_write_timeout_seconds.max(1));
-    let mut io = PacketStream::new(Transport::Plain(socket.clone()), HANDSHAKE_PACKET_BYTES_MAX, write_timeout);
+    let mut io = PacketStream::new(socket.clone(), HANDSHAKE_PACKET_BYTES_MAX, write_timeout);
     let place = if peer.administrative {
         Place::Unlimited
     } else if let Some(permit) = ConnectionPermit::take(&shared.connection_count, settings.max_connections) {
@@ -359,12 +360,13 @@ async fn begin(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>)
 
 /// A connection that another loop has begun.
 async fn resume(moved: Moved, shared: &Shared, neighbours: &Rc<Neighbours>) -> io::Result<Moving> {
-    let Moved { stream, killed, conversation } = moved;
+    let Moved { stream, killed, counted, conversation } = moved;
     let Conversation { session, established, wake, .. } = &conversation;
     let socket = Socket::tcp(TcpStream::from_std(stream)?);
     let write_timeout = Duration::from_secs(session.patience().write_seconds);
-    let mut io = PacketStream::new(Transport::Plain(socket.clone()), session.max_allowed_packet(), write_timeout);
+    let mut io = PacketStream::new(socket.clone(), session.max_allowed_packet(), write_timeout);
     io.killed = killed;
+    io.socket = counted;
     let neighbour = neighbours.join(wake, socket);
     neighbour.activity.connection_id.set(established.connection_id);
     if neighbours.is_shutting_down() {
@@ -399,11 +401,11 @@ async fn answer_commands(
         steering,
         activity,
     };
-    let Some(Left { to, socket, killed, conversation }) = commands.run().await else { return Ok(None) };
+    let Some(Left { to, socket, killed, counted, conversation }) = commands.run().await else { return Ok(None) };
     // Whoever else has the socket gives it back.
     drop(neighbour);
     let stream = socket.into_tcp().ok_or_else(|| io::Error::other("a connection that moves is still in use"))?;
-    Ok(Some((to, Box::new(Moved { stream, killed, conversation }))))
+    Ok(Some((to, Box::new(Moved { stream, killed, counted, conversation }))))
 }
 
 /// Says why there will be no greeting.

@@ -249,7 +249,7 @@ async fn authenticate(
     }
     // As it is now: others may have gone while this one logged in.
     let beyond_limit = purpose == Purpose::Connect && established.place.is_beyond(settings.max_connections);
-    let info = ConnectionInfo { beyond_limit, ..info.clone() };
+    let info = ConnectionInfo { beyond_limit, socket: Some(io.socket.clone()), ..info.clone() };
     shared.backend.connect(established.connection_id, &account, info, on_kill).map_err(HandshakeError::Refused)
 }
 
@@ -307,6 +307,7 @@ fn info(
         changes_user: false,
         beyond_limit: false,
         administrative: established.peer.administrative,
+        socket: None,
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use squall_session::api::Patience;
+use squall_session::api::{Patience, SocketUse};
 use squall_types::SqlError;
 use squall_wire::framing::{FrameError, PacketReader, PacketWriter};
 use squall_wire::response::ErrPacket;
@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::transport::Transport;
+use crate::transport::{Socket, Transport};
 use crate::turn::Turn;
 
 /// Past this many bytes a result is sent on before more of it is made.
@@ -83,13 +83,16 @@ pub(crate) struct PacketStream {
     write_timeout: Duration,
     /// Told when the connection is killed, so that nobody waits for its client any more.
     pub(crate) killed: Arc<Notify>,
+    /// Counts what goes through the socket.
+    pub(crate) socket: Arc<SocketUse>,
     turn: Turn,
 }
 
 impl PacketStream {
-    pub(crate) fn new(transport: Transport, payload_bytes_max: usize, write_timeout: Duration) -> Self {
+    pub(crate) fn new(socket: Socket, payload_bytes_max: usize, write_timeout: Duration) -> Self {
         Self {
-            transport,
+            socket: Arc::new(SocketUse::new(socket.descriptor())),
+            transport: Transport::Plain(socket),
             reader: PacketReader::new(payload_bytes_max),
             writer: PacketWriter::default(),
             read_timeout: write_timeout,
@@ -120,7 +123,10 @@ impl PacketStream {
         });
         match read.await {
             Ok(0) => Err(ReadError::Closed),
-            Ok(_) => Ok(()),
+            Ok(bytes) => {
+                self.socket.read(bytes);
+                Ok(())
+            }
             Err(error) => Err(ReadError::Io(error)),
         }
     }
@@ -156,7 +162,7 @@ impl PacketStream {
             let buffer = self.reader.buffer();
             match (&mut self.transport).take(missing).read_buf(buffer).await {
                 Ok(0) => return Err(ReadError::Closed),
-                Ok(_) => {}
+                Ok(bytes) => self.socket.read(bytes),
                 Err(error) => return Err(ReadError::Io(error)),
             }
         };
@@ -188,6 +194,7 @@ impl PacketStream {
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
+            self.socket.wrote(written);
             rest = &rest[written..];
         }
         self.writer.clear(WRITE_BUFFER_KEPT_BYTES);

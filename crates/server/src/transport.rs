@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::future::Future;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,6 +29,14 @@ impl Socket {
 
     pub(crate) fn unix(stream: UnixStream) -> Self {
         Self::Unix(Rc::new(RefCell::new(stream)))
+    }
+
+    /// The operating system's number.
+    pub(crate) fn descriptor(&self) -> i32 {
+        match self {
+            Self::Tcp(stream) => stream.borrow().as_raw_fd(),
+            Self::Unix(stream) => stream.borrow().as_raw_fd(),
+        }
     }
 
     /// The TCP socket without its event loop; `None` for another kind, or where it has other owners.

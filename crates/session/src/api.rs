@@ -4,6 +4,7 @@
 //! that are made elsewhere come back to it through a bounded channel first: a slow reader holds its producer up and
 //! nobody else.
 
+pub use crate::socket_use::SocketUse;
 pub use squall_types::RowWriter;
 use squall_types::{ErrorCode, SqlError, SqlType};
 use std::future::Future;
@@ -184,6 +185,8 @@ pub struct ConnectionInfo {
     pub beyond_limit: bool,
     /// It came by the administrative interface, which has its own privilege.
     pub administrative: bool,
+    /// What goes through its socket; `None` where there is none.
+    pub socket: Option<Arc<SocketUse>>,
 }
 
 /// An account as authentication needs it.

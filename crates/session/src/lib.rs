@@ -39,6 +39,7 @@ pub mod session;
 mod set;
 mod settings;
 mod show;
+mod socket_use;
 mod statistics;
 mod transaction;
 

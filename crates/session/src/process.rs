@@ -2,6 +2,7 @@
 
 use crate::api::KillCallback;
 use crate::plan_cache::PlanUse;
+use crate::socket_use::SocketUse;
 use crate::statistics::errors::CountedErrors;
 use crate::statistics::prepared::PreparedUses;
 use crate::statistics::stages::CountedStages;
@@ -10,8 +11,9 @@ use crate::statistics::tables::CountedTables;
 use crate::statistics::transactions::CountedTransactions;
 use crate::statistics::waits::CountedWaits;
 use parking_lot::{Mutex, RwLock};
-use squall_registry::KillState;
+use squall_registry::{KillState, SessionMemory};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -43,6 +45,15 @@ pub struct Process {
     pub(crate) transactions: CountedTransactions,
     /// What it has waited for.
     pub(crate) waits: CountedWaits,
+    /// What its statements have reserved.
+    pub(crate) memory: Arc<SessionMemory>,
+    /// What its open transaction has written; the most that one has.
+    pub(crate) written_bytes: AtomicU64,
+    pub(crate) written_bytes_high: AtomicU64,
+    /// What goes through its client's socket, if it has one.
+    pub(crate) socket: Option<Arc<SocketUse>>,
+    /// Where that is; `None` for a Unix socket.
+    pub(crate) peer: Option<IpAddr>,
     /// Stages of its statements.
     pub(crate) stages: CountedStages,
     /// Its prepared statements.
@@ -283,6 +294,11 @@ impl Process {
             errors: CountedErrors::default(),
             transactions: CountedTransactions::default(),
             waits: CountedWaits::default(),
+            memory: Arc::default(),
+            written_bytes: AtomicU64::new(0),
+            written_bytes_high: AtomicU64::new(0),
+            socket: None,
+            peer: None,
             stages: CountedStages::default(),
             prepared: PreparedUses::default(),
             plan_uses: Mutex::default(),
@@ -290,6 +306,11 @@ impl Process {
             nested: Mutex::default(),
             on_kill,
         }
+    }
+
+    /// The same for a client behind a socket.
+    pub(crate) fn with_socket(self, socket: Option<Arc<SocketUse>>, peer: Option<IpAddr>) -> Process {
+        Process { socket, peer, ..self }
     }
 
     /// A command begins.

@@ -147,7 +147,7 @@ impl Session {
         shared: Arc<Shared>,
         id: u64,
         account: AccountKey,
-        info: ConnectionInfo,
+        mut info: ConnectionInfo,
         on_kill: KillCallback,
         kill: Arc<KillState>,
         nested_depth: u32,
@@ -160,8 +160,8 @@ impl Session {
         let has_port = info.address.is_some() && info.port != 0;
         let shown_host = if has_port { format!("{host}:{}", info.port) } else { host.clone() };
         let now = now_micros();
-        let process =
-            Arc::new(Process::new(id, info.user.clone(), shown_host, info.attributes.clone(), on_kill, kill, now));
+        let process = Process::new(id, info.user.clone(), shown_host, info.attributes.clone(), on_kill, kill, now);
+        let process = Arc::new(process.with_socket(info.socket.take(), info.address));
         let client =
             Client { account_user: account.user.clone(), since_micros: now, ..client(id, &info, &host) }.described();
         let global = shared.globals.load_values();
@@ -404,6 +404,7 @@ impl Session {
         self.process.stages.end(now);
         let lock_micros = self.lock_micros_of(micros, active.any());
         if self.counts_statements() {
+            self.note_written_bytes();
             self.count_statement(request, context, database.as_ref(), (start, micros, lock_micros), error);
         }
         self.log_end(active, request, context, lock_micros, error);
@@ -447,6 +448,7 @@ impl Session {
             variables: VariableValues { global: self.shared.globals.load_values(), ..self.variables.clone() },
             rows_examined: AtomicU64::new(0),
             table_uses: TableUses::default(),
+            memory: self.process.memory.clone(),
             nested: self.nested.clone().map(|nested| nested as Arc<dyn NestedStatements>),
             is_of_server: false,
         }

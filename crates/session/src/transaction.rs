@@ -60,6 +60,12 @@ impl TransactionState {
         }
     }
 
+    /// Memory that what the open transaction has written takes, bytes.
+    pub fn written_bytes(&self) -> usize {
+        let open = self.open.as_ref().and_then(|open| open.transaction.as_ref());
+        open.map_or(0, Transaction::written_bytes)
+    }
+
     /// Takes the statement's transaction out, to move it to another thread.
     pub fn take(&mut self) -> Option<Transaction> {
         match &mut self.open {

@@ -4,6 +4,7 @@ use super::filter::{equal_texts, predicate_of, with_constants};
 use super::predicate::{CompareOp, Predicate};
 use super::scan::{make_batch, stream_of};
 use crate::exec::env::StatementEnv;
+use crate::exec::seek_range_rule::ScalarBound;
 use crate::exec::seek_rule::NotedBounds;
 use arrow::compute::SortOptions;
 use arrow::datatypes::{Field, Schema, SchemaRef};
@@ -214,6 +215,8 @@ pub(crate) struct PartsExec {
     fetch: Option<usize>,
     /// What becomes known while the query runs of the values of the column that orders the parts.
     bounds: Option<Arc<NotedBounds>>,
+    /// The same, of subqueries that it is compared with.
+    scalar_bounds: Arc<[Arc<ScalarBound>]>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -243,8 +246,20 @@ impl PartsExec {
         ));
         let metrics = ExecutionPlanMetricsSet::new();
         let (equals, ranges) = (equals.into(), ranges.into());
-        let (fetch, bounds) = (None, None);
-        PartsExec { table, schema, projection, equals, ranges, backward, fetch, bounds, properties, metrics }
+        let scalar_bounds = Arc::default();
+        PartsExec {
+            table,
+            schema,
+            projection,
+            equals,
+            ranges,
+            backward,
+            fetch: None,
+            bounds: None,
+            scalar_bounds,
+            properties,
+            metrics,
+        }
     }
 
     /// The row with the least value of a column, or the greatest, if rows come in its order.
@@ -265,7 +280,13 @@ impl PartsExec {
         PartsExec { bounds: Some(bounds), ..self.clone() }
     }
 
-    /// Whether it has such bounds.
+    /// The parts that subqueries leave, when they have been run before, and perhaps others.
+    pub(crate) fn within_scalars(&self, bounds: impl Iterator<Item = Arc<ScalarBound>>) -> PartsExec {
+        let scalar_bounds = self.scalar_bounds.iter().cloned().chain(bounds).collect();
+        PartsExec { scalar_bounds, ..self.clone() }
+    }
+
+    /// Whether it has bounds that the other side of a join notes.
     pub(crate) fn is_bounded(&self) -> bool {
         self.bounds.is_some()
     }
@@ -279,6 +300,13 @@ impl PartsExec {
             let Some((low, high)) = known else { return Ok(Box::new(std::iter::empty())) };
             ranges.push(ColumnRange { column, low: Bound::Included(low), high: Bound::Included(high) });
         }
+        for bound in self.scalar_bounds.iter() {
+            match self.table.order().and_then(|column| bound.range(column)) {
+                Some(Some(range)) => ranges.push(range),
+                Some(None) => return Ok(Box::new(std::iter::empty())),
+                None => {}
+            }
+        }
         self.table.parts(&VirtualScan {
             context: &env.context,
             equals: &self.equals,
@@ -291,7 +319,8 @@ impl PartsExec {
     /// The same rows from the other end.
     pub(crate) fn reversed(&self) -> PartsExec {
         let (table, schema, projection) = (self.table.clone(), self.schema.clone(), self.projection.clone());
-        Self::new(table, schema, projection, self.equals.clone(), self.ranges.clone(), !self.backward)
+        let reversed = Self::new(table, schema, projection, self.equals.clone(), self.ranges.clone(), !self.backward);
+        PartsExec { bounds: self.bounds.clone(), scalar_bounds: self.scalar_bounds.clone(), ..reversed }
     }
 }
 
@@ -301,7 +330,7 @@ impl DisplayAs for PartsExec {
         if self.backward {
             write!(f, ", backward")?;
         }
-        if self.is_bounded() {
+        if self.is_bounded() || !self.scalar_bounds.is_empty() {
             write!(f, ", bounded")?;
         }
         match self.fetch {

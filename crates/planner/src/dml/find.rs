@@ -246,7 +246,7 @@ fn sorted_keys(
     path: &AccessPath,
     limit: u64,
 ) -> StoreResult<Vec<Vec<u8>>> {
-    let reservation = context.runtime.reserve("rows to change");
+    let reservation = context.runtime.reserve(&context.env.context.memory, "rows to change");
     let mut found: Vec<(Vec<Value>, Vec<u8>)> = Vec::new();
     scan(context, target, selection, path, Direction::Forward, &mut |context, row, values| {
         let maker = RowMaker {

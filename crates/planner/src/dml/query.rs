@@ -68,7 +68,7 @@ fn attempt(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<
     let runtime = context.runtime.clone();
     let types = column_types(&plan.query);
     let mut seen: Vec<HashSet<Vec<u8>>> = plan.changes.iter().map(|_| HashSet::new()).collect();
-    let reservation = runtime.reserve("rows to change");
+    let reservation = runtime.reserve(&env.context.memory, "rows to change");
     let (mut matched, mut changed) = (0u64, 0u64);
     let mut changed_of = vec![0u64; plan.changes.len()];
     for_each_row(&runtime, &env, plan.query.plan.clone(), &types, |values| {

@@ -1,10 +1,11 @@
 //! Running query plans.
 //!
-//! Reading order: [`mod@env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), [`lookup_join`] and
-//! [`join_rule`] (index nested-loop joins), [`join_keys`] (a join's keys as a condition), [`order_rule`] (rows in an order), `seek_rule` (parts
-//! of a history), `spilling_join` (hash joins larger than memory), [`one_row`]
+//! Reading order: [`mod@env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), `counted_pool` (a session's memory), [`lookup_join`] and
+//! [`join_rule`] (index nested-loop joins), [`join_keys`] (a join's keys as a condition), [`order_rule`] (rows in an order), `seek_rule` and
+//! `seek_range_rule` (parts of a history), `spilling_join` (hash joins larger than memory), [`one_row`]
 //! (assignments of variables), [`in_order`] (parts of a UNION), [`output`] (from batches to rows on the wire).
 
+mod counted_pool;
 pub mod env;
 pub mod in_order;
 pub mod join_keys;
@@ -15,6 +16,7 @@ pub mod one_row;
 pub mod order_rule;
 pub mod output;
 pub mod runtime;
+pub(crate) mod seek_range_rule;
 pub(crate) mod seek_rule;
 mod spilling_join;
 

@@ -1,9 +1,11 @@
 //! Where query plans run: one memory pool, one folder for spilled data and one pool of threads for all statements.
 
+use super::counted_pool::CountedPool;
 use super::env::StatementEnv;
 use super::join_keys::JoinKeysRule;
 use super::join_rule::IndexLookupJoinRule;
 use super::order_rule::OrderedScanRule;
+use super::seek_range_rule::SeekRangeRule;
 use super::seek_rule::SeekPartsRule;
 use crate::access::ColumnScanExec;
 use crate::access::scan::RowScanExec;
@@ -14,7 +16,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryPool, MemoryReservation};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::execution_plan::EmissionType;
 use datafusion::physical_plan::filter::FilterExec;
@@ -22,7 +24,7 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_stream};
 use futures::StreamExt;
 use squall_functions::expr::sql_error_from;
-use squall_registry::KillState;
+use squall_registry::{KillState, SessionMemory};
 use squall_types::{SqlError, SqlResult};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -140,9 +142,18 @@ impl QueryRuntime {
         self.resources.memory_pool.reserved()
     }
 
-    /// A share of the memory pool for something that cannot spill; growing it beyond the pool is an error.
-    pub fn reserve(&self, what: &str) -> MemoryReservation {
-        MemoryConsumer::new(what).register(&self.resources.memory_pool)
+    /// A share of the memory pool for something of a session that cannot spill; growing it beyond the pool is an error.
+    pub fn reserve(&self, session: &Arc<SessionMemory>, what: &str) -> MemoryReservation {
+        MemoryConsumer::new(what).register(&self.pool_of(session))
+    }
+
+    /// The memory pool with what a session reserves of it counted.
+    fn pool_of(&self, session: &Arc<SessionMemory>) -> Arc<dyn MemoryPool> {
+        Arc::new(CountedPool { pool: self.resources.memory_pool.clone(), session: session.clone() })
+    }
+
+    fn resources_of(&self, session: &Arc<SessionMemory>) -> Arc<RuntimeEnv> {
+        Arc::new(RuntimeEnv { memory_pool: self.pool_of(session), ..(*self.resources).clone() })
     }
 
     /// DataFusion's session with a statement's surroundings, which scans find in it.
@@ -194,7 +205,8 @@ impl QueryRuntime {
             let rows = STREAMED_BATCH_ROWS.min(state.config().batch_size());
             *state.config_mut() = state.config().clone().with_batch_size(rows);
         }
-        let task_context = state.task_ctx();
+        let task_context = TaskContext::from(&state).with_runtime(self.resources_of(&env.context.memory));
+        let task_context = Arc::new(task_context);
         let kill = env.context.kill.clone();
         let task = self.pool().spawn(async move {
             let mut stream = match execute_stream(plan, task_context) {
@@ -231,7 +243,8 @@ fn with_row_table_rules(state: SessionState) -> SessionState {
     rules.insert(after, Arc::new(IndexLookupJoinRule));
     rules.insert(after + 1, Arc::new(OrderedScanRule));
     rules.insert(after + 2, Arc::new(SeekPartsRule));
-    rules.insert(after + 3, Arc::new(JoinKeysRule));
+    rules.insert(after + 3, Arc::new(SeekRangeRule));
+    rules.insert(after + 4, Arc::new(JoinKeysRule));
     SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(rules).build()
 }
 

@@ -3,6 +3,7 @@
 use super::apply::{ApplyKind, substitute};
 use super::subquery_result::{SubqueryCache, SubqueryResult, truth_of};
 use crate::exec::in_order::in_order;
+use crate::exec::seek_range_rule::ScalarBound;
 use arrow::array::{ArrayRef, Int64Array, UInt64Array};
 use arrow::compute::{concat_batches, take};
 use arrow::datatypes::{Schema, SchemaRef};
@@ -62,6 +63,8 @@ pub struct ApplyExec {
     spec: Arc<ApplySpec>,
     /// The answer of a subquery that reads nothing of the row; all partitions share it.
     constant: Arc<tokio::sync::OnceCell<SubqueryResult>>,
+    /// Whoever below wants to know that answer before they give their first row.
+    published: Arc<[Arc<ScalarBound>]>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -76,7 +79,23 @@ impl ApplyExec {
             EmissionType::Incremental,
             input.boundedness(),
         ));
-        Self { input, spec, constant: Arc::default(), properties, metrics: ExecutionPlanMetricsSet::new() }
+        let (constant, published) = (Arc::default(), Arc::default());
+        Self { input, spec, constant, published, properties, metrics: ExecutionPlanMetricsSet::new() }
+    }
+
+    /// The same over another input with the same columns, to parts of which more bounds are told.
+    pub(crate) fn publishing(
+        &self,
+        input: Arc<dyn ExecutionPlan>,
+        bounds: impl Iterator<Item = Arc<ScalarBound>>,
+    ) -> Self {
+        let published = self.published.iter().cloned().chain(bounds).collect();
+        Self { published, ..Self::new(input, Arc::clone(&self.spec), self.schema()) }
+    }
+
+    /// Where the rows come from.
+    pub(crate) fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
     }
 
     /// The subquery's logical plan, for EXPLAIN.
@@ -137,7 +156,7 @@ impl ExecutionPlan for ApplyExec {
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match children.pop() {
-            Some(input) => Ok(Arc::new(Self::new(input, Arc::clone(&self.spec), self.schema()))),
+            Some(input) => Ok(Arc::new(self.publishing(input, std::iter::empty()))),
             None => internal_err!("ApplyExec has one child"),
         }
     }
@@ -151,15 +170,22 @@ impl ExecutionPlan for ApplyExec {
         let input = self.input.execute(partition, Arc::clone(&task))?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let runner = Runner::new(Arc::clone(&self.spec), Arc::clone(&self.constant), self.schema(), task)?;
-        let stream = futures::stream::try_unfold((input, runner), |(mut input, mut runner)| async move {
-            match input.next().await {
-                None => Ok(None),
-                Some(batch) => {
-                    let batches = runner.apply(&batch?).await?;
-                    Ok::<_, DataFusionError>(Some((batches, (input, runner))))
+        let stream = futures::stream::try_unfold(
+            (input, runner, self.published.clone()),
+            |(mut input, mut runner, published)| async move {
+                if !published.is_empty() {
+                    let result = runner.constant().await?;
+                    published.iter().for_each(|bound| bound.publish(result.rows(), &runner.spec.context));
                 }
-            }
-        })
+                match input.next().await {
+                    None => Ok(None),
+                    Some(batch) => {
+                        let batches = runner.apply(&batch?).await?;
+                        Ok::<_, DataFusionError>(Some((batches, (input, runner, Arc::default()))))
+                    }
+                }
+            },
+        )
         .map_ok(|batches| futures::stream::iter(batches.into_iter().map(Ok)))
         .try_flatten()
         .inspect_ok(move |batch: &RecordBatch| metrics.record_output(batch.num_rows()));

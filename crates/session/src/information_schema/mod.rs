@@ -16,6 +16,7 @@ mod performance_files;
 mod performance_objects;
 mod performance_sessions;
 mod performance_setup;
+mod performance_sockets;
 mod performance_sums;
 mod performance_truncate;
 mod performance_waits;
@@ -176,6 +177,7 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         performance_objects::TABLES,
         performance_sessions::TABLES,
         performance_setup::TABLES,
+        performance_sockets::TABLES,
         performance_sums::TABLES,
         performance_waits::TABLES,
     ];

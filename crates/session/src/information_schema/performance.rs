@@ -11,6 +11,7 @@ use super::{
 use crate::database::now_micros;
 use crate::process::Process;
 use crate::statistics::accounts::{AccountKey, AccountStatistics, host_without_port};
+use crate::statistics::memory;
 use crate::statistics::statements::{EventTotals, StatementStatistics};
 use crate::statistics::totals::{Histogram, PICOS_PER_MICRO, Totals, bucket_end_picos, bucket_start_picos};
 use squall_registry::VirtualScan;
@@ -63,8 +64,8 @@ macro_rules! summary {
 
 /// The ordinal of `COUNT_BUCKET` in `events_statements_histogram_by_digest`.
 const COUNT_BUCKET: usize = 5;
-/// Columns of the summary that come behind those that are measured.
-const NOT_MEASURED: usize = 17;
+/// Columns of the summary that are not measured, between rows and memory.
+const NOT_MEASURED: usize = 14;
 
 const fn user() -> ColumnSpec {
     text("USER", 32).or_null()
@@ -250,7 +251,8 @@ pub(super) fn measured_totals(sum: &Totals) -> impl Iterator<Item = Value> {
         u(sum.rows_sent),
         u(sum.rows_examined),
     ];
-    measured.into_iter().chain(std::iter::repeat_n(u(0), NOT_MEASURED))
+    let memory = [u(sum.memory_bytes_max), u(sum.memory_bytes_max), u(0)];
+    measured.into_iter().chain(std::iter::repeat_n(u(0), NOT_MEASURED)).chain(memory)
 }
 
 fn picos(micros: u64) -> Value {
@@ -359,7 +361,9 @@ fn event_totals(mut events: EventTotals) -> Vec<Vec<Value>> {
 fn connections(source: &Source<'_>, columns: fn(&AccountKey) -> Vec<Value>) -> SqlResult<Vec<Vec<Value>>> {
     source.may_select(PERFORMANCE, "accounts")?;
     let row = |(mut key, account): (Vec<Value>, AccountStatistics)| {
-        key.extend([Value::Int(account.current_connections), Value::Int(account.total_connections), u(0), u(0)]);
+        let (controlled, total) = account.session_memory_high;
+        key.extend([Value::Int(account.current_connections), Value::Int(account.total_connections)]);
+        key.extend([u(controlled), u(total)]);
         key
     };
     Ok(accounts(source, columns).into_iter().map(row).collect())
@@ -381,6 +385,9 @@ fn threads(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
 }
 
 fn foreground_thread(process: &Process, now: i64) -> Vec<Value> {
+    let (controlled, controlled_high) = (process.memory.reserved() as u64, process.memory.high() as u64);
+    let parts = memory::of_session(process);
+    let total = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.bytes, sum.1 + part.high_bytes));
     let activity = process.activity.lock();
     let shown = |text: &str| s_or_null(Some(text).filter(|text| !text.is_empty()));
     vec![
@@ -403,10 +410,10 @@ fn foreground_thread(process: &Process, now: i64) -> Vec<Value> {
         Value::Null,
         Value::Null,
         s("PRIMARY"),
-        u(0),
-        u(0),
-        u(0),
-        u(0),
+        u(controlled),
+        u(controlled_high),
+        u(total.0),
+        u(total.1),
         s("NO"),
     ]
 }

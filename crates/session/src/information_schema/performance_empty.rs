@@ -23,22 +23,8 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ),
     ("keyring_component_status", "STATUS_KEY:v256 STATUS_VALUE:v1024"),
     ("keyring_keys", "KEY_ID:v255 KEY_OWNER:v255? BACKEND_KEY_ID:v255?"),
-    ("memory_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 $MEMORY"),
-    ("memory_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 $MEMORY"),
-    ("memory_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 $MEMORY"),
-    ("memory_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 $MEMORY"),
     ("mutex_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u LOCKED_BY_THREAD_ID:u?"),
     ("rwlock_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u WRITE_LOCKED_BY_THREAD_ID:u? READ_LOCKED_BY_COUNT:w"),
-    ("socket_instances", "EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u THREAD_ID:u? SOCKET_ID:n IP:v64 PORT:n STATE:v6"),
-    (
-        "socket_summary_by_event_name",
-        "EVENT_NAME:v128 * *READ SUM_NUMBER_OF_BYTES_READ:u *WRITE SUM_NUMBER_OF_BYTES_WRITE:u *MISC",
-    ),
-    (
-        "socket_summary_by_instance",
-        "EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u * *READ SUM_NUMBER_OF_BYTES_READ:u *WRITE \
-         SUM_NUMBER_OF_BYTES_WRITE:u *MISC",
-    ),
     (
         "table_handles",
         "OBJECT_TYPE:v64 OBJECT_SCHEMA:v64 OBJECT_NAME:v64 OBJECT_INSTANCE_BEGIN:u OWNER_THREAD_ID:u? \

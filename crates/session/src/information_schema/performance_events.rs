@@ -89,14 +89,15 @@ fn ended(
         u(measured.rows_sent),
         u(measured.rows_examined),
     ];
-    finish(&mut row, statement.event_id);
+    finish(&mut row, statement.event_id, measured.memory_bytes);
     row
 }
 
 /// The columns behind the rows examined.
-fn finish(row: &mut Vec<Value>, statement_id: u64) {
+fn finish(row: &mut Vec<Value>, statement_id: u64, memory_bytes: u64) {
     row.extend(std::iter::repeat_n(u(0), NOT_MEASURED));
-    row.extend([Value::Null, Value::Null, Value::Int(0), u(statement_id), u(0), u(0), u(0), s("PRIMARY")]);
+    row.extend([Value::Null, Value::Null, Value::Int(0), u(statement_id), u(0)]);
+    row.extend([u(memory_bytes), u(memory_bytes), s("PRIMARY")]);
 }
 
 fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
@@ -131,7 +132,7 @@ fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
         row.extend(std::iter::repeat_n(Value::Null, 4));
         row.extend([Value::Int(0), Value::Null, Value::Null]);
         row.extend(std::iter::repeat_n(u(0), 5));
-        finish(&mut row, number);
+        finish(&mut row, number, process.memory.statement_high() as u64);
         rows.push(row);
     }
     Ok(rows)

@@ -1,8 +1,8 @@
 //! performance_schema's tables of files and memory, and what all sessions have waited for.
 
-use super::performance_sums::{accounts, nobody, timed};
+use super::performance_sums::{account, accounts, by_account, by_thread, host, nobody, timed, user};
 use super::{DescribedTable, Source, s, u};
-use crate::statistics::memory::{self, PartMemory};
+use crate::statistics::memory::{self, PartMemory, SessionPart};
 use crate::statistics::timed::{Timed, TimesByEvent, merge_event};
 use crate::statistics::waits;
 use squall_registry::VirtualScan;
@@ -34,6 +34,20 @@ pub(super) const TABLES: &[DescribedTable] = &[
         files_by_instance,
     ),
     ("memory_summary_global_by_event_name", "EVENT_NAME:v128 $MEMORY", memory),
+    ("memory_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 $MEMORY", |source, _| {
+        by_thread(source, "memory_summary_by_thread_by_event_name", |process| {
+            session_memory(&memory::of_session(process))
+        })
+    }),
+    ("memory_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 $MEMORY", |source, _| {
+        by_account(source, "memory_summary_by_account_by_event_name", account, |known| session_memory(&known.memory))
+    }),
+    ("memory_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 $MEMORY", |source, _| {
+        by_account(source, "memory_summary_by_host_by_event_name", host, |known| session_memory(&known.memory))
+    }),
+    ("memory_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 $MEMORY", |source, _| {
+        by_account(source, "memory_summary_by_user_by_event_name", user, |known| session_memory(&known.memory))
+    }),
     ("events_waits_summary_by_instance", "EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u *", waits_by_instance),
     ("events_waits_summary_global_by_event_name", "EVENT_NAME:v128 *", waits_by_event),
 ];
@@ -116,10 +130,23 @@ fn files_by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<
     Ok(files(source).iter().map(row).collect())
 }
 
+/// Memory of sessions. How little they have had nobody knows, so it is nothing.
+fn session_memory(parts: &[SessionPart]) -> Vec<Vec<Value>> {
+    let row = |(name, part): (&&str, &SessionPart)| {
+        let mut row = vec![s(*name), u(0), u(0), u(0), u(0)];
+        row.extend([0, part.count, part.count, 0, part.bytes, part.high_bytes.max(part.bytes)].map(number));
+        row
+    };
+    memory::OF_SESSIONS.iter().zip(parts).map(row).collect()
+}
+
+fn number(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
 /// How often memory was taken and given back nobody counts.
 fn memory(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     source.may_select(PERFORMANCE, "memory_summary_global_by_event_name")?;
-    let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
     let row = |part: &PartMemory| {
         let seen = source.shared.statistics.memory_seen.look(part);
         let mut row = vec![s(part.name), u(0), u(0), u(0), u(0)];

@@ -3,6 +3,7 @@
 //! All of it is, or nothing: `global_instrumentation` is the variable `performance_schema`, until the next start. Turning on what is on is no change, so
 //! scripts that turn everything on run; whatever else would be one is refused. Single waits can be turned off by themselves.
 
+use super::performance_sockets::CLIENT_SOCKET;
 use super::{DescribedTable, s};
 use crate::database::Shared;
 use crate::settings::ids;
@@ -32,7 +33,7 @@ const CONSUMERS: &[(&str, bool)] = &[
 ];
 
 /// What is measured beside statements and waits of sessions.
-const OTHERS: &[&str] = &["transaction", waits::TABLE_IO];
+const OTHERS: &[&str] = &["transaction", waits::TABLE_IO, CLIENT_SOCKET];
 
 fn yes_no(yes: bool) -> Value {
     s(if yes { "YES" } else { "NO" })
@@ -41,6 +42,8 @@ fn yes_no(yes: bool) -> Value {
 /// Carries a change of a table out.
 pub(super) type Change = fn(&Shared, VirtualChange<'_>) -> SqlResult<()>;
 
+/// The ordinal of `TIMED` in setup_instruments.
+const TIMED: usize = 2;
 /// The consumer that stands for all measuring.
 const ALL_MEASURING: &str = "global_instrumentation";
 
@@ -48,13 +51,27 @@ const ALL_MEASURING: &str = "global_instrumentation";
 pub(super) fn change_of(table: &str) -> Option<Change> {
     match table {
         "setup_consumers" => Some(change_consumer),
-        "setup_actors" | "setup_instruments" | "setup_objects" | "setup_threads" | "threads" => Some(refuse),
+        "setup_instruments" => Some(change_instrument),
+        "setup_actors" | "setup_objects" | "setup_threads" | "threads" => Some(refuse),
         _ => None,
     }
 }
 
 fn refuse(_: &Shared, _: VirtualChange<'_>) -> SqlResult<()> {
     Err(SqlError::unsupported("measuring a part: SET GLOBAL performance_schema turns all of it on or off"))
+}
+
+/// What cannot be timed has no time to be turned on: scripts that turn everything on try to.
+fn change_instrument(shared: &Shared, change: VirtualChange<'_>) -> SqlResult<()> {
+    match change {
+        VirtualChange::Update { old, new }
+            if old.get(TIMED).is_some_and(Value::is_null)
+                && old.iter().zip(new).enumerate().all(|(at, (old, new))| at == TIMED || old == new) =>
+        {
+            Ok(())
+        }
+        change => refuse(shared, change),
+    }
 }
 
 fn change_consumer(shared: &Shared, change: VirtualChange<'_>) -> SqlResult<()> {
@@ -100,7 +117,11 @@ pub(super) const TABLES: &[DescribedTable] = &[
         "setup_instruments",
         "NAME:v128 ENABLED:v3 TIMED:v3? PROPERTIES:v90 FLAGS:v20? VOLATILITY:n DOCUMENTATION:text?",
         |_, _| {
-            let row = |name: &&str| vec![s(*name), s("YES"), s("YES"), s(""), Value::Null, Value::Int(0), Value::Null];
+            let row = |name: &&str| {
+                let is_timed = *name != CLIENT_SOCKET && !memory::NAMES.contains(name);
+                let timed = if is_timed { s("YES") } else { Value::Null };
+                vec![s(*name), s("YES"), timed, s(""), Value::Null, Value::Int(0), Value::Null]
+            };
             Ok(event_name::ALL
                 .iter()
                 .chain(stages::ALL)

@@ -1,6 +1,7 @@
 //! TRUNCATE TABLE of tables of performance_schema: what was counted is forgotten.
 
 use crate::session::Session;
+use crate::socket_use::SocketTotals;
 use crate::statistics::transactions::TransactionTotals;
 use squall_parser::ast::ObjectName;
 use squall_types::{SqlResult, file_use};
@@ -24,6 +25,7 @@ enum Counted {
     Prepared,
     Status,
     Files,
+    Sockets,
     Memory,
 }
 
@@ -46,6 +48,7 @@ fn counted(table: &str) -> Option<Counted> {
         "file_summary_by_instance" | "file_summary_by_event_name" | "events_waits_summary_by_instance" => {
             Counted::Files
         }
+        "socket_summary_by_instance" | "socket_summary_by_event_name" => Counted::Sockets,
         "memory_summary_global_by_event_name" => Counted::Memory,
         "prepared_statements_instances" => Counted::Prepared,
         "status_by_account" | "status_by_host" | "status_by_user" | "status_by_thread" => Counted::Status,
@@ -110,6 +113,10 @@ impl Session {
                 accounts.clear_of_each(|account| account.stages.clear());
             }
             Counted::Files => file_use::clear(),
+            Counted::Sockets => {
+                sessions.filter_map(|process| process.socket.as_ref()).for_each(|socket| socket.clear());
+                *statistics.sockets_of_gone.lock() = SocketTotals::default();
+            }
             Counted::Memory => statistics.memory_seen.clear(),
             // As in FLUSH STATUS: what connections have counted goes to the server's sums.
             Counted::Status => {

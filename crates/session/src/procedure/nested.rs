@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, NameKey, Privileges, TableEntry};
 use squall_planner::exec::runtime::STACK_BYTES;
 use squall_registry::{
-    AppendColumn, KillState, NestedResult, NestedStatements, StatementContext, ValueTable, off_pool,
+    AppendColumn, KillState, NestedResult, NestedStatements, SessionMemory, StatementContext, ValueTable, off_pool,
 };
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::cell::RefCell;
@@ -81,6 +81,7 @@ pub(crate) struct SessionStatements {
     info: ConnectionInfo,
     access: Arc<AccessMap>,
     appends: Arc<Appends>,
+    memory: Arc<SessionMemory>,
     depth: u32,
 }
 
@@ -94,6 +95,7 @@ impl SessionStatements {
             info: session.info.clone(),
             access: session.access.clone(),
             appends: session.appends.clone(),
+            memory: session.process.memory.clone(),
             depth: session.nested_depth,
         }
     }
@@ -157,7 +159,7 @@ impl NestedStatements for SessionStatements {
             let shared = self.shared()?;
             let catalog = shared.catalog.load();
             let Some(TableEntry::Table(table)) = catalog.entry(database, table) else { return Ok(None) };
-            Ok(Some((table.clone(), shared.runtime.reserve("rows that functions append"))))
+            Ok(Some((table.clone(), shared.runtime.reserve(&self.memory, "rows that functions append"))))
         })
     }
 

@@ -1,6 +1,7 @@
 //! Who has connected, and what they have run.
 
 use super::errors::{ErrorsByNumber, merge_errors};
+use super::memory::{self, SessionPart};
 use super::statements::{EventTotals, count_event};
 use super::timed::{TimesByEvent, merge_event};
 use super::transactions::TransactionTotals;
@@ -47,6 +48,10 @@ pub(crate) struct AccountStatistics {
     pub waits: TimesByEvent,
     /// Stages of their statements.
     pub stages: TimesByEvent,
+    /// Memory of connections that are there, in the order of [`memory::OF_SESSIONS`].
+    pub memory: [SessionPart; 3],
+    /// The most that one of its connections has reserved for queries, and in all.
+    pub session_memory_high: (u64, u64),
 }
 
 /// All accounts that have connected.
@@ -68,6 +73,7 @@ impl Accounts {
         let account = accounts.entry(AccountKey::of(process)).or_default();
         account.current_connections -= 1;
         account.add(process);
+        account.memory = Default::default();
     }
 
     /// All of them.
@@ -115,6 +121,14 @@ impl AccountStatistics {
         self.transactions.merge(&process.transactions.totals());
         process.waits.list().iter().for_each(|(event, times)| merge_event(&mut self.waits, event, times));
         process.stages.list().iter().for_each(|(event, times)| merge_event(&mut self.stages, event, times));
+        let parts = memory::of_session(process);
+        self.merge_memory(&parts, (process.memory.high() as u64, parts.iter().map(|part| part.high_bytes).sum()));
+    }
+
+    fn merge_memory(&mut self, parts: &[SessionPart; 3], high: (u64, u64)) {
+        self.memory.iter_mut().zip(parts).for_each(|(sum, part)| sum.merge(part));
+        let known = &mut self.session_memory_high;
+        *known = (known.0.max(high.0), known.1.max(high.1));
     }
 
     /// Adds what another account is known for.
@@ -131,5 +145,6 @@ impl AccountStatistics {
         self.transactions.merge(&other.transactions);
         other.waits.iter().for_each(|(event, times)| merge_event(&mut self.waits, event, times));
         other.stages.iter().for_each(|(event, times)| merge_event(&mut self.stages, event, times));
+        self.merge_memory(&other.memory, other.session_memory_high);
     }
 }

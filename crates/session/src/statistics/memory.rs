@@ -1,12 +1,55 @@
 //! Memory by what it is for: what the parts of the server know of themselves, asked for when somebody looks.
 
 use crate::database::Shared;
+use crate::process::Process;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// Whatever no part knows of.
 const OTHER: &str = "memory/squall/other";
+
+/// Texts of prepared statements.
+const PREPARED: &str = "memory/squall/prepared_statement_texts";
+/// What queries have reserved: sorts, joins, groups.
+const QUERIES: &str = "memory/squall/queries";
+/// What open transactions have written, after their last statements.
+const TRANSACTIONS: &str = "memory/squall/transactions";
+
+/// The parts that are known by session.
+pub(crate) const OF_SESSIONS: [&str; 3] = [PREPARED, QUERIES, TRANSACTIONS];
+
+/// Memory of a part of one session, or of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SessionPart {
+    /// Things in it; 0 where they are not counted.
+    pub count: u64,
+    pub bytes: u64,
+    /// The most there was, as far as that is known.
+    pub high_bytes: u64,
+}
+
+impl SessionPart {
+    /// Adds another session's.
+    pub fn merge(&mut self, other: &SessionPart) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.high_bytes += other.high_bytes;
+    }
+}
+
+/// What is known of a session's memory, in the order of [`OF_SESSIONS`].
+pub(crate) fn of_session(process: &Process) -> [SessionPart; 3] {
+    let prepared = process.prepared.list();
+    let texts = prepared.iter().map(|prepared| prepared.text.len() as u64).sum();
+    let (reserved, reserved_high) = (process.memory.reserved() as u64, process.memory.high() as u64);
+    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    [
+        SessionPart { count: prepared.len() as u64, bytes: texts, high_bytes: texts },
+        SessionPart { count: 0, bytes: reserved, high_bytes: reserved_high },
+        SessionPart { count: 0, bytes: load(&process.written_bytes), high_bytes: load(&process.written_bytes_high) },
+    ]
+}
 
 /// Memory of one part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,20 +66,19 @@ pub(crate) fn parts(shared: &Shared) -> Vec<PartMemory> {
     let (columns, plans) = (shared.column_cache.status(), shared.plans.size());
     let (buffers, buffer_bytes) = shared.store.write_buffers();
     let prepared = shared.prepared_count.load(Ordering::Relaxed);
-    let prepared_bytes: u64 = shared
-        .processes
-        .all()
-        .iter()
-        .flat_map(|process| process.prepared.list())
-        .map(|prepared| prepared.text.len() as u64)
-        .sum();
+    let (mut prepared_bytes, mut written_bytes) = (0, 0);
+    for process in shared.processes.all() {
+        prepared_bytes += process.prepared.list().iter().map(|prepared| prepared.text.len() as u64).sum::<u64>();
+        written_bytes += process.written_bytes.load(Ordering::Relaxed);
+    }
     let mut parts = vec![
         part("memory/squall/block_cache", 0, shared.store.block_cache_bytes()),
         part("memory/squall/column_cache", columns.entries as u64, columns.bytes as u64),
         part("memory/squall/plan_cache", plans.entries, plans.bytes),
-        part("memory/squall/prepared_statement_texts", prepared, prepared_bytes),
-        part("memory/squall/queries", 0, shared.runtime.reserved_bytes() as u64),
+        part(PREPARED, prepared, prepared_bytes),
+        part(QUERIES, 0, shared.runtime.reserved_bytes() as u64),
         part("memory/squall/row_cache", 0, shared.store.row_cache_status().bytes),
+        part(TRANSACTIONS, 0, written_bytes),
         part("memory/squall/write_buffers", buffers, buffer_bytes),
     ];
     if let Some(allocated) = shared.allocated_memory {
@@ -52,9 +94,10 @@ pub(crate) const NAMES: &[&str] = &[
     "memory/squall/column_cache",
     OTHER,
     "memory/squall/plan_cache",
-    "memory/squall/prepared_statement_texts",
-    "memory/squall/queries",
+    PREPARED,
+    QUERIES,
     "memory/squall/row_cache",
+    TRANSACTIONS,
     "memory/squall/write_buffers",
 ];
 

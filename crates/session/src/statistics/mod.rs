@@ -19,6 +19,7 @@ pub(crate) mod transactions;
 pub(crate) mod waits;
 
 use crate::process::Process;
+use crate::socket_use::SocketTotals;
 use accounts::Accounts;
 use memory::MemorySeen;
 use parking_lot::Mutex;
@@ -43,6 +44,8 @@ pub(crate) struct Statistics {
     pub tables: Tables,
     /// The least and the most memory that each part has been seen with.
     pub memory_seen: MemorySeen,
+    /// What went through sockets that are gone.
+    pub sockets_of_gone: Mutex<SocketTotals>,
     /// Which waits are kept.
     pub wait_consumers: WaitConsumers,
     /// The last statements of connections that are gone, with their threads.
@@ -62,6 +65,7 @@ impl Default for Statistics {
             accounts: Accounts::default(),
             tables: Tables::default(),
             memory_seen: MemorySeen::default(),
+            sockets_of_gone: Mutex::default(),
             wait_consumers: WaitConsumers::default(),
             recent_of_gone: Mutex::default(),
             waits_of_gone: Mutex::default(),
@@ -79,6 +83,11 @@ impl Statistics {
             process.statements.recent().into_iter().map(|statement| (process.id, statement)),
         );
         keep_last(&self.waits_of_gone, process.waits.recent().into_iter().map(|wait| (process.id, wait)));
+        if let Some(socket) = &process.socket {
+            self.sockets_of_gone.lock().merge(&socket.totals());
+            // The socket may go on with another session.
+            socket.clear();
+        }
         self.accounts.disconnected(process);
     }
 }

@@ -106,6 +106,7 @@ impl Session {
             failed: errno != 0,
             errno,
             rows_examined: context.rows_examined.load(Ordering::Relaxed) + self.log.rows_examined,
+            memory_bytes: self.process.memory.statement_high() as u64,
             ..self.measured_work()
         };
         let computed;
@@ -152,6 +153,13 @@ impl Session {
         }
     }
 
+    /// How much memory the open transaction takes after a statement.
+    pub(crate) fn note_written_bytes(&self) {
+        let bytes = self.transaction.written_bytes() as u64;
+        self.process.written_bytes.store(bytes, Ordering::Relaxed);
+        self.process.written_bytes_high.fetch_max(bytes, Ordering::Relaxed);
+    }
+
     /// The number of the statement that runs, among the session's.
     fn statement_number(&self) -> u64 {
         self.process.statements.event_count() + 1
@@ -161,6 +169,7 @@ impl Session {
     pub(crate) fn begin_stages(&self, now_micros: i64) {
         if self.counts_statements() {
             self.process.stages.begin_statement(self.statement_number(), now_micros);
+            self.process.memory.begin_statement();
         }
     }
 

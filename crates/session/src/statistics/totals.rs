@@ -19,6 +19,8 @@ pub(crate) struct Measured {
     pub rows_affected: u64,
     pub rows_sent: u64,
     pub rows_examined: u64,
+    /// The most memory that was reserved for it.
+    pub memory_bytes: u64,
 }
 
 /// Sums over statements. Times are in microseconds.
@@ -34,6 +36,8 @@ pub(crate) struct Totals {
     pub rows_affected: u64,
     pub rows_sent: u64,
     pub rows_examined: u64,
+    /// The most that one reserved.
+    pub memory_bytes_max: u64,
 }
 
 impl Totals {
@@ -50,6 +54,7 @@ impl Totals {
             rows_affected: measured.rows_affected,
             rows_sent: measured.rows_sent,
             rows_examined: measured.rows_examined,
+            memory_bytes_max: measured.memory_bytes,
         });
     }
 
@@ -68,6 +73,7 @@ impl Totals {
         self.rows_affected += other.rows_affected;
         self.rows_sent += other.rows_sent;
         self.rows_examined += other.rows_examined;
+        self.memory_bytes_max = self.memory_bytes_max.max(other.memory_bytes_max);
     }
 }
 

@@ -219,3 +219,53 @@ fn no_statement_makes_others_wait_for_its_sync() {
     }
     assert!(waited_for.is_empty(), "others wait for {waited_for:#?}");
 }
+
+/// The work of the only stage that tells of any: what is done, and all of it.
+fn work(conn: &mut mysql::Conn, stage: &str) -> Option<(u64, u64)> {
+    let sql = format!(
+        "SELECT work_completed, work_estimated FROM performance_schema.events_stages_current WHERE event_name = \
+         '{stage}' AND end_event_id IS NULL AND work_estimated IS NOT NULL"
+    );
+    conn.query_first(sql).expect("a stage")
+}
+
+#[test]
+fn an_alteration_tells_how_far_it_is() {
+    let Some((server, faults)) = start("an_alteration_tells_how_far_it_is") else { return };
+    let mut conn = create_table(&server);
+    run(&mut conn, "SET cte_max_recursion_depth = 30000");
+    run(
+        &mut conn,
+        "INSERT INTO d.t WITH RECURSIVE s AS (SELECT 3 AS n UNION ALL SELECT n + 1 FROM s WHERE n < 20000) SELECT n, n FROM s",
+    );
+    // The index's files are made when all rows have been read, and cannot be finished now.
+    faults.hold_syncs();
+    let (id, alter) = in_background(&server, "ALTER TABLE d.t ADD UNIQUE KEY by_both (id, v)");
+    wait_until("an alteration", || work(&mut conn, "stage/sql/altering table").is_some_and(|(done, _)| done > 0));
+    let (done, all) = work(&mut conn, "stage/sql/altering table").expect("it is held");
+    assert!(done <= all && all == 20_000, "{done} of {all}");
+    let progress: Option<f64> = value(&mut conn, &format!("SELECT progress FROM sys.session WHERE conn_id = {id}"));
+    assert!(progress.is_some_and(|progress| progress > 0.0 && progress <= 100.0), "{progress:?}");
+    faults.release_syncs();
+    alter.join().expect("a thread").expect("an alteration");
+    assert_eq!(work(&mut conn, "stage/sql/altering table"), None);
+}
+
+#[test]
+fn a_commit_is_a_wait_while_it_lasts() {
+    let Some((server, faults)) = start("a_commit_is_a_wait_while_it_lasts") else { return };
+    let mut conn = create_table(&server);
+    faults.hold_syncs();
+    let (id, update) = in_background(&server, "UPDATE d.t SET v = 12 WHERE id = 1");
+    let of_thread = |condition: &str| {
+        format!("SELECT event_name FROM performance_schema.events_waits_current WHERE thread_id = {id} AND {condition}")
+    };
+    let lasts = of_thread("end_event_id IS NULL");
+    wait_until("a commit", || value::<String>(&mut conn, &lasts).is_some());
+    assert_eq!(value::<String>(&mut conn, &lasts).as_deref(), Some("wait/synch/cond/squall/commit"));
+    let last: Option<String> =
+        value(&mut conn, &format!("SELECT last_wait_latency FROM sys.session WHERE conn_id = {id}"));
+    assert_eq!(last.as_deref(), Some("Still Waiting"));
+    faults.release_syncs();
+    update.join().expect("a thread").expect("an update");
+}

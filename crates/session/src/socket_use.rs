@@ -1,0 +1,103 @@
+//! What goes through the socket of a client: counted by the event loop that serves it, read by whoever looks at performance_schema.
+
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+
+/// How often a socket was read and written, and how many bytes went through. Only the connection's own loop adds; it has a cache line of
+/// its own, so that loops do not disturb each other.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub struct SocketUse {
+    reads: AtomicU64,
+    read_bytes: AtomicU64,
+    writes: AtomicU64,
+    written_bytes: AtomicU64,
+    descriptor: AtomicI32,
+}
+
+/// The sums of one socket, or of many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketTotals {
+    /// How often something was read.
+    pub reads: u64,
+    /// Bytes.
+    pub read_bytes: u64,
+    /// How often something was written.
+    pub writes: u64,
+    /// Bytes.
+    pub written_bytes: u64,
+}
+
+impl SocketTotals {
+    /// Adds others.
+    pub fn merge(&mut self, other: &SocketTotals) {
+        self.reads += other.reads;
+        self.read_bytes += other.read_bytes;
+        self.writes += other.writes;
+        self.written_bytes += other.written_bytes;
+    }
+}
+
+/// Nobody else writes it, so there is nothing to lock.
+fn add(counter: &AtomicU64, number: u64) {
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(number), Ordering::Relaxed);
+}
+
+impl SocketUse {
+    /// Of a socket with the operating system's number.
+    pub fn new(descriptor: i32) -> SocketUse {
+        SocketUse { descriptor: AtomicI32::new(descriptor), ..SocketUse::default() }
+    }
+
+    /// The operating system's number.
+    pub fn descriptor(&self) -> i32 {
+        self.descriptor.load(Ordering::Relaxed)
+    }
+
+    /// So many bytes were read at once.
+    pub fn read(&self, bytes: usize) {
+        add(&self.reads, 1);
+        add(&self.read_bytes, bytes as u64);
+    }
+
+    /// So many bytes were written at once.
+    pub fn wrote(&self, bytes: usize) {
+        add(&self.writes, 1);
+        add(&self.written_bytes, bytes as u64);
+    }
+
+    /// What was counted.
+    pub fn totals(&self) -> SocketTotals {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        SocketTotals {
+            reads: load(&self.reads),
+            read_bytes: load(&self.read_bytes),
+            writes: load(&self.writes),
+            written_bytes: load(&self.written_bytes),
+        }
+    }
+
+    /// Forgets it.
+    pub fn clear(&self) {
+        for counter in [&self.reads, &self.read_bytes, &self.writes, &self.written_bytes] {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_are_counted() {
+        let socket = SocketUse::new(7);
+        socket.read(10);
+        socket.read(5);
+        socket.wrote(3);
+        let mut sum = socket.totals();
+        sum.merge(&socket.totals());
+        assert_eq!(sum, SocketTotals { reads: 4, read_bytes: 30, writes: 2, written_bytes: 6 });
+        socket.clear();
+        assert_eq!((socket.totals(), socket.descriptor()), (SocketTotals::default(), 7));
+    }
+}
