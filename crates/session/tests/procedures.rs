@@ -5,7 +5,7 @@ use squall_registry::{
 };
 use squall_session::api::{Backend, Connection, ConnectionInfo, LocalFuture, OkInfo};
 use squall_session::collector::Collector;
-use squall_session::procedure::{Parameter, ParameterMode, ProcedureCall};
+use squall_session::procedure::{Parameter, ParameterMode, ProcedureCall, ProcedureHead};
 use squall_session::result::{ResultSet, number_column};
 use squall_session::{Database, Failure, Module, OpenOptions, Procedure, Session};
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
@@ -32,26 +32,18 @@ impl Module for Demo {
             Parameter::new("times", SqlType::INT).with_mode(ParameterMode::InOut),
             Parameter::text("note").with_mode(ParameterMode::Out),
         ];
-        vec![Arc::new(Repeat(parameters))]
+        let (database, name, comment) = ("demo", "repeat", "Runs a text some times");
+        vec![Arc::new(Repeat(ProcedureHead { database, name, parameters, comment }))]
     }
 }
 
 /// `demo.repeat(sql_text, times, note)`: sends the results of a text some times.
 #[derive(Debug)]
-struct Repeat(Vec<Parameter>);
+struct Repeat(ProcedureHead);
 
 impl Procedure for Repeat {
-    fn database(&self) -> &str {
-        "demo"
-    }
-    fn name(&self) -> &str {
-        "repeat"
-    }
-    fn parameters(&self) -> &[Parameter] {
+    fn head(&self) -> &ProcedureHead {
         &self.0
-    }
-    fn comment(&self) -> &str {
-        "Runs a text some times"
     }
     fn call<'a>(&'a self, call: &'a mut ProcedureCall<'_>) -> LocalFuture<'a, Result<OkInfo, Failure>> {
         Box::pin(async move {

@@ -3,7 +3,7 @@
 use squall_functions::build::CONTROL_FUNCTIONS;
 use squall_registry::variables::{DefaultValue, Effect, Kind, Scope, VariableDef};
 use squall_registry::{Registry, Volatility};
-use squall_session::procedure::{Parameter, type_text};
+use squall_session::procedure::{Parameter, ProcedureHead, type_text};
 use squall_types::ErrorCode;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -53,14 +53,14 @@ fn procedures() {
     let mut text = format!("# Procedures\n\n{GENERATED}\nCALL needs EXECUTE on the procedure or its schema.\n\n");
     text += "| Procedure | |\n|---|---|\n";
     let mut procedures: Vec<_> = squall_modules::all().iter().flat_map(|module| module.procedures()).collect();
-    procedures.sort_by_key(|procedure| (procedure.database().to_owned(), procedure.name().to_owned()));
+    procedures.sort_by_key(|procedure| (procedure.head().database, procedure.head().name));
     for procedure in procedures {
         let parameter = |parameter: &Parameter| {
             let mode = if parameter.mode.gives() { format!("{} ", parameter.mode.word()) } else { String::new() };
             format!("{mode}{} {}", parameter.name, type_text(&parameter.sql_type).to_uppercase())
         };
-        let parameters: Vec<String> = procedure.parameters().iter().map(parameter).collect();
-        let (database, name, comment) = (procedure.database(), procedure.name(), procedure.comment());
+        let ProcedureHead { database, name, parameters, comment } = procedure.head();
+        let parameters: Vec<String> = parameters.iter().map(parameter).collect();
         let _ = writeln!(text, "| `{database}.{name}({})` | {comment} |", parameters.join(", "));
     }
     page("procedures.md", &text);

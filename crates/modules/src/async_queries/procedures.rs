@@ -5,7 +5,7 @@ use super::{NAME, Shared, captured, queue_table, set_thread_count};
 use squall_catalog::Privileges;
 use squall_jobs::{JobInfo, JobState, NewJob};
 use squall_session::api::{LocalFuture, OkInfo};
-use squall_session::procedure::{Parameter, ParameterMode};
+use squall_session::procedure::{Parameter, ParameterMode, ProcedureHead};
 use squall_session::result::{ResultSet, typed_column};
 use squall_session::{Failure, Procedure, ProcedureCall};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -32,9 +32,7 @@ enum Task {
 #[derive(Debug)]
 struct AsyncProcedure {
     task: Task,
-    name: &'static str,
-    parameters: Vec<Parameter>,
-    comment: &'static str,
+    head: ProcedureHead,
     shared: Arc<Shared>,
 }
 
@@ -57,26 +55,15 @@ pub(super) fn all(shared: &Arc<Shared>) -> Vec<Arc<dyn Procedure>> {
     .into_iter()
     .map(|(task, name, parameters, comment)| {
         let shared = shared.clone();
-        Arc::new(AsyncProcedure { task, name, parameters, comment, shared }) as Arc<dyn Procedure>
+        let head = ProcedureHead { database: NAME, name, parameters, comment };
+        Arc::new(AsyncProcedure { task, head, shared }) as Arc<dyn Procedure>
     })
     .collect()
 }
 
 impl Procedure for AsyncProcedure {
-    fn database(&self) -> &str {
-        NAME
-    }
-
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn parameters(&self) -> &[Parameter] {
-        &self.parameters
-    }
-
-    fn comment(&self) -> &str {
-        self.comment
+    fn head(&self) -> &ProcedureHead {
+        &self.head
     }
 
     fn call<'a>(&'a self, call: &'a mut ProcedureCall<'_>) -> LocalFuture<'a, Result<OkInfo, Failure>> {

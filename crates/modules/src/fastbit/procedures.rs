@@ -7,7 +7,7 @@ use squall_fastbit::query::Output;
 use squall_fastbit::quote;
 use squall_parser::ParseOptions;
 use squall_session::api::{LocalFuture, OkInfo};
-use squall_session::procedure::Parameter;
+use squall_session::procedure::{Parameter, ProcedureHead};
 use squall_session::result::{ResultSet, text_column};
 use squall_session::{Failure, Procedure, ProcedureCall};
 use squall_types::{CollationId, SqlError, SqlMode, SqlType, Value};
@@ -19,27 +19,13 @@ type Answer<'a> = LocalFuture<'a, Result<OkInfo, Failure>>;
 /// A procedure as it is declared.
 #[derive(Debug)]
 struct Routine {
-    name: &'static str,
-    parameters: Vec<Parameter>,
-    comment: &'static str,
+    head: ProcedureHead,
     body: for<'a> fn(&'a mut ProcedureCall<'_>) -> Answer<'a>,
 }
 
 impl Procedure for Routine {
-    fn database(&self) -> &str {
-        DATABASE
-    }
-
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn parameters(&self) -> &[Parameter] {
-        &self.parameters
-    }
-
-    fn comment(&self) -> &str {
-        self.comment
+    fn head(&self) -> &ProcedureHead {
+        &self.head
     }
 
     fn call<'a>(&'a self, call: &'a mut ProcedureCall<'_>) -> Answer<'a> {
@@ -50,7 +36,7 @@ impl Procedure for Routine {
 /// All of them.
 pub fn all() -> Vec<Arc<dyn Procedure>> {
     let routine = |name, parameters, comment, body| -> Arc<dyn Procedure> {
-        Arc::new(Routine { name, parameters, comment, body })
+        Arc::new(Routine { head: ProcedureHead { database: DATABASE, name, parameters, comment }, body })
     };
     let name = |name| Parameter::new(name, SqlType::varchar(64, CollationId::UTF8MB4_0900_AI_CI));
     let path = || Parameter::new("v_path", SqlType::varchar(1024, CollationId::UTF8MB4_0900_AI_CI));

@@ -5,7 +5,7 @@ use super::settings::{SETTINGS, Settings, set_interval};
 use super::{History, NAME, bad_period, set_period};
 use squall_catalog::Privileges;
 use squall_session::api::{LocalFuture, OkInfo};
-use squall_session::procedure::Parameter;
+use squall_session::procedure::{Parameter, ProcedureHead};
 use squall_session::result::{ResultSet, typed_column};
 use squall_session::{Failure, Procedure, ProcedureCall};
 use squall_types::temporal::Interval;
@@ -29,9 +29,7 @@ enum Task {
 #[derive(Debug)]
 struct HistoryProcedure {
     task: Task,
-    name: &'static str,
-    parameters: Vec<Parameter>,
-    comment: &'static str,
+    head: ProcedureHead,
     history: Arc<History>,
 }
 
@@ -56,26 +54,15 @@ pub(super) fn all(history: &Arc<History>) -> Vec<Arc<dyn Procedure>> {
     .into_iter()
     .map(|(task, name, parameters, comment)| {
         let history = history.clone();
-        Arc::new(HistoryProcedure { task, name, parameters, comment, history }) as Arc<dyn Procedure>
+        let head = ProcedureHead { database: NAME, name, parameters, comment };
+        Arc::new(HistoryProcedure { task, head, history }) as Arc<dyn Procedure>
     })
     .collect()
 }
 
 impl Procedure for HistoryProcedure {
-    fn database(&self) -> &str {
-        NAME
-    }
-
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn parameters(&self) -> &[Parameter] {
-        &self.parameters
-    }
-
-    fn comment(&self) -> &str {
-        self.comment
+    fn head(&self) -> &ProcedureHead {
+        &self.head
     }
 
     fn call<'a>(&'a self, call: &'a mut ProcedureCall<'_>) -> LocalFuture<'a, Result<OkInfo, Failure>> {

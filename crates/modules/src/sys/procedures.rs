@@ -2,7 +2,7 @@
 
 use super::DATABASE;
 use squall_session::api::{LocalFuture, OkInfo};
-use squall_session::procedure::{Parameter, ParameterMode};
+use squall_session::procedure::{Parameter, ParameterMode, ProcedureHead};
 use squall_session::result::ResultSet;
 use squall_session::{Failure, Procedure, ProcedureCall};
 use squall_types::{CollationId, SqlError, SqlType, Value};
@@ -30,9 +30,7 @@ enum Task {
 #[derive(Debug)]
 struct SysProcedure {
     task: Task,
-    name: &'static str,
-    parameters: Vec<Parameter>,
-    comment: &'static str,
+    head: ProcedureHead,
 }
 
 const CONSUMERS: &str = "setup_consumers";
@@ -88,26 +86,15 @@ pub(super) fn all() -> Vec<Arc<dyn Procedure>> {
     ]
     .into_iter()
     .map(|(task, name, parameters, comment)| {
-        Arc::new(SysProcedure { task, name, parameters, comment }) as Arc<dyn Procedure>
+        let head = ProcedureHead { database: DATABASE, name, parameters, comment };
+        Arc::new(SysProcedure { task, head }) as Arc<dyn Procedure>
     })
     .collect()
 }
 
 impl Procedure for SysProcedure {
-    fn database(&self) -> &str {
-        DATABASE
-    }
-
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn parameters(&self) -> &[Parameter] {
-        &self.parameters
-    }
-
-    fn comment(&self) -> &str {
-        self.comment
+    fn head(&self) -> &ProcedureHead {
+        &self.head
     }
 
     fn call<'a>(&'a self, call: &'a mut ProcedureCall<'_>) -> LocalFuture<'a, Result<OkInfo, Failure>> {

@@ -3,11 +3,10 @@
 use super::columns::type_facts;
 use super::{ColumnSpec, Source, TableSpec, int, local_time, long_text, s, text, time, u, uint};
 use crate::ddl::type_text::type_text;
-use crate::procedure::Procedure;
+use crate::procedure::ProcedureHead;
 use squall_catalog::Privileges;
 use squall_registry::VirtualScan;
 use squall_types::{CollationId, SqlMode, SqlResult, Value};
-use std::sync::Arc;
 
 pub(super) const TABLES: &[TableSpec] = &[
     TableSpec { database: "information_schema", name: "ROUTINES", columns: ROUTINES, rows: routines },
@@ -71,22 +70,21 @@ const PARAMETERS: &[ColumnSpec] = &[
 const DEFINER: &str = "mysql.sys@localhost";
 
 /// Procedures that the reader may run.
-fn visible<'a>(source: &'a Source<'_>) -> impl Iterator<Item = &'a Arc<dyn Procedure>> {
-    source.shared.procedures.all().filter(|procedure| {
-        source.access.on_routine(procedure.database(), false, procedure.name()).contains(Privileges::EXECUTE)
-    })
+fn visible<'a>(source: &'a Source<'_>) -> impl Iterator<Item = &'a ProcedureHead> {
+    let heads = source.shared.procedures.all().map(|procedure| procedure.head());
+    heads.filter(|head| source.access.on_routine(head.database, false, head.name).contains(Privileges::EXECUTE))
 }
 
 fn routines(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let collation = crate::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
-    let row = |procedure: &Arc<dyn Procedure>| {
-        let mut row = vec![s(procedure.name()), s("def"), s(procedure.database()), s(procedure.name()), s("PROCEDURE")];
+    let row = |head: &ProcedureHead| {
+        let mut row = vec![s(head.name), s("def"), s(head.database), s(head.name), s("PROCEDURE")];
         row.push(s(""));
         row.extend(std::iter::repeat_n(Value::Null, 8));
         row.extend([s("SQL"), Value::Null, Value::Null, s("SQL"), s("SQL"), s("NO"), s("MODIFIES SQL DATA")]);
         row.extend([Value::Null, s("INVOKER")]);
         row.extend([made(source, scan), made(source, scan)]);
-        row.extend([s(SqlMode::DEFAULT.to_string()), s(procedure.comment()), s(DEFINER)]);
+        row.extend([s(SqlMode::DEFAULT.to_string()), s(head.comment), s(DEFINER)]);
         row.extend([s("utf8mb4"), s(collation), s(collation)]);
         row
     };
@@ -100,9 +98,9 @@ fn made(source: &Source<'_>, scan: &VirtualScan<'_>) -> Value {
 
 fn parameters(source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
-    for procedure in visible(source) {
-        for (at, parameter) in procedure.parameters().iter().enumerate() {
-            let mut row = vec![s("def"), s(procedure.database()), s(procedure.name()), u(at as u64 + 1)];
+    for head in visible(source) {
+        for (at, parameter) in head.parameters.iter().enumerate() {
+            let mut row = vec![s("def"), s(head.database), s(head.name), u(at as u64 + 1)];
             row.extend([s(parameter.mode.word()), s(parameter.name)]);
             row.extend(type_facts(&parameter.sql_type));
             row.extend([s(type_text(&parameter.sql_type)), s("PROCEDURE")]);
@@ -116,9 +114,9 @@ fn parameters(source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec
 pub(crate) fn procedure_status(source: &Source<'_>) -> Vec<Vec<Value>> {
     let collation = crate::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
     let made = local_time(source.context, source.shared.started_micros);
-    let row = |procedure: &Arc<dyn Procedure>| {
-        let mut row = vec![s(procedure.database()), s(procedure.name()), s("PROCEDURE"), s("SQL"), s(DEFINER)];
-        row.extend([made.clone(), made.clone(), s("INVOKER"), s(procedure.comment())]);
+    let row = |head: &ProcedureHead| {
+        let mut row = vec![s(head.database), s(head.name), s("PROCEDURE"), s("SQL"), s(DEFINER)];
+        row.extend([made.clone(), made.clone(), s("INVOKER"), s(head.comment)]);
         row.extend([s("utf8mb4"), s(collation), s(collation)]);
         row
     };

@@ -1,6 +1,6 @@
 //! The arguments of a CALL: evaluated, converted to the parameters' types, and given back.
 
-use super::{Parameter, ParameterMode, Procedure};
+use super::{Parameter, ParameterMode, ProcedureHead};
 use crate::session::{Request, Session};
 use squall_catalog::NameKey;
 use squall_parser::ast::Expr;
@@ -22,9 +22,9 @@ pub(super) enum Destination {
 
 impl Session {
     /// Where the values of OUT parameters go (1318, 1414).
-    pub(super) fn destinations(&self, procedure: &dyn Procedure, arguments: &[Expr]) -> SqlResult<Vec<Destination>> {
-        let shown = format!("{}.{}", procedure.database(), procedure.name());
-        let parameters = procedure.parameters();
+    pub(super) fn destinations(&self, head: &ProcedureHead, arguments: &[Expr]) -> SqlResult<Vec<Destination>> {
+        let shown = format!("{}.{}", head.database, head.name);
+        let parameters = &head.parameters;
         if parameters.len() != arguments.len() {
             let (expected, got) = (parameters.len(), arguments.len());
             return Err(SqlError::new(ErrorCode::SpWrongArgumentCount, &[&"PROCEDURE", &shown, &expected, &got]));

@@ -2,7 +2,7 @@
 
 use super::arguments::Destination;
 use super::pass_on::PassOn;
-use super::{Parameter, Procedure};
+use super::{Parameter, ProcedureHead};
 use crate::api::{OkInfo, ResultWriter};
 use crate::collector::{Collector, StatementResult};
 use crate::database::Database;
@@ -200,7 +200,7 @@ impl Session {
         let (database, name) = self.qualify(&call.procedure)?;
         let found = self.shared.procedures.find(&database, &name).cloned();
         let (database, name) = match &found {
-            Some(procedure) => (procedure.database().to_string(), procedure.name().to_string()),
+            Some(procedure) => (procedure.head().database.to_string(), procedure.head().name.to_string()),
             None => (database, name),
         };
         let shown = format!("{database}.{name}");
@@ -214,8 +214,8 @@ impl Session {
         if self.call_depth == DEPTH_MAX {
             return Err(SqlError::new(ErrorCode::SpRecursionLimit, &[&DEPTH_MAX, &name]).into());
         }
-        let destinations = self.destinations(&*procedure, &call.arguments)?;
-        let arguments = self.argument_values(procedure.parameters(), &call.arguments, request, context).await?;
+        let destinations = self.destinations(procedure.head(), &call.arguments)?;
+        let arguments = self.argument_values(&procedure.head().parameters, &call.arguments, request, context).await?;
         // What the arguments were computed in is no transaction of the procedure's statements.
         self.end_statement(request.statement).await?;
         self.call_depth += 1;
@@ -224,21 +224,21 @@ impl Session {
         let arguments = call.arguments;
         self.call_depth -= 1;
         let ok = result?;
-        self.give_out(&*procedure, &destinations, arguments, writer).await?;
+        self.give_out(procedure.head(), &destinations, arguments, writer).await?;
         Ok(Outcome::Ok(ok))
     }
 
     /// OUT and INOUT parameters get their values.
     async fn give_out(
         &mut self,
-        procedure: &dyn Procedure,
+        head: &ProcedureHead,
         destinations: &[Destination],
         values: Vec<Value>,
         writer: &mut dyn ResultWriter,
     ) -> Result<(), Failure> {
         let mut out = ResultSet::default();
         let mut row = Vec::new();
-        for ((parameter, destination), value) in procedure.parameters().iter().zip(destinations).zip(values) {
+        for ((parameter, destination), value) in head.parameters.iter().zip(destinations).zip(values) {
             match destination {
                 Destination::Nowhere => {}
                 Destination::UserVariable(name) => {

@@ -23,19 +23,26 @@ use std::sync::Arc;
 /// of its own: each statement that it runs commits by itself under autocommit, and belongs to the caller's transaction
 /// otherwise.
 pub trait Procedure: Debug + Send + Sync {
-    /// Its database, lower case.
-    fn database(&self) -> &str;
-    /// Its name; found whatever the case.
-    fn name(&self) -> &str;
-    /// Its parameters. A call with more or fewer arguments is error 1318.
-    fn parameters(&self) -> &[Parameter];
-    /// What it does, in a sentence.
-    fn comment(&self) -> &str;
+    /// How it is declared.
+    fn head(&self) -> &ProcedureHead;
     /// Does it. Result sets are sent on the way; what is returned ends the answer.
     ///
     /// # Errors
     /// Any error that the client is to see ([`SqlError::signal`](squall_types::SqlError::signal) for one of the procedure's own).
     fn call<'a>(&'a self, call: &'a mut ProcedureCall<'_>) -> LocalFuture<'a, Result<OkInfo, Failure>>;
+}
+
+/// How a procedure is declared: what it is found by, called with and shown as.
+#[derive(Clone, Debug)]
+pub struct ProcedureHead {
+    /// Its database, lower case.
+    pub database: &'static str,
+    /// Its name; found whatever the case.
+    pub name: &'static str,
+    /// Its parameters. A call with more or fewer arguments is error 1318.
+    pub parameters: Vec<Parameter>,
+    /// What it does, in a sentence.
+    pub comment: &'static str,
 }
 
 /// A parameter of a procedure.
@@ -104,7 +111,8 @@ pub(crate) struct Procedures(BTreeMap<(String, String), Arc<dyn Procedure>>);
 impl Procedures {
     /// Adds a procedure; a later one of the same name replaces an earlier one.
     pub fn add(&mut self, procedure: Arc<dyn Procedure>) {
-        let key = (procedure.database().to_lowercase(), procedure.name().to_lowercase());
+        let head = procedure.head();
+        let key = (head.database.to_lowercase(), head.name.to_lowercase());
         self.0.insert(key, procedure);
     }
 

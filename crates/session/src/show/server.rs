@@ -176,7 +176,9 @@ impl Session {
     pub(super) fn show_create_procedure(&self, name: &ObjectName, context: &StatementContext) -> SqlResult<ResultSet> {
         let (database, name) = self.qualify(name)?;
         let found = self.shared.procedures.find(&database, &name).filter(|procedure| {
-            self.access.on_routine(procedure.database(), false, procedure.name()).contains(Privileges::EXECUTE)
+            self.access
+                .on_routine(procedure.head().database, false, procedure.head().name)
+                .contains(Privileges::EXECUTE)
         });
         let procedure = found.ok_or_else(|| SqlError::new(ErrorCode::SpDoesNotExist, &[&"PROCEDURE", &name]))?;
         let mut result = ResultSet::of_texts(&[
@@ -188,7 +190,7 @@ impl Session {
             "Database Collation",
         ]);
         let collation = crate::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
-        let mut row = vec![s(procedure.name()), s(context.sql_mode.to_string()), Value::Null];
+        let mut row = vec![s(procedure.head().name), s(context.sql_mode.to_string()), Value::Null];
         row.extend([s("utf8mb4"), s(collation), s(collation)]);
         result.rows.push(row);
         Ok(result)
