@@ -7,8 +7,9 @@
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
 //!
 //! Reading order: `entry`, `rows`, `level`, `tables`, `seal`, `load`, `load_block`, `merge`, `background`, `columns`,
-//! `snapshot`, `bulk_change`, `copy`.
+//! `snapshot`, `address`, `bulk_change`, `copy`.
 
+mod address;
 mod background;
 mod bulk_change;
 mod columns;
@@ -24,6 +25,7 @@ mod seal;
 mod snapshot;
 mod tables;
 
+pub use address::RowAddress;
 pub use background::{BackgroundSealer, TableWork};
 pub use bulk_change::BulkChange;
 pub use columns::{TableColumns, coded_column};

@@ -426,6 +426,10 @@ impl Committer {
             keys.iter().for_each(|key| data.row_changed(key, moment));
             if let Some(level) = data.sealed() {
                 level.note_commit(keys.iter(), moment);
+                // Entries of its indexes are not what is sealed.
+                if !keys.is_empty() {
+                    level.source().note_changes(keys.len() as u64);
+                }
             }
         }
         for (copy, marks) in copies {

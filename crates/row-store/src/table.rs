@@ -204,9 +204,6 @@ impl TableData {
         if row_delta <= 0 {
             self.overwrites.fetch_add(changes, Ordering::Relaxed);
         }
-        if let Some(level) = self.sealed().filter(|_| changes > 0) {
-            level.source().note_changes(changes);
-        }
     }
 
     /// Notes that a range is read. Written once per buffer, so readers share the line without moving it about.

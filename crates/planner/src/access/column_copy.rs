@@ -87,7 +87,7 @@ impl RowTable {
         limit: Option<usize>,
     ) -> SqlResult<bool> {
         let (view, zone) = (env.view()?, &env.context.time_zone);
-        if self.lock.is_some() || projection.contains(&self.def.columns.len()) {
+        if self.lock.is_some() {
             return Ok(false);
         }
         if self.table.sealed_source().is_some() {

@@ -4,7 +4,7 @@ use super::scan::{BATCH_ROWS, decode_columns, make_batch, stream_of};
 use super::table::RowTable;
 use crate::exec::env::StatementEnv;
 use crate::exec::join_keys::JoinKeys;
-use arrow::array::{ArrayRef, AsArray, Int64Array};
+use arrow::array::{ArrayRef, AsArray, BinaryViewBuilder, Int64Array};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::stats::Precision;
@@ -20,8 +20,7 @@ use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 use squall_column_store::ZONE_ROWS;
 use squall_column_store::predicate::{Condition, Predicate, matching_rows, matching_rows_counted};
-use squall_column_tables::from_utc;
-use squall_column_tables::{ColumnSnapshot, TableColumns};
+use squall_column_tables::{ColumnSnapshot, RowAddress, TableColumns, from_utc};
 use squall_registry::TableOperation;
 use squall_row_store::Row;
 use squall_types::temporal::TimeZone;
@@ -391,6 +390,9 @@ impl Reader {
         let segment = &self.snapshot.segments[segment].segment;
         let columns = TableColumns::new(&self.source.table, segment, &self.snapshot.cache);
         let array = |ordinal: &usize| {
+            if *ordinal == self.source.def.columns.len() {
+                return Ok(row_addresses(segment.number(), positions));
+            }
             let array = columns.array(*ordinal, positions.iter().copied())?;
             match self.source.def.columns.get(*ordinal).map(|column| &column.sql_type) {
                 Some(SqlType::Timestamp { .. }) => Ok(in_zone(&array, &self.env.context.time_zone)),
@@ -433,6 +435,15 @@ impl Reader {
         let rows = matching_rows(&self.condition, &source, None).map_err(failed)?;
         Ok(rows.iter().filter_map(|row| fresh.get(row as usize).cloned()).collect())
     }
+}
+
+/// What stands for the keys of sealed rows.
+fn row_addresses(segment: u64, positions: &[u32]) -> ArrayRef {
+    let mut addresses = BinaryViewBuilder::with_capacity(positions.len());
+    for position in positions {
+        addresses.append_value(RowAddress { segment, position: *position }.encode());
+    }
+    Arc::new(addresses.finish())
 }
 
 /// TIMESTAMPs, which are in UTC, as the session sees them.

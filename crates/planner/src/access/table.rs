@@ -35,7 +35,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The name of the hidden column that holds a row's key.
+/// The name of the hidden column that holds a row's key, or its address ([`squall_column_tables::RowAddress`]) where it is sealed and
+/// read by column.
 pub const ROW_KEY_COLUMN: &str = "_squall_row_key";
 
 /// Up to so many rows of a column table are read one by one if a key finds them.

@@ -12,7 +12,6 @@ use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
 /// Carries an UPDATE out.
 pub fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreResult<DmlResult> {
-    let strict = context.env.context.sql_mode.is_strict() && !plan.ignore;
     context.atomically(|context| {
         let (mut matched, mut changed) = (0u64, 0u64);
         let found = match find_sealed(context, &plan.target, &plan.selection)? {
@@ -24,35 +23,35 @@ pub fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreR
         }
         let index = for_each_found(context, &plan.target, &plan.selection, found, &mut |context, row, old| {
             matched += 1;
-            let updated = assign(
-                &RowMaker {
-                    target: &plan.target,
-                    env: context.env,
-                    parameters: context.parameters,
-                    strict,
-                    null_becomes_zero: !strict,
-                },
-                &plan.assignments,
-                &old,
-                &[],
-                matched,
-            );
-            let done = updated
-                .map_err(Into::into)
-                .and_then(|updated| update_row(context, &plan.target, row, &old, &updated, strict));
-            match done {
-                Ok(true) => changed += 1,
-                Ok(false) => {}
-                Err(error) if plan.ignore && ignorable(&error) => {
-                    context.env.context.diagnostics.warn(error.into());
-                }
-                Err(error) => return Err(error),
-            }
+            changed += u64::from(update_selected(context, plan, row, &old, matched)?);
             Ok(())
         })?;
         note_use(context, &plan.target, index, TableOperation::Update, changed);
         Ok(update_result(matched, changed, context.options.found_rows))
     })
+}
+
+/// Gives a row that was read under a lock its new values; tells whether anything changed.
+pub fn update_selected(
+    context: &mut DmlContext<'_>,
+    plan: &UpdatePlan,
+    row: &Row,
+    old: &[Value],
+    row_number: u64,
+) -> StoreResult<bool> {
+    let strict = context.env.context.sql_mode.is_strict() && !plan.ignore;
+    let (env, parameters) = (context.env, context.parameters);
+    let maker = RowMaker { target: &plan.target, env, parameters, strict, null_becomes_zero: !strict };
+    let updated = assign(&maker, &plan.assignments, old, &[], row_number);
+    let done =
+        updated.map_err(Into::into).and_then(|updated| update_row(context, &plan.target, row, old, &updated, strict));
+    match done {
+        Err(error) if plan.ignore && ignorable(&error) => {
+            context.env.context.diagnostics.warn(error.into());
+            Ok(false)
+        }
+        done => done,
+    }
 }
 
 /// What has been found of a statement's rows.

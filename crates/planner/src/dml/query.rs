@@ -3,16 +3,20 @@
 use super::change::{delete_row, finish_update, update_result, update_row};
 use super::find::{note_use, with_parameters};
 use super::plan::{QueryChangePlan, TableChange, column_types};
+use super::sealed_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult, ignorable};
 use crate::exec::env::StatementEnv;
 use crate::exec::runtime::QueryRuntime;
+use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::logical_expr::LogicalPlan;
 use squall_catalog::ReferentialAction;
+use squall_column_tables::RowAddress;
 use squall_functions::arrow_map::value_at;
 use squall_registry::TableOperation;
 use squall_row_store::{StoreError, StoreResult};
-use squall_types::{ErrorCode, SqlError, SqlType, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -45,7 +49,7 @@ pub fn for_each_row(
 
 /// Carries out an UPDATE or DELETE whose rows a query finds.
 pub fn execute_by_query(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<DmlResult> {
-    let retry = context.transaction.options().autocommit;
+    let retry = context.transaction.reads_anew();
     for _ in 0..ATTEMPTS_MAX {
         let attempt = context.atomically(|context| attempt(context, plan));
         match attempt {
@@ -67,43 +71,190 @@ fn attempt(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<
     let env = with_parameters(context);
     let runtime = context.runtime.clone();
     let types = column_types(&plan.query);
-    let mut seen: Vec<HashSet<Vec<u8>>> = plan.changes.iter().map(|_| HashSet::new()).collect();
+    let mut changes: Vec<RowChanges<'_>> =
+        plan.changes.iter().map(|change| RowChanges::new(&env, plan, change, &types)).collect();
     let reservation = runtime.reserve(&env.context.memory, "rows to change");
-    let (mut matched, mut changed) = (0u64, 0u64);
-    let mut changed_of = vec![0u64; plan.changes.len()];
+    let mut matched = 0u64;
     for_each_row(&runtime, &env, plan.query.plan.clone(), &types, |values| {
-        for ((change, seen), changed_here) in plan.changes.iter().zip(&mut seen).zip(&mut changed_of) {
-            let Some(Value::Bytes(key)) = values.get(change.key_column) else { continue };
-            // A row that a join finds several times is changed once.
-            if seen.contains(key) {
-                continue;
-            }
-            reservation.try_grow(key.len() + 64).map_err(squall_functions::expr::sql_error_from)?;
-            seen.insert(key.clone());
-            matched += 1;
-            match change_row(context, &env, plan, change, key, &values, matched) {
-                Ok(true) => {
-                    changed += 1;
-                    *changed_here += 1;
-                }
-                Ok(false) => {}
-                Err(error) if plan.ignore && ignorable(&error) => {
-                    context.env.context.diagnostics.warn(error.into());
-                }
-                Err(error) => return Err(error),
-            }
+        let values = Arc::new(values);
+        for change in &mut changes {
+            change.found(context, &values, &mut matched, &reservation)?;
         }
         Ok(())
     })?;
     let operation = if plan.delete { TableOperation::Delete } else { TableOperation::Update };
-    for (change, rows) in plan.changes.iter().zip(changed_of) {
-        note_use(context, &change.target, None, operation, rows);
+    let mut changed = 0;
+    for (change, table) in changes.into_iter().zip(&plan.changes) {
+        let rows = change.finish(context)?;
+        changed += rows;
+        note_use(context, &table.target, None, operation, rows);
     }
     Ok(if plan.delete {
         DmlResult { affected_rows: changed, ..DmlResult::default() }
     } else {
         update_result(matched, changed, context.options.found_rows)
     })
+}
+
+/// Changes of one table's rows. A row that a join finds several times is changed once, by what is found first.
+struct RowChanges<'a> {
+    env: &'a StatementEnv,
+    plan: &'a QueryChangePlan,
+    change: &'a TableChange,
+    types: &'a [SqlType],
+    way: Way<'a>,
+    /// Where the rows of a column table are, once that is asked for.
+    places: Option<FoundPlaces>,
+    /// Rows that were changed one by one.
+    changed: u64,
+}
+
+/// How rows are changed.
+enum Way<'a> {
+    /// One by one; the keys of those that have been found.
+    OneByOne(HashSet<Vec<u8>>),
+    /// Not known until it is known that they are many. They wait, in the order that they were found.
+    Unknown(HashSet<Vec<u8>>, Vec<FoundRow>),
+    /// Many at a time, but for those that are in no segment.
+    Bulk(Box<BulkByQuery<'a>>),
+}
+
+/// A row that waits.
+struct FoundRow {
+    key: Vec<u8>,
+    values: Arc<Vec<Value>>,
+    /// Which of the rows it is.
+    number: u64,
+}
+
+impl<'a> RowChanges<'a> {
+    fn new(
+        env: &'a StatementEnv,
+        plan: &'a QueryChangePlan,
+        change: &'a TableChange,
+        types: &'a [SqlType],
+    ) -> RowChanges<'a> {
+        let way = match change.target.table.sealed_source() {
+            Some(_) => Way::Unknown(HashSet::new(), Vec::new()),
+            None => Way::OneByOne(HashSet::new()),
+        };
+        RowChanges { env, plan, change, types, way, places: None, changed: 0 }
+    }
+
+    fn take_places(&mut self) -> SqlResult<FoundPlaces> {
+        match self.places.take() {
+            Some(places) => Ok(places),
+            None => FoundPlaces::of(self.env.view()?, &self.change.target),
+        }
+    }
+
+    /// Takes what the query has found of the table.
+    fn found(
+        &mut self,
+        context: &mut DmlContext<'_>,
+        values: &Arc<Vec<Value>>,
+        matched: &mut u64,
+        reservation: &MemoryReservation,
+    ) -> StoreResult<()> {
+        let Some(Value::Bytes(key)) = values.get(self.change.key_column) else { return Ok(()) };
+        let seen = match &mut self.way {
+            Way::OneByOne(seen) | Way::Unknown(seen, _) => seen,
+            Way::Bulk(bulk) => {
+                let Some(place) = bulk.take(key)? else { return Ok(()) };
+                *matched += 1;
+                return self.change_at(context, place, values, *matched);
+            }
+        };
+        if seen.contains(key) {
+            return Ok(());
+        }
+        reservation.try_grow(key.len() + 64).map_err(squall_functions::expr::sql_error_from)?;
+        seen.insert(key.clone());
+        *matched += 1;
+        if let Way::Unknown(_, waiting) = &mut self.way {
+            waiting.push(FoundRow { key: key.clone(), values: values.clone(), number: *matched });
+            return if waiting.len() as u64 >= BULK_ROWS_MIN { self.choose(context) } else { Ok(()) };
+        }
+        self.one_by_one(context, key, values, *matched)
+    }
+
+    /// Changes the rows that wait, which are many, and chooses the way for the others.
+    fn choose(&mut self, context: &mut DmlContext<'_>) -> StoreResult<()> {
+        let way = std::mem::replace(&mut self.way, Way::OneByOne(HashSet::new()));
+        let Way::Unknown(seen, waiting) = way else { return Ok(()) };
+        let places = self.take_places()?;
+        match BulkByQuery::begin(context, self.env.view()?, (self.plan, self.change), self.types, places)? {
+            Ok(mut bulk) => {
+                let mut found = Vec::with_capacity(waiting.len());
+                for row in waiting {
+                    found.extend(bulk.take(&row.key)?.map(|place| (place, row)));
+                }
+                self.way = Way::Bulk(Box::new(bulk));
+                found.into_iter().try_for_each(|(place, row)| self.change_at(context, place, &row.values, row.number))
+            }
+            Err(places) => {
+                (self.way, self.places) = (Way::OneByOne(seen), Some(places));
+                self.change_waiting(context, waiting)
+            }
+        }
+    }
+
+    fn change_waiting(&mut self, context: &mut DmlContext<'_>, waiting: Vec<FoundRow>) -> StoreResult<()> {
+        waiting.into_iter().try_for_each(|row| self.one_by_one(context, &row.key, &row.values, row.number))
+    }
+
+    /// Changes a row of a table whose rows are changed many at a time.
+    fn change_at(
+        &mut self,
+        context: &mut DmlContext<'_>,
+        place: Place,
+        values: &Arc<Vec<Value>>,
+        number: u64,
+    ) -> StoreResult<()> {
+        match (place, &mut self.way) {
+            (Place::Sealed(row), Way::Bulk(bulk)) => bulk.change(context, row, values, number),
+            (Place::Fresh(key), _) => self.one_by_one(context, &key, values, number),
+            (Place::Sealed(_), _) => Err(SqlError::internal("a place without a list").into()),
+        }
+    }
+
+    /// Changes a row by its key or address.
+    fn one_by_one(
+        &mut self,
+        context: &mut DmlContext<'_>,
+        found: &[u8],
+        values: &[Value],
+        number: u64,
+    ) -> StoreResult<()> {
+        let key = match RowAddress::decode(found) {
+            None => Cow::Borrowed(found),
+            Some(address) => {
+                let places = self.take_places()?;
+                let key = places.key(&self.change.target, address)?;
+                self.places = Some(places);
+                Cow::Owned(key)
+            }
+        };
+        match change_row(context, self.env, self.plan, self.change, &key, values, number) {
+            Ok(true) => self.changed += 1,
+            Ok(false) => {}
+            Err(error) if self.plan.ignore && ignorable(&error) => {
+                context.env.context.diagnostics.warn(error.into());
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Ends the changes; gives how many rows are others now, or gone.
+    fn finish(mut self, context: &mut DmlContext<'_>) -> StoreResult<u64> {
+        match std::mem::replace(&mut self.way, Way::OneByOne(HashSet::new())) {
+            Way::OneByOne(_) => {}
+            Way::Unknown(_, waiting) => self.change_waiting(context, waiting)?,
+            Way::Bulk(bulk) => self.changed += bulk.finish(context)?,
+        }
+        Ok(self.changed)
+    }
 }
 
 /// Whether the statement itself may have changed a row that it found earlier: by another name of the same table, or by
@@ -141,27 +292,36 @@ fn change_row(
         return Ok(true);
     }
     let old = target.read_row(&row, &context.env.context.time_zone)?;
-    let mut updated = old.clone();
     let strict = context.env.context.sql_mode.is_strict() && !plan.ignore;
-    {
-        let maker =
-            RowMaker { target, env: context.env, parameters: context.parameters, strict, null_becomes_zero: !strict };
-        let types = column_types(&plan.query);
-        for (column, source) in &change.values {
-            let definition = &target.def().columns[*column];
-            if definition.generated.is_some() && source.is_some() {
-                let error =
-                    SqlError::new(ErrorCode::BadValueForGeneratedColumn, &[&definition.name, &target.def().name]);
-                return Err(error.into());
-            }
-            updated[*column] = match source {
-                None => maker.default_value(*column, &updated)?,
-                Some(source) => maker.convert(definition, values[*source].clone(), &types[*source], row_number)?,
-            };
-        }
-        finish_update(&maker, &mut updated, &old, row_number, &|column| {
-            change.values.iter().any(|(assigned, _)| *assigned == column)
-        })?;
-    }
+    let maker =
+        RowMaker { target, env: context.env, parameters: context.parameters, strict, null_becomes_zero: !strict };
+    let updated = new_values(&maker, change, &column_types(&plan.query), &old, values, row_number)?;
     update_row(context, target, &row, &old, &updated, strict)
+}
+
+/// A row with the values that the query gives it; `types` are those of the query's columns.
+pub(super) fn new_values(
+    maker: &RowMaker<'_>,
+    change: &TableChange,
+    types: &[SqlType],
+    old: &[Value],
+    values: &[Value],
+    row_number: u64,
+) -> SqlResult<Vec<Value>> {
+    let def = maker.target.def();
+    let mut updated = old.to_vec();
+    for (column, source) in &change.values {
+        let definition = &def.columns[*column];
+        if definition.generated.is_some() && source.is_some() {
+            return Err(SqlError::new(ErrorCode::BadValueForGeneratedColumn, &[&definition.name, &def.name]));
+        }
+        updated[*column] = match source {
+            None => maker.default_value(*column, &updated)?,
+            Some(source) => maker.convert(definition, values[*source].clone(), &types[*source], row_number)?,
+        };
+    }
+    finish_update(maker, &mut updated, old, row_number, &|column| {
+        change.values.iter().any(|(assigned, _)| *assigned == column)
+    })?;
+    Ok(updated)
 }

@@ -216,8 +216,8 @@ impl BulkWriter {
         outcome.skipped = left_out.into_iter().collect();
         outcome.skipped.sort_unstable();
         table.data.count_changes(outcome.loaded as i64, outcome.loaded, 0);
-        if let Some(copy) = table.data.copy() {
-            copy.source().note_changes(outcome.loaded);
+        for level in table.data.sealed().cloned().into_iter().chain(table.data.copy()) {
+            level.source().note_changes(outcome.loaded);
         }
         let next = table.data.auto_increment.load(Ordering::Relaxed);
         table.data.auto_increment_saved.fetch_max(next, Ordering::Relaxed);

@@ -188,7 +188,7 @@ impl Servers {
         let name = table.name;
         let (column, _, kind) = table.columns[random.below(table.columns.len() as u64) as usize];
         let condition = generate::change_condition(random, name).sql(Engines::Peer);
-        match random.below(8) {
+        match random.below(12) {
             0 | 1 => {
                 let next = self.mariadb.query_first::<u64, _>(format!("SELECT MAX(id) + 1 FROM {name}"));
                 let next = next.ok().flatten().unwrap_or(0);
@@ -227,6 +227,33 @@ impl Servers {
                     )
                 };
                 self.change_all(name, &join(name, "k"), |name| join(name, "k_r"));
+            }
+            7 => {
+                // Almost all rows, some of them with several partners that are all alike.
+                let join = |name: &str, other: &str| {
+                    format!(
+                        "UPDATE {name} z LEFT JOIN {other} o ON o.id < z.a SET z.s = IF(o.id IS NULL, 'none', 'some'), \
+                         z.b = z.u * 2, z.x = 1.5 WHERE z.id % 20 <> 3"
+                    )
+                };
+                self.change_all(name, &join(name, "k"), |name| join(name, "k_p"));
+            }
+            8 => {
+                let size = random.below(20);
+                let change = |name: &str, other: &str| {
+                    format!(
+                        "UPDATE {name} SET m = (SELECT MAX(price) FROM {other} o WHERE o.id = {name}.a), y = 'q' \
+                         WHERE {condition} OR u IN (SELECT id FROM {other} WHERE size <> {size}) OR id % 3 = 0"
+                    )
+                };
+                self.change_all(name, &change(name, "k"), |name| change(name, "k_c"));
+            }
+            9 if random.below(3) == 0 => {
+                let rest =
+                    |other: &str| format!("WHERE {condition} AND u IN (SELECT id FROM {other} WHERE size IS NOT NULL)");
+                self.change_all(name, &format!("DELETE FROM {name} {}", rest("k")), |name| {
+                    format!("DELETE FROM {name} {}", rest("k_r"))
+                });
             }
             // It commits.
             _ if within => {}

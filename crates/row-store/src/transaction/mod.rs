@@ -1,27 +1,30 @@
 //! Transactions: reading at a snapshot, locking, writing in private, committing.
 
+mod bulk_change;
+
 use crate::commit::{CommitRequest, CommitTicket, HeldLocks, TicketSender};
 use crate::cursor::{Cursor, Direction};
 use crate::error::{StoreError, StoreResult, corrupted, engine_error};
 use crate::index_key::{Entry, IndexCodec, KeyRange, row_key_of_entry};
-use crate::level_keys::{LevelKeys, mark_key};
-use crate::locks::{Acquired, BACKGROUND_FAMILY, LockFailure, LockKey};
+use crate::level_keys::mark_key;
+use crate::locks::{Acquired, LockFailure, LockKey};
 use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait, TableLock, TransactionOptions};
 use crate::read_view::{ReadView, Uncommitted};
 use crate::row::{Row, RowKey, encode_row};
-use crate::sealed::{SealedRows, read_list};
+use crate::sealed::SealedRows;
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::validation::ReadSet;
-use crate::write_set::ListChange;
-use fjall::{AbstractTree, Readable, Slice, Snapshot};
-use squall_catalog::IndexId;
+use fjall::{Readable, Slice, Snapshot};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Memory of a row lock, roughly.
 const LOCK_BYTES: usize = 200;
+
+/// The key of an index entry, and what it has from now on; `None` if it goes.
+type EntryChange = (Vec<u8>, Option<Vec<u8>>);
 
 /// A place to roll back to within a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,9 +95,14 @@ impl Transaction {
     /// Begins a statement: at READ COMMITTED it gets a snapshot of its own.
     pub fn begin_statement(&mut self, lock_wait: LockWait) {
         self.lock_wait = lock_wait;
-        if self.options.autocommit || self.options.isolation <= IsolationLevel::ReadCommitted {
+        if self.reads_anew() {
             self.snapshot = None;
         }
+    }
+
+    /// Whether each statement sees what is committed when it begins, so that it may also begin anew.
+    pub fn reads_anew(&self) -> bool {
+        self.options.autocommit || self.options.isolation <= IsolationLevel::ReadCommitted
     }
 
     /// Takes the snapshot now, as START TRANSACTION WITH CONSISTENT SNAPSHOT does.
@@ -369,7 +377,7 @@ impl Transaction {
         for codec in table.secondary_codecs() {
             if codec.has_terms() {
                 for entry in codec.term_entries(values, &key)? {
-                    self.check_unique(table, codec, &entry, values)?;
+                    self.check_unique(table, codec, &entry, values, true)?;
                     entries.push(entry);
                 }
                 continue;
@@ -379,7 +387,7 @@ impl Transaction {
                 continue;
             }
             let entry = codec.entry(values, &key)?;
-            self.check_unique(table, codec, &entry, values)?;
+            self.check_unique(table, codec, &entry, values, true)?;
             entries.push(entry);
         }
         let mut writes = self.own.writes.write();
@@ -393,12 +401,20 @@ impl Transaction {
         Ok(RowKey(key))
     }
 
-    fn check_unique(&mut self, table: &Table, codec: &IndexCodec, entry: &Entry, values: &[Value]) -> StoreResult<()> {
+    fn check_unique(
+        &mut self,
+        table: &Table,
+        codec: &IndexCodec,
+        entry: &Entry,
+        values: &[Value],
+        locked: bool,
+    ) -> StoreResult<()> {
         if !entry.exclusive {
             return Ok(());
         }
-        let entry_key = Slice::new(&entry.key);
-        self.lock_row(table, &entry_key, self.write_request())?;
+        if locked {
+            self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
+        }
         match self.newest(table, &entry.key)? {
             Some(value) => {
                 let existing = row_key_of_entry(&entry.key, &value).ok_or_else(|| corrupted(&table.def().name))?;
@@ -439,47 +455,7 @@ impl Transaction {
             }
         }
         let key = moved_to.clone().unwrap_or_else(|| old.key.clone());
-        let mut changes = Vec::new();
-        for codec in table.secondary_codecs() {
-            if codec.has_terms() {
-                let TermChanges { lost, got, moved } = term_changes(codec, (&old_values, &old.key), (values, &key))?;
-                for entry in lost.iter().filter(|entry| entry.exclusive) {
-                    // Whoever inserts the old value waits until it is known to be gone.
-                    self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
-                }
-                for entry in &got {
-                    self.check_unique(table, codec, entry, values)?;
-                }
-                changes.extend(lost.into_iter().map(|entry| (entry.key, None)));
-                changes.extend(got.into_iter().chain(moved).map(|entry| (entry.key, Some(entry.value))));
-                continue;
-            }
-            if codec.is_copy {
-                let same = codec.parts.iter().all(|part| old_values[part.ordinal] == values[part.ordinal]);
-                if moved_to.is_some() {
-                    changes.push((mark_key(codec.id, &old.key), Some(Vec::new())));
-                }
-                if moved_to.is_some() || !same {
-                    changes.push((mark_key(codec.id, &key), Some(Vec::new())));
-                }
-                continue;
-            }
-            let before = codec.entry(&old_values, &old.key)?;
-            let after = codec.entry(values, &key)?;
-            if before.key == after.key {
-                if before.value != after.value {
-                    changes.push((after.key, Some(after.value)));
-                }
-                continue;
-            }
-            if before.exclusive {
-                // Whoever inserts the old value waits until it is known to be gone.
-                self.lock_row(table, &Slice::new(&before.key), self.write_request())?;
-            }
-            self.check_unique(table, codec, &after, values)?;
-            changes.push((before.key, None));
-            changes.push((after.key, Some(after.value)));
-        }
+        let changes = self.entry_changes(table, (&old_values, &old.key), (values, &key), true)?;
         let row = encode_row(&table.current_projection().layout, &key, values)?;
         let mut writes = self.own.writes.write();
         if moved_to.is_some() {
@@ -492,6 +468,60 @@ impl Transaction {
         drop(writes);
         self.own.any.store(true, Ordering::Release);
         Ok(RowKey(key))
+    }
+
+    /// What becomes of the entries of a row that gets another place or other values, with new unique ones looked for among those
+    /// that are there. Unless the table is the transaction's alone, they are locked.
+    fn entry_changes(
+        &mut self,
+        table: &Table,
+        (old_values, old_key): (&[Value], &Slice),
+        (values, key): (&[Value], &Slice),
+        locked: bool,
+    ) -> StoreResult<Vec<EntryChange>> {
+        let moved = old_key != key;
+        let mut changes = Vec::new();
+        for codec in table.secondary_codecs() {
+            if codec.has_terms() {
+                let TermChanges { lost, got, moved } = term_changes(codec, (old_values, old_key), (values, key))?;
+                for entry in lost.iter().filter(|entry| locked && entry.exclusive) {
+                    // Whoever inserts the old value waits until it is known to be gone.
+                    self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
+                }
+                for entry in &got {
+                    self.check_unique(table, codec, entry, values, locked)?;
+                }
+                changes.extend(lost.into_iter().map(|entry| (entry.key, None)));
+                changes.extend(got.into_iter().chain(moved).map(|entry| (entry.key, Some(entry.value))));
+                continue;
+            }
+            if codec.is_copy {
+                let same = codec.parts.iter().all(|part| old_values[part.ordinal] == values[part.ordinal]);
+                if moved {
+                    changes.push((mark_key(codec.id, old_key), Some(Vec::new())));
+                }
+                if moved || !same {
+                    changes.push((mark_key(codec.id, key), Some(Vec::new())));
+                }
+                continue;
+            }
+            let before = codec.entry(old_values, old_key)?;
+            let after = codec.entry(values, key)?;
+            if before.key == after.key {
+                if before.value != after.value {
+                    changes.push((after.key, Some(after.value)));
+                }
+                continue;
+            }
+            if locked && before.exclusive {
+                // Whoever inserts the old value waits until it is known to be gone.
+                self.lock_row(table, &Slice::new(&before.key), self.write_request())?;
+            }
+            self.check_unique(table, codec, &after, values, locked)?;
+            changes.push((before.key, None));
+            changes.push((after.key, Some(after.value)));
+        }
+        Ok(changes)
     }
 
     /// Deletes a row that this transaction has read under a lock.
@@ -529,98 +559,6 @@ impl Transaction {
             writes.put(&table.data, mark.into(), Some(Slice::default()), 0);
         }
         drop(writes);
-        self.own.any.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    // ---- many sealed rows at a time ----
-
-    /// Readies the transaction for changing sealed rows by the table's list: nobody else changes the table until it ends.
-    /// The view is of the table as it is, with the transaction's own changes. `None` if rows have to be changed one by one:
-    /// other sessions have locks in the table, or it has changed since the transaction's snapshot. Entries of its indexes are the
-    /// caller's to mind: [`Transaction::delete_entries`].
-    pub fn begin_bulk_change(&mut self, table: &Arc<Table>) -> StoreResult<Option<ReadView>> {
-        if table.data.sealed().is_none() || self.store.gate().is_stopped() {
-            return Ok(None);
-        }
-        self.check_writable(table)?;
-        match self.lock_table(table, TableLock::Exclusive, LockWait::Nowait) {
-            Ok(()) => {}
-            Err(StoreError::Sql(error)) if error.is(ErrorCode::LockNowait) => {
-                if !self.locks.table.is_shared_only_with(self.locks.owner, table.id(), BACKGROUND_FAMILY) {
-                    return Ok(None);
-                }
-                self.lock_table(table, TableLock::Exclusive, self.lock_wait)?;
-            }
-            Err(error) => return Err(error),
-        }
-        if self.own.reads.is_none()
-            && (self.options.autocommit || self.options.isolation <= IsolationLevel::ReadCommitted)
-        {
-            // The statement has read nothing yet that it goes by.
-            self.snapshot = None;
-        }
-        let snapshot = self.snapshot().clone();
-        let unchanged = self.is_unchanged_since(table, &snapshot)?;
-        Ok(unchanged.then(|| self.view_at(snapshot)))
-    }
-
-    /// Whether a table, which nobody else may change, is what it was at a snapshot.
-    fn is_unchanged_since(&self, table: &Table, snapshot: &Snapshot) -> SqlResult<bool> {
-        let present = self.store.snapshot();
-        let keyspace = &table.data.keyspace;
-        if present.seqno() == snapshot.seqno() {
-            return Ok(true);
-        }
-        let list = |moment| read_list(LevelKeys::Rows, keyspace, moment);
-        if list(present.seqno())? != list(snapshot.seqno())? {
-            return Ok(false);
-        }
-        for entry in present.range(keyspace, crate::index_key::index_range(IndexId(0)).to_slices()) {
-            let key = entry.key().map_err(engine_error)?;
-            let newest = keyspace.tree.get_internal_entry(&key, present.seqno());
-            let newest = newest.map_err(|error| engine_error(error.into()))?;
-            if newest.is_some_and(|newest| newest.key.seqno >= snapshot.seqno()) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Takes away the entries that a row has in the table's indexes beside the primary key, after
-    /// [`Transaction::begin_bulk_change`]: nobody else can be at one of them. `values` has the row's stored values by ordinal, those at
-    /// least that the indexes are of.
-    pub fn delete_entries(&mut self, table: &Table, key: &[u8], values: &[Value]) -> StoreResult<()> {
-        let mut entries = Vec::with_capacity(table.secondary_codecs().len());
-        for codec in table.secondary_codecs() {
-            if codec.has_terms() {
-                entries.extend(codec.term_entries(values, key)?.into_iter().map(|entry| entry.key));
-            } else if !codec.is_copy {
-                entries.push(codec.entry(values, key)?.key);
-            }
-        }
-        let mut writes = self.own.writes.write();
-        for key in entries {
-            writes.put(&table.data, key.into(), None, 0);
-        }
-        Ok(())
-    }
-
-    /// Changes the list of a table's sealed rows, after [`Transaction::begin_bulk_change`].
-    pub fn change_list(&mut self, table: &Table, change: ListChange) -> StoreResult<()> {
-        self.check_alive()?;
-        if !self.locks.tables.contains(&(table.id(), TableLock::Exclusive)) {
-            return Err(SqlError::internal("a list of sealed rows that others may change").into());
-        }
-        // What only takes rows away makes room, as the DELETE of a row does.
-        if change.row_delta.unsigned_abs() < change.changed {
-            self.check_room(table)?;
-        }
-        if change.entries.is_empty() {
-            return Ok(());
-        }
-        self.own.writes.write().change_list(&table.data, change);
-        self.own.any_list.store(true, Ordering::Release);
         self.own.any.store(true, Ordering::Release);
         Ok(())
     }
