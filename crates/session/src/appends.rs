@@ -165,7 +165,7 @@ impl Session {
             let tables = SessionTables::new(self, context, Some(rows));
             let plan = {
                 let binder = self.binder(b"", &[], &catalog, context, &tables);
-                DmlBinder { binder: &binder, store: &self.shared.store, rules: &self.shared.rules }.bind(&statement)?
+                DmlBinder::new(&binder, &self.shared.store, &self.shared.rules).bind(&statement)?
             };
             let bulk_session = (alone && self.reads_committed_now()).then_some(self.process.id);
             self.begin_statement_transaction();

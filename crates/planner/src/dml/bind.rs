@@ -26,12 +26,19 @@ pub struct DmlBinder<'a> {
     pub store: &'a RowStore,
     /// Bound rules of tables.
     pub rules: &'a RulesCache,
+    /// Whether rows of UPDATE and DELETE are found by a query also where they need none: EXPLAIN shows its plan.
+    pub by_query: bool,
 }
 
 /// The name by which VALUES(column) finds the new row; no identifier can be this.
 const NEW_ROW: &str = "\u{0}new";
 
-impl DmlBinder<'_> {
+impl<'a> DmlBinder<'a> {
+    /// For carrying changes out.
+    pub fn new(binder: &'a Binder<'a>, store: &'a RowStore, rules: &'a RulesCache) -> DmlBinder<'a> {
+        DmlBinder { binder, store, rules, by_query: false }
+    }
+
     /// Binds INSERT, REPLACE, UPDATE or DELETE.
     pub fn bind(&self, statement: &ast::Statement) -> SqlResult<DmlPlan> {
         match statement {
@@ -283,7 +290,7 @@ impl DmlBinder<'_> {
         if let ([ast::TableReference::Table(factor)], None) = (update.tables.as_slice(), &update.with) {
             refuse_partitions(&factor.partitions)?;
             let target = self.changed(&factor.name, factor.alias.as_ref(), "UPDATE")?;
-            if target.view.is_none() {
+            if target.view.is_none() && !self.by_query {
                 match self.bind_single_update(&target, update) {
                     Ok(plan) => return Ok(DmlPlan::Update(Box::new(plan))),
                     Err(error) if !error.is(ErrorCode::NotSupportedYet) => return Err(error),
@@ -387,7 +394,7 @@ impl DmlBinder<'_> {
                 refuse_partitions(partitions)?;
                 if delete.with.is_none() {
                     let target = self.changed(table, alias.as_ref(), "DELETE")?;
-                    if target.view.is_none() {
+                    if target.view.is_none() && !self.by_query {
                         match self.bind_single_delete(&target, delete) {
                             Ok(plan) => return Ok(DmlPlan::Delete(Box::new(plan))),
                             Err(error) if !error.is(ErrorCode::NotSupportedYet) => return Err(error),
@@ -406,7 +413,7 @@ impl DmlBinder<'_> {
             }
             ast::DeleteTarget::Multiple { tables, from } => (tables.clone(), from.clone()),
         };
-        if !delete.returning.is_empty() {
+        if !delete.returning.is_empty() && !self.by_query {
             return Err(SqlError::unsupported("RETURNING of a DELETE with several tables or subqueries"));
         }
         self.bind_delete_by_query(delete, &targets, &from)

@@ -1,12 +1,14 @@
 //! EXPLAIN of a data change.
 
 use super::table::{ExplainRow, explain_table, path_row};
+use super::tree::explain_tree_below;
 use crate::access::path::AccessPath;
 use crate::dml::DmlContext;
 use crate::dml::find::choose_path;
-use crate::dml::plan::{DmlPlan, InsertRows, Selection};
+use crate::dml::plan::{DmlPlan, InsertRows, OnDuplicate, QueryChangePlan, Selection, TableChange};
 use crate::dml::target::Target;
 use squall_row_store::StoreResult;
+use squall_types::SqlError;
 
 /// The lines of a data change; those of a query inside of it follow its own.
 pub fn explain_change(context: &mut DmlContext<'_>, plan: &DmlPlan) -> StoreResult<Vec<ExplainRow>> {
@@ -14,7 +16,7 @@ pub fn explain_change(context: &mut DmlContext<'_>, plan: &DmlPlan) -> StoreResu
     let query = match plan {
         DmlPlan::Insert(insert) => {
             let select_type = match insert.on_duplicate {
-                crate::dml::plan::OnDuplicate::Replace => "REPLACE",
+                OnDuplicate::Replace => "REPLACE",
                 _ => "INSERT",
             };
             rows.push(ExplainRow {
@@ -45,6 +47,37 @@ pub fn explain_change(context: &mut DmlContext<'_>, plan: &DmlPlan) -> StoreResu
         rows.extend(explain_table(&plan));
     }
     Ok(rows)
+}
+
+/// The tree of a data change, whose rows are found by a query if they are not given: [`crate::dml::DmlBinder::by_query`].
+pub fn explain_change_tree(context: &mut DmlContext<'_>, plan: &DmlPlan) -> StoreResult<String> {
+    let (label, query) = match plan {
+        DmlPlan::Insert(insert) => {
+            let word = if matches!(insert.on_duplicate, OnDuplicate::Replace) { "Replace" } else { "Insert" };
+            let query = match &insert.source {
+                InsertRows::Query(query) => Some(query),
+                InsertRows::Values(_) => None,
+            };
+            (format!("{word} into {}", insert.target.alias), query)
+        }
+        DmlPlan::ByQuery(change) => (changed_tables(change), Some(&change.query)),
+        DmlPlan::Update(_) | DmlPlan::Delete(_) => return Err(SqlError::internal("a change without a query").into()),
+    };
+    let Some(query) = query else { return Ok(explain_tree_below(&label, None)) };
+    let env = crate::dml::find::with_parameters(context);
+    let plan = futures::executor::block_on(context.runtime.plan_on_pool(&env, query.plan.clone()))?;
+    Ok(explain_tree_below(&label, Some(&plan)))
+}
+
+/// What is done with the tables, and whether at once with each row that is found.
+fn changed_tables(change: &QueryChangePlan) -> String {
+    let table = |table: &TableChange| {
+        // Rows of column tables wait until it is known whether they are many.
+        let when = if table.target.table.sealed_source().is_some() { "buffered" } else { "immediate" };
+        format!("{} ({when})", table.target.alias)
+    };
+    let tables: Vec<String> = change.changes.iter().map(table).collect();
+    format!("{} {}", if change.delete { "Delete from" } else { "Update" }, tables.join(", "))
 }
 
 fn selected(

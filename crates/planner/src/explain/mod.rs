@@ -8,7 +8,7 @@ pub mod key_length;
 pub mod table;
 pub mod tree;
 
-pub use change::explain_change;
+pub use change::{explain_change, explain_change_tree};
 pub use json::explain_json;
 pub use table::{ExplainRow, explain_columns, explain_table};
 pub use tree::explain_tree;

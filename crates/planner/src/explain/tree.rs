@@ -36,6 +36,16 @@ pub fn explain_tree(plan: &Arc<dyn ExecutionPlan>, actual: bool) -> String {
     text
 }
 
+/// What is done with the rows of a plan, and the plan as a tree below it; `None` if no plan is needed for them.
+pub fn explain_tree_below(label: &str, plan: Option<&Arc<dyn ExecutionPlan>>) -> String {
+    let mut text = format!("-> {label}\n");
+    if let Some(plan) = plan {
+        write_node(plan, 1, false, &mut text);
+        name_key_parts(plan, &mut text);
+    }
+    text
+}
+
 /// Puts the expressions of functional key parts in place of the hidden columns that hold their values.
 fn name_key_parts(plan: &Arc<dyn ExecutionPlan>, text: &mut String) {
     let scan = plan.downcast_ref::<RowScanExec>().map(|scan| &scan.source);

@@ -204,7 +204,7 @@ impl TestDatabase {
     fn change_in(&self, sql: &str, context: &Arc<StatementContext>) -> SqlResult<DmlResult> {
         let resolver = Resolver(self);
         let binder = self.binder(sql, context, &resolver);
-        let dml = DmlBinder { binder: &binder, store: &self.store, rules: &self.rules };
+        let dml = DmlBinder::new(&binder, &self.store, &self.rules);
         let plan = dml.bind(&parse(sql))?;
         let mut transaction = self.store.begin_with(TransactionOptions::autocommit(), None);
         transaction.begin_statement(self.options.lock_wait);

@@ -227,7 +227,7 @@ impl Session {
         let tables = crate::query::SessionTables::new(self, context, None);
         // The text tells the binder that variables change from row to row.
         let binder = self.binder(b":=", request.parameters, &catalog, context, &tables);
-        let dml = DmlBinder { binder: &binder, store: &self.shared.store, rules: &self.shared.rules };
+        let dml = DmlBinder::new(&binder, &self.shared.store, &self.shared.rules);
         let Statement::Insert(insert) = &insert else { return Err(SqlError::internal("not an INSERT")) };
         let plan = dml.bind_insert(insert)?;
         let definition = plan.target.def().clone();

@@ -37,11 +37,23 @@ impl Session {
         context: &Arc<StatementContext>,
         keeps_parameters: bool,
     ) -> SqlResult<DmlPlan> {
+        self.bind_change_as(request, catalog, context, keeps_parameters, false)
+    }
+
+    /// [`Session::bind_change`]; see [`DmlBinder::by_query`].
+    pub(crate) fn bind_change_as(
+        &self,
+        request: Request<'_>,
+        catalog: &Arc<Catalog>,
+        context: &Arc<StatementContext>,
+        keeps_parameters: bool,
+        by_query: bool,
+    ) -> SqlResult<DmlPlan> {
         self.check_may_change(request.statement)?;
         let tables = super::SessionTables::new(self, context, None);
         let binder = self.binder(request.sql, request.parameters, catalog, context, &tables);
         let binder = Binder { keeps_parameters, ..binder };
-        let dml = DmlBinder { binder: &binder, store: &self.shared.store, rules: &self.shared.rules };
+        let dml = DmlBinder { by_query, ..DmlBinder::new(&binder, &self.shared.store, &self.shared.rules) };
         let plan = dml.bind(request.statement)?;
         self.check_read(&super::Reads::of_change(&plan))?;
         Ok(plan)
@@ -59,7 +71,7 @@ impl Session {
         }
         self.check_may_change(request.statement)?;
         let bind = |binder: &Binder<'_>, statement: &Statement, shared: &crate::database::Shared| {
-            DmlBinder { binder, store: &shared.store, rules: &shared.rules }.bind(statement)
+            DmlBinder::new(binder, &shared.store, &shared.rules).bind(statement)
         };
         let bound = self.bind_long(request, catalog, context, bind).await?;
         let plan = bound.ok_or_else(|| SqlError::internal("a long statement is not long"))?;

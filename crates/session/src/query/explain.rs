@@ -7,7 +7,9 @@ use crate::settings::{Values, ids};
 use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};
 use squall_planner::dml::DmlContext;
 use squall_planner::exec::StatementEnv;
-use squall_planner::explain::{ExplainRow, explain_change, explain_columns, explain_json, explain_table, explain_tree};
+use squall_planner::explain::{
+    ExplainRow, explain_change, explain_change_tree, explain_columns, explain_json, explain_table, explain_tree,
+};
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
@@ -48,7 +50,7 @@ impl Session {
         };
         match &**statement {
             Statement::Query(query) => Ok(self.explain_query(query, explain.analyze, format, request, context).await?),
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) if format != Format::Tree => {
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) if !explain.analyze => {
                 Ok(self.explain_data_change(format, Request { statement, ..request }, context).await?)
             }
             _ => Err(SqlError::unsupported("EXPLAIN of this statement").into()),
@@ -99,11 +101,11 @@ impl Session {
         context: &Arc<StatementContext>,
     ) -> SqlResult<Outcome> {
         let catalog = self.shared.catalog.load();
-        let plan = self.bind_change(request, &catalog, context, false)?;
+        let plan = self.bind_change_as(request, &catalog, context, false, format == Format::Tree)?;
         self.begin_statement_transaction();
         let options = self.dml_options(self.lock_wait());
         let (shared, context, parameters) = (self.shared.clone(), context.clone(), request.parameters.to_vec());
-        let rows = self
+        let result = self
             .with_transaction_on_pool(move |transaction| {
                 let env = super::change::environment(&shared, &context, catalog);
                 let mut dml = DmlContext {
@@ -115,10 +117,13 @@ impl Session {
                     rules: &shared.rules,
                     registry: &shared.registry,
                 };
-                explain_change(&mut dml, &plan).map_err(SqlError::from)
+                Ok(match format {
+                    Format::Tree => one_text(explain_change_tree(&mut dml, &plan)?),
+                    Format::Table | Format::Json => result_of(&explain_change(&mut dml, &plan)?, format),
+                })
             })
             .await?;
-        Ok(Outcome::Rows(result_of(&rows, format)))
+        Ok(Outcome::Rows(result))
     }
 }
 
