@@ -2,8 +2,10 @@
 
 use crate::bulk_change::UncommittedSegments;
 use crate::decode::{ColumnDecoder, append_column};
+use crate::entry::SegmentEntry;
 use crate::level::ColumnTable;
 use crate::load_block::ColumnBlock;
+use crate::rows::SegmentRows;
 use crate::{segment_columns, segment_ordinals};
 use arrow::array::{ArrayRef, UInt64Array};
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
@@ -187,6 +189,27 @@ impl SealedWriter for SegmentLoad {
         }
         self.end_segment()?;
         Ok(self.written.clone())
+    }
+
+    fn leave_out(&mut self, keys: &[Vec<u8>]) -> SqlResult<Vec<u64>> {
+        let list = self.column_table.segments(self.written.clone())?;
+        let mut entries: Vec<SegmentEntry> = list.segments().iter().map(|listed| listed.entry.clone()).collect();
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
+            let mut rows_before = 0;
+            for (listed, entry) in list.segments().iter().zip(&mut entries) {
+                let rows = SegmentRows { table: &self.table, segment: listed, cache: list.cache() };
+                if let Some(position) = rows.find(key)?.filter(|position| entry.deleted.insert(*position)) {
+                    found.push(rows_before + u64::from(position));
+                    break;
+                }
+                rows_before += u64::from(entry.identity.rows);
+            }
+        }
+        for (written, entry) in self.written.iter_mut().zip(entries) {
+            written.content = entry.encode();
+        }
+        Ok(found)
     }
 
     fn keep(mut self: Box<Self>) {

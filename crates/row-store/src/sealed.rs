@@ -122,6 +122,10 @@ pub trait SealedWriter {
     /// Makes what has come durable, and gives the entries that stand for it.
     fn finish(&mut self) -> SqlResult<Vec<ListEntry>>;
 
+    /// Leaves rows out of what was made durable last, by their storage keys; gives for each which of the rows it was, in the order that
+    /// they were taken. Later entries stand for the others.
+    fn leave_out(&mut self, keys: &[Vec<u8>]) -> SqlResult<Vec<u64>>;
+
     /// The entries are in the list.
     fn keep(self: Box<Self>);
 }

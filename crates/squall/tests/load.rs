@@ -203,6 +203,58 @@ fn a_load_whose_client_is_gone_leaves_nothing() {
     }
 }
 
+/// LOCAL passes over rows whose keys are there, also those that others have inserted since it began.
+#[test]
+fn rows_that_come_during_a_load_stay() {
+    let place = Place::new();
+    let mut conn = place.server.connect();
+    for (table, engine) in [("d.of_rows", "InnoDB"), ("d.by_column", "COLUMN")] {
+        conn.query_drop(format!("CREATE TABLE {table} (id INT PRIMARY KEY, s VARCHAR(100)) ENGINE={engine}"))
+            .expect("created");
+        let target = Target::Tcp("127.0.0.1".to_owned(), place.server.port());
+        let options = ConnectOptions { user: "root".to_owned(), ..ConnectOptions::new(target) };
+        let mut client = Client::connect(&options).expect("connected");
+        let (mut pieces, mut id) = (0, 0);
+        let loaded = client.load_local(&format!("LOAD DATA LOCAL INFILE 'x' INTO TABLE {table}"), |piece| {
+            pieces += 1;
+            if pieces == 30 {
+                let others =
+                    "(-1, 'other'), (3, 'other'), (4, 'other'), (40000, 'other'), (90000, 'other'), (100001, 'other')";
+                conn.query_drop(format!("INSERT INTO {table} VALUES {others}")).expect("inserted");
+            }
+            while piece.len() < 100_000 && id < 100_000 {
+                id += 1;
+                piece.extend_from_slice(format!("{id}\tsome text that is not too short\n").as_bytes());
+            }
+            Ok(())
+        });
+        let loaded = loaded.expect("loaded");
+        assert_eq!(loaded.affected_rows, 99_996, "{table}");
+        assert_eq!(loaded.info, "Records: 100000  Deleted: 0  Skipped: 4  Warnings: 4", "{table}");
+        let warnings = client.run("SHOW WARNINGS").expect("warnings");
+        let rows: Vec<String> = warnings[0]
+            .1
+            .iter()
+            .map(|row| String::from_utf8_lossy(row[2].as_deref().unwrap_or_default()).into_owned())
+            .collect();
+        let name = table.trim_start_matches("d.");
+        let expected =
+            [3, 4, 40_000, 90_000].map(|row| format!("Duplicate entry in row {row} for key of table '{name}'"));
+        assert_eq!(rows, expected);
+        let counts: (u64, u64, i64, i64) = conn
+            .query_first(format!("SELECT COUNT(*), SUM(s = 'other'), MIN(id), MAX(id) FROM {table}"))
+            .expect("rows")
+            .expect("a row");
+        assert_eq!(counts, (100_002, 6, -1, 100_001), "{table}");
+        for sql in ["OPTIMIZE TABLE", "CHECK TABLE"] {
+            let found: Vec<(String, String, String, String)> = conn.query(format!("{sql} {table}")).expect("done");
+            assert_eq!(found.last().expect("a row").3, "OK", "{sql} {table}");
+        }
+        let text: Option<String> = conn.query_first(format!("SELECT s FROM {table} WHERE id = 40000")).expect("a row");
+        assert_eq!(text.as_deref(), Some("other"));
+    }
+}
+
 #[test]
 fn files_of_the_server_are_those_of_one_folder() {
     let folder = tempfile::tempdir().expect("a folder");

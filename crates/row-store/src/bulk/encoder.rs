@@ -93,6 +93,11 @@ impl EncodedRows {
         &self.last_key
     }
 
+    /// The rows' numbers, if they have a primary key and are for ingestion.
+    pub(super) fn numbers(&self) -> &[u64] {
+        &self.numbers
+    }
+
     /// Each key is behind the one before.
     pub(super) fn is_ascending(&self) -> bool {
         !self.descends

@@ -35,6 +35,8 @@ enum Step {
     Rows(EncodedRows),
     /// What has been made so far is to be told, as entries of the list. What comes next is in an order of its own.
     Tell(SyncSender<Vec<ListEntry>>),
+    /// Rows of what has been told are left out; which ones they were is to be told.
+    LeaveOut(Vec<Vec<u8>>, SyncSender<Vec<u64>>),
     /// What comes behind all rows, or has been told to begin anew, without some of it; then the files become the table's. The
     /// table's exclusive lock is held.
     End(Sorted, FxHashSet<u64>),
@@ -58,13 +60,24 @@ impl Ingesting {
     /// The rows that have been made, of a table that is [ordered by levels](Table::is_ordered_by_levels). What comes next may have
     /// any keys but theirs.
     pub fn made(&mut self, table: &Table) -> SqlResult<Arc<dyn SealedRows>> {
-        let (sender, told) = sync_channel(1);
-        self.send(Step::Tell(sender))?;
-        let Ok(list) = told.recv() else {
-            return self.join().and_then(|()| Err(SqlError::internal("files of a load have ended before it")));
-        };
+        let list = self.ask(Step::Tell)?;
         let source = table.sealed_source().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
         source.open(list)
+    }
+
+    /// Leaves rows out of [those that have been made](Ingesting::made), by their keys; tells which ones they were, counted from 0 in the
+    /// order that they came.
+    pub fn leave_out(&mut self, keys: Vec<Vec<u8>>) -> SqlResult<Vec<u64>> {
+        self.ask(|sender| Step::LeaveOut(keys, sender))
+    }
+
+    fn ask<T>(&mut self, step: impl FnOnce(SyncSender<T>) -> Step) -> SqlResult<T> {
+        let (sender, told) = sync_channel(1);
+        self.send(step(sender))?;
+        match told.recv() {
+            Ok(answer) => Ok(answer),
+            Err(_) => self.join().and_then(|()| Err(SqlError::internal("files of a load have ended before it"))),
+        }
     }
 
     /// Waits until the files are the table's.
@@ -149,6 +162,13 @@ impl<'t> Files<'t> {
         }
     }
 
+    fn leave_out(&mut self, keys: &[Vec<u8>]) -> SqlResult<Vec<u64>> {
+        match self {
+            Files::Engine(_) => Err(SqlError::internal("files of the engine that are not complete")),
+            Files::Sealed(writer) => writer.leave_out(keys),
+        }
+    }
+
     /// The files become the table's, and visible.
     fn finish(self, store: &RowStore, table: &Table) -> SqlResult<()> {
         match self {
@@ -211,6 +231,9 @@ impl RowStore {
                 Step::Tell(told) => {
                     // Who has asked has gone if nobody takes it.
                     let _ = told.send(files.made()?);
+                }
+                Step::LeaveOut(keys, told) => {
+                    let _ = told.send(files.leave_out(&keys)?);
                 }
                 Step::End(sorted, left_out) => {
                     self.gate().check_addition(sorted.bytes(), &table.def().name)?;

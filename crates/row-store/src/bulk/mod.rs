@@ -80,6 +80,7 @@ impl RowStore {
             ingesting: None,
             in_order: table.is_ordered_by_levels().then(|| Arc::new(AtomicBool::new(true))),
             first_key: Vec::new(),
+            numbers: RowNumbers::default(),
             rest: None,
             _memory: self.0.memory_reuse.begin(),
         }
@@ -107,6 +108,8 @@ pub struct BulkWriter {
     /// there. Those that come when it is over are sorted.
     in_order: Option<Arc<AtomicBool>>,
     first_key: Vec<u8>,
+    /// The numbers of the rows that came in order.
+    numbers: RowNumbers,
     rest: Option<Sorter>,
     _memory: MemoryKept,
 }
@@ -151,6 +154,7 @@ impl BulkWriter {
                 return rows.sort_into(&self.table, self.rest.get_or_insert_with(|| self.store.sorter(self.threads)));
             }
         }
+        rows.numbers().iter().for_each(|number| self.numbers.push(*number));
         if self.ingesting.is_none() {
             self.ingesting = Some(Ingesting::start(&self.store, &self.table)?);
         }
@@ -168,7 +172,19 @@ impl BulkWriter {
         wait: LockWait,
         on_duplicate: OnDuplicate,
     ) -> StoreResult<BulkOutcome> {
-        let BulkWriter { store, table, rows, ascending, mut ingesting, in_order, first_key, rest, _memory, .. } = self;
+        let BulkWriter {
+            store,
+            table,
+            rows,
+            ascending,
+            mut ingesting,
+            in_order,
+            first_key,
+            numbers,
+            rest,
+            _memory,
+            ..
+        } = self;
         let sorters = encoders.into_iter().map(BulkEncoder::into_sorter).chain(rest);
         let sorted = Sorter::finish_all(sorters.collect())?;
         let mut locks: SessionLocks = store.session_locks(session);
@@ -177,6 +193,11 @@ impl BulkWriter {
             return Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]).into());
         }
         let was_empty = table.data.keyspace.is_empty().map_err(engine_error)?;
+        let skipped_max = match on_duplicate {
+            OnDuplicate::Fail => 0,
+            OnDuplicate::Skip => u64::MAX,
+            OnDuplicate::SkipAtMost(rows) => rows,
+        };
         let mut outcome = BulkOutcome::default();
         let mut left_out = FxHashSet::default();
         // Rows that have come in order need no look, and are behind all others unless somebody has put some there meanwhile.
@@ -189,18 +210,16 @@ impl BulkWriter {
                 made = Some(ingesting.made(&table)?);
             }
             if let Some(made) = made.as_deref().filter(|_| others_came) {
-                check_rows_behind(&store, &table, &first_key, made, on_duplicate)?;
+                let keys = keys_of_others(&store, &table, &first_key, made, skipped_max)?;
+                for at in ingesting.leave_out(keys)? {
+                    outcome.skipped.extend(numbers.get(at));
+                }
             }
         }
         if needs_a_look {
             let conflicts = Conflicts::find(&table, &sorted, !was_empty, made.as_deref())?;
             left_out = conflicts.losers();
-            let skipped_max = match on_duplicate {
-                OnDuplicate::Fail => 0,
-                OnDuplicate::Skip => u64::MAX,
-                OnDuplicate::SkipAtMost(rows) => rows,
-            };
-            if left_out.len() as u64 > skipped_max
+            if (left_out.len() + outcome.skipped.len()) as u64 > skipped_max
                 && let Some(loser) = conflicts.first_loser()
             {
                 let row = row_of_number(&table, &sorted, loser.number)?;
@@ -212,8 +231,8 @@ impl BulkWriter {
             Some(ingesting) => ingesting.finish(sorted, left_out.clone())?,
             None => store.ingest(&table, &sorted, &left_out)?,
         }
-        outcome.loaded = rows - left_out.len() as u64;
-        outcome.skipped = left_out.into_iter().collect();
+        outcome.skipped.extend(left_out);
+        outcome.loaded = rows - outcome.skipped.len() as u64;
         outcome.skipped.sort_unstable();
         table.data.count_changes(outcome.loaded as i64, outcome.loaded, 0);
         for level in table.data.sealed().cloned().into_iter().chain(table.data.copy()) {
@@ -231,15 +250,18 @@ impl BulkWriter {
     }
 }
 
-/// Looks whether rows that others have put behind a key, while a load has made rows of such keys, have the keys of some of those: those of
-/// others stay, so that the load fails, with 1062, or with 1020 if it wants to leave rows out, which it can no more.
-fn check_rows_behind(
+/// The keys of those rows that a load has made and others have put into the table meanwhile, from a key on: those of others stay.
+///
+/// # Errors
+/// 1062 if they are more than may be left out.
+fn keys_of_others(
     store: &RowStore,
     table: &Arc<Table>,
     first_key: &[u8],
     made: &dyn SealedRows,
-    on_duplicate: OnDuplicate,
-) -> StoreResult<()> {
+    skipped_max: u64,
+) -> StoreResult<Vec<Vec<u8>>> {
+    let mut keys = Vec::new();
     let behind = KeyRange { start: Bound::Included(first_key.to_vec()), ..table.rows_codec().full_range() };
     let view = store.read_view();
     let mut cursor = view.scan(table, &behind, Direction::Forward);
@@ -247,13 +269,37 @@ fn check_rows_behind(
         if made.get(table, row.key_bytes())?.is_none() {
             continue;
         }
-        if on_duplicate != OnDuplicate::Fail {
-            return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
-        }
         let key = row.key_bytes();
-        return Err(StoreError::duplicate(table, table.rows_codec(), (&row.values(table)?, key), key.to_vec()));
+        if keys.len() as u64 == skipped_max {
+            return Err(StoreError::duplicate(table, table.rows_codec(), (&row.values(table)?, key), key.to_vec()));
+        }
+        keys.push(key.to_vec());
     }
-    Ok(())
+    Ok(keys)
+}
+
+/// Numbers of rows, each greater than those before; most of them by one.
+#[derive(Default)]
+struct RowNumbers {
+    count: u64,
+    /// Where a number does not follow the one before: which of the rows, and its number.
+    runs: Vec<(u64, u64)>,
+}
+
+impl RowNumbers {
+    fn push(&mut self, number: u64) {
+        if self.runs.last().is_none_or(|(at, first)| first + (self.count - at) != number) {
+            self.runs.push((self.count, number));
+        }
+        self.count += 1;
+    }
+
+    /// The number of one of the rows, counted from 0.
+    fn get(&self, row: u64) -> Option<u64> {
+        let run = self.runs.partition_point(|(at, _)| *at <= row).checked_sub(1)?;
+        let (at, first) = self.runs[run];
+        (row < self.count).then_some(first + (row - at))
+    }
 }
 
 /// Gives rows of a table without a primary key their hidden numbers.

@@ -93,6 +93,13 @@ impl SealedWriter for Loaded {
         Ok(vec![ListEntry { name: b"loaded".to_vec(), content: encode(&self.1) }])
     }
 
+    fn leave_out(&mut self, keys: &[Vec<u8>]) -> SqlResult<Vec<u64>> {
+        let rows = self.1.iter().enumerate().filter(|(_, (key, _))| keys.contains(key));
+        let found = rows.map(|(at, _)| at as u64).collect();
+        self.1.retain(|(key, _)| !keys.contains(key));
+        Ok(found)
+    }
+
     fn keep(self: Box<Self>) {}
 }
 
