@@ -19,6 +19,7 @@ use squall_parser::ast::{
 };
 use squall_registry::StatementContext;
 use squall_row_store::{Direction, LockWait, TableLock, ValueRange};
+use squall_types::convert::text::write_text;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -477,16 +478,28 @@ fn count_rows(shared: &crate::database::Shared, table: &Arc<squall_row_store::Ta
     Ok(rows)
 }
 
-/// A number that depends on every value and on the order of neither rows nor columns' storage.
+/// A number that depends on the rows as a client sees them, and on nothing else: not on their order, nor on how and where they are
+/// stored.
 fn checksum(shared: &crate::database::Shared, table: &Arc<squall_row_store::Table>) -> SqlResult<u64> {
     let range = table.range(squall_catalog::IndexId(0), ValueRange::ALL)?;
     let mut cursor = shared.store.read_view().scan(table, &range, Direction::Forward);
-    let mut sum = 0u32;
+    let (mut sum, mut text) = (0u32, Vec::new());
     while let Some(row) = cursor.next_row()? {
+        // FNV-1a.
         let mut hash = 2_166_136_261u32;
-        for value in row.values(table)? {
-            for byte in format!("{value:?};").bytes() {
-                hash = (hash ^ u32::from(byte)).wrapping_mul(16_777_619);
+        let values = row.values(table)?;
+        for (column, value) in table.def().columns.iter().zip(&values).filter(|(column, _)| !column.is_hidden()) {
+            text.clear();
+            if !value.is_null() {
+                // The length tells "a", "bc" from "ab", "c", and an empty text from NULL.
+                text.extend([0; 4]);
+                write_text(value, &column.sql_type, &mut text);
+                let length = (text.len() as u32).to_le_bytes();
+                text[..length.len()].copy_from_slice(&length);
+            }
+            text.push(0);
+            for byte in &text {
+                hash = (hash ^ u32::from(*byte)).wrapping_mul(16_777_619);
             }
         }
         sum = sum.wrapping_add(hash);
