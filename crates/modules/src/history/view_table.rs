@@ -2,7 +2,7 @@
 
 use super::History;
 use super::table::{SERVER_ID_TYPE, TS_TYPE, localized, stamps, time_range};
-use crate::views::form::Style;
+use crate::views::form::{Form, Style};
 use crate::views::source::Tables;
 use crate::views::view::{Column, View};
 use squall_history_store::Reader;
@@ -106,6 +106,7 @@ impl Parts {
         let Some(moment) = self.reader.next()? else { return Ok(None) };
         let raw = (self.view.rows)(&mut Tables::Then(&mut self.reader))?;
         let (ts, server_id) = stamps(moment, &self.zone);
+        let form = Form::plain(Style::Clock);
         let row = |mut values: Vec<Value>| {
             let mut row = Vec::with_capacity(self.wanted.len());
             row.push(ts.clone());
@@ -115,7 +116,7 @@ impl Parts {
                     _ => Value::Null,
                 };
                 let value = if let Value::DateTime(_) = value { localized(&value, &self.zone) } else { value };
-                row.push(if self.with_units { column.shown(value, Style::Clock) } else { value });
+                row.push(if self.with_units { column.shown(value, &form) } else { value });
             }
             row.push(server_id.clone());
             row

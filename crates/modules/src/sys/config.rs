@@ -4,8 +4,8 @@
 
 use super::DATABASE;
 use super::views::Source;
-use crate::views::form::STATEMENT_CHARACTERS;
-use squall_functions::library::support::{Args, Def, result};
+use crate::views::form::{Form, STATEMENT_CHARACTERS, Style};
+use squall_functions::library::support::{Def, result};
 use squall_registry::{
     StatementContext, ValueTable, VariableId, VirtualChange, VirtualColumn, VirtualScan, VirtualTable,
 };
@@ -44,17 +44,37 @@ pub(super) const FUNCTIONS: &[Def] = &[Def::new("SYS_GET_CONFIG", (2, 2), result
 .in_database(DATABASE)];
 
 /// How many characters of a statement functions show: the session's `@sys.statement_truncate_len`, or the setting.
-pub(super) fn statement_characters(args: &Args<'_>) -> usize {
-    let own =
-        args.context.user_variables.lock().get(&squall_catalog::NameKey::new("sys.statement_truncate_len")).cloned();
+pub(super) fn statement_characters(context: &StatementContext) -> usize {
+    setting(context, TRUNCATE_LENGTH).and_then(|text| text.trim().parse().ok()).unwrap_or(STATEMENT_CHARACTERS)
+}
+
+/// What a setting is for a session: its `@sys.…`, or what the table says.
+pub(super) fn setting(context: &StatementContext, name: &str) -> Option<String> {
+    let own = context.user_variables.lock().get(&squall_catalog::NameKey::new(&format!("sys.{name}"))).cloned();
     let own = own.and_then(|(value, _)| match value {
-        Value::Int(number) => usize::try_from(number).ok(),
-        Value::UInt(number) => usize::try_from(number).ok(),
-        Value::String(text) => text.trim().parse().ok(),
+        Value::Int(number) => Some(number.to_string()),
+        Value::UInt(number) => Some(number.to_string()),
+        Value::String(text) => Some(text),
         _ => None,
     });
-    let set = || get(&args.context.variables.global, TRUNCATE_LENGTH).flatten()?.trim().parse().ok();
-    own.or_else(set).unwrap_or(STATEMENT_CHARACTERS)
+    own.or_else(|| get(&context.variables.global, name).flatten())
+}
+
+/// Directories that paths are shown without, and the variables that stand for them.
+pub(super) fn directories(context: &StatementContext) -> Vec<(String, &'static str)> {
+    const DATADIR: VariableId = VariableId::of("datadir");
+    const TMPDIR: VariableId = VariableId::of("tmpdir");
+    let directory = |(id, name): (VariableId, &'static str)| match context.variables.global.get(id) {
+        Value::String(directory) => Some((directory.trim_end_matches('/').to_string(), name)),
+        _ => None,
+    };
+    let named = [(DATADIR, "@@datadir"), (TMPDIR, "@@tmpdir")].into_iter().filter_map(directory);
+    named.filter(|(directory, _)| !directory.is_empty()).collect()
+}
+
+/// How the schema's views show values to a session.
+pub(super) fn form(context: &StatementContext) -> Form {
+    Form { style: Style::Units, statement_characters: statement_characters(context), directories: directories(context) }
 }
 
 /// A setting that was changed.

@@ -1,15 +1,11 @@
 //! Functions that go with performance_schema: units, digests, threads, names of files.
 
 use super::DATABASE;
-use super::config::statement_characters;
+use super::config::{directories, statement_characters};
 use crate::views::form::{self, Style};
 use squall_functions::library::support::{Args, Def, result};
-use squall_registry::VariableId;
 use squall_session::session::parse_options;
 use squall_types::{SqlError, SqlResult, Value};
-
-const DATADIR: VariableId = VariableId::of("datadir");
-const TMPDIR: VariableId = VariableId::of("tmpdir");
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -95,22 +91,12 @@ fn format_time(args: &Args<'_>) -> SqlResult<Value> {
 }
 
 fn format_statement(args: &Args<'_>) -> SqlResult<Value> {
-    Ok(Value::String(form::statement(&args.text(0), statement_characters(args))))
+    Ok(Value::String(form::statement(&args.text(0), statement_characters(args.context))))
 }
 
 /// A path with the name of the variable whose directory it begins with.
 fn format_path(args: &Args<'_>) -> SqlResult<Value> {
-    let path = args.text(0);
-    for (name, id) in [("datadir", DATADIR), ("tmpdir", TMPDIR)] {
-        let Value::String(directory) = args.context.variables.global.get(id) else { continue };
-        let directory = directory.trim_end_matches('/');
-        if !directory.is_empty()
-            && let Some(rest) = path.strip_prefix(directory).filter(|rest| rest.starts_with('/'))
-        {
-            return Ok(Value::String(format!("@@{name}{rest}")));
-        }
-    }
-    Ok(Value::String(path.into_owned()))
+    Ok(Value::String(form::path(&args.text(0), &directories(args.context))))
 }
 
 /// The last part of a path that is no file's name.

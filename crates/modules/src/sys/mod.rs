@@ -1,9 +1,13 @@
 //! The database `sys`: what makes the server's own numbers and settings easier to read and to change.
 
+mod analyzer;
 mod config;
 mod functions;
 mod lists;
 mod procedures;
+mod report;
+mod saved_setup;
+mod trace;
 mod views;
 
 use squall_functions::library::support;

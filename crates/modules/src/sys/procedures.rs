@@ -1,6 +1,6 @@
 //! The procedures of the schema `sys`.
 
-use super::DATABASE;
+use super::{DATABASE, analyzer, report, saved_setup, trace};
 use squall_session::api::{LocalFuture, OkInfo};
 use squall_session::procedure::{Parameter, ParameterMode, ProcedureHead};
 use squall_session::result::ResultSet;
@@ -25,6 +25,12 @@ enum Task {
     /// The same; whether those are shown that are on.
     Show(&'static str, bool),
     ResetSetup,
+    SaveSetup,
+    ReloadSetup,
+    AnalyzeStatements,
+    TraceDigest,
+    TraceThread,
+    Diagnostics,
 }
 
 #[derive(Debug)]
@@ -83,6 +89,37 @@ pub(super) fn all() -> Vec<Arc<dyn Procedure>> {
             "Shows instruments that are off.",
         ),
         (Task::ResetSetup, "ps_setup_reset_to_default", verbose(), "Turns on again what performance_schema counts."),
+        (
+            Task::SaveSetup,
+            "ps_setup_save",
+            vec![Parameter::new("in_timeout", SqlType::INT)],
+            "Keeps what performance_schema counts, to be changed for a while.",
+        ),
+        (Task::ReloadSetup, "ps_setup_reload_saved", Vec::new(), "Makes it again what ps_setup_save() has kept."),
+        (
+            Task::AnalyzeStatements,
+            "statement_performance_analyzer",
+            analyzer::parameters(),
+            "Shows what statements have done, in all or since a snapshot.",
+        ),
+        (
+            Task::TraceDigest,
+            "ps_trace_statement_digest",
+            trace::digest_parameters(),
+            "Watches statements with a digest for a while.",
+        ),
+        (
+            Task::TraceThread,
+            "ps_trace_thread",
+            trace::thread_parameters(),
+            "Watches a thread for a while, and writes what it did as a graph.",
+        ),
+        (
+            Task::Diagnostics,
+            "diagnostics",
+            report::parameters(),
+            "Watches the server for a while, and shows its state and what has changed.",
+        ),
     ]
     .into_iter()
     .map(|(task, name, parameters, comment)| {
@@ -119,6 +156,15 @@ impl Procedure for SysProcedure {
                                'global_instrumentation' OR name LIKE 'events_waits%'";
                     call.query(sql).await?;
                 }
+                Task::SaveSetup => {
+                    let seconds = call.number(0).unwrap_or(0);
+                    saved_setup::save(call, seconds).await?;
+                }
+                Task::ReloadSetup => saved_setup::reload(call).await?,
+                Task::AnalyzeStatements => analyzer::analyze(call).await?,
+                Task::TraceDigest => trace::digest(call).await?,
+                Task::TraceThread => trace::thread(call).await?,
+                Task::Diagnostics => report::diagnostics(call).await?,
             }
             Ok(OkInfo::default())
         })
@@ -126,17 +172,17 @@ impl Procedure for SysProcedure {
 }
 
 /// A text as a literal, whatever the sql_mode.
-fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
     format!("CONVERT(X'{digits}' USING utf8mb4)")
 }
 
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
 /// Rows of a query, each value as text.
-async fn texts(call: &mut ProcedureCall<'_>, sql: &str) -> Result<Vec<Vec<String>>, SqlError> {
+pub(super) async fn texts(call: &mut ProcedureCall<'_>, sql: &str) -> Result<Vec<Vec<String>>, SqlError> {
     let results = call.query(sql).await?;
     let text = |value: Value| match value {
         Value::String(text) => text,
@@ -146,6 +192,23 @@ async fn texts(call: &mut ProcedureCall<'_>, sql: &str) -> Result<Vec<Vec<String
     };
     let rows = results.into_iter().flat_map(|result| result.rows);
     Ok(rows.map(|row| row.into_iter().map(text).collect()).collect())
+}
+
+/// The first value of a query, if it is a whole number.
+pub(super) async fn first_number(call: &mut ProcedureCall<'_>, sql: &str) -> Result<Option<i64>, SqlError> {
+    let found = call.query(sql).await?.into_iter().flat_map(|result| result.rows).flatten().next();
+    Ok(match found {
+        Some(Value::Int(number)) => Some(number),
+        Some(Value::UInt(number)) => i64::try_from(number).ok(),
+        _ => None,
+    })
+}
+
+/// A result set of one value.
+pub(super) async fn message(call: &mut ProcedureCall<'_>, column: &str, text: &str) -> Result<(), Failure> {
+    let mut rows = ResultSet::of_texts(&[column]);
+    rows.rows.push(vec![Value::from(text)]);
+    call.send_rows(&rows).await
 }
 
 async fn table_exists(call: &mut ProcedureCall<'_>) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! The views: what [`crate::views`] makes of the tables of this moment.
 
 use super::DATABASE;
-use crate::views::form::Style;
+use super::config::form;
 use crate::views::source::Tables;
 use crate::views::view::View;
 use parking_lot::RwLock;
@@ -57,9 +57,10 @@ impl VirtualTable for SysView {
         if !self.with_units {
             return Ok(rows);
         }
+        let form = form(scan.context);
         let shown = |row: Vec<Value>| {
             let values = row.into_iter().zip(self.view.columns);
-            values.map(|(value, column)| column.shown(value, Style::Units)).collect()
+            values.map(|(value, column)| column.shown(value, &form)).collect()
         };
         Ok(rows.into_iter().map(shown).collect())
     }

@@ -9,6 +9,23 @@ pub(crate) enum Style {
     Clock,
 }
 
+/// How values are shown with units.
+#[derive(Clone, Debug)]
+pub(crate) struct Form {
+    pub style: Style,
+    /// Characters of a statement.
+    pub statement_characters: usize,
+    /// Directories that paths are shown without, and what stands for each.
+    pub directories: Vec<(String, &'static str)>,
+}
+
+impl Form {
+    /// With nothing that a setting says.
+    pub fn plain(style: Style) -> Form {
+        Form { style, statement_characters: STATEMENT_CHARACTERS, directories: Vec::new() }
+    }
+}
+
 /// Characters of a statement that are shown, without those that say that some are left out.
 pub(crate) const STATEMENT_CHARACTERS: usize = 64;
 
@@ -58,6 +75,15 @@ pub(crate) fn bytes(bytes: f64, style: Style) -> String {
     format!("{value:.2} {}", UNITS[unit])
 }
 
+/// A path, with what stands for the directory that it is in.
+pub(crate) fn path(path: &str, directories: &[(String, &'static str)]) -> String {
+    let inside = |(directory, name): &(String, &str)| {
+        let rest = path.strip_prefix(directory.as_str()).filter(|rest| rest.starts_with('/'))?;
+        Some(format!("{name}{rest}"))
+    };
+    directories.iter().find_map(inside).unwrap_or_else(|| path.to_string())
+}
+
 /// A statement on one line, with its middle left out if it is longer than so many characters.
 pub(crate) fn statement(text: &str, characters: usize) -> String {
     let count = text.chars().count();
@@ -98,6 +124,15 @@ mod tests {
         assert_eq!(bytes(18_446_644_073_709_551_615.0, Style::Units), "16.00 EiB");
         assert_eq!(bytes(2_348_723_492_723_746.0, Style::Clock), "2.09 PiB");
         assert_eq!(bytes(-2048.0, Style::Units), "-2.00 KiB");
+    }
+
+    #[test]
+    fn paths_are_told_by_variables() {
+        let directories = [("/data".to_string(), "@@datadir"), ("/tmp".to_string(), "@@tmpdir")];
+        for (path, shown) in [("/data/a/b", "@@datadir/a/b"), ("/tmp/x", "@@tmpdir/x"), ("/database/x", "/database/x")]
+        {
+            assert_eq!(super::path(path, &directories), shown);
+        }
     }
 
     #[test]

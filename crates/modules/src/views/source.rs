@@ -14,6 +14,8 @@ pub(crate) enum Tables<'a> {
     Now { registry: &'a Registry, context: &'a Arc<StatementContext> },
     /// From a snapshot.
     Then(&'a mut Reader),
+    /// One table's rows, whatever their moment; others are empty.
+    Given { table: &'a str, columns: &'a [String], rows: &'a [Vec<Value>] },
 }
 
 impl Tables<'_> {
@@ -33,6 +35,8 @@ impl Tables<'_> {
         let rows = match self {
             Tables::Then(_) if schema != SCHEMA => Arc::default(),
             Tables::Then(reader) => reader.table(name, columns)?,
+            Tables::Given { table, .. } if *table != name => Arc::default(),
+            Tables::Given { columns: given, rows, .. } => Arc::new(read_given(given, rows, columns)),
             Tables::Now { registry, context } => Arc::new(read_now(registry, context, schema, name, columns)?),
         };
         Ok(Rows { rows, columns })
@@ -48,12 +52,17 @@ fn read_now(
 ) -> SqlResult<TableRows> {
     let Some(table) = registry.virtual_table(schema, name) else { return Ok(TableRows::default()) };
     let rows = table.rows(&VirtualScan::all(context))?;
+    let names: Vec<String> = table.columns().iter().map(|column| column.name.to_string()).collect();
+    Ok(read_given(&names, &rows, columns))
+}
+
+fn read_given(given: &[String], rows: &[Vec<Value>], columns: &[&str]) -> TableRows {
     let column = |wanted: &&str| {
-        let ordinal = table.columns().iter().position(|column| column.name.eq_ignore_ascii_case(wanted))?;
+        let ordinal = given.iter().position(|column| column.eq_ignore_ascii_case(wanted))?;
         let values: Vec<Value> = rows.iter().map(|row| row.get(ordinal).cloned().unwrap_or_default()).collect();
         Some(values.into())
     };
-    Ok(TableRows { rows: rows.len(), columns: columns.iter().map(column).collect() })
+    TableRows { rows: rows.len(), columns: columns.iter().map(column).collect() }
 }
 
 /// The rows of a table, with the columns that were asked for.

@@ -1,6 +1,6 @@
 //! What a view is: names, columns, and a function that makes the rows of a moment.
 
-use super::form::{self, Style};
+use super::form::{self, Form};
 use super::source::Tables;
 use squall_registry::VirtualColumn;
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, TextSize, Value};
@@ -8,6 +8,8 @@ use squall_types::{CollationId, SqlResult, SqlType, StringKind, TextSize, Value}
 const COLLATION: CollationId = CollationId::UTF8MB4_0900_AI_CI;
 /// The longest time or size with its unit.
 const WITH_UNIT_CHARACTERS: u32 = 17;
+/// The longest path.
+const PATH_CHARACTERS: u32 = 512;
 
 /// Under which names a view is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,8 @@ pub(crate) enum Kind {
     LongText,
     /// A statement: cut in the middle where it is shown with units.
     Statement,
+    /// A path: begins with a variable where it is shown with units and in that variable's directory.
+    File,
     /// A count.
     Count,
     /// A number that can be below zero.
@@ -89,7 +93,7 @@ columns_of! {
     name Kind::Text(64);
     host Kind::Text(255);
     event Kind::Text(128);
-    file Kind::Text(512);
+    file Kind::File;
     long Kind::LongText;
     statement Kind::Statement;
     count Kind::Count;
@@ -117,6 +121,7 @@ impl Column {
             SqlType::String { kind: StringKind::Text(TextSize::Long), length: u32::MAX, collation: COLLATION };
         let sql_type = match self.kind {
             Kind::Text(length) => SqlType::varchar(length, COLLATION),
+            Kind::File => SqlType::varchar(PATH_CHARACTERS, COLLATION),
             Kind::LongText | Kind::Statement => long_text,
             Kind::Time | Kind::Bytes if with_units => SqlType::varchar(WITH_UNIT_CHARACTERS, COLLATION),
             Kind::Count | Kind::Time | Kind::Bytes => SqlType::BIGINT_UNSIGNED,
@@ -128,12 +133,14 @@ impl Column {
     }
 
     /// A raw value as it is shown with units.
-    pub fn shown(&self, value: Value, style: Style) -> Value {
+    pub fn shown(&self, value: Value, form: &Form) -> Value {
+        let style = form.style;
         match (self.kind, &value) {
             (Kind::Time, Value::UInt(picos)) => Value::String(form::time(*picos as f64, style)),
             (Kind::Bytes, Value::UInt(bytes)) => Value::String(form::bytes(*bytes as f64, style)),
             (Kind::Bytes, Value::Int(bytes)) => Value::String(form::bytes(*bytes as f64, style)),
-            (Kind::Statement, Value::String(text)) => Value::String(form::statement(text, form::STATEMENT_CHARACTERS)),
+            (Kind::Statement, Value::String(text)) => Value::String(form::statement(text, form.statement_characters)),
+            (Kind::File, Value::String(path)) => Value::String(form::path(path, &form.directories)),
             _ => value,
         }
     }

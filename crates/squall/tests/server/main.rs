@@ -13,6 +13,7 @@ mod plans;
 mod protocol;
 mod slow_clients;
 mod steering;
+mod sys_reports;
 mod two_ways;
 
 use std::path::Path;
