@@ -4,6 +4,7 @@ use super::source::{Row, Rows, Tables};
 use super::sums::{n, order};
 use super::view::{Column, Names, View, bytes, count, event, host, name, number, ratio, statement, time, when};
 use squall_types::{SqlResult, Value};
+use std::collections::HashMap;
 
 const PROCESSLIST: &[Column] = &[
     count("thd_id"),
@@ -130,6 +131,15 @@ fn find<'r>(rows: &'r Rows, column: &str, wanted: u64) -> Option<Row<'r>> {
     rows.iter().find(|row| row.number(column) == wanted)
 }
 
+/// Rows by a number that they are one of each for; the first of those that are not.
+fn by_number<'r>(rows: &'r Rows, column: &str) -> HashMap<u64, Row<'r>> {
+    let mut found = HashMap::new();
+    for row in rows.iter() {
+        found.entry(row.number(column)).or_insert(row);
+    }
+    found
+}
+
 fn processes(tables: &mut Tables<'_>, is_wanted: fn(&Row<'_>) -> bool) -> SqlResult<Vec<Vec<Value>>> {
     let threads = tables.get("threads", THREADS)?;
     let statements = tables.get("events_statements_current", STATEMENTS)?;
@@ -141,6 +151,17 @@ fn processes(tables: &mut Tables<'_>, is_wanted: fn(&Row<'_>) -> bool) -> SqlRes
     let memory =
         tables.get("memory_summary_by_thread_by_event_name", &["THREAD_ID", "CURRENT_NUMBER_OF_BYTES_USED"])?;
     let attributes = tables.get("session_connect_attrs", ATTRIBUTES)?;
+    // There may be many connections: none is looked for from the beginning for each.
+    let [statements, stages, waits, transactions] =
+        [&statements, &stages, &waits, &transactions].map(|rows| by_number(rows, "THREAD_ID"));
+    let mut used_by: HashMap<u64, u64> = HashMap::new();
+    for row in memory.iter() {
+        *used_by.entry(row.number("THREAD_ID")).or_default() += row.number("CURRENT_NUMBER_OF_BYTES_USED");
+    }
+    let mut attributes_of: HashMap<u64, Vec<Row<'_>>> = HashMap::new();
+    for row in attributes.iter() {
+        attributes_of.entry(row.number("PROCESSLIST_ID")).or_default().push(row);
+    }
     let mut rows = Vec::new();
     for thread in threads.iter().filter(is_wanted) {
         let id = thread.number("THREAD_ID");
@@ -148,7 +169,7 @@ fn processes(tables: &mut Tables<'_>, is_wanted: fn(&Row<'_>) -> bool) -> SqlRes
             true => Value::from(thread.text("NAME").trim_start_matches("thread/")),
             false => super::files::thread_user(&thread),
         };
-        let statement = find(&statements, "THREAD_ID", id);
+        let statement = statements.get(&id).copied();
         let of = |row: &Option<Row<'_>>, column: &str| row.as_ref().map_or(Value::Null, |row| row.get(column));
         let has_ended = statement.as_ref().is_some_and(|statement| !statement.is_null("END_EVENT_ID"));
         let last = |column: &str| if has_ended { of(&statement, column) } else { Value::Null };
@@ -156,23 +177,19 @@ fn processes(tables: &mut Tables<'_>, is_wanted: fn(&Row<'_>) -> bool) -> SqlRes
         let full_scan = statement
             .as_ref()
             .is_some_and(|statement| statement.number("NO_INDEX_USED") + statement.number("NO_GOOD_INDEX_USED") > 0);
-        let stage = find(&stages, "THREAD_ID", id);
+        let stage = stages.get(&id).copied();
         let progress = stage.as_ref().filter(|stage| !stage.is_null("WORK_ESTIMATED")).map_or(Value::Null, |stage| {
             let (done, all) = (stage.number("WORK_COMPLETED") as f64, stage.number("WORK_ESTIMATED") as f64);
             super::sums::quotient(done * 100.0, all, 2)
         });
-        let wait = find(&waits, "THREAD_ID", id);
-        let transaction = find(&transactions, "THREAD_ID", id);
-        let used: u64 = memory
-            .iter()
-            .filter(|row| row.number("THREAD_ID") == id)
-            .map(|row| row.number("CURRENT_NUMBER_OF_BYTES_USED"))
-            .sum();
+        let wait = waits.get(&id).copied();
+        let transaction = transactions.get(&id).copied();
+        let used = used_by.get(&id).copied().unwrap_or(0);
         let connection = thread.value("PROCESSLIST_ID");
+        let own = attributes_of.get(&thread.number("PROCESSLIST_ID")).filter(|_| !connection.is_null());
         let attribute = |name: &str| {
-            let mut own =
-                attributes.iter().filter(|row| row.value("PROCESSLIST_ID") == connection && !connection.is_null());
-            own.find(|row| row.text("ATTR_NAME") == name).map_or(Value::Null, |row| row.get("ATTR_VALUE"))
+            let found = own.into_iter().flatten().find(|row| row.text("ATTR_NAME") == name);
+            found.map_or(Value::Null, |row| row.get("ATTR_VALUE"))
         };
         rows.push(vec![
             n(id),
