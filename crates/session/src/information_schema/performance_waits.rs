@@ -11,6 +11,7 @@ use squall_types::file_use::{self, FileEvent, FileOperation, ThreadFileEvents};
 use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A wait.
 const WAIT: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 SOURCE:v64? TIMER_START:u? TIMER_END:u? \
@@ -156,8 +157,10 @@ fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
         return Ok(Vec::new());
     }
     let (tables, now) = (tables(source), now_micros());
+    // The lock table knows who waits whether anybody counts or not.
+    let waits = if statistics.is_on.load(Ordering::Relaxed) { source.shared.store.lock_waits() } else { Vec::new() };
     let locks: HashMap<u64, WaitEvent> =
-        source.shared.store.lock_waits().iter().map(|(id, event)| (*id, WaitEvent::of_lock(event, now))).collect();
+        waits.iter().map(|(id, event)| (*id, WaitEvent::of_lock(event, now))).collect();
     let mut rows = Vec::new();
     for process in source.shared.processes.all() {
         let last = process.waits.current();
