@@ -49,7 +49,7 @@ pub fn for_each_row(
 
 /// Carries out an UPDATE or DELETE whose rows a query finds.
 pub fn execute_by_query(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<DmlResult> {
-    let retry = context.transaction.reads_anew();
+    let retry = context.transaction.may_begin_again();
     for _ in 0..ATTEMPTS_MAX {
         let attempt = context.atomically(|context| attempt(context, plan));
         match attempt {
@@ -57,7 +57,7 @@ pub fn execute_by_query(context: &mut DmlContext<'_>, plan: &QueryChangePlan) ->
                 if retry && error.is(ErrorCode::RecordChanged) && !context.transaction.is_aborted() =>
             {
                 // With the rows as they are now.
-                context.transaction.begin_statement(context.options.lock_wait);
+                context.transaction.begin_again();
                 context.env.context.begin_again();
             }
             other => return other,

@@ -25,7 +25,7 @@ impl Transaction {
         if !self.take_alone(table)? {
             return Ok(None);
         }
-        if self.own.reads.is_none() && self.reads_anew() {
+        if self.own.reads.is_none() && self.may_begin_again() {
             // The statement has read nothing yet that it goes by.
             self.snapshot = None;
         }
@@ -43,7 +43,7 @@ impl Transaction {
             return Ok(false);
         }
         let unchanged = self.is_unchanged_since(table, &view.snapshot)?;
-        if !unchanged && self.reads_anew() {
+        if !unchanged && self.may_begin_again() {
             return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
         }
         Ok(unchanged)

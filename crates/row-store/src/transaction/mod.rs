@@ -38,6 +38,8 @@ pub struct Transaction {
     own: Arc<Uncommitted>,
     /// For the transaction, or for the statement at READ COMMITTED.
     snapshot: Option<Snapshot>,
+    /// Whether there was none when the statement began: nothing has been told of it yet.
+    is_first_read: bool,
     /// The moment registered for validation.
     validated_since: Option<u64>,
     lock_wait: LockWait,
@@ -53,6 +55,7 @@ impl Transaction {
             locks,
             own: Arc::new(Uncommitted { reads, ..Uncommitted::default() }),
             snapshot: None,
+            is_first_read: false,
             validated_since: None,
             lock_wait: LockWait::default(),
             aborted: false,
@@ -95,14 +98,27 @@ impl Transaction {
     /// Begins a statement: at READ COMMITTED it gets a snapshot of its own.
     pub fn begin_statement(&mut self, lock_wait: LockWait) {
         self.lock_wait = lock_wait;
-        if self.reads_anew() {
+        if self.sees_newest() {
             self.snapshot = None;
         }
+        self.is_first_read = self.snapshot.is_none() && self.own.reads.is_none();
     }
 
-    /// Whether each statement sees what is committed when it begins, so that it may also begin anew.
-    pub fn reads_anew(&self) -> bool {
+    /// Whether each statement sees what is committed when it begins.
+    fn sees_newest(&self) -> bool {
         self.options.autocommit || self.options.isolation <= IsolationLevel::ReadCommitted
+    }
+
+    /// Whether the statement may begin again with what is committed by then.
+    pub fn may_begin_again(&self) -> bool {
+        self.sees_newest() || self.is_first_read
+    }
+
+    /// Lets the statement [begin again](Transaction::may_begin_again); what it has written has been taken back.
+    pub fn begin_again(&mut self) {
+        if self.may_begin_again() {
+            self.snapshot = None;
+        }
     }
 
     /// Takes the snapshot now, as START TRANSACTION WITH CONSISTENT SNAPSHOT does.
