@@ -22,6 +22,6 @@ pub use privilege::{DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges};
 pub use snapshot::{Catalog, Database, TableEntry};
 pub use table::{
     BITMAP, COLUMN_ENGINE, COLUMNAR, ColumnDef, ColumnDefault, ConstraintCheck, FULLTEXT, ForeignKey, FunctionalPart,
-    GeneratedKind, IndexDef, IndexPart, JSON, JSON_PARSER, MULTI_VALUED, ReferentialAction, TableDef,
+    GeneratedKind, IndexDef, IndexPart, JSON, JSON_PARSER, MULTI_VALUED, ReferentialAction, TableCompression, TableDef,
 };
 pub use view::ViewDef;

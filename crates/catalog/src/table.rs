@@ -254,6 +254,15 @@ impl ColumnDef {
     }
 }
 
+/// How a table is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableCompression {
+    /// LZ4: quick.
+    Lz4,
+    /// Zstandard: smaller.
+    Zstd,
+}
+
 impl TableDef {
     /// Whether its rows are kept by column.
     pub fn is_column_table(&self) -> bool {
@@ -265,9 +274,17 @@ impl TableDef {
         self.indexes.iter().find(|index| index.is_columnar())
     }
 
-    /// Whether the table's files are compressed, which all are but those with `COMPRESSION='none'`.
-    pub fn is_compressed(&self) -> bool {
-        !self.options.iter().any(|(name, value)| name == "COMPRESSION" && value == "'none'")
+    /// How what the table has is compressed: as the option COMPRESSION says, and without it column tables by Zstandard, others by
+    /// LZ4. `None` for `COMPRESSION='none'`.
+    pub fn compression(&self) -> Option<TableCompression> {
+        let option = self.options.iter().find(|(name, _)| name == "COMPRESSION").map(|(_, value)| value.as_str());
+        match option {
+            Some("'none'") => None,
+            Some("'lz4'") => Some(TableCompression::Lz4),
+            Some("'zstd'") => Some(TableCompression::Zstd),
+            _ if self.is_column_table() => Some(TableCompression::Zstd),
+            _ => Some(TableCompression::Lz4),
+        }
     }
 
     /// Ordinal and definition of the column of that name, which is no hidden one.

@@ -10,7 +10,7 @@ use arrow::array::ArrayRef;
 use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_catalog::{IndexId, TableDef, TableId};
+use squall_catalog::{IndexId, TableCompression, TableDef, TableId};
 use squall_column_store::segment::Compression;
 use squall_column_store::{ColumnCache, ColumnSpec, Segment, SegmentWriter};
 use squall_row_store::{
@@ -37,6 +37,8 @@ pub struct ColumnTable {
     pub(crate) copy: Option<IndexId>,
     pub(crate) name: String,
     pub(crate) folder: PathBuf,
+    /// How new segments are compressed.
+    compression: Compression,
     pub(crate) cache: Arc<ColumnCache>,
     /// The next segment's number.
     next_number: AtomicU64,
@@ -134,6 +136,13 @@ impl ColumnTable {
             copy,
             name: def.name.clone(),
             folder,
+            // What a row table says is about its rows.
+            compression: match def.compression() {
+                _ if copy.is_some() => Compression::Zstd,
+                Some(TableCompression::Zstd) => Compression::Zstd,
+                Some(TableCompression::Lz4) => Compression::Lz4,
+                None => Compression::None,
+            },
             cache,
             next_number: AtomicU64::new(last_number + 1),
             open: Mutex::default(),
@@ -249,7 +258,7 @@ impl ColumnTable {
         let number = self.new_number();
         let path = self.path(number);
         let room = |bytes| self.room.take(bytes).map_err(std::io::Error::other);
-        let writer = SegmentWriter::new(&path, columns, Compression::default()).with_threads(threads).with_room(&room);
+        let writer = SegmentWriter::new(&path, columns, self.compression).with_threads(threads).with_room(&room);
         let identity = writer.write_parts(parts).map_err(|error| sql_error(&self.name, error))?;
         let entry = SegmentEntry { identity, first_key, last_key, deleted: RoaringBitmap::new() };
         Ok(ListEntry { name: entry_name(number), content: entry.encode() })

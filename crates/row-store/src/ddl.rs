@@ -206,7 +206,7 @@ impl StoreInner {
         for kind in [meta::GENERATION, meta::AUTO_INCREMENT, meta::STATISTICS] {
             batch.remove(&self.meta, meta::table_key(kind, id));
         }
-        for kind in [meta::LAYOUT, meta::DROPPED_INDEX] {
+        for kind in [meta::LAYOUT, meta::DICTIONARY, meta::DROPPED_INDEX] {
             for guard in self.meta.prefix(meta::table_key(kind, id)) {
                 batch.remove(&self.meta, guard.key().map_err(engine_error)?);
             }
@@ -257,6 +257,7 @@ impl StoreInner {
             batch.insert(&self.meta, meta::table_key(meta::GENERATION, *id), generation.to_le_bytes());
             batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, *id), start.to_le_bytes());
             batch.remove(&self.meta, meta::table_key(meta::STATISTICS, *id));
+            batch.remove(&self.meta, meta::dictionary_key(*id, before.generation));
             fresh.push(data);
         }
         Ok(fresh)

@@ -43,6 +43,7 @@ mod maintenance;
 mod memory_reuse;
 mod meta;
 mod options;
+mod packing;
 mod physical;
 mod read_view;
 mod redo;

@@ -87,6 +87,7 @@ impl StoreInner {
         };
         let _ = self.committer.redo.maintain(unneeded);
         self.remove_unused_files();
+        self.make_dictionaries();
         if self.dropped_indexes.swap(false, Ordering::AcqRel) && self.remove_dropped_entries().is_err() {
             self.dropped_indexes.store(true, Ordering::Release);
         }

@@ -10,6 +10,7 @@
 //! s len space key          anything else that the server keeps (users, privileges, variables)
 //! k table                  generation of the table's keyspace
 //! l table number           a row layout
+//! z table generation       the dictionary that rows of this generation are packed with
 //! a table                  next AUTO_INCREMENT value
 //! n table                  row count and other statistics
 //! x table index            a dropped index whose entries are still there
@@ -28,6 +29,7 @@ pub(crate) const VIEW: u8 = b'v';
 pub(crate) const SYSTEM: u8 = b's';
 pub(crate) const GENERATION: u8 = b'k';
 pub(crate) const LAYOUT: u8 = b'l';
+pub(crate) const DICTIONARY: u8 = b'z';
 pub(crate) const AUTO_INCREMENT: u8 = b'a';
 pub(crate) const STATISTICS: u8 = b'n';
 pub(crate) const DROPPED_INDEX: u8 = b'x';
@@ -41,6 +43,12 @@ pub(crate) fn table_key(kind: u8, table: TableId) -> Vec<u8> {
 pub(crate) fn layout_key(table: TableId, number: u16) -> Vec<u8> {
     let mut key = table_key(LAYOUT, table);
     key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+pub(crate) fn dictionary_key(table: TableId, generation: u64) -> Vec<u8> {
+    let mut key = table_key(DICTIONARY, table);
+    key.extend_from_slice(&generation.to_be_bytes());
     key
 }
 

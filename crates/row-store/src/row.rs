@@ -4,10 +4,13 @@
 //! format u8 | layout u16 | checksum u32 | null bitmap | fixed part | ends of variable values | variable values
 //! ```
 //!
+//! What is behind the checksum may be [packed](crate::packing).
+//!
 //! See `docs/formats/row-store.md`.
 
 use crate::error::corrupted;
 use crate::layout::{HEADER_BYTES, Place, Projection, RowLayout, Slot};
+use crate::packing::Packing;
 use crate::physical::Physical;
 use crate::table::Table;
 use arrow_buffer::i256;
@@ -18,6 +21,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// Format 1 with two-byte ends of variable values; [`WIDE`] makes them four bytes.
 const FORMAT: u8 = 1;
+/// What is behind the checksum, which is that of the packed row, is packed.
+const PACKED: u8 = 2;
 const WIDE: u8 = 0x80;
 const CHECKSUM: std::ops::Range<usize> = 3..7;
 
@@ -117,9 +122,14 @@ impl Row {
     /// Checks a stored row's checksum and finds its layout.
     pub(crate) fn check(table: &Table, key: Slice, value: Slice) -> SqlResult<Row> {
         let [format, low, high, ..] = value[..] else { return Err(corrupted(&table.def().name)) };
-        if format & !WIDE != FORMAT || value.get(CHECKSUM) != Some(&checksum(&key, &value).to_le_bytes()[..]) {
+        if value.get(CHECKSUM) != Some(&checksum(&key, &value).to_le_bytes()[..]) {
             return Err(corrupted(&table.def().name));
         }
+        let value = match format & !WIDE {
+            FORMAT => value,
+            PACKED => table.data.packing.unpack(&value).ok_or_else(|| corrupted(&table.def().name))?,
+            _ => return Err(corrupted(&table.def().name)),
+        };
         let projection = table.projection(u16::from_le_bytes([low, high]))?;
         Ok(Row { key, value, projection })
     }
@@ -269,6 +279,19 @@ impl<'a> RowView<'a> {
     }
 }
 
+/// Packs what has been written last into `row`, the row of a key from `start` on, if it becomes shorter by that.
+pub(crate) fn pack(packing: &Packing, key: &[u8], row: &mut Vec<u8>, start: usize) {
+    if packing.pack(row, start) {
+        row[start] = PACKED | row[start] & WIDE;
+        write_checksum(key, &mut row[start..]);
+    }
+}
+
+fn write_checksum(key: &[u8], row: &mut [u8]) {
+    let sum = checksum(key, row);
+    row[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
+}
+
 /// The sum ties a row to its key, so that a row filed under another key is found out too.
 fn checksum(key: &[u8], row: &[u8]) -> u32 {
     let head = u64::from(row[0]) | u64::from(row[1]) << 8 | u64::from(row[2]) << 16;
@@ -377,8 +400,7 @@ fn append_row<'v>(
             out[at..at + end_bytes].copy_from_slice(&(data_bytes as u32).to_le_bytes()[..end_bytes]);
         }
     }
-    let sum = checksum(key, &out[start..]);
-    out[start + CHECKSUM.start..start + CHECKSUM.end].copy_from_slice(&sum.to_le_bytes());
+    write_checksum(key, &mut out[start..]);
     Ok(())
 }
 

@@ -428,7 +428,7 @@ impl StoreInner {
         let failed = |error| self.committer.gate.files_failed(error);
         let id = def.id;
         let name = keyspace_name(id, generation);
-        let options = || self.keyspace_options(def.is_compressed());
+        let options = || self.keyspace_options(def.compression().is_some());
         if self.db.keyspace_exists(&name) {
             // What a statement has left that failed after making it.
             let leftover = self.db.keyspace(&name, options).map_err(failed)?;
@@ -497,6 +497,9 @@ impl StoreInner {
             layouts.push(Arc::new(RowLayout::decode(number, &record).map_err(|_| malformed("row layout"))?));
         }
         let data = self.new_data(id, generation, keyspace, layouts);
+        if let Some(dictionary) = self.meta.get(meta::dictionary_key(id, generation)).map_err(engine_error)? {
+            data.packing.set_dictionary(&dictionary);
+        }
         if let Some(next) = read_u64(&self.meta, &meta::table_key(meta::AUTO_INCREMENT, id))? {
             data.auto_increment.store(next, Ordering::Relaxed);
             data.auto_increment_saved.store(next, Ordering::Relaxed);

@@ -6,6 +6,7 @@ use crate::forward_scan::FilesSeen;
 use crate::index_key::{IndexCodec, push_index_id, split_index_id};
 use crate::layout::{Projection, RowLayout};
 use crate::level_keys::LevelKeys;
+use crate::packing::Packing;
 use crate::row::encode_row;
 use crate::row_cache::{Place, RowCache, Version};
 use crate::sealed::{DELETED, SealedLevel, SealedRows, SealedSource};
@@ -13,7 +14,7 @@ use crate::unused_files::UnusedFiles;
 use fjall::{AbstractTree, Keyspace, SeqNo, Slice};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
-use squall_catalog::{IndexId, TableDef, TableId};
+use squall_catalog::{IndexId, TableCompression, TableDef, TableId};
 use squall_types::{SqlError, SqlResult};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -29,6 +30,8 @@ pub(crate) struct TableData {
     cache: Arc<RowCache>,
     /// What loads that were given up may have left.
     pub unused_files: Mutex<UnusedFiles>,
+    /// For rows that are packed, and for the next ones if the definition says so.
+    pub packing: Packing,
     /// By number, from 1.
     layouts: RwLock<Vec<Arc<RowLayout>>>,
     /// The next AUTO_INCREMENT value.
@@ -85,6 +88,7 @@ impl TableData {
             serial: NEXT_SERIAL.fetch_add(1, Ordering::Relaxed),
             cache,
             unused_files: Mutex::default(),
+            packing: Packing::default(),
             layouts: RwLock::new(layouts),
             auto_increment: AtomicU64::new(1),
             auto_increment_saved: AtomicU64::new(1),
@@ -255,6 +259,7 @@ pub struct Table {
     /// The first one is where rows lie.
     indexes: Vec<IndexCodec>,
     primary_id: Option<IndexId>,
+    packs_rows: bool,
     /// Ordinal of the AUTO_INCREMENT column.
     auto_increment: Option<usize>,
 }
@@ -288,6 +293,8 @@ impl Table {
         }
         Ok(Table {
             primary_id: primary.map(|index| index.id),
+            // Rows of a column table do not stay.
+            packs_rows: def.compression() == Some(TableCompression::Zstd) && !def.is_column_table(),
             current: Arc::new(Projection::new(&def, layout)),
             older: RwLock::default(),
             auto_increment: def.auto_increment_ordinal(),
@@ -320,6 +327,11 @@ impl Table {
     /// A row as it is stored at a key.
     pub fn encode_row(&self, key: &[u8], values: &[squall_types::Value]) -> SqlResult<Vec<u8>> {
         encode_row(&self.current.layout, key, values)
+    }
+
+    /// Whether rows are packed before they are stored.
+    pub(crate) fn packs_rows(&self) -> bool {
+        self.packs_rows
     }
 
     /// The storage key of a hidden row number.

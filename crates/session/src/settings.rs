@@ -185,6 +185,7 @@ pub mod ids {
         GENERATED_RANDOM_PASSWORD_LENGTH = "generated_random_password_length";
         DEFAULT_STORAGE_ENGINE = "default_storage_engine";
         STORAGE_ENGINE = "storage_engine";
+        TABLE_COMPRESSION = "table_compression";
         PSEUDO_REPLICA_MODE = "pseudo_replica_mode";
         PSEUDO_SLAVE_MODE = "pseudo_slave_mode";
         GENERAL_LOG = "general_log";

@@ -37,6 +37,8 @@ pub enum Compression {
     Zstd,
     /// LZ4: faster to write and read.
     Lz4,
+    /// Not at all.
+    None,
 }
 
 /// A Parquet dictionary of a row group's chunk may be as large; every column that we code by dictionary then has one.
@@ -221,6 +223,7 @@ impl<'a> SegmentWriter<'a> {
         let compression = match self.compression {
             Compression::Zstd => ParquetCompression::ZSTD(ZstdLevel::default()),
             Compression::Lz4 => ParquetCompression::LZ4_RAW,
+            Compression::None => ParquetCompression::UNCOMPRESSED,
         };
         let columns = || self.columns.iter().zip(prepared);
         let raw: Vec<&str> = columns()

@@ -9,6 +9,14 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     choice("default_storage_engine", Both, "InnoDB", &["InnoDB"], "Engine of new tables."),
     choice("storage_engine", Both, "InnoDB", &["InnoDB"], "The older name of `default_storage_engine`.").hidden(),
     choice("default_tmp_storage_engine", Both, "InnoDB", &["InnoDB"], "Engine of new temporary tables."),
+    choice(
+        "table_compression",
+        Both,
+        "default",
+        &["default", "none", "lz4", "zstd"],
+        "Compression of new tables whose definition has no COMPRESSION: by default LZ4 for row tables and Zstandard for \
+         column tables.",
+    ),
     text("disabled_storage_engines", Global, "", "Engines that may not be used.").read_only(),
     boolean("default_table_encryption", Both, false, "Whether new tables are encrypted.").read_only(),
     boolean("table_encryption_privilege_check", Global, false, "Whether encryption needs a privilege.").read_only(),

@@ -5,6 +5,7 @@ use crate::level_keys::mark_key;
 use crate::row::{ValueRef, append_borrowed};
 use crate::sealed::SealedBlock;
 use crate::sorter::Sorter;
+use crate::store::RowStore;
 use crate::table::Table;
 use fjall::Slice;
 use squall_types::{SqlResult, Value};
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Makes stored rows and index entries of values, for one thread.
 pub struct BulkEncoder {
+    store: RowStore,
     table: Arc<Table>,
     sorter: Sorter,
     /// Whether the rows of a table with a primary key have come in its order so far; `None` if that does not matter.
@@ -141,7 +143,12 @@ impl EncodedRows {
 }
 
 impl BulkEncoder {
-    pub(super) fn new(table: Arc<Table>, sorter: Sorter, in_order: Option<Arc<AtomicBool>>) -> BulkEncoder {
+    pub(super) fn new(
+        store: RowStore,
+        table: Arc<Table>,
+        sorter: Sorter,
+        in_order: Option<Arc<AtomicBool>>,
+    ) -> BulkEncoder {
         let mut key_columns: Vec<usize> = std::iter::once(table.rows_codec())
             .chain(table.secondary_codecs())
             .flat_map(|codec| codec.parts.iter().map(|part| part.ordinal))
@@ -152,6 +159,7 @@ impl BulkEncoder {
         BulkEncoder {
             key_values: vec![Value::Null; table.def().columns.len()],
             key_columns,
+            store,
             table,
             sorter,
             in_order,
@@ -199,10 +207,12 @@ impl BulkEncoder {
             rows.bytes.extend_from_slice(&self.key);
             let key_end = rows.bytes.len();
             append_borrowed(layout, &self.key, values, &mut rows.bytes)?;
+            self.store.pack_row_of_load(table, &self.key, &mut rows.bytes, key_end)?;
             rows.ends.push((key_end, rows.bytes.len()));
         } else {
             self.row.clear();
             append_borrowed(layout, &self.key, values, &mut self.row)?;
+            self.store.pack_row_of_load(table, &self.key, &mut self.row, 0)?;
             self.sorter.push(&self.key, &self.row, number)?;
         }
         for codec in table.secondary_codecs() {

@@ -117,7 +117,7 @@ pub struct BulkWriter {
 impl BulkWriter {
     /// What a thread makes rows with.
     pub fn encoder(&self) -> BulkEncoder {
-        BulkEncoder::new(self.table.clone(), self.store.sorter(self.threads), self.in_order.clone())
+        BulkEncoder::new(self.store.clone(), self.table.clone(), self.store.sorter(self.threads), self.in_order.clone())
     }
 
     /// What gives rows their hidden numbers.

@@ -388,7 +388,8 @@ impl Transaction {
                 return Err(StoreError::duplicate(table, table.rows_codec(), (values, &key), key.to_vec()));
             }
         }
-        let row = encode_row(&table.current_projection().layout, &key, values)?;
+        let mut row = encode_row(&table.current_projection().layout, &key, values)?;
+        self.store.pack_row(table, &key, &mut row);
         let mut entries = Vec::with_capacity(table.secondary_codecs().len());
         for codec in table.secondary_codecs() {
             if codec.has_terms() {
@@ -445,7 +446,7 @@ impl Transaction {
     fn lock_for_change(&mut self, table: &Table, row: &Row) -> StoreResult<()> {
         self.check_writable(table)?;
         if self.lock_row(table, &row.key, self.write_request())?.is_new()
-            && self.newest(table, &row.key)?.as_ref() != Some(&row.value)
+            && self.newest_row(table, &row.key)?.is_none_or(|newest| newest.value != row.value)
         {
             return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
         }
@@ -472,7 +473,8 @@ impl Transaction {
         }
         let key = moved_to.clone().unwrap_or_else(|| old.key.clone());
         let changes = self.entry_changes(table, (&old_values, &old.key), (values, &key), true)?;
-        let row = encode_row(&table.current_projection().layout, &key, values)?;
+        let mut row = encode_row(&table.current_projection().layout, &key, values)?;
+        self.store.pack_row(table, &key, &mut row);
         let mut writes = self.own.writes.write();
         if moved_to.is_some() {
             writes.put(&table.data, old.key.clone(), None, 0);

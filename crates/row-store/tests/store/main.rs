@@ -7,6 +7,7 @@ mod fixture;
 mod history;
 mod isolation;
 mod model;
+mod packed;
 mod row_cache;
 mod sealed;
 mod torn_log;

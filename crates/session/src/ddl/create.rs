@@ -3,6 +3,7 @@
 use super::create_table::resolve_table;
 use super::execute::{DdlEnv, QualifiedName, insert_table};
 use super::names::check_table_name;
+use super::table_option::set_default_compression;
 use crate::database::Shared;
 use squall_catalog::{Catalog, ColumnDef, TableDef, TableEntry};
 use squall_parser::ast::CreateTable;
@@ -23,7 +24,8 @@ pub fn definition(
         return Err(SqlError::new(ErrorCode::BadDatabase, &[&name.0]));
     }
     let Some(source) = source else {
-        let table = resolve_table(statement, selected, &env.ddl_context(catalog, &name.0))?;
+        let mut table = resolve_table(statement, selected, &env.ddl_context(catalog, &name.0))?;
+        set_default_compression(&mut table, &env.table_compression);
         if env.require_primary_key && table.primary_key().is_none() {
             let message = "Unable to create or change a table without a primary key, when the system variable \
                            'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to \

@@ -27,6 +27,8 @@ pub struct DdlEnv {
     pub server_collation: CollationId,
     /// `sql_require_primary_key`.
     pub require_primary_key: bool,
+    /// `table_compression`.
+    pub table_compression: String,
     /// Functions, for the expressions of keys.
     pub registry: Arc<Registry>,
 }

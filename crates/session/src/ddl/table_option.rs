@@ -136,21 +136,28 @@ fn engine(name: &str, table: &TableDef, context: &DdlContext<'_>) -> SqlResult<S
     Ok("InnoDB".to_string())
 }
 
-/// COMPRESSION as it is shown again. Files are compressed with LZ4 unless it is none, and from the time on that the table
-/// is made or made anew; zlib, which MySQL has beside those, is taken to mean that a table is to be compressed.
+/// COMPRESSION as it is shown again. What a table has from then on is compressed so, and all of it when the table is made
+/// anew; zlib, which MySQL has beside those, is taken to mean that a table is to be small.
 fn compression(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
     let name = name.to_ascii_lowercase();
     match name.as_str() {
         "" => set_shown(table, "COMPRESSION", None),
-        "none" | "lz4" => set_shown(table, "COMPRESSION", Some(format!("'{name}'"))),
+        "none" | "lz4" | "zstd" => set_shown(table, "COMPRESSION", Some(format!("'{name}'"))),
         "zlib" => {
-            let note = SqlError::unsupported("COMPRESSION='zlib'; the table is compressed with lz4");
+            let note = SqlError::unsupported("COMPRESSION='zlib'; the table is compressed with zstd");
             context.statement.diagnostics.push(squall_types::Level::Note, note);
-            set_shown(table, "COMPRESSION", Some("'lz4'".to_owned()));
+            set_shown(table, "COMPRESSION", Some("'zstd'".to_owned()));
         }
         other => return Err(SqlError::unsupported(format!("COMPRESSION='{other}'"))),
     }
     Ok(())
+}
+
+/// Gives a new table the compression that the variable `table_compression` says if its definition says none.
+pub fn set_default_compression(table: &mut TableDef, name: &str) {
+    if name != "default" && table.options.iter().all(|(option, _)| option != "COMPRESSION") {
+        set_shown(table, "COMPRESSION", Some(format!("'{name}'")));
+    }
 }
 
 fn set_shown(table: &mut TableDef, name: &str, value: Option<String>) {

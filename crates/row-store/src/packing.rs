@@ -1,0 +1,391 @@
+//! Rows packed by Zstandard with a dictionary of their table, for tables with `COMPRESSION='zstd'`.
+//!
+//! A row is too short to be compressed by itself: what is alike is alike between rows. So a dictionary is made of the first
+//! rows of a table (a load makes it while it runs, other writes leave that to the background), kept beside the table's
+//! layouts, and each row from then on is packed with it. A read by key unpacks the one row it is about, and rows stay packed in
+//! the log, in the cache of blocks and in that of rows. The engine compresses blocks of packed rows with LZ4 beyond that, which takes care of keys.
+//!
+//! ```text
+//! format u8 | layout u16 | checksum u32 | kind u8 | length of what was packed, LEB128 | Zstandard's blocks
+//! ```
+//!
+//! What a frame of Zstandard has before its blocks is the same for all rows, so it is not stored.
+
+use crate::batch::Batch;
+use crate::bytes::{Reader, Writer};
+use crate::layout::HEADER_BYTES;
+use crate::meta;
+use crate::store::{RowStore, StoreInner};
+use crate::table::{Table, TableData};
+use fjall::Slice;
+use parking_lot::{Mutex, MutexGuard};
+use squall_types::SqlResult;
+use std::cell::RefCell;
+use std::sync::OnceLock;
+use zstd::zstd_safe::{CCtx, DCtx, compress_bound};
+
+/// The dictionary of a table takes as much. Larger ones are worth little: of rows with ten random words 16 KiB leave
+/// 117 bytes of 193, 64 KiB 114.7, 112 KiB 113.
+const DICTIONARY_BYTES: usize = 64 << 10;
+/// Rows that a dictionary is made of. Four times as many make no better one, in four times the 0.15 s.
+const SAMPLE_BYTES: usize = 1 << 20;
+/// What is taken of one row at most, so that a few large ones are not all there is.
+const SAMPLE_ROW_BYTES_MAX: usize = 64 << 10;
+/// Rows of as much are packed before there is a dictionary, too.
+const PACKED_ALONE_BYTES_MIN: usize = 512;
+/// Zstandard's default, with which a row takes two microseconds and a half.
+const LEVEL: i32 = 3;
+
+/// Buffers of a thread are kept up to this size.
+const KEPT_BYTES_MAX: usize = 1 << 20;
+
+/// The row has been packed with the table's dictionary.
+const WITH_DICTIONARY: u8 = 1;
+/// What is packed are several blocks with their headers, not one without.
+const SEVERAL_BLOCKS: u8 = 2;
+
+/// What begins each frame of Zstandard (RFC 8878, 3.1.1).
+const FRAME_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
+/// A descriptor that says: one segment, eight bytes of length, no checksum, no name of a dictionary.
+const FRAME_DESCRIPTOR: u8 = 0b1110_0000;
+/// The header of a compressed block that is the last one, without its size.
+const LAST_COMPRESSED_BLOCK: u32 = 1 | 2 << 1;
+const BLOCK_HEADER_BYTES: usize = 3;
+
+thread_local! {
+    static PACKER: RefCell<Packer> = RefCell::new(Packer::default());
+}
+
+#[derive(Default)]
+struct Packer {
+    compression: CCtx<'static>,
+    decompression: DCtx<'static>,
+    /// A frame.
+    frame: Vec<u8>,
+    /// A row.
+    row: Vec<u8>,
+}
+
+impl Packer {
+    /// Threads do not keep the memory of their largest row.
+    fn let_go(&mut self) {
+        for buffer in [&mut self.frame, &mut self.row] {
+            if buffer.capacity() > KEPT_BYTES_MAX {
+                *buffer = Vec::new();
+            }
+        }
+    }
+}
+
+/// What packs and unpacks rows of one generation of a table.
+#[derive(Default)]
+pub(crate) struct Packing {
+    dictionary: OnceLock<Dictionary>,
+    sample: Mutex<Sample>,
+}
+
+struct Dictionary {
+    compression: zstd::dict::EncoderDictionary<'static>,
+    decompression: zstd::dict::DecoderDictionary<'static>,
+}
+
+/// Rows that a dictionary is made of.
+#[derive(Default)]
+pub(crate) struct Sample {
+    rows: Vec<u8>,
+    sizes: Vec<usize>,
+    /// A dictionary has been made, or none could be made, or somebody is making one.
+    is_over: bool,
+}
+
+impl Sample {
+    fn add(&mut self, row: &[u8]) {
+        let row = &row[..row.len().min(SAMPLE_ROW_BYTES_MAX)];
+        self.rows.extend_from_slice(row);
+        self.sizes.push(row.len());
+    }
+
+    fn is_full(&self) -> bool {
+        !self.is_over && self.rows.len() >= SAMPLE_BYTES
+    }
+
+    /// Takes the rows out of a full sample; no more are taken in.
+    pub fn take(&mut self) -> Sample {
+        std::mem::replace(self, Sample { is_over: true, ..Sample::default() })
+    }
+
+    /// A dictionary of the rows.
+    pub fn dictionary(&self) -> Vec<u8> {
+        // Rows without anything that repeats make none; then the rows themselves are one, for what repeats nevertheless.
+        zstd::dict::from_continuous(&self.rows, &self.sizes, DICTIONARY_BYTES)
+            .unwrap_or_else(|_| self.rows[self.rows.len().saturating_sub(DICTIONARY_BYTES)..].to_vec())
+    }
+}
+
+impl Packing {
+    /// Rows are packed with this dictionary from now on.
+    pub fn set_dictionary(&self, dictionary: &[u8]) {
+        self.dictionary.get_or_init(|| Dictionary {
+            compression: zstd::dict::EncoderDictionary::copy(dictionary, LEVEL),
+            decompression: zstd::dict::DecoderDictionary::copy(dictionary),
+        });
+    }
+
+    /// Takes what has been written last into `row`, from `start` on, for the sample if there is no dictionary yet. A sample that is
+    /// full is returned, still held, so that others who wait for it find a dictionary. `waits` says whether to wait for it.
+    pub fn sample(&self, row: &[u8], start: usize, waits: bool) -> Option<MutexGuard<'_, Sample>> {
+        if self.dictionary.get().is_some() {
+            return None;
+        }
+        let mut sample = if waits { self.sample.lock() } else { self.sample.try_lock()? };
+        if sample.is_over {
+            return None;
+        }
+        if !sample.is_full() {
+            sample.add(&row[start + HEADER_BYTES..]);
+        }
+        sample.is_full().then_some(sample)
+    }
+
+    /// The sample, if it is full.
+    pub fn take_full_sample(&self) -> Option<Sample> {
+        let mut sample = self.sample.try_lock()?;
+        sample.is_full().then(|| sample.take())
+    }
+
+    /// Packs what has been written last into `row`, a row from `start` on, if it becomes shorter by that; tells whether. The
+    /// checksum is the caller's business.
+    pub fn pack(&self, row: &mut Vec<u8>, start: usize) -> bool {
+        let dictionary = self.dictionary.get();
+        let length = row.len() - start - HEADER_BYTES;
+        if dictionary.is_none() && length < PACKED_ALONE_BYTES_MIN {
+            return false;
+        }
+        PACKER.with_borrow_mut(|packer| {
+            let body = &row[start + HEADER_BYTES..];
+            packer.frame.clear();
+            packer.frame.reserve(compress_bound(length));
+            let compressed = match dictionary {
+                Some(dictionary) => {
+                    let dictionary = dictionary.compression.as_cdict();
+                    packer.compression.compress_using_cdict(&mut packer.frame, body, dictionary)
+                }
+                None => packer.compression.compress(&mut packer.frame, body, LEVEL),
+            };
+            // A row that cannot be packed is stored as it is.
+            let Some(blocks) = compressed.ok().and_then(|_| blocks_of_frame(&packer.frame)) else { return false };
+            let (several, payload) = match only_block(blocks) {
+                Some(payload) => (0, payload),
+                None => (SEVERAL_BLOCKS, blocks),
+            };
+            let mut head = Writer::new(several | if dictionary.is_some() { WITH_DICTIONARY } else { 0 });
+            head.uint(length as u64);
+            let head = head.finish();
+            if head.len() + payload.len() >= length {
+                return false;
+            }
+            row.truncate(start + HEADER_BYTES);
+            row.extend_from_slice(&head);
+            row.extend_from_slice(payload);
+            packer.let_go();
+            true
+        })
+    }
+
+    /// The row that a packed one was, with the header of the packed one; `None` if it is none, or was packed with a dictionary
+    /// that is not there.
+    pub fn unpack(&self, packed: &[u8]) -> Option<Slice> {
+        let (header, rest) = packed.split_at_checked(HEADER_BYTES)?;
+        let mut reader = Reader::new(rest);
+        let kind = reader.u8().ok()?;
+        let length = usize::try_from(reader.uint().ok()?).ok().filter(|length| u32::try_from(*length).is_ok())?;
+        let payload = reader.rest();
+        let dictionary = match kind & WITH_DICTIONARY {
+            0 => None,
+            _ => Some(self.dictionary.get()?.decompression.as_ddict()),
+        };
+        if kind & !(WITH_DICTIONARY | SEVERAL_BLOCKS) != 0 {
+            return None;
+        }
+        PACKER.with_borrow_mut(|packer| {
+            let frame = &mut packer.frame;
+            frame.clear();
+            frame.extend_from_slice(&FRAME_MAGIC);
+            frame.push(FRAME_DESCRIPTOR);
+            frame.extend_from_slice(&(length as u64).to_le_bytes());
+            if kind & SEVERAL_BLOCKS == 0 {
+                let header = LAST_COMPRESSED_BLOCK | u32::try_from(payload.len()).ok()? << 3;
+                frame.extend_from_slice(&header.to_le_bytes()[..BLOCK_HEADER_BYTES]);
+            }
+            frame.extend_from_slice(payload);
+            let row = &mut packer.row;
+            row.clear();
+            row.try_reserve(HEADER_BYTES + length).ok()?;
+            row.extend_from_slice(header);
+            row.resize(HEADER_BYTES + length, 0);
+            let body = &mut row[HEADER_BYTES..];
+            let unpacked = match dictionary {
+                Some(dictionary) => packer.decompression.decompress_using_ddict(body, frame, dictionary),
+                None => packer.decompression.decompress(body, frame),
+            };
+            let unpacked = (unpacked.ok()? == length).then(|| Slice::new(row));
+            packer.let_go();
+            unpacked
+        })
+    }
+}
+
+impl RowStore {
+    /// Packs a row that a statement has made, if rows of the table are packed.
+    pub(crate) fn pack_row(&self, table: &Table, key: &[u8], row: &mut Vec<u8>) {
+        if table.packs_rows() {
+            // Who makes the dictionary is the background: a statement would take two hundred times as long.
+            let _ = table.data.packing.sample(row, 0, false);
+            crate::row::pack(&table.data.packing, key, row, 0);
+        }
+    }
+
+    /// Packs the row of a load that has been written last into `row`, from `start` on, if rows of the table are packed.
+    pub(crate) fn pack_row_of_load(&self, table: &Table, key: &[u8], row: &mut Vec<u8>, start: usize) -> SqlResult<()> {
+        if !table.packs_rows() {
+            return Ok(());
+        }
+        if let Some(mut sample) = table.data.packing.sample(row, start, true) {
+            let full = sample.take();
+            self.0.make_dictionary(&table.data, &full)?;
+        }
+        crate::row::pack(&table.data.packing, key, row, start);
+        Ok(())
+    }
+}
+
+impl StoreInner {
+    /// Makes the dictionaries that writes have given rows for.
+    pub(crate) fn make_dictionaries(&self) {
+        let tables: Vec<_> = self.data.read().values().cloned().collect();
+        for data in tables {
+            if let Some(sample) = data.packing.take_full_sample() {
+                // Rows stay as they are if it cannot be written; a commit that cannot be reports it to a client.
+                let _ = self.make_dictionary(&data, &sample);
+            }
+        }
+    }
+
+    /// Makes a dictionary, which is durable before the first row is packed with it: files of a load are not in the log's order.
+    fn make_dictionary(&self, data: &TableData, sample: &Sample) -> SqlResult<()> {
+        let dictionary = sample.dictionary();
+        let mut batch = Batch::default();
+        batch.insert(&self.meta, meta::dictionary_key(data.id, data.generation), dictionary.as_slice());
+        self.committer.write(batch, true)?;
+        data.packing.set_dictionary(&dictionary);
+        Ok(())
+    }
+}
+
+/// What follows the header of a frame.
+fn blocks_of_frame(frame: &[u8]) -> Option<&[u8]> {
+    let descriptor = *frame.strip_prefix(&FRAME_MAGIC)?.first()?;
+    let is_one_segment = descriptor & 0b10_0000 != 0;
+    let window = usize::from(!is_one_segment);
+    let dictionary = [0, 1, 2, 4][usize::from(descriptor & 0b11)];
+    let length = [usize::from(is_one_segment), 2, 4, 8][usize::from(descriptor >> 6)];
+    let has_checksum = descriptor & 0b100 != 0;
+    frame.get(FRAME_MAGIC.len() + 1 + window + dictionary + length..).filter(|_| !has_checksum)
+}
+
+/// What a block has behind its header, if it is the only one and compressed.
+fn only_block(blocks: &[u8]) -> Option<&[u8]> {
+    let (header, payload) = blocks.split_at_checked(BLOCK_HEADER_BYTES)?;
+    let header = u32::from_le_bytes([header[0], header[1], header[2], 0]);
+    (header == LAST_COMPRESSED_BLOCK | u32::try_from(payload.len()).ok()? << 3).then_some(payload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(number: usize) -> Vec<u8> {
+        let words = ["ship", "rail", "truck", "mail", "delivered", "returned", "urgent", "high", "medium", "low"];
+        let mut row = vec![0; HEADER_BYTES];
+        row.extend_from_slice(&(number as u64).to_le_bytes());
+        for at in 0..12 {
+            row.extend_from_slice(
+                words[number.wrapping_mul(2_654_435_761).wrapping_add(at * number) / 7 % words.len()].as_bytes(),
+            );
+        }
+        row
+    }
+
+    fn trained() -> Packing {
+        let packing = Packing::default();
+        for number in 0.. {
+            let row = row(number);
+            let full = packing.sample(&row, 0, true).map(|mut sample| sample.take());
+            if let Some(full) = full {
+                packing.set_dictionary(&full.dictionary());
+                return packing;
+            }
+        }
+        unreachable!("a sample is full at some time");
+    }
+
+    #[test]
+    fn rows_are_what_they_were() {
+        let packing = trained();
+        for number in (0..100).chain(70_000..70_100) {
+            let before = row(number);
+            let mut packed = b"before".to_vec();
+            packed.extend_from_slice(&before);
+            assert!(packing.pack(&mut packed, 6), "row {number}");
+            assert!(packed.len() - 6 < before.len() * 2 / 3, "{} of {}", packed.len() - 6, before.len());
+            assert_eq!(packing.unpack(&packed[6..]).as_deref(), Some(&before[..]));
+        }
+    }
+
+    #[test]
+    fn large_rows_have_several_blocks_and_need_no_dictionary() {
+        for packing in [Packing::default(), trained()] {
+            let mut row = vec![7; HEADER_BYTES];
+            for number in 0..200_000_u32 {
+                row.extend_from_slice(&number.to_le_bytes());
+            }
+            let before = row.clone();
+            assert!(packing.pack(&mut row, 0));
+            assert_eq!(row[HEADER_BYTES] & SEVERAL_BLOCKS, SEVERAL_BLOCKS);
+            assert_eq!(packing.unpack(&row).as_deref(), Some(&before[..]));
+        }
+    }
+
+    #[test]
+    fn what_does_not_become_shorter_stays() {
+        let mut random = 1_u64;
+        let mut row: Vec<u8> = std::iter::repeat_with(|| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 56) as u8
+        })
+        .take(1000)
+        .collect();
+        let before = row.clone();
+        assert!(!trained().pack(&mut row, 0));
+        assert_eq!(row, before);
+    }
+
+    #[test]
+    fn damage_is_no_row() {
+        let packing = trained();
+        let mut packed = row(5);
+        assert!(packing.pack(&mut packed, 0));
+        for end in 0..packed.len() {
+            // Nothing panics; what is unpacked is of the right length if anything is.
+            let _ = packing.unpack(&packed[..end]);
+        }
+        for at in HEADER_BYTES..packed.len() {
+            for bit in 0..8 {
+                let mut damaged = packed.clone();
+                damaged[at] ^= 1 << bit;
+                let _ = packing.unpack(&damaged);
+            }
+        }
+        assert_eq!(Packing::default().unpack(&packed), None, "there is no dictionary");
+    }
+}
