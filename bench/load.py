@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """LOAD DATA INFILE into the comparison's table, of Squall, MariaDB's InnoDB and its MyRocks: rows/s and bytes on disk.
 
-usage: bench/load.py [--rows 2000000] [--sets a,b] [--keys 0,4] [--servers squall,innodb,myrocks] [--build] [--profile release]
+usage: bench/load.py [--rows 2000000] [--sets a,b] [--keys 0,4] [--servers squall,squall-zstd,innodb,myrocks] [--build] [--profile release]
                      [--data DIR] [--binary FILE] [--record]
 
-The table has lineorder's columns and ten random words, and no primary key. Each load is one statement on one connection, by
+The table has lineorder's columns and ten random words, and no primary key. `squall-zstd` is Squall with COMPRESSION='zstd'. Each load is one statement on one connection, by
 the server itself from a file, into an empty table without keys or with four. `--build` adds the four keys to the loaded
 table with one ALTER TABLE. MyRocks loads with `rocksdb_bulk_load` and needs mariadb-plugin-rocksdb. Bytes on disk are
 those of the table's files, without logs, once the server's background work on them has ended.
@@ -25,6 +25,14 @@ class SquallTables(Squall):
 
     def table_bytes(self):
         return sum(f.stat().st_blocks * 512 for f in pathlib.Path(self.data).rglob("keyspaces/*/tables/*") if f.is_file())
+
+
+class SquallZstd(SquallTables):
+    engine = "COMPRESSION='zstd'"
+
+    def __init__(self, profile, binary):
+        super().__init__(profile, binary)
+        self.name = "squall-zstd"
 
 
 class InnoDB(MariaDB):
@@ -78,7 +86,7 @@ def load(server, file, keys):
 def run(a):
     counts = load_data.generate(a.data, a.rows)
     raw = {name: os.path.getsize(f"{a.data}/{name}.tsv") for name in counts}
-    makers = {"squall": lambda: SquallTables(a.profile, a.binary), "innodb": InnoDB, "myrocks": MyRocks}
+    makers = {"squall": lambda: SquallTables(a.profile, a.binary), "squall-zstd": lambda: SquallZstd(a.profile, a.binary), "innodb": InnoDB, "myrocks": MyRocks}
     wanted = [name for name in a.servers.split(",") if name != "myrocks" or os.path.exists(ROCKS)]
     results = {}
     for set_name in a.sets.split(","):
@@ -96,13 +104,14 @@ def run(a):
                         server.sql(ADD_KEYS, "bench")
                         results[set_name, keys, name]["add_4_keys_s"] = round(time.perf_counter() - started, 2)
                         results[set_name, keys, name]["with_added_keys_bytes"] = settled_bytes(server)
-                    print(f"  set {set_name}, {keys} keys, {name:8} {results[set_name, keys, name]}", file=sys.stderr, flush=True)
+                    print(f"  set {set_name}, {keys} keys, {name:11} {results[set_name, keys, name]}", file=sys.stderr, flush=True)
     print(f"{'load':16}" + "".join(f"{name + ' rows/s':>18}" for name in wanted) + "".join(f"{name + ' MiB':>14}" for name in wanted) + "   speed and size against each peer")
     for set_name in a.sets.split(","):
         for keys in map(int, a.keys.split(",")):
             line = {name: results[set_name, keys, name] for name in wanted}
-            ours = line.get("squall")
-            against = "".join(f"   {name} {ours['rows_per_s'] / theirs['rows_per_s']:.2f} × rows/s, {ours['disk_bytes'] / max(theirs['disk_bytes'], 1):.2f} × bytes" for name, theirs in line.items() if ours and name != "squall")
+            ours = [(name, line[name]) for name in wanted if name.startswith("squall")]
+            peers = [(name, line[name]) for name in wanted if not name.startswith("squall")]
+            against = "".join(f"   {us}/{them} {our['rows_per_s'] / their['rows_per_s']:.2f} × rows/s, {our['disk_bytes'] / max(their['disk_bytes'], 1):.2f} × bytes" for us, our in ours for them, their in peers)
             print(f"{'set ' + set_name + f', {keys} keys':16}" + "".join(f"{line[name]['rows_per_s']:18}" for name in wanted) + "".join(f"{line[name]['disk_bytes'] >> 20:14}" for name in wanted) + against)
             if a.record:
                 record("load", {"set": set_name, "keys": keys, "rows": counts[set_name], "raw_bytes": raw[set_name], **line})
@@ -112,6 +121,6 @@ def run(a):
 if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--rows", type=int, default=2000000), p.add_argument("--sets", default="a,b"), p.add_argument("--keys", default="0,4")
-    p.add_argument("--servers", default="squall,innodb,myrocks"), p.add_argument("--build", action="store_true"), p.add_argument("--profile", default="release")
+    p.add_argument("--servers", default="squall,squall-zstd,innodb,myrocks"), p.add_argument("--build", action="store_true"), p.add_argument("--profile", default="release")
     p.add_argument("--data", default="/tmp/squall-bench"), p.add_argument("--binary"), p.add_argument("--record", action="store_true")
     sys.exit(run(p.parse_args()))
