@@ -6,6 +6,7 @@ use squall_registry::ExprType;
 use squall_types::collation::LikePattern;
 use squall_types::json::{self, DEPTH_MAX, Json, JsonError, JsonPath, Object};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::cell::Cell;
 use std::collections::HashSet;
 
 /// The family.
@@ -17,7 +18,7 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("JSON_OBJECT", (0, MANY), object_type, json_object).takes_null(),
     Def::new("JSON_QUOTE", (1, 1), result::connection_text, |args| Ok(args.string(json::quote(&args.text(0))))),
     Def::new("JSON_UNQUOTE", (1, 1), unquoted_type, json_unquote),
-    Def::new("JSON_EXTRACT", (2, MANY), result::json, json_extract),
+    Def::new("JSON_EXTRACT", (2, MANY), result::json, json_extract).reading_documents(extract),
     Def::new("JSON_VALID", (1, 1), result::nullable_boolean, |args| {
         Ok(Value::from(match args.value(0) {
             Value::Json(_) => true,
@@ -144,15 +145,39 @@ fn json_unquote(args: &Args<'_>) -> SqlResult<Value> {
 }
 
 fn json_extract(args: &Args<'_>) -> SqlResult<Value> {
-    let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
-    if let (Value::Json(text), [path]) = (args.value(0), paths.as_slice())
-        && let Some(names) = path.member_names()
-    {
-        let found = json::stored::at_members(text, names);
-        return Ok(found.map_or(Value::Null, |found| Value::Json(found.to_string())));
+    match args.value(0) {
+        Value::Json(text) => extract(args, text),
+        _ => {
+            let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
+            let document = args.document(0)?;
+            Ok(json::path::extract(&document, &paths).map_or(Value::Null, |found| found.to_value()))
+        }
     }
-    let document = args.document(0)?;
+}
+
+/// What is at the paths in a stored document.
+fn extract(args: &Args<'_>, document: &str) -> SqlResult<Value> {
+    if args.len() == 2 {
+        let text = args.text(1);
+        let last = LAST_PATH.take().filter(|(known, _)| *known == text);
+        let (text, path) = match last {
+            Some(last) => last,
+            None => (text.to_string(), JsonPath::parse(&text)?),
+        };
+        let found = path.member_names().map(|names| json::stored::at_members(document, names));
+        LAST_PATH.set(Some((text, path)));
+        if let Some(found) = found {
+            return Ok(found.map_or(Value::Null, |found| Value::Json(found.to_string())));
+        }
+    }
+    let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
+    let document = Json::parse(document).map_err(|error| error.for_argument(1, &args.name.to_lowercase()))?;
     Ok(json::path::extract(&document, &paths).map_or(Value::Null, |found| found.to_value()))
+}
+
+thread_local! {
+    /// Most statements ask all documents for the same.
+    static LAST_PATH: Cell<Option<(String, JsonPath)>> = const { Cell::new(None) };
 }
 
 /// Whether `one` of the paths is enough, or `all` are needed; error 3154 for another word.

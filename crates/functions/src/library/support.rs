@@ -1,8 +1,10 @@
 //! How functions of the library are declared and run.
 
+use crate::arrow_map::{ValueArrayBuilder, value_at};
 use crate::operators::coerce;
 use crate::typing::collation::{StringOperand, aggregate_collations};
 use crate::typing::{display_length, string_of_length};
+use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
 use squall_registry::{
     Argument, BoundCall, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, StatementContext, Volatility,
 };
@@ -36,6 +38,9 @@ pub struct Def {
     pub result: fn(&Binding<'_>) -> SqlResult<ExprType>,
     /// The result of one row.
     pub eval: fn(&Args<'_>) -> SqlResult<Value>,
+    /// The same where the first argument is a document that is not NULL and the others are constant: the document comes beside
+    /// the arguments, whose first is NULL, so that many rows' documents are read where they lie.
+    pub eval_document: Option<fn(&Args<'_>, &str) -> SqlResult<Value>>,
 }
 
 /// Any number of arguments.
@@ -61,7 +66,13 @@ impl Def {
             fused: &[],
             result,
             eval,
+            eval_document: None,
         }
+    }
+
+    /// That reads documents where they lie.
+    pub const fn reading_documents(self, eval: fn(&Args<'_>, &str) -> SqlResult<Value>) -> Def {
+        Def { eval_document: Some(eval), ..self }
     }
 
     /// With other names.
@@ -351,23 +362,65 @@ impl ScalarKernel for RowKernel {
         if self.def.null_in_null_out && arguments.iter().any(Value::is_null) {
             return Ok(Value::Null);
         }
-        let args = Args {
+        let args = self.args(arguments, context);
+        (self.def.eval)(&args).map(|value| args.fitting(value))
+    }
+
+    fn has_eval_arrays(&self) -> bool {
+        self.def.eval_document.is_some() && self.types.first() == Some(&SqlType::Json)
+    }
+
+    fn eval_arrays(&self, arguments: &[ArrayRef], context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
+        let eval = self.def.eval_document?;
+        let documents = arguments.first()?.as_string_view_opt()?;
+        let mut values = vec![Value::Null; arguments.len()];
+        for ((value, array), sql_type) in values.iter_mut().zip(arguments).zip(&self.types).skip(1) {
+            *value = constant(array, sql_type)?;
+        }
+        Some(self.eval_documents(eval, documents, &self.args(&values, context)))
+    }
+}
+
+impl RowKernel {
+    fn args<'a>(&'a self, values: &'a [Value], context: &'a StatementContext) -> Args<'a> {
+        Args {
             name: self.def.name,
-            values: arguments,
+            values,
             types: &self.types,
             coercibilities: &self.coercibilities,
             result: &self.result,
             context,
-        };
-        let value = (self.def.eval)(&args)?;
-        // Calls inside of calls may each make a string longer: none gets beyond the limit.
-        let length = match &value {
-            Value::String(text) | Value::Json(text) => text.len(),
-            Value::Bytes(bytes) => bytes.len(),
-            _ => return Ok(value),
-        };
-        Ok(if args.fits(length as u64) { value } else { Value::Null })
+        }
     }
+
+    fn eval_documents(
+        &self,
+        eval: fn(&Args<'_>, &str) -> SqlResult<Value>,
+        documents: &StringViewArray,
+        args: &Args<'_>,
+    ) -> SqlResult<ArrayRef> {
+        args.context.kill.check()?;
+        let mut results = ValueArrayBuilder::new(&self.result, documents.len());
+        for document in documents {
+            match document {
+                Some(document) => results.append(&args.fitting(eval(args, document)?))?,
+                None => results.append(&Value::Null)?,
+            }
+        }
+        Ok(results.finish())
+    }
+}
+
+/// The value that an array has in all rows, if that is no NULL.
+fn constant(array: &ArrayRef, sql_type: &SqlType) -> Option<Value> {
+    if array.is_empty() || array.null_count() > 0 {
+        return None;
+    }
+    let is_constant = match array.as_string_view_opt() {
+        Some(texts) => texts.iter().all(|text| text == Some(texts.value(0))),
+        None => false,
+    };
+    is_constant.then(|| value_at(array, 0, sql_type).ok()).flatten()
 }
 
 /// The arguments of one row.
@@ -396,6 +449,17 @@ impl<'a> Args<'a> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
+    }
+
+    /// A result; NULL with a warning if it is too long. Calls inside of calls may each make a string longer: none gets beyond the
+    /// limit.
+    fn fitting(&self, value: Value) -> Value {
+        let length = match &value {
+            Value::String(text) | Value::Json(text) => text.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            _ => return value,
+        };
+        if self.fits(length as u64) { value } else { Value::Null }
     }
 
     /// A value; NULL where there is none.

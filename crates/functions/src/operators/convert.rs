@@ -2,7 +2,7 @@
 
 use super::{coerce, report};
 use crate::arrow_map::arrow_type;
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array};
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Float64Builder};
 use arrow::compute::cast;
 use arrow::compute::kernels::arity::{try_unary, unary};
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
@@ -31,13 +31,39 @@ impl ScalarKernel for ConvertKernel {
     }
 
     fn has_eval_arrays(&self) -> bool {
-        self.from.is_numeric() && self.to.is_numeric()
+        self.from.is_numeric() && self.to.is_numeric() || self.is_json_to_double()
     }
 
     fn eval_arrays(&self, arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
         let array = arguments.first()?;
+        if self.is_json_to_double() {
+            return json_numbers(array).map(Ok);
+        }
         convert_numbers(array, &arrow_type(&self.to)).map(Ok)
     }
+}
+
+impl ConvertKernel {
+    fn is_json_to_double(&self) -> bool {
+        self.from == SqlType::Json && self.to == SqlType::DOUBLE
+    }
+}
+
+/// Documents that are nothing but numbers; `None` if there are others.
+fn json_numbers(array: &ArrayRef) -> Option<ArrayRef> {
+    let number = |text: &str| {
+        // Infinity and such are no numbers of JSON.
+        let begins = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+        text.parse::<f64>().ok().filter(|number| begins && number.is_finite())
+    };
+    let mut numbers = Float64Builder::with_capacity(array.len());
+    for text in array.as_string_view_opt()? {
+        match text {
+            Some(text) => numbers.append_value(number(text)?),
+            None => numbers.append_null(),
+        }
+    }
+    Some(Arc::new(numbers.finish()))
 }
 
 /// Text that is compared with dates or times: what is none is the zero date, not NULL.

@@ -32,11 +32,16 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("JCOUNT", (1, 1), result::nullable_bigint, |args| Ok(of_list(args)?.count()))
         .in_database(DATABASE)
         .fused_with(&[("RAPID_EXTRACT_ALL", "JSON_KEY_COUNT")]),
-    Def::new("JSON_KEY_SUM", (2, 2), decimal, |args| of_key(args, |tally| tally.sum("json_key_sum"))),
-    Def::new("JSON_KEY_MIN", (2, 2), decimal, |args| of_key(args, |tally| Ok(tally.min()))),
-    Def::new("JSON_KEY_MAX", (2, 2), decimal, |args| of_key(args, |tally| Ok(tally.max()))),
-    Def::new("JSON_KEY_AVG", (2, 2), decimal, |args| of_key(args, |tally| tally.avg("json_key_avg"))),
-    Def::new("JSON_KEY_COUNT", (2, 2), result::nullable_bigint, |args| of_key(args, |tally| Ok(tally.count()))),
+    Def::new("JSON_KEY_SUM", (2, 2), decimal, |args| of_key(args, |tally| tally.sum("json_key_sum")))
+        .reading_documents(|args, document| of_stored(args, document, |tally| tally.sum("json_key_sum"))),
+    Def::new("JSON_KEY_MIN", (2, 2), decimal, |args| of_key(args, |tally| Ok(tally.min())))
+        .reading_documents(|args, document| of_stored(args, document, |tally| Ok(tally.min()))),
+    Def::new("JSON_KEY_MAX", (2, 2), decimal, |args| of_key(args, |tally| Ok(tally.max())))
+        .reading_documents(|args, document| of_stored(args, document, |tally| Ok(tally.max()))),
+    Def::new("JSON_KEY_AVG", (2, 2), decimal, |args| of_key(args, |tally| tally.avg("json_key_avg")))
+        .reading_documents(|args, document| of_stored(args, document, |tally| tally.avg("json_key_avg"))),
+    Def::new("JSON_KEY_COUNT", (2, 2), result::nullable_bigint, |args| of_key(args, |tally| Ok(tally.count())))
+        .reading_documents(|args, document| of_stored(args, document, |tally| Ok(tally.count()))),
 ];
 
 /// DECIMAL(65,5).
@@ -57,10 +62,24 @@ fn of_list(args: &Args<'_>) -> SqlResult<Tally> {
 }
 
 fn of_key(args: &Args<'_>, result: impl Fn(&Tally) -> SqlResult<Value>) -> SqlResult<Value> {
-    let Some(document) = document_argument(args) else { return Ok(Value::Null) };
+    if let Value::Json(document) = args.value(0) {
+        return of_stored(args, document, result);
+    }
+    document_argument(args).map_or(Ok(Value::Null), |document| of_document(args, &document, false, result))
+}
+
+fn of_stored(args: &Args<'_>, document: &str, result: impl Fn(&Tally) -> SqlResult<Value>) -> SqlResult<Value> {
+    of_document(args, document, true, result)
+}
+
+fn of_document(
+    args: &Args<'_>,
+    document: &str,
+    stored: bool,
+    result: impl Fn(&Tally) -> SqlResult<Value>,
+) -> SqlResult<Value> {
     let mut tally = Tally::default();
-    let stored = matches!(args.value(0), Value::Json(_));
-    match tally.add_key(&document, stored, &args.text(1), args.context) {
+    match tally.add_key(document, stored, &args.text(1), args.context) {
         Ok(()) => result(&tally),
         Err(error) => {
             malformed(error, "rapid_extract_all", args.context);

@@ -8,6 +8,7 @@ use super::parse::Parser;
 use super::walk::NumberText;
 use super::{JsonError, quote};
 use memchr::{memchr2, memchr3, memmem};
+use std::cell::Cell;
 
 /// The text of the value at a path of members; `None` if there is nothing.
 pub fn at_members<'a, 'n>(document: &'a str, names: impl IntoIterator<Item = &'n str>) -> Option<&'a str> {
@@ -109,14 +110,40 @@ pub fn scalars_of<'a>(document: &'a str, name: &str, mut found: impl FnMut(Scala
     if !document.starts_with(['{', '[']) {
         return Ok(());
     }
+    // Whoever asks about one name asks many documents. `found` may ask about another one meanwhile.
+    let finder = LAST_NAME.take().filter(|last| last.name == name).unwrap_or_else(|| NameFinder::new(name));
+    let result = scalars_found(document, &finder, &mut found);
+    LAST_NAME.set(Some(finder));
+    result
+}
+
+thread_local! {
+    static LAST_NAME: Cell<Option<NameFinder>> = const { Cell::new(None) };
+}
+
+/// Finds a name as it stands in a stored document.
+struct NameFinder {
+    name: String,
+    written: memmem::Finder<'static>,
+}
+
+impl NameFinder {
+    fn new(name: &str) -> NameFinder {
+        let written = format!("{}: ", quote(name));
+        NameFinder { name: name.to_string(), written: memmem::Finder::new(&written).into_owned() }
+    }
+}
+
+fn scalars_found<'a>(
+    document: &'a str,
+    NameFinder { name, written }: &NameFinder,
+    found: &mut impl FnMut(Scalar<'a>),
+) -> Result<(), JsonError> {
     let bytes = document.as_bytes();
-    let mut written = quote(name);
-    written.push_str(": ");
-    let finder = memmem::Finder::new(&written);
     let mut at = 0;
-    while let Some(next) = bytes.get(at..).and_then(|rest| finder.find(rest)) {
+    while let Some(next) = bytes.get(at..).and_then(|rest| written.find(rest)) {
         let name_at = at + next;
-        at = name_at + written.len();
+        at = name_at + written.needle().len();
         if name_at > 0 && bytes[name_at - 1] == b'\\' {
             continue;
         }
