@@ -99,8 +99,12 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
+    /// Takes a row without its header, unless there are enough.
     fn add(&mut self, row: &[u8]) {
-        let row = &row[..row.len().min(SAMPLE_ROW_BYTES_MAX)];
+        if self.is_over || self.is_full() {
+            return;
+        }
+        let row = &row[HEADER_BYTES..row.len().min(SAMPLE_ROW_BYTES_MAX)];
         self.rows.extend_from_slice(row);
         self.sizes.push(row.len());
     }
@@ -131,19 +135,23 @@ impl Packing {
         });
     }
 
-    /// Takes what has been written last into `row`, from `start` on, for the sample if there is no dictionary yet. A sample that is
-    /// full is returned, still held, so that others who wait for it find a dictionary. `waits` says whether to wait for it.
-    pub fn sample(&self, row: &[u8], start: usize, waits: bool) -> Option<MutexGuard<'_, Sample>> {
+    /// Takes a row for the sample if there is no dictionary yet and nobody else is at it.
+    pub fn sample(&self, row: &[u8]) {
+        if self.dictionary.get().is_none()
+            && let Some(mut sample) = self.sample.try_lock()
+        {
+            sample.add(row);
+        }
+    }
+
+    /// As [`Packing::sample`], of what has been written last into `row`, from `start` on; waits for whoever makes a dictionary. A
+    /// sample that is full is returned, still held, so that others find a dictionary after it.
+    pub fn sample_of_load(&self, row: &[u8], start: usize) -> Option<MutexGuard<'_, Sample>> {
         if self.dictionary.get().is_some() {
             return None;
         }
-        let mut sample = if waits { self.sample.lock() } else { self.sample.try_lock()? };
-        if sample.is_over {
-            return None;
-        }
-        if !sample.is_full() {
-            sample.add(&row[start + HEADER_BYTES..]);
-        }
+        let mut sample = self.sample.lock();
+        sample.add(&row[start..]);
         sample.is_full().then_some(sample)
     }
 
@@ -240,7 +248,7 @@ impl RowStore {
     pub(crate) fn pack_row(&self, table: &Table, key: &[u8], row: &mut Vec<u8>) {
         if table.packs_rows() {
             // Who makes the dictionary is the background: a statement would take two hundred times as long.
-            let _ = table.data.packing.sample(row, 0, false);
+            table.data.packing.sample(row);
             crate::row::pack(&table.data.packing, key, row, 0);
         }
     }
@@ -250,7 +258,7 @@ impl RowStore {
         if !table.packs_rows() {
             return Ok(());
         }
-        if let Some(mut sample) = table.data.packing.sample(row, start, true) {
+        if let Some(mut sample) = table.data.packing.sample_of_load(row, start) {
             let full = sample.take();
             self.0.make_dictionary(&table.data, &full)?;
         }
@@ -320,7 +328,7 @@ mod tests {
         let packing = Packing::default();
         for number in 0.. {
             let row = row(number);
-            let full = packing.sample(&row, 0, true).map(|mut sample| sample.take());
+            let full = packing.sample_of_load(&row, 0).map(|mut sample| sample.take());
             if let Some(full) = full {
                 packing.set_dictionary(&full.dictionary());
                 return packing;
