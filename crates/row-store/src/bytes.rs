@@ -39,6 +39,11 @@ impl Writer {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
+    /// Bytes as they are.
+    pub fn array(&mut self, value: &[u8]) {
+        self.0.extend_from_slice(value);
+    }
+
     /// Bytes with their length.
     pub fn bytes(&mut self, value: &[u8]) {
         self.uint(value.len() as u64);

@@ -6,15 +6,17 @@
 //! the log, in the cache of blocks and in that of rows. The engine compresses blocks of packed rows with LZ4 beyond that, which takes care of keys.
 //!
 //! ```text
-//! format u8 | layout u16 | checksum u32 | kind u8 | length of what was packed, LEB128 | Zstandard's blocks
+//! format u8 | checksum u32 | layout, LEB128 | length of what was packed, LEB128 | Zstandard's blocks
 //! ```
 //!
-//! What a frame of Zstandard has before its blocks is the same for all rows, so it is not stored.
+//! What is packed is everything behind a row's checksum. What a frame of Zstandard has before its blocks is the same for all rows, so it is
+//! not stored. The checksum is over what is behind it.
 
 use crate::batch::Batch;
 use crate::bytes::{Reader, Writer};
 use crate::layout::HEADER_BYTES;
 use crate::meta;
+use crate::row::WIDE;
 use crate::store::{RowStore, StoreInner};
 use crate::table::{Table, TableData};
 use fjall::Slice;
@@ -22,11 +24,12 @@ use parking_lot::{Mutex, MutexGuard};
 use squall_types::SqlResult;
 use std::cell::RefCell;
 use std::sync::OnceLock;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use zstd::zstd_safe::{CCtx, DCtx, compress_bound};
 
-/// The dictionary of a table takes as much. Larger ones are worth little: of rows with ten random words 16 KiB leave
-/// 117 bytes of 193, 64 KiB 114.7, 112 KiB 113.
-const DICTIONARY_BYTES: usize = 64 << 10;
+/// The dictionary of a table takes as much, which is Zstandard's own default. Of rows with ten random words 16 KiB leave 117.3 bytes of
+/// 193, 64 KiB 114.7, 112 KiB 113.4, 160 KiB 118.5.
+const DICTIONARY_BYTES: usize = 112 << 10;
 /// Rows that a dictionary is made of. Four times as many make no better one, in four times the 0.15 s.
 const SAMPLE_BYTES: usize = 1 << 20;
 /// What is taken of one row at most, so that a few large ones are not all there is.
@@ -39,10 +42,14 @@ const LEVEL: i32 = 3;
 /// Buffers of a thread are kept up to this size.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 
-/// The row has been packed with the table's dictionary.
-const WITH_DICTIONARY: u8 = 1;
-/// What is packed are several blocks with their headers, not one without.
-const SEVERAL_BLOCKS: u8 = 2;
+/// What the format's byte says, beside [`WIDE`](crate::row::WIDE): that the row is packed,
+const PACKED: u8 = 2;
+/// that it has been packed with the table's dictionary,
+const WITH_DICTIONARY: u8 = 4;
+/// and that what is packed are several blocks with their headers, not one without.
+const SEVERAL_BLOCKS: u8 = 8;
+/// Bytes before those that the checksum is of.
+const PACKED_HEADER_BYTES: usize = 5;
 
 /// What begins each frame of Zstandard (RFC 8878, 3.1.1).
 const FRAME_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
@@ -161,13 +168,12 @@ impl Packing {
         sample.is_full().then(|| sample.take())
     }
 
-    /// Packs what has been written last into `row`, a row from `start` on, if it becomes shorter by that; tells whether. The
-    /// checksum is the caller's business.
-    pub fn pack(&self, row: &mut Vec<u8>, start: usize) -> bool {
+    /// Packs the row of a key that has been written last into `row`, from `start` on, if it becomes shorter by that.
+    pub fn pack(&self, key: &[u8], row: &mut Vec<u8>, start: usize) {
         let dictionary = self.dictionary.get();
         let length = row.len() - start - HEADER_BYTES;
         if dictionary.is_none() && length < PACKED_ALONE_BYTES_MIN {
-            return false;
+            return;
         }
         PACKER.with_borrow_mut(|packer| {
             let body = &row[start + HEADER_BYTES..];
@@ -181,47 +187,52 @@ impl Packing {
                 None => packer.compression.compress(&mut packer.frame, body, LEVEL),
             };
             // A row that cannot be packed is stored as it is.
-            let Some(blocks) = compressed.ok().and_then(|_| blocks_of_frame(&packer.frame)) else { return false };
+            let Some(blocks) = compressed.ok().and_then(|_| blocks_of_frame(&packer.frame)) else { return };
             let (several, payload) = match only_block(blocks) {
                 Some(payload) => (0, payload),
                 None => (SEVERAL_BLOCKS, blocks),
             };
-            let mut head = Writer::new(several | if dictionary.is_some() { WITH_DICTIONARY } else { 0 });
-            head.uint(length as u64);
-            let head = head.finish();
-            if head.len() + payload.len() >= length {
-                return false;
+            let format = row[start] & WIDE | PACKED | several | if dictionary.is_some() { WITH_DICTIONARY } else { 0 };
+            let layout = u16::from_le_bytes([row[start + 1], row[start + 2]]);
+            let mut packed = Writer::new(format);
+            packed.array(&[0; 4]);
+            packed.uint(layout.into());
+            packed.uint(length as u64);
+            packed.array(payload);
+            let mut packed = packed.finish();
+            if packed.len() < row.len() - start {
+                let sum = checksum(key, &packed);
+                packed[1..PACKED_HEADER_BYTES].copy_from_slice(&sum.to_le_bytes());
+                row.truncate(start);
+                row.extend_from_slice(&packed);
             }
-            row.truncate(start + HEADER_BYTES);
-            row.extend_from_slice(&head);
-            row.extend_from_slice(payload);
             packer.let_go();
-            true
-        })
+        });
     }
 
-    /// The row that a packed one was, with the header of the packed one; `None` if it is none, or was packed with a dictionary
-    /// that is not there.
-    pub fn unpack(&self, packed: &[u8]) -> Option<Slice> {
-        let (header, rest) = packed.split_at_checked(HEADER_BYTES)?;
-        let mut reader = Reader::new(rest);
-        let kind = reader.u8().ok()?;
+    /// The row that a packed one was; `None` if it is none, is damaged, or was packed with a dictionary that is not there. Its
+    /// header has the checksum of the packed one.
+    pub fn unpack(&self, key: &[u8], packed: &[u8]) -> Option<Slice> {
+        let mut reader = Reader::new(packed);
+        let format = reader.u8().ok()?;
+        let sum = reader.array::<4>().ok()?;
+        if format & !(WIDE | WITH_DICTIONARY | SEVERAL_BLOCKS) != PACKED || sum != checksum(key, packed).to_le_bytes() {
+            return None;
+        }
+        let layout = u16::try_from(reader.uint().ok()?).ok()?;
         let length = usize::try_from(reader.uint().ok()?).ok().filter(|length| u32::try_from(*length).is_ok())?;
         let payload = reader.rest();
-        let dictionary = match kind & WITH_DICTIONARY {
+        let dictionary = match format & WITH_DICTIONARY {
             0 => None,
             _ => Some(self.dictionary.get()?.decompression.as_ddict()),
         };
-        if kind & !(WITH_DICTIONARY | SEVERAL_BLOCKS) != 0 {
-            return None;
-        }
         PACKER.with_borrow_mut(|packer| {
             let frame = &mut packer.frame;
             frame.clear();
             frame.extend_from_slice(&FRAME_MAGIC);
             frame.push(FRAME_DESCRIPTOR);
             frame.extend_from_slice(&(length as u64).to_le_bytes());
-            if kind & SEVERAL_BLOCKS == 0 {
+            if format & SEVERAL_BLOCKS == 0 {
                 let header = LAST_COMPRESSED_BLOCK | u32::try_from(payload.len()).ok()? << 3;
                 frame.extend_from_slice(&header.to_le_bytes()[..BLOCK_HEADER_BYTES]);
             }
@@ -229,7 +240,9 @@ impl Packing {
             let row = &mut packer.row;
             row.clear();
             row.try_reserve(HEADER_BYTES + length).ok()?;
-            row.extend_from_slice(header);
+            row.push(format & WIDE | crate::row::FORMAT);
+            row.extend_from_slice(&layout.to_le_bytes());
+            row.extend_from_slice(&sum);
             row.resize(HEADER_BYTES + length, 0);
             let body = &mut row[HEADER_BYTES..];
             let unpacked = match dictionary {
@@ -243,13 +256,24 @@ impl Packing {
     }
 }
 
+/// Whether a stored row is packed, by its first byte.
+pub(crate) fn is_packed(format: u8) -> bool {
+    format & PACKED != 0
+}
+
+/// Ties a packed row to its key and its format.
+fn checksum(key: &[u8], packed: &[u8]) -> u32 {
+    let format = packed.first().copied().unwrap_or_default();
+    xxh3_64_with_seed(packed.get(PACKED_HEADER_BYTES..).unwrap_or_default(), xxh3_64(key) ^ u64::from(format)) as u32
+}
+
 impl RowStore {
     /// Packs a row that a statement has made, if rows of the table are packed.
     pub(crate) fn pack_row(&self, table: &Table, key: &[u8], row: &mut Vec<u8>) {
         if table.packs_rows() {
             // Who makes the dictionary is the background: a statement would take two hundred times as long.
             table.data.packing.sample(row);
-            crate::row::pack(&table.data.packing, key, row, 0);
+            table.data.packing.pack(key, row, 0);
         }
     }
 
@@ -262,7 +286,7 @@ impl RowStore {
             let full = sample.take();
             self.0.make_dictionary(&table.data, &full)?;
         }
-        crate::row::pack(&table.data.packing, key, row, start);
+        table.data.packing.pack(key, row, start);
         Ok(())
     }
 }
@@ -311,15 +335,22 @@ fn only_block(blocks: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row::FORMAT;
+
+    const KEY: &[u8] = b"key";
+
+    /// What a row is when it comes back.
+    fn with_sum_of(row: &[u8], packed: &[u8]) -> Vec<u8> {
+        [&row[..3], &packed[1..PACKED_HEADER_BYTES], &row[HEADER_BYTES..]].concat()
+    }
 
     fn row(number: usize) -> Vec<u8> {
         let words = ["ship", "rail", "truck", "mail", "delivered", "returned", "urgent", "high", "medium", "low"];
-        let mut row = vec![0; HEADER_BYTES];
+        let mut row = vec![FORMAT, 1, 2, 0, 0, 0, 0];
         row.extend_from_slice(&(number as u64).to_le_bytes());
         for at in 0..12 {
-            row.extend_from_slice(
-                words[number.wrapping_mul(2_654_435_761).wrapping_add(at * number) / 7 % words.len()].as_bytes(),
-            );
+            let word = number.wrapping_mul(2_654_435_761).wrapping_add(at * number) / 7 % words.len();
+            row.extend_from_slice(words[word].as_bytes());
         }
         row
     }
@@ -327,8 +358,7 @@ mod tests {
     fn trained() -> Packing {
         let packing = Packing::default();
         for number in 0.. {
-            let row = row(number);
-            let full = packing.sample_of_load(&row, 0).map(|mut sample| sample.take());
+            let full = packing.sample_of_load(&row(number), 0).map(|mut sample| sample.take());
             if let Some(full) = full {
                 packing.set_dictionary(&full.dictionary());
                 return packing;
@@ -344,23 +374,26 @@ mod tests {
             let before = row(number);
             let mut packed = b"before".to_vec();
             packed.extend_from_slice(&before);
-            assert!(packing.pack(&mut packed, 6), "row {number}");
-            assert!(packed.len() - 6 < before.len() * 2 / 3, "{} of {}", packed.len() - 6, before.len());
-            assert_eq!(packing.unpack(&packed[6..]).as_deref(), Some(&before[..]));
+            packing.pack(KEY, &mut packed, 6);
+            let packed = &packed[6..];
+            assert!(is_packed(packed[0]) && !is_packed(before[0]));
+            assert!(packed.len() < before.len() * 2 / 3, "{} of {}", packed.len(), before.len());
+            assert_eq!(packing.unpack(KEY, packed).as_deref(), Some(&with_sum_of(&before, packed)[..]));
+            assert_eq!(packing.unpack(b"other", packed), None);
         }
     }
 
     #[test]
     fn large_rows_have_several_blocks_and_need_no_dictionary() {
         for packing in [Packing::default(), trained()] {
-            let mut row = vec![7; HEADER_BYTES];
+            let mut row = vec![FORMAT | WIDE, 7, 7, 7, 7, 7, 7];
             for number in 0..200_000_u32 {
                 row.extend_from_slice(&number.to_le_bytes());
             }
             let before = row.clone();
-            assert!(packing.pack(&mut row, 0));
-            assert_eq!(row[HEADER_BYTES] & SEVERAL_BLOCKS, SEVERAL_BLOCKS);
-            assert_eq!(packing.unpack(&row).as_deref(), Some(&before[..]));
+            packing.pack(KEY, &mut row, 0);
+            assert_eq!(row[0] & (PACKED | SEVERAL_BLOCKS), PACKED | SEVERAL_BLOCKS);
+            assert_eq!(packing.unpack(KEY, &row).as_deref(), Some(&with_sum_of(&before, &row)[..]));
         }
     }
 
@@ -374,7 +407,7 @@ mod tests {
         .take(1000)
         .collect();
         let before = row.clone();
-        assert!(!trained().pack(&mut row, 0));
+        trained().pack(KEY, &mut row, 0);
         assert_eq!(row, before);
     }
 
@@ -382,18 +415,21 @@ mod tests {
     fn damage_is_no_row() {
         let packing = trained();
         let mut packed = row(5);
-        assert!(packing.pack(&mut packed, 0));
+        packing.pack(KEY, &mut packed, 0);
         for end in 0..packed.len() {
-            // Nothing panics; what is unpacked is of the right length if anything is.
-            let _ = packing.unpack(&packed[..end]);
+            assert_eq!(packing.unpack(KEY, &packed[..end]), None);
         }
-        for at in HEADER_BYTES..packed.len() {
+        for at in 0..packed.len() {
             for bit in 0..8 {
                 let mut damaged = packed.clone();
                 damaged[at] ^= 1 << bit;
-                let _ = packing.unpack(&damaged);
+                assert_eq!(packing.unpack(KEY, &damaged), None);
+                // Nor does anything panic where the checksum happens to be right.
+                let sum = checksum(KEY, &damaged);
+                damaged[1..PACKED_HEADER_BYTES].copy_from_slice(&sum.to_le_bytes());
+                let _ = packing.unpack(KEY, &damaged);
             }
         }
-        assert_eq!(Packing::default().unpack(&packed), None, "there is no dictionary");
+        assert_eq!(Packing::default().unpack(KEY, &packed), None, "there is no dictionary");
     }
 }

@@ -4,13 +4,13 @@
 //! format u8 | layout u16 | checksum u32 | null bitmap | fixed part | ends of variable values | variable values
 //! ```
 //!
-//! What is behind the checksum may be [packed](crate::packing).
+//! A row may also be [packed](crate::packing).
 //!
 //! See `docs/formats/row-store.md`.
 
 use crate::error::corrupted;
 use crate::layout::{HEADER_BYTES, Place, Projection, RowLayout, Slot};
-use crate::packing::Packing;
+use crate::packing::is_packed;
 use crate::physical::Physical;
 use crate::table::Table;
 use arrow_buffer::i256;
@@ -20,10 +20,8 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// Format 1 with two-byte ends of variable values; [`WIDE`] makes them four bytes.
-const FORMAT: u8 = 1;
-/// What is behind the checksum, which is that of the packed row, is packed.
-const PACKED: u8 = 2;
-const WIDE: u8 = 0x80;
+pub(crate) const FORMAT: u8 = 1;
+pub(crate) const WIDE: u8 = 0x80;
 const CHECKSUM: std::ops::Range<usize> = 3..7;
 
 /// The storage key of a row: where it lies in its table. Orders as the primary key does.
@@ -121,15 +119,18 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
 impl Row {
     /// Checks a stored row's checksum and finds its layout.
     pub(crate) fn check(table: &Table, key: Slice, value: Slice) -> SqlResult<Row> {
-        let [format, low, high, ..] = value[..] else { return Err(corrupted(&table.def().name)) };
-        if value.get(CHECKSUM) != Some(&checksum(&key, &value).to_le_bytes()[..]) {
-            return Err(corrupted(&table.def().name));
-        }
-        let value = match format & !WIDE {
-            FORMAT => value,
-            PACKED => table.data.packing.unpack(&value).ok_or_else(|| corrupted(&table.def().name))?,
-            _ => return Err(corrupted(&table.def().name)),
+        let damaged = || corrupted(&table.def().name);
+        let value = match value.first() {
+            Some(format) if is_packed(*format) => table.data.packing.unpack(&key, &value).ok_or_else(damaged)?,
+            Some(format) if format & !WIDE == FORMAT && value.len() >= HEADER_BYTES => {
+                if value[CHECKSUM] != checksum(&key, &value).to_le_bytes() {
+                    return Err(damaged());
+                }
+                value
+            }
+            _ => return Err(damaged()),
         };
+        let (low, high) = (value[1], value[2]);
         let projection = table.projection(u16::from_le_bytes([low, high]))?;
         Ok(Row { key, value, projection })
     }
@@ -276,14 +277,6 @@ impl<'a> RowView<'a> {
         };
         let start = if index == 0 { 0 } else { end_of(index - 1)? };
         data.get(start..end_of(index)?)
-    }
-}
-
-/// Packs what has been written last into `row`, the row of a key from `start` on, if it becomes shorter by that.
-pub(crate) fn pack(packing: &Packing, key: &[u8], row: &mut Vec<u8>, start: usize) {
-    if packing.pack(row, start) {
-        row[start] = PACKED | row[start] & WIDE;
-        write_checksum(key, &mut row[start..]);
     }
 }
 
