@@ -3,6 +3,7 @@
 use crate::queue::Live;
 use crate::system::Output;
 use parking_lot::Mutex;
+use squall_row_store::CommitTicket;
 use squall_types::{SqlError, SqlResult};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -160,6 +161,7 @@ pub struct JobInfo {
 pub struct RunningJob {
     pub(crate) live: Arc<Live>,
     pub(crate) output: Mutex<Output>,
+    pub(crate) commit: Mutex<Option<CommitTicket>>,
     /// See [`NewJob::payload`].
     pub payload: Vec<u8>,
     /// Which attempt this is, from 1.
@@ -167,6 +169,12 @@ pub struct RunningJob {
 }
 
 impl RunningJob {
+    /// Gives the job's last commit, which the handler has not waited for. The job's end comes behind it in the log, so it is told
+    /// when both are durable; where the commit fails, the job has failed.
+    pub fn leave_commit(&self, commit: CommitTicket) {
+        *self.commit.lock() = Some(commit);
+    }
+
     /// Its number within the kind.
     pub fn number(&self) -> u64 {
         self.live.number

@@ -52,6 +52,8 @@ pub(crate) struct Ending {
     pub finished_micros: i64,
     /// The last part of its output, with the part's number.
     pub output: Option<(u64, Vec<u8>)>,
+    /// What it has committed last, if that may not be done yet.
+    pub commit: Option<CommitTicket>,
 }
 
 /// What the recorder is told.
@@ -111,7 +113,11 @@ pub(crate) fn record(notes: &Receiver<Note>, system: &Weak<SystemInner>) {
 
 /// Makes the end of a job known. One whose row could not be written is remembered for as long as the process lives.
 pub(crate) fn publish_end(ending: Ending, written: bool) {
-    let Ending { kind, live, state, error, finished_micros, .. } = ending;
+    let Ending { kind, live, mut state, mut error, finished_micros, commit, .. } = ending;
+    // It is done if the end is written, which is behind it in the log.
+    if let Some(Err(lost)) = commit.map(|commit| commit.wait()) {
+        (state, error) = (JobState::Failed, Some(lost));
+    }
     let finished_micros = Some(finished_micros);
     if !kind.spec.durable || !written {
         kind.remember(JobInfo { state, error: error.clone(), finished_micros, ..live.info(kind.spec.name) });
@@ -165,6 +171,7 @@ impl KindInner {
                 error: Some(SqlError::new(ErrorCode::QueryInterrupted, &[])),
                 finished_micros: now_micros(),
                 output: None,
+                commit: None,
             });
         }
         if missing > 0 {

@@ -191,15 +191,7 @@ impl Drop for SystemInner {
 pub struct Submitted {
     /// Its number.
     pub number: u64,
-    ticket: Option<CommitTicketDebug>,
-}
-
-struct CommitTicketDebug(CommitTicket);
-
-impl fmt::Debug for CommitTicketDebug {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CommitTicket")
-    }
+    ticket: Option<CommitTicket>,
 }
 
 impl Submitted {
@@ -208,7 +200,7 @@ impl Submitted {
     /// # Errors
     /// When the job is not durable and will not be run.
     pub fn wait(self) -> SqlResult<u64> {
-        self.ticket.map_or(Ok(()), |ticket| ticket.0.wait()).map(|()| self.number)
+        self.ticket.map_or(Ok(()), |ticket| ticket.wait()).map(|()| self.number)
     }
 }
 
@@ -219,7 +211,7 @@ impl Future for Submitted {
         let number = self.number;
         match &mut self.ticket {
             None => Poll::Ready(Ok(number)),
-            Some(ticket) => Pin::new(&mut ticket.0).poll(context).map(|result| result.map(|()| number)),
+            Some(ticket) => Pin::new(ticket).poll(context).map(|result| result.map(|()| number)),
         }
     }
 }
@@ -286,7 +278,7 @@ impl Kind {
         let submission = Submission { kind: kind.clone(), live, ticket: ticket.clone() };
         system.submissions.send(submission).map_err(|_| SqlError::new(ErrorCode::ServerShutdown, &[]))?;
         drop(next_number);
-        Ok(Submitted { number, ticket: Some(CommitTicketDebug(ticket)) })
+        Ok(Submitted { number, ticket: Some(ticket) })
     }
 
     /// Most jobs at once from now on. Running ones are let end; there are fewer workers from then on.
@@ -326,7 +318,7 @@ impl Kind {
         if waited {
             let (kind, state) = (kind.clone(), JobState::Cancelled);
             let finished_micros = now_micros();
-            system.end(Ending { kind, live, state, error: Some(reason), finished_micros, output: None });
+            system.end(Ending { kind, live, state, error: Some(reason), finished_micros, output: None, commit: None });
         }
         Ok(true)
     }

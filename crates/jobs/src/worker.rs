@@ -93,17 +93,20 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place:
     });
     let attempt = live.status().attempts;
     let mut output = Output::new(kind, system, live.number);
+    let mut commit = None;
     let claim = Claim { number: live.number, attempt, started_micros: started };
     let result = begin(kind, system, &live, claim, place).and_then(|payload| {
         if live.cancel.is_set() {
             return Err(SqlError::new(ErrorCode::QueryInterrupted, &[]));
         }
-        let job = RunningJob { live: live.clone(), output: Mutex::new(output.take()), payload, attempt };
+        let output_of_job = Mutex::new(output.take());
+        let job = RunningJob { live: live.clone(), output: output_of_job, commit: Mutex::default(), payload, attempt };
         let handler = &kind.spec.handler;
         let result = std::panic::catch_unwind(AssertUnwindSafe(|| handler.run(&job)))
             .unwrap_or_else(|_| Err(SqlError::internal("the job panicked")));
         live.cancel.forget();
         output = job.output.into_inner();
+        commit = job.commit.into_inner();
         result
     });
     let stopping = kind.queue.lock().stopping;
@@ -129,7 +132,7 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place:
         Err(error) => (JobState::Failed, Some(error)),
     };
     let output = output.into_pending();
-    system.end(Ending { kind: kind.clone(), live, state, error, finished_micros: now_micros(), output });
+    system.end(Ending { kind: kind.clone(), live, state, error, finished_micros: now_micros(), output, commit });
 }
 
 /// Says of a durable job that it runs, and gets its payload.

@@ -124,6 +124,12 @@ struct TicketInner {
     waker: Option<Waker>,
 }
 
+impl std::fmt::Debug for CommitTicket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("CommitTicket").field(&self.poll_done()).finish()
+    }
+}
+
 impl CommitTicket {
     pub(crate) fn new() -> CommitTicket {
         CommitTicket(Arc::default())

@@ -24,7 +24,7 @@ use squall_parser::ParseOptions;
 use squall_parser::ast::Statement;
 use squall_planner::dml::DmlPlan;
 use squall_registry::{KillState, NestedStatements, StatementContext, TableUse, TableUses, VariableValues};
-use squall_row_store::SessionLocks;
+use squall_row_store::{CommitTicket, SessionLocks};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -86,6 +86,8 @@ pub struct Session {
     version: Arc<str>,
     pub(crate) multi_statements: bool,
     pub(crate) is_patient: bool,
+    /// Where commits are left that nobody waits for here.
+    pub(crate) deferred_commit: Option<Mutex<Option<CommitTicket>>>,
     /// What session tracking has to report.
     pub(crate) changes: Vec<SessionChange>,
     /// Whether the connection ends after this command (COMMIT RELEASE).
@@ -186,6 +188,7 @@ impl Session {
             password_expired: false,
             temporary_tables: HashMap::new(),
             is_patient: false,
+            deferred_commit: None,
             table_locks: None,
             locked_tables: Vec::new(),
             found_rows: 0,
@@ -619,13 +622,6 @@ impl Session {
     /// Sets a session value without checks.
     pub(crate) fn set_session_value(&mut self, id: squall_registry::VariableId, value: Value) {
         self.variables.session.set(id, value);
-    }
-
-    /// Whether its commits may wait a little for those of others: see [`TransactionOptions::is_patient`].
-    ///
-    /// [`TransactionOptions::is_patient`]: squall_row_store::TransactionOptions::is_patient
-    pub fn set_patient(&mut self, on: bool) {
-        self.is_patient = on;
     }
 
     /// Forgets what queries and changes of rows leave behind: enough for a session that has run nothing else to be taken for

@@ -9,7 +9,7 @@ use squall_parser::ast::{
     AccessMode, Completion, IsolationLevel as AstLevel, Statement, Transaction as AstTransaction,
     TransactionCharacteristics, VariableScope,
 };
-use squall_row_store::{IsolationLevel, LockWait, Savepoint, Transaction, TransactionOptions};
+use squall_row_store::{CommitTicket, IsolationLevel, LockWait, Savepoint, Transaction, TransactionOptions};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::time::Duration;
 
@@ -114,6 +114,24 @@ impl Session {
     /// `innodb_lock_wait_timeout`.
     pub(crate) fn lock_wait(&self) -> LockWait {
         LockWait::Timeout(Duration::from_secs(self.settings.lock_wait_seconds))
+    }
+
+    /// Whether its commits may wait a little for those of others: see [`TransactionOptions::is_patient`].
+    ///
+    /// [`TransactionOptions::is_patient`]: squall_row_store::TransactionOptions::is_patient
+    pub fn set_patient(&mut self, on: bool) {
+        self.is_patient = on;
+    }
+
+    /// Whether statements end when what they have changed is in the log, before it is durable and can be seen by others. Whoever
+    /// runs them takes the [commit](Session::take_deferred_commit) and does not tell of them before it is done.
+    pub fn defer_commits(&mut self, on: bool) {
+        self.deferred_commit = on.then(parking_lot::Mutex::default);
+    }
+
+    /// The last commit that was not waited for.
+    pub fn take_deferred_commit(&mut self) -> Option<CommitTicket> {
+        self.deferred_commit.as_ref()?.lock().take()
     }
 
     fn transaction_options(&mut self, autocommit: bool) -> TransactionOptions {

@@ -94,9 +94,9 @@ impl AsyncProcedure {
         Ok(found.filter(|(info, _)| queue_table::sees(call.access(), &call.context().current_user, info)))
     }
 
-    /// The number of a query that the caller may know of (1644).
-    fn number(&self, call: &ProcedureCall<'_>, number: Option<i64>) -> SqlResult<u64> {
-        self.find(call, number)?.map(|(info, _)| info.number).ok_or_else(invalid_number)
+    /// The same; an error if there is none (1644).
+    fn known(&self, call: &ProcedureCall<'_>, number: Option<i64>) -> SqlResult<JobInfo> {
+        self.find(call, number)?.map(|(info, _)| info).ok_or_else(invalid_number)
     }
 
     async fn queue(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
@@ -135,19 +135,21 @@ impl AsyncProcedure {
 
     async fn wait(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
         let _timer = call.start_timer();
-        let number = self.number(call, call.number(0))?;
-        self.answer(call, number).await
+        let info = self.known(call, call.number(0))?;
+        self.answer(call, info).await
     }
 
     /// Waits for the end of a query, and answers as it does.
-    async fn answer(&self, call: &mut ProcedureCall<'_>, number: u64) -> Result<OkInfo, Failure> {
-        let kind = self.shared.kind()?.clone();
-        let kill = call.context().kill.clone();
-        tokio::select! {
-            () = kind.ended(number) => {}
-            error = kill.stopped() => return Err(error.into()),
+    async fn answer(&self, call: &mut ProcedureCall<'_>, mut info: JobInfo) -> Result<OkInfo, Failure> {
+        let (kind, number) = (self.shared.kind()?.clone(), info.number);
+        if !info.state.is_final() {
+            let kill = call.context().kill.clone();
+            tokio::select! {
+                () = kind.ended(number) => {}
+                error = kill.stopped() => return Err(error.into()),
+            }
+            info = kind.get(number)?.ok_or_else(invalid_number)?.0;
         }
-        let (info, _) = kind.get(number)?.ok_or_else(invalid_number)?;
         match (info.state, info.error) {
             (JobState::Done, _) => replay(call, &kind, number).await,
             (_, Some(error)) => Err(error.into()),
@@ -160,8 +162,8 @@ impl AsyncProcedure {
         let _timer = call.start_timer();
         let mut first_error = None;
         for number in list.split(',').map(str::trim).filter(|number| !number.is_empty()) {
-            let result = match self.number(call, number.parse().ok()) {
-                Ok(number) => self.answer(call, number).await.map(|_| ()),
+            let result = match self.known(call, number.parse().ok()) {
+                Ok(info) => self.answer(call, info).await.map(|_| ()),
                 Err(error) => Err(error.into()),
             };
             match result {
@@ -195,7 +197,7 @@ impl AsyncProcedure {
     }
 
     fn cancel(&self, call: &ProcedureCall<'_>) -> SqlResult<OkInfo> {
-        let (info, _) = self.find(call, call.number(0))?.ok_or_else(invalid_number)?;
+        let info = self.known(call, call.number(0))?;
         if info.owner != *call.context().current_user && !call.access().has_dynamic("CONNECTION_ADMIN") {
             return Err(SqlError::new(ErrorCode::KillDenied, &[&info.number]));
         }
@@ -205,7 +207,7 @@ impl AsyncProcedure {
     }
 
     async fn forget(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
-        let (info, _) = self.find(call, call.number(0))?.ok_or_else(invalid_number)?;
+        let info = self.known(call, call.number(0))?;
         if info.owner != *call.context().current_user && !call.access().has_dynamic("CONNECTION_ADMIN") {
             return Err(SqlError::new(ErrorCode::KillDenied, &[&info.number]).into());
         }

@@ -15,8 +15,8 @@ pub(super) const END: u8 = 3;
 pub(super) const SUCCESS: u8 = 4;
 pub(super) const WARNING: u8 = 5;
 
-/// A part is written when it is this long.
-const PART_BYTES: usize = 256 << 10;
+/// A part is written when it is this long; only the last may be shorter.
+pub(super) const PART_BYTES: usize = 256 << 10;
 
 /// A writer that keeps everything.
 pub(super) struct Recorder<'a> {

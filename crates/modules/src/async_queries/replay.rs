@@ -1,6 +1,6 @@
 //! The answer of a query that has ended, given again.
 
-use super::recording::{COLUMNS, END, FORMAT, ROW, SUCCESS, WARNING};
+use super::recording::{COLUMNS, END, FORMAT, PART_BYTES, ROW, SUCCESS, WARNING};
 use squall_jobs::Kind;
 use squall_row_store::{Malformed, Reader, read_type, read_value};
 use squall_session::api::{ColumnFlags, ColumnMeta, OkInfo, StatusInfo};
@@ -50,6 +50,9 @@ pub(super) async fn replay(call: &mut ProcedureCall<'_>, kind: &Kind, number: u6
                 Entry::Success(said) => ok = said,
                 Entry::Warning(warning) => call.context().diagnostics.push(warning.level, warning.error),
             }
+        }
+        if bytes.len() < PART_BYTES {
+            break;
         }
     }
     Ok(ok)

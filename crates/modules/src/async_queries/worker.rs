@@ -50,12 +50,18 @@ impl Handler for QueryHandler {
             }
         }));
         let add = |part| job.add_output(part);
-        // While nobody waits, one sync serves what workers do and what is queued meanwhile.
-        kept.session.set_patient(!job.is_awaited());
+        // The sync that makes the job's end durable serves what it has changed. One worker alone does one after the other, each with
+        // what those before have changed.
+        let defers = leaves_nothing(&sql) && shared.kind()?.worker_limit() > 1;
+        kept.session.set_patient(defers || !job.is_awaited());
+        kept.session.defer_commits(defers);
         let mut recorder = Recorder::new(shared.number(&database, RESULT_BYTES_MAX), &add);
         if !kept.session.query_at_once(sql.as_bytes(), &mut recorder) {
             // An error inside is that of the recorder, which says it itself.
             let _client_gone = run_on_this_thread(kept.session.run_text(sql.as_bytes(), &mut recorder))?;
+        }
+        if let Some(commit) = kept.session.take_deferred_commit() {
+            job.leave_commit(commit);
         }
         let result = recorder.finish(kept.session.warnings());
         if leaves_nothing(&sql) && !kept.session.is_killed() {

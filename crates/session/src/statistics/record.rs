@@ -191,14 +191,14 @@ impl Session {
     /// Commits a transaction, and counts it and how long that took.
     pub(crate) async fn commit_counted(&self, transaction: Transaction) -> SqlResult<()> {
         if !self.counts_statements() {
-            return transaction.commit_async().await;
+            return self.commit_or_defer(transaction).await;
         }
         let started = transaction.has_writes().then(Instant::now);
         if started.is_some() {
             self.stage(stages::COMMITTING);
             self.process.waits.begin_commit(self.statement_number(), now_micros());
         }
-        let result = transaction.commit_async().await;
+        let result = self.commit_or_defer(transaction).await;
         if let Some(started) = started {
             let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
             self.process.waits.end_commit(nanos, &self.shared.statistics.wait_consumers);
@@ -206,6 +206,19 @@ impl Session {
         let outcome = if result.is_ok() { TransactionOutcome::Committed } else { TransactionOutcome::RolledBack };
         self.process.transactions.end(outcome, now_micros());
         result
+    }
+
+    async fn commit_or_defer(&self, transaction: Transaction) -> SqlResult<()> {
+        let ticket = transaction.commit_async();
+        let Some(deferred) = &self.deferred_commit else { return ticket.await };
+        match ticket.poll_done() {
+            Some(result) => result,
+            None => {
+                // One of an earlier transaction is before it in the log.
+                *deferred.lock() = Some(ticket);
+                Ok(())
+            }
+        }
     }
 
     /// The transaction that was open is rolled back.

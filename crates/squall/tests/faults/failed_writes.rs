@@ -257,3 +257,20 @@ fn writes_in_pieces_are_whole_in_the_end() {
         assert_eq!(pairs(&mut conn), expected);
     }
 }
+
+#[test]
+fn a_queued_statement_whose_commit_fails_is_not_done() {
+    let Some((server, faults)) = start("a_queued_statement_whose_commit_fails_is_not_done") else { return };
+    let mut conn = create_pairs(&server);
+    run(&mut conn, "CALL async.queue('INSERT INTO d.b SELECT 1, 1')");
+    run(&mut conn, "CALL async.wait(@query_number)");
+    run(&mut conn, "CALL async.queue('INSERT INTO d.b SELECT 2, SLEEP(1)')");
+    let number: u64 = value(&mut conn, "SELECT @query_number").expect("its number");
+    faults.set(Control::SyncError, EIO);
+    // Its worker does not wait for its commit, but nobody is told that it is done.
+    let (code, message) = refusal(&mut conn, &format!("CALL async.wait({number})"));
+    assert!([ERROR_DURING_COMMIT, READ_ONLY].contains(&code), "{code} {message}");
+    assert_eq!(value(&mut conn, "SELECT GROUP_CONCAT(id) FROM d.b"), Some("1".to_string()));
+    let state = format!("SELECT state FROM information_schema.jobs WHERE kind = 'async' AND number = {number}");
+    assert_eq!(value(&mut conn, &state), Some("failed".to_string()));
+}
