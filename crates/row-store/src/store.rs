@@ -19,14 +19,14 @@ use crate::row_cache::{RowCache, RowCacheStatus};
 use crate::sealed::{SealedTables, read_list};
 use crate::table::{Table, TableData};
 use crate::transaction::Transaction;
-use fjall::config::CompressionPolicy;
+use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{
     AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, SeqNo, Slice,
     Snapshot,
 };
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
-use squall_catalog::{Catalog, TableDef, TableId};
+use squall_catalog::{Catalog, TableCompression, TableDef, TableId};
 use squall_types::{SqlError, SqlResult};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,6 +49,9 @@ const LOCK_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Entries removed at a time.
 const CLEAR_BATCH: usize = 10_000;
+
+/// Blocks of tables whose rows are packed; others have the engine's 4 KiB.
+const PACKED_BLOCK_BYTES: u32 = 8 << 10;
 
 /// Where the engine keeps its files.
 const ENGINE_FOLDER: &str = "rows";
@@ -414,13 +417,18 @@ impl SessionLocks {
 
 impl StoreInner {
     /// How a table's files are made. Those that small buffers become are short-lived and not compressed.
-    pub fn keyspace_options(&self, compressed: bool) -> KeyspaceCreateOptions {
-        let policy = if compressed {
-            CompressionPolicy::new([CompressionType::None, CompressionType::Lz4])
-        } else {
-            CompressionPolicy::all(CompressionType::None)
+    pub fn keyspace_options(&self, compression: Option<TableCompression>) -> KeyspaceCreateOptions {
+        let policy = match compression {
+            Some(_) => CompressionPolicy::new([CompressionType::None, CompressionType::Lz4]),
+            None => CompressionPolicy::all(CompressionType::None),
         };
-        KeyspaceCreateOptions::default().manual_journal_persist(true).data_block_compression_policy(policy)
+        let options =
+            KeyspaceCreateOptions::default().manual_journal_persist(true).data_block_compression_policy(policy);
+        match compression {
+            // Packed rows are half as long, so a block has as many as others have.
+            Some(TableCompression::Zstd) => options.data_block_size_policy(BlockSizePolicy::all(PACKED_BLOCK_BYTES)),
+            _ => options,
+        }
     }
 
     /// Makes the keyspace of a table's generation.
@@ -428,7 +436,7 @@ impl StoreInner {
         let failed = |error| self.committer.gate.files_failed(error);
         let id = def.id;
         let name = keyspace_name(id, generation);
-        let options = || self.keyspace_options(def.compression().is_some());
+        let options = || self.keyspace_options(def.compression());
         if self.db.keyspace_exists(&name) {
             // What a statement has left that failed after making it.
             let leftover = self.db.keyspace(&name, options).map_err(failed)?;
@@ -485,7 +493,8 @@ impl StoreInner {
         if !self.db.keyspace_exists(&name) {
             return Err(SqlError::internal(format_args!("the files of table {} are missing", id.0)));
         }
-        let keyspace = self.db.keyspace(&name, || self.keyspace_options(true)).map_err(engine_error)?;
+        let keyspace =
+            self.db.keyspace(&name, || self.keyspace_options(Some(TableCompression::Lz4))).map_err(engine_error)?;
         let mut layouts = Vec::new();
         for guard in self.meta.prefix(meta::table_key(meta::LAYOUT, id)) {
             let (key, record) = guard.into_inner().map_err(engine_error)?;
