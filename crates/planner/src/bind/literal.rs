@@ -44,7 +44,11 @@ impl Context<'_> {
         }
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(self.binder.builder().string_literal(text, self.binder.context.collation)),
-            Err(_) => Err(invalid_string("utf8mb4", bytes)),
+            // Dumps have the values of binary columns so. A column of text refuses them.
+            Err(_) => {
+                self.binder.context.diagnostics.warn(invalid_string("utf8mb4", bytes));
+                Ok(self.binder.builder().literal(Value::Bytes(bytes.to_vec())))
+            }
         }
     }
 
