@@ -127,7 +127,18 @@ async fn run(session: &mut dyn Connection, sql: &str) -> String {
     }
 }
 
-fn scenario(check: impl AsyncFnOnce(&Database, &mut Session)) {
+/// The stack of the thread that a session is on, the least of those of the server's.
+const STACK_BYTES: usize = 8 << 20;
+
+fn scenario(check: impl AsyncFnOnce(&Database, &mut Session) + Send) {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let run = thread.spawn_scoped(scope, || run_scenario(check)).expect("a thread");
+        run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
+}
+
+fn run_scenario(check: impl AsyncFnOnce(&Database, &mut Session)) {
     let folder = tempfile::tempdir().expect("a folder");
     let options = OpenOptions { modules: vec![Arc::new(Demo)], ..OpenOptions::default() };
     let database = Database::open(folder.path(), options).expect("a database");
