@@ -6,6 +6,7 @@
 pub(crate) mod accounts;
 pub(crate) mod errors;
 pub(crate) mod event_name;
+mod events;
 pub(crate) mod memory;
 pub(crate) mod prepared;
 pub(crate) mod recent;

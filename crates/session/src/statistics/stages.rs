@@ -1,9 +1,8 @@
 //! Stages of statements that go the general way, by MySQL's names. Look-ups by kept plans have none: they are over before anybody
 //! could see them.
 
-use super::timed::{Timed, TimesByEvent, merge_event};
-use parking_lot::Mutex;
-use std::collections::VecDeque;
+use super::events::{CountedEvents, Events};
+use super::timed::{Timed, merge_event};
 
 /// Before anything is known of the statement.
 pub(crate) const STARTING: &str = "stage/sql/starting";
@@ -21,8 +20,6 @@ pub(crate) const COMMITTING: &str = "stage/sql/waiting for handler commit";
 /// All of them, by name.
 pub(crate) const ALL: &[&str] = &[ALTERING, CREATING, EXECUTING, OPTIMIZING, STARTING, COMMITTING];
 
-/// How many that are over are kept, as in MySQL's default of `performance_schema_events_stages_history_size`.
-const RECENT_MAX: usize = 10;
 const NANOS_PER_MICRO: u64 = 1000;
 
 /// A stage that a statement is in, or was.
@@ -39,24 +36,14 @@ pub(crate) struct StageEvent {
     pub end_micros: Option<i64>,
 }
 
-/// The stages of one session, under a lock that nobody else holds but who reads.
-#[derive(Debug, Default)]
-pub(crate) struct CountedStages(Mutex<Counted>);
+/// The stages of one session.
+pub(crate) type CountedStages = CountedEvents<StageEvent>;
 
-#[derive(Debug, Default)]
-struct Counted {
-    count: u64,
-    statement: u64,
-    current: Option<StageEvent>,
-    recent: VecDeque<StageEvent>,
-    totals: TimesByEvent,
-}
-
-impl Counted {
-    fn begin(&mut self, name: &'static str, now_micros: i64) {
+impl Events<StageEvent> {
+    fn begin(&mut self, name: &'static str, statement: u64, now_micros: i64) {
         self.end(now_micros);
         self.count += 1;
-        let (event_id, statement) = (self.count, self.statement);
+        let event_id = self.count;
         self.current = Some(StageEvent { event_id, name, statement, start_micros: now_micros, end_micros: None });
     }
 
@@ -66,9 +53,7 @@ impl Counted {
         let mut times = Timed::default();
         times.add(u64::try_from(now_micros - event.start_micros).unwrap_or(0).saturating_mul(NANOS_PER_MICRO));
         merge_event(&mut self.totals, event.name, &times);
-        if self.recent.len() >= RECENT_MAX {
-            self.recent.pop_front();
-        }
+        self.make_room();
         self.recent.push_back(event);
     }
 }
@@ -76,48 +61,20 @@ impl Counted {
 impl CountedStages {
     /// A statement begins, with its number in the session.
     pub fn begin_statement(&self, statement: u64, now_micros: i64) {
-        let mut counted = self.0.lock();
-        counted.statement = statement;
-        counted.begin(STARTING, now_micros);
+        self.lock().begin(STARTING, statement, now_micros);
     }
 
     /// The statement goes on to another stage; nothing happens if it is in none.
     pub fn go_on(&self, name: &'static str, now_micros: i64) {
-        let mut counted = self.0.lock();
-        if counted.current.is_some_and(|current| current.name != name) {
-            counted.begin(name, now_micros);
+        let mut stages = self.lock();
+        if let Some(current) = stages.current.filter(|current| current.name != name) {
+            stages.begin(name, current.statement, now_micros);
         }
     }
 
     /// The statement is over.
     pub fn end(&self, now_micros: i64) {
-        self.0.lock().end(now_micros);
-    }
-
-    /// Sums by stage.
-    pub fn list(&self) -> TimesByEvent {
-        self.0.lock().totals.clone()
-    }
-
-    /// The stage that the session is in, or the last.
-    pub fn current(&self) -> Option<StageEvent> {
-        let counted = self.0.lock();
-        counted.current.or_else(|| counted.recent.back().copied())
-    }
-
-    /// The last ones, the oldest first.
-    pub fn recent(&self) -> Vec<StageEvent> {
-        self.0.lock().recent.iter().copied().collect()
-    }
-
-    /// Forgets the sums.
-    pub fn clear(&self) {
-        self.0.lock().totals.clear();
-    }
-
-    /// Forgets the last ones.
-    pub fn clear_recent(&self) {
-        self.0.lock().recent.clear();
+        self.lock().end(now_micros);
     }
 }
 

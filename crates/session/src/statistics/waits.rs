@@ -2,12 +2,11 @@
 //!
 //! Only what really waits is an event: a commit until it is durable, a lock that another session holds, a file. A look-up has none.
 
-use super::timed::{Timed, TimesByEvent, merge_event};
-use parking_lot::Mutex;
+use super::events::{CountedEvents, Events};
+use super::timed::{Timed, merge_event};
 use squall_catalog::{IndexId, TableId};
 use squall_row_store::{LockWaitEvent, LockWaits, WaitTimes};
 use squall_types::file_use;
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -22,9 +21,6 @@ pub(crate) const TABLE_IO: &str = "wait/io/table/sql/handler";
 
 /// What sessions count themselves.
 pub(crate) const OF_SESSIONS: &[&str] = &[TABLE_LOCK, ROW_LOCK, COMMIT];
-
-/// How many that are over are kept, as in MySQL's default of `performance_schema_events_waits_history_size`.
-const RECENT_MAX: usize = 10;
 
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
@@ -120,27 +116,16 @@ impl WaitConsumers {
     }
 }
 
-/// What one session has waited for, under a lock that nobody else holds but who reads.
-#[derive(Debug, Default)]
-pub(crate) struct CountedWaits(Mutex<Counted>);
+/// What one session has waited for.
+pub(crate) type CountedWaits = CountedEvents<WaitEvent>;
 
-#[derive(Debug, Default)]
-struct Counted {
-    totals: TimesByEvent,
-    count: u64,
-    current: Option<WaitEvent>,
-    recent: VecDeque<WaitEvent>,
-}
-
-impl Counted {
+impl Events<WaitEvent> {
     /// Keeps a wait that is over. Those for locks become known at the end of their statement, when its commit is: they are put and
     /// counted before it.
     fn push(&mut self, mut event: WaitEvent, kept: u8) {
         event.kept = kept;
         self.count += 1;
-        if self.recent.len() >= RECENT_MAX {
-            self.recent.pop_front();
-        }
+        self.make_room();
         let at = self.recent.iter().rposition(|other| other.start_micros <= event.start_micros).map_or(0, |at| at + 1);
         self.recent.insert(at, event);
         let first = self.count - self.recent.len() as u64 + 1;
@@ -153,7 +138,7 @@ impl Counted {
 impl CountedWaits {
     /// A commit begins to wait, in a statement of the session.
     pub fn begin_commit(&self, statement: u64, now_micros: i64) {
-        let mut counted = self.0.lock();
+        let mut counted = self.lock();
         counted.current = Some(WaitEvent {
             event_id: counted.count + 1,
             name: COMMIT,
@@ -169,7 +154,7 @@ impl CountedWaits {
     pub fn end_commit(&self, nanos: u64, consumers: &WaitConsumers) {
         let mut times = Timed::default();
         times.add(nanos);
-        let mut counted = self.0.lock();
+        let mut counted = self.lock();
         merge_event(&mut counted.totals, COMMIT, &times);
         if let Some(event) = counted.current.take().filter(|_| consumers.is_current()) {
             counted.push(WaitEvent { nanos: Some(nanos), ..event }, consumers.kept());
@@ -184,7 +169,7 @@ impl CountedWaits {
         now_micros: i64,
         consumers: &WaitConsumers,
     ) {
-        let mut counted = self.0.lock();
+        let mut counted = self.lock();
         for (name, times) in [(ROW_LOCK, &waited.rows), (TABLE_LOCK, &waited.tables)] {
             if times.count > 0 {
                 merge_event(&mut counted.totals, name, &timed(times));
@@ -199,36 +184,11 @@ impl CountedWaits {
             counted.push(WaitEvent { statement, ..event }, consumers.kept());
         }
     }
-
-    /// Sums by what was waited for.
-    pub fn list(&self) -> TimesByEvent {
-        self.0.lock().totals.clone()
-    }
-
-    /// The wait that the session is in, as far as it counts it itself, or the last.
-    pub fn current(&self) -> Option<WaitEvent> {
-        let counted = self.0.lock();
-        counted.current.or_else(|| counted.recent.back().copied())
-    }
-
-    /// The last ones, the oldest first.
-    pub fn recent(&self) -> Vec<WaitEvent> {
-        self.0.lock().recent.iter().copied().collect()
-    }
-
-    /// Forgets the sums.
-    pub fn clear(&self) {
-        self.0.lock().totals.clear();
-    }
-
-    /// Forgets the last ones.
-    pub fn clear_recent(&self) {
-        self.0.lock().recent.clear();
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::events::RECENT_MAX;
     use super::*;
     use std::time::Instant;
 
