@@ -145,34 +145,38 @@ fn json_unquote(args: &Args<'_>) -> SqlResult<Value> {
 }
 
 fn json_extract(args: &Args<'_>) -> SqlResult<Value> {
-    match args.value(0) {
-        Value::Json(text) => extract(args, text),
-        _ => {
-            let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
-            let document = args.document(0)?;
-            Ok(json::path::extract(&document, &paths).map_or(Value::Null, |found| found.to_value()))
-        }
+    if let Value::Json(text) = args.value(0) {
+        return extract(args, text);
     }
+    let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
+    Ok(at_paths(&args.document(0)?, &paths))
 }
 
 /// What is at the paths in a stored document.
 fn extract(args: &Args<'_>, document: &str) -> SqlResult<Value> {
-    if args.len() == 2 {
-        let text = args.text(1);
-        let last = LAST_PATH.take().filter(|(known, _)| *known == text);
-        let (text, path) = match last {
-            Some(last) => last,
-            None => (text.to_string(), JsonPath::parse(&text)?),
-        };
-        let found = path.member_names().map(|names| json::stored::at_members(document, names));
-        LAST_PATH.set(Some((text, path)));
-        if let Some(found) = found {
-            return Ok(found.map_or(Value::Null, |found| Value::Json(found.to_string())));
-        }
+    let parsed = || Json::parse(document).map_err(|error| error.for_argument(1, &args.name.to_lowercase()));
+    if args.len() > 2 {
+        let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
+        return Ok(at_paths(&parsed()?, &paths));
     }
-    let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
-    let document = Json::parse(document).map_err(|error| error.for_argument(1, &args.name.to_lowercase()))?;
-    Ok(json::path::extract(&document, &paths).map_or(Value::Null, |found| found.to_value()))
+    let text = args.text(1);
+    let (text, path) = match LAST_PATH.take().filter(|(known, _)| *known == text) {
+        Some(last) => last,
+        None => (text.to_string(), JsonPath::parse(&text)?),
+    };
+    let found = match path.member_names() {
+        Some(names) => {
+            let found = json::stored::at_members(document, names);
+            Ok(found.map_or(Value::Null, |found| Value::Json(found.to_string())))
+        }
+        None => parsed().map(|document| at_paths(&document, std::slice::from_ref(&path))),
+    };
+    LAST_PATH.set(Some((text, path)));
+    found.map_err(Into::into)
+}
+
+fn at_paths(document: &Json, paths: &[JsonPath]) -> Value {
+    json::path::extract(document, paths).map_or(Value::Null, |found| found.to_value())
 }
 
 thread_local! {
