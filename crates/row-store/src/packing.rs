@@ -305,6 +305,10 @@ impl StoreInner {
 
     /// Makes a dictionary, which is durable before the first row is packed with it: files of a load are not in the log's order.
     fn make_dictionary(&self, data: &TableData, sample: &Sample) -> SqlResult<()> {
+        if data.is_retired() {
+            // Nobody would remove the record.
+            return Ok(());
+        }
         let dictionary = sample.dictionary();
         let mut batch = Batch::default();
         batch.insert(&self.meta, meta::dictionary_key(data.id, data.generation), dictionary.as_slice());

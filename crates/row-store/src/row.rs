@@ -130,8 +130,7 @@ impl Row {
             }
             _ => return Err(damaged()),
         };
-        let (low, high) = (value[1], value[2]);
-        let projection = table.projection(u16::from_le_bytes([low, high]))?;
+        let projection = table.projection(u16::from_le_bytes([value[1], value[2]]))?;
         Ok(Row { key, value, projection })
     }
 
@@ -280,11 +279,6 @@ impl<'a> RowView<'a> {
     }
 }
 
-fn write_checksum(key: &[u8], row: &mut [u8]) {
-    let sum = checksum(key, row);
-    row[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
-}
-
 /// The sum ties a row to its key, so that a row filed under another key is found out too.
 fn checksum(key: &[u8], row: &[u8]) -> u32 {
     let head = u64::from(row[0]) | u64::from(row[1]) << 8 | u64::from(row[2]) << 16;
@@ -393,7 +387,8 @@ fn append_row<'v>(
             out[at..at + end_bytes].copy_from_slice(&(data_bytes as u32).to_le_bytes()[..end_bytes]);
         }
     }
-    write_checksum(key, &mut out[start..]);
+    let sum = checksum(key, &out[start..]);
+    out[start + CHECKSUM.start..start + CHECKSUM.end].copy_from_slice(&sum.to_le_bytes());
     Ok(())
 }
 
