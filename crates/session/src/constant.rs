@@ -41,7 +41,11 @@ fn plain_literal(literal: &Literal) -> Option<Value> {
         Literal::Float(digits) => Value::Double(digits.parse().ok()?),
         Literal::String(text) => match text.introducer.as_deref() {
             Some("binary") => Value::Bytes(text.value.as_bytes().to_vec()),
-            _ => Value::String(text.value.to_str_lossy().into_owned()),
+            // What is no text is bytes, as in a query.
+            _ => match std::str::from_utf8(text.value.as_bytes()) {
+                Ok(text) => Value::String(text.to_string()),
+                Err(_) => Value::Bytes(text.value.as_bytes().to_vec()),
+            },
         },
         Literal::Hex { value, .. } | Literal::Bit { value, .. } => Value::Bytes(value.as_bytes().to_vec()),
         Literal::Temporal { kind, text } => {

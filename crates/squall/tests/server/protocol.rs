@@ -421,9 +421,14 @@ fn malformed_packets_are_errors_and_nothing_else() {
     client.query(b"INSERT INTO bytes VALUES (1, '\xff\xfe', 'a'), (2, '\x80\0', 'b')").expect("sent");
     client.next_result().expect("an answer");
     assert_eq!(value(&mut client, "SELECT GROUP_CONCAT(HEX(b) ORDER BY id) FROM bytes"), "FFFE,8000");
-    client.query(b"INSERT INTO bytes VALUES (3, 'a', '\xff')").expect("sent");
-    match client.next_result() {
-        Err(ClientError::Server(error)) => assert_eq!(error.code, 1366, "{error}"),
-        other => panic!("{other:?}"),
+    client.query(b"SET @bytes = '\xff\xfe'").expect("sent");
+    client.next_result().expect("an answer");
+    assert_eq!(value(&mut client, "SELECT HEX(@bytes)"), "FFFE");
+    for refused in [&b"INSERT INTO bytes VALUES (3, 'a', '\xff')"[..], b"CALL async.queue('SELECT \xff')"] {
+        client.query(refused).expect("sent");
+        match client.next_result() {
+            Err(ClientError::Server(error)) => assert_eq!(error.code, 1366, "{error}"),
+            other => panic!("{other:?}"),
+        }
     }
 }
