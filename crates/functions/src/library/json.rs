@@ -172,7 +172,7 @@ fn extract(args: &Args<'_>, document: &str) -> SqlResult<Value> {
         None => parsed().map(|document| at_paths(&document, std::slice::from_ref(&path))),
     };
     LAST_PATH.set(Some((text, path)));
-    found.map_err(Into::into)
+    found
 }
 
 fn at_paths(document: &Json, paths: &[JsonPath]) -> Value {
