@@ -77,6 +77,7 @@ pub fn convert_to_column(value: Value, to: &SqlType, name: &str, statement: &Sta
         mode: statement.sql_mode,
         time_zone: &statement.time_zone,
         current_date: statement.time_zone.from_unix_micros(statement.now_micros).map_or(Date::ZERO, |now| now.date()),
+        table: "",
         column: name,
         row: 1,
     };

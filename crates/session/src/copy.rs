@@ -194,6 +194,7 @@ impl<'a> RowCopier<'a> {
             mode: self.env.context.sql_mode,
             time_zone: &self.zone,
             current_date: self.today,
+            table: &self.target.def().name,
             column: &column.name,
             row: row_number,
         };

@@ -305,6 +305,7 @@ error_codes! {
     MustChangePasswordLogin = 1862, b"HY000", "Your password has expired. To log in you must change it using a client that supports expired passwords.";
     AccessDeniedChangeUser = 1873, b"28000", "Access denied trying to change to user '%s'@'%s' (using password: %s). Disconnecting.";
     QueryTimeout = 3024, b"HY000", "Query execution was interrupted, maximum statement execution time exceeded";
+    IncorrectType = 3064, b"HY000", "Incorrect type for argument %s in function %s.";
     FieldInOrderNotSelect = 3065, b"HY000", "Expression #%s of ORDER BY clause is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with DISTINCT";
     BadValueForGeneratedColumn = 3105, b"HY000", "The value specified for generated column '%s' in table '%s' is not allowed.";
     UnsupportedActionOnGeneratedColumn = 3106, b"HY000", "'%s' is not supported for generated columns.";

@@ -6,7 +6,7 @@ use super::distinct::DistinctKernel;
 use super::group_concat::GroupConcatKernel;
 use super::min_max::ExtremeKernel;
 use super::native::{self, Family};
-use crate::build::{ExprBuilder, arguments_of, types_of};
+use crate::build::{ExprBuilder, arguments_of, types_for};
 use crate::expr::{BoundExpr, ExecutionSlot};
 use crate::operators::sort_key::{sort_key, sort_key_in};
 use crate::typing::numeric::{NumericKind, numeric_kind};
@@ -119,7 +119,7 @@ impl ExprBuilder<'_> {
         };
         let function = function.clone();
         let Some(family) = native::family(function.name()) else {
-            let types = types_of(&args);
+            let types = types_for(function.name(), &args);
             let bound = function.bind(&arguments_of(&args, &types), distinct, self.context())?;
             return Ok(Arc::new(AggregateCall::new(function.name(), bound.kernel, args, bound.result)));
         };
@@ -128,7 +128,7 @@ impl ExprBuilder<'_> {
         }
         let shown_scale = args.first().and_then(|arg| shown_scale(&arg.sql_type()));
         let args = self.aggregate_arguments(family, args)?;
-        let types = types_of(&args);
+        let types = types_for(function.name(), &args);
         let mut bound = native::bind(
             function.name(),
             family,
@@ -261,6 +261,7 @@ fn order_key(expr: BoundExpr) -> BoundExpr {
         Some(collation) if expr.sql_type().is_string() && collation != CollationId::BINARY => {
             sort_key_in(expr, collation)
         }
+        _ if expr.sql_type() == SqlType::Json => sort_key(expr),
         _ => expr,
     }
 }

@@ -1,4 +1,4 @@
-//! MIN and MAX on rows, and of strings by their collation.
+//! MIN and MAX on rows, of strings by their collation, and of documents in their order.
 
 use super::codec::{decode_value, encode_value};
 use crate::expr::physical_order;
@@ -39,11 +39,34 @@ impl AggregateKernel for StringExtremeKernel {
     }
 }
 
+/// MIN and MAX of documents.
+#[derive(Debug)]
+pub struct JsonExtremeKernel {
+    /// MAX.
+    pub max: bool,
+}
+
+impl AggregateKernel for JsonExtremeKernel {
+    fn accumulator(&self, _context: Arc<StatementContext>) -> Box<dyn ValueAccumulator> {
+        Box::new(Extreme { max: self.max, collation: None, value: Value::Null })
+    }
+}
+
 #[derive(Debug)]
 struct Extreme {
     max: bool,
     collation: Option<CollationId>,
     value: Value,
+}
+
+/// The order of two documents.
+fn compare_documents(left: &str, right: &str) -> Ordering {
+    let key = |text| {
+        let mut key = Vec::new();
+        squall_types::json::sort_key(text, &mut key);
+        key
+    };
+    if left == right { Ordering::Equal } else { key(left).cmp(&key(right)) }
 }
 
 impl ValueAccumulator for Extreme {
@@ -53,6 +76,7 @@ impl ValueAccumulator for Extreme {
             (Value::Null, _, _) => return Ok(()),
             (_, Value::Null, _) => None,
             (Value::String(value), Value::String(best), Some(collation)) => Some(compare(collation, value, best)),
+            (Value::Json(value), Value::Json(best), _) => Some(compare_documents(value, best)),
             (value, best, _) => physical_order(value, best)?,
         };
         let better = if self.max { Ordering::Greater } else { Ordering::Less };
@@ -79,7 +103,7 @@ impl ValueAccumulator for Extreme {
 
     fn size(&self) -> usize {
         match &self.value {
-            Value::String(text) => size_of::<Self>() + text.capacity(),
+            Value::String(text) | Value::Json(text) => size_of::<Self>() + text.capacity(),
             _ => size_of::<Self>(),
         }
     }

@@ -5,7 +5,7 @@ use super::bits::BitsKernel;
 use super::count::CountKernel;
 use super::group_concat::GroupConcatKernel;
 use super::json::{JsonArrayKernel, JsonObjectKernel};
-use super::min_max::{ExtremeKernel, StringExtremeKernel};
+use super::min_max::{ExtremeKernel, JsonExtremeKernel, StringExtremeKernel};
 use super::sum::{SumInput, SumKernel};
 use super::variance::VarianceKernel;
 use crate::operators::bits::BitOp;
@@ -116,6 +116,7 @@ pub(super) fn bind(name: &str, family: Family, arguments: &[Argument<'_>], incre
                 SqlType::String { collation, .. } if *collation != CollationId::BINARY => {
                     (result, Arc::new(StringExtremeKernel { max, collation: *collation }))
                 }
+                SqlType::Json => (result, Arc::new(JsonExtremeKernel { max })),
                 _ => (result, Arc::new(ExtremeKernel { max })),
             }
         }

@@ -1,6 +1,6 @@
 //! Calls of functions by name.
 
-use super::{ArithmeticOp, BuildResult, ExprBuilder, arguments_of, types_of};
+use super::{ArithmeticOp, BuildResult, ExprBuilder, arguments_of, types_for};
 use crate::expr::{BoundExpr, Call};
 use squall_registry::{AggregateFunction, BoundAggregate, ScalarFunction, Volatility};
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -35,7 +35,7 @@ impl ExprBuilder<'_> {
             "HEX" => args,
             _ => args.into_iter().map(|arg| self.spelled_out(arg)).collect::<SqlResult<_>>()?,
         };
-        let types = types_of(&args);
+        let types = types_for(function.name(), &args);
         let bound = function.bind(&arguments_of(&args, &types), self.context)?;
         let call = Call::new(function.name(), bound.kernel, args, bound.result, function.volatility());
         let expr = BoundExpr::call(call);
@@ -58,7 +58,7 @@ impl ExprBuilder<'_> {
         let Some(function) = self.registry.aggregate(name) else {
             return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name]));
         };
-        let types = types_of(args);
+        let types = types_for(function.name(), args);
         let bound = function.bind(&arguments_of(args, &types), distinct, self.context)?;
         Ok((function.clone(), bound))
     }

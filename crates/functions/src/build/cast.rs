@@ -1,7 +1,7 @@
 //! Casts, conversions, COLLATE and intervals.
 
 use super::compare::physical_class;
-use super::{BuildResult, ExprBuilder};
+use super::{BuildResult, ExprBuilder, type_in_document};
 use crate::expr::{BoundExpr, Call};
 use crate::operators::cast::CastKernel;
 use crate::operators::convert::{ComparedDateKernel, ConvertKernel, convert_value};
@@ -138,7 +138,11 @@ impl ExprBuilder<'_> {
             None => Coercibility::Numeric,
         };
         let name = format!("CAST AS {}", crate::arrow_map::encode_type(&sql_type));
-        let kernel = CastKernel { from: from.sql_type, target: target.conversion(), to: sql_type.clone() };
+        let from = match target {
+            CastTarget::Json => type_in_document(&operand),
+            _ => from.sql_type,
+        };
+        let kernel = CastKernel { from, target: target.conversion(), to: sql_type.clone() };
         Ok(self.immutable(&name, Arc::new(kernel), vec![operand], ExprType { sql_type, nullable, coercibility }))
     }
 

@@ -4,7 +4,7 @@ use super::cast::CastTarget;
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, Call};
 use crate::fulltext::{MatchKernel, Parser};
-use crate::json::scalar::column_value;
+use crate::json::scalar::{column_value, type_word};
 use crate::json::{JsonValueKernel, ValueResponse};
 use squall_registry::{Coercibility, ExprType, Volatility};
 use squall_types::json::{Json, JsonPath};
@@ -30,7 +30,7 @@ impl ExprBuilder<'_> {
         }
         let returning = match target {
             None => SqlType::varchar(TEXT_LENGTH, CollationId::UTF8MB4_BIN),
-            Some(CastTarget::Char { length: None, collation }) => SqlType::varchar(TEXT_LENGTH, *collation),
+            Some(CastTarget::Char { length: None, collation }) => SqlType::longtext(*collation),
             Some(CastTarget::Char { length: Some(length), collation }) => SqlType::varchar(*length, *collation),
             Some(CastTarget::Binary { .. }) => return Err(SqlError::unsupported("JSON_VALUE RETURNING BINARY")),
             Some(target) => self.cast(self.null(), target)?.sql_type(),
@@ -84,8 +84,28 @@ impl ExprBuilder<'_> {
                 Json::parse(text).map_err(|error| error.for_argument(1, "json_value"))?.to_value()
             }
             (value, SqlType::Json) => Json::from_value(value).to_value(),
-            (value, _) => column_value(&Json::from_value(value), returning, "json_value", self.context())?,
+            (value, _) => column_value(&Json::from_value(value), returning, "json_value", self.context())
+                .map_err(|_| wrong_default(value, returning))?,
         };
         Ok(ValueResponse::Default(value))
     }
+}
+
+/// What MySQL says of a default that is no value of the type.
+fn wrong_default(value: &Value, returning: &SqlType) -> SqlError {
+    let text = Json::from_value(value).unquoted();
+    let kind = match returning {
+        SqlType::Date | SqlType::DateTime { .. } => {
+            let message = format!("Incorrect datetime value: '{text}'");
+            return SqlError::with_message(ErrorCode::IncorrectWrongValue, message);
+        }
+        SqlType::String { .. } => {
+            return SqlError::new(ErrorCode::DataOutOfRangeExpr, &[&"CHAR DEFAULT", &"json_value"]);
+        }
+        SqlType::Int { unsigned: false, .. } => "INTEGER SIGNED",
+        SqlType::Int { .. } => "INTEGER UNSIGNED",
+        SqlType::Time { .. } => "time",
+        other => type_word(other),
+    };
+    SqlError::new(ErrorCode::TruncatedWrongValue, &[&kind, &text])
 }

@@ -20,7 +20,7 @@ pub use literal::literal_type;
 
 use crate::expr::{BoundExpr, Call};
 use squall_registry::{Argument, ExprType, Registry, ScalarKernel, StatementContext, Volatility};
-use squall_types::SqlResult;
+use squall_types::{SqlResult, SqlType};
 use std::sync::Arc;
 
 /// Builds bound expressions for one statement.
@@ -66,6 +66,26 @@ pub(crate) fn arguments_of<'b>(args: &'b [BoundExpr], types: &'b [ExprType]) -> 
 /// The types of expressions.
 pub(crate) fn types_of(args: &[BoundExpr]) -> Vec<ExprType> {
     args.iter().map(BoundExpr::ty).collect()
+}
+
+/// The types of a function's arguments. Where they become parts of a document, a condition is a boolean and a column a number,
+/// even if it was declared as BOOL.
+pub(crate) fn types_for(function: &str, args: &[BoundExpr]) -> Vec<ExprType> {
+    let mut types = types_of(args);
+    if function.starts_with("JSON_") || function == "MEMBER OF" {
+        for (arg, ty) in args.iter().zip(&mut types) {
+            ty.sql_type = type_in_document(arg);
+        }
+    }
+    types
+}
+
+/// The type that an expression's value has in a document.
+pub(crate) fn type_in_document(expr: &BoundExpr) -> SqlType {
+    match expr.sql_type() {
+        SqlType::BOOL if matches!(expr, BoundExpr::Column(_)) => SqlType::BIGINT,
+        sql_type => sql_type,
+    }
 }
 
 /// A result that binding a function gave.

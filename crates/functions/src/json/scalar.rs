@@ -46,6 +46,7 @@ pub fn column_value(value: &Json, sql_type: &SqlType, name: &str, context: &Stat
         mode: context.sql_mode,
         time_zone: &context.time_zone,
         current_date: coerce::now(context).date(),
+        table: "",
         column: name,
         row: 1,
     };

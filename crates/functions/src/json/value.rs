@@ -4,7 +4,7 @@ use super::scalar::{column_value, type_word};
 use crate::library::support::document_of;
 use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::json::{Json, JsonPath};
-use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{ErrorCode, Level, SqlError, SqlResult, SqlType, Value};
 
 /// What stands where a value is missing or cannot be had.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,15 @@ pub struct JsonValueKernel {
 impl ScalarKernel for JsonValueKernel {
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let Some(value) = arguments.first().filter(|value| !value.is_null()) else { return Ok(Value::Null) };
-        let document = document_of(value, &self.from, 0, "json_value")?;
+        let document = match document_of(value, &self.from, 0, "json_value") {
+            Err(error) if error.code == ErrorCode::InvalidJsonTextInParam.number() => {
+                if self.on_error != ValueResponse::Error {
+                    context.diagnostics.push(Level::Warning, error.clone());
+                }
+                return respond(&self.on_error, || error);
+            }
+            document => document?,
+        };
         let found = self.path.find_all(&document);
         let failure = match found.as_slice() {
             [] => return respond(&self.on_empty, || SqlError::new(ErrorCode::MissingJsonValue, &[&"json_value"])),

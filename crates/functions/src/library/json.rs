@@ -16,7 +16,7 @@ pub const FUNCTIONS: &[Def] = &[
     })
     .takes_null(),
     Def::new("JSON_OBJECT", (0, MANY), object_type, json_object).takes_null(),
-    Def::new("JSON_QUOTE", (1, 1), result::connection_text, |args| Ok(args.string(json::quote(&args.text(0))))),
+    Def::new("JSON_QUOTE", (1, 1), quoted_type, |args| Ok(args.string(json::quote(&args.text(0))))),
     Def::new("JSON_UNQUOTE", (1, 1), unquoted_type, json_unquote),
     Def::new("JSON_EXTRACT", (2, MANY), result::json, json_extract).reading_documents(extract),
     Def::new("JSON_VALID", (1, 1), result::nullable_boolean, |args| {
@@ -126,7 +126,22 @@ fn json_object(args: &Args<'_>) -> SqlResult<Value> {
     made(&Json::Object(Object::from_members(members)))
 }
 
-fn unquoted_type(_: &Binding<'_>) -> SqlResult<ExprType> {
+/// Error 3064 for an argument that is no string, and no document where those are taken.
+fn check_text(binding: &Binding<'_>, documents: bool) -> SqlResult<()> {
+    match binding.arguments.first().map(|argument| &argument.expr_type.sql_type) {
+        None | Some(SqlType::String { .. } | SqlType::Enum { .. } | SqlType::Set { .. } | SqlType::Null) => Ok(()),
+        Some(SqlType::Json) if documents => Ok(()),
+        _ => Err(SqlError::new(ErrorCode::IncorrectType, &[&1, &binding.name.to_lowercase()])),
+    }
+}
+
+fn quoted_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    check_text(binding, false)?;
+    result::connection_text(binding)
+}
+
+fn unquoted_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    check_text(binding, true)?;
     Ok(ExprType {
         sql_type: SqlType::longtext(CollationId::UTF8MB4_BIN),
         nullable: true,

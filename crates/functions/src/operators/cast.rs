@@ -36,6 +36,7 @@ impl ScalarKernel for CastKernel {
             mode: context.sql_mode,
             time_zone: &context.time_zone,
             current_date,
+            table: "",
             column: "",
             row: 1,
         };

@@ -38,13 +38,12 @@ fn parse(value: &Value) -> SqlResult<Json> {
 /// A SQL value as a document: numbers are numbers, conditions booleans, everything else is its text as a string.
 pub fn to_json(value: &Value, from: &SqlType) -> Json {
     match value {
-        Value::Int(number) if *from == SqlType::BOOL => Json::Bool(*number != 0),
         Value::UInt(_) if matches!(from, SqlType::Enum { .. } | SqlType::Set { .. }) => {
             Json::String(coerce::to_text(value, from).unwrap_or_default().into_owned())
         }
         Value::Bytes(_) if from.digit_bytes().is_some() => {
             Json::String(coerce::to_text(value, from).unwrap_or_default().into_owned())
         }
-        _ => Json::from_value(value),
+        _ => Json::of(value, from),
     }
 }

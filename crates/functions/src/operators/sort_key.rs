@@ -17,28 +17,44 @@ pub struct SortKeyKernel {
 }
 
 /// What stands for the value of an expression where values are grouped, sorted or joined: a sort key for character
-/// strings, the expression itself for everything else.
+/// strings and documents, the expression itself for everything else.
 pub fn sort_key(expr: BoundExpr) -> BoundExpr {
     match expr.sql_type() {
         SqlType::String { collation, .. } if collation != CollationId::BINARY => sort_key_in(expr, collation),
+        SqlType::Json => key_of(expr, "convert to sort key of JSON", Arc::new(JsonSortKeyKernel)),
         _ => expr,
     }
 }
 
 /// The sort key in a collation of a string expression.
 pub fn sort_key_in(expr: BoundExpr, collation: CollationId) -> BoundExpr {
+    key_of(expr, "convert to sort key", Arc::new(SortKeyKernel { collation }))
+}
+
+fn key_of(expr: BoundExpr, name: &'static str, kernel: Arc<dyn ScalarKernel>) -> BoundExpr {
     let ty = ExprType {
         sql_type: SqlType::longtext(CollationId::BINARY),
         nullable: expr.nullable(),
         coercibility: Coercibility::Implicit,
     };
-    BoundExpr::call(Call::new(
-        "convert to sort key",
-        Arc::new(SortKeyKernel { collation }),
-        vec![expr],
-        ty,
-        Volatility::Immutable,
-    ))
+    BoundExpr::call(Call::new(name, kernel, vec![expr], ty, Volatility::Immutable))
+}
+
+/// The sort key of a document: its text orders otherwise, and equal documents may have different texts.
+#[derive(Debug)]
+pub struct JsonSortKeyKernel;
+
+impl ScalarKernel for JsonSortKeyKernel {
+    fn eval(&self, arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {
+        Ok(match arguments.first() {
+            Some(Value::String(text) | Value::Json(text)) => {
+                let mut key = Vec::with_capacity(text.len());
+                squall_types::json::sort_key(text, &mut key);
+                Value::Bytes(key)
+            }
+            _ => Value::Null,
+        })
+    }
 }
 
 impl ScalarKernel for SortKeyKernel {

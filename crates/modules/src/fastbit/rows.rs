@@ -45,6 +45,7 @@ fn append<'v>(
             mode: context.sql_mode,
             time_zone: &context.time_zone,
             current_date: today,
+            table: "",
             column: &column.name,
             row: 1,
         };

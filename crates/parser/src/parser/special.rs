@@ -422,13 +422,16 @@ impl Parser<'_> {
         self.expect_kind(TokenKind::Comma)?;
         let path = self.expr()?;
         let returning = if self.accept(K::Returning) { Some(self.cast_type()?) } else { None };
-        let (on_empty, on_error) = self.json_responses()?;
+        let (on_empty, on_error) = self.json_responses(false)?;
         self.expect_kind(TokenKind::RightParen)?;
         Ok(Expr::JsonValue(Box::new(JsonValue { document, path, returning, on_empty, on_error })))
     }
 
-    /// `… ON EMPTY` and `… ON ERROR`, in either order.
-    pub(super) fn json_responses(&mut self) -> Result<(Option<JsonResponse>, Option<JsonResponse>)> {
+    /// `… ON EMPTY` and `… ON ERROR`, in either order if that is allowed.
+    pub(super) fn json_responses(
+        &mut self,
+        either_order: bool,
+    ) -> Result<(Option<JsonResponse>, Option<JsonResponse>)> {
         let (mut on_empty, mut on_error) = (None, None);
         loop {
             let response = match self.keyword() {
@@ -442,12 +445,16 @@ impl Parser<'_> {
                 }
                 K::Default => {
                     self.advance();
+                    if self.keyword() == K::Null {
+                        return Err(self.unexpected());
+                    }
                     JsonResponse::Default(self.expr()?)
                 }
                 _ => return Ok((on_empty, on_error)),
             };
             self.expect(K::On)?;
-            if self.accept(K::Empty) && on_empty.is_none() {
+            if self.keyword() == K::Empty && on_empty.is_none() && (either_order || on_error.is_none()) {
+                self.advance();
                 on_empty = Some(response);
             } else if on_error.is_none() {
                 self.expect(K::Error)?;

@@ -247,7 +247,7 @@ impl Parser<'_> {
         }
         self.expect(K::Path)?;
         let path = self.sql_string()?;
-        let (on_empty, on_error) = self.json_responses()?;
+        let (on_empty, on_error) = self.json_responses(true)?;
         Ok(JsonColumn::Path { name, data_type, path, on_empty, on_error })
     }
 }

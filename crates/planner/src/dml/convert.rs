@@ -28,6 +28,7 @@ pub(crate) fn to_column(
         mode: env.context.sql_mode,
         time_zone: &env.context.time_zone,
         current_date: env.current_date,
+        table: &maker.target.def().name,
         column: &column.name,
         row: row_number,
     };

@@ -2,7 +2,7 @@
 
 use crate::dml::find::compare_values;
 use squall_row_store::{Row, Table, ValueRef};
-use squall_types::{SqlResult, Value, collation};
+use squall_types::{SqlResult, SqlType, Value, collation, json};
 use std::cmp::Ordering;
 
 /// What rows are ordered by.
@@ -21,9 +21,11 @@ pub(super) fn in_order<'a>(
     descending: bool,
     distinct: bool,
 ) -> SqlResult<Vec<&'a Row>> {
-    let id = table.def().columns[ordinal].sql_type.collation();
+    let sql_type = &table.def().columns[ordinal].sql_type;
+    let id = sql_type.collation();
     let key_of = |row: &'a Row| -> SqlResult<Key<'a>> {
         Ok(match (row.view(table).get(ordinal)?, id) {
+            (value, _) if *sql_type == SqlType::Json => Key::Value(json_key(value.to_value())),
             (ValueRef::String(text), Some(id)) => Key::Text(collation::sort_key_start(id, text), text),
             (value, _) => Key::Value(value.to_value()),
         })
@@ -43,4 +45,16 @@ pub(super) fn in_order<'a>(
         keyed.dedup_by(|(a, _), (b, _)| compare(a, b).is_eq());
     }
     Ok(keyed.into_iter().map(|(_, row)| row).collect())
+}
+
+/// What a document is ordered by.
+fn json_key(value: Value) -> Value {
+    match value {
+        Value::Json(text) | Value::String(text) => {
+            let mut key = Vec::with_capacity(text.len());
+            json::sort_key(&text, &mut key);
+            Value::Bytes(key)
+        }
+        other => other,
+    }
 }

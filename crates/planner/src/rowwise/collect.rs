@@ -257,12 +257,17 @@ impl Answer {
     }
 }
 
-/// What stands for a value where it is sorted or told apart: for texts their sort key.
+/// What stands for a value where it is sorted or told apart: for texts and documents their sort key.
 fn sort_value(value: &Value, sql_type: &SqlType) -> Value {
     match (value, sql_type) {
         (Value::String(text), SqlType::String { collation, .. }) if *collation != CollationId::BINARY => {
             let mut key = Vec::with_capacity(text.len() * 2);
             squall_types::collation::sort_key(*collation, text, &mut key);
+            Value::Bytes(key)
+        }
+        (Value::Json(text), _) => {
+            let mut key = Vec::with_capacity(text.len());
+            squall_types::json::sort_key(text, &mut key);
             Value::Bytes(key)
         }
         (value, _) => value.clone(),

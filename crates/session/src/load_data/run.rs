@@ -204,6 +204,7 @@ pub(super) fn row_values<'l>(
                 mode: context.sql_mode,
                 time_zone: &context.time_zone,
                 current_date: Date::ZERO,
+                table: "",
                 column: &column.name,
                 row: number,
             };

@@ -72,6 +72,7 @@ impl Session {
             mode: context.sql_mode,
             time_zone: &context.time_zone,
             current_date: today,
+            table: "",
             column: parameter.name,
             row: 1,
         };

@@ -129,6 +129,7 @@ impl Session {
                     mode: context.sql_mode,
                     time_zone: &context.time_zone,
                     current_date: Date::ZERO,
+                    table: "",
                     column: &column.name,
                     row: number as u64 + 1,
                 };

@@ -395,9 +395,8 @@ fn cast_json(value: Value, source: &SqlType) -> SqlResult<Casted> {
             let text = json::normalize(&text).map_err(|error| error.for_argument(1, "cast_as_json"))?;
             return Ok(Casted::plain(Value::Json(text)));
         }
-        Value::Bytes(_) => return Err(SqlError::new(ErrorCode::InvalidJsonCharset, &[&"binary"])),
         other if matches!(source, SqlType::Enum { .. } | SqlType::Set { .. }) => Json::String(to_text(&other, source)),
-        other => Json::from_value(&other),
+        other => Json::of(&other, source),
     };
     Ok(Casted::plain(json.to_value()))
 }

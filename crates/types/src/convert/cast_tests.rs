@@ -7,6 +7,7 @@ fn cast(value: Value, target: CastTarget) -> String {
         mode: SqlMode::DEFAULT,
         time_zone: &TimeZone::utc(),
         current_date: Date::from_parts(2024, 5, 6).unwrap(),
+        table: "",
         column: "cast",
         row: 1,
     };

@@ -13,6 +13,8 @@ pub struct ConversionContext<'a> {
     pub time_zone: &'a TimeZone,
     /// Today, for times that become datetimes.
     pub current_date: Date,
+    /// Name of its table, for the messages that have it; empty where there is none.
+    pub table: &'a str,
     /// Name of the column.
     pub column: &'a str,
     /// Number of the row in the statement, from 1.
@@ -23,6 +25,11 @@ impl ConversionContext<'_> {
     /// The rules for dates.
     pub fn date_rules(&self) -> DateRules {
         DateRules::from(self.mode)
+    }
+
+    /// The column with its table, if there is one.
+    pub(super) fn qualified_column(&self) -> String {
+        if self.table.is_empty() { self.column.to_string() } else { format!("{}.{}", self.table, self.column) }
     }
 
     /// An error whose message names column and row.

@@ -12,6 +12,7 @@ fn store_as(value: Value, source: &SqlType, target: &SqlType, mode: SqlMode, zon
         mode,
         time_zone: zone,
         current_date: Date::from_parts(2024, 5, 6).unwrap(),
+        table: "",
         column: "c",
         row: 1,
     };
@@ -284,6 +285,7 @@ fn resolving_by_mode() {
         mode: SqlMode::DEFAULT,
         time_zone: &TimeZone::utc(),
         current_date: Date::ZERO,
+        table: "",
         column: "c",
         row: 2,
     };
@@ -335,7 +337,8 @@ proptest! {
         ] {
             let zone = TimeZone::parse("America/New_York").unwrap();
             let context = ConversionContext {
-                mode: SqlMode::default(), time_zone: &zone, current_date: Date::ZERO, column: "c", row: 1,
+                mode: SqlMode::default(), time_zone: &zone, current_date: Date::ZERO, table: "",
+                column: "c", row: 1,
             };
             let stored = store_value(value.clone(), &SqlType::Null, &target, &context).value;
             if target != SqlType::Json {

@@ -267,7 +267,7 @@ pub(super) fn store_json(value: Value, source: &SqlType, context: &ConversionCon
         Value::Json(text) => Stored::plain(Value::Json(text)),
         Value::String(text) => match json::normalize(&text) {
             Ok(text) => Stored::plain(Value::Json(text)),
-            Err(error) => failed(error.for_column(context.column)),
+            Err(error) => failed(error.for_column(&context.qualified_column())),
         },
         Value::Bytes(_) => failed(SqlError::new(ErrorCode::InvalidJsonCharset, &[&"binary"])),
         other if matches!(source, SqlType::Enum { .. } | SqlType::Set { .. }) => {

@@ -4,19 +4,19 @@ use super::{Json, Object};
 use crate::Decimal;
 use std::cmp::Ordering;
 
-/// Values of different kinds order by kind.
-fn rank(json: &Json) -> u8 {
-    match json {
-        Json::Null => 0,
-        Json::Int(_) | Json::UInt(_) | Json::Double(_) | Json::Decimal(_) => 1,
-        Json::String(_) => 2,
-        Json::Object(_) => 3,
-        Json::Array(_) => 4,
-        Json::Bool(_) => 5,
-    }
-}
-
 impl Json {
+    /// Values of different kinds order by kind.
+    pub(super) fn rank(&self) -> u8 {
+        match self {
+            Json::Null => 0,
+            Json::Int(_) | Json::UInt(_) | Json::Double(_) | Json::Decimal(_) => 1,
+            Json::String(_) => 2,
+            Json::Object(_) => 3,
+            Json::Array(_) => 4,
+            Json::Bool(_) => 5,
+        }
+    }
+
     /// Compares as MySQL orders JSON: null, numbers, strings, objects, arrays, booleans.
     pub fn compare(&self, other: &Json) -> Ordering {
         match (self, other) {
@@ -27,8 +27,8 @@ impl Json {
                 pairs.into_iter().find(|order| order.is_ne()).unwrap_or_else(|| left.len().cmp(&right.len()))
             }
             (Json::Object(left), Json::Object(right)) => compare_objects(left, right),
-            _ if rank(self) == 1 && rank(other) == 1 => compare_numbers(self, other),
-            _ => rank(self).cmp(&rank(other)),
+            _ if self.rank() == 1 && other.rank() == 1 => compare_numbers(self, other),
+            _ => self.rank().cmp(&other.rank()),
         }
     }
 }

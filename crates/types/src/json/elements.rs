@@ -65,6 +65,7 @@ pub fn element(value: &Json, element_type: &SqlType) -> Result<Value, ElementErr
         mode: SqlMode::default(),
         time_zone: &TimeZone::utc(),
         current_date: Date::ZERO,
+        table: "",
         column: "",
         row: 1,
     };

@@ -1,6 +1,6 @@
 //! JSON as MySQL has it: a document tree with MySQL's order, text form and paths.
 //!
-//! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`path`], [`compare`](mod@compare), [`edit`] (set, remove, merge), [`search`]
+//! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`path`], [`compare`](mod@compare), [`mod@sort_key`] (bytes in that order), [`edit`] (set, remove, merge), [`search`]
 //! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`stored`] (a little of a stored document), [`walk`] (without building a
 //! tree), [`lines`] (scalars with their names), [`terms`] (what an index has), [`elements`] (what a multi-valued key has).
 
@@ -13,6 +13,7 @@ pub mod parse;
 pub mod path;
 pub mod print;
 pub mod search;
+pub mod sort_key;
 pub mod storage;
 pub mod stored;
 pub mod terms;
@@ -23,12 +24,21 @@ pub use normalize::normalize;
 pub use parse::JsonError;
 pub use path::{JsonPath, PathError};
 pub use search::{contains, overlaps};
+pub use sort_key::sort_key;
 
-use crate::{Decimal, Value};
+use crate::{Decimal, SqlType, StringKind, TextSize, Value};
 use std::cmp::Ordering;
 
 /// Levels that a document may have.
 pub const DEPTH_MAX: usize = 100;
+
+/// The protocol's numbers of types whose values are bytes.
+const VARBINARY: u8 = 15;
+const BIT: u8 = 16;
+const TINY_BLOB: u8 = 249;
+const MEDIUM_BLOB: u8 = 250;
+const LONG_BLOB: u8 = 251;
+const BLOB: u8 = 252;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,13 +152,39 @@ impl Json {
             Value::Double(number) => Json::Double(*number),
             Value::Decimal(number) => Json::Decimal(Box::new(*number)),
             Value::String(text) => Json::String(text.clone()),
-            // Byte strings keep their bytes in base64 and the number of the type VARBINARY, as MySQL prints them.
-            Value::Bytes(bytes) => Json::String(format!("base64:type15:{}", base64(bytes))),
+            Value::Bytes(bytes) => Json::from_bytes(bytes, VARBINARY),
             Value::Date(date) => Json::String(date.to_text()),
             Value::DateTime(moment) => Json::String(moment.to_text(6)),
             Value::Time(time) => Json::String(time.to_text(6)),
             Value::Json(text) => Json::parse(text).unwrap_or_else(|_| Json::String(text.clone())),
         }
+    }
+
+    /// Like [`Json::from_value`] where the value's type is known: conditions are booleans, BIT and BLOB are bytes of their own
+    /// types.
+    pub fn of(value: &Value, sql_type: &SqlType) -> Json {
+        match (value, sql_type) {
+            (Value::Int(number), _) if *sql_type == SqlType::BOOL => Json::Bool(*number != 0),
+            (Value::UInt(bits), SqlType::Bit { width }) => {
+                let unused = 8 - usize::from(width.div_ceil(8)).min(8);
+                Json::from_bytes(&bits.to_be_bytes()[unused..], BIT)
+            }
+            (Value::Bytes(bytes), SqlType::String { kind: StringKind::Text(size), .. }) => {
+                let type_number = match size {
+                    TextSize::Tiny => TINY_BLOB,
+                    TextSize::Normal => BLOB,
+                    TextSize::Medium => MEDIUM_BLOB,
+                    TextSize::Long => LONG_BLOB,
+                };
+                Json::from_bytes(bytes, type_number)
+            }
+            _ => Json::from_value(value),
+        }
+    }
+
+    /// A byte string: as MySQL prints them, its bytes in base64 and the protocol's number of its type.
+    pub fn from_bytes(bytes: &[u8], type_number: u8) -> Json {
+        Json::String(format!("base64:type{type_number}:{}", base64(bytes)))
     }
 
     /// As an SQL value of type JSON.

@@ -126,7 +126,7 @@ impl<'a> Parser<'a> {
             } else if self.take(b'}') {
                 return Ok(Json::Object(Object::from_members(members)));
             } else {
-                return Err(self.error("Missing a comma or } after an object member."));
+                return Err(self.error("Missing a comma or '}' after an object member."));
             }
         }
     }
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
             } else if self.take(b']') {
                 return Ok(Json::Array(elements));
             } else {
-                return Err(self.error("Missing a comma or ] after an array element."));
+                return Err(self.error("Missing a comma or ']' after an array element."));
             }
         }
     }
@@ -274,13 +274,14 @@ impl<'a> Parser<'a> {
 
     /// Passes `null`, `true` or `false`.
     pub(super) fn word(&mut self) -> Result<Json, JsonError> {
-        for (word, value) in [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))] {
-            if self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
-                self.at += word.len();
-                return Ok(value);
-            }
-        }
-        Err(self.error("Invalid value."))
+        let (word, value) = match self.peek() {
+            Some(b'n') => ("null", Json::Null),
+            Some(b't') => ("true", Json::Bool(true)),
+            Some(b'f') => ("false", Json::Bool(false)),
+            _ => return Err(self.error("Invalid value.")),
+        };
+        // Like MySQL, an error is where the word goes wrong.
+        if word.bytes().all(|letter| self.take(letter)) { Ok(value) } else { Err(self.error("Invalid value.")) }
     }
 
     fn skip_digits(&mut self) {
@@ -335,10 +336,10 @@ mod tests {
             ("", "The document is empty.", 0),
             ("abc", "Invalid value.", 0),
             ("[1,]", "Invalid value.", 3),
-            ("[1 2]", "Missing a comma or ] after an array element.", 3),
+            ("[1 2]", "Missing a comma or ']' after an array element.", 3),
             ("{a:1}", "Missing a name for object member.", 1),
             (r#"{"a" 1}"#, "Missing a colon after a name of object member.", 5),
-            (r#"{"a":1"#, "Missing a comma or } after an object member.", 6),
+            (r#"{"a":1"#, "Missing a comma or '}' after an object member.", 6),
             ("1 2", "The document root must not be followed by other values.", 2),
             ("\"abc", "Missing a closing quotation mark in string.", 4),
             (r#""\x""#, "Invalid escape character in string.", 1),

@@ -47,7 +47,7 @@ pub struct JsonPath {
     legs: Vec<PathLeg>,
 }
 
-/// Text that is no path; the position is MySQL's, counted from 1.
+/// Text that is no path; the position is MySQL's: how many bytes were read when it was known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathError {
     /// About where.
@@ -65,9 +65,7 @@ impl JsonPath {
     pub fn parse(text: &str) -> Result<JsonPath, PathError> {
         let mut parser = PathParser { text, rest: text };
         parser.skip_spaces();
-        if !parser.take("$") {
-            return Err(parser.error());
-        }
+        parser.expect('$')?;
         let mut legs = Vec::new();
         loop {
             parser.skip_spaces();
@@ -202,13 +200,13 @@ struct PathParser<'a> {
 }
 
 impl PathParser<'_> {
+    /// An error where the parser stands: like MySQL, as many bytes as it has read.
     fn error(&self) -> PathError {
-        let consumed = self.text.len() - self.rest.len();
-        PathError { position: self.text[..consumed].chars().count() + 1 }
+        PathError { position: self.text.len() - self.rest.len() }
     }
 
     fn skip_spaces(&mut self) {
-        self.rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r']);
+        self.rest = self.rest.trim_start_matches(is_space);
     }
 
     fn take(&mut self, expected: &str) -> bool {
@@ -221,10 +219,20 @@ impl PathParser<'_> {
         }
     }
 
+    /// Reads a character that has to be this one; another one counts as read.
+    fn expect(&mut self, expected: char) -> Result<(), PathError> {
+        let mut characters = self.rest.chars();
+        let found = characters.next();
+        self.rest = characters.as_str();
+        if found == Some(expected) { Ok(()) } else { Err(self.error()) }
+    }
+
     fn leg(&mut self) -> Result<PathLeg, PathError> {
-        if self.take("**") {
-            // `***` is refused.
-            return if self.rest.starts_with('*') { Err(self.error()) } else { Ok(PathLeg::Ellipsis) };
+        if self.take("*") {
+            self.expect('*')?;
+            // `***` is refused, and so is `**` at the end.
+            let refused = self.rest.is_empty() || self.rest.starts_with('*');
+            return if refused { Err(self.error()) } else { Ok(PathLeg::Ellipsis) };
         }
         if self.take(".") {
             self.skip_spaces();
@@ -237,30 +245,27 @@ impl PathParser<'_> {
             self.skip_spaces();
             let leg = if self.take("*") { PathLeg::AnyCell } else { self.cells()? };
             self.skip_spaces();
-            return if self.take("]") { Ok(leg) } else { Err(self.error()) };
+            self.expect(']')?;
+            return Ok(leg);
         }
         Err(self.error())
     }
 
+    /// A name, in quotation marks or not; either may have escapes.
     fn name(&mut self) -> Result<String, PathError> {
-        if self.rest.starts_with('"') {
-            let length = closing_quote(self.rest).ok_or(self.error())?;
-            let (quoted, rest) = self.rest.split_at(length);
-            let Ok(Json::String(name)) = Json::parse(quoted) else { return Err(self.error()) };
-            self.rest = rest;
-            return Ok(name);
-        }
-        let length = self
-            .rest
-            .char_indices()
-            .find(|(at, character)| !is_name_character(*character, *at == 0))
-            .map_or(self.rest.len(), |(at, _)| at);
-        if length == 0 {
-            return Err(self.error());
-        }
+        let quoted = self.rest.starts_with('"');
+        let length = if quoted {
+            closing_quote(self.rest).unwrap_or(self.rest.len())
+        } else {
+            self.rest.find(|character| is_space(character) || ".[*".contains(character)).unwrap_or(self.rest.len())
+        };
         let (name, rest) = self.rest.split_at(length);
         self.rest = rest;
-        Ok(name.to_string())
+        let parsed = if quoted { Json::parse(name) } else { Json::parse(&format!("\"{name}\"")) };
+        match parsed {
+            Ok(Json::String(name)) if quoted || is_plain_name(&name) => Ok(name),
+            _ => Err(self.error()),
+        }
     }
 
     fn cells(&mut self) -> Result<PathLeg, PathError> {
@@ -268,13 +273,10 @@ impl PathParser<'_> {
         let before = self.rest;
         self.skip_spaces();
         let spaced = self.rest.len() < before.len();
-        if !spaced || !self.take("to") {
-            self.rest = before;
+        if !spaced || !self.rest.starts_with("to") || !self.rest[2..].starts_with(is_space) {
             return Ok(PathLeg::Cell(from));
         }
-        if !self.rest.starts_with([' ', '\t', '\n', '\r']) {
-            return Err(self.error());
-        }
+        self.rest = &self.rest[2..];
         self.skip_spaces();
         let to = self.index()?;
         let backwards = match (from, to) {
@@ -307,6 +309,10 @@ impl PathParser<'_> {
     }
 }
 
+fn is_space(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
+}
+
 /// Bytes up to and with the closing quotation mark of a string at the start.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
@@ -326,15 +332,18 @@ fn is_name_character(character: char, first: bool) -> bool {
     character == '_' || character == '$' || character.is_alphabetic() || (!first && character.is_alphanumeric())
 }
 
+/// Whether a name may stand without quotation marks.
+fn is_plain_name(name: &str) -> bool {
+    !name.is_empty() && name.char_indices().all(|(at, character)| is_name_character(character, at == 0))
+}
+
 impl fmt::Display for JsonPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("$")?;
         for leg in &self.legs {
             match leg {
                 PathLeg::Member(name) => {
-                    let plain = !name.is_empty()
-                        && name.char_indices().all(|(at, character)| is_name_character(character, at == 0));
-                    if plain {
+                    if is_plain_name(name) {
                         write!(f, ".{name}")?;
                     } else {
                         let mut quoted = String::new();
@@ -404,15 +413,29 @@ mod tests {
     #[test]
     fn wrong_paths_are_located() {
         for (path, position) in [
-            ("", 1),
+            ("", 0),
             ("a", 1),
-            ("$.", 3),
-            ("$[", 3),
-            ("$[a]", 3),
-            ("$.a b", 5),
-            ("$**", 4),
-            ("$[1 to 0]", 9),
+            ("c$", 1),
+            ("$a", 1),
+            ("$.", 2),
+            ("$.a.", 4),
+            ("$[", 2),
+            ("$[1", 3),
+            ("$[a]", 2),
+            ("$.foo[bar]", 6),
+            ("$.b[ 1 ].", 9),
+            ("$.a b", 4),
+            ("$*", 2),
+            ("$**", 3),
+            ("$***.a", 3),
+            ("$[1 to 0]", 8),
+            ("$[1to 2]", 4),
+            ("$[last-]", 7),
+            ("$[4294967296]", 2),
             ("$.1", 3),
+            ("$.a-b", 5),
+            ("$.\"a", 4),
+            ("$.\"\\u\"", 6),
         ] {
             assert_eq!(JsonPath::parse(path), Err(PathError { position }), "{path}");
         }

@@ -112,7 +112,7 @@ pub fn walk<'a>(text: &'a str, mut visit: impl FnMut(Event<'a>)) -> Result<(), J
                 }
                 Some(Container::Object) => {
                     if !parser.take(b',') {
-                        return Err(parser.error("Missing a comma or } after an object member."));
+                        return Err(parser.error("Missing a comma or '}' after an object member."));
                     }
                     parser.skip_spaces();
                     name(&mut parser, &mut visit)?;
@@ -120,7 +120,7 @@ pub fn walk<'a>(text: &'a str, mut visit: impl FnMut(Event<'a>)) -> Result<(), J
                 }
                 Some(Container::Array) => {
                     if !parser.take(b',') {
-                        return Err(parser.error("Missing a comma or ] after an array element."));
+                        return Err(parser.error("Missing a comma or ']' after an array element."));
                     }
                     parser.skip_spaces();
                     continue 'values;
