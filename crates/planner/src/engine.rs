@@ -9,7 +9,7 @@ use crate::exec::one_row::{is_assignment, one_row_at_a_time};
 use crate::operators::null_supply::HideConstants;
 use crate::operators::optimize_subqueries::OptimizeSubqueries;
 use crate::operators::planner::SquallQueryPlanner;
-use crate::star::recognize;
+use crate::{document_values, star};
 use datafusion::catalog::default_table_source::source_as_provider;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::context::SessionState;
@@ -141,7 +141,9 @@ pub async fn physical_plan(plan: &LogicalPlan, state: &SessionState) -> SqlResul
 async fn plan_with(plan: &LogicalPlan, state: &SessionState, assigns: bool) -> SqlResult<Arc<dyn ExecutionPlan>> {
     let plan = optimize(plan, state)?;
     let plan = match state.config().get_extension::<StatementEnv>() {
-        Some(env) if !assigns => recognize(plan, &env.context.time_zone).map_err(sql_error_from)?,
+        Some(env) if !assigns => star::recognize(plan, &env.context.time_zone)
+            .and_then(|plan| document_values::recognize(plan, &env))
+            .map_err(sql_error_from)?,
         _ => plan,
     };
     let plan = state.query_planner().create_physical_plan(&plan, state).await.map_err(sql_error_from)?;

@@ -7,6 +7,7 @@
 pub mod access;
 pub mod bind;
 pub mod dml;
+pub mod document_values;
 pub mod engine;
 pub mod exec;
 pub mod explain;

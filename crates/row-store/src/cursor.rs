@@ -291,6 +291,12 @@ impl IndexEntry {
         &self.key
     }
 
+    /// The term of an entry of an index of terms.
+    pub fn term(&self) -> SqlResult<&[u8]> {
+        let own = crate::index_key::own_parts(&self.key, &self.value);
+        own.ok_or_else(|| SqlError::internal("an entry without parts of its own"))
+    }
+
     /// Where the row lies.
     pub fn row_key(&self, table: &Table) -> SqlResult<Vec<u8>> {
         crate::index_key::row_key_of_entry(&self.key, &self.value).ok_or_else(|| corrupted(&table.def().name))

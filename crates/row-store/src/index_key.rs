@@ -395,19 +395,26 @@ pub(crate) fn is_exclusive_entry(value: &[u8]) -> bool {
 pub(crate) fn row_key_of_entry(key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
     let row_part = match value.split_first()? {
         (&VALUE_IS_ROW_KEY, row_part) => row_part,
-        (&KEY_ENDS_IN_ROW_KEY, length) => {
-            let length = length
-                .iter()
-                .rev()
-                .try_fold(0usize, |length, byte| length.checked_mul(128)?.checked_add(usize::from(byte & 0x7F)))?;
-            key.get(length..)?
-        }
+        (&KEY_ENDS_IN_ROW_KEY, length) => key.get(own_length(length)?..)?,
         _ => return None,
     };
     let mut row_key = Vec::with_capacity(1 + row_part.len());
     push_index_id(IndexId(0), &mut row_key);
     row_key.extend_from_slice(row_part);
     Some(row_key)
+}
+
+/// The length of an entry's own parts with the number of the index.
+fn own_length(varint: &[u8]) -> Option<usize> {
+    varint.iter().rev().try_fold(0usize, |length, byte| length.checked_mul(128)?.checked_add(usize::from(byte & 0x7F)))
+}
+
+/// An entry's own parts, of one that has the row's key behind them.
+pub(crate) fn own_parts<'k>(key: &'k [u8], value: &[u8]) -> Option<&'k [u8]> {
+    match value.split_first()? {
+        (&KEY_ENDS_IN_ROW_KEY, length) => Some(split_index_id(key.get(..own_length(length)?)?)?.1),
+        _ => None,
+    }
 }
 
 /// A range of storage keys within one index.

@@ -35,7 +35,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Version of everything the store writes.
-const STORE_FORMAT: u8 = 2;
+const STORE_FORMAT: u8 = 3;
 
 /// More sequence numbers than all keyspaces that are made and deleted between two writes can take.
 const SEQNO_GAP: u64 = 1 << 24;

@@ -14,11 +14,16 @@ const PLACE_BYTES: usize = 16;
 const PLACES_KEPT: usize = 4096;
 
 /// Terms in memory that the next row's take again.
+///
+/// A term may end in a *mark*, a byte that says something of how it occurs in the row and does not make it another term
+/// ([`TermList::push_marked`]). A list has either terms with marks or terms without.
 #[derive(Clone, Debug, Default)]
 pub struct TermList {
     bytes: Vec<u8>,
-    /// Where each term begins and ends, in the order in which they came.
+    /// Where each term begins and ends, without its mark, in the order in which they came.
     spans: Vec<(u32, u32)>,
+    /// Bytes of a mark.
+    mark_bytes: u32,
     /// Places in `spans`, by the term's hash.
     known: HashTable<u32>,
     is_full: bool,
@@ -32,19 +37,35 @@ impl TermList {
         }
         self.truncate(0);
         self.is_full = false;
+        self.mark_bytes = 0;
     }
 
     /// Adds the term that is written behind the given bytes, unless it is there.
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.push(write);
+    }
+
+    /// The same with a term that ends in a mark; if the term is there already, `again` makes one mark of its mark and this one.
+    pub fn push_marked(&mut self, mark: u8, again: impl FnOnce(u8, u8) -> u8, write: impl FnOnce(&mut Vec<u8>)) {
+        self.mark_bytes = 1;
+        match self.push(write) {
+            Pushed::New => self.bytes.push(mark),
+            Pushed::Known(end) => self.bytes[end] = again(self.bytes[end], mark),
+            Pushed::LeftOut => {}
+        }
+    }
+
+    fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Pushed {
         if self.is_full {
-            return;
+            return Pushed::LeftOut;
         }
         let start = self.bytes.len();
         write(&mut self.bytes);
         let end = self.bytes.len();
         if end + self.spans.len() * PLACE_BYTES > TERM_BYTES_MAX {
             self.is_full = true;
-            return self.bytes.truncate(start);
+            self.bytes.truncate(start);
+            return Pushed::LeftOut;
         }
         let TermList { bytes, spans, known, .. } = self;
         let at = |place: u32| {
@@ -53,11 +74,14 @@ impl TermList {
         };
         let term = &bytes[start..];
         let hash = hash(term);
-        if known.find(hash, |place| at(*place) == term).is_some() {
-            return self.bytes.truncate(start);
+        if let Some(place) = known.find(hash, |place| at(*place) == term) {
+            let end = spans[*place as usize].1 as usize;
+            self.bytes.truncate(start);
+            return Pushed::Known(end);
         }
         known.insert_unique(hash, spans.len() as u32, |place| self::hash(at(*place)));
         spans.push((start as u32, end as u32));
+        Pushed::New
     }
 
     /// Forgets all terms but the first ones.
@@ -68,7 +92,7 @@ impl TermList {
             self.known.retain(|place| (*place as usize) < count);
         }
         self.spans.truncate(count);
-        self.bytes.truncate(self.spans.last().map_or(0, |(_, end)| *end as usize));
+        self.bytes.truncate(self.spans.last().map_or(0, |(_, end)| (*end + self.mark_bytes) as usize));
     }
 
     /// How many there are.
@@ -86,10 +110,20 @@ impl TermList {
         self.is_full
     }
 
-    /// The terms, in the order in which they came.
+    /// The terms with their marks, in the order in which they came.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.spans.iter().map(|(start, end)| &self.bytes[*start as usize..*end as usize])
+        self.spans.iter().map(|(start, end)| &self.bytes[*start as usize..(*end + self.mark_bytes) as usize])
     }
+}
+
+/// What has become of a term.
+enum Pushed {
+    /// It is the last one.
+    New,
+    /// It is there already, and ends before this place.
+    Known(usize),
+    /// There is no room.
+    LeftOut,
 }
 
 fn hash(term: &[u8]) -> u64 {
@@ -118,6 +152,18 @@ mod tests {
             list.clear();
             assert!(list.is_empty() && !list.is_full(), "{round}");
         }
+    }
+
+    #[test]
+    fn marks_are_no_part_of_a_term() {
+        let mut list = TermList::default();
+        for (term, mark) in [(b"one", 1), (b"two", 7), (b"one", 2), (b"one", 3), (b"six", 1)] {
+            list.push_marked(mark, |kept, other| kept + other, |out| out.extend_from_slice(term));
+        }
+        assert_eq!(list.iter().collect::<Vec<_>>(), [b"one\x06", b"two\x07", b"six\x01"]);
+        list.truncate(2);
+        list.push_marked(9, |kept, other| kept + other, |out| out.extend_from_slice(b"two"));
+        assert_eq!(list.iter().collect::<Vec<_>>(), [b"one\x06", b"two\x10"]);
     }
 
     #[test]

@@ -521,7 +521,7 @@ fn text_comparison(expr: &Expr) -> Option<(&TextCompareUdf, &Expr, &Expr)> {
 }
 
 /// A call and its arguments as DataFusion has them now: its optimizer may have put other columns in their places.
-fn call_of(expr: &Expr) -> Option<(&expr::Call, &[Expr])> {
+pub fn call_of(expr: &Expr) -> Option<(&expr::Call, &[Expr])> {
     let Expr::ScalarFunction(function) = expr else { return None };
     let inner: &dyn std::any::Any = function.func.inner().as_ref();
     inner.downcast_ref::<CallUdf>().map(|udf| (udf.call().as_ref(), function.args.as_slice()))

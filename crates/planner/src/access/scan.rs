@@ -309,7 +309,7 @@ impl ExecutionPlan for RowScanExec {
 }
 
 /// What a scan's reader gives, measured.
-pub(super) fn stream_of<R: Send + 'static>(
+pub fn stream_of<R: Send + 'static>(
     reader: R,
     schema: SchemaRef,
     metrics: BaselineMetrics,

@@ -292,7 +292,7 @@ impl RowTable {
 }
 
 /// A filter whose columns are those of the scan's schema.
-fn unqualified(filter: Expr) -> Result<Expr> {
+pub fn unqualified(filter: Expr) -> Result<Expr> {
     let unqualified = filter.transform(|expr| match expr {
         Expr::Column(column) => Ok(Transformed::yes(Expr::Column(datafusion::common::Column::from_name(column.name)))),
         other => Ok(Transformed::no(other)),

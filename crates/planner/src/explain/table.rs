@@ -4,6 +4,7 @@ use super::key_length::key_length;
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::access::{ColumnScanExec, RowTable};
+use crate::document_values::DocumentValuesExec;
 use crate::exec::as_hash_join;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
 use crate::operators::json_table::JsonTableExec;
@@ -130,6 +131,11 @@ impl Walker {
             }
             return;
         }
+        if let Some(scan) = plan.downcast_ref::<DocumentValuesExec>() {
+            let row = self.values_row(scan);
+            self.rows.push(row);
+            return;
+        }
         if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
             let row = self.column_scan_row(scan);
             self.rows.push(row);
@@ -229,6 +235,17 @@ impl Walker {
             ExplainRow { access_type: Some("ALL".into()), rows: Some(rows), ..self.common(&scan.source.alias) };
         row.key = copy_name(&scan.source);
         row.extra.push("Using column scan");
+        row.extra.extend(joined);
+        row
+    }
+
+    fn values_row(&mut self, scan: &DocumentValuesExec) -> ExplainRow {
+        let joined = self.joined.take();
+        let index = scan.index().name.clone();
+        let rows = Some(scan.source.sample.entries() as u64);
+        let common = self.common(&scan.source.table.alias);
+        let mut row = ExplainRow { access_type: Some("index".into()), key: Some(index), rows, ..common };
+        row.extra.push("Using index");
         row.extra.extend(joined);
         row
     }

@@ -7,6 +7,7 @@ use crate::access::column_scan::{
 };
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
+use crate::document_values::DocumentValuesExec;
 use crate::exec::as_hash_join;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
 use crate::star::{SEGMENTS_OF_DICTIONARIES, SEGMENTS_SKIPPED, StarExec, ZONES_ANSWERED, ZONES_READ};
@@ -123,6 +124,10 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if let Some(star) = plan.downcast_ref::<StarExec>() {
         let condition = star.filter.as_ref().map_or(String::new(), |filter| format!(" ({})", readable(filter)));
         return Some(format!("Star aggregate: column scan on {}{condition}", by_column(&star.spec.fact)));
+    }
+    if let Some(scan) = plan.downcast_ref::<DocumentValuesExec>() {
+        let (table, index) = (&scan.source.table.alias, &scan.index().name);
+        return Some(format!("Covering index scan on {table} using {index} ({})", scan.source.reader.wanted()));
     }
     if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
         let filter = scan.filter.as_ref().map_or(String::new(), |filter| format!(" ({})", readable(filter)));

@@ -563,5 +563,5 @@ fn another_format_is_refused() {
         db.keyspace("meta", Default::default).unwrap().insert("f", [9]).unwrap();
     }
     let error = squall_row_store::RowStore::open(directory.path(), options()).unwrap_err();
-    assert_eq!(error.message, "the data directory has format [9]; this server reads format 2");
+    assert_eq!(error.message, "the data directory has format [9]; this server reads format 3");
 }
