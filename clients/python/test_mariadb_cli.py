@@ -111,4 +111,35 @@ def queries_in_the_background():
     check(out, BACKGROUND, "the transcript")
 
 
-run([tables, delimiter_and_vertical, errors_tell_the_line, tls, local_infile, tab_completion_at_start, status, queries_in_the_background])
+def dump():
+    """Tables of the toolkit's types and keys, read again from a dump; and a dump of every database, also the server's own."""
+    cli("""DROP DATABASE IF EXISTS client_dump; CREATE DATABASE client_dump; USE client_dump;
+        CREATE TABLE a (id INT PRIMARY KEY, h HEX(32) UNIQUE, u UUID, j JSON, g HEX(8) AS (LEFT(h, 8)) STORED,
+            flat TEXT CHARACTER SET latin1 COLLATE ft_kvpair_ci, doc LONGTEXT, FULLTEXT KEY jk (j), FULLTEXT KEY (flat),
+            FULLTEXT KEY dk (doc) WITH PARSER json_kv, KEY fk ((CAST(j->'$.n' AS SIGNED))),
+            KEY mv ((CAST(j->'$.tags' AS UNSIGNED ARRAY))));
+        INSERT INTO a (id, h, u, j, flat, doc) VALUES (1, MD5('a'), '6ccd780c-baba-1026-9564-5b8c656024db',
+            '{"n": 5, "tags": [1, 2], "s": "\\\\ud83d\\\\ude00 \\\\u0000 \\\\"q\\\\""}', 'a=b é', '{"last": "x y"}'), (2, NULL, NULL, NULL, NULL, NULL);
+        CREATE TABLE c (id INT PRIMARY KEY, h HEX(4), u UUID, j JSON) ENGINE=COLUMN;
+        INSERT INTO c VALUES (1, 'abcd', UUID(), '[1.0, 1e100, 18446744073709551615]');
+        CREATE EVENT e ON SCHEDULE EVERY 1 DAY STARTS '2040-01-01' COMMENT 'it''s; x' DO INSERT INTO a (id) VALUES (3);
+        CREATE VIEW v AS SELECT id, JSON_VALUE(j, '$.n' RETURNING SIGNED DEFAULT 3 ON EMPTY) AS n FROM a;""")
+    asked = """CHECKSUM TABLE a, c; SELECT * FROM v; SHOW EVENTS LIKE 'e'; SHOW CREATE TABLE a;
+        SELECT HEX(j->'$.s') FROM a; SELECT COUNT(*) FROM a WHERE MATCH (j) AGAINST ('n=5');"""
+    before = cli(asked, "--batch", "--database=client_dump")
+
+    def dumped(*options):
+        command = ["mariadb-dump", "--no-defaults", "--host=127.0.0.1", f"--port={PORT}", "--user=root", "--events", "--hex-blob", *options]
+        done = subprocess.run(command, capture_output=True, timeout=120)
+        check((done.returncode, done.stderr.decode()), (0, ""), "mariadb-dump")
+        return done.stdout.decode()
+
+    one, everything = dumped("--databases", "client_dump"), dumped("--all-databases")
+    for text in [one, everything]:
+        cli("DROP DATABASE client_dump")
+        cli(text)
+        check(cli(asked, "--batch", "--database=client_dump"), before, "what was read again")
+    cli("DROP DATABASE client_dump")
+
+
+run([tables, delimiter_and_vertical, errors_tell_the_line, tls, local_infile, tab_completion_at_start, status, queries_in_the_background, dump])

@@ -4,7 +4,7 @@ use crate::ddl::execute::QualifiedName;
 use crate::procedure::SessionStatements;
 use crate::session::Session;
 use squall_catalog::{AccessMap, Privileges};
-use squall_parser::ast::{AlterAction, ObjectName, Statement};
+use squall_parser::ast::{AlterAction, CreateTable, ObjectName, Statement};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -119,11 +119,26 @@ impl Session {
         if is_of_jobs(&name.0, &name.1) {
             return Err(self.table_denied(command, &name.1));
         }
-        let creates = command.starts_with("CREATE");
-        if creates && self.shared.registry.virtual_table(&name.0, &name.1).is_some() {
-            return Err(SqlError::new(ErrorCode::TableExists, &[&name.1]));
+        if self.shared.registry.virtual_table(&name.0, &name.1).is_some() {
+            match command {
+                "ALTER" | "INDEX" => return Err(self.table_denied(command, &name.1)),
+                command if command.starts_with("CREATE") => {
+                    return Err(SqlError::new(ErrorCode::TableExists, &[&name.1]));
+                }
+                _ => {}
+            }
         }
         Ok(())
+    }
+
+    fn is_virtual_named(&self, name: &ObjectName) -> bool {
+        self.qualify(name).is_ok_and(|name| self.shared.registry.virtual_table(&name.0, &name.1).is_some())
+    }
+
+    /// Whether CREATE TABLE IF NOT EXISTS names a table whose rows are made when they are read.
+    pub(crate) fn is_virtual_already(&self, create: &CreateTable) -> bool {
+        let exists = self.is_virtual_named(&create.name);
+        exists && create.if_not_exists && !create.temporary && !create.or_replace
     }
 
     /// Privileges of CREATE, ALTER, DROP, RENAME and TRUNCATE.
@@ -140,6 +155,7 @@ impl Session {
                 let name = self.qualify(&create.name)?;
                 self.access_to_database(&name.0, Privileges::CREATE_TEMPORARY_TABLES)
             }
+            Statement::CreateTable(create) if self.is_virtual_already(create) => Ok(()),
             Statement::CreateTable(create) => self.table_command(&create.name, Privileges::CREATE, "CREATE"),
             Statement::AlterTable(alter) => {
                 if self.temporary_table_named(&alter.name).is_some() {
@@ -155,7 +171,9 @@ impl Session {
                 Ok(())
             }
             Statement::DropTable(drop) => {
-                let own = |name: &&ObjectName| self.temporary_table_named(name).is_none();
+                let own = |name: &&ObjectName| {
+                    self.temporary_table_named(name).is_none() && !(drop.if_exists && self.is_virtual_named(name))
+                };
                 drop.names.iter().filter(own).try_for_each(|name| self.table_command(name, Privileges::DROP, "DROP"))
             }
             Statement::TruncateTable(name) if self.is_counted(name)? => {

@@ -271,6 +271,7 @@ error_codes! {
     MBiggerThanD = 1427, b"42000", "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%s').";
     TooBigDisplayWidth = 1439, b"42000", "Display width out of range for column '%s' (max = %s)";
     DatetimeFunctionOverflow = 1441, b"22008", "Datetime function: %s field overflow";
+    NoSuchUser = 1449, b"HY000", "The user specified as a definer ('%s'@'%s') does not exist";
     RowIsReferenced2 = 1451, b"23000", "Cannot delete or update a parent row: a foreign key constraint fails (%s)";
     NoReferencedRow2 = 1452, b"23000", "Cannot add or update a child row: a foreign key constraint fails (%s)";
     SpRecursionLimit = 1456, b"HY000", "Recursive limit %s (as set by the max_sp_recursion_depth variable) was exceeded for routine %s";
@@ -304,6 +305,7 @@ error_codes! {
     AlterOperationNotSupported = 1845, b"0A000", "%s is not supported for this operation. Try %s.";
     MustChangePasswordLogin = 1862, b"HY000", "Your password has expired. To log in you must change it using a client that supports expired passwords.";
     AccessDeniedChangeUser = 1873, b"28000", "Access denied trying to change to user '%s'@'%s' (using password: %s). Disconnecting.";
+    GeneratedValueIgnored = 1906, b"HY000", "The value specified for generated column '%s' in table '%s' has been ignored";
     QueryTimeout = 3024, b"HY000", "Query execution was interrupted, maximum statement execution time exceeded";
     IncorrectType = 3064, b"HY000", "Incorrect type for argument %s in function %s.";
     FieldInOrderNotSelect = 3065, b"HY000", "Expression #%s of ORDER BY clause is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with DISTINCT";

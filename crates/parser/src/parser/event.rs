@@ -7,6 +7,7 @@ impl Parser<'_> {
     pub(super) fn create_event(&mut self, prefix: CreatePrefix, alter: bool) -> Result<Statement> {
         let if_not_exists = !alter && self.if_not_exists()?;
         let name = self.object_name()?;
+        let named = self.current.start;
         let mut event = CreateEvent {
             alter,
             or_replace: prefix.or_replace,
@@ -54,7 +55,7 @@ impl Parser<'_> {
             let start = self.current.start;
             event.body = Some(Box::new(self.program_body()?));
             event.body_span = self.span_from(start);
-        } else if !alter {
+        } else if !alter || self.current.start == named {
             return Err(self.unexpected());
         }
         Ok(Statement::CreateEvent(Box::new(event)))

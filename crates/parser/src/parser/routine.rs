@@ -239,11 +239,14 @@ impl Parser<'_> {
             K::Use => return self.error(1314, "0A000", "USE is not allowed in stored procedures"),
             _ => {
                 let statement = self.statement()?;
-                if matches!(statement, Statement::LoadData(_)) {
-                    let message = "LOAD DATA is not allowed in stored procedures";
-                    return Err(Box::new(ParseError::other(1314, "0A000", message, start as usize)));
-                }
-                return Ok(statement);
+                let refused = match statement {
+                    Statement::LoadData(_) => "LOAD DATA",
+                    Statement::LockTables(_) => "LOCK",
+                    Statement::UnlockTables => "UNLOCK",
+                    _ => return Ok(statement),
+                };
+                let message = format!("{refused} is not allowed in stored procedures");
+                return Err(Box::new(ParseError::other(1314, "0A000", message, start as usize)));
             }
         };
         Ok(Statement::Program(Box::new(program)))

@@ -100,7 +100,12 @@ impl<'a> RowFiller<'a> {
         let column = &self.plan.target.def().columns[ordinal];
         if column.generated.is_some() {
             let table = &self.plan.target.def().name;
-            return Err(SqlError::new(ErrorCode::BadValueForGeneratedColumn, &[&column.name, table]));
+            if maker.strict {
+                return Err(SqlError::new(ErrorCode::BadValueForGeneratedColumn, &[&column.name, table]));
+            }
+            // MariaDB's dumps have values of these columns, and a mode that is not strict.
+            maker.env.context.diagnostics.warn(SqlError::new(ErrorCode::GeneratedValueIgnored, &[&column.name, table]));
+            return Ok(Value::Null);
         }
         // NULL asks for the next AUTO_INCREMENT value.
         if column.auto_increment && value.is_null() {

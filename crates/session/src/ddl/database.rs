@@ -39,6 +39,11 @@ fn refuse_system(env: &DdlEnv, name: &str) -> SqlResult<()> {
 pub fn create_database(shared: &Shared, env: &DdlEnv, statement: &CreateDatabase) -> SqlResult<u64> {
     let name = statement.name.as_str();
     check_database_name(name)?;
+    // Dumps of everything have the databases that are always there.
+    if statement.if_not_exists && crate::information_schema::virtual_database(name).is_some() {
+        env.note(SqlError::new(ErrorCode::DbCreateExists, &[&name]));
+        return Ok(1);
+    }
     refuse_system(env, name)?;
     let collation = collation_of(&statement.options, env.server_collation)?;
     if statement.or_replace && shared.catalog.load().database(name).is_some() {

@@ -12,7 +12,7 @@ use squall_catalog::{Privileges, TableDef};
 use squall_parser::ast::{self, Statement};
 use squall_registry::StatementContext;
 use squall_row_store::LockWait;
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
+use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlResult};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,6 +71,11 @@ impl Session {
             }
             Statement::CreateTable(statement) => {
                 count(&status.create_table);
+                if self.is_virtual_already(statement) {
+                    let error = SqlError::new(ErrorCode::TableExists, &[&statement.name.name.as_str()]);
+                    context.diagnostics.push(Level::Note, error);
+                    return Ok(Outcome::done());
+                }
                 self.create_table(statement, request, context, writer).await
             }
             Statement::AlterTable(statement) => {

@@ -16,6 +16,9 @@ use squall_types::{DateTime, ErrorCode, Level, SqlError, SqlResult, Value};
 use std::sync::Arc;
 use tokio::sync::OwnedMutexGuard;
 
+/// The greatest number of units in an event's interval, as in MySQL.
+const INTERVAL_MAX: i64 = 1_000_000_000;
+
 impl Session {
     /// CREATE EVENT and ALTER EVENT.
     pub(crate) async fn run_create_event(
@@ -32,6 +35,13 @@ impl Session {
                 return Err(SqlError::new(ErrorCode::EventRecursionForbidden, &[]));
             }
             _ => {}
+        }
+        if let Some(AccountName::Named { .. }) = &statement.definer {
+            let definer = self.event_definer(statement.definer.as_ref())?;
+            if self.shared.accounts.load_now().get(&definer).is_none() {
+                let unknown = SqlError::new(ErrorCode::NoSuchUser, &[&definer.user, &definer.host]);
+                context.diagnostics.push(Level::Note, unknown);
+            }
         }
         let schedule = match &statement.schedule {
             Some(schedule) => Some(self.event_schedule(schedule, request, context).await?),
@@ -58,7 +68,11 @@ impl Session {
             }
         };
         // What is over before it begins.
-        let over = matches!(new.schedule, Schedule::At(at) if at < now_micros());
+        let last = match &new.schedule {
+            Schedule::At(at) => Some(*at),
+            Schedule::Every { ends, .. } => *ends,
+        };
+        let over = last.is_some_and(|last| last < now_micros());
         let looked_at = !statement.alter || statement.schedule.is_some();
         if over && looked_at && new.executed_micros.is_none() {
             if statement.alter && !new.preserve {
@@ -234,9 +248,14 @@ impl Session {
             return Err(SqlError::unsupported("MICROSECOND"));
         }
         let (given, sql_type) = self.evaluate(value, request, context).await?;
-        let amount = coerce::to_text(&given, &sql_type).unwrap_or_default().trim().to_string();
+        // Of a single unit there is a whole number.
+        let amount = match coerce::to_i64(&given, &sql_type, context)? {
+            Some(amount) if !unit.is_composite() => amount.to_string(),
+            _ => coerce::to_text(&given, &sql_type).unwrap_or_default().trim().to_string(),
+        };
         let length = interval(&amount, unit);
-        if given.is_null() || !length.is_positive() || length.times(1).is_none() {
+        let too_big = amount.parse::<i64>().is_ok_and(|amount| amount > INTERVAL_MAX);
+        if given.is_null() || too_big || !length.is_positive() || length.times(1).is_none() {
             return Err(SqlError::new(ErrorCode::EventInterval, &[]));
         }
         let starts = match starts {

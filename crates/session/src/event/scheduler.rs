@@ -12,7 +12,7 @@ use squall_jobs::{Handler, Kind, KindSpec, NewJob, RunningJob};
 use squall_logs::error_log::{Severity, error_log};
 use squall_registry::VariableId;
 use squall_row_store::SystemChange;
-use squall_types::{SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -271,8 +271,7 @@ fn run_event(database: &Database, event: &EventDef, job: &RunningJob) -> SqlResu
     let accounts = shared.accounts.load_now();
     let Some(account) = accounts.get(&event.definer) else {
         let (user, host) = (&event.definer.user, &event.definer.host);
-        let message = format!("The user specified as a definer ('{user}'@'{host}') does not exist");
-        return Err(SqlError { code: 1449, sqlstate: *b"HY000", message });
+        return Err(SqlError::new(ErrorCode::NoSuchUser, &[user, host]));
     };
     let mut variables = shared.globals.load_values();
     let mut set = |id: VariableId, value: &str| variables.set(id, Value::from(value));

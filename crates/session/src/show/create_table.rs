@@ -8,7 +8,8 @@ use squall_catalog::{
     ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, JSON_PARSER, ReferentialAction, TableDef, ViewDef,
 };
 use squall_functions::operators::coerce::to_text;
-use squall_types::{SqlType, Value};
+use squall_registry::VirtualColumn;
+use squall_types::{CollationId, SqlType, Value};
 
 /// CREATE TABLE; `next_auto_increment` is shown when it is not the first value.
 pub fn create_table_text(table: &TableDef, next_auto_increment: Option<u64>, database: &str) -> String {
@@ -36,6 +37,21 @@ pub fn create_table_text(table: &TableDef, next_auto_increment: Option<u64>, dat
         text.push_str(&format!(" COMMENT={}", quote_text(&table.comment)));
     }
     text
+}
+
+/// CREATE TABLE of a table whose rows are made when they are read. Such are always there: it says so, so that dumps that have them can be
+/// read again. For the logs of `mysql` it is the programs that make dumps who add that.
+pub fn virtual_table_text(database: &str, name: &str, columns: &[VirtualColumn]) -> String {
+    let line = |column: &VirtualColumn| {
+        let default = if column.nullable { "DEFAULT NULL" } else { "NOT NULL" };
+        let null = if column.nullable && matches!(column.sql_type, SqlType::Timestamp { .. }) { "NULL " } else { "" };
+        let charset = charset_clause(&column.sql_type, CollationId::UTF8MB4_0900_AI_CI);
+        format!("  {} {}{charset} {null}{default}", quote(&column.name), type_text(&column.sql_type))
+    };
+    let lines: Vec<String> = columns.iter().map(line).collect();
+    let options = "DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci";
+    let clause = if database == "mysql" { "" } else { "IF NOT EXISTS " };
+    format!("CREATE TABLE {clause}{} (\n{}\n) {options}", quote(name), lines.join(",\n"))
 }
 
 fn column_line(column: &ColumnDef, table: &TableDef) -> String {

@@ -1,10 +1,11 @@
 //! SHOW of databases, tables, columns, keys and their definitions.
 
-use super::create_table::{create_database_text, create_table_text, create_view_text};
+use super::create_table::{create_database_text, create_table_text, create_view_text, virtual_table_text};
 use crate::charset;
 use crate::ddl::execute::{QualifiedName, missing};
 use crate::ddl::type_text::{has_charset, type_text};
 use crate::information_schema::{self, Source};
+use crate::privilege::is_of_jobs;
 use crate::result::{ResultSet, number_column, text_column, typed_column};
 use crate::session::Session;
 use squall_catalog::{Privileges, TableDef, TableEntry};
@@ -70,7 +71,7 @@ impl Session {
         let catalog = self.shared.catalog.load();
         if let Some(definition) = catalog.database(&database) {
             for (name, entry) in &definition.tables {
-                if self.access.sees_table(&database, name) {
+                if self.access.sees_table(&database, name) && !is_of_jobs(&database, name) {
                     let kind = if matches!(entry, TableEntry::View(_)) { "VIEW" } else { "BASE TABLE" };
                     entries.push((name.clone(), kind));
                 }
@@ -249,6 +250,15 @@ impl Session {
     }
 
     pub(super) fn show_create_table(&self, name: &ObjectName) -> SqlResult<ResultSet> {
+        let qualified = self.qualify(name)?;
+        if self.is_virtual(&qualified) {
+            let Some(table) = self.shared.registry.virtual_table(&qualified.0, &qualified.1) else {
+                return Err(SqlError::new(ErrorCode::UnknownTable, &[&qualified.1, &qualified.0]));
+            };
+            let columns = vec![text_column("Table", 64), text_column("Create Table", 16_383)];
+            let text = virtual_table_text(&qualified.0, table.name(), table.columns());
+            return Ok(ResultSet { columns, rows: vec![vec![s(table.name()), s(text)]] });
+        }
         let (qualified, entry) = self.visible_entry(name)?;
         match entry {
             TableEntry::Table(table) => {
