@@ -3,7 +3,7 @@
 use crate::queue::Live;
 use crate::system::Output;
 use parking_lot::Mutex;
-use squall_row_store::CommitTicket;
+use squall_row_store::Transaction;
 use squall_types::{SqlError, SqlResult};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -157,22 +157,27 @@ pub struct JobInfo {
 }
 
 /// A job in the hands of its handler.
-#[derive(Debug)]
 pub struct RunningJob {
     pub(crate) live: Arc<Live>,
     pub(crate) output: Mutex<Output>,
-    pub(crate) commit: Mutex<Option<CommitTicket>>,
+    pub(crate) transaction: Mutex<Option<Transaction>>,
     /// See [`NewJob::payload`].
     pub payload: Vec<u8>,
     /// Which attempt this is, from 1.
     pub attempt: u32,
 }
 
+impl Debug for RunningJob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunningJob").field("live", &self.live).field("attempt", &self.attempt).finish_non_exhaustive()
+    }
+}
+
 impl RunningJob {
-    /// Gives the job's last commit, which the handler has not waited for. The job's end comes behind it in the log, so it is told
-    /// when both are durable; where the commit fails, the job has failed.
-    pub fn leave_commit(&self, commit: CommitTicket) {
-        *self.commit.lock() = Some(commit);
+    /// Gives the job's last transaction, to be committed with the job's end, whatever that is: the store has both or none. Where the
+    /// commit fails, the job has failed. It is rolled back if the job is to be tried again, or left to the next start.
+    pub fn leave_transaction(&self, transaction: Transaction) {
+        *self.transaction.lock() = Some(transaction);
     }
 
     /// Its number within the kind.

@@ -17,13 +17,14 @@
 //!
 //! Knows: the row store. Must not know: SQL text, sessions, what any job does.
 //!
-//! Reading order: [`kind`], [`system`], `queue`, `worker`, `claims`, `recorder`, `record`.
+//! Reading order: [`kind`], [`system`], `queue`, `worker`, `claims`, `ending`, `keeper`, `record`.
 
 mod claims;
+mod ending;
+mod keeper;
 pub mod kind;
 mod queue;
 mod record;
-mod recorder;
 mod retention;
 pub mod system;
 mod worker;

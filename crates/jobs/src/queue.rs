@@ -5,7 +5,7 @@ use crate::kind::{Cancel, JobInfo, JobState, Progress};
 use parking_lot::{Condvar, Mutex};
 use squall_types::SqlError;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::Notify;
@@ -93,6 +93,11 @@ impl Live {
         self.status.lock().is_recorded
     }
 
+    /// Its end is in the store's log.
+    pub fn set_recorded(&self) {
+        self.status.lock().is_recorded = true;
+    }
+
     /// Changes what has become of it, and wakes whoever waits for its end if this is it.
     pub fn change(&self, change: impl FnOnce(&mut Status)) {
         let mut status = self.status.lock();
@@ -167,6 +172,8 @@ impl Drop for Waiting<'_> {
 /// Jobs that wait, and the workers.
 #[derive(Debug)]
 pub(crate) struct Queue {
+    /// Jobs whose rows are being committed, in the order of their numbers, and whether the commit has succeeded where it has ended.
+    arriving: VecDeque<(Arc<Live>, Option<bool>)>,
     ready: BTreeMap<(Reverse<i16>, u64), Arc<Live>>,
     /// Most workers.
     pub limit: usize,
@@ -174,8 +181,10 @@ pub(crate) struct Queue {
     pub workers: BTreeSet<u16>,
     /// What they have begun and whose ends are not recorded, by place; for longer than a worker stays.
     begun: BTreeMap<u16, Vec<(Arc<Live>, Claim)>>,
-    /// Those of them that wait for work.
-    pub idle: usize,
+    /// What those of them wait on that have no work, the last to rest last.
+    resting: Vec<Arc<Condvar>>,
+    /// One of them was woken, or one is being started, and has not looked here yet.
+    pub is_called: bool,
     /// No job begins any more.
     pub stopping: bool,
 }
@@ -183,17 +192,36 @@ pub(crate) struct Queue {
 impl Queue {
     pub fn new(limit: usize) -> Queue {
         Queue {
+            arriving: VecDeque::new(),
             ready: BTreeMap::new(),
             limit,
             workers: BTreeSet::new(),
             begun: BTreeMap::new(),
-            idle: 0,
+            resting: Vec::new(),
+            is_called: false,
             stopping: false,
         }
     }
 
     pub fn push(&mut self, job: Arc<Live>) {
         self.ready.insert((Reverse(job.priority), job.number), job);
+    }
+
+    /// A job is on its way: the next number's row is being committed.
+    pub fn expect(&mut self, job: Arc<Live>) {
+        self.arriving.push_back((job, None));
+    }
+
+    /// The commit of a job's row has ended. Jobs come out in the order of their numbers, whose rows are durable.
+    pub fn arrive(&mut self, number: u64, is_durable: bool) -> Vec<Arc<Live>> {
+        if let Ok(at) = self.arriving.binary_search_by_key(&number, |(job, _)| job.number) {
+            self.arriving[at].1 = Some(is_durable);
+        }
+        let mut arrived = Vec::new();
+        while let Some((job, Some(is_durable))) = self.arriving.pop_front_if(|(_, ended)| ended.is_some()) {
+            arrived.extend(is_durable.then_some(job));
+        }
+        arrived
     }
 
     /// The job whose turn it is.
@@ -230,11 +258,42 @@ impl Queue {
         u16::try_from(taken).unwrap_or(u16::MAX)
     }
 
-    /// How many workers are missing: no more than there is work for.
-    pub fn missing_workers(&self) -> usize {
-        if self.stopping {
-            return 0;
+    /// Whether a worker should be called: there is work, and none is on the way to look for it.
+    pub fn wants_worker(&self) -> bool {
+        !self.stopping && !self.is_called && !self.ready.is_empty()
+    }
+
+    /// A worker has no work, and waits on `bell`.
+    pub fn rest(&mut self, bell: &Arc<Condvar>) {
+        self.resting.push(bell.clone());
+    }
+
+    /// Calls the worker that has rested least: it has the most at hand, and those who are not needed rest until they end. Gives what
+    /// it waits on, if there is one.
+    pub fn call_resting(&mut self) -> Option<Arc<Condvar>> {
+        let bell = self.resting.pop()?;
+        self.is_called = true;
+        Some(bell)
+    }
+
+    /// A worker has woken, by a call or by itself.
+    pub fn rise(&mut self, bell: &Arc<Condvar>) {
+        match self.resting.iter().position(|other| Arc::ptr_eq(other, bell)) {
+            Some(at) => drop(self.resting.remove(at)),
+            None => self.is_called = false,
         }
-        self.ready.len().saturating_sub(self.idle).min(self.limit.saturating_sub(self.workers.len()))
+    }
+
+    /// No job begins any more.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+        self.wake_all();
+    }
+
+    /// Has all workers that rest look whether they are to end.
+    pub fn wake_all(&mut self) {
+        self.resting.drain(..).for_each(|bell| {
+            bell.notify_one();
+        });
     }
 }

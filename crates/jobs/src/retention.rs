@@ -6,19 +6,19 @@ use squall_catalog::IndexId;
 use squall_row_store::{Direction, ValueRange};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Jobs removed by one commit.
 const GROUP: usize = 500;
 
-/// Removes what is to be removed now; tells when to look again, if ever.
-pub(crate) fn sweep(system: &SystemInner) -> SqlResult<Option<Instant>> {
-    let mut next: Option<Instant> = None;
+/// Removes what is to be removed now; tells in how long to look again, if ever.
+pub(crate) fn sweep(system: &SystemInner) -> SqlResult<Option<Duration>> {
+    let mut next: Option<Duration> = None;
     for kind in system.kinds() {
         if kind.spec.durable
-            && let Some(at) = sweep_kind(system, &kind)?
+            && let Some(wait) = sweep_kind(system, &kind)?
         {
-            next = Some(next.map_or(at, |next| next.min(at)));
+            next = Some(next.map_or(wait, |next| next.min(wait)));
         }
     }
     Ok(next)
@@ -26,7 +26,7 @@ pub(crate) fn sweep(system: &SystemInner) -> SqlResult<Option<Instant>> {
 
 /// Jobs are looked at in the order of their numbers, which is that of their creation, so the first one that was created
 /// after the limit ends the search: none behind it has finished before.
-fn sweep_kind(system: &SystemInner, kind: &Arc<KindInner>) -> SqlResult<Option<Instant>> {
+fn sweep_kind(system: &SystemInner, kind: &Arc<KindInner>) -> SqlResult<Option<Duration>> {
     let retention = i64::try_from(kind.retention().as_micros()).unwrap_or(i64::MAX);
     let now = now_micros();
     let limit = now.saturating_sub(retention);
@@ -54,5 +54,5 @@ fn sweep_kind(system: &SystemInner, kind: &Arc<KindInner>) -> SqlResult<Option<I
     }
     let wait = oldest.checked_sub(limit).filter(|_| oldest != i64::MAX);
     // A moment later, so that whatever ended together goes together.
-    Ok(wait.map(|micros| Instant::now() + Duration::from_micros(micros.max(0) as u64) + Duration::from_millis(100)))
+    Ok(wait.map(|micros| Duration::from_micros(micros.max(0) as u64) + Duration::from_millis(100)))
 }

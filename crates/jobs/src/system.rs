@@ -1,12 +1,13 @@
 //! [`JobSystem`] and [`Kind`]: submitting, cancelling, waiting, and what others see.
 
 use crate::claims::claims;
+use crate::ending::Ending;
+use crate::keeper::{Keeper, Note, keep};
 use crate::kind::{JobInfo, JobState, KindSpec, NewJob, OnRestart, TRANSIENT_KEPT, restart_error};
 use crate::queue::{Live, Queue};
 use crate::record::{JOB, JobRecord, OUTPUT, job_key, output_row};
-use crate::recorder::{Ending, Note, Submission, publish, publish_end, record};
-use crate::worker::add_workers;
-use parking_lot::{Condvar, Mutex};
+use crate::worker::call_worker;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use squall_catalog::{Catalog, IndexId};
 use squall_row_store::{
     CommitTicket, Direction, Durability, LockMode, LockRequest, LockWait, RowStore, SystemChange, Table, Transaction,
@@ -18,7 +19,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -46,8 +47,7 @@ pub(crate) struct SystemInner {
     pub output: Arc<Table>,
     durability: Box<dyn Fn() -> Durability + Send + Sync>,
     kinds: Mutex<BTreeMap<&'static str, Arc<KindInner>>>,
-    submissions: Sender<Submission>,
-    notes: Sender<Note>,
+    pub keeper: Arc<Keeper>,
 }
 
 /// A kind of job; cheap to clone.
@@ -66,13 +66,12 @@ impl fmt::Debug for Kind {
 pub(crate) struct KindInner {
     pub spec: KindSpec,
     pub system: Weak<SystemInner>,
+    pub keeper: Arc<Keeper>,
     pub queue: Mutex<Queue>,
-    /// There is work, or a reason to end.
-    pub work: Condvar,
     pub workers_gone: Condvar,
     /// Jobs that have not ended.
     pub live: Mutex<BTreeMap<u64, Arc<Live>>>,
-    /// The next number. Held while a job's row is handed to the committer, so that rows are committed in order.
+    /// The next number. Held while a job's row is committed, so that rows come in order.
     next_number: Mutex<u64>,
     recent: Mutex<VecDeque<JobInfo>>,
     retention_micros: AtomicU64,
@@ -93,21 +92,19 @@ impl JobSystem {
             let definition = catalog.table("mysql", name);
             store.table(definition.ok_or_else(|| SqlError::new(ErrorCode::NoSuchTable, &[&"mysql", &name]))?)
         };
-        let (submissions, published) = channel();
-        let (notes, recorded) = channel();
+        let (notes, told) = channel();
+        let keeper = Arc::new(Keeper::new(notes));
         let inner = Arc::new(SystemInner {
             store: store.clone(),
             jobs: table(JOB)?,
             output: table(OUTPUT)?,
             durability: Box::new(durability),
             kinds: Mutex::default(),
-            submissions,
-            notes,
+            keeper: keeper.clone(),
         });
         let weak = Arc::downgrade(&inner);
-        let thread = |name: &str| std::thread::Builder::new().name(name.to_string());
-        thread("job-publisher").spawn(move || publish(&published)).map_err(SqlError::internal)?;
-        thread("job-recorder").spawn(move || record(&recorded, &weak)).map_err(SqlError::internal)?;
+        let thread = std::thread::Builder::new().name("job-keeper".to_string());
+        thread.spawn(move || keep(&told, &keeper, &weak)).map_err(SqlError::internal)?;
         Ok(JobSystem(inner))
     }
 
@@ -118,13 +115,13 @@ impl JobSystem {
     pub fn register(&self, spec: KindSpec) -> SqlResult<Kind> {
         let kind = Arc::new(KindInner {
             queue: Mutex::new(Queue::new(spec.workers)),
-            work: Condvar::new(),
             workers_gone: Condvar::new(),
             live: Mutex::default(),
             next_number: Mutex::new(1),
             recent: Mutex::default(),
             retention_micros: AtomicU64::new(spec.retention.as_micros() as u64),
             system: Arc::downgrade(&self.0),
+            keeper: self.0.keeper.clone(),
             spec,
         });
         if self.0.kinds.lock().contains_key(kind.spec.name) {
@@ -134,9 +131,8 @@ impl JobSystem {
             kind.recover(&self.0)?;
         }
         self.0.kinds.lock().insert(kind.spec.name, kind.clone());
-        add_workers(&kind);
-        // The recorder is gone only when the system is.
-        let _told = self.0.notes.send(Note::Retention);
+        call_worker(&kind, kind.queue.lock());
+        self.0.keeper.sweep_in(Duration::ZERO);
         Ok(Kind { inner: kind, system: Arc::downgrade(&self.0) })
     }
 
@@ -157,8 +153,7 @@ impl JobSystem {
     pub fn stop(&self) {
         let kinds = self.0.kinds();
         for kind in &kinds {
-            kind.queue.lock().stopping = true;
-            kind.work.notify_all();
+            kind.queue.lock().stop();
             let live: Vec<Arc<Live>> = kind.live.lock().values().cloned().collect();
             live.iter().for_each(|job| job.cancel.set());
         }
@@ -169,19 +164,18 @@ impl JobSystem {
             }
         }
         let (done, written) = channel();
-        if self.0.notes.send(Note::Flush(done)).is_ok() {
-            // An error means that the sender was dropped, which is the answer.
-            let _written = written.recv();
-        }
+        self.0.keeper.tell(Note::Flush(done));
+        // An error means that the sender was dropped, which is the answer.
+        let _written = written.recv();
     }
 }
 
 impl Drop for SystemInner {
     fn drop(&mut self) {
         for kind in self.kinds.get_mut().values() {
-            kind.queue.lock().stopping = true;
-            kind.work.notify_all();
+            kind.queue.lock().stop();
         }
+        self.keeper.tell(Note::End);
     }
 }
 
@@ -271,21 +265,23 @@ impl Kind {
         }
         let mut transaction = system.begin();
         let row = JobRecord { info, payload: job.payload }.into_row();
-        transaction.insert(&system.jobs, &row).map_err(SqlError::from)?;
+        transaction.put(&system.jobs, &row, true)?;
         kind.live.lock().insert(number, live.clone());
+        kind.queue.lock().expect(live.clone());
         *next_number += 1;
         let ticket = transaction.commit_async();
-        let submission = Submission { kind: kind.clone(), live, ticket: ticket.clone() };
-        system.submissions.send(submission).map_err(|_| SqlError::new(ErrorCode::ServerShutdown, &[]))?;
         drop(next_number);
+        let kind = kind.clone();
+        ticket.when_done(move |committed| kind.arrived(live, committed));
         Ok(Submitted { number, ticket: Some(ticket) })
     }
 
     /// Most jobs at once from now on. Running ones are let end; there are fewer workers from then on.
     pub fn set_workers(&self, workers: usize) {
-        self.inner.queue.lock().limit = workers;
-        self.inner.work.notify_all();
-        add_workers(&self.inner);
+        let mut queue = self.inner.queue.lock();
+        queue.limit = workers;
+        queue.wake_all();
+        call_worker(&self.inner, queue);
     }
 
     /// Most jobs at once.
@@ -303,27 +299,25 @@ impl Kind {
         let micros = u64::try_from(retention.as_micros()).unwrap_or(u64::MAX);
         self.inner.retention_micros.store(micros, Ordering::Relaxed);
         if let Some(system) = self.system.upgrade() {
-            let _told = system.notes.send(Note::Retention);
+            system.keeper.sweep_in(Duration::ZERO);
         }
     }
 
     /// Cancels a job: one that waits ends at once, one that runs is told to stop. `false` if there is no such job that has
     /// not ended.
     pub fn cancel(&self, number: u64, reason: SqlError) -> SqlResult<bool> {
-        let (system, kind) = (self.system()?, &self.inner);
+        let kind = &self.inner;
         let Some(live) = kind.live.lock().get(&number).cloned() else { return Ok(false) };
         // First: a job that is not in the queue yet is looked at when it comes.
         live.cancel.set();
         let waited = kind.queue.lock().remove(&live);
         if waited {
-            let (kind, state) = (kind.clone(), JobState::Cancelled);
-            let finished_micros = now_micros();
-            system.end(Ending { kind, live, state, error: Some(reason), finished_micros, output: None, commit: None });
+            kind.keeper.tell(Note::Ended(Box::new(Ending::cancelled(kind.clone(), live, reason))));
         }
         Ok(true)
     }
 
-    /// How many jobs wait for a worker. A durable one does so a moment after its submission is.
+    /// How many jobs wait for a worker.
     pub fn waiting(&self) -> usize {
         self.inner.queue.lock().len()
     }
@@ -429,6 +423,40 @@ impl Kind {
 }
 
 impl KindInner {
+    /// Lets a job in.
+    pub fn enqueue(self: &Arc<Self>, live: Arc<Live>) {
+        self.admit(self.queue.lock(), vec![live]);
+    }
+
+    /// The commit of a job's row has ended; on the commit thread.
+    pub fn arrived(self: &Arc<Self>, live: Arc<Live>, committed: SqlResult<()>) {
+        live.shed_payload();
+        let mut queue = self.queue.lock();
+        let arrived = queue.arrive(live.number, committed.is_ok());
+        self.admit(queue, arrived);
+        if let Err(error) = committed {
+            self.live.lock().remove(&live.number);
+            live.change(|status| {
+                status.state = JobState::Failed;
+                status.error = Some(error);
+            });
+        }
+    }
+
+    /// Lets jobs in, and sees to it that there is somebody to do them.
+    fn admit(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>, jobs: Vec<Arc<Live>>) {
+        for live in jobs {
+            queue.push(live.clone());
+            // Whoever cancels it says so first and looks into the queue then, so one of the two finds it there. When all stops, what
+            // waits is kept.
+            if !queue.stopping && live.cancel.is_set() && queue.remove(&live) {
+                let reason = SqlError::new(ErrorCode::QueryInterrupted, &[]);
+                self.keeper.tell(Note::Ended(Box::new(Ending::cancelled(self.clone(), live, reason))));
+            }
+        }
+        call_worker(self, queue);
+    }
+
     pub fn retention(&self) -> Duration {
         Duration::from_micros(self.retention_micros.load(Ordering::Relaxed))
     }
@@ -535,6 +563,12 @@ impl SystemInner {
         row.map(|row| JobRecord::of_row(row.values(&self.jobs)?)).transpose()
     }
 
+    /// The payload of a job that is there.
+    pub fn read_payload(&self, kind: &str, number: u64) -> SqlResult<Vec<u8>> {
+        let record = self.read_job(kind, number)?;
+        record.map(|record| record.payload).ok_or_else(|| SqlError::internal("the job's row is gone"))
+    }
+
     /// Changes a job's row; `None` if there is none.
     pub fn update_job<T>(
         &self,
@@ -560,17 +594,6 @@ impl SystemInner {
             transaction.delete(&self.output, &row).map_err(SqlError::from)?;
         }
         Ok(())
-    }
-
-    /// A job has come to its end.
-    pub fn end(&self, ending: Ending) {
-        if !ending.kind.spec.durable {
-            publish_end(ending, true);
-        } else if let Err(lost) = self.notes.send(Note::Ended(Box::new(ending)))
-            && let Note::Ended(ending) = lost.0
-        {
-            publish_end(*ending, false);
-        }
     }
 }
 

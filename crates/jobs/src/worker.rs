@@ -1,13 +1,14 @@
 //! Workers: threads that take jobs from a kind's queue and run them.
 
 use crate::claims::{self, Claim};
+use crate::ending::Ending;
 use crate::kind::{JobState, RunningJob};
-use crate::queue::Live;
+use crate::queue::{Live, Queue};
 use crate::record::job_key;
-use crate::recorder::Ending;
 use crate::system::{KindInner, Output, SystemInner, now_micros};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use squall_logs::error_log::{Severity, error_log};
+use squall_row_store::CommitTicket;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -20,23 +21,29 @@ const BREATHER: Duration = Duration::from_millis(20);
 /// Stack of a worker: a plan is as deep as its statement is nested.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Begins workers until there are enough for the work that waits.
-pub(crate) fn add_workers(kind: &Arc<KindInner>) {
-    let mut queue = kind.queue.lock();
-    for _ in 0..queue.missing_workers() {
+/// Calls one more worker if there is work: whoever is called calls the next before it begins, so nobody is woken for a job that
+/// another has taken by then.
+pub(crate) fn call_worker(kind: &Arc<KindInner>, mut queue: MutexGuard<'_, Queue>) {
+    if !queue.wants_worker() {
+        return;
+    }
+    if let Some(bell) = queue.call_resting() {
+        drop(queue);
+        bell.notify_one();
+    } else if queue.workers.len() < queue.limit {
         let own = kind.clone();
         let name = format!("job-{}", kind.spec.name);
         let thread = std::thread::Builder::new().name(name).stack_size(STACK_BYTES);
         let place = queue.free_place();
         match thread.spawn(move || work(&own, place)) {
             Ok(_) => {
+                queue.is_called = true;
                 queue.workers.insert(place);
             }
-            // The next submission, or a worker that goes on, sees to the rest.
+            // The next submission, or a worker that goes on, sees to it.
             Err(error) => {
                 let message = format!("cannot start a worker for jobs of the kind {}: {error}", kind.spec.name);
                 error_log().write(Severity::Warning, &message);
-                break;
             }
         }
     }
@@ -44,21 +51,28 @@ pub(crate) fn add_workers(kind: &Arc<KindInner>) {
 
 /// The life of the worker in a place.
 fn work(kind: &Arc<KindInner>, place: u16) {
-    while let Some(job) = next(kind) {
+    let mut last: Option<CommitTicket> = None;
+    let bell = Arc::default();
+    kind.queue.lock().is_called = false;
+    while let Some(job) = next(kind, &bell) {
         match kind.system.upgrade() {
-            Some(system) => run(kind, &system, job, place),
+            Some(system) => last = run(kind, &system, job, place).or(last),
             None => break,
         }
     }
+    // When there are no workers, all ends are known. The result is that of the job.
+    let _written = last.map(|ticket| ticket.wait());
     let mut queue = kind.queue.lock();
     queue.workers.remove(&place);
     if queue.workers.is_empty() {
         kind.workers_gone.notify_all();
     }
+    // It may have been called.
+    call_worker(kind, queue);
 }
 
 /// The job whose turn it is; `None` when the worker is one too many or was idle for long.
-fn next(kind: &KindInner) -> Option<Arc<Live>> {
+fn next(kind: &Arc<KindInner>, bell: &Arc<Condvar>) -> Option<Arc<Live>> {
     let mut queue = kind.queue.lock();
     let begun = Instant::now();
     let mut rests = false;
@@ -67,11 +81,12 @@ fn next(kind: &KindInner) -> Option<Arc<Live>> {
             return None;
         }
         if let Some(job) = queue.pop() {
+            call_worker(kind, queue);
             return Some(job);
         }
-        queue.idle += 1;
-        let timed_out = kind.work.wait_until(&mut queue, begun + if rests { IDLE_MAX } else { BREATHER }).timed_out();
-        queue.idle -= 1;
+        queue.rest(bell);
+        let timed_out = bell.wait_until(&mut queue, begun + if rests { IDLE_MAX } else { BREATHER }).timed_out();
+        queue.rise(bell);
         match (timed_out && queue.len() == 0, rests) {
             (true, true) => return None,
             (true, false) => {
@@ -83,7 +98,8 @@ fn next(kind: &KindInner) -> Option<Arc<Live>> {
     }
 }
 
-fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place: u16) {
+/// Runs a job; gives the commit of its end if it has come to one.
+fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place: u16) -> Option<CommitTicket> {
     let started = now_micros();
     live.change(|status| {
         status.state = JobState::Running;
@@ -93,27 +109,34 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place:
     });
     let attempt = live.status().attempts;
     let mut output = Output::new(kind, system, live.number);
-    let mut commit = None;
+    let (mut transaction, mut payload) = (None, None);
     let claim = Claim { number: live.number, attempt, started_micros: started };
-    let result = begin(kind, system, &live, claim, place).and_then(|payload| {
+    let result = begin(kind, system, &live, claim, place).and_then(|content| {
         if live.cancel.is_set() {
             return Err(SqlError::new(ErrorCode::QueryInterrupted, &[]));
         }
         let output_of_job = Mutex::new(output.take());
-        let job = RunningJob { live: live.clone(), output: output_of_job, commit: Mutex::default(), payload, attempt };
+        let job = RunningJob {
+            live: live.clone(),
+            output: output_of_job,
+            transaction: Mutex::default(),
+            payload: content,
+            attempt,
+        };
         let handler = &kind.spec.handler;
         let result = std::panic::catch_unwind(AssertUnwindSafe(|| handler.run(&job)))
             .unwrap_or_else(|_| Err(SqlError::internal("the job panicked")));
         live.cancel.forget();
         output = job.output.into_inner();
-        commit = job.commit.into_inner();
+        transaction = job.transaction.into_inner();
+        payload = Some(job.payload);
         result
     });
     let stopping = kind.queue.lock().stopping;
     let (state, error) = match result {
         Ok(()) => (JobState::Done, None),
         // It is left as running: the next start of the server decides, as its kind says.
-        Err(_) if stopping && kind.spec.durable => return,
+        Err(_) if stopping && kind.spec.durable => return None,
         Err(error) if live.cancel.is_set() => (JobState::Cancelled, Some(error)),
         Err(error) if attempt < kind.spec.attempts_max => {
             let counted = put_back(kind, system, live.number, attempt);
@@ -127,12 +150,12 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place:
                 status.error = Some(error);
             });
             kind.enqueue(live);
-            return;
+            return None;
         }
         Err(error) => (JobState::Failed, Some(error)),
     };
-    let output = output.into_pending();
-    system.end(Ending { kind: kind.clone(), live, state, error, finished_micros: now_micros(), output, commit });
+    let (kind, output, finished_micros) = (kind.clone(), output.into_pending(), now_micros());
+    Some(system.end(Ending { kind, live, state, error, finished_micros, payload, output, transaction }))
 }
 
 /// Says of a durable job that it runs, and gets its payload.
@@ -149,10 +172,7 @@ fn begin(kind: &KindInner, system: &SystemInner, live: &Arc<Live>, claim: Claim,
     }
     match live.payload() {
         Some(payload) => Ok(payload),
-        None => system
-            .read_job(kind.spec.name, live.number)?
-            .map(|record| record.payload)
-            .ok_or_else(|| SqlError::internal("the job's row is gone")),
+        None => system.read_payload(kind.spec.name, live.number),
     }
 }
 

@@ -2,8 +2,10 @@
 
 use squall_catalog::{Catalog, Database, DatabaseId, TableEntry, TableId};
 use squall_jobs::{Handler, JobInfo, JobState, JobSystem, Kind, KindSpec, NewJob, OnRestart, RunningJob};
-use squall_row_store::{DdlChanges, Durability, RowStore, StoreOptions};
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
+use squall_row_store::{
+    DdlChanges, Durability, IsolationLevel, RowStore, StoreOptions, Table, Transaction, TransactionOptions,
+};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -263,5 +265,77 @@ fn finished_jobs_go_when_their_time_is_over() {
     }
     assert_eq!(kind.output(number, 0), Ok(None));
     assert_eq!(info(&kind, waiting).state, JobState::Running);
+    system.stop();
+}
+
+/// Leaves a row behind, which its first attempt does not mean. `conflict` is a job whose row cannot be committed.
+#[derive(Debug)]
+struct Leaves {
+    store: RowStore,
+    table: Arc<Table>,
+}
+
+impl Leaves {
+    fn begin(&self) -> Transaction {
+        self.store.begin_with(TransactionOptions::new(IsolationLevel::Serializable), None)
+    }
+
+    fn insert(&self, transaction: &mut Transaction, number: u64, part: u64) {
+        let row = [Value::from("left"), Value::UInt(number), Value::UInt(part), Value::Bytes(Vec::new())];
+        transaction.insert(&self.table, &row).expect("a row");
+    }
+
+    fn has(&self, number: u64, part: u64) -> bool {
+        let key = self.table.row_key(&[Value::from("left"), Value::UInt(number), Value::UInt(part)]).expect("a key");
+        self.store.get(&self.table, &key).expect("readable").is_some()
+    }
+}
+
+impl Handler for Leaves {
+    fn run(&self, job: &RunningJob) -> SqlResult<()> {
+        let mut transaction = self.begin();
+        if job.payload == b"conflict" {
+            // What it has read is another's before it is committed.
+            let place = [Value::from("left"), Value::UInt(0), Value::UInt(job.attempt.into())];
+            let key = self.table.row_key(&place).expect("a key");
+            transaction.get(&self.table, &key).expect("readable");
+            let mut other = self.begin();
+            self.insert(&mut other, 0, job.attempt.into());
+            other.commit().expect("committed");
+        }
+        self.insert(&mut transaction, job.number(), job.attempt.into());
+        job.add_output(vec![1])?;
+        job.leave_transaction(transaction);
+        if job.attempt == 1 { Err(SqlError::signal(*b"45000", "not yet")) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn what_a_job_leaves_is_committed_with_its_end_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, system) = open(folder.path());
+    let table = store.load_catalog().table("mysql", "job_output").cloned().expect("a table");
+    let leaves = Arc::new(Leaves { table: store.table(&table).expect("a table"), store });
+    let spec = KindSpec { durable: true, attempts_max: 2, ..KindSpec::new("k", leaves.clone()) };
+    let kind = system.register(spec).expect("a kind");
+    let (done, failed) = (submit(&kind, b""), submit(&kind, b"conflict"));
+    kind.wait(done);
+    assert_eq!((info(&kind, done).state, info(&kind, done).attempts), (JobState::Done, 2));
+    assert_eq!([leaves.has(done, 1), leaves.has(done, 2)], [false, true]);
+    assert_eq!(kind.output(done, 0), Ok(Some(vec![1])));
+    kind.wait(failed);
+    let end = info(&kind, failed);
+    assert_eq!((end.state, end.error.map(|error| error.code)), (JobState::Failed, Some(1213)));
+    assert_eq!([leaves.has(failed, 1), leaves.has(failed, 2)], [false, false]);
+    system.stop();
+    // The end is kept.
+    drop((kind, system));
+    let (_store, system) = {
+        drop(leaves);
+        open(folder.path())
+    };
+    let (handler, _begun, _go_on) = gate();
+    let kind = system.register(KindSpec { durable: true, ..KindSpec::new("k", handler) }).expect("a kind");
+    assert_eq!([done, failed].map(|number| info(&kind, number).state), [JobState::Done, JobState::Failed]);
     system.stop();
 }

@@ -118,10 +118,14 @@ struct TicketState {
     done: Condvar,
 }
 
+/// What is to be done when a commit is.
+type WhenDone = Box<dyn FnOnce(SqlResult<()>) + Send>;
+
 #[derive(Default)]
 struct TicketInner {
     result: Option<SqlResult<()>>,
     waker: Option<Waker>,
+    when_done: Option<WhenDone>,
 }
 
 impl std::fmt::Debug for CommitTicket {
@@ -143,14 +147,35 @@ impl CommitTicket {
     }
 
     pub(crate) fn complete(&self, result: SqlResult<()>) {
-        let waker = {
+        let waker = loop {
             let mut inner = self.0.inner.lock();
-            inner.result.get_or_insert(result);
-            inner.waker.take()
+            match inner.when_done.take() {
+                Some(action) => {
+                    drop(inner);
+                    action(result.clone());
+                }
+                None => {
+                    inner.result.get_or_insert(result);
+                    break inner.waker.take();
+                }
+            }
         };
         self.0.done.notify_all();
         if let Some(waker) = waker {
             waker.wake();
+        }
+    }
+
+    /// Has `action` called with the result before anybody who waits is told; at once if the commit is done already. There is one
+    /// action of a commit. It is called on the commit thread, so it must not wait for anything that waits for a commit, nor for long.
+    pub fn when_done(&self, action: impl FnOnce(SqlResult<()>) + Send + 'static) {
+        let mut inner = self.0.inner.lock();
+        match inner.result.clone() {
+            None => inner.when_done = Some(Box::new(action)),
+            Some(result) => {
+                drop(inner);
+                action(result);
+            }
         }
     }
 
@@ -235,8 +260,11 @@ impl Drop for StopsCommits<'_> {
     fn drop(&mut self) {
         self.0.closing.store(true, Ordering::Release);
         // The lock of the log comes first: who holds it has looked whether the store is closing.
-        let _log = self.0.log.lock();
-        *self.0.queue.lock() = Queue::default();
+        let log = self.0.log.lock();
+        let left = std::mem::take(&mut *self.0.queue.lock());
+        drop(log);
+        // What is done when a commit is may commit.
+        drop(left);
     }
 }
 

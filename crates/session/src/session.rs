@@ -24,7 +24,7 @@ use squall_parser::ParseOptions;
 use squall_parser::ast::Statement;
 use squall_planner::dml::DmlPlan;
 use squall_registry::{KillState, NestedStatements, StatementContext, TableUse, TableUses, VariableValues};
-use squall_row_store::{CommitTicket, SessionLocks};
+use squall_row_store::{SessionLocks, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -86,8 +86,8 @@ pub struct Session {
     version: Arc<str>,
     pub(crate) multi_statements: bool,
     pub(crate) is_patient: bool,
-    /// Where commits are left that nobody waits for here.
-    pub(crate) deferred_commit: Option<Mutex<Option<CommitTicket>>>,
+    /// Where transactions are left that somebody else commits.
+    pub(crate) deferred: Option<Mutex<Option<Transaction>>>,
     /// What session tracking has to report.
     pub(crate) changes: Vec<SessionChange>,
     /// Whether the connection ends after this command (COMMIT RELEASE).
@@ -188,7 +188,7 @@ impl Session {
             password_expired: false,
             temporary_tables: HashMap::new(),
             is_patient: false,
-            deferred_commit: None,
+            deferred: None,
             table_locks: None,
             locked_tables: Vec::new(),
             found_rows: 0,

@@ -9,7 +9,7 @@ use squall_parser::ast::{
     AccessMode, Completion, IsolationLevel as AstLevel, Statement, Transaction as AstTransaction,
     TransactionCharacteristics, VariableScope,
 };
-use squall_row_store::{CommitTicket, IsolationLevel, LockWait, Savepoint, Transaction, TransactionOptions};
+use squall_row_store::{IsolationLevel, LockWait, Savepoint, Transaction, TransactionOptions};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::time::Duration;
 
@@ -123,15 +123,15 @@ impl Session {
         self.is_patient = on;
     }
 
-    /// Whether statements end when what they have changed is in the log, before it is durable and can be seen by others. Whoever
-    /// runs them takes the [commit](Session::take_deferred_commit) and does not tell of them before it is done.
+    /// Whether statements leave their transactions to whoever runs them, who [takes](Session::take_deferred) each and commits it, and
+    /// does not tell of the statement before that is done.
     pub fn defer_commits(&mut self, on: bool) {
-        self.deferred_commit = on.then(parking_lot::Mutex::default);
+        self.deferred = on.then(parking_lot::Mutex::default);
     }
 
-    /// The last commit that was not waited for.
-    pub fn take_deferred_commit(&mut self) -> Option<CommitTicket> {
-        self.deferred_commit.as_ref()?.lock().take()
+    /// The transaction of the last statement, if it has changed anything.
+    pub fn take_deferred(&mut self) -> Option<Transaction> {
+        self.deferred.as_ref()?.lock().take()
     }
 
     fn transaction_options(&mut self, autocommit: bool) -> TransactionOptions {

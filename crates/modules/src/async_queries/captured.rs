@@ -1,11 +1,12 @@
 //! What a query is queued with: its text, and its session as it was then, as bytes.
 
 use squall_catalog::{AccountKey, NameKey};
-use squall_registry::Registry;
+use squall_registry::{Registry, ValueTable};
 use squall_row_store::{Malformed, Reader, Writer, read_type, read_value, write_type, write_value};
 use squall_session::api::ConnectionInfo;
 use squall_session::procedure::SessionImage;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
+use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -48,19 +49,47 @@ pub(crate) fn encode(sql: &str, image: &SessionImage, registry: &Registry) -> Ve
     out.bool(image.info.found_rows);
     out.bool(image.info.ignore_space);
     out.option(image.database.as_deref(), Writer::str);
-    let set = image.variables.differences(registry.variables.defaults()).filter_map(|(id, value)| {
-        let definition = registry.variables.definition(id);
-        (definition.has_session() && !NOT_CAPTURED.contains(&definition.name)).then_some((definition.name, value))
-    });
-    out.list(&set.collect::<Vec<_>>(), |out, (name, value)| {
-        out.str(name);
-        write_value(out, value);
-    });
+    put_variables(&mut out, &image.variables, registry);
     let user_variables = image.user_variables.lock();
     out.list(&user_variables.iter().collect::<Vec<_>>(), |out, (name, (value, sql_type))| {
         out.str(name.as_str());
         write_value(out, value);
         write_type(out, sql_type);
+    });
+    out.finish()
+}
+
+/// Sessions of a thread whose variables are remembered as bytes.
+const REMEMBERED_MAX: usize = 16;
+
+thread_local! {
+    /// Variables of sessions that have queued something on this thread, the last to be found last, and their bytes.
+    static REMEMBERED: RefCell<Vec<(ValueTable, Vec<u8>)>> = const { RefCell::new(Vec::new()) };
+}
+
+fn put_variables(out: &mut Writer, variables: &ValueTable, registry: &Registry) {
+    REMEMBERED.with_borrow_mut(|remembered| {
+        let bytes = match remembered.iter().rposition(|(known, _)| known.is_same(variables)) {
+            Some(at) => remembered.remove(at).1,
+            None => variables_as_bytes(variables, registry),
+        };
+        out.array(&bytes);
+        if remembered.len() == REMEMBERED_MAX {
+            remembered.remove(0);
+        }
+        remembered.push((variables.clone(), bytes));
+    });
+}
+
+fn variables_as_bytes(variables: &ValueTable, registry: &Registry) -> Vec<u8> {
+    let set = variables.differences(registry.variables.defaults()).filter_map(|(id, value)| {
+        let definition = registry.variables.definition(id);
+        (definition.has_session() && !NOT_CAPTURED.contains(&definition.name)).then_some((definition.name, value))
+    });
+    let mut out = Writer::default();
+    out.list(&set.collect::<Vec<_>>(), |out, (name, value)| {
+        out.str(name);
+        write_value(out, value);
     });
     out.finish()
 }

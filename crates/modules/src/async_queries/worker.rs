@@ -50,8 +50,8 @@ impl Handler for QueryHandler {
             }
         }));
         let add = |part| job.add_output(part);
-        // The sync that makes the job's end durable serves what it has changed. One worker alone does one after the other, each with
-        // what those before have changed.
+        // What it has changed is committed with the job's end. One worker alone does one after the other, each with what those before
+        // have changed.
         let defers = leaves_nothing(&sql) && shared.kind()?.worker_limit() > 1;
         kept.session.set_patient(defers || !job.is_awaited());
         kept.session.defer_commits(defers);
@@ -60,8 +60,8 @@ impl Handler for QueryHandler {
             // An error inside is that of the recorder, which says it itself.
             let _client_gone = run_on_this_thread(kept.session.run_text(sql.as_bytes(), &mut recorder))?;
         }
-        if let Some(commit) = kept.session.take_deferred_commit() {
-            job.leave_commit(commit);
+        if let Some(transaction) = kept.session.take_deferred() {
+            job.leave_transaction(transaction);
         }
         let result = recorder.finish(kept.session.warnings());
         if leaves_nothing(&sql) && !kept.session.is_killed() {

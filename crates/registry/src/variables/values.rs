@@ -41,6 +41,11 @@ impl ValueTable {
         }
     }
 
+    /// Whether it is a copy of another table, and neither has been changed since.
+    pub fn is_same(&self, other: &ValueTable) -> bool {
+        Arc::ptr_eq(&self.pages, &other.pages)
+    }
+
     /// The values that are not those of another table for the same variables. What the two share is not compared.
     pub fn differences<'a>(&'a self, other: &'a ValueTable) -> impl Iterator<Item = (VariableId, &'a Value)> {
         let pages = self.pages.iter().zip(other.pages.iter()).enumerate();

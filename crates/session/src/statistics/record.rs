@@ -209,15 +209,13 @@ impl Session {
     }
 
     async fn commit_or_defer(&self, transaction: Transaction) -> SqlResult<()> {
-        let ticket = transaction.commit_async();
-        let Some(deferred) = &self.deferred_commit else { return ticket.await };
-        match ticket.poll_done() {
-            Some(result) => result,
-            None => {
-                // One of an earlier transaction is before it in the log.
-                *deferred.lock() = Some(ticket);
-                Ok(())
-            }
+        let to_commit = match &self.deferred {
+            Some(deferred) if transaction.has_writes() => deferred.lock().replace(transaction),
+            _ => Some(transaction),
+        };
+        match to_commit {
+            Some(transaction) => transaction.commit_async().await,
+            None => Ok(()),
         }
     }
 

@@ -1,0 +1,131 @@
+//! The ends of jobs: written by whoever has brought a job to its end, made known when that is durable.
+
+use crate::kind::{JobInfo, JobState};
+use crate::queue::Live;
+use crate::record::{JobRecord, output_row};
+use crate::system::{KindInner, SystemInner, now_micros};
+use squall_logs::error_log::{Severity, error_log};
+use squall_row_store::{CommitTicket, Transaction};
+use squall_types::{SqlError, SqlResult};
+use std::sync::Arc;
+
+/// A job that has come to its final state.
+pub(crate) struct Ending {
+    pub kind: Arc<KindInner>,
+    pub live: Arc<Live>,
+    pub state: JobState,
+    pub error: Option<SqlError>,
+    pub finished_micros: i64,
+    /// Its payload, where it is at hand.
+    pub payload: Option<Vec<u8>>,
+    /// The last part of its output, with the part's number.
+    pub output: Option<(u64, Vec<u8>)>,
+    /// What it has changed last, to be committed with its end.
+    pub transaction: Option<Transaction>,
+}
+
+impl Ending {
+    /// Of a job that ends now without having been begun.
+    pub fn cancelled(kind: Arc<KindInner>, live: Arc<Live>, reason: SqlError) -> Ending {
+        let finished_micros = now_micros();
+        let (state, error) = (JobState::Cancelled, Some(reason));
+        Ending { kind, live, state, error, finished_micros, payload: None, output: None, transaction: None }
+    }
+
+    /// What it has changed could not be committed.
+    fn fail(&mut self, lost: SqlError) {
+        (self.state, self.error) = (JobState::Failed, Some(lost));
+    }
+
+    fn info(&self) -> JobInfo {
+        JobInfo {
+            state: self.state,
+            error: self.error.clone(),
+            finished_micros: Some(self.finished_micros),
+            ..self.live.info(self.kind.spec.name)
+        }
+    }
+}
+
+impl SystemInner {
+    /// A job has come to its end: it is in the log when this returns, unless that fails, and known to others when it is durable, as the
+    /// ticket tells. On a thread that may read the disk.
+    pub fn end(&self, mut ending: Ending) -> CommitTicket {
+        if !ending.kind.spec.durable {
+            publish_end(ending, Ok(()));
+            return CommitTicket::ready(Ok(()));
+        }
+        let has_changes = ending.transaction.is_some();
+        let mut ticket = self.write_end(&mut ending);
+        if let Some(Err(lost)) = ticket.poll_done()
+            && has_changes
+        {
+            // They may be what could not be committed.
+            ending.fail(lost);
+            ticket = self.write_end(&mut ending);
+        }
+        if !matches!(ticket.poll_done(), Some(Err(_))) {
+            // Should the sync fail, nothing more is ever written.
+            ending.live.set_recorded();
+        }
+        ticket.when_done(move |written| {
+            if let Err(lost) = &written
+                && has_changes
+            {
+                ending.fail(lost.clone());
+            }
+            publish_end(ending, written);
+        });
+        ticket
+    }
+
+    fn write_end(&self, ending: &mut Ending) -> CommitTicket {
+        let transaction = ending.transaction.take();
+        match self.end_in(transaction, ending) {
+            Ok(transaction) => transaction.commit_async(),
+            Err(error) => CommitTicket::ready(Err(error)),
+        }
+    }
+
+    /// The transaction that has changed something for a job, or a new one, with the job's end.
+    fn end_in(&self, changes: Option<Transaction>, ending: &mut Ending) -> SqlResult<Transaction> {
+        let (name, number) = (ending.kind.spec.name, ending.live.number);
+        let is_patient = !ending.live.is_awaited();
+        let mut transaction = changes.unwrap_or_else(|| self.begin());
+        transaction.set_patient(is_patient);
+        let payload = match ending.payload.clone().or_else(|| ending.live.payload()) {
+            Some(payload) => payload,
+            None => self.read_payload(name, number)?,
+        };
+        transaction.put(&self.jobs, &JobRecord { info: ending.info(), payload }.into_row(), false)?;
+        if let Some((part, content)) = ending.output.take() {
+            transaction.put(&self.output, &output_row(name, number, part, content), true)?;
+        }
+        Ok(transaction)
+    }
+}
+
+/// Makes the end of a job known. One whose row could not be written is remembered for as long as the process lives.
+fn publish_end(ending: Ending, written: SqlResult<()>) {
+    let kind = ending.kind.clone();
+    if kind.keeper.is_news(&written)
+        && let Err(error) = &written
+    {
+        error_log().write(Severity::Error, &format!("what jobs have come to cannot be written: {error}"));
+    }
+    if !kind.spec.durable || written.is_err() {
+        kind.remember(ending.info());
+    }
+    // Before anybody who waits for it is woken: they find it where jobs are that have ended.
+    kind.live.lock().remove(&ending.live.number);
+    let Ending { live, state, error, finished_micros, .. } = ending;
+    live.change(|status| {
+        status.state = state;
+        status.error = error;
+        status.finished_micros = Some(finished_micros);
+        status.is_recorded = written.is_ok();
+    });
+    if kind.spec.durable {
+        kind.keeper.sweep_in(kind.retention());
+    }
+}
