@@ -28,7 +28,9 @@ pub fn add_hidden_column(
         return Err(SqlError::new(ErrorCode::FunctionalIndexPrimaryKey, &[]));
     }
     if table.is_column_table() {
-        return Err(SqlError::unsupported("functional key parts of ENGINE=COLUMN tables"));
+        return Err(SqlError::unsupported(
+            "functional key parts of ENGINE=COLUMN tables; give such a table a generated column with a key",
+        ));
     }
     let (expr, key_part) = match expr {
         Expr::Cast(cast) if cast.array => (&cast.operand, FunctionalPart::Elements(element_type(&cast.target)?)),

@@ -218,7 +218,9 @@ pub fn settle_kinds(table: &mut TableDef) -> SqlResult<()> {
         return Err(SqlError::unsupported("FULLTEXT keys of ENGINE=COLUMN tables"));
     }
     if by_column && table.columns.iter().any(ColumnDef::is_hidden) {
-        return Err(SqlError::unsupported("functional key parts of ENGINE=COLUMN tables"));
+        return Err(SqlError::unsupported(
+            "functional key parts of ENGINE=COLUMN tables; give such a table a generated column with a key",
+        ));
     }
     if by_column && table.column_copy().is_some() {
         return Err(SqlError::unsupported("COLUMNAR keys of ENGINE=COLUMN tables"));

@@ -2,7 +2,7 @@
 //!
 //! A description is a list of words: `NAME:type` for a column, with `?` behind the type if it can be NULL; `*` for the five columns of timed
 //! events (`COUNT_STAR`, `SUM_TIMER_WAIT` …), `*READ` for those of a kind of them (`COUNT_READ`, `SUM_TIMER_READ` …); `$NAME` for one of
-//! [`FAMILIES`]. Types: `u` BIGINT UNSIGNED, `i` BIGINT, `w` INT UNSIGNED, `n` INT, `v64` VARCHAR(64), `text` LONGTEXT, `blob`, `moment`
+//! [`FAMILIES`]. Types: `u` BIGINT UNSIGNED, `i` BIGINT, `w` INT UNSIGNED, `n` INT, `v64` VARCHAR(64), `text` LONGTEXT, `blob`, `bool`, `double`, `json`, `moment`
 //! TIMESTAMP(6), `time` one of whole seconds.
 
 use super::ColumnKind;
@@ -34,6 +34,7 @@ const FAMILIES: &[(&str, &str)] = &[
         "ERROR_NUMBER:n? ERROR_NAME:v64? SQL_STATE:v5? SUM_ERROR_RAISED:u SUM_ERROR_HANDLED:u FIRST_SEEN:time? \
          LAST_SEEN:time?",
     ),
+    ("LAST_ERROR", "LAST_ERROR_NUMBER:n LAST_ERROR_MESSAGE:v1024 LAST_ERROR_TIMESTAMP:moment"),
     (
         "MEMORY",
         "COUNT_ALLOC:u COUNT_FREE:u SUM_NUMBER_OF_BYTES_ALLOC:u SUM_NUMBER_OF_BYTES_FREE:u LOW_COUNT_USED:i \
@@ -71,6 +72,9 @@ fn kind_of(word: &str) -> ColumnKind {
         "n" => ColumnKind::Int32,
         "text" => ColumnKind::LongText,
         "blob" => ColumnKind::Blob,
+        "bool" => ColumnKind::Bool,
+        "double" => ColumnKind::Double,
+        "json" => ColumnKind::Json,
         "moment" => ColumnKind::Moment,
         "time" => ColumnKind::Time,
         other => ColumnKind::Text(other.trim_start_matches('v').parse().unwrap_or(64)),
@@ -101,13 +105,15 @@ mod tests {
 
     #[test]
     fn every_word_of_the_tables_is_understood() {
-        let all = super::super::performance_empty::TABLES.iter().map(|(_, description)| *description);
+        let tables =
+            super::super::performance_empty::TABLES.iter().chain(super::super::performance_replication::TABLES);
+        let all = tables.map(|(_, description)| *description);
         for description in all.chain(FAMILIES.iter().map(|(_, description)| *description)) {
             for word in description.split_ascii_whitespace() {
                 let known = match word.split_once(':') {
                     Some((_, kind)) => {
                         let kind = kind.trim_end_matches('?');
-                        ["u", "i", "w", "n", "text", "blob", "moment", "time"].contains(&kind)
+                        ["u", "i", "w", "n", "text", "blob", "bool", "double", "json", "moment", "time"].contains(&kind)
                             || kind.strip_prefix('v').is_some_and(|length| length.parse::<u32>().is_ok())
                     }
                     None => {

@@ -14,6 +14,7 @@ mod performance_empty;
 mod performance_events;
 mod performance_files;
 mod performance_objects;
+mod performance_replication;
 mod performance_sessions;
 mod performance_setup;
 mod performance_sockets;
@@ -170,7 +171,10 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         };
         registry.register_virtual_table(Arc::new(table));
     }
-    let empty = performance_empty::TABLES.iter().map(|(name, columns)| (*name, *columns, no_rows as MakeRows));
+    let empty = performance_empty::TABLES
+        .iter()
+        .chain(performance_replication::TABLES)
+        .map(|(name, columns)| (*name, *columns, no_rows as MakeRows));
     let live = [
         performance_events::TABLES,
         performance_files::TABLES,
@@ -222,6 +226,7 @@ enum ColumnKind {
     Int32,
     Blob,
     Double,
+    Bool,
     Enum(&'static [&'static str]),
     Json,
 }
@@ -316,6 +321,7 @@ impl ColumnKind {
             ColumnKind::Moment => SqlType::Timestamp { fsp: 6 },
             ColumnKind::Duration => SqlType::Time { fsp: 6 },
             ColumnKind::Int32 => SqlType::INT,
+            ColumnKind::Bool => SqlType::BOOL,
             ColumnKind::Double => SqlType::DOUBLE,
             ColumnKind::Blob => SqlType::String {
                 kind: StringKind::Text(TextSize::Medium),

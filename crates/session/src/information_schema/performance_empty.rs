@@ -4,7 +4,9 @@
 
 /// All of them.
 pub(super) const TABLES: &[(&str, &str)] = &[
+    ("component_scheduler_tasks", "NAME:v64 STATUS:v64 COMMENT:v1024 INTERVAL_SECONDS:u TIMES_RUN:u TIMES_FAILED:u"),
     ("cond_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u"),
+    ("error_log", "LOGGED:moment THREAD_ID:u? PRIO:v7 ERROR_CODE:v10? SUBSYSTEM:v7? DATA:text"),
     (
         "events_statements_summary_by_program",
         "OBJECT_TYPE:v9 OBJECT_SCHEMA:v64 OBJECT_NAME:v64 * COUNT_STATEMENTS:u SUM_STATEMENTS_WAIT:u \
@@ -25,6 +27,8 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("keyring_keys", "KEY_ID:v255 KEY_OWNER:v255? BACKEND_KEY_ID:v255?"),
     ("mutex_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u LOCKED_BY_THREAD_ID:u?"),
     ("rwlock_instances", "NAME:v128 OBJECT_INSTANCE_BEGIN:u WRITE_LOCKED_BY_THREAD_ID:u? READ_LOCKED_BY_COUNT:w"),
+    ("setup_meters", "NAME:v63 FREQUENCY:w ENABLED:v3 DESCRIPTION:v1023?"),
+    ("setup_metrics", "NAME:v63 METER:v63 METRIC_TYPE:v21 NUM_TYPE:v7 UNIT:v20? DESCRIPTION:v1023?"),
     (
         "table_handles",
         "OBJECT_TYPE:v64 OBJECT_SCHEMA:v64 OBJECT_NAME:v64 OBJECT_INSTANCE_BEGIN:u OWNER_THREAD_ID:u? \

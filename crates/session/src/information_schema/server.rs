@@ -1,6 +1,6 @@
 //! What the server is and does: engines, character sets, processes, privileges, variables, status.
 
-use super::{Source, TableSpec, int, long_text, s, s_or_null, text, u, uint, yes_no};
+use super::{Source, TableSpec, int, long_text, moment, s, s_or_null, text, u, uint, yes_no};
 use crate::database::now_micros;
 use squall_catalog::{AccountDef, Privileges};
 use squall_registry::VirtualScan;
@@ -94,8 +94,13 @@ pub(super) const TABLES: &[TableSpec] = &[
             int("TIME").or_null(),
             text("STATE", 64).or_null(),
             long_text("INFO").or_null(),
+            text("EXECUTION_ENGINE", 9).or_null(),
         ],
-        rows: processes,
+        rows: |source, scan| {
+            let mut rows = processes(source, scan)?;
+            rows.iter_mut().for_each(|row| row.push(s("PRIMARY")));
+            Ok(rows)
+        },
     },
     TableSpec {
         database: INFORMATION,
@@ -215,9 +220,12 @@ pub(super) const TABLES: &[TableSpec] = &[
         columns: &[
             text("VARIABLE_NAME", 64),
             text("VARIABLE_SOURCE", 16).or_null(),
+            text("VARIABLE_PATH", 1024).or_null(),
             text("MIN_VALUE", 64).or_null(),
             text("MAX_VALUE", 64).or_null(),
-            text("VARIABLE_DOC", 1024).or_null(),
+            moment("SET_TIME").or_null(),
+            text("SET_USER", 32).or_null(),
+            text("SET_HOST", 255).or_null(),
         ],
         rows: variables_info,
     },
@@ -429,7 +437,7 @@ pub(crate) fn variable_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>
 }
 
 fn variables_info(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    use squall_registry::variables::{Effect, Kind};
+    use squall_registry::variables::Kind;
     let persisted = source.shared.globals.persisted();
     let rows = source.shared.registry.variables.all().iter().map(|definition| {
         let (min, max) = match definition.kind {
@@ -439,11 +447,7 @@ fn variables_info(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
             _ => ("0".to_string(), "0".to_string()),
         };
         let origin = if persisted.iter().any(|(name, _)| name == definition.name) { "PERSISTED" } else { "COMPILED" };
-        let mut doc = definition.doc.to_string();
-        if definition.effect == Effect::CompatibilityOnly {
-            doc.push_str(" Kept for clients that set it; nothing depends on it.");
-        }
-        vec![s(definition.name), s(origin), s(min), s(max), s(doc)]
+        vec![s(definition.name), s(origin), s(""), s(min), s(max), Value::Null, Value::Null, Value::Null]
     });
     Ok(rows.collect())
 }
