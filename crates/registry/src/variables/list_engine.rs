@@ -2,7 +2,7 @@
 
 use super::definition::{
     Scope::{Both, Global},
-    VariableDef, boolean, choice, double, nullable, text, unsigned,
+    VariableDef, boolean, choice, double, flags, nullable, text, unsigned,
 };
 
 pub(super) const VARIABLES: &[VariableDef] = &[
@@ -151,11 +151,11 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("myisam_max_sort_file_size", Global, 9_223_372_036_853_727_232, 0, u64::MAX, "File of MyISAM repairs.")
         .compatibility(),
     unsigned("myisam_data_pointer_size", Global, 6, 2, 7, "Bytes of MyISAM row pointers.").compatibility(),
-    choice(
+    flags(
         "myisam_recover_options",
         Global,
         "OFF",
-        &["OFF", "DEFAULT", "BACKUP", "FORCE", "QUICK"],
+        &["DEFAULT", "BACKUP", "FORCE", "QUICK", "OFF"],
         "How MyISAM recovers.",
     )
     .read_only(),

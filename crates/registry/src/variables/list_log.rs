@@ -9,6 +9,9 @@ const fn threshold(name: &'static str, doc: &'static str) -> VariableDef {
     unsigned(name, Global, 0, 0, u64::MAX, doc)
 }
 
+/// What a replica may do to values that do not fit.
+const CONVERSIONS: &[&str] = &["ALL_LOSSY", "ALL_NON_LOSSY", "ALL_UNSIGNED", "ALL_SIGNED"];
+
 pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("log_bin", Global, false, "Whether there is a binary log.").read_only(),
     text("log_bin_basename", Global, "", "Path of the binary log.").read_only(),
@@ -28,6 +31,16 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("binlog_direct_non_transactional_updates", Both, false, "How unsafe changes are logged.")
         .restricted()
         .compatibility(),
+    flags("replica_type_conversions", Global, "", CONVERSIONS, "How a replica converts types.").compatibility(),
+    flags("slave_type_conversions", Global, "", CONVERSIONS, "Formerly replica_type_conversions.").compatibility(),
+    flags(
+        "slave_rows_search_algorithms",
+        Global,
+        "INDEX_SCAN,HASH_SCAN",
+        &["TABLE_SCAN", "INDEX_SCAN", "HASH_SCAN"],
+        "How a replica finds rows.",
+    )
+    .compatibility(),
     flags("binlog_row_value_options", Both, "", &["PARTIAL_JSON"], "Whether JSON changes are partial.")
         .restricted()
         .compatibility(),

@@ -3,7 +3,7 @@
 use super::definition::{
     Kind,
     Scope::{Both, Global, Session},
-    VariableDef, boolean, choice, double, nullable, signed, special, text, unsigned,
+    VariableDef, boolean, choice, double, flags, nullable, signed, special, text, unsigned,
 };
 
 pub(super) const VARIABLES: &[VariableDef] = &[
@@ -188,7 +188,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     text("ssl_cert", Global, "", "File with the server's certificate.").read_only(),
     text("ssl_key", Global, "", "File with the certificate's key.").read_only(),
     text("ssl_cipher", Global, "", "Ciphers allowed; empty is the library's choice.").read_only(),
-    text("tls_version", Global, "TLSv1.2,TLSv1.3", "Versions of TLS that are offered.").read_only(),
+    flags("tls_version", Global, "TLSv1.2,TLSv1.3", &["TLSv1.2", "TLSv1.3"], "Versions of TLS that are offered.")
+        .read_only(),
     text("tls_ciphersuites", Global, "", "Cipher suites of TLS 1.3; empty is the library's choice.").read_only(),
     special("character_set_system", Global, Kind::Charset { nullable: false }, "utf8mb3", "Character set of names.")
         .read_only(),

@@ -59,6 +59,9 @@ fn columns_of_tables_by_type() {
         ("LONGBLOB", ColumnType::Blob, 63, u32::MAX, BLOB.union(BINARY), 0),
         ("ENUM('a','bcd')", ColumnType::String, 255, 12, ColumnFlags::ENUM, 0),
         ("SET('a','bcd')", ColumnType::String, 255, 20, ColumnFlags::SET, 0),
+        ("HEX(8)", ColumnType::String, 255, 8 * 4, NONE, 0),
+        ("HEX(40)", ColumnType::String, 255, 40 * 4, NONE, 0),
+        ("UUID", ColumnType::String, 255, 36 * 4, NONE, 0),
         ("JSON", ColumnType::Json, 63, u32::MAX, BLOB.union(BINARY), 0),
     ];
     let declared: Vec<String> = types.iter().enumerate().map(|(at, column)| format!("c{at} {}", column.0)).collect();
