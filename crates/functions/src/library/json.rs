@@ -16,7 +16,10 @@ pub const FUNCTIONS: &[Def] = &[
     })
     .takes_null(),
     Def::new("JSON_OBJECT", (0, MANY), object_type, json_object).takes_null(),
-    Def::new("JSON_QUOTE", (1, 1), quoted_type, |args| Ok(args.string(json::quote(&args.text(0))))),
+    Def::new("JSON_QUOTE", (1, 1), quoted_type, |args| {
+        no_bytes(args, 0)?;
+        Ok(args.string(json::quote(&args.text(0))))
+    }),
     Def::new("JSON_UNQUOTE", (1, 1), unquoted_type, json_unquote),
     Def::new("JSON_EXTRACT", (2, MANY), result::json, json_extract).reading_documents(extract),
     Def::new("JSON_VALID", (1, 1), result::nullable_boolean, |args| {
@@ -103,8 +106,17 @@ pub(super) fn single_path(args: &Args<'_>, at: usize) -> SqlResult<JsonPath> {
     Ok(path)
 }
 
+/// Error 3144 for a byte string.
+fn no_bytes(args: &Args<'_>, at: usize) -> SqlResult<()> {
+    match args.value(at) {
+        Value::Bytes(_) => Err(SqlError::new(ErrorCode::InvalidJsonCharset, &[&"binary"])),
+        _ => Ok(()),
+    }
+}
+
 /// An argument as a path; error 3143 if it is none.
 pub(super) fn path(args: &Args<'_>, at: usize) -> SqlResult<JsonPath> {
+    no_bytes(args, at)?;
     Ok(JsonPath::parse(&args.text(at))?)
 }
 
@@ -150,6 +162,7 @@ fn unquoted_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
 }
 
 fn json_unquote(args: &Args<'_>) -> SqlResult<Value> {
+    no_bytes(args, 0)?;
     Ok(match args.value(0) {
         Value::Json(text) => match Json::parse(text) {
             Ok(Json::String(text)) => args.string(text),

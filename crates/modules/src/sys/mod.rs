@@ -3,11 +3,13 @@
 mod analyzer;
 mod config;
 mod functions;
+mod histogram;
 mod lists;
 mod procedures;
 mod report;
 mod saved_setup;
 mod trace;
+mod transactions;
 mod views;
 
 use squall_functions::library::support;
@@ -38,6 +40,7 @@ impl Module for Sys {
         support::register(registry, lists::FUNCTIONS);
         support::register(registry, functions::FUNCTIONS);
         support::register(registry, config::FUNCTIONS);
+        support::register(registry, transactions::FUNCTIONS);
         registry.register_virtual_table(Arc::new(config::ConfigTable::new(&self.source)));
         views::all(&self.source).into_iter().for_each(|view| registry.register_virtual_table(view));
     }

@@ -1,6 +1,6 @@
 //! The procedures of the schema `sys`.
 
-use super::{DATABASE, analyzer, report, saved_setup, trace};
+use super::{DATABASE, analyzer, histogram, report, saved_setup, trace};
 use squall_session::api::{LocalFuture, OkInfo};
 use squall_session::procedure::{Parameter, ParameterMode, ProcedureHead};
 use squall_session::result::ResultSet;
@@ -31,6 +31,7 @@ enum Task {
     TraceDigest,
     TraceThread,
     Diagnostics,
+    LatencyHistogram,
 }
 
 #[derive(Debug)]
@@ -120,6 +121,12 @@ pub(super) fn all() -> Vec<Arc<dyn Procedure>> {
             report::parameters(),
             "Watches the server for a while, and shows its state and what has changed.",
         ),
+        (
+            Task::LatencyHistogram,
+            "ps_statement_avg_latency_histogram",
+            Vec::new(),
+            "Draws how many statements are how fast.",
+        ),
     ]
     .into_iter()
     .map(|(task, name, parameters, comment)| {
@@ -165,6 +172,7 @@ impl Procedure for SysProcedure {
                 Task::TraceDigest => trace::digest(call).await?,
                 Task::TraceThread => trace::thread(call).await?,
                 Task::Diagnostics => report::diagnostics(call).await?,
+                Task::LatencyHistogram => histogram::show(call).await?,
             }
             Ok(OkInfo::default())
         })

@@ -403,6 +403,10 @@ impl Context<'_> {
     pub fn aggregate_call(&mut self, name: &str, call: &ast::AggregateCall) -> SqlResult<Arc<AggregateCall>> {
         let args = call.arguments.iter().map(|arg| self.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
         if call.function != ast::AggregateFunction::GroupConcat {
+            // Only JSON_ARRAYAGG can have them, in MariaDB's syntax.
+            if !call.order_by.is_empty() || call.limit.is_some() {
+                return Err(SqlError::unsupported("ORDER BY and LIMIT in JSON_ARRAYAGG"));
+            }
             return self.binder.builder().aggregate(name, args, call.distinct);
         }
         let order_by = call

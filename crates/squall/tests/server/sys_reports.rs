@@ -106,3 +106,38 @@ fn the_server_is_watched() {
     assert_eq!(value(&mut client, "SELECT IS_FREE_LOCK('sys.ps_setup_save')"), "1");
     run(&mut client, "CALL sys.ps_setup_save(0); CALL sys.ps_setup_reload_saved()");
 }
+
+#[test]
+fn transactions_of_a_thread_are_told_with_their_statements() {
+    let (server, mut client) = prepared();
+    let mut other = connect(&server);
+    run(&mut other, "USE d");
+    let thread = value(&mut other, "SELECT PS_CURRENT_THREAD_ID()");
+    run(&mut other, "BEGIN");
+    run(&mut other, "UPDATE t SET v = 11 WHERE id = 1");
+    run(&mut other, "COMMIT");
+    run(&mut other, "BEGIN");
+    run(&mut other, "DELETE FROM t WHERE v = 20 AND '\"' <> ''");
+    let told = value(&mut client, &format!("SELECT sys.ps_thread_trx_info({thread})"));
+    let asked = |client: &mut Client, path: &str| {
+        value(client, &format!("SELECT JSON_UNQUOTE(JSON_EXTRACT(sys.ps_thread_trx_info({thread}), '{path}'))"))
+    };
+    assert!(told.starts_with("[\n  {\n    \"time\": \""), "{told}");
+    assert_eq!(asked(&mut client, "$[*].state"), "[\"COMMITTED\", \"ACTIVE\"]", "{told}");
+    assert_eq!(asked(&mut client, "$[0].statements_executed[0].sql_text"), "UPDATE t SET v = 11 WHERE id = 1");
+    assert_eq!(asked(&mut client, "$[0].statements_executed[0].rows_affected"), "1");
+    assert_eq!(asked(&mut client, "$[1].statements_executed[0].sql_text"), "DELETE FROM t WHERE v = 20 AND '\"' <> ''");
+    assert_eq!(asked(&mut client, "$[1].autocommitted"), "NO");
+    assert_eq!(value(&mut client, "SELECT sys.ps_thread_trx_info(12345678)"), "[\n\n]");
+    run(&mut client, "UPDATE sys.sys_config SET value = '20' WHERE variable = 'ps_thread_trx_info.max_length'");
+    assert!(asked(&mut client, "$.error").starts_with("Trx info truncated"));
+}
+
+#[test]
+fn latencies_are_drawn() {
+    let (_server, mut client) = prepared();
+    let found = reports(&mut client, "CALL sys.ps_statement_avg_latency_histogram()");
+    let (names, rows) = &found[0];
+    assert_eq!(names[0], "Performance Schema Statement Digest Average Latency Histogram");
+    assert!(rows[0][0].contains("; Buckets: 16; Bucket Size: "), "{}", rows[0][0]);
+}
