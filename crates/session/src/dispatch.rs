@@ -85,7 +85,10 @@ impl Session {
                 self.settings_version += 1;
                 outcome
             }
-            other => Err(SqlError::unsupported(statement_name(other)).into()),
+            other => match self.run_program_definition(other, context)? {
+                Some(outcome) => Ok(outcome),
+                None => Err(SqlError::unsupported(statement_name(other)).into()),
+            },
         }
     }
 

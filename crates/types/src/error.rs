@@ -245,6 +245,7 @@ error_codes! {
     WarnInvalidTimestamp = 1299, b"HY000", "Invalid TIMESTAMP value in column '%s' at row %s";
     InvalidCharacterString = 1300, b"HY000", "Invalid %s character string: '%s'";
     WarnAllowedPacketOverflowed = 1301, b"HY000", "Result of %s() was larger than max_allowed_packet (%s) - truncated";
+    SpAlreadyExists = 1304, b"42000", "%s %s already exists";
     SpDoesNotExist = 1305, b"42000", "%s %s does not exist";
     QueryInterrupted = 1317, b"70100", "Query execution was interrupted";
     SpWrongArgumentCount = 1318, b"42000", "Incorrect number of arguments for %s %s; expected %s, got %s";
@@ -254,6 +255,7 @@ error_codes! {
     ViewSelectTmpTable = 1352, b"HY000", "View's SELECT refers to a temporary table '%s'";
     ViewWrongList = 1353, b"HY000", "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts";
     ViewInvalid = 1356, b"HY000", "View '%s.%s' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them";
+    TriggerDoesNotExist = 1360, b"HY000", "Trigger does not exist";
     NoDefaultForField = 1364, b"HY000", "Field '%s' doesn't have a default value";
     DivisionByZero = 1365, b"22012", "Division by 0";
     TruncatedWrongValueForField = 1366, b"HY000", "Incorrect %s value: '%s' for column '%s' at row %s";

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod call;
+pub(crate) mod definition;
 mod nested;
 mod pass_on;
 

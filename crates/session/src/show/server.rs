@@ -172,7 +172,7 @@ impl Session {
         ])
     }
 
-    /// SHOW CREATE PROCEDURE: what is part of the server has no text, which MySQL shows as NULL.
+    /// SHOW CREATE PROCEDURE: what is part of the server is shown without a body.
     pub(super) fn show_create_procedure(&self, name: &ObjectName, context: &StatementContext) -> SqlResult<ResultSet> {
         let (database, name) = self.qualify(name)?;
         let found = self.shared.procedures.find(&database, &name).filter(|procedure| {
@@ -190,7 +190,8 @@ impl Session {
             "Database Collation",
         ]);
         let collation = crate::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
-        let mut row = vec![s(procedure.head().name), s(context.sql_mode.to_string()), Value::Null];
+        let mut row = vec![s(procedure.head().name), s(context.sql_mode.to_string())];
+        row.push(s(crate::procedure::definition::create_text(procedure.head())));
         row.extend([s("utf8mb4"), s(collation), s(collation)]);
         result.rows.push(row);
         Ok(result)

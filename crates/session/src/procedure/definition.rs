@@ -1,0 +1,97 @@
+//! Definitions of stored programs: there are only those of the server, but dumps have them, and drop what is not there.
+
+use super::{ParameterMode, ProcedureHead};
+use crate::ddl::names::{quote, quote_text};
+use crate::ddl::type_text::type_text;
+use crate::result::Outcome;
+use crate::session::Session;
+use squall_parser::ast::{DropObject, ObjectName, Statement};
+use squall_registry::StatementContext;
+use squall_types::{ErrorCode, Level, SqlError, SqlResult};
+
+/// The account that SHOW PROCEDURE STATUS names.
+const DEFINER: &str = "`mysql.sys`@`localhost`";
+
+/// CREATE PROCEDURE of one of the server's procedures: without a body, and so that a dump that has it can be read again.
+pub(crate) fn create_text(head: &ProcedureHead) -> String {
+    let parameters: Vec<String> = head
+        .parameters
+        .iter()
+        .map(|parameter| {
+            let mode = match parameter.mode {
+                ParameterMode::In => "IN",
+                ParameterMode::Out => "OUT",
+                ParameterMode::InOut | ParameterMode::InOutOrValue => "INOUT",
+            };
+            format!("{mode} {} {}", quote(parameter.name), type_text(&parameter.sql_type))
+        })
+        .collect();
+    format!(
+        "CREATE DEFINER={DEFINER} PROCEDURE IF NOT EXISTS {}({})\n    SQL SECURITY INVOKER\n    COMMENT {}\nBEGIN END",
+        quote(head.name),
+        parameters.join(", "),
+        quote_text(head.comment)
+    )
+}
+
+impl Session {
+    /// CREATE and DROP of procedures, functions and triggers: nobody can make any, so there are none but those of the server.
+    /// `None` for what is not supported.
+    pub(crate) fn run_program_definition(
+        &self,
+        statement: &Statement,
+        context: &StatementContext,
+    ) -> SqlResult<Option<Outcome>> {
+        match statement {
+            Statement::CreateProcedure(create) => {
+                let Some(head) = self.own_procedure(&create.name)? else { return Ok(None) };
+                let error = SqlError::new(ErrorCode::SpAlreadyExists, &[&"PROCEDURE", &head.name]);
+                if !create.if_not_exists {
+                    return Err(error);
+                }
+                context.diagnostics.push(Level::Note, error);
+                Ok(Some(Outcome::done()))
+            }
+            Statement::DropProcedure(drop) => {
+                for name in &drop.names {
+                    if let (Some(head), false) = (self.own_procedure(name)?, drop.if_exists) {
+                        let routine = format!("{}.{}", head.database, head.name);
+                        let account = &self.account;
+                        let wanted: [&dyn std::fmt::Display; 4] =
+                            [&"alter routine", &account.user, &account.host, &routine];
+                        return Err(SqlError::new(ErrorCode::ProcAccessDenied, &wanted));
+                    }
+                }
+                self.drop_nothing(drop, "PROCEDURE", context)
+            }
+            Statement::DropFunction(drop) => self.drop_nothing(drop, "FUNCTION", context),
+            Statement::DropTrigger(drop) => {
+                let error = SqlError::new(ErrorCode::TriggerDoesNotExist, &[]);
+                if !drop.if_exists {
+                    return Err(error);
+                }
+                context.diagnostics.push(Level::Note, error);
+                Ok(Some(Outcome::done()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn own_procedure(&self, name: &ObjectName) -> SqlResult<Option<&ProcedureHead>> {
+        let (database, name) = self.qualify(name)?;
+        Ok(self.shared.procedures.find(&database, &name).map(|procedure| procedure.head()))
+    }
+
+    /// What is dropped is not there (1305).
+    fn drop_nothing(&self, drop: &DropObject, kind: &str, context: &StatementContext) -> SqlResult<Option<Outcome>> {
+        for name in &drop.names {
+            let (database, name) = self.qualify(name)?;
+            let error = SqlError::new(ErrorCode::SpDoesNotExist, &[&kind, &format!("{database}.{name}")]);
+            if !drop.if_exists {
+                return Err(error);
+            }
+            context.diagnostics.push(Level::Note, error);
+        }
+        Ok(Some(Outcome::done()))
+    }
+}
