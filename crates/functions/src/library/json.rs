@@ -45,10 +45,14 @@ pub const FUNCTIONS: &[Def] = &[
         Ok(place.and_then(Json::keys).map_or(Value::Null, |keys| keys.to_value()))
     }),
     Def::new("JSON_CONTAINS", (2, 3), result::nullable_boolean, |args| {
+        if let Value::Json(document) = args.value(0) {
+            return stored_contains(args, document);
+        }
         let (document, candidate) = (args.document(0)?, args.document(1)?);
         let place = if args.len() == 3 { single_path(args, 2)?.find(&document) } else { Some(&document) };
         Ok(place.map_or(Value::Null, |place| Value::from(json::contains(place, &candidate))))
-    }),
+    })
+    .reading_documents(stored_contains),
     Def::new("JSON_CONTAINS_PATH", (3, MANY), result::nullable_boolean, json_contains_path),
     Def::new("JSON_OVERLAPS", (2, 2), result::nullable_boolean, |args| {
         Ok(Value::from(json::overlaps(&args.document(0)?, &args.document(1)?)))
@@ -76,6 +80,22 @@ pub const FUNCTIONS: &[Def] = &[
         Ok(Value::Int(0))
     }),
 ];
+
+/// JSON_CONTAINS of a document that is looked into as it is stored.
+fn stored_contains(args: &Args<'_>, document: &str) -> SqlResult<Value> {
+    let candidate = args.document(1)?;
+    let failed = |error: JsonError| error.for_argument(1, "json_contains");
+    if args.len() == 2 {
+        return json::stored::contains(document, &candidate).map(Value::from).map_err(failed);
+    }
+    let path = single_path(args, 2)?;
+    if let Some(names) = path.member_names() {
+        let Some(place) = json::stored::at_members(document, names) else { return Ok(Value::Null) };
+        return json::stored::contains(place, &candidate).map(Value::from).map_err(failed);
+    }
+    let document = Json::parse(document).map_err(failed)?;
+    Ok(path.find(&document).map_or(Value::Null, |place| Value::from(json::contains(place, &candidate))))
+}
 
 fn count(number: usize) -> SqlResult<Value> {
     Ok(Value::Int(i64::try_from(number).unwrap_or(i64::MAX)))

@@ -286,16 +286,48 @@ impl RowStore {
     }
 }
 
+/// Merged records on their way to the thread that makes files of them: that one makes what the engine takes of each, so that it is also the
+/// one that frees it.
+#[derive(Default)]
+struct MergedRecords {
+    bytes: Vec<u8>,
+    /// Where each key ends, and its value behind it.
+    ends: Vec<(usize, usize)>,
+}
+
+impl MergedRecords {
+    fn push(&mut self, record: &Record) {
+        self.bytes.extend_from_slice(&record.key);
+        let key_end = self.bytes.len();
+        self.bytes.extend_from_slice(&record.value);
+        self.ends.push((key_end, self.bytes.len()));
+    }
+
+    fn is_full(&self) -> bool {
+        self.ends.len() == BATCH_RECORDS
+    }
+}
+
 /// Hands sorted records over, without those of some rows; tells whether there were any.
 fn write_sorted(sorted: &Sorted, left_out: &FxHashSet<u64>, write: Write<'_>) -> SqlResult<bool> {
-    let (sender, batches) = sync_channel::<Vec<(Slice, Slice)>>(BATCHES_AHEAD);
+    let (sender, batches) = sync_channel::<MergedRecords>(BATCHES_AHEAD);
     // Merging runs and making table files of them take about the same time.
     std::thread::scope(|scope| -> SqlResult<bool> {
         let merging = scope.spawn(move || merge_batches(sorted, left_out, &sender));
         let mut any = false;
-        for (key, value) in batches.into_iter().flatten() {
-            write(key, value)?;
-            any = true;
+        // Entries of an index mostly have one value: how long the entry's own parts are.
+        let mut last_value = Slice::empty();
+        for MergedRecords { bytes, ends } in batches {
+            let mut start = 0;
+            for (key_end, end) in ends {
+                let (key, value) = (&bytes[start..key_end], &bytes[key_end..end]);
+                if last_value != value {
+                    last_value = Slice::new(value);
+                }
+                write(Slice::new(key), last_value.clone())?;
+                any = true;
+                start = end;
+            }
         }
         merging.join().map_err(|_| SqlError::internal("a merge's thread has panicked"))??;
         Ok(any)
@@ -303,22 +335,19 @@ fn write_sorted(sorted: &Sorted, left_out: &FxHashSet<u64>, write: Write<'_>) ->
 }
 
 /// Hands sorted records on, without those of some rows, until nobody takes them any more.
-fn merge_batches(
-    sorted: &Sorted,
-    left_out: &FxHashSet<u64>,
-    sender: &SyncSender<Vec<(Slice, Slice)>>,
-) -> SqlResult<()> {
+fn merge_batches(sorted: &Sorted, left_out: &FxHashSet<u64>, sender: &SyncSender<MergedRecords>) -> SqlResult<()> {
     let mut merge = sorted.iter()?;
     let mut record = Record::default();
-    let mut batch = Vec::with_capacity(BATCH_RECORDS);
+    let mut batch = MergedRecords::default();
     while merge.next_into(&mut record)? {
         if !left_out.is_empty() && left_out.contains(&record.number) {
             continue;
         }
-        batch.push((Slice::new(&record.key), Slice::new(&record.value)));
-        if batch.len() == BATCH_RECORDS {
-            let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH_RECORDS));
-            if sender.send(full).is_err() {
+        batch.push(&record);
+        if batch.is_full() {
+            let bytes = Vec::with_capacity(batch.bytes.len());
+            let next = MergedRecords { bytes, ends: Vec::with_capacity(BATCH_RECORDS) };
+            if sender.send(std::mem::replace(&mut batch, next)).is_err() {
                 return Ok(());
             }
         }

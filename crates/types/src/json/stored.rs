@@ -6,7 +6,7 @@
 use super::lines::{Scalar, scalars};
 use super::parse::Parser;
 use super::walk::NumberText;
-use super::{JsonError, quote};
+use super::{Json, JsonError, quote, search};
 use memchr::{memchr2, memchr3, memmem};
 use std::cell::Cell;
 
@@ -17,6 +17,80 @@ pub fn at_members<'a, 'n>(document: &'a str, names: impl IntoIterator<Item = &'n
         value = member(value, name)?;
     }
     Some(&value[..end_of_value(value.as_bytes(), 0)])
+}
+
+/// Values of a candidate up to which it is looked for in the text; many are found faster in a tree, whose names and scalars can be searched.
+const CANDIDATE_VALUES_MAX: usize = 16;
+
+/// `JSON_CONTAINS()`: whether `candidate` is in a document, as [`super::search::contains`] says of trees.
+pub fn contains(document: &str, candidate: &Json) -> Result<bool, JsonError> {
+    if values_of(candidate) > CANDIDATE_VALUES_MAX {
+        return Ok(search::contains(&Json::parse(document)?, candidate));
+    }
+    value_contains(document, candidate)
+}
+
+/// How many values a document has, up to about the most that matter.
+fn values_of(document: &Json) -> usize {
+    let all = |counts: &mut dyn Iterator<Item = usize>| {
+        let mut sum = 1;
+        for count in counts {
+            sum += count;
+            if sum > CANDIDATE_VALUES_MAX {
+                break;
+            }
+        }
+        sum
+    };
+    match document {
+        Json::Array(elements) => all(&mut elements.iter().map(values_of)),
+        Json::Object(object) => all(&mut object.iter().map(|(_, value)| values_of(value))),
+        _ => 1,
+    }
+}
+
+/// The same of the value that a text begins with.
+fn value_contains(text: &str, candidate: &Json) -> Result<bool, JsonError> {
+    match (text.as_bytes().first(), candidate) {
+        (Some(b'['), Json::Array(candidates)) => {
+            for candidate in candidates {
+                if !element_contains(text, candidate)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        (Some(b'['), candidate) => element_contains(text, candidate),
+        (Some(b'{'), Json::Object(candidates)) => {
+            for (name, candidate) in candidates.iter() {
+                let Some(value) = member(text, name) else { return Ok(false) };
+                if !value_contains(value, candidate)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        (Some(b'{'), _) | (_, Json::Array(_) | Json::Object(_)) => Ok(false),
+        (_, candidate) => {
+            let own = Json::parse(&text[..end_of_value(text.as_bytes(), 0)])?;
+            Ok(search::contains(&own, candidate))
+        }
+    }
+}
+
+/// Whether an element of the array that a text begins with contains a candidate.
+fn element_contains(array: &str, candidate: &Json) -> Result<bool, JsonError> {
+    let bytes = array.as_bytes();
+    let mut at = 1;
+    while !matches!(bytes.get(at), None | Some(b']')) {
+        let end = end_of_value(bytes, at);
+        if value_contains(&array[at..end], candidate)? {
+            return Ok(true);
+        }
+        let Some(next) = after(bytes, end, b',') else { break };
+        at = next;
+    }
+    Ok(false)
 }
 
 /// What stands at the value of a member of an object, to the end of the text.
@@ -182,7 +256,6 @@ fn scalar(text: &str) -> Result<Scalar<'_>, JsonError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Json;
     use proptest::prelude::*;
 
     /// Documents of few names, so that those that are looked for are met.
@@ -201,6 +274,28 @@ mod tests {
                 proptest::collection::vec((name, inner), 0..5).prop_map(|all| Json::Object(all.into_iter().collect())),
             ]
         })
+    }
+
+    /// Some of what a document contains, more or less: each value within it by itself, and in the objects around it alone.
+    fn parts(json: &Json) -> Vec<Json> {
+        let mut all = vec![json.clone()];
+        match json {
+            Json::Array(elements) => {
+                for part in elements.iter().flat_map(parts) {
+                    all.push(Json::Array(vec![part.clone()]));
+                    all.push(part);
+                }
+            }
+            Json::Object(object) => {
+                for (name, value) in object.iter() {
+                    let part = |part: Json| Json::Object([(name.to_string(), part)].into_iter().collect());
+                    all.extend(parts(value).into_iter().map(part));
+                }
+            }
+            _ => {}
+        }
+        all.truncate(40);
+        all
     }
 
     fn looked_up(json: &Json, names: &[&str]) -> Option<String> {
@@ -233,9 +328,19 @@ mod tests {
         }
 
         #[test]
+        fn contained_documents_are_found_as_in_the_tree(json in document(), other in document()) {
+            let text = json.to_text();
+            for candidate in parts(&json).into_iter().chain([other]) {
+                let expected = search::contains(&json, &candidate);
+                prop_assert_eq!(contains(&text, &candidate), Ok(expected), "{} in {}", candidate.to_text(), &text);
+            }
+        }
+
+        #[test]
         fn no_text_is_too_odd(text in "[\\[\\]{}\",:0-9.\\\\a -]{0,30}") {
             at_members(&text, ["a", "a"]);
             let _ = scalars_of(&text, "a", |_| {});
+            let _ = contains(&text, &Json::Array(vec![Json::Int(1)]));
         }
     }
 }
