@@ -14,13 +14,19 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as AtomicOrdering};
 use std::thread::JoinHandle;
 
 const FILE_BUFFER_BYTES: usize = 256 << 10;
+
+/// Records from one mark of a run to the next.
+const MARK_RECORDS: usize = 2048;
+
+/// What a record costs beside its bytes, in bytes, where ranges are to cost alike.
+const RECORD_COST: u64 = 64;
 
 /// A key with its value, and a number that tells equal keys apart.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -53,6 +59,15 @@ struct Run {
     path: PathBuf,
     records: u64,
     bytes: u64,
+    marks: Vec<Mark>,
+}
+
+/// The place of a record in a run.
+struct Mark {
+    key: Vec<u8>,
+    /// Records and bytes before it.
+    records: u64,
+    bytes: u64,
 }
 
 impl Drop for Run {
@@ -77,20 +92,43 @@ impl Taken {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        let run = Run { path, records: self.index.len() as u64, bytes: self.arena.len() as u64 };
+        let (records, bytes) = (self.index.len() as u64, self.arena.len() as u64);
+        let mut run = Run { path, records, bytes, marks: Vec::with_capacity(self.index.len() / MARK_RECORDS + 1) };
         let file = File::create(&run.path)?;
         if in_order {
             (&file).write_all(&self.arena)?;
+            run.marks = self.marks().collect();
             return Ok(run);
         }
         let mut file = BufWriter::with_capacity(FILE_BUFFER_BYTES, file);
-        for indexed in &self.index {
+        let mut written = 0;
+        for (at, indexed) in self.index.iter().enumerate() {
             let (key, value, _) = record_at(&self.arena, indexed.offset);
+            if at % MARK_RECORDS == 0 {
+                run.marks.push(Mark { key: key.to_vec(), records: at as u64, bytes: written as u64 });
+            }
             let bytes = HEADER_BYTES + key.len() + value.len();
             file.write_all(&self.arena[indexed.offset..indexed.offset + bytes])?;
+            written += bytes;
         }
         file.flush()?;
         Ok(run)
+    }
+
+    fn key_at(&self, indexed: &Indexed) -> &[u8] {
+        record_at(&self.arena, indexed.offset).0
+    }
+
+    /// Marks as a run would have them, of records that came in order; of others the bytes are those of as many records on average.
+    fn marks(&self) -> impl Iterator<Item = Mark> {
+        let marked = self.index.iter().enumerate().step_by(MARK_RECORDS);
+        let average = self.arena.len() / self.index.len().max(1);
+        let in_order = self.index.is_sorted_by_key(|indexed| indexed.offset);
+        marked.map(move |(at, indexed)| Mark {
+            key: self.key_at(indexed).to_vec(),
+            records: at as u64,
+            bytes: if in_order { indexed.offset } else { at * average } as u64,
+        })
     }
 }
 
@@ -187,17 +225,62 @@ impl Sorted {
 
     /// All records in order of key, then number.
     pub fn iter(&self) -> SqlResult<Merge<'_>> {
-        let next_in_memory = vec![0; self.taken.len()];
-        let mut merge = Merge { sorted: self, next_in_memory, files: Vec::new(), heads: BinaryHeap::new() };
+        self.within(None, None)
+    }
+
+    /// The records from a key on and before another one.
+    pub fn within(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> SqlResult<Merge<'_>> {
+        let first = |taken: &Taken| match from {
+            Some(from) => taken.index.partition_point(|indexed| taken.key_at(indexed) < from),
+            None => 0,
+        };
+        let next_in_memory = self.taken.iter().map(first).collect();
+        let to = to.map(<[u8]>::to_vec);
+        let mut merge = Merge { sorted: self, next_in_memory, files: Vec::new(), heads: BinaryHeap::new(), to };
         for run in &self.runs {
-            let file = File::open(&run.path).map_err(|error| io_error(&error))?;
-            let file = BufReader::with_capacity(FILE_BUFFER_BYTES, file);
-            merge.files.push(RunReader { file, records: run.records, bytes: run.bytes });
+            merge.files.push(RunReader::open(run, from)?);
         }
         for source in 0..self.runs.len() + self.taken.len() {
-            merge.begin(source)?;
+            merge.begin(source, from)?;
         }
         Ok(merge)
+    }
+
+    /// Keys that cut the records into up to `parts` ranges that take about the same time.
+    pub fn cuts(&self, parts: usize) -> Vec<Vec<u8>> {
+        // What lies between a mark and the next one of its source.
+        let mut pieces: Vec<(Vec<u8>, u64)> = Vec::new();
+        let mut add = |marks: &mut dyn Iterator<Item = Mark>, bytes: u64, records: u64| {
+            let mut marks = marks.peekable();
+            while let Some(mark) = marks.next() {
+                let (bytes, records) = marks.peek().map_or((bytes, records), |next| (next.bytes, next.records));
+                let cost = bytes.saturating_sub(mark.bytes) + (records - mark.records) * RECORD_COST;
+                pieces.push((mark.key, cost));
+            }
+        };
+        for run in &self.runs {
+            let marks = run.marks.iter().map(|Mark { key, records, bytes }| Mark {
+                key: key.clone(),
+                records: *records,
+                bytes: *bytes,
+            });
+            add(&mut marks.into_iter(), run.bytes, run.records);
+        }
+        for taken in &self.taken {
+            add(&mut taken.marks(), taken.arena.len() as u64, taken.index.len() as u64);
+        }
+        pieces.sort();
+        let total: u64 = pieces.iter().map(|(_, cost)| cost).sum();
+        let mut cuts = Vec::new();
+        let mut before = 0;
+        for (key, cost) in pieces {
+            let wanted = total * (cuts.len() as u64 + 1) / parts.max(1) as u64;
+            if cuts.len() + 1 < parts && before >= wanted && before > 0 && cuts.last() != Some(&key) {
+                cuts.push(key);
+            }
+            before += cost;
+        }
+        cuts
     }
 }
 
@@ -232,12 +315,17 @@ pub(crate) struct Merge<'a> {
     next_in_memory: Vec<usize>,
     files: Vec<RunReader>,
     heads: BinaryHeap<Reverse<Head>>,
+    /// The first key that is left to others.
+    to: Option<Vec<u8>>,
 }
 
 impl Merge<'_> {
     /// Replaces `record` by the next one; `false` at the end.
     pub fn next_into(&mut self, record: &mut Record) -> SqlResult<bool> {
         let Some(mut head) = self.heads.peek_mut() else { return Ok(false) };
+        if self.to.as_ref().is_some_and(|to| head.0.record.key >= *to) {
+            return Ok(false);
+        }
         let source = head.0.source;
         // The head's place is kept for the source's next record: sources that lie behind one another never move.
         std::mem::swap(record, &mut head.0.record);
@@ -248,11 +336,14 @@ impl Merge<'_> {
         Ok(true)
     }
 
-    /// Puts the first record of a source among the heads.
-    fn begin(&mut self, source: usize) -> SqlResult<()> {
+    /// Puts a source's first record from a key on among the heads.
+    fn begin(&mut self, source: usize, from: Option<&[u8]>) -> SqlResult<()> {
         let mut record = Record::default();
-        if Self::read(self.sorted, &mut self.files, &mut self.next_in_memory, source, &mut record)? {
-            self.heads.push(Reverse(Head { record, source }));
+        while Self::read(self.sorted, &mut self.files, &mut self.next_in_memory, source, &mut record)? {
+            if from.is_none_or(|from| record.key.as_slice() >= from) {
+                self.heads.push(Reverse(Head { record, source }));
+                break;
+            }
         }
         Ok(())
     }
@@ -289,6 +380,20 @@ struct RunReader {
 }
 
 impl RunReader {
+    /// Opens a run, not far before the first record with a key or a greater one.
+    fn open(run: &Run, from: Option<&[u8]>) -> SqlResult<RunReader> {
+        let mut file = File::open(&run.path).map_err(|error| io_error(&error))?;
+        // Records before a mark may have its key.
+        let at = from.and_then(|from| run.marks.partition_point(|mark| mark.key.as_slice() < from).checked_sub(1));
+        let (mut records, mut bytes) = (run.records, run.bytes);
+        if let Some(mark) = at.and_then(|at| run.marks.get(at)) {
+            file.seek(SeekFrom::Start(mark.bytes)).map_err(|error| io_error(&error))?;
+            records -= mark.records;
+            bytes -= mark.bytes;
+        }
+        Ok(RunReader { file: BufReader::with_capacity(FILE_BUFFER_BYTES, file), records, bytes })
+    }
+
     /// The next record; `false` behind the last one. A file that is not as it was written is an error.
     fn read_record(&mut self, record: &mut Record) -> SqlResult<bool> {
         if self.records == 0 {
@@ -346,6 +451,46 @@ mod tests {
             }
         }
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn ranges_make_up_all_records() {
+        let directory = tempfile::tempdir().unwrap();
+        let gate = Arc::new(WriteGate::new(directory.path()));
+        for (budget, distinct) in [(1_000_000, 20_000u64), (100_000, 3), (10_000_000, 20_000), (1_000_000, u64::MAX)] {
+            let sorters: Vec<Sorter> = (0..2u64)
+                .map(|part| {
+                    let mut sorter = Sorter::new(directory.path(), budget, gate.clone());
+                    for number in part * 20_000..(part + 1) * 20_000 {
+                        let key = if distinct == u64::MAX { number } else { number * 7919 % distinct };
+                        sorter.push(&key.to_be_bytes(), &[7; 5], number).unwrap();
+                    }
+                    sorter
+                })
+                .collect();
+            let sorted = Sorter::finish_all(sorters).unwrap();
+            let found = |mut merge: Merge<'_>| {
+                let (mut record, mut found) = (Record::default(), Vec::new());
+                while merge.next_into(&mut record).unwrap() {
+                    found.push((record.key.clone(), record.number));
+                }
+                found
+            };
+            let all = found(sorted.iter().unwrap());
+            assert_eq!(all.len(), 40_000);
+            for parts in [1, 2, 5] {
+                let cuts = sorted.cuts(parts);
+                assert!(cuts.is_sorted() && cuts.len() < parts, "{cuts:?}");
+                let ends = cuts.iter().map(|cut| Some(cut.as_slice()));
+                let ranges = std::iter::once(None).chain(ends.clone()).zip(ends.chain([None]));
+                let pieces: Vec<_> = ranges.map(|(from, to)| found(sorted.within(from, to).unwrap())).collect();
+                assert_eq!(pieces.concat(), all);
+                if distinct > 1000 {
+                    assert_eq!(cuts.len() + 1, parts);
+                    assert!(pieces.iter().all(|piece| piece.len() > 40_000 / parts / 3), "{parts} parts, {cuts:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -477,6 +477,11 @@ impl Table {
         self.secondary_codecs().iter().any(|codec| codec.unique)
     }
 
+    /// Whether anybody looks for records of an index by their whole keys: rows, and entries that may be there once.
+    pub(crate) fn is_looked_up(&self, index: IndexId) -> bool {
+        index == IndexId(0) || self.index_codec(index).is_ok_and(|codec| codec.unique)
+    }
+
     /// Whether rows of a bulk load lie in the order in which they come, and none is left out.
     pub(crate) fn is_loaded_in_order(&self) -> bool {
         self.has_hidden_row_id() && !self.has_unique_entries()

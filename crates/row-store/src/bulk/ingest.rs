@@ -1,12 +1,13 @@
 //! Sorted records become files of a table.
 
+use super::table_files::{MadeFile, TableFiles, add_files};
 use super::{BlockKeys, EncodedRows};
 use crate::batch::Batch;
 use crate::error::io_error;
 use crate::level_keys::LevelKeys;
 use crate::row::Row;
 use crate::sealed::{ListEntry, SealedBlock, SealedRows, SealedWriter};
-use crate::sorter::{Record, Sorted};
+use crate::sorter::{Merge, Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::validation::{CommitLog, Keys};
@@ -22,6 +23,10 @@ const BATCH_RECORDS: usize = 1024;
 const BATCHES_AHEAD: usize = 4;
 /// Encoded rows that may wait.
 const BLOCKS_AHEAD: usize = 2;
+
+/// Threads that make files of sorted records, at most, and bytes of records that are worth one more.
+const THREADS_MAX: usize = 16;
+const PART_BYTES_MIN: usize = 4 << 20;
 
 /// A thread that makes files of rows while they come.
 pub(super) struct Ingesting {
@@ -114,42 +119,49 @@ impl Drop for Ingesting {
 /// Takes a key and a value that are behind those before.
 type Write<'w> = &'w mut dyn FnMut(Slice, Slice) -> SqlResult<()>;
 
-/// Takes the engine's records, and at the end `None`. The engine's own type has no name outside of it.
-type EngineFiles<'t> = Box<dyn FnMut(Option<(Slice, Slice)>) -> fjall::Result<()> + 't>;
-
 /// What files are made of records.
 enum Files<'t> {
     /// The engine's.
-    Engine(EngineFiles<'t>),
+    Engine(Box<TableFiles<'t>>, Vec<MadeFile>),
     /// Those of the level below, for tables that have one, and no keys but that of the rows.
     Sealed(Box<dyn SealedWriter>),
 }
 
 impl<'t> Files<'t> {
-    fn begin(store: &RowStore, table: &'t Arc<Table>) -> SqlResult<Files<'t>> {
+    fn begin(table: &'t Arc<Table>) -> Files<'t> {
         match table.sealed_source().filter(|_| table.secondary_codecs().is_empty()) {
-            Some(source) => Ok(Files::Sealed(source.clone().writer(table))),
-            None => {
-                let failed = |error| store.gate().files_failed(error);
-                let mut ingestion = Some(table.data.keyspace.start_ingestion().map_err(failed)?);
-                Ok(Files::Engine(Box::new(move |record| match record {
-                    Some((key, value)) => ingestion.as_mut().map_or(Ok(()), |ingestion| ingestion.write(key, value)),
-                    None => ingestion.take().map_or(Ok(()), |ingestion| ingestion.finish()),
-                })))
-            }
+            Some(source) => Files::Sealed(source.clone().writer(table)),
+            None => Files::Engine(Box::new(TableFiles::new(table)), Vec::new()),
         }
     }
 
     fn write(&mut self, store: &RowStore, table: &Table, key: Slice, value: Slice) -> SqlResult<()> {
         match self {
-            Files::Engine(files) => files(Some((key, value))).map_err(|error| store.gate().files_failed(error)),
+            Files::Engine(files, _) => files.write(key, value).map_err(|error| store.gate().files_failed(error)),
             Files::Sealed(writer) => writer.push(Row::check(table, key, value)?),
         }
     }
 
+    /// Adds sorted records that are behind those before, without those of some rows.
+    fn write_sorted(
+        &mut self,
+        store: &RowStore,
+        table: &Arc<Table>,
+        sorted: &Sorted,
+        left_out: &FxHashSet<u64>,
+    ) -> SqlResult<()> {
+        match self {
+            Files::Engine(_, made) => made.extend(store.files_of_sorted(table, sorted, left_out)?),
+            Files::Sealed(_) => {
+                write_sorted(sorted, left_out, &mut |key, value| self.write(store, table, key, value))?;
+            }
+        }
+        Ok(())
+    }
+
     fn write_block(&mut self, block: Box<dyn SealedBlock>, keys: &BlockKeys) -> SqlResult<()> {
         match self {
-            Files::Engine(_) => Err(SqlError::internal("rows of another form than the engine's")),
+            Files::Engine(..) => Err(SqlError::internal("rows of another form than the engine's")),
             Files::Sealed(writer) => writer.push_block(block, keys),
         }
     }
@@ -157,14 +169,14 @@ impl<'t> Files<'t> {
     /// What stands for the rows so far.
     fn made(&mut self) -> SqlResult<Vec<ListEntry>> {
         match self {
-            Files::Engine(_) => Err(SqlError::internal("files of the engine that are not complete")),
+            Files::Engine(..) => Err(SqlError::internal("files of the engine that are not complete")),
             Files::Sealed(writer) => writer.finish(),
         }
     }
 
     fn leave_out(&mut self, keys: &[Vec<u8>]) -> SqlResult<Vec<u64>> {
         match self {
-            Files::Engine(_) => Err(SqlError::internal("files of the engine that are not complete")),
+            Files::Engine(..) => Err(SqlError::internal("files of the engine that are not complete")),
             Files::Sealed(writer) => writer.leave_out(keys),
         }
     }
@@ -172,8 +184,14 @@ impl<'t> Files<'t> {
     /// The files become the table's, and visible.
     fn finish(self, store: &RowStore, table: &Table) -> SqlResult<()> {
         match self {
-            Files::Engine(mut files) => {
-                store.end_ingestion(table, |_| files(None).map_err(|error| store.gate().files_failed(error)))
+            Files::Engine(files, sorted) => {
+                let failed = |error| store.gate().files_failed(error);
+                let mut made = files.finish().map_err(failed)?;
+                made.extend(sorted);
+                store.end_ingestion(table, |_| match made.is_empty() {
+                    true => Ok(()),
+                    false => add_files(&store.0.db, table, made).map_err(failed),
+                })
             }
             Files::Sealed(mut writer) => {
                 let list = writer.finish()?;
@@ -203,18 +221,16 @@ impl RowStore {
     pub(super) fn ingest(&self, table: &Arc<Table>, sorted: &Sorted, left_out: &FxHashSet<u64>) -> SqlResult<()> {
         self.gate().check_addition(sorted.bytes(), &table.def().name)?;
         self.making_files(table, |store| {
-            let mut files = Files::begin(store, table)?;
-            let any = write_sorted(sorted, left_out, &mut |key, value| files.write(store, table, key, value))?;
-            if any {
-                files.finish(store, table)?;
-            }
-            Ok(any)
+            let mut files = Files::begin(table);
+            files.write_sorted(store, table, sorted, left_out)?;
+            files.finish(store, table)?;
+            Ok(true)
         })
     }
 
     /// Rows as they come, and behind them what has been sorted. Nothing happens if the end never comes.
     fn ingest_steps(&self, table: &Arc<Table>, steps: &Receiver<Step>) -> SqlResult<bool> {
-        let mut files = Files::begin(self, table)?;
+        let mut files = Files::begin(table);
         for step in steps {
             match step {
                 Step::Rows(mut rows) => {
@@ -237,13 +253,61 @@ impl RowStore {
                 }
                 Step::End(sorted, left_out) => {
                     self.gate().check_addition(sorted.bytes(), &table.def().name)?;
-                    write_sorted(&sorted, &left_out, &mut |key, value| files.write(self, table, key, value))?;
+                    files.write_sorted(self, table, &sorted, &left_out)?;
                     files.finish(self, table)?;
                     return Ok(true);
                 }
             }
         }
         Ok(false)
+    }
+
+    /// Files of sorted records without those of some rows, in the order of their keys: each core merges and writes a range of
+    /// them.
+    fn files_of_sorted(
+        &self,
+        table: &Arc<Table>,
+        sorted: &Sorted,
+        left_out: &FxHashSet<u64>,
+    ) -> SqlResult<Vec<MadeFile>> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+        let cuts = sorted.cuts(cores.min(sorted.bytes() / PART_BYTES_MIN + 1));
+        let ends = cuts.iter().map(|cut| Some(cut.as_slice()));
+        let ranges = std::iter::once(None).chain(ends.clone()).zip(ends.chain([None]));
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = ranges
+                .map(|(from, to)| scope.spawn(move || self.files_of_range(table, sorted.within(from, to)?, left_out)))
+                .collect();
+            let mut made = Vec::new();
+            for thread in threads {
+                let part = thread.join().map_err(|_| SqlError::internal("a load's thread has panicked"))?;
+                made.extend(part?);
+            }
+            Ok(made)
+        })
+    }
+
+    fn files_of_range(
+        &self,
+        table: &Table,
+        mut merge: Merge<'_>,
+        left_out: &FxHashSet<u64>,
+    ) -> SqlResult<Vec<MadeFile>> {
+        let failed = |error| self.gate().files_failed(error);
+        let mut files = TableFiles::new(table);
+        let mut record = Record::default();
+        // Entries of an index mostly have one value: how long their own parts are.
+        let mut value = Slice::empty();
+        while merge.next_into(&mut record)? {
+            if !left_out.is_empty() && left_out.contains(&record.number) {
+                continue;
+            }
+            if value[..] != record.value {
+                value = Slice::new(&record.value);
+            }
+            files.write(Slice::new(&record.key), value.clone()).map_err(failed)?;
+        }
+        files.finish().map_err(failed)
     }
 
     /// Files become the table's, and visible.
@@ -286,48 +350,16 @@ impl RowStore {
     }
 }
 
-/// Merged records on their way to the thread that makes files of them: that one makes what the engine takes of each, so that it is also the
-/// one that frees it.
-#[derive(Default)]
-struct MergedRecords {
-    bytes: Vec<u8>,
-    /// Where each key ends, and its value behind it.
-    ends: Vec<(usize, usize)>,
-}
-
-impl MergedRecords {
-    fn push(&mut self, record: &Record) {
-        self.bytes.extend_from_slice(&record.key);
-        let key_end = self.bytes.len();
-        self.bytes.extend_from_slice(&record.value);
-        self.ends.push((key_end, self.bytes.len()));
-    }
-
-    fn is_full(&self) -> bool {
-        self.ends.len() == BATCH_RECORDS
-    }
-}
-
 /// Hands sorted records over, without those of some rows; tells whether there were any.
 fn write_sorted(sorted: &Sorted, left_out: &FxHashSet<u64>, write: Write<'_>) -> SqlResult<bool> {
-    let (sender, batches) = sync_channel::<MergedRecords>(BATCHES_AHEAD);
+    let (sender, batches) = sync_channel::<Vec<(Slice, Slice)>>(BATCHES_AHEAD);
     // Merging runs and making table files of them take about the same time.
     std::thread::scope(|scope| -> SqlResult<bool> {
         let merging = scope.spawn(move || merge_batches(sorted, left_out, &sender));
         let mut any = false;
-        // Entries of an index mostly have one value: how long the entry's own parts are.
-        let mut last_value = Slice::empty();
-        for MergedRecords { bytes, ends } in batches {
-            let mut start = 0;
-            for (key_end, end) in ends {
-                let (key, value) = (&bytes[start..key_end], &bytes[key_end..end]);
-                if last_value != value {
-                    last_value = Slice::new(value);
-                }
-                write(Slice::new(key), last_value.clone())?;
-                any = true;
-                start = end;
-            }
+        for (key, value) in batches.into_iter().flatten() {
+            write(key, value)?;
+            any = true;
         }
         merging.join().map_err(|_| SqlError::internal("a merge's thread has panicked"))??;
         Ok(any)
@@ -335,19 +367,22 @@ fn write_sorted(sorted: &Sorted, left_out: &FxHashSet<u64>, write: Write<'_>) ->
 }
 
 /// Hands sorted records on, without those of some rows, until nobody takes them any more.
-fn merge_batches(sorted: &Sorted, left_out: &FxHashSet<u64>, sender: &SyncSender<MergedRecords>) -> SqlResult<()> {
+fn merge_batches(
+    sorted: &Sorted,
+    left_out: &FxHashSet<u64>,
+    sender: &SyncSender<Vec<(Slice, Slice)>>,
+) -> SqlResult<()> {
     let mut merge = sorted.iter()?;
     let mut record = Record::default();
-    let mut batch = MergedRecords::default();
+    let mut batch = Vec::with_capacity(BATCH_RECORDS);
     while merge.next_into(&mut record)? {
         if !left_out.is_empty() && left_out.contains(&record.number) {
             continue;
         }
-        batch.push(&record);
-        if batch.is_full() {
-            let bytes = Vec::with_capacity(batch.bytes.len());
-            let next = MergedRecords { bytes, ends: Vec::with_capacity(BATCH_RECORDS) };
-            if sender.send(std::mem::replace(&mut batch, next)).is_err() {
+        batch.push((Slice::new(&record.key), Slice::new(&record.value)));
+        if batch.len() == BATCH_RECORDS {
+            let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH_RECORDS));
+            if sender.send(full).is_err() {
                 return Ok(());
             }
         }

@@ -10,6 +10,7 @@
 mod encoder;
 mod index;
 mod ingest;
+mod table_files;
 
 pub use encoder::{BlockKeys, BulkEncoder, EncodedRows};
 

@@ -115,6 +115,47 @@ fn a_load_that_is_given_up_leaves_no_files() {
 }
 
 #[test]
+fn files_of_several_threads_are_seen_and_recovered_as_one() {
+    // Each of two threads has four megabytes and more, in the wrong order.
+    const ROWS: i64 = 60_000;
+    let (fixture, table) = Fixture::plain();
+    let mut txn = fixture.store.begin(RR, false);
+    // In the buffer, with a key among those of the files.
+    txn.insert(&table, &row(ROWS / 2, 0, "there", Some(-1))).unwrap();
+    txn.commit().unwrap();
+    let mut before = fixture.store.begin(RR, true);
+    assert_eq!(ids(&mut before, &table), [ROWS / 2]);
+    let mut load = fixture.store.bulk_load(&table);
+    let text = "x".repeat(90);
+    for id in (0..ROWS).rev() {
+        load.push(row(id, id % 100, &text, Some(id))).unwrap();
+    }
+    let outcome = load.finish(1, LockWait::Nowait, OnDuplicate::Skip).unwrap();
+    assert_eq!((outcome.loaded, outcome.skipped), (ROWS as u64 - 1, vec![(ROWS - ROWS / 2 - 1) as u64]));
+    assert!(ids(&mut before, &table) == [ROWS / 2]);
+    drop((before, table));
+    let check = |fixture: &Fixture| {
+        let table = fixture.table("t1");
+        let mut txn = fixture.store.begin(RR, false);
+        assert!(ids(&mut txn, &table).into_iter().eq(0..ROWS));
+        assert_eq!(all(&mut txn, &table, 1, Direction::Forward).len() as i64, ROWS);
+        assert_eq!(all(&mut txn, &table, 2, Direction::Backward).len() as i64, ROWS);
+        for id in [0, 1, ROWS / 2, ROWS - 1] {
+            assert!(txn.insert(&table, &row(id, 0, "", None)).is_err());
+            assert!(txn.insert(&table, &row(ROWS + 1, 0, "", Some(if id == ROWS / 2 { -1 } else { id }))).is_err());
+        }
+    };
+    check(&fixture);
+    let fixture = fixture.reopen();
+    check(&fixture);
+    let table = fixture.table("t1");
+    let mut txn = fixture.store.begin(RR, false);
+    let loaded = lock(&mut txn, &table, 7);
+    txn.update(&table, &loaded, &row(7, 7, "updated", None)).unwrap();
+    txn.commit().unwrap();
+}
+
+#[test]
 fn rows_of_several_threads_are_one_load() {
     for heap in [true, false] {
         let fixture = Fixture::new();
