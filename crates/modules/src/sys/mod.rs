@@ -8,6 +8,7 @@ mod lists;
 mod procedures;
 mod report;
 mod saved_setup;
+mod stack;
 mod trace;
 mod transactions;
 mod views;
@@ -41,6 +42,7 @@ impl Module for Sys {
         support::register(registry, functions::FUNCTIONS);
         support::register(registry, config::FUNCTIONS);
         support::register(registry, transactions::FUNCTIONS);
+        support::register(registry, stack::FUNCTIONS);
         registry.register_virtual_table(Arc::new(config::ConfigTable::new(&self.source)));
         views::all(&self.source).into_iter().for_each(|view| registry.register_virtual_table(view));
     }

@@ -34,19 +34,21 @@ const NUMBERS: [(&str, &str); 7] = [
 ];
 
 /// Rows of a query, with the caller's privileges.
-fn rows(args: &Args<'_>, sql: &str) -> SqlResult<Vec<Vec<Value>>> {
+pub(super) fn rows(args: &Args<'_>, sql: &str) -> SqlResult<Vec<Vec<Value>>> {
     let Some(nested) = args.context.nested.as_ref() else { return Ok(Vec::new()) };
     Ok(nested.run(sql, args.context)?.into_iter().flat_map(|result| result.rows).collect())
 }
 
-fn text(value: Option<&Value>) -> String {
+/// A text; empty for anything else.
+pub(super) fn text(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),
         _ => String::new(),
     }
 }
 
-fn number(value: Option<&Value>) -> u64 {
+/// A number; 0 for anything else.
+pub(super) fn number(value: Option<&Value>) -> u64 {
     match value {
         Some(Value::UInt(number)) => *number,
         Some(Value::Int(number)) => u64::try_from(*number).unwrap_or(0),

@@ -141,3 +141,23 @@ fn latencies_are_drawn() {
     assert_eq!(names[0], "Performance Schema Statement Digest Average Latency Histogram");
     assert!(rows[0][0].contains("; Buckets: 16; Bucket Size: "), "{}", rows[0][0]);
 }
+
+#[test]
+fn the_stack_of_a_thread_is_told() {
+    let (server, mut client) = prepared();
+    let mut other = connect(&server);
+    run(&mut other, "USE d");
+    let thread = value(&mut other, "SELECT PS_CURRENT_THREAD_ID()");
+    run(&mut other, "SELECT v FROM t WHERE id = 2");
+    run(&mut other, "INSERT INTO t VALUES (4, 40)");
+    let asked = |client: &mut Client, path: &str| {
+        value(client, &format!("SELECT JSON_UNQUOTE(JSON_EXTRACT(sys.ps_thread_stack({thread}, TRUE), '{path}'))"))
+    };
+    assert_eq!(asked(&mut client, "$.mysql_user"), "root@localhost");
+    assert_eq!(asked(&mut client, "$.rankdir"), "LR");
+    let told = asked(&mut client, "$.events[*].wait_info");
+    assert!(told.contains("INSERT INTO t VALUES (4, 40)\\nerrors: 0\\nwarnings: 0\\nlock time: "), "{told}");
+    let infos = asked(&mut client, "$.events[*].event_info");
+    assert!(infos.contains("\"sql/insert\"") && infos.contains("\"sql/select\""), "{infos}");
+    assert_eq!(value(&mut client, "SELECT sys.ps_thread_stack(12345678, FALSE) IS NULL"), "1");
+}
