@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// How long a worker without work stays.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 /// How long it keeps what it may need for the next job.
-const BREATHER: Duration = Duration::from_millis(20);
+const BREATHER: Duration = Duration::from_millis(100);
 /// Stack of a worker: a plan is as deep as its statement is nested.
 const STACK_BYTES: usize = 8 << 20;
 
