@@ -5,7 +5,7 @@
 
 use super::{Source, TableSpec, long_text, s, s_or_null, text, u, uint};
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
-use squall_registry::VirtualScan;
+use squall_registry::{UserLock, VirtualScan};
 use squall_row_store::{LockInfo, LockStrength};
 use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
@@ -156,6 +156,11 @@ fn data_lock_waits(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Ve
     Ok(rows)
 }
 
+/// The status of a metadata lock.
+fn status_word(is_waiting: bool) -> &'static str {
+    if is_waiting { "PENDING" } else { "GRANTED" }
+}
+
 fn metadata_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     source.may_select(PERFORMANCE, "metadata_locks")?;
     let catalog = source.catalog.clone();
@@ -184,11 +189,11 @@ fn metadata_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
             LockStrength::ReadOnly => "SHARED_READ_ONLY",
             LockStrength::Exclusive => "EXCLUSIVE",
         };
-        let status = if lock.is_waiting { "PENDING" } else { "GRANTED" };
+        let status = status_word(lock.is_waiting);
         rows.push(row("TABLE", s(*database), &def.name, [kind, "TRANSACTION", status], lock.session));
     }
-    for (name, connection) in source.shared.user_locks.all() {
-        let lock = ["EXCLUSIVE", "EXPLICIT", "GRANTED"];
+    for UserLock { name, connection, is_waiting } in source.shared.user_locks.all() {
+        let lock = ["EXCLUSIVE", "EXPLICIT", status_word(is_waiting)];
         rows.push(row("USER LEVEL LOCK", Value::Null, &name, lock, Some(connection)));
     }
     Ok(rows)
