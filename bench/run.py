@@ -20,12 +20,14 @@ commands:
   instructions  what a statement costs in instructions of the user side, counted by valgrind, which no other load on the machine changes; few rows, so that all are warm   [--workloads a,b] [--rows 1000]
   scaling       throughput and p50, p99, p99.9 by the number of connections   [--workloads a,b] [--threads 1,4,16,64,256,1024] [--seconds 10]
   accounts      point selects while accounts and global variables change   [--threads 4] [--seconds 10] [--rounds 3]
+  instruments   point selects with the performance schema on and off   [--threads 4] [--seconds 10] [--rounds 3]
+  history       how soon views of sys_history answer over a week of a busy server's history, which is made first   [--rounds 3]
   footprint     start-up time, idle memory, size of the stripped binary
 
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
 import argparse, os, pathlib, re, resource, signal, statistics, subprocess, sys, time
-import accounts, background, connections, endurance, instructions, profile, ssb
+import accounts, background, connections, endurance, history, instructions, instruments, profile, ssb
 from peers import MariaDB, Squall, commit, machine, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
@@ -364,6 +366,26 @@ def run_accounts(a):
     return 0
 
 
+def run_instruments(a):
+    threads = [4] if a.threads == "1,4,64" else list(map(int, a.threads.split(",")))
+    for found in instruments.run(a.profile, threads, a.seconds, a.rounds, a.rows):
+        print("{server:8}{connections:5} connections: {off}/s with the performance schema off, {on}/s with it on, cost {cost_percent} %".format(**found), flush=True)
+        if a.record:
+            record("instruments", found)
+    return 0
+
+
+def run_history(a):
+    found = history.run(a.profile, a.rounds)
+    print(f"{found['snapshots']:,} snapshots, {found['bytes'] / 1e6:.1f} MB, {found['views']} views; milliseconds through a client")
+    for question in history.QUESTIONS:
+        one = found[question]
+        print(f"{question:18} median {one['median_ms']:8.2f}   io_by_thread_by_latency {one['io_by_thread_by_latency_ms']:8.2f}   slowest {one['slowest_ms']:8.2f} ({one['slowest']}, {one['slowest_rows']} rows)")
+    if a.record:
+        record("history", found)
+    return 0
+
+
 def run_endurance(a):
     done, wrong = endurance.run(Squall(a.profile), sysbench, a.minutes, a.slice, a.rows, int(a.threads.split(",")[-1]))
     print(f"endurance: {done}, " + ("; ".join(wrong) if wrong else "nothing wrong"))
@@ -409,7 +431,7 @@ def run_background(a):
 
 
 def main():
-    commands = {"background": run_background, "connections": run_connections, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts}
+    commands = {"background": run_background, "connections": run_connections, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "history": run_history}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "profiling", "debug"])

@@ -3,6 +3,8 @@
 use crate::codec::{Damaged, Input, decode, encode, put_bytes, put_varint};
 use crate::column::Column;
 use squall_types::Value;
+use std::cell::RefCell;
+use zstd::bulk::Decompressor;
 
 /// The column is as in the key block.
 const SAME: u8 = 0;
@@ -125,9 +127,20 @@ pub(crate) fn unpack(block: &[u8]) -> Result<Vec<u8>, Damaged> {
     let mut input = Input(block);
     match usize::try_from(input.varint()?).map_err(|_| Damaged)? {
         0 => Ok(input.0.to_vec()),
-        length if length <= BLOCK_BYTES_MAX => zstd::bulk::decompress(input.0, length).map_err(|_| Damaged),
+        length if length <= BLOCK_BYTES_MAX => UNPACKER.with_borrow_mut(|unpacker| {
+            // Its tables take longer to make than most blocks to unpack.
+            let unpacker = match unpacker {
+                Some(unpacker) => unpacker,
+                None => unpacker.insert(Decompressor::new().map_err(|_| Damaged)?),
+            };
+            unpacker.decompress(input.0, length).map_err(|_| Damaged)
+        }),
         _ => Err(Damaged),
     }
+}
+
+thread_local! {
+    static UNPACKER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
 /// Decoded columns, those that were wanted.

@@ -204,7 +204,7 @@ fn whole(number: u64) -> Value {
     quotient(number as f64, 1.0, 0)
 }
 
-fn average(row: &Row<'_>, sum: &str) -> Value {
+fn average(row: &Row<'_>, sum: &'static str) -> Value {
     quotient(row.number(sum) as f64, row.number(COUNT) as f64, 0)
 }
 
@@ -212,7 +212,7 @@ fn full_scan(row: &Row<'_>) -> Value {
     Value::from(if row.number(NO_INDEX) + row.number(NO_GOOD_INDEX) > 0 { "*" } else { "" })
 }
 
-fn values<const N: usize>(row: &Row<'_>, names: [&str; N]) -> [Value; N] {
+fn values<const N: usize>(row: &Row<'_>, names: [&'static str; N]) -> [Value; N] {
     names.map(|name| row.get(name))
 }
 

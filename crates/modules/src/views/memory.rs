@@ -108,7 +108,7 @@ impl Memory {
     }
 }
 
-fn by(rows: Rows, who: &str) -> Vec<Vec<Value>> {
+fn by(rows: Rows, who: &'static str) -> Vec<Vec<Value>> {
     let mut sums: Groups<String, Memory> = Groups::new();
     rows.iter().for_each(|row| sums.of(or_background(row.value(who))).add(&row));
     let rows = sums.into_vec().into_iter();

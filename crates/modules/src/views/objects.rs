@@ -272,7 +272,9 @@ fn lock_waits(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
             Value::String(format!("{}@{}", thread.text("PROCESSLIST_USER"), thread.text("PROCESSLIST_HOST")))
         })
     };
-    let of = |thread: &Option<Row<'_>>, column: &str| thread.as_ref().map_or(Value::Null, |thread| thread.get(column));
+    let of = |thread: &Option<Row<'_>>, column: &'static str| {
+        thread.as_ref().map_or(Value::Null, |thread| thread.get(column))
+    };
     let mut rows = Vec::new();
     for waiting in locks.iter().filter(|lock| lock.text("LOCK_STATUS") == "PENDING") {
         let same = |lock: &Row<'_>| {

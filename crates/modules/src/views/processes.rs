@@ -127,12 +127,12 @@ const STATEMENTS: &[&str] = &[
 ];
 const ATTRIBUTES: &[&str] = &["PROCESSLIST_ID", "ATTR_NAME", "ATTR_VALUE"];
 
-fn find<'r>(rows: &'r Rows, column: &str, wanted: u64) -> Option<Row<'r>> {
+fn find<'r>(rows: &'r Rows, column: &'static str, wanted: u64) -> Option<Row<'r>> {
     rows.iter().find(|row| row.number(column) == wanted)
 }
 
 /// Rows by a number that they are one of each for; the first of those that are not.
-fn by_number<'r>(rows: &'r Rows, column: &str) -> HashMap<u64, Row<'r>> {
+fn by_number<'r>(rows: &'r Rows, column: &'static str) -> HashMap<u64, Row<'r>> {
     let mut found = HashMap::new();
     for row in rows.iter() {
         found.entry(row.number(column)).or_insert(row);
@@ -170,10 +170,10 @@ fn processes(tables: &mut Tables<'_>, is_wanted: fn(&Row<'_>) -> bool) -> SqlRes
             false => super::files::thread_user(&thread),
         };
         let statement = statements.get(&id).copied();
-        let of = |row: &Option<Row<'_>>, column: &str| row.as_ref().map_or(Value::Null, |row| row.get(column));
+        let of = |row: &Option<Row<'_>>, column: &'static str| row.as_ref().map_or(Value::Null, |row| row.get(column));
         let has_ended = statement.as_ref().is_some_and(|statement| !statement.is_null("END_EVENT_ID"));
-        let last = |column: &str| if has_ended { of(&statement, column) } else { Value::Null };
-        let current = |column: &str| if has_ended { Value::Null } else { of(&statement, column) };
+        let last = |column: &'static str| if has_ended { of(&statement, column) } else { Value::Null };
+        let current = |column: &'static str| if has_ended { Value::Null } else { of(&statement, column) };
         let full_scan = statement
             .as_ref()
             .is_some_and(|statement| statement.number("NO_INDEX_USED") + statement.number("NO_GOOD_INDEX_USED") > 0);
@@ -281,9 +281,10 @@ fn lock_waits(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let threads = tables.get("threads", THREADS)?;
     let mut rows = Vec::new();
     for wait in waits.iter() {
-        let lock = |id: &str| locks.iter().find(|lock| lock.text("ENGINE_LOCK_ID") == wait.text(id));
+        let lock = |id: &'static str| locks.iter().find(|lock| lock.text("ENGINE_LOCK_ID") == wait.text(id));
         let (requested, held) = (lock("REQUESTING_ENGINE_LOCK_ID"), lock("BLOCKING_ENGINE_LOCK_ID"));
-        let of = |lock: &Option<Row<'_>>, column: &str| lock.as_ref().map_or(Value::Null, |lock| lock.get(column));
+        let of =
+            |lock: &Option<Row<'_>>, column: &'static str| lock.as_ref().map_or(Value::Null, |lock| lock.get(column));
         let waiter = find(&threads, "THREAD_ID", wait.number("REQUESTING_THREAD_ID"));
         let blocker = find(&threads, "THREAD_ID", wait.number("BLOCKING_THREAD_ID"));
         let table = requested.as_ref().map_or(Value::Null, |lock| {

@@ -3,6 +3,7 @@
 use squall_history_store::{Reader, TableRows};
 use squall_registry::{Registry, StatementContext, VirtualScan};
 use squall_types::{SqlResult, Value};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// The schema of tables that are named without one.
@@ -39,7 +40,7 @@ impl Tables<'_> {
             Tables::Given { columns: given, rows, .. } => Arc::new(read_given(given, rows, columns)),
             Tables::Now { registry, context } => Arc::new(read_now(registry, context, schema, name, columns)?),
         };
-        Ok(Rows { rows, columns })
+        Ok(Rows::new(rows, columns))
     }
 }
 
@@ -70,9 +71,31 @@ fn read_given(given: &[String], rows: &[Vec<Value>], columns: &[&str]) -> TableR
 pub(crate) struct Rows {
     rows: Arc<TableRows>,
     columns: &'static [&'static str],
+    found: [Cell<Option<(*const u8, usize)>>; FOUND],
 }
 
+/// Names whose ordinals are remembered, by where they lie: views ask for the same few of each row.
+const FOUND: usize = 16;
+
 impl Rows {
+    fn new(rows: Arc<TableRows>, columns: &'static [&'static str]) -> Rows {
+        Rows { rows, columns, found: Default::default() }
+    }
+
+    fn ordinal(&self, column: &'static str) -> Option<usize> {
+        let place = &self.found[column.as_ptr() as usize / 8 % FOUND];
+        // Two names at one place differ in length.
+        if let Some((known, ordinal)) = place.get()
+            && known == column.as_ptr()
+            && self.columns[ordinal].len() == column.len()
+        {
+            return Some(ordinal);
+        }
+        let ordinal = self.columns.iter().position(|name| *name == column)?;
+        place.set(Some((column.as_ptr(), ordinal)));
+        Some(ordinal)
+    }
+
     /// One row after the other.
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
         (0..self.rows.rows).map(|at| Row { table: self, at })
@@ -88,19 +111,19 @@ pub(crate) struct Row<'r> {
 
 impl<'r> Row<'r> {
     /// A column's value; NULL for one that the table does not have.
-    pub fn value(&self, column: &str) -> &'r Value {
-        let ordinal = self.table.columns.iter().position(|name| *name == column);
+    pub fn value(&self, column: &'static str) -> &'r Value {
+        let ordinal = self.table.ordinal(column);
         debug_assert!(ordinal.is_some(), "{column} was not asked for");
         ordinal.map_or(&Value::Null, |ordinal| self.table.rows.value(self.at, ordinal))
     }
 
     /// The same, to keep.
-    pub fn get(&self, column: &str) -> Value {
+    pub fn get(&self, column: &'static str) -> Value {
         self.value(column).clone()
     }
 
     /// A text; empty for NULL.
-    pub fn text(&self, column: &str) -> &'r str {
+    pub fn text(&self, column: &'static str) -> &'r str {
         match self.value(column) {
             Value::String(text) => text,
             _ => "",
@@ -108,7 +131,7 @@ impl<'r> Row<'r> {
     }
 
     /// A number that is not below zero; 0 for NULL.
-    pub fn number(&self, column: &str) -> u64 {
+    pub fn number(&self, column: &'static str) -> u64 {
         match self.value(column) {
             Value::UInt(number) => *number,
             Value::Int(number) => u64::try_from(*number).unwrap_or(0),
@@ -117,7 +140,7 @@ impl<'r> Row<'r> {
     }
 
     /// Whether it is NULL.
-    pub fn is_null(&self, column: &str) -> bool {
+    pub fn is_null(&self, column: &'static str) -> bool {
         self.value(column).is_null()
     }
 }

@@ -105,7 +105,7 @@ fn global(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
     Ok(descending(rows.collect(), 2))
 }
 
-fn by(waits: super::source::Rows, who: &str) -> SqlResult<Vec<Vec<Value>>> {
+fn by(waits: super::source::Rows, who: &'static str) -> SqlResult<Vec<Vec<Value>>> {
     let mut rows: Vec<Vec<Value>> = Vec::new();
     for wait in waits.iter().filter(|wait| wait.number(SUM) > 0 && wait.text("EVENT_NAME") != IDLE) {
         let mut row = vec![Value::String(or_background(wait.value(who)))];
