@@ -17,7 +17,7 @@ pub(crate) enum Note {
     Ended(Box<Ending>),
     /// When jobs are to be removed has changed.
     Sweep,
-    /// Whatever was told before is to be done; dropping the sender says that it is.
+    /// The system stops: whatever was told before is to be done, and nothing is removed any more. Dropping the sender says so.
     Flush(Sender<()>),
     /// The system is gone.
     End,
@@ -68,9 +68,9 @@ impl Keeper {
 
 /// The keeper's life. It holds nothing of the system but when it has something to do.
 pub(crate) fn keep(notes: &Receiver<Note>, keeper: &Keeper, system: &Weak<SystemInner>) {
-    let mut last: Option<CommitTicket> = None;
+    let (mut last, mut sweeps): (Option<CommitTicket>, bool) = (None, true);
     loop {
-        let note = match keeper.pause() {
+        let note = match keeper.pause().filter(|_| sweeps) {
             None => notes.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(pause) => notes.recv_timeout(pause),
         };
@@ -83,6 +83,8 @@ pub(crate) fn keep(notes: &Receiver<Note>, keeper: &Keeper, system: &Weak<System
             Ok(Note::Flush(done)) => {
                 // A failure is known to the error log.
                 let _written = last.take().map(|ticket| ticket.wait());
+                // Whoever stops the system may close the store now.
+                sweeps = false;
                 drop(done);
             }
             Ok(Note::End) | Err(RecvTimeoutError::Disconnected) => return,
