@@ -10,7 +10,7 @@ use squall_types::{SqlResult, Value};
 /// Documents that are looked at, from each end of the table.
 const DOCUMENTS: usize = 16;
 
-/// Bytes of documents after which that is enough.
+/// Bytes of documents after which that is enough. Of a longer one nobody wants to know while a query is planned.
 const BYTES_MAX: usize = 1 << 20;
 
 // Times in nanoseconds, as measured on a processor of 2023 with all in memory; their ratios are what counts.
@@ -35,6 +35,8 @@ pub struct Sample {
     looks: usize,
     /// In order.
     numbers: Vec<f64>,
+    /// Whether there was one that was too long.
+    has_long: bool,
     /// Rows of the table.
     rows: f64,
 }
@@ -65,7 +67,8 @@ impl Sample {
         self.documents += 1;
         self.bytes += document.len();
         terms.clear();
-        if collect(document, terms).is_err() {
+        self.has_long |= document.len() > BYTES_MAX;
+        if document.len() > BYTES_MAX || collect(document, terms).is_err() {
             return;
         }
         let range = reader.range();
@@ -80,7 +83,7 @@ impl Sample {
     /// Whether reading entries costs less than reading documents.
     pub fn is_worth_it(&self) -> bool {
         let by_entries = self.entries as f64 * ENTRY_NS + self.looks as f64 * LOOK_NS;
-        by_entries < self.documents as f64 * ROW_NS + self.bytes as f64 * BYTE_NS
+        !self.has_long && by_entries < self.documents as f64 * ROW_NS + self.bytes as f64 * BYTE_NS
     }
 
     /// Entries that the index has under the name, about.
