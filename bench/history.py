@@ -30,7 +30,7 @@ def run(profile, rounds, made=None):
         size = sum(file.stat().st_size for file in pathlib.Path(made).rglob("*") if file.is_file())
         with server:
             cursor = pymysql.connect(host="127.0.0.1", port=server.port, user="root", autocommit=True).cursor()
-            cursor.execute("SELECT COUNT(DISTINCT ts) FROM ps_history.global_status WHERE variable_name = 'Uptime'")
+            cursor.execute("SELECT COUNT(DISTINCT ts) FROM ps_history.global_variables")
             snapshots = cursor.fetchone()[0]
             cursor.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = 'sys_history' ORDER BY table_name")
             views = [name for name, in cursor.fetchall()]
