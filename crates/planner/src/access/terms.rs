@@ -253,18 +253,18 @@ fn document(node: &Node<'_>) -> Option<Json> {
     }
 }
 
+/// The index of a column of documents, by its place in the table's list; the column by its ordinal.
+pub fn json_index(def: &TableDef, column: usize) -> Option<usize> {
+    let column = def.columns.get(column).filter(|column| column.sql_type == SqlType::Json)?;
+    def.indexes.iter().position(|index| {
+        index.is_json() && !index.invisible && matches!(index.parts.as_slice(), [part] if part.column == column.id)
+    })
+}
+
 /// A place in a column of documents with an index: the index, and the members on the way.
 fn document_path(def: &TableDef, node: &Node<'_>) -> Option<(usize, MemberPath)> {
     match node {
-        Node::Column(column) => {
-            let defined = def.columns.get(*column).filter(|column| column.sql_type == SqlType::Json)?;
-            let index = def.indexes.iter().position(|index| {
-                index.is_json()
-                    && !index.invisible
-                    && matches!(index.parts.as_slice(), [part] if part.column == defined.id)
-            })?;
-            Some((index, MemberPath::default()))
-        }
+        Node::Column(column) => Some((json_index(def, *column)?, MemberPath::default())),
         Node::Call(call, args) if &*call.name == "JSON_EXTRACT" => match args.as_slice() {
             [inner, path] => {
                 let (index, outer) = document_path(def, inner)?;

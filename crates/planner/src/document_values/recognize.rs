@@ -4,6 +4,7 @@ use super::sample::Sample;
 use super::source::{Given, ValuesTable};
 use crate::access::RowTable;
 use crate::access::filter::call_of;
+use crate::access::terms::json_index;
 use crate::exec::env::StatementEnv;
 use datafusion::catalog::default_table_source::{provider_as_source, source_as_provider};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -14,7 +15,6 @@ use squall_functions::expr::datafusion_error;
 use squall_functions::operators::convert::ConvertKernel;
 use squall_types::SqlType;
 use squall_types::json::JsonPath;
-use squall_types::json::path::PathLeg;
 use squall_types::json::terms::search::MemberPath;
 use squall_types::json::terms::value::{TermReader, Wanted};
 use std::any::Any;
@@ -125,11 +125,9 @@ fn resolve(expr: &Expr, plan: &LogicalPlan) -> Option<Expr> {
 /// The index of a column of documents, and the column's ordinal.
 fn index_of(table: &RowTable, column: &str) -> Option<(usize, usize)> {
     let by_row = table.lock.is_none() && table.table.sealed_source().is_none() && table.copy_def().is_none();
-    let (ordinal, column) = table.def.column(column).filter(|_| by_row)?;
-    let position = table.def.indexes.iter().position(|index| {
-        index.is_json() && !index.invisible && matches!(index.parts.as_slice(), [part] if part.column == column.id)
-    })?;
-    (column.sql_type == SqlType::Json && table.hints.allows(position)).then_some((position, ordinal))
+    let (ordinal, _) = table.def.column(column).filter(|_| by_row)?;
+    let position = json_index(&table.def, ordinal)?;
+    table.hints.allows(position).then_some((position, ordinal))
 }
 
 /// What an aggregation asks of documents.
@@ -204,11 +202,8 @@ impl Asked {
         match (&*call.name, arguments) {
             ("JSON_EXTRACT", [Expr::Column(document), path]) => {
                 let path = JsonPath::parse(text(path)?).ok()?;
-                let names = path.legs().iter().map(|leg| match leg {
-                    PathLeg::Member(name) => Some(name.to_string()),
-                    _ => None,
-                });
-                let wanted = Wanted::Path(MemberPath::new(names.collect::<Option<_>>()?));
+                let names = path.member_names()?.into_iter().map(ToString::to_string).collect();
+                let wanted = Wanted::Path(MemberPath::new(names));
                 Some(Asked { column: document.name.clone(), wanted, number: None, others: true })
             }
             ("JSON_UNQUOTE", [inner]) => Asked::of_path(inner),

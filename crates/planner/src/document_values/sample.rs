@@ -1,7 +1,8 @@
 //! What a few documents have under a name: whether to read entries or documents, and where to cut the entries for threads.
 
 use crate::access::RowTable;
-use squall_row_store::{Direction, ReadView};
+use squall_catalog::IndexId;
+use squall_row_store::{Direction, ReadView, ValueRange};
 use squall_types::json::terms::collect;
 use squall_types::json::terms::value::{Found, TermReader};
 use squall_types::term_list::TermList;
@@ -45,7 +46,7 @@ impl Sample {
     /// Looks at the first and the last documents of a table; `None` if there are none.
     pub fn take(table: &RowTable, column: usize, reader: &TermReader, view: &ReadView) -> SqlResult<Option<Sample>> {
         let mut sample = Sample { rows: table.store.table_stats(&table.table).row_count as f64, ..Sample::default() };
-        let range = table.table.range(squall_catalog::IndexId(0), squall_row_store::ValueRange::ALL)?;
+        let range = table.table.range(IndexId(0), ValueRange::ALL)?;
         let mut terms = TermList::default();
         for direction in [Direction::Forward, Direction::Backward] {
             let mut cursor = view.scan(&table.table, &range, direction);

@@ -128,16 +128,16 @@ enum Files<'t> {
 }
 
 impl<'t> Files<'t> {
-    fn begin(table: &'t Arc<Table>) -> Files<'t> {
+    fn begin(store: &'t RowStore, table: &'t Arc<Table>) -> Files<'t> {
         match table.sealed_source().filter(|_| table.secondary_codecs().is_empty()) {
             Some(source) => Files::Sealed(source.clone().writer(table)),
-            None => Files::Engine(Box::new(TableFiles::new(table)), Vec::new()),
+            None => Files::Engine(Box::new(TableFiles::new(store, table)), Vec::new()),
         }
     }
 
-    fn write(&mut self, store: &RowStore, table: &Table, key: Slice, value: Slice) -> SqlResult<()> {
+    fn write(&mut self, table: &Table, key: Slice, value: Slice) -> SqlResult<()> {
         match self {
-            Files::Engine(files, _) => files.write(key, value).map_err(|error| store.gate().files_failed(error)),
+            Files::Engine(files, _) => files.write(key, value),
             Files::Sealed(writer) => writer.push(Row::check(table, key, value)?),
         }
     }
@@ -153,7 +153,7 @@ impl<'t> Files<'t> {
         match self {
             Files::Engine(_, made) => made.extend(store.files_of_sorted(table, sorted, left_out)?),
             Files::Sealed(_) => {
-                write_sorted(sorted, left_out, &mut |key, value| self.write(store, table, key, value))?;
+                write_sorted(sorted, left_out, &mut |key, value| self.write(table, key, value))?;
             }
         }
         Ok(())
@@ -185,12 +185,11 @@ impl<'t> Files<'t> {
     fn finish(self, store: &RowStore, table: &Table) -> SqlResult<()> {
         match self {
             Files::Engine(files, sorted) => {
-                let failed = |error| store.gate().files_failed(error);
-                let mut made = files.finish().map_err(failed)?;
+                let mut made = files.finish()?;
                 made.extend(sorted);
                 store.end_ingestion(table, |_| match made.is_empty() {
                     true => Ok(()),
-                    false => add_files(&store.0.db, table, made).map_err(failed),
+                    false => add_files(store, table, made),
                 })
             }
             Files::Sealed(mut writer) => {
@@ -219,9 +218,12 @@ impl RowStore {
     /// Makes sorted records files of the table, all at once, without those of some rows. The caller holds the table's
     /// exclusive lock.
     pub(super) fn ingest(&self, table: &Arc<Table>, sorted: &Sorted, left_out: &FxHashSet<u64>) -> SqlResult<()> {
+        if sorted.is_empty() {
+            return Ok(());
+        }
         self.gate().check_addition(sorted.bytes(), &table.def().name)?;
         self.making_files(table, |store| {
-            let mut files = Files::begin(table);
+            let mut files = Files::begin(store, table);
             files.write_sorted(store, table, sorted, left_out)?;
             files.finish(store, table)?;
             Ok(true)
@@ -230,7 +232,7 @@ impl RowStore {
 
     /// Rows as they come, and behind them what has been sorted. Nothing happens if the end never comes.
     fn ingest_steps(&self, table: &Arc<Table>, steps: &Receiver<Step>) -> SqlResult<bool> {
-        let mut files = Files::begin(table);
+        let mut files = Files::begin(self, table);
         for step in steps {
             match step {
                 Step::Rows(mut rows) => {
@@ -241,7 +243,7 @@ impl RowStore {
                         continue;
                     }
                     for (key, row) in rows.into_records() {
-                        files.write(self, table, key, row)?;
+                        files.write(table, key, row)?;
                     }
                 }
                 Step::Tell(told) => {
@@ -293,8 +295,7 @@ impl RowStore {
         mut merge: Merge<'_>,
         left_out: &FxHashSet<u64>,
     ) -> SqlResult<Vec<MadeFile>> {
-        let failed = |error| self.gate().files_failed(error);
-        let mut files = TableFiles::new(table);
+        let mut files = TableFiles::new(self, table);
         let mut record = Record::default();
         // Entries of an index mostly have one value: how long their own parts are.
         let mut value = Slice::empty();
@@ -305,9 +306,9 @@ impl RowStore {
             if value[..] != record.value {
                 value = Slice::new(&record.value);
             }
-            files.write(Slice::new(&record.key), value.clone()).map_err(failed)?;
+            files.write(Slice::new(&record.key), value.clone())?;
         }
-        files.finish().map_err(failed)
+        files.finish()
     }
 
     /// Files become the table's, and visible.

@@ -6,6 +6,7 @@
 //! they are seen from one moment on.
 
 use crate::index_key::split_index_id;
+use crate::store::RowStore;
 use crate::table::Table;
 use fjall::{AbstractTree, Database, Slice};
 use lsm_tree::config::{BloomConstructionPolicy, FilterPolicyEntry};
@@ -13,6 +14,7 @@ use lsm_tree::file::TABLES_FOLDER;
 use lsm_tree::table::Writer;
 use lsm_tree::{Checksum, InternalValue, TableId, ValueType};
 use squall_catalog::IndexId;
+use squall_types::{SqlError, SqlResult};
 
 /// Bytes of keys and values that a file has, about.
 const FILE_BYTES: usize = 128 << 20;
@@ -32,6 +34,7 @@ pub(super) struct MadeFile {
 
 /// Makes files of records in the order of their keys.
 pub(super) struct TableFiles<'t> {
+    store: &'t RowStore,
     table: &'t Table,
     open: Option<OpenFile>,
     made: Vec<MadeFile>,
@@ -48,16 +51,22 @@ struct OpenFile {
 }
 
 impl<'t> TableFiles<'t> {
-    pub fn new(table: &'t Table) -> TableFiles<'t> {
-        TableFiles { table, open: None, made: Vec::new(), last_key: Slice::empty() }
+    pub fn new(store: &'t RowStore, table: &'t Table) -> TableFiles<'t> {
+        TableFiles { store, table, open: None, made: Vec::new(), last_key: Slice::empty() }
     }
 
-    /// Adds a record whose key is behind all those before.
+    /// Adds a record.
     ///
-    /// # Panics
-    /// If it is not: nothing would be found in such a file.
-    pub fn write(&mut self, key: Slice, value: Slice) -> fjall::Result<()> {
-        assert!(self.last_key < key, "records of a load that are not in order");
+    /// # Errors
+    /// If its key is not behind all those before: nothing would be found in such a file.
+    pub fn write(&mut self, key: Slice, value: Slice) -> SqlResult<()> {
+        if self.last_key >= key {
+            return Err(SqlError::internal("records of a load that are not in order"));
+        }
+        self.write_behind(key, value).map_err(|error| self.store.gate().files_failed(error))
+    }
+
+    fn write_behind(&mut self, key: Slice, value: Slice) -> fjall::Result<()> {
         let index = split_index_id(&key).map_or(IndexId(0), |(index, _)| index);
         if let Some(open) = &mut self.open {
             let is_other = open.index != index && self.table.is_looked_up(index) != open.is_looked_up;
@@ -87,8 +96,8 @@ impl<'t> TableFiles<'t> {
     }
 
     /// The files, complete and synced.
-    pub fn finish(mut self) -> fjall::Result<Vec<MadeFile>> {
-        self.end_file()?;
+    pub fn finish(mut self) -> SqlResult<Vec<MadeFile>> {
+        self.end_file().map_err(|error| self.store.gate().files_failed(error))?;
         Ok(self.made)
     }
 }
@@ -140,13 +149,19 @@ fn of_level<T: Copy>(policy: &[T]) -> Option<T> {
 
 /// Makes files the table's, all at once. Nothing may be committed meanwhile.
 ///
-/// # Panics
+/// # Errors
 /// If files are not in the order of their keys, each key in one of them: the engine would look for keys in the wrong file.
-pub(super) fn add_files(db: &Database, table: &Table, made: Vec<MadeFile>) -> fjall::Result<()> {
+pub(super) fn add_files(store: &RowStore, table: &Table, made: Vec<MadeFile>) -> SqlResult<()> {
+    if !made.windows(2).all(|pair| pair[0].last < pair[1].first) {
+        return Err(SqlError::internal("files of a load whose keys are mixed"));
+    }
+    register(&store.0.db, table, made).map_err(|error| store.gate().files_failed(error))
+}
+
+fn register(db: &Database, table: &Table, made: Vec<MadeFile>) -> fjall::Result<()> {
     let keyspace = &table.data.keyspace;
     let tree = &keyspace.tree;
     let config = tree.tree_config();
-    assert!(made.windows(2).all(|pair| pair[0].last < pair[1].first), "files of a load whose keys are mixed");
     {
         let no_flush = tree.get_flush_lock();
         // What the buffer has is older than the files, and must not be seen above them.
