@@ -5,7 +5,7 @@ use crate::ddl::names::{quote, quote_text};
 use crate::ddl::type_text::type_text;
 use crate::result::Outcome;
 use crate::session::Session;
-use squall_parser::ast::{DropObject, ObjectName, Statement};
+use squall_parser::ast::{ObjectName, Statement};
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 
@@ -54,17 +54,27 @@ impl Session {
             }
             Statement::DropProcedure(drop) => {
                 for name in &drop.names {
-                    if let (Some(head), false) = (self.own_procedure(name)?, drop.if_exists) {
-                        let routine = format!("{}.{}", head.database, head.name);
-                        let account = &self.account;
-                        let wanted: [&dyn std::fmt::Display; 4] =
-                            [&"alter routine", &account.user, &account.host, &routine];
-                        return Err(SqlError::new(ErrorCode::ProcAccessDenied, &wanted));
+                    let Some(head) = self.own_procedure(name)? else {
+                        self.drop_nothing(name, drop.if_exists, "PROCEDURE", context)?;
+                        continue;
+                    };
+                    let routine = format!("{}.{}", head.database, head.name);
+                    let account = &self.account;
+                    let wanted: [&dyn std::fmt::Display; 4] =
+                        [&"alter routine", &account.user, &account.host, &routine];
+                    let error = SqlError::new(ErrorCode::ProcAccessDenied, &wanted);
+                    if !drop.if_exists {
+                        return Err(error);
                     }
+                    // Dumps drop what they are about to make, which says IF NOT EXISTS.
+                    context.diagnostics.push(Level::Note, error);
                 }
-                self.drop_nothing(drop, "PROCEDURE", context)
+                Ok(Some(Outcome::done()))
             }
-            Statement::DropFunction(drop) => self.drop_nothing(drop, "FUNCTION", context),
+            Statement::DropFunction(drop) => {
+                drop.names.iter().try_for_each(|name| self.drop_nothing(name, drop.if_exists, "FUNCTION", context))?;
+                Ok(Some(Outcome::done()))
+            }
             Statement::DropTrigger(drop) => {
                 let error = SqlError::new(ErrorCode::TriggerDoesNotExist, &[]);
                 if !drop.if_exists {
@@ -82,16 +92,20 @@ impl Session {
         Ok(self.shared.procedures.find(&database, &name).map(|procedure| procedure.head()))
     }
 
-    /// What is dropped is not there (1305).
-    fn drop_nothing(&self, drop: &DropObject, kind: &str, context: &StatementContext) -> SqlResult<Option<Outcome>> {
-        for name in &drop.names {
-            let (database, name) = self.qualify(name)?;
-            let error = SqlError::new(ErrorCode::SpDoesNotExist, &[&kind, &format!("{database}.{name}")]);
-            if !drop.if_exists {
-                return Err(error);
-            }
-            context.diagnostics.push(Level::Note, error);
+    /// What is dropped is not there: 1305, as an error or as a note.
+    fn drop_nothing(
+        &self,
+        name: &ObjectName,
+        if_exists: bool,
+        kind: &str,
+        context: &StatementContext,
+    ) -> SqlResult<()> {
+        let (database, name) = self.qualify(name)?;
+        let error = SqlError::new(ErrorCode::SpDoesNotExist, &[&kind, &format!("{database}.{name}")]);
+        if !if_exists {
+            return Err(error);
         }
-        Ok(Some(Outcome::done()))
+        context.diagnostics.push(Level::Note, error);
+        Ok(())
     }
 }
