@@ -41,10 +41,12 @@ pub enum ColumnType {
     Timestamp,
     /// TIME.
     Time,
-    /// UTF-8: character strings and JSON.
+    /// UTF-8.
     Text,
     /// Byte strings.
     Bytes,
+    /// Documents in their stored form, which is UTF-8.
+    Document,
 }
 
 /// DECIMALs of more digits than this do not fit 64 bits.
@@ -75,7 +77,8 @@ impl ColumnType {
             SqlType::DateTime { .. } => ColumnType::DateTime,
             SqlType::Timestamp { .. } => ColumnType::Timestamp,
             SqlType::String { .. } if sql_type.is_binary_string() => ColumnType::Bytes,
-            SqlType::String { .. } | SqlType::Json => ColumnType::Text,
+            SqlType::String { .. } => ColumnType::Text,
+            SqlType::Json => ColumnType::Document,
             SqlType::Hex { .. } | SqlType::Uuid => ColumnType::Bytes,
         })
     }
@@ -84,7 +87,7 @@ impl ColumnType {
     pub fn domain(self) -> Domain {
         match self {
             ColumnType::Float | ColumnType::Double => Domain::Float,
-            ColumnType::Text | ColumnType::Bytes => Domain::Bytes,
+            ColumnType::Text | ColumnType::Bytes | ColumnType::Document => Domain::Bytes,
             ColumnType::Decimal { precision, .. } if precision > INTEGER_DIGITS_MAX => Domain::Bytes,
             _ => Domain::Integer,
         }
@@ -103,6 +106,7 @@ impl ColumnType {
             ColumnType::Time => [9, 0, 0],
             ColumnType::Text => [10, 0, 0],
             ColumnType::Bytes => [11, 0, 0],
+            ColumnType::Document => [12, 0, 0],
         };
         code.into_iter().for_each(|byte| out.u8(byte));
     }
@@ -120,6 +124,7 @@ impl ColumnType {
             [9, 0, 0] => ColumnType::Time,
             [10, 0, 0] => ColumnType::Text,
             [11, 0, 0] => ColumnType::Bytes,
+            [12, 0, 0] => ColumnType::Document,
             code => return Err(format!("unknown column type {code:?}")),
         })
     }

@@ -5,6 +5,7 @@ use arrow::datatypes::Int64Type;
 use proptest::prelude::*;
 use squall_file_formats::{FieldKind, ParquetRows, ParquetWriter, RowsError};
 use squall_functions::arrow_map::ValueArrayBuilder;
+use squall_types::json::Document;
 use squall_types::temporal::{MICROS_PER_DAY, TimeZone};
 use squall_types::{CollationId, Date, DateTime, Decimal, IntWidth, SqlType, Time, Value};
 use std::fs::File;
@@ -87,7 +88,7 @@ fn value(sql_type: &SqlType) -> BoxedStrategy<Value> {
         SqlType::Timestamp { .. } => (date(), 0..MICROS_PER_DAY)
             .prop_map(|(date, micros)| Value::DateTime(DateTime::from_date_and_micros(date, micros).expect("a moment")))
             .boxed(),
-        SqlType::Json => Just(Value::Json("{\"a\": [1, null]}".to_owned())).boxed(),
+        SqlType::Json => Just(Value::Json(Document::from_stored("{\"a\": [1, null]}"))).boxed(),
         _ if sql_type.is_binary_string() => any::<Vec<u8>>().prop_map(Value::Bytes).boxed(),
         _ => any::<String>().prop_map(Value::String).boxed(),
     }
@@ -154,7 +155,7 @@ fn example() -> Vec<u8> {
             Value::DateTime(moment),
             Value::String(format!("text {}", at % 3)),
             Value::Bytes(vec![at as u8; 3]),
-            if at % 2 == 0 { Value::Null } else { Value::Json("[1]".to_owned()) },
+            if at % 2 == 0 { Value::Null } else { Value::Json(Document::from_stored("[1]")) },
         ]
     };
     written(&(0..40).map(row).collect::<Vec<_>>())

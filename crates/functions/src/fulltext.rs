@@ -381,7 +381,8 @@ impl ScalarKernel for MatchKernel {
         let texts: Vec<Cow<'_, str>> = columns
             .iter()
             .filter_map(|value| match value {
-                Value::String(text) | Value::Json(text) => Some(Cow::Borrowed(text.as_str())),
+                Value::String(text) => Some(Cow::Borrowed(text.as_str())),
+                Value::Json(document) => Some(document.text()),
                 _ => None,
             })
             .collect();

@@ -3,6 +3,7 @@
 //! A column begins with its kind; with NULLs among its values a bitmap follows, a bit for each row that has a value. Whole numbers
 //! are variable-length (7 bits a byte, low ones first; signed ones zigzag); texts are their lengths, then their bytes.
 
+use squall_types::json::Document;
 use squall_types::{Date, DateTime, Time, Value};
 
 /// Bytes that are read and may be anything.
@@ -171,7 +172,8 @@ fn put_value(value: &Value, out: &mut Vec<u8>) {
         Value::Int(number) => put_signed(out, *number),
         Value::Double(number) => out.extend_from_slice(&number.to_le_bytes()),
         Value::Decimal(number) => put_bytes(out, number.to_string().as_bytes()),
-        Value::String(text) | Value::Json(text) => put_bytes(out, text.as_bytes()),
+        Value::String(text) => put_bytes(out, text.as_bytes()),
+        Value::Json(document) => put_bytes(out, document.stored().as_bytes()),
         Value::Bytes(bytes) => put_bytes(out, bytes),
         Value::DateTime(moment) => put_signed(out, moment.to_packed()),
         Value::Time(time) => put_signed(out, time.to_micros()),
@@ -208,7 +210,7 @@ fn value(kind: Kind, input: &mut Input<'_>) -> Decoded<Value> {
         Kind::Int => Value::Int(input.signed()?),
         Kind::Double => Value::Double(f64::from_le_bytes(input.array()?)),
         Kind::Text => Value::String(input.text()?),
-        Kind::Json => Value::Json(input.text()?),
+        Kind::Json => Value::Json(Document::from_stored(input.text()?)),
         Kind::Bytes => Value::Bytes(input.bytes()?.to_vec()),
         Kind::DateTime => Value::DateTime(DateTime::from_packed(input.signed()?)),
         Kind::Time => Value::Time(Time::from_micros(input.signed()?).ok_or(Damaged)?),
@@ -244,7 +246,7 @@ mod tests {
         round_trip(&[Value::Double(1.5), Value::Double(-0.25)]);
         round_trip(&[text("a"), Value::UInt(1), Value::Null, Value::Bytes(vec![0, 255])]);
         round_trip(&[Value::DateTime(DateTime::from_unix_micros(1_424_000_000_123_456).expect("a moment"))]);
-        round_trip(&[Value::Time(Time::from_micros(-5).expect("a time")), Value::Json("{}".into())]);
+        round_trip(&[Value::Time(Time::from_micros(-5).expect("a time")), Value::Json(Document::from_stored("{}"))]);
     }
 
     #[test]

@@ -100,7 +100,8 @@ fn push_literal(out: &mut Vec<u8>, value: &Value, bytes_max: usize) {
         Value::UInt(number) => push_number(out, *number),
         Value::Double(number) => out.extend_from_slice(number.to_string().as_bytes()),
         Value::Decimal(number) => out.extend_from_slice(number.to_string().as_bytes()),
-        Value::String(text) | Value::Json(text) => quoted(out, text.as_bytes()),
+        Value::String(text) => quoted(out, text.as_bytes()),
+        Value::Json(document) => quoted(out, document.text().as_bytes()),
         Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(_) => quoted(out, bytes),
             Err(_) => push_hex(out, bytes, bytes_max),

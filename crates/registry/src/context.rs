@@ -55,7 +55,7 @@ pub struct StatementContext {
     pub last_insert_id: AtomicU64,
     /// Warnings and notes.
     pub diagnostics: Diagnostics,
-    /// `@variables` of the session.
+    /// `@variables` of the session, as [`held_by_variable`] has them.
     pub user_variables: Arc<Mutex<HashMap<NameKey, (Value, SqlType)>>>,
     /// KILL and time-outs.
     pub kill: Arc<KillState>,
@@ -323,5 +323,13 @@ impl KillState {
             Self::TIMEOUT => Err(SqlError::new(QueryTimeout, &[])),
             _ => Err(SqlError::new(QueryInterrupted, &[])),
         }
+    }
+}
+/// What a user variable holds of a value: a document becomes its text, as MySQL has no variables of type JSON.
+pub fn held_by_variable(value: Value, sql_type: SqlType) -> (Value, SqlType) {
+    match value {
+        Value::Json(document) => (Value::String(document.into_text()), SqlType::longtext(CollationId::UTF8MB4_BIN)),
+        Value::Null if sql_type == SqlType::Json => (Value::Null, SqlType::longtext(CollationId::UTF8MB4_BIN)),
+        value => (value, sql_type),
     }
 }

@@ -14,7 +14,7 @@ pub mod variables;
 pub mod virtual_table;
 
 pub use blocking::off_pool;
-pub use context::{Diagnostics, KillState, StatementContext};
+pub use context::{Diagnostics, KillState, StatementContext, held_by_variable};
 pub use function::{
     AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, Registry,
     ScalarFunction, ScalarKernel, ValueAccumulator, Volatility,

@@ -7,6 +7,7 @@ use squall_catalog::{
     IndexDef, IndexId, IndexPart, ReferentialAction, TableDef, TableId, ViewDef,
 };
 use squall_types::hex::HEX_DIGITS_MAX;
+use squall_types::json::Document;
 use squall_types::{CollationId, Date, DateTime, Decimal, IntWidth, SqlType, StringKind, TextSize, Time, Value};
 use std::sync::Arc;
 
@@ -486,9 +487,9 @@ pub fn write_value(out: &mut Writer, value: &Value) {
             out.u8(9);
             out.i64(time.to_micros());
         }
-        Value::Json(text) => {
+        Value::Json(document) => {
             out.u8(10);
-            out.str(text);
+            out.str(document.stored());
         }
     }
 }
@@ -512,7 +513,7 @@ pub fn read_value(reader: &mut Reader<'_>) -> Decoded<Value> {
         7 => Value::Date(Date::from_packed(reader.u32()?)),
         8 => Value::DateTime(DateTime::from_packed(reader.i64()?)),
         9 => Value::Time(Time::from_micros(reader.i64()?).ok_or(Malformed)?),
-        10 => Value::Json(reader.string()?),
+        10 => Value::Json(Document::from_stored(reader.string()?)),
         _ => return Err(Malformed),
     })
 }

@@ -60,7 +60,7 @@ fn full_table() -> TableDef {
         Value::Date(Date::from_packed(77)),
         Value::DateTime(DateTime::from_packed(1 << 50)),
         Value::Time(Time::from_micros(-7).unwrap()),
-        Value::Json("{}".into()),
+        Value::Json(Document::from_stored("{}")),
     ];
     for (column, value) in columns.iter_mut().zip(values) {
         column.value_for_older_rows = value.clone();

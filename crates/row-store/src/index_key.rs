@@ -235,8 +235,8 @@ impl IndexCodec {
     /// The elements of the document that a part of the key is; NULL for a row without a document.
     fn elements(&self, values: &[Value], part: usize) -> SqlResult<Vec<Value>> {
         let column = &self.parts[part];
-        let Some(Value::Json(text)) = values.get(column.ordinal) else { return Ok(vec![Value::Null]) };
-        let elements = match json::Json::parse(text) {
+        let Some(Value::Json(document)) = values.get(column.ordinal) else { return Ok(vec![Value::Null]) };
+        let elements = match document.to_json() {
             Ok(document) => json::elements::elements(&document, &column.part.sql_type),
             Err(_) => Err(ElementError::Invalid),
         };
@@ -247,14 +247,18 @@ impl IndexCodec {
     fn collect_terms(&self, values: &[Value], terms: &mut TermList) -> SqlResult<()> {
         terms.clear();
         for part in &self.parts {
-            let Some(Value::String(text) | Value::Json(text)) = values.get(part.ordinal) else { continue };
-            match self.terms {
-                Some(TermSource::Words(collation)) => words::collect(text, collation, terms),
-                Some(TermSource::Json) => {
-                    // Text that is no document has no terms.
+            match (self.terms, values.get(part.ordinal)) {
+                (Some(TermSource::Words(collation)), Some(Value::String(text))) => {
+                    words::collect(text, collation, terms);
+                }
+                // Text that is no document has no terms.
+                (Some(TermSource::Json), Some(Value::String(text))) => {
                     let _ = json::terms::collect(text, terms);
                 }
-                None | Some(TermSource::Elements(_)) => {}
+                (Some(TermSource::Json), Some(Value::Json(document))) => {
+                    let _ = json::terms::collect_stored(document.stored(), terms);
+                }
+                _ => {}
             }
         }
         if terms.is_full() {

@@ -15,6 +15,7 @@ use crate::physical::Physical;
 use crate::table::Table;
 use arrow_buffer::i256;
 use fjall::Slice;
+use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, SqlError, SqlResult, Time, Value};
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -69,7 +70,7 @@ pub enum ValueRef<'a> {
     DateTime(DateTime),
     /// TIME.
     Time(Time),
-    /// JSON text.
+    /// A document in its stored form.
     Json(&'a str),
 }
 
@@ -88,7 +89,7 @@ impl ValueRef<'_> {
             ValueRef::Date(value) => Value::Date(value),
             ValueRef::DateTime(value) => Value::DateTime(value),
             ValueRef::Time(value) => Value::Time(value),
-            ValueRef::Json(value) => Value::Json(value.to_string()),
+            ValueRef::Json(stored) => Value::Json(Document::from_stored(stored)),
         }
     }
 
@@ -111,7 +112,7 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
             Value::Date(value) => ValueRef::Date(*value),
             Value::DateTime(value) => ValueRef::DateTime(*value),
             Value::Time(value) => ValueRef::Time(*value),
-            Value::Json(value) => ValueRef::Json(value),
+            Value::Json(document) => ValueRef::Json(document.stored()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Results as values in memory.
 
 use crate::api::{ColumnMeta, OkInfo, ResultWriter, StatusInfo};
+use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, RowWriter, SqlError, SqlType, Time, Value};
 
 /// What one statement answered.
@@ -104,7 +105,7 @@ impl RowWriter for Collector {
     fn put_bytes(&mut self, value: &[u8]) {
         let text = || String::from_utf8_lossy(value).into_owned();
         self.put(|sql_type| match sql_type {
-            SqlType::Json => Value::Json(text()),
+            SqlType::Json => Value::Json(Document::from_stored(text())),
             _ if sql_type.is_binary_string() => Value::Bytes(value.to_vec()),
             _ => Value::String(text()),
         });

@@ -1,5 +1,6 @@
 use super::*;
 use crate::StringKind;
+use crate::json::Document;
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ fn misfits_are_errors() {
         (int_type(IntWidth::Tiny, false), Value::Int(128)),
         (int_type(IntWidth::Tiny, true), Value::Int(-1)),
         (SqlType::INT, Value::from("1")),
-        (SqlType::Json, Value::Json("1".into())),
+        (SqlType::Json, Value::Json(Document::from_stored("1"))),
         (SqlType::decimal(3, 1), Value::Decimal(Decimal::parse("1.25").value)),
         (SqlType::Year, Value::UInt(3000)),
     ] {

@@ -1,5 +1,6 @@
 //! One SQL value, outside of any array.
 
+use crate::json::Document;
 use crate::{Date, DateTime, Decimal, Time};
 
 /// A value. Which [`SqlType`](crate::SqlType) it belongs to stands beside it; see there how each type is held.
@@ -26,8 +27,8 @@ pub enum Value {
     DateTime(DateTime),
     /// TIME.
     Time(Time),
-    /// JSON, as MySQL's normalised text (keys sorted by length then bytes, one space after `:` and `,`).
-    Json(String),
+    /// JSON.
+    Json(Document),
 }
 
 impl Value {

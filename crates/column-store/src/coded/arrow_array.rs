@@ -91,7 +91,7 @@ impl CodedColumn {
                 let values: Vec<f64> = rows.clone().map(|row| values[row as usize]).collect();
                 Arc::new(Float64Array::new(values.into(), self.nulls_at(rows)))
             }
-            (CodedValues::Dictionary { .. } | CodedValues::Bytes(_), ColumnType::Text) => {
+            (CodedValues::Dictionary { .. } | CodedValues::Bytes(_), ColumnType::Text | ColumnType::Document) => {
                 let mut builder = StringViewBuilder::new();
                 for row in rows {
                     match self.string(row) {

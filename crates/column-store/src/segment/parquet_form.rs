@@ -1,7 +1,7 @@
 //! How a column of execution's form lies in Parquet, so that other readers see dates as dates and numbers in their width.
 //!
 //! Each type has a *native* form. Where a segment has a value that the native form cannot say (a zero date, a TIME beyond a
-//! day), the column is *raw* in that segment: execution's own integers. Which it is, the directory says.
+//! day, a document with a DECIMAL), the column is *raw* in that segment: execution's own integers or texts. Which it is, the directory says.
 
 use crate::domain::ColumnType;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
@@ -11,6 +11,7 @@ use arrow::datatypes::{
     TimestampMicrosecondType,
 };
 use arrow::error::ArrowError;
+use squall_types::json::typed::has_marks;
 use squall_types::temporal::{MICROS_PER_DAY, Time};
 use squall_types::{Date, DateTime};
 use std::sync::Arc;
@@ -40,6 +41,10 @@ impl Form {
             ColumnType::Float => parts.iter().all(|array| {
                 let array = array.as_primitive_opt::<Float64Type>();
                 array.is_some_and(|array| array.iter().flatten().all(|value| f64::from(value as f32) == value))
+            }),
+            ColumnType::Document => parts.iter().all(|array| {
+                let array = array.as_string_view_opt();
+                array.is_some_and(|array| array.iter().flatten().all(|stored| !has_marks(stored)))
             }),
             _ => true,
         };
@@ -71,7 +76,7 @@ pub(super) fn parquet_type(column_type: ColumnType, form: Form) -> DataType {
         | (ColumnType::Date | ColumnType::DateTime | ColumnType::Timestamp | ColumnType::Time, Form::Raw) => {
             DataType::Int64
         }
-        (ColumnType::Text, _) => DataType::Utf8View,
+        (ColumnType::Text | ColumnType::Document, _) => DataType::Utf8View,
         (ColumnType::Bytes, _) => DataType::BinaryView,
     }
 }
@@ -81,7 +86,9 @@ pub(super) fn execution_type(column_type: ColumnType) -> DataType {
     match column_type {
         ColumnType::Unsigned(_) => DataType::UInt64,
         ColumnType::Float | ColumnType::Double => DataType::Float64,
-        ColumnType::Decimal { .. } | ColumnType::Text | ColumnType::Bytes => parquet_type(column_type, Form::Native),
+        ColumnType::Decimal { .. } | ColumnType::Text | ColumnType::Bytes | ColumnType::Document => {
+            parquet_type(column_type, Form::Native)
+        }
         _ => DataType::Int64,
     }
 }
@@ -115,7 +122,7 @@ pub(super) fn from_parquet(column_type: ColumnType, form: Form, array: &ArrayRef
             Time::from_micros(micros).map(Time::to_micros)
         }),
         // Byte arrays are coded from whichever Arrow type the reader makes of them.
-        (ColumnType::Text | ColumnType::Bytes, _) => Ok(array.clone()),
+        (ColumnType::Text | ColumnType::Bytes | ColumnType::Document, _) => Ok(array.clone()),
         _ => cast_exactly(array, &target),
     }
 }

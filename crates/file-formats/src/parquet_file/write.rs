@@ -1,7 +1,7 @@
 //! Rows into a Parquet file.
 
 use super::reason;
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, StringViewBuilder};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, StringViewArray, StringViewBuilder};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{
     DataType, Date32Type, Field, Int64Type, Schema, SchemaRef, Time64MicrosecondType, TimeUnit,
@@ -17,6 +17,8 @@ use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use squall_functions::arrow_map::{arrow_type, value_at};
 use squall_types::convert::to_text;
 use squall_types::hex::write_hex;
+use squall_types::json::printed;
+use squall_types::json::typed::has_marks;
 use squall_types::temporal::{MICROS_PER_DAY, TimeZone};
 use squall_types::{DateTime, ErrorCode, IntWidth, SqlError, SqlResult, SqlType, Value};
 use std::io::Write;
@@ -254,6 +256,10 @@ fn converted(array: &ArrayRef, sql_type: &SqlType, target: &DataType, zone: &Tim
                 builder.append_option(value.map(|value| to_text(&Value::UInt(value), sql_type)));
             }
             Arc::new(builder.finish())
+        }
+        SqlType::Json if array.as_string_view().iter().flatten().any(has_marks) => {
+            let texts = array.as_string_view().iter().map(|stored| stored.map(printed));
+            Arc::new(texts.collect::<StringViewArray>())
         }
         SqlType::Hex { .. } => {
             let mut builder = StringViewBuilder::with_capacity(array.len());

@@ -47,7 +47,8 @@ impl ValueAccumulator for AnyValue {
 
     fn size(&self) -> usize {
         match &self.0 {
-            Some(Value::String(text) | Value::Json(text)) => size_of::<Self>() + text.capacity(),
+            Some(Value::String(text)) => size_of::<Self>() + text.capacity(),
+            Some(Value::Json(document)) => size_of::<Self>() + document.capacity(),
             Some(Value::Bytes(bytes)) => size_of::<Self>() + bytes.capacity(),
             _ => size_of::<Self>(),
         }

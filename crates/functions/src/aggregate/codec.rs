@@ -1,5 +1,6 @@
 //! Values as bytes, for the states that one operator of a query hands to the next. Never stored.
 
+use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, SqlError, SqlResult, Time, Value};
 
 /// Appends a value.
@@ -15,7 +16,7 @@ pub fn encode_value(value: &Value, out: &mut Vec<u8>) {
         }
         Value::String(text) => counted(5, text.as_bytes(), out),
         Value::Bytes(bytes) => counted(6, bytes, out),
-        Value::Json(text) => counted(7, text.as_bytes(), out),
+        Value::Json(document) => counted(7, document.stored().as_bytes(), out),
         Value::Date(value) => tagged(8, &value.to_packed().to_le_bytes(), out),
         Value::DateTime(value) => tagged(9, &value.to_packed().to_le_bytes(), out),
         Value::Time(value) => tagged(10, &value.to_micros().to_le_bytes(), out),
@@ -53,7 +54,7 @@ pub fn decode_value(input: &mut &[u8]) -> SqlResult<Value> {
         }
         5 => Value::String(decode_text(input)?),
         6 => Value::Bytes(decode_bytes(input)?.to_vec()),
-        7 => Value::Json(decode_text(input)?),
+        7 => Value::Json(Document::from_stored(decode_text(input)?)),
         8 => Value::Date(Date::from_packed(u32::from_le_bytes(take(input)?))),
         9 => Value::DateTime(DateTime::from_packed(i64::from_le_bytes(take(input)?))),
         10 => Value::Time(Time::from_micros(i64::from_le_bytes(take(input)?)).unwrap_or_default()),
@@ -98,7 +99,7 @@ mod tests {
             Value::Decimal(Decimal::from_i128(-12345, 3)),
             Value::from("日本"),
             Value::Bytes(vec![0, 255]),
-            Value::Json("[]".to_string()),
+            Value::Json(Document::from_stored("[]")),
             Value::Date(Date::ZERO),
             Value::Time(Time::from_micros(-1).unwrap()),
         ];

@@ -45,9 +45,9 @@ pub(super) fn distinct_key(value: &Value, collation: Option<CollationId>, key: &
             squall_types::collation::sort_key(collation, text, &mut sort_key);
             super::codec::encode_bytes(&sort_key, key);
         }
-        (Value::Json(text), _) => {
+        (Value::Json(document), _) => {
             let mut sort_key = Vec::new();
-            squall_types::json::sort_key(text, &mut sort_key);
+            squall_types::json::sort_key(document.stored(), &mut sort_key);
             super::codec::encode_bytes(&sort_key, key);
         }
         (Value::Decimal(number), _) => encode_value(&Value::Decimal(number.normalized()), key),

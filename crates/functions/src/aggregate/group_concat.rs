@@ -191,7 +191,8 @@ impl ScalarKernel for JoinKernel {
         let mut bytes: Option<Vec<u8>> = None;
         for argument in arguments {
             match argument {
-                Value::String(part) | Value::Json(part) => text.push_str(part),
+                Value::String(part) => text.push_str(part),
+                Value::Json(part) => text.push_str(&part.text()),
                 Value::Bytes(part) => bytes.get_or_insert_default().extend_from_slice(part),
                 _ => return Ok(Value::Null),
             }

@@ -5,6 +5,7 @@ use crate::operators::coerce;
 use crate::operators::json_compare::to_json;
 use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
 use squall_types::json::DEPTH_MAX;
+use squall_types::json::Document;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,12 +30,12 @@ struct JsonArray {
     text: String,
 }
 
-/// The text of a value inside of a document.
+/// A value inside of a document, as it is stored.
 fn element(value: &Value, sql_type: &SqlType) -> SqlResult<String> {
     let document = to_json(value, sql_type);
     match document.nesting() {
         // It becomes one level deeper.
-        levels if levels < DEPTH_MAX => Ok(document.to_text()),
+        levels if levels < DEPTH_MAX => Ok(document.to_stored()),
         _ => Err(SqlError::new(ErrorCode::JsonDocumentTooDeep, &[])),
     }
 }
@@ -57,7 +58,10 @@ impl ValueAccumulator for JsonArray {
 
     fn evaluate(&mut self) -> SqlResult<Value> {
         // No element prints as nothing, so no text is no row.
-        if self.text.is_empty() { Ok(Value::Null) } else { Ok(Value::Json(format!("[{}]", self.text))) }
+        if self.text.is_empty() {
+            return Ok(Value::Null);
+        }
+        Ok(Value::Json(Document::from_stored(format!("[{}]", self.text))))
     }
 
     fn state(&mut self) -> SqlResult<Vec<u8>> {
@@ -136,7 +140,7 @@ impl ValueAccumulator for JsonObject {
             .iter()
             .map(|((_, key), value)| format!("{}: {value}", squall_types::json::quote(key)))
             .collect();
-        Ok(Value::Json(format!("{{{}}}", entries.join(", "))))
+        Ok(Value::Json(Document::from_stored(format!("{{{}}}", entries.join(", ")))))
     }
 
     fn state(&mut self) -> SqlResult<Vec<u8>> {

@@ -59,7 +59,7 @@ struct Extreme {
     value: Value,
 }
 
-/// The order of two documents.
+/// The order of two stored documents.
 fn compare_documents(left: &str, right: &str) -> Ordering {
     let key = |text| {
         let mut key = Vec::new();
@@ -76,7 +76,7 @@ impl ValueAccumulator for Extreme {
             (Value::Null, _, _) => return Ok(()),
             (_, Value::Null, _) => None,
             (Value::String(value), Value::String(best), Some(collation)) => Some(compare(collation, value, best)),
-            (Value::Json(value), Value::Json(best), _) => Some(compare_documents(value, best)),
+            (Value::Json(value), Value::Json(best), _) => Some(compare_documents(value.stored(), best.stored())),
             (value, best, _) => physical_order(value, best)?,
         };
         let better = if self.max { Ordering::Greater } else { Ordering::Less };
@@ -103,7 +103,8 @@ impl ValueAccumulator for Extreme {
 
     fn size(&self) -> usize {
         match &self.value {
-            Value::String(text) | Value::Json(text) => size_of::<Self>() + text.capacity(),
+            Value::String(text) => size_of::<Self>() + text.capacity(),
+            Value::Json(document) => size_of::<Self>() + document.capacity(),
             _ => size_of::<Self>(),
         }
     }

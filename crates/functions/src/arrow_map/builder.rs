@@ -64,7 +64,8 @@ impl ValueArrayBuilder {
             (Column::Int(builder), Value::Date(date)) => builder.append_value(i64::from(date.to_packed()) << 37),
             (Column::Int(builder), Value::DateTime(value)) => builder.append_value(value.to_packed()),
             (Column::Int(builder), Value::Time(value)) => builder.append_value(value.to_micros()),
-            (Column::String(builder), Value::String(value) | Value::Json(value)) => builder.append_value(value),
+            (Column::String(builder), Value::String(value)) => builder.append_value(value),
+            (Column::String(builder), Value::Json(document)) => builder.append_value(document.stored()),
             (Column::Bytes(builder), Value::Bytes(value)) => builder.append_value(value),
             (Column::Bytes(builder), Value::String(value)) => builder.append_value(value),
             (Column::Decimal128(builder, scale), value) => match decimal_of(value, *scale).and_then(i256::to_i128) {

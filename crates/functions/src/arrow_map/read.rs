@@ -4,6 +4,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt64Type};
 use arrow_buffer::i256;
+use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, SqlError, SqlResult, SqlType, Time, Value};
 
 /// The value at `row` of an array that holds values of `sql_type`.
@@ -81,7 +82,7 @@ fn is_decimal(sql_type: &SqlType) -> bool {
 
 fn string_value(text: &str, sql_type: &SqlType) -> Value {
     match sql_type {
-        SqlType::Json => Value::Json(text.to_string()),
+        SqlType::Json => Value::Json(Document::from_stored(text)),
         _ if sql_type.is_binary_string() => Value::Bytes(text.as_bytes().to_vec()),
         _ => Value::String(text.to_string()),
     }

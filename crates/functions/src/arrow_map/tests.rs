@@ -1,5 +1,6 @@
 use super::*;
 use arrow_buffer::i256;
+use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, IntWidth, StringKind, TextSize, Time, Value};
 
 fn every_type() -> Vec<SqlType> {
@@ -78,7 +79,7 @@ fn values_survive_arrays() {
         (SqlType::Time { fsp: 6 }, Value::Time(Time::from_micros(-Time::MAX_MICROS).unwrap())),
         (SqlType::varchar(10, CollationId::UTF8MB4_BIN), Value::from("é")),
         (SqlType::varchar(10, CollationId::BINARY), Value::Bytes(vec![0, 255])),
-        (SqlType::Json, Value::Json("{}".to_string())),
+        (SqlType::Json, Value::Json(Document::from_stored("{}"))),
     ];
     for (sql_type, value) in cases {
         let mut builder = ValueArrayBuilder::new(&sql_type, 2);

@@ -23,7 +23,8 @@ impl BoundExpr {
 /// Whether a value is so long that work on it belongs to the query pool, not to the thread that binds.
 pub(crate) fn is_long(value: &Value) -> bool {
     match value {
-        Value::String(text) | Value::Json(text) => text.len() > BYTES_MAX,
+        Value::String(text) => text.len() > BYTES_MAX,
+        Value::Json(document) => document.stored().len() > BYTES_MAX,
         Value::Bytes(bytes) => bytes.len() > BYTES_MAX,
         _ => false,
     }

@@ -230,7 +230,9 @@ pub(crate) fn physical_order(left: &Value, right: &Value) -> SqlResult<Option<Or
         (Value::UInt(a), Value::Int(b)) => i128::from(*a).cmp(&i128::from(*b)),
         (Value::Double(a), Value::Double(b)) => a.partial_cmp(b).unwrap_or_else(|| a.total_cmp(b)),
         (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
-        (Value::String(a) | Value::Json(a), Value::String(b) | Value::Json(b)) => a.as_bytes().cmp(b.as_bytes()),
+        (Value::String(a), Value::String(b)) => a.as_bytes().cmp(b.as_bytes()),
+        // Documents are compared as such by [`JsonCompareKernel`](crate::operators::json_compare), as texts elsewhere.
+        (Value::Json(a), Value::Json(b)) => a.text().cmp(&b.text()),
         (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
         (Value::Time(a), Value::Time(b)) => a.cmp(b),
         (Value::Date(a), Value::Date(b)) => a.cmp(b),

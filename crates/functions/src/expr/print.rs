@@ -88,7 +88,8 @@ fn write_value(value: &Value, f: &mut Formatter<'_>) -> fmt::Result {
             f.write_str(&String::from_utf8_lossy(&text))
         }
         Value::Decimal(value) => write!(f, "{value}"),
-        Value::String(text) | Value::Json(text) => write!(f, "'{}'", text.replace('\'', "\\'")),
+        Value::String(text) => write!(f, "'{}'", text.replace('\'', "\\'")),
+        Value::Json(document) => write!(f, "'{}'", document.text().replace('\'', "\\'")),
         Value::Bytes(bytes) => {
             f.write_str("0x")?;
             bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

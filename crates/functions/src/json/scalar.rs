@@ -41,6 +41,10 @@ pub fn column_value(value: &Json, sql_type: &SqlType, name: &str, context: &Stat
         Json::Double(number) => (Value::Double(*number), SqlType::DOUBLE),
         Json::Decimal(number) => (Value::Decimal(**number), SqlType::decimal(65, number.scale())),
         Json::String(string) => (Value::String(string.clone()), text),
+        Json::Date(date) => (Value::Date(*date), SqlType::Date),
+        Json::Time(time) => (Value::Time(*time), SqlType::Time { fsp: 6 }),
+        Json::DateTime(moment) => (Value::DateTime(*moment), SqlType::DateTime { fsp: 6 }),
+        Json::Opaque(..) => (Value::String(value.unquoted()), text),
     };
     let conversion = ConversionContext {
         mode: context.sql_mode,

@@ -1,9 +1,12 @@
 //! JSON_VALUE.
 
 use super::scalar::{column_value, type_word};
+use crate::arrow_map::ValueArrayBuilder;
 use crate::library::support::document_of;
+use arrow::array::{Array, ArrayRef, AsArray};
 use squall_registry::{ScalarKernel, StatementContext};
-use squall_types::json::{Json, JsonPath};
+use squall_types::json::stored::at_path;
+use squall_types::json::{Json, JsonError, JsonPath};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, SqlType, Value};
 
 /// What stands where a value is missing or cannot be had.
@@ -35,6 +38,9 @@ pub struct JsonValueKernel {
 impl ScalarKernel for JsonValueKernel {
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let Some(value) = arguments.first().filter(|value| !value.is_null()) else { return Ok(Value::Null) };
+        if let Value::Json(document) = value {
+            return self.of_stored(document.stored(), context);
+        }
         let document = match document_of(value, &self.from, 0, "json_value") {
             Err(error) if error.code == ErrorCode::InvalidJsonTextInParam.number() => {
                 if self.on_error != ValueResponse::Error {
@@ -44,16 +50,23 @@ impl ScalarKernel for JsonValueKernel {
             }
             document => document?,
         };
-        let found = self.path.find_all(&document);
-        let failure = match found.as_slice() {
-            [] => return respond(&self.on_empty, || SqlError::new(ErrorCode::MissingJsonValue, &[&"json_value"])),
-            [one] => match self.converted(one, context) {
-                Ok(value) => return Ok(value),
-                Err(error) => error,
-            },
-            _ => SqlError::new(ErrorCode::MultipleJsonValues, &[&"json_value"]),
-        };
-        respond(&self.on_error, || failure)
+        self.of_found(&self.path.find_all(&document), context)
+    }
+
+    fn has_eval_arrays(&self) -> bool {
+        self.from == SqlType::Json
+    }
+
+    fn eval_arrays(&self, arguments: &[ArrayRef], context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
+        let documents = arguments.first()?.as_string_view_opt()?;
+        let mut results = ValueArrayBuilder::new(&self.returning, documents.len());
+        for document in documents {
+            let value = document.map_or(Ok(Value::Null), |document| self.of_stored(document, context));
+            if let Err(error) = value.and_then(|value| results.append(&value)) {
+                return Some(Err(error));
+            }
+        }
+        Some(Ok(results.finish()))
     }
 }
 
@@ -66,6 +79,29 @@ fn respond(response: &ValueResponse, error: impl FnOnce() -> SqlError) -> SqlRes
 }
 
 impl JsonValueKernel {
+    /// Of a document in its stored form, of which only what leads to the value is read.
+    fn of_stored(&self, document: &str, context: &StatementContext) -> SqlResult<Value> {
+        let failed = |error: JsonError| error.for_argument(1, "json_value");
+        if self.path.has_wildcard() {
+            let document = Json::parse_stored(document).map_err(failed)?;
+            return self.of_found(&self.path.find_all(&document), context);
+        }
+        let found = at_path(document, &self.path).map_err(failed)?;
+        self.of_found(&found.iter().collect::<Vec<_>>(), context)
+    }
+
+    fn of_found(&self, found: &[&Json], context: &StatementContext) -> SqlResult<Value> {
+        let failure = match found {
+            [] => return respond(&self.on_empty, || SqlError::new(ErrorCode::MissingJsonValue, &[&"json_value"])),
+            [one] => match self.converted(one, context) {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            },
+            _ => SqlError::new(ErrorCode::MultipleJsonValues, &[&"json_value"]),
+        };
+        respond(&self.on_error, || failure)
+    }
+
     fn converted(&self, value: &Json, context: &StatementContext) -> SqlResult<Value> {
         if self.returning == SqlType::Json {
             return Ok(value.to_value());

@@ -4,7 +4,7 @@ use super::support::{Args, Binding, Def, MANY, result};
 use crate::operators::json_compare::to_json;
 use squall_registry::ExprType;
 use squall_types::collation::LikePattern;
-use squall_types::json::{self, DEPTH_MAX, Json, JsonError, JsonPath, Object};
+use squall_types::json::{self, DEPTH_MAX, Document, Json, JsonError, JsonPath, Object};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -32,21 +32,25 @@ pub const FUNCTIONS: &[Def] = &[
             _ => false,
         }))
     }),
-    Def::new("JSON_TYPE", (1, 1), result::short_text, |args| Ok(args.string(args.document(0)?.type_name()))),
+    Def::new("JSON_TYPE", (1, 1), result::short_text, |args| {
+        Ok(args.string(match args.value(0) {
+            Value::Json(document) if document.stored().starts_with('{') => "OBJECT",
+            Value::Json(document) if document.stored().starts_with('[') => "ARRAY",
+            _ => args.document(0)?.type_name(),
+        }))
+    }),
     Def::new("JSON_DEPTH", (1, 1), result::nullable_int, |args| count(args.document(0)?.depth())),
     Def::new("JSON_LENGTH", (1, 2), result::nullable_int, |args| {
-        let document = args.document(0)?;
-        let place = if args.len() == 2 { single_path(args, 1)?.find(&document).cloned() } else { Some(document) };
+        let place = if args.len() == 2 { at_path(args, 1)? } else { Some(args.document(0)?) };
         place.map_or(Ok(Value::Null), |place| count(place.length()))
     }),
     Def::new("JSON_KEYS", (1, 2), result::json, |args| {
-        let document = args.document(0)?;
-        let place = if args.len() == 2 { single_path(args, 1)?.find(&document) } else { Some(&document) };
-        Ok(place.and_then(Json::keys).map_or(Value::Null, |keys| keys.to_value()))
+        let place = if args.len() == 2 { at_path(args, 1)? } else { Some(args.document(0)?) };
+        Ok(place.and_then(|place| place.keys()).map_or(Value::Null, |keys| keys.to_value()))
     }),
     Def::new("JSON_CONTAINS", (2, 3), result::nullable_boolean, |args| {
         if let Value::Json(document) = args.value(0) {
-            return stored_contains(args, document);
+            return stored_contains(args, document.stored());
         }
         let (document, candidate) = (args.document(0)?, args.document(1)?);
         let place = if args.len() == 3 { single_path(args, 2)?.find(&document) } else { Some(&document) };
@@ -81,6 +85,17 @@ pub const FUNCTIONS: &[Def] = &[
     }),
 ];
 
+/// What is at a path that means one place in the first argument. Of a stored document only what leads there is read.
+fn at_path(args: &Args<'_>, at: usize) -> SqlResult<Option<Json>> {
+    if let Value::Json(document) = args.value(0) {
+        let path = single_path(args, at)?;
+        return json::stored::at_path(document.stored(), &path)
+            .map_err(|error| error.for_argument(1, &args.name.to_lowercase()));
+    }
+    let document = args.document(0)?;
+    Ok(single_path(args, at)?.find(&document).cloned())
+}
+
 /// JSON_CONTAINS of a document that is looked into as it is stored.
 fn stored_contains(args: &Args<'_>, document: &str) -> SqlResult<Value> {
     let candidate = args.document(1)?;
@@ -93,7 +108,7 @@ fn stored_contains(args: &Args<'_>, document: &str) -> SqlResult<Value> {
         let Some(place) = json::stored::at_members(document, names) else { return Ok(Value::Null) };
         return json::stored::contains(place, &candidate).map(Value::from).map_err(failed);
     }
-    let document = Json::parse(document).map_err(failed)?;
+    let document = Json::parse_stored(document).map_err(failed)?;
     Ok(path.find(&document).map_or(Value::Null, |place| Value::from(json::contains(place, &candidate))))
 }
 
@@ -104,7 +119,9 @@ fn count(number: usize) -> SqlResult<Value> {
 /// An argument as a part of a document: text is a string, JSON is itself.
 pub(super) fn element(args: &Args<'_>, at: usize) -> SqlResult<Json> {
     match args.value(at) {
-        Value::Json(text) => Json::parse(text).map_err(|error| error.for_argument(at + 1, &args.name.to_lowercase())),
+        Value::Json(document) => {
+            document.to_json().map_err(|error| error.for_argument(at + 1, &args.name.to_lowercase()))
+        }
         value => Ok(to_json(value, args.ty(at))),
     }
 }
@@ -184,17 +201,17 @@ fn unquoted_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
 fn json_unquote(args: &Args<'_>) -> SqlResult<Value> {
     no_bytes(args, 0)?;
     Ok(match args.value(0) {
-        Value::Json(text) => match Json::parse(text) {
-            Ok(Json::String(text)) => args.string(text),
-            _ => args.string(text.as_str()),
+        Value::Json(document) => match document.to_json() {
+            Ok(json) if json.is_scalar() => args.string(json.unquoted()),
+            _ => args.string(document.text()),
         },
         _ => args.string(json::unquote(&args.text(0)).map_err(|error| error.for_argument(1, "json_unquote"))?),
     })
 }
 
 fn json_extract(args: &Args<'_>) -> SqlResult<Value> {
-    if let Value::Json(text) = args.value(0) {
-        return extract(args, text);
+    if let Value::Json(document) = args.value(0) {
+        return extract(args, document.stored());
     }
     let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
     Ok(at_paths(&args.document(0)?, &paths))
@@ -202,7 +219,7 @@ fn json_extract(args: &Args<'_>) -> SqlResult<Value> {
 
 /// What is at the paths in a stored document.
 fn extract(args: &Args<'_>, document: &str) -> SqlResult<Value> {
-    let parsed = || Json::parse(document).map_err(|error| error.for_argument(1, &args.name.to_lowercase()));
+    let parsed = || Json::parse_stored(document).map_err(|error| error.for_argument(1, &args.name.to_lowercase()));
     if args.len() > 2 {
         let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
         return Ok(at_paths(&parsed()?, &paths));
@@ -215,7 +232,7 @@ fn extract(args: &Args<'_>, document: &str) -> SqlResult<Value> {
     let found = match path.member_names() {
         Some(names) => {
             let found = json::stored::at_members(document, names);
-            Ok(found.map_or(Value::Null, |found| Value::Json(found.to_string())))
+            Ok(found.map_or(Value::Null, |found| Value::Json(Document::from_stored(found))))
         }
         None => parsed().map(|document| at_paths(&document, std::slice::from_ref(&path))),
     };
@@ -242,10 +259,20 @@ fn only_one(args: &Args<'_>, at: usize) -> SqlResult<bool> {
 }
 
 fn json_contains_path(args: &Args<'_>) -> SqlResult<Value> {
-    let document = args.document(0)?;
+    let stored = match args.value(0) {
+        Value::Json(document) => Some(document.stored()),
+        _ => None,
+    };
+    let mut tree = if stored.is_none() { Some(args.document(0)?) } else { None };
     let one = only_one(args, 1)?;
     for at in 2..args.len() {
-        if path(args, at)?.find(&document).is_some() == one {
+        let path = path(args, at)?;
+        let is_there = match (stored, path.member_names(), &mut tree) {
+            (Some(stored), Some(names), _) => json::stored::at_members(stored, names).is_some(),
+            (_, _, Some(tree)) => path.find(tree).is_some(),
+            (_, _, tree) => path.find(tree.insert(args.document(0)?)).is_some(),
+        };
+        if is_there == one {
             return Ok(Value::from(one));
         }
     }

@@ -3,8 +3,9 @@
 use super::json::{element, made, single_path};
 use super::support::{Args, Binding, Def, MANY, result};
 use squall_registry::ExprType;
-use squall_types::json::{EditMode, Json, JsonPath, merge_patch, merge_preserve};
+use squall_types::json::{DEPTH_MAX, Document, EditMode, Json, JsonPath, merge_patch, merge_preserve, splice};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::borrow::Cow;
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -39,9 +40,9 @@ fn no_cell() -> SqlError {
     SqlError::new(ErrorCode::InvalidJsonPathArrayCell, &[])
 }
 
-/// Applies pairs of paths and values; NULL if the document or a path is.
+/// Applies pairs of paths and values.
 fn edit(args: &Args<'_>, change: impl Fn(&mut Json, &JsonPath, Json) -> SqlResult<()>) -> SqlResult<Value> {
-    if args.value(0).is_null() || (1..args.len()).step_by(2).any(|at| args.value(at).is_null()) {
+    if is_null(args) {
         return Ok(Value::Null);
     }
     let mut document = args.document(0)?;
@@ -52,14 +53,59 @@ fn edit(args: &Args<'_>, change: impl Fn(&mut Json, &JsonPath, Json) -> SqlResul
     made(&document)
 }
 
+/// Whether the document or a path is NULL: then the result is.
+fn is_null(args: &Args<'_>) -> bool {
+    args.value(0).is_null() || (1..args.len()).step_by(2).any(|at| args.value(at).is_null())
+}
+
 fn set(args: &Args<'_>, mode: EditMode) -> SqlResult<Value> {
+    if !is_null(args)
+        && let Some(spliced) = set_members(args, mode)?
+    {
+        return Ok(Value::Json(spliced));
+    }
     edit(args, |document, path, value| {
         document.set(path, value, mode);
         Ok(())
     })
 }
 
+/// A stored document changed where it lies; `None` for paths with cells, and where the result may be too deep.
+fn set_members(args: &Args<'_>, mode: EditMode) -> SqlResult<Option<Document>> {
+    let Value::Json(document) = args.value(0) else { return Ok(None) };
+    let mut changed = Cow::Borrowed(document.stored());
+    for at in (1..args.len()).step_by(2) {
+        let path = single_path(args, at)?;
+        let Some(names) = path.member_names() else { return Ok(None) };
+        let value = element(args, at + 1)?;
+        if path.legs().len() + value.nesting() > DEPTH_MAX {
+            return Ok(None);
+        }
+        if let Some(spliced) = splice::set(&changed, names, &value.to_stored(), mode) {
+            changed = Cow::Owned(spliced);
+        }
+    }
+    Ok(Some(Document::from_stored(changed)))
+}
+
+/// The same of removals.
+fn remove_members(args: &Args<'_>) -> SqlResult<Option<Document>> {
+    let Value::Json(document) = args.value(0) else { return Ok(None) };
+    let mut changed = Cow::Borrowed(document.stored());
+    for at in 1..args.len() {
+        let path = single_path(args, at)?;
+        let Some(names) = path.member_names().filter(|_| !path.is_root()) else { return Ok(None) };
+        if let Some(spliced) = splice::remove(&changed, names) {
+            changed = Cow::Owned(spliced);
+        }
+    }
+    Ok(Some(Document::from_stored(changed)))
+}
+
 fn remove(args: &Args<'_>) -> SqlResult<Value> {
+    if let Some(spliced) = remove_members(args)? {
+        return Ok(Value::Json(spliced));
+    }
     let mut document = args.document(0)?;
     for at in 1..args.len() {
         let path = single_path(args, at)?;

@@ -107,7 +107,9 @@ impl<'a> Validator<'a> {
         }
         let failure = match value {
             Json::Int(_) | Json::UInt(_) | Json::Double(_) | Json::Decimal(_) => check_number(rules, value, place),
-            Json::String(text) => check_string(rules, text, place)?,
+            Json::String(_) | Json::Date(_) | Json::Time(_) | Json::DateTime(_) | Json::Opaque(..) => {
+                check_string(rules, &value.unquoted(), place)?
+            }
             Json::Array(elements) => self.check_array(rules, elements, place)?,
             Json::Object(object) => self.check_object(rules, object, place)?,
             Json::Null | Json::Bool(_) => None,
@@ -298,7 +300,7 @@ fn is_of_type(name: &str, value: &Json) -> bool {
         "boolean" => matches!(value, Json::Bool(_)),
         "integer" => matches!(value, Json::Int(_) | Json::UInt(_)),
         "number" => matches!(value, Json::Int(_) | Json::UInt(_) | Json::Double(_) | Json::Decimal(_)),
-        "string" => matches!(value, Json::String(_)),
+        "string" => value.characters().is_some(),
         "array" => matches!(value, Json::Array(_)),
         "object" => matches!(value, Json::Object(_)),
         _ => true,

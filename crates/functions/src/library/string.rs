@@ -101,7 +101,7 @@ fn byte_length(args: &Args<'_>, at: usize) -> i64 {
 fn char_length(args: &Args<'_>) -> SqlResult<Value> {
     let length = match args.value(0) {
         Value::Bytes(bytes) => bytes.len(),
-        Value::String(text) | Value::Json(text) => text.chars().count(),
+        Value::String(text) => text.chars().count(),
         _ => args.text(0).chars().count(),
     };
     Ok(Value::Int(i64::try_from(length).unwrap_or(i64::MAX)))

@@ -455,7 +455,8 @@ impl<'a> Args<'a> {
     /// limit.
     fn fitting(&self, value: Value) -> Value {
         let length = match &value {
-            Value::String(text) | Value::Json(text) => text.len(),
+            Value::String(text) => text.len(),
+            Value::Json(document) => document.stored().len(),
             Value::Bytes(bytes) => bytes.len(),
             _ => return value,
         };
@@ -579,7 +580,7 @@ impl<'a> Args<'a> {
 /// it is none), bytes refused (3144), and other types too (3146).
 pub fn document_of(value: &Value, sql_type: &SqlType, at: usize, function: &str) -> SqlResult<Json> {
     match value {
-        Value::Json(text) => Json::parse(text).map_err(|error| error.for_argument(at + 1, function)),
+        Value::Json(document) => document.to_json().map_err(|error| error.for_argument(at + 1, function)),
         Value::String(text) if sql_type.is_string() => {
             Json::parse(text).map_err(|error| error.for_argument(at + 1, function))
         }

@@ -17,7 +17,7 @@ pub(crate) fn argument(text: &str) -> Value {
     } else if let Some(hex) = quoted("x'") {
         Value::Bytes(super::number_text::bytes_of_hex(hex.as_bytes()).unwrap())
     } else if let Some(json) = quoted("j'") {
-        Value::Json(squall_types::json::Json::parse(json).unwrap().to_text())
+        squall_types::json::Json::parse(json).unwrap().to_value()
     } else if let Ok(number) = text.parse() {
         Value::Int(number)
     } else if let Ok(number) = text.parse() {

@@ -5,7 +5,7 @@ use super::report;
 use squall_registry::StatementContext;
 use squall_types::convert::number::round_f64;
 use squall_types::convert::{self, parse_f64, parse_integer};
-use squall_types::json::Json;
+use squall_types::json::Document;
 use squall_types::temporal::DateRules;
 use squall_types::temporal::parse::{datetime_from_number, parse_datetime, parse_time, time_from_number};
 use squall_types::{Charset, Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
@@ -18,7 +18,8 @@ fn truncated(kind: &str, text: &str, context: &StatementContext) -> SqlResult<()
 /// The text of a string value; byte strings that are not UTF-8 have their bad bytes replaced.
 fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
-        Value::String(text) | Value::Json(text) => Some(Cow::Borrowed(text)),
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        Value::Json(document) => Some(document.text()),
         Value::Bytes(bytes) => Some(String::from_utf8_lossy(bytes)),
         _ => None,
     }
@@ -39,7 +40,7 @@ pub fn to_double(value: &Value, _ty: &SqlType, context: &StatementContext) -> Sq
             let number = value.to_number() as f64;
             if value.is_negative() { number - fraction } else { number + fraction }
         }
-        Value::Json(text) => return json_to_double(text, context).map(Some),
+        Value::Json(document) => return json_to_double(document, context).map(Some),
         Value::String(_) | Value::Bytes(_) => {
             let text = text_of(value).unwrap_or_default();
             let parsed = parse_f64(&text);
@@ -51,14 +52,14 @@ pub fn to_double(value: &Value, _ty: &SqlType, context: &StatementContext) -> Sq
     }))
 }
 
-fn json_to_double(text: &str, context: &StatementContext) -> SqlResult<f64> {
-    let scalar = Json::parse(text).ok().and_then(|json| json.to_scalar_value());
+fn json_to_double(document: &Document, context: &StatementContext) -> SqlResult<f64> {
+    let scalar = document.to_json().ok().and_then(|json| json.to_number_value());
     match scalar {
         Some(value) if !matches!(value, Value::Json(_)) => {
             Ok(to_double(&value, &SqlType::Null, context)?.unwrap_or(0.0))
         }
         _ => {
-            report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"DOUBLE", &text]), context)?;
+            report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"DOUBLE", &document.text()]), context)?;
             Ok(0.0)
         }
     }
@@ -77,7 +78,7 @@ pub fn to_integer(value: &Value, ty: &SqlType, context: &StatementContext) -> Sq
             Some(number) => number.to_i128().unwrap_or(0),
             None => return Ok(None),
         },
-        Value::Json(text) => rounded(json_to_double(text, context)?),
+        Value::Json(document) => rounded(json_to_double(document, context)?),
         Value::String(_) | Value::Bytes(_) => {
             let text = text_of(value).unwrap_or_default();
             let parsed = parse_integer(&text);
@@ -119,10 +120,10 @@ pub fn to_decimal(value: &Value, _ty: &SqlType, context: &StatementContext) -> S
         Value::Date(value) => Decimal::from_i128(i128::from(value.to_number()), 0),
         Value::DateTime(value) => with_micros(value.to_number(), value.microsecond(), false),
         Value::Time(value) => with_micros(value.to_number(), value.microsecond(), value.is_negative()),
-        Value::Json(text) => match text.as_str() {
+        Value::Json(document) => match &*document.text() {
             "true" => Decimal::from_i128(1, 0),
             "false" => Decimal::ZERO,
-            _ => Decimal::parse(text.trim_matches('"')).value,
+            text => Decimal::parse(text.trim_matches('"')).value,
         },
         Value::String(_) | Value::Bytes(_) => {
             let text = text_of(value).unwrap_or_default();
@@ -139,7 +140,8 @@ pub fn to_decimal(value: &Value, _ty: &SqlType, context: &StatementContext) -> S
 pub fn to_text<'a>(value: &'a Value, ty: &SqlType) -> Option<Cow<'a, str>> {
     Some(match value {
         Value::Null => return None,
-        Value::String(text) | Value::Json(text) => Cow::Borrowed(text),
+        Value::String(text) => Cow::Borrowed(text),
+        Value::Json(document) => document.text(),
         Value::Bytes(bytes) if ty.digit_bytes().is_none() => String::from_utf8_lossy(bytes),
         _ => Cow::Owned(convert::to_text(value, ty)),
     })
@@ -183,7 +185,7 @@ pub fn now(context: &StatementContext) -> DateTime {
 /// As a date and time; `None` is NULL, also for text that is none (with a warning).
 pub fn to_datetime(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlResult<Option<DateTime>> {
     let rules = argument_rules(context);
-    Ok(match value {
+    Ok(match &*convert::without_document(value) {
         Value::Null => None,
         Value::DateTime(value) => Some(*value),
         Value::Date(date) => Some(date.at_midnight()),
@@ -235,7 +237,7 @@ pub fn to_date(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlRe
 
 /// As a time; `None` is NULL.
 pub fn to_time(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlResult<Option<Time>> {
-    Ok(match value {
+    Ok(match &*convert::without_document(value) {
         Value::Null => None,
         Value::Time(time) => Some(*time),
         Value::DateTime(value) => Some(value.time()),

@@ -28,8 +28,8 @@ impl ScalarKernel for JsonCompareKernel {
 
 fn parse(value: &Value) -> SqlResult<Json> {
     match value {
-        Value::Json(text) | Value::String(text) => {
-            Json::parse(text).map_err(|error| SqlError::internal(format!("not a JSON document: {error:?}")))
+        Value::Json(document) => {
+            document.to_json().map_err(|error| SqlError::internal(format!("not a JSON document: {error:?}")))
         }
         other => Err(SqlError::internal(format!("not a JSON document: {other:?}"))),
     }

@@ -47,9 +47,9 @@ pub struct JsonSortKeyKernel;
 impl ScalarKernel for JsonSortKeyKernel {
     fn eval(&self, arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {
         Ok(match arguments.first() {
-            Some(Value::String(text) | Value::Json(text)) => {
-                let mut key = Vec::with_capacity(text.len());
-                squall_types::json::sort_key(text, &mut key);
+            Some(Value::Json(document)) => {
+                let mut key = Vec::with_capacity(document.stored().len());
+                squall_types::json::sort_key(document.stored(), &mut key);
                 Value::Bytes(key)
             }
             _ => Value::Null,
@@ -60,7 +60,7 @@ impl ScalarKernel for JsonSortKeyKernel {
 impl ScalarKernel for SortKeyKernel {
     fn eval(&self, arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {
         Ok(match arguments.first() {
-            Some(Value::String(text) | Value::Json(text)) => {
+            Some(Value::String(text)) => {
                 let mut key = Vec::with_capacity(text.len() * 2);
                 collation_sort_key(self.collation, text, &mut key);
                 Value::Bytes(key)

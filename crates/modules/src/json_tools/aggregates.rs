@@ -77,10 +77,15 @@ impl ValueAccumulator for Group {
     fn update(&mut self, arguments: &[Value]) -> SqlResult<()> {
         let [value, Value::String(key)] = arguments else { return Ok(()) };
         let function = self.aggregate.name.to_lowercase();
-        let Some(document) = document(value, &function, &self.context) else { return Ok(()) };
         // A document that is none takes nothing in.
         let mut own = Tally::default();
-        match own.add_key(&document, matches!(value, Value::Json(_)), key, &self.context) {
+        let added = if let Value::Json(document) = value {
+            own.add_key(document.stored(), true, key, &self.context)
+        } else {
+            let Some(document) = document(value, &function, &self.context) else { return Ok(()) };
+            own.add_key(&document, false, key, &self.context)
+        };
+        match added {
             Ok(()) => {
                 self.tally.merge(&own);
                 self.documents += 1;

@@ -3,7 +3,7 @@
 use super::{DATABASE, document_argument, malformed, text};
 use squall_functions::library::support::{Args, Binding, Def};
 use squall_registry::{Coercibility, ExprType};
-use squall_types::json::lines::{Scalar, scalars};
+use squall_types::json::lines::{Scalar, scalars, scalars_stored};
 use squall_types::json::stored::scalars_of;
 use squall_types::{CollationId, SqlResult, SqlType, Value};
 
@@ -39,9 +39,8 @@ fn push_line(name: &str, value: &str, out: &mut String) {
 }
 
 fn flatten(args: &Args<'_>) -> SqlResult<Value> {
-    let Some(document) = document_argument(args) else { return Ok(Value::Null) };
-    let mut lines = String::with_capacity(document.len());
-    let walked = scalars(&document, |name, scalar| {
+    let mut lines = String::new();
+    let push = |name: Option<&str>, scalar: Scalar<'_>| {
         let name = name.unwrap_or_default();
         push_line(name, &scalar.text(), &mut lines);
         if let Scalar::String(value) = &scalar
@@ -49,7 +48,13 @@ fn flatten(args: &Args<'_>) -> SqlResult<Value> {
         {
             value.split_whitespace().for_each(|token| push_line(name, token, &mut lines));
         }
-    });
+    };
+    let walked = if let Value::Json(document) = args.value(0) {
+        scalars_stored(document.stored(), push)
+    } else {
+        let Some(document) = document_argument(args) else { return Ok(Value::Null) };
+        scalars(&document, push)
+    };
     match walked {
         Ok(()) => text(args, lines),
         Err(error) => {
@@ -60,20 +65,21 @@ fn flatten(args: &Args<'_>) -> SqlResult<Value> {
 }
 
 fn extract(args: &Args<'_>) -> SqlResult<Value> {
-    let Some(document) = document_argument(args) else { return Ok(Value::Null) };
     let key = args.text(1);
     let mut lines = String::new();
     let mut push = |scalar: Scalar<'_>| {
         push_in_line(&scalar.text(), &mut lines);
         lines.push('\n');
     };
-    let walked = match args.value(0) {
-        Value::Json(_) => scalars_of(&document, &key, push),
-        _ => scalars(&document, |name, scalar| {
+    let walked = if let Value::Json(document) = args.value(0) {
+        scalars_of(document.stored(), &key, push)
+    } else {
+        let Some(document) = document_argument(args) else { return Ok(Value::Null) };
+        scalars(&document, |name, scalar| {
             if name == Some(&*key) {
                 push(scalar);
             }
-        }),
+        })
     };
     match walked {
         Ok(()) => text(args, lines),

@@ -47,7 +47,8 @@ impl Module for JsonTools {
 /// A document's text; `None` with a warning for bytes that are no text.
 fn document<'a>(value: &'a Value, function: &str, context: &StatementContext) -> Option<Cow<'a, str>> {
     match value {
-        Value::Json(text) | Value::String(text) => Some(Cow::Borrowed(text)),
+        Value::Json(document) => Some(document.text()),
+        Value::String(text) => Some(Cow::Borrowed(text)),
         Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => Some(Cow::Borrowed(text)),
             Err(error) => {

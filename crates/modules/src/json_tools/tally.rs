@@ -63,7 +63,7 @@ fn of_list(args: &Args<'_>) -> SqlResult<Tally> {
 
 fn of_key(args: &Args<'_>, result: impl Fn(&Tally) -> SqlResult<Value>) -> SqlResult<Value> {
     if let Value::Json(document) = args.value(0) {
-        return of_stored(args, document, result);
+        return of_stored(args, document.stored(), result);
     }
     document_argument(args).map_or(Ok(Value::Null), |document| of_document(args, &document, false, result))
 }

@@ -240,7 +240,8 @@ fn contained(index: usize, path: &MemberPath, candidate: &Json, predicates: &mut
 /// A constant as a document.
 fn document(node: &Node<'_>) -> Option<Json> {
     match node {
-        Node::Constant(Value::Json(text) | Value::String(text), _) => Json::parse(text).ok(),
+        Node::Constant(Value::Json(document), _) => document.to_json().ok(),
+        Node::Constant(Value::String(text), _) => Json::parse(text).ok(),
         Node::Call(call, args) => {
             let kernel: &dyn Any = call.kernel.as_ref();
             let convert = kernel.downcast_ref::<ConvertKernel>().filter(|convert| convert.to == SqlType::Json)?;

@@ -5,7 +5,7 @@ use squall_catalog::NameKey;
 use squall_functions::expr::{BoundExpr, Call};
 use squall_functions::operators::convert::convert_value;
 use squall_parser::ast;
-use squall_registry::{Coercibility, ExprType, ScalarKernel, StatementContext, Volatility};
+use squall_registry::{Coercibility, ExprType, ScalarKernel, StatementContext, Volatility, held_by_variable};
 use squall_types::{SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -82,6 +82,8 @@ impl Context<'_> {
         if ty.sql_type == SqlType::Null {
             ty.sql_type = SqlType::longtext(self.binder.context.collation);
         }
+        let (_, held) = held_by_variable(Value::Null, ty.sql_type);
+        ty.sql_type = held;
         let value = self.binder.builder().convert(value, &ty)?;
         self.assigned_variables.insert(key.as_str().to_string(), ty.sql_type.clone());
         let kernel = AssignVariable { name: key, sql_type: ty.sql_type.clone() };

@@ -3,7 +3,6 @@
 use super::target::RowMaker;
 use squall_catalog::ColumnDef;
 use squall_functions::expr::BoundExpr;
-use squall_types::json::Json;
 use squall_types::json::elements::{ElementError, elements};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 
@@ -49,8 +48,8 @@ pub(super) fn key_part_value(
 
 /// A document whose elements a multi-valued key can hold (3903, 3904, 3907, 3908), whatever the mode.
 fn check_elements(column: &ColumnDef, value: Value, index: &str) -> SqlResult<Value> {
-    if let (Some(element_type), Value::Json(text)) = (column.element_type(), &value) {
-        let document = Json::parse(text).map_err(|_| ElementError::Invalid.of_index(index))?;
+    if let (Some(element_type), Value::Json(document)) = (column.element_type(), &value) {
+        let document = document.to_json().map_err(|_| ElementError::Invalid.of_index(index))?;
         elements(&document, element_type).map_err(|error| error.of_index(index))?;
     }
     Ok(value)

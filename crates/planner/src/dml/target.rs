@@ -8,6 +8,7 @@ use squall_catalog::{ColumnDef, TableDef};
 use squall_column_tables::from_utc;
 use squall_functions::expr::{BoundExpr, ParameterisedRow};
 use squall_row_store::{Row, Table};
+use squall_types::json::Document;
 use squall_types::temporal::TimeZone;
 use squall_types::{Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
 use std::borrow::Cow;
@@ -223,7 +224,7 @@ pub fn zero_value(sql_type: &SqlType) -> Value {
         SqlType::DateTime { .. } | SqlType::Timestamp { .. } => Value::DateTime(DateTime::ZERO),
         SqlType::String { .. } if sql_type.is_binary_string() => Value::Bytes(Vec::new()),
         SqlType::String { .. } => Value::String(String::new()),
-        SqlType::Json => Value::Json("null".to_string()),
+        SqlType::Json => Value::Json(Document::from_stored("null")),
         SqlType::Hex { .. } | SqlType::Uuid => Value::Bytes(vec![0; sql_type.digit_bytes().unwrap_or_default()]),
     }
 }

@@ -3,7 +3,7 @@
 use crate::access::RowTable;
 use squall_catalog::IndexId;
 use squall_row_store::{Direction, ReadView, ValueRange};
-use squall_types::json::terms::collect;
+use squall_types::json::terms::collect_stored;
 use squall_types::json::terms::value::{Found, TermReader};
 use squall_types::term_list::TermList;
 use squall_types::{SqlResult, Value};
@@ -53,7 +53,7 @@ impl Sample {
             for _ in 0..DOCUMENTS {
                 let Some(row) = cursor.next_row()? else { break };
                 if let Value::Json(document) = row.view(&table.table).get_value(column)? {
-                    sample.add(&document, reader, &mut terms);
+                    sample.add(document.stored(), reader, &mut terms);
                 }
                 if sample.bytes > BYTES_MAX {
                     break;
@@ -69,7 +69,7 @@ impl Sample {
         self.bytes += document.len();
         terms.clear();
         self.has_long |= document.len() > BYTES_MAX;
-        if document.len() > BYTES_MAX || collect(document, terms).is_err() {
+        if document.len() > BYTES_MAX || collect_stored(document, terms).is_err() {
             return;
         }
         let range = reader.range();

@@ -5,6 +5,7 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use squall_functions::arrow_map::value_at;
 use squall_types::hex::{write_hex, write_uuid};
+use squall_types::json::printed;
 use squall_types::{Date, DateTime, RowWriter, SqlResult, SqlType, Time, Value};
 
 /// Writes rows of a batch; `types` are the MySQL types of its columns.
@@ -54,7 +55,10 @@ fn write_cell(array: &dyn Array, row: usize, sql_type: &SqlType, writer: &mut dy
         (DataType::Float64, SqlType::Float { .. } | SqlType::Double { .. }) => {
             writer.put_double(array.as_primitive::<Float64Type>().value(row));
         }
-        (DataType::Utf8View, SqlType::String { .. } | SqlType::Json) => {
+        (DataType::Utf8View, SqlType::Json) => {
+            writer.put_bytes(printed(array.as_string_view().value(row)).as_bytes());
+        }
+        (DataType::Utf8View, SqlType::String { .. }) => {
             writer.put_bytes(array.as_string_view().value(row).as_bytes());
         }
         (DataType::BinaryView, SqlType::Hex { .. } | SqlType::Uuid) => {
@@ -77,7 +81,8 @@ pub fn write_value(value: &Value, sql_type: &SqlType, writer: &mut dyn RowWriter
         Value::UInt(number) => writer.put_uint(*number),
         Value::Double(number) => writer.put_double(*number),
         Value::Decimal(number) => writer.put_decimal(*number),
-        Value::String(text) | Value::Json(text) => writer.put_bytes(text.as_bytes()),
+        Value::String(text) => writer.put_bytes(text.as_bytes()),
+        Value::Json(document) => writer.put_bytes(document.text().as_bytes()),
         Value::Bytes(bytes) => put_bytes(bytes, sql_type, writer),
         Value::Date(date) => writer.put_date(*date),
         Value::DateTime(moment) => writer.put_datetime(*moment),

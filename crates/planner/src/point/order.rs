@@ -50,9 +50,9 @@ pub(super) fn in_order<'a>(
 /// What a document is ordered by.
 fn json_key(value: Value) -> Value {
     match value {
-        Value::Json(text) | Value::String(text) => {
-            let mut key = Vec::with_capacity(text.len());
-            json::sort_key(&text, &mut key);
+        Value::Json(document) => {
+            let mut key = Vec::with_capacity(document.stored().len());
+            json::sort_key(document.stored(), &mut key);
             Value::Bytes(key)
         }
         other => other,

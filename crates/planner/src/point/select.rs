@@ -8,6 +8,7 @@ use squall_catalog::IndexId;
 use squall_column_tables::from_utc;
 use squall_registry::{AggregateKernel, StatementContext};
 use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRef};
+use squall_types::json::printed;
 use squall_types::temporal::TimeZone;
 use squall_types::{RowWriter, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -251,7 +252,8 @@ pub(crate) fn write_stored(value: ValueRef<'_>, sql_type: &SqlType, zone: &TimeZ
         ValueRef::Float(number) => writer.put_double(f64::from(number)),
         ValueRef::Double(number) => writer.put_double(number),
         ValueRef::Decimal(number) => writer.put_decimal(number),
-        ValueRef::String(text) | ValueRef::Json(text) => writer.put_bytes(text.as_bytes()),
+        ValueRef::String(text) => writer.put_bytes(text.as_bytes()),
+        ValueRef::Json(stored) => writer.put_bytes(printed(stored).as_bytes()),
         ValueRef::Bytes(bytes) => put_bytes(bytes, sql_type, writer),
         ValueRef::Date(date) => writer.put_date(date),
         ValueRef::DateTime(moment) if matches!(sql_type, SqlType::Timestamp { .. }) => {

@@ -265,9 +265,9 @@ fn sort_value(value: &Value, sql_type: &SqlType) -> Value {
             squall_types::collation::sort_key(*collation, text, &mut key);
             Value::Bytes(key)
         }
-        (Value::Json(text), _) => {
-            let mut key = Vec::with_capacity(text.len());
-            squall_types::json::sort_key(text, &mut key);
+        (Value::Json(document), _) => {
+            let mut key = Vec::with_capacity(document.stored().len());
+            squall_types::json::sort_key(document.stored(), &mut key);
             Value::Bytes(key)
         }
         (value, _) => value.clone(),
@@ -292,7 +292,8 @@ fn push_key(value: &Value, key: &mut Vec<u8>) {
             let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
             bytes(4, text.as_bytes());
         }
-        Value::String(text) | Value::Json(text) => bytes(5, text.as_bytes()),
+        Value::String(text) => bytes(5, text.as_bytes()),
+        Value::Json(document) => bytes(5, document.stored().as_bytes()),
         Value::Bytes(text) => bytes(6, text),
         Value::Date(date) => bytes(7, &date.to_packed().to_le_bytes()),
         Value::DateTime(moment) => bytes(8, &moment.to_packed().to_le_bytes()),

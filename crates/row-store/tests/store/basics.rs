@@ -6,6 +6,7 @@ use squall_row_store::{
     DdlChanges, Direction, IsolationLevel, LockWait, StoreError, SystemChange, TableLock, TransactionOptions,
     ValueRange,
 };
+use squall_types::json::Document;
 use squall_types::{CollationId, Date, DateTime, Decimal, ErrorCode, SqlError, SqlType, Time, Value};
 use std::future::Future;
 use std::ops::Bound;
@@ -171,7 +172,7 @@ fn every_type_comes_back_from_rows_and_keys() {
             text(CollationId::BINARY),
             vec![Value::Bytes(vec![]), Value::Bytes(vec![0]), Value::Bytes(vec![0, 0]), Value::Bytes(vec![255, 0])],
         ),
-        (SqlType::Json, vec![Value::Json("{\"a\": 1}".into())]),
+        (SqlType::Json, vec![Value::Json(Document::from_stored("{\"a\": 1}"))]),
     ];
     let fixture = Fixture::new();
     let mut columns = vec![column(1, "id", SqlType::INT, false)];

@@ -12,7 +12,7 @@ use crate::result::{Failure, Outcome, ResultSet, put_rows, typed_column};
 use crate::session::{Request, Session, parse_error};
 use squall_catalog::{AccessMap, AccountKey, NameKey, Privileges};
 use squall_parser::ast::Call;
-use squall_registry::StatementContext;
+use squall_registry::{StatementContext, held_by_variable};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ impl ProcedureCall<'_> {
     /// SET @name.
     pub fn set_user_variable(&mut self, name: &str, value: Value) {
         let sql_type = squall_functions::build::literal_type(&value, self.context.collation).sql_type;
-        self.session.user_variables.lock().insert(NameKey::new(name), (value, sql_type));
+        self.session.user_variables.lock().insert(NameKey::new(name), held_by_variable(value, sql_type));
     }
 
     /// Runs a text of one or more statements in the caller's session and collects what they answer.
@@ -243,7 +243,7 @@ impl Session {
                 Destination::Nowhere => {}
                 Destination::UserVariable(name) => {
                     let sql_type = variable_type(parameter, &value);
-                    self.user_variables.lock().insert(name.clone(), (value, sql_type));
+                    self.user_variables.lock().insert(name.clone(), held_by_variable(value, sql_type));
                 }
                 Destination::Placeholder => {
                     out.columns.push(typed_column(parameter.name, parameter.sql_type.clone(), false));

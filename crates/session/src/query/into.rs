@@ -8,7 +8,7 @@ use squall_catalog::{AccessMap, AccountKey, Catalog, NameKey, Privileges};
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::{FileFormat, SelectInto, VariableTarget};
 use squall_planner::BoundQuery;
-use squall_registry::StatementContext;
+use squall_registry::{StatementContext, held_by_variable};
 use squall_types::collation::Charset;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ impl Session {
         for ((target, value), sql_type) in targets.iter().zip(row).zip(types) {
             match target {
                 VariableTarget::User(name) => {
-                    variables.insert(NameKey::new(name), (value, sql_type));
+                    variables.insert(NameKey::new(name), held_by_variable(value, sql_type));
                 }
                 VariableTarget::Local(name) => {
                     let message = format!("Undeclared variable: {}", name.column.as_str());

@@ -13,7 +13,7 @@ use check::{check, merge_switches};
 use squall_catalog::NameKey;
 use squall_parser::ast::{Expr, Set, SetItem, SystemVariable, VariableScope};
 use squall_registry::variables::{DefaultValue, Effect, Kind, Scope, VariableDef};
-use squall_registry::{StatementContext, VariableId};
+use squall_registry::{StatementContext, VariableId, held_by_variable};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -312,7 +312,7 @@ impl Session {
         for assignment in assignments {
             match assignment {
                 Assignment::User { name, value, sql_type } => {
-                    self.user_variables.lock().insert(name, (value, sql_type));
+                    self.user_variables.lock().insert(name, held_by_variable(value, sql_type));
                     self.track_state_change();
                 }
                 Assignment::Session { id, value } => {

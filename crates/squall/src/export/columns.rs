@@ -4,6 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use squall_client::{Column, OwnedValue};
 use squall_file_formats::text::JsonForm;
 use squall_file_formats::{FieldKind, FileFormat};
+use squall_types::json::Document;
 use squall_types::{CollationId, Date, DateTime, Decimal, IntWidth, SqlType, Time, Value};
 use squall_wire::constants::{ColumnFlags, ColumnType};
 
@@ -98,7 +99,7 @@ pub(super) fn value(value: OwnedValue, sql_type: &SqlType) -> Option<Value> {
         }
         (OwnedValue::Bytes(bytes), SqlType::Decimal { .. }) => Value::Decimal(Decimal::parse_bytes(&bytes).value),
         (OwnedValue::Bytes(bytes), SqlType::Bit { .. }) => Value::UInt(bits(&bytes)?),
-        (OwnedValue::Bytes(bytes), SqlType::Json) => Value::Json(String::from_utf8(bytes).ok()?),
+        (OwnedValue::Bytes(bytes), SqlType::Json) => Value::Json(Document::from_stored(String::from_utf8(bytes).ok()?)),
         (OwnedValue::Bytes(bytes), sql_type) if sql_type.is_binary_string() => Value::Bytes(bytes),
         (OwnedValue::Bytes(bytes), _) => Value::String(String::from_utf8(bytes).ok()?),
     })

@@ -5,7 +5,7 @@ use super::number::{parse_f64, parse_integer, round_f64, temporal_to_decimal};
 use super::store_hex::cast_digits;
 use super::store_temporal::{read_datetime, read_time};
 use super::text::{spelled_out, to_text, write_text};
-use crate::json::{self, Json};
+use crate::json::{Document, Json};
 use crate::temporal::DateRules;
 use crate::{Charset, CollationId, Decimal, ErrorCode, Level, SqlError, SqlResult, SqlType, Value, Warning};
 
@@ -153,10 +153,10 @@ pub fn cast_value(
     })
 }
 
-/// A JSON scalar as its SQL value, everything else as it is. `Err` for JSON that is no scalar (3156).
+/// A JSON scalar as what a number is made of, everything else as it is. `Err` for JSON that is no number (3156).
 fn without_json(value: Value, kind: &str, context: &ConversionContext<'_>) -> Result<Value, SqlError> {
-    let Value::Json(text) = &value else { return Ok(value) };
-    let scalar = Json::parse(text).ok().and_then(|json| json.to_scalar_value());
+    let Value::Json(document) = &value else { return Ok(value) };
+    let scalar = document.to_json().ok().and_then(|json| json.to_number_value());
     scalar.ok_or_else(|| SqlError::new(ErrorCode::InvalidJsonValueForCast, &[&kind, &context.column, &context.row]))
 }
 
@@ -390,10 +390,10 @@ fn cast_year(value: Value, source: &SqlType, context: &ConversionContext<'_>) ->
 
 fn cast_json(value: Value, source: &SqlType) -> SqlResult<Casted> {
     let json = match value {
-        Value::Json(text) => return Ok(Casted::plain(Value::Json(text))),
+        Value::Json(document) => return Ok(Casted::plain(Value::Json(document))),
         Value::String(text) => {
-            let text = json::normalize(&text).map_err(|error| error.for_argument(1, "cast_as_json"))?;
-            return Ok(Casted::plain(Value::Json(text)));
+            let document = Document::parse(&text).map_err(|error| error.for_argument(1, "cast_as_json"))?;
+            return Ok(Casted::plain(Value::Json(document)));
         }
         other if matches!(source, SqlType::Enum { .. } | SqlType::Set { .. }) => Json::String(to_text(&other, source)),
         other => Json::of(&other, source),

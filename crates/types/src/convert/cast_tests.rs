@@ -47,7 +47,7 @@ fn integers() {
             false,
             "9223372036854775807 [1292 Truncated incorrect DECIMAL value: '1000000000000000000000000000000']",
         ),
-        (Value::Json("\"7\"".into()), false, "7"),
+        (Value::Json(Document::from_stored("\"7\"")), false, "7"),
         (Value::Time(Time::from_micros(3_600_000_000).unwrap()), false, "10000"),
     ] {
         let target = if unsigned { CastTarget::Unsigned } else { CastTarget::Signed };

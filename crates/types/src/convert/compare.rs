@@ -88,6 +88,7 @@ fn as_time(value: &Value) -> Option<Time> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Document;
     use crate::{Date, Decimal};
 
     #[test]
@@ -106,7 +107,7 @@ mod tests {
             (Value::from("2020-01-02 00:00:01"), date, Some(Ordering::Greater)),
             (Value::Time(Time::MAX), Value::from("100:00:00"), Some(Ordering::Greater)),
             (Value::Null, Value::Int(1), None),
-            (Value::Json("2".into()), Value::Int(10), Some(Ordering::Less)),
+            (Value::Json(Document::from_stored("2")), Value::Int(10), Some(Ordering::Less)),
             (Value::Bytes(vec![255]), Value::from("a"), Some(Ordering::Greater)),
         ] {
             assert_eq!(compare_values(&left, &right, CollationId::UTF8MB4_0900_AI_CI), expected, "{left:?} {right:?}");

@@ -271,8 +271,8 @@ pub fn value_to_f64(value: &Value) -> Option<(f64, bool)> {
         }
         Value::Date(date) => exact(date.to_number() as f64),
         Value::DateTime(_) | Value::Time(_) => exact(temporal_to_decimal(value)?.to_f64()),
-        Value::Json(text) => {
-            let parsed = parse_f64(text.trim_matches('"'));
+        Value::Json(document) => {
+            let parsed = parse_f64(document.text().trim_matches('"'));
             Some((parsed.value, parsed.truncated || parsed.no_number))
         }
     }
@@ -305,7 +305,7 @@ pub fn value_to_decimal(value: &Value) -> Option<Decimal> {
         Value::Decimal(number) => Some(*number),
         Value::String(text) => Some(Decimal::parse(text).value),
         Value::Bytes(bytes) => Some(Decimal::parse_bytes(bytes).value),
-        Value::Json(text) => Some(Decimal::parse(text.trim_matches('"')).value),
+        Value::Json(document) => Some(Decimal::parse(document.text().trim_matches('"')).value),
         Value::Date(_) | Value::DateTime(_) | Value::Time(_) => temporal_to_decimal(value),
     }
 }

@@ -2,7 +2,6 @@
 
 use super::context::{ConversionContext, Stored};
 use super::number::{parse_f64, parse_integer_rounded, round_f64, temporal_to_decimal};
-use crate::json::Json;
 use crate::{Decimal, ErrorCode, IntWidth, SqlError, Value};
 use std::borrow::Cow;
 
@@ -28,7 +27,7 @@ fn numeric(value: &Value) -> Numeric<'_> {
         Value::Date(_) | Value::DateTime(_) | Value::Time(_) => {
             temporal_to_decimal(value).map_or(Numeric::NoScalar, Numeric::Decimal)
         }
-        Value::Json(text) => match Json::parse(text).ok().and_then(|json| json.to_scalar_value()) {
+        Value::Json(document) => match document.to_json().ok().and_then(|json| json.to_number_value()) {
             Some(Value::String(text)) => Numeric::Text(Cow::Owned(text)),
             Some(Value::Int(number)) => Numeric::Integer(i128::from(number)),
             Some(Value::UInt(number)) => Numeric::Integer(i128::from(number)),

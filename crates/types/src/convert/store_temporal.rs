@@ -38,9 +38,9 @@ pub(super) fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
         Value::Bytes(bytes) => Some(String::from_utf8_lossy(bytes)),
-        Value::Json(text) => match Json::parse(text) {
+        Value::Json(document) => match document.to_json() {
             Ok(Json::String(text)) => Some(Cow::Owned(text)),
-            _ => Some(Cow::Borrowed(text)),
+            _ => Some(document.text()),
         },
         _ => None,
     }
@@ -58,6 +58,13 @@ fn split_number(value: &Value) -> Option<(i64, i64, u16)> {
     Some((whole, (nanos / 1000) as i64, (nanos % 1000) as u16))
 }
 
+/// The date or time that a document is; any other value as it is.
+pub fn without_document(value: &Value) -> Cow<'_, Value> {
+    let Value::Json(document) = value else { return Cow::Borrowed(value) };
+    let temporal = document.to_json().ok().and_then(|json| json.to_temporal_value());
+    temporal.map_or(Cow::Borrowed(value), Cow::Owned)
+}
+
 /// Any value as a datetime in the session's time zone, before rounding.
 pub(super) fn read_datetime(
     value: &Value,
@@ -73,7 +80,7 @@ pub(super) fn read_datetime(
         has_other_part,
         offset_seconds: None,
     };
-    match value {
+    match &*without_document(value) {
         Value::Date(date) => rules.check(*date).map(|()| plain(date.at_midnight(), false)),
         Value::DateTime(moment) => rules.check(moment.date()).map(|()| plain(*moment, true)),
         Value::Time(time) => {
@@ -111,6 +118,7 @@ pub(super) fn read_datetime(
 
 /// Any value as a time, before rounding.
 pub(super) fn read_time(value: &Value) -> Result<Parsed<Time>, ParseProblem> {
+    let value = &*without_document(value);
     let plain = |value: Time, has_other_part: bool| Parsed {
         value,
         nanos: 0,

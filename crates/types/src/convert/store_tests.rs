@@ -1,6 +1,7 @@
 use super::*;
 use crate::convert::context::Severity;
 use crate::convert::text::to_text;
+use crate::json::Document;
 use crate::temporal::TimeZone;
 use crate::{CollationId, Date, DateTime, Decimal, IntWidth, SqlMode, StringKind, TextSize, Time};
 use proptest::prelude::*;
@@ -58,8 +59,12 @@ fn integers() {
             ("".into(), "0", "1366/1366 Incorrect integer value: '' for column 'c' at row 1"),
             ("-999999999999999999999".into(), "-128", "1264/1264 Out of range value for column 'c' at row 1"),
             (Value::Double(f64::NEG_INFINITY), "-128", "1264/1264 Out of range value for column 'c' at row 1"),
-            (Value::Json("7".into()), "7", ""),
-            (Value::Json("[1]".into()), "0", "3156/3156 Invalid JSON value for CAST to INTEGER from column c at row 1"),
+            (Value::Json(Document::from_stored("7")), "7", ""),
+            (
+                Value::Json(Document::from_stored("[1]")),
+                "0",
+                "3156/3156 Invalid JSON value for CAST to INTEGER from column c at row 1",
+            ),
         ],
     );
     check(&tiny(true), &[(Value::Int(-1), "0", "1264/1264 Out of range value for column 'c' at row 1")]);
@@ -303,7 +308,7 @@ fn any_value() -> impl Strategy<Value = Value> {
         any::<f64>().prop_map(Value::Double),
         "[-0-9.e :]{0,30}".prop_map(Value::String),
         "\\PC{0,10}".prop_map(Value::String),
-        "\\PC{0,10}".prop_map(Value::Json),
+        "\\PC{0,10}".prop_map(|text| Value::Json(Document::from_stored(text))),
         proptest::collection::vec(any::<u8>(), 0..10).prop_map(Value::Bytes),
         any::<u32>().prop_map(|packed| Value::Date(Date::from_packed(packed & 0x7F_FFFF))),
         any::<i64>().prop_map(|packed| Value::DateTime(DateTime::from_packed(packed & 0xFFF_FFFF_FFFF_FFFF))),

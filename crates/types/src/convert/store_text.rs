@@ -3,13 +3,14 @@
 use super::context::{ConversionContext, Severity, Stored};
 use super::number::double_within;
 use super::text::write_text;
-use crate::json::{self, Json};
+use crate::json::{Document, Json};
 use crate::{Charset, CollationId, ErrorCode, SqlError, SqlType, StringKind, Value, collation};
 
 /// The text of a value to store; bytes that are no text of the charset end it, which the offset tells.
 fn text_of(value: Value, source: &SqlType, charset: Charset) -> (String, Option<Vec<u8>>) {
     let bytes = match value {
-        Value::String(text) | Value::Json(text) => return (text, None),
+        Value::String(text) => return (text, None),
+        Value::Json(document) => return (document.into_text(), None),
         Value::Bytes(bytes) => bytes,
         other => {
             let mut bytes = Vec::with_capacity(24);
@@ -264,9 +265,9 @@ pub(super) fn store_set(
 pub(super) fn store_json(value: Value, source: &SqlType, context: &ConversionContext<'_>) -> Stored {
     let failed = |error: SqlError| Stored::with(Value::Null, Severity::Always, error.clone(), error);
     match value {
-        Value::Json(text) => Stored::plain(Value::Json(text)),
-        Value::String(text) => match json::normalize(&text) {
-            Ok(text) => Stored::plain(Value::Json(text)),
+        Value::Json(document) => Stored::plain(Value::Json(document)),
+        Value::String(text) => match Document::parse(&text) {
+            Ok(document) => Stored::plain(Value::Json(document)),
             Err(error) => failed(error.for_column(&context.qualified_column())),
         },
         Value::Bytes(_) => failed(SqlError::new(ErrorCode::InvalidJsonCharset, &[&"binary"])),

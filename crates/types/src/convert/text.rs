@@ -68,7 +68,8 @@ pub fn write_text(value: &Value, sql_type: &SqlType, out: &mut Vec<u8>) {
             }
         }
         (Value::Decimal(number), _) => number.write_text(out),
-        (Value::String(text) | Value::Json(text), _) => out.extend_from_slice(text.as_bytes()),
+        (Value::String(text), _) => out.extend_from_slice(text.as_bytes()),
+        (Value::Json(document), _) => out.extend_from_slice(document.text().as_bytes()),
         (Value::Bytes(bytes), SqlType::Hex { .. }) => write_hex(bytes, out),
         (Value::Bytes(bytes), SqlType::Uuid) => write_uuid(bytes, out),
         (Value::Bytes(bytes), _) => out.extend_from_slice(bytes),
@@ -92,8 +93,10 @@ pub fn write_text(value: &Value, sql_type: &SqlType, out: &mut Vec<u8>) {
 
 /// The text of a value of a type; what is no UTF-8 is replaced. Empty for NULL.
 pub fn to_text(value: &Value, sql_type: &SqlType) -> String {
-    if let Value::String(text) | Value::Json(text) = value {
-        return text.clone();
+    match value {
+        Value::String(text) => return text.clone(),
+        Value::Json(document) => return document.text().into_owned(),
+        _ => {}
     }
     let mut out = Vec::new();
     write_text(value, sql_type, &mut out);

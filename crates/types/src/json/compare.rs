@@ -1,5 +1,6 @@
 //! The order of JSON values.
 
+use super::typed::bytes_type_name;
 use super::{Json, Object};
 use crate::Decimal;
 use std::cmp::Ordering;
@@ -14,10 +15,19 @@ impl Json {
             Json::Object(_) => 3,
             Json::Array(_) => 4,
             Json::Bool(_) => 5,
+            Json::Date(_) => 6,
+            Json::Time(_) => 7,
+            Json::DateTime(_) => 8,
+            Json::Opaque(type_number, _) => match bytes_type_name(*type_number) {
+                "OPAQUE" => 9,
+                "BIT" => 10,
+                _ => 11,
+            },
         }
     }
 
-    /// Compares as MySQL orders JSON: null, numbers, strings, objects, arrays, booleans.
+    /// Compares as MySQL orders JSON: null, numbers, strings, objects, arrays, booleans, dates, times, moments, bytes of no
+    /// known type, bits, byte strings.
     pub fn compare(&self, other: &Json) -> Ordering {
         match (self, other) {
             (Json::Bool(left), Json::Bool(right)) => left.cmp(right),
@@ -27,6 +37,10 @@ impl Json {
                 pairs.into_iter().find(|order| order.is_ne()).unwrap_or_else(|| left.len().cmp(&right.len()))
             }
             (Json::Object(left), Json::Object(right)) => compare_objects(left, right),
+            (Json::Date(left), Json::Date(right)) => left.cmp(right),
+            (Json::Time(left), Json::Time(right)) => left.cmp(right),
+            (Json::DateTime(left), Json::DateTime(right)) => left.cmp(right),
+            (Json::Opaque(_, left), Json::Opaque(_, right)) if self.rank() == other.rank() => left.cmp(right),
             _ if self.rank() == 1 && other.rank() == 1 => compare_numbers(self, other),
             _ => self.rank().cmp(&other.rank()),
         }

@@ -52,13 +52,19 @@ pub fn element(value: &Json, element_type: &SqlType) -> Result<Value, ElementErr
         Json::Null => return Err(ElementError::Invalid),
         // Numbers and truths as texts are what they print as.
         scalar if element_type.is_string() => Value::String(scalar.unquoted()),
-        scalar => scalar.to_scalar_value().ok_or(ElementError::Invalid)?,
+        scalar => {
+            let value = if element_type.is_temporal() { scalar.to_temporal_value() } else { None };
+            value.or_else(|| scalar.to_number_value()).ok_or(ElementError::Invalid)?
+        }
     };
     let from = match &scalar {
         Value::Int(_) => SqlType::BIGINT,
         Value::UInt(_) => SqlType::BIGINT_UNSIGNED,
         Value::Double(_) => SqlType::DOUBLE,
         Value::Decimal(number) => SqlType::decimal(65, number.scale()),
+        Value::Date(_) => SqlType::Date,
+        Value::Time(_) => SqlType::Time { fsp: 6 },
+        Value::DateTime(_) => SqlType::DateTime { fsp: 6 },
         _ => SqlType::longtext(CollationId::UTF8MB4_0900_BIN),
     };
     let context = ConversionContext {

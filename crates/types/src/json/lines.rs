@@ -2,7 +2,8 @@
 //! document are made of.
 
 use super::JsonError;
-use super::walk::{Event, NumberText, walk};
+use super::typed::TypedText;
+use super::walk::{Event, NumberForm, NumberText, walk, walk_stored};
 use crate::Json;
 use crate::convert::number::write_double;
 use std::borrow::Cow;
@@ -16,7 +17,7 @@ pub enum Scalar<'a> {
     Bool(bool),
     /// A number.
     Number(NumberText<'a>),
-    /// A string.
+    /// A string, or what prints as one: dates, times and bytes.
     String(Cow<'a, str>),
 }
 
@@ -27,7 +28,7 @@ impl Scalar<'_> {
             Scalar::Null => Cow::Borrowed("NULL"),
             Scalar::Bool(true) => Cow::Borrowed("true"),
             Scalar::Bool(false) => Cow::Borrowed("false"),
-            Scalar::Number(number) if number.whole => Cow::Borrowed(number.text),
+            Scalar::Number(number) if number.form != NumberForm::Floating => Cow::Borrowed(number.text),
             Scalar::Number(number) => match number.value() {
                 Json::Double(value) => {
                     let mut digits = Vec::with_capacity(24);
@@ -43,9 +44,18 @@ impl Scalar<'_> {
 
 /// Calls `found` with every scalar of a document and the name of the innermost member that holds it, which arrays do not
 /// change; scalars outside of any object have none.
-pub fn scalars<'a>(document: &'a str, mut found: impl FnMut(Option<&str>, Scalar<'a>)) -> Result<(), JsonError> {
+pub fn scalars<'a>(document: &'a str, found: impl FnMut(Option<&str>, Scalar<'a>)) -> Result<(), JsonError> {
+    walk(document, visitor(found))
+}
+
+/// The same of a document in its stored form.
+pub fn scalars_stored<'a>(stored: &'a str, found: impl FnMut(Option<&str>, Scalar<'a>)) -> Result<(), JsonError> {
+    walk_stored(stored, visitor(found))
+}
+
+fn visitor<'a>(mut found: impl FnMut(Option<&str>, Scalar<'a>)) -> impl FnMut(Event<'a>) {
     let mut names: Vec<Cow<'a, str>> = Vec::new();
-    walk(document, |event| {
+    move |event| {
         let scalar = match event {
             Event::BeginObject => return names.push(Cow::Borrowed("")),
             Event::EndObject => {
@@ -62,8 +72,8 @@ pub fn scalars<'a>(document: &'a str, mut found: impl FnMut(Option<&str>, Scalar
             Event::Null => Scalar::Null,
             Event::Bool(truth) => Scalar::Bool(truth),
             Event::Number(number) => Scalar::Number(number),
-            Event::String(text) => Scalar::String(text),
+            Event::String(text) | Event::Typed(TypedText { text, .. }) => Scalar::String(text),
         };
         found(names.last().map(|name| &**name), scalar);
-    })
+    }
 }

@@ -1,10 +1,11 @@
 //! JSON as MySQL has it: a document tree with MySQL's order, text form and paths.
 //!
-//! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`path`], [`compare`](mod@compare), [`mod@sort_key`] (bytes in that order), [`edit`] (set, remove, merge), [`search`]
-//! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`stored`] (a little of a stored document), [`walk`] (without building a
+//! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`typed`] (dates and the like), [`document`] (what values have), [`path`], [`compare`](mod@compare), [`mod@sort_key`] (bytes in that order), [`edit`] (set, remove, merge), [`search`]
+//! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`stored`] (a little of a stored document), [`splice`] (changing a little of one), [`walk`] (without building a
 //! tree), [`lines`] (scalars with their names), [`terms`] (what an index has), [`elements`] (what a multi-valued key has).
 
 pub mod compare;
+pub mod document;
 pub mod edit;
 pub mod elements;
 pub mod lines;
@@ -14,31 +15,29 @@ pub mod path;
 pub mod print;
 pub mod search;
 pub mod sort_key;
+pub mod splice;
 pub mod storage;
 pub mod stored;
 pub mod terms;
+pub mod typed;
 pub mod walk;
 
+pub use document::Document;
 pub use edit::{EditMode, merge_patch, merge_preserve};
 pub use normalize::normalize;
 pub use parse::JsonError;
 pub use path::{JsonPath, PathError};
 pub use search::{contains, overlaps};
 pub use sort_key::sort_key;
+pub use typed::printed;
 
-use crate::{Decimal, SqlType, StringKind, TextSize, Value};
+use crate::{Date, DateTime, Decimal, SqlType, StringKind, TextSize, Time, Value};
+use std::borrow::Cow;
 use std::cmp::Ordering;
+use typed::{BIT, BLOB, LONG_BLOB, MEDIUM_BLOB, TINY_BLOB, VARBINARY, bytes_type_name};
 
 /// Levels that a document may have.
 pub const DEPTH_MAX: usize = 100;
-
-/// The protocol's numbers of types whose values are bytes.
-const VARBINARY: u8 = 15;
-const BIT: u8 = 16;
-const TINY_BLOB: u8 = 249;
-const MEDIUM_BLOB: u8 = 250;
-const LONG_BLOB: u8 = 251;
-const BLOB: u8 = 252;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +56,14 @@ pub enum Json {
     Decimal(Box<Decimal>),
     /// A string.
     String(String),
+    /// A DATE that came from SQL.
+    Date(Date),
+    /// A TIME that came from SQL.
+    Time(Time),
+    /// A DATETIME or TIMESTAMP that came from SQL.
+    DateTime(DateTime),
+    /// Bytes that came from SQL, and the protocol's number of their type.
+    Opaque(u8, Vec<u8>),
     /// An array.
     Array(Vec<Json>),
     /// An object.
@@ -152,11 +159,11 @@ impl Json {
             Value::Double(number) => Json::Double(*number),
             Value::Decimal(number) => Json::Decimal(Box::new(*number)),
             Value::String(text) => Json::String(text.clone()),
-            Value::Bytes(bytes) => Json::from_bytes(bytes, VARBINARY),
-            Value::Date(date) => Json::String(date.to_text()),
-            Value::DateTime(moment) => Json::String(moment.to_text(6)),
-            Value::Time(time) => Json::String(time.to_text(6)),
-            Value::Json(text) => Json::parse(text).unwrap_or_else(|_| Json::String(text.clone())),
+            Value::Bytes(bytes) => Json::Opaque(VARBINARY, bytes.clone()),
+            Value::Date(date) => Json::Date(*date),
+            Value::DateTime(moment) => Json::DateTime(*moment),
+            Value::Time(time) => Json::Time(*time),
+            Value::Json(document) => document.to_json().unwrap_or_else(|_| Json::String(document.text().into_owned())),
         }
     }
 
@@ -167,7 +174,7 @@ impl Json {
             (Value::Int(number), _) if *sql_type == SqlType::BOOL => Json::Bool(*number != 0),
             (Value::UInt(bits), SqlType::Bit { width }) => {
                 let unused = 8 - usize::from(width.div_ceil(8)).min(8);
-                Json::from_bytes(&bits.to_be_bytes()[unused..], BIT)
+                Json::Opaque(BIT, bits.to_be_bytes()[unused..].to_vec())
             }
             (Value::Bytes(bytes), SqlType::String { kind: StringKind::Text(size), .. }) => {
                 let type_number = match size {
@@ -176,20 +183,15 @@ impl Json {
                     TextSize::Medium => MEDIUM_BLOB,
                     TextSize::Long => LONG_BLOB,
                 };
-                Json::from_bytes(bytes, type_number)
+                Json::Opaque(type_number, bytes.clone())
             }
             _ => Json::from_value(value),
         }
     }
 
-    /// A byte string: as MySQL prints them, its bytes in base64 and the protocol's number of its type.
-    pub fn from_bytes(bytes: &[u8], type_number: u8) -> Json {
-        Json::String(format!("base64:type{type_number}:{}", base64(bytes)))
-    }
-
     /// As an SQL value of type JSON.
     pub fn to_value(&self) -> Value {
-        Value::Json(self.to_text())
+        Value::Json(Document::from(self))
     }
 
     /// `JSON_TYPE()`.
@@ -202,6 +204,10 @@ impl Json {
             Json::Double(_) => "DOUBLE",
             Json::Decimal(_) => "DECIMAL",
             Json::String(_) => "STRING",
+            Json::Date(_) => "DATE",
+            Json::Time(_) => "TIME",
+            Json::DateTime(_) => "DATETIME",
+            Json::Opaque(type_number, _) => bytes_type_name(*type_number),
             Json::Array(_) => "ARRAY",
             Json::Object(_) => "OBJECT",
         }
@@ -249,9 +255,8 @@ impl Json {
         !matches!(self, Json::Array(_) | Json::Object(_))
     }
 
-    /// The SQL value of a scalar, as `CAST` goes on with it: numbers as numbers, strings as text, booleans as 1 and 0.
-    /// `None` for arrays, objects and `null`.
-    pub fn to_scalar_value(&self) -> Option<Value> {
+    /// What a number is made of: numbers as they are, strings as text, booleans as 1 and 0. `None` for anything else, which is no number (3156).
+    pub fn to_number_value(&self) -> Option<Value> {
         Some(match self {
             Json::Bool(truth) => Value::Int(i64::from(*truth)),
             Json::Int(number) => Value::Int(*number),
@@ -259,16 +264,23 @@ impl Json {
             Json::Double(number) => Value::Double(*number),
             Json::Decimal(number) => Value::Decimal(**number),
             Json::String(text) => Value::String(text.clone()),
-            Json::Null | Json::Array(_) | Json::Object(_) => return None,
+            _ => return None,
+        })
+    }
+
+    /// The value of a date, time or moment.
+    pub fn to_temporal_value(&self) -> Option<Value> {
+        Some(match self {
+            Json::Date(date) => Value::Date(*date),
+            Json::Time(time) => Value::Time(*time),
+            Json::DateTime(moment) => Value::DateTime(*moment),
+            _ => return None,
         })
     }
 
     /// `JSON_UNQUOTE()` of a value: a string's characters, anything else's text.
     pub fn unquoted(&self) -> String {
-        match self {
-            Json::String(text) => text.clone(),
-            other => other.to_text(),
-        }
+        self.characters().map_or_else(|| self.to_text(), Cow::into_owned)
     }
 }
 
@@ -287,20 +299,6 @@ pub fn unquote(text: &str) -> Result<String, JsonError> {
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     print::write_string(text, &mut out);
-    out
-}
-
-/// Base 64 with padding.
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let bits = chunk.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for at in 0..4 {
-            let digit = ALPHABET[(bits >> (18 - 6 * at) & 63) as usize];
-            out.push(if at <= chunk.len() { char::from(digit) } else { '=' });
-        }
-    }
     out
 }
 

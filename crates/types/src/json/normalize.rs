@@ -74,6 +74,7 @@ pub fn normalize(text: &str) -> Result<String, JsonError> {
                     Event::Bool(truth) => out.push_str(if truth { "true" } else { "false" }),
                     Event::Number(number) => number.value().write_scalar(&mut out),
                     Event::String(text) => print::write_string(&text, &mut out),
+                    Event::Typed(text) => text.write_stored(&mut out),
                     Event::Name(_) | Event::EndObject | Event::EndArray => {}
                 }
             }

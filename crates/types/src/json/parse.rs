@@ -1,5 +1,7 @@
 //! JSON text to values.
 
+use super::typed::{MARK, MARK_BYTES, TypeMark, TypedText};
+use super::walk::{NumberForm, NumberText};
 use super::{DEPTH_MAX, Json, Object};
 use crate::{ErrorCode, SqlError};
 use std::borrow::Cow;
@@ -43,7 +45,15 @@ impl JsonError {
 impl Json {
     /// Reads a document.
     pub fn parse(text: &str) -> Result<Json, JsonError> {
-        let mut parser = Parser::new(text);
+        Json::read(Parser::new(text))
+    }
+
+    /// Reads a document in its stored form.
+    pub fn parse_stored(stored: &str) -> Result<Json, JsonError> {
+        Json::read(Parser::of_stored(stored))
+    }
+
+    fn read(mut parser: Parser<'_>) -> Result<Json, JsonError> {
         parser.skip_spaces();
         if parser.peek().is_none() {
             return Err(parser.error("The document is empty."));
@@ -57,16 +67,33 @@ impl Json {
     }
 }
 
+/// A value with a mark.
+pub(super) enum Marked<'a> {
+    Decimal(NumberText<'a>),
+    Text(TypedText<'a>),
+}
+
 /// Reads text from one place on.
 pub(super) struct Parser<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
+    /// Whether types may be marked.
+    stored: bool,
 }
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Parser<'a> {
-        Parser { text, bytes: text.as_bytes(), at: 0 }
+        Parser { text, bytes: text.as_bytes(), at: 0, stored: false }
+    }
+
+    /// Of a document in its stored form, or a part of one.
+    pub(super) fn of_stored(stored: &'a str) -> Parser<'a> {
+        Parser { stored: true, ..Parser::new(stored) }
+    }
+
+    pub(super) fn is_stored(&self) -> bool {
+        self.stored
     }
 
     pub(super) fn error(&self, message: &'static str) -> JsonError {
@@ -95,6 +122,10 @@ impl<'a> Parser<'a> {
             Some(b'[') => self.array(depth + 1),
             Some(b'"') => Ok(Json::String(self.string()?.into_owned())),
             Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(MARK) if self.stored => match self.marked()? {
+                Marked::Decimal(number) => Ok(number.value()),
+                Marked::Text(text) => Ok(text.value()),
+            },
             _ => self.word(),
         }
     }
@@ -239,6 +270,21 @@ impl<'a> Parser<'a> {
         let (text, whole) = self.number_text()?;
         number_of(text, whole)
             .ok_or(JsonError::Syntax { message: "Number too big to be stored in double.", position: start })
+    }
+
+    /// A value with its mark, of a stored document.
+    pub(super) fn marked(&mut self) -> Result<Marked<'a>, JsonError> {
+        let letter = self.bytes.get(self.at + 1).copied().unwrap_or_default();
+        let mark = TypeMark::from_letter(letter).ok_or(self.error("Invalid value."))?;
+        self.at += MARK_BYTES;
+        match (mark, self.peek()) {
+            (TypeMark::Decimal, _) => {
+                let (text, _) = self.number_text()?;
+                Ok(Marked::Decimal(NumberText { text, form: NumberForm::Decimal }))
+            }
+            (mark, Some(b'"')) => Ok(Marked::Text(TypedText { mark, text: self.string()? })),
+            _ => Err(self.error("Invalid value.")),
+        }
     }
 
     /// The text of a number, and whether it is a whole one.

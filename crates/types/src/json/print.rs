@@ -8,11 +8,18 @@ impl Json {
     /// MySQL's normal form: `{"a": [1, 2]}`.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
-        self.write(&mut out);
+        self.write(false, &mut out);
         out
     }
 
-    fn write(&self, out: &mut String) {
+    /// The same with marks before values of types that text has no words for: what is stored.
+    pub fn to_stored(&self) -> String {
+        let mut out = String::new();
+        self.write(true, &mut out);
+        out
+    }
+
+    fn write(&self, marks: bool, out: &mut String) {
         match self {
             Json::Array(elements) => {
                 out.push('[');
@@ -20,7 +27,7 @@ impl Json {
                     if at > 0 {
                         out.push_str(", ");
                     }
-                    element.write(out);
+                    element.write(marks, out);
                 }
                 out.push(']');
             }
@@ -32,14 +39,20 @@ impl Json {
                     }
                     write_string(name, out);
                     out.push_str(": ");
-                    value.write(out);
+                    value.write(marks, out);
                 }
                 out.push('}');
             }
-            scalar => scalar.write_scalar(out),
+            scalar => {
+                if marks && let Some(mark) = scalar.type_mark() {
+                    mark.write(out);
+                }
+                scalar.write_scalar(out);
+            }
         }
     }
 
+    /// Appends a scalar without its mark.
     pub(super) fn write_scalar(&self, out: &mut String) {
         // Writing to a String cannot fail.
         let _ = match self {
@@ -59,6 +72,10 @@ impl Json {
             }
             Json::String(text) => {
                 write_string(text, out);
+                Ok(())
+            }
+            Json::Date(_) | Json::Time(_) | Json::DateTime(_) | Json::Opaque(..) => {
+                write_string(&self.characters().unwrap_or_default(), out);
                 Ok(())
             }
             Json::Array(_) | Json::Object(_) => Ok(()),
@@ -104,7 +121,7 @@ impl Json {
                 line(level, out);
                 out.push('}');
             }
-            other => other.write(out),
+            other => other.write(false, out),
         }
     }
 }

@@ -1,15 +1,18 @@
 //! Sort keys: bytes that compare as documents do, and are the same for equal ones.
 
 use super::{Json, Object};
+use crate::Decimal;
 
 /// Behind a string, and behind the elements of an array: smaller than anything that can follow in a longer one.
 const END: u8 = 0;
 /// A zero byte inside of a string is followed by this.
 const ESCAPED: u8 = 0xFF;
+/// Before the digits of a decimal that its double leaves out: greater than all that may follow a number.
+const MORE: u8 = 0xFF;
 
-/// Appends the sort key of a document's text. Text that is no document has one behind those of all documents.
+/// Appends the sort key of a stored document. Text that is no document has one behind those of all documents.
 pub fn sort_key(text: &str, key: &mut Vec<u8>) {
-    match Json::parse(text) {
+    match Json::parse_stored(text) {
         Ok(json) => push(&json, key),
         Err(_) => {
             key.push(u8::MAX);
@@ -26,8 +29,14 @@ fn push(json: &Json, key: &mut Vec<u8>) {
         Json::Int(number) => push_integer(i128::from(*number), key),
         Json::UInt(number) => push_integer(i128::from(*number), key),
         Json::Double(number) => push_number(*number, 0, key),
-        Json::Decimal(number) => push_number(number.to_f64(), 0, key),
-        Json::String(text) => push_text(text, key),
+        Json::Decimal(number) => push_decimal(**number, key),
+        Json::String(text) => push_text(text.as_bytes(), key),
+        Json::Date(date) => key.extend_from_slice(&date.to_packed().to_be_bytes()),
+        Json::Time(time) => key.extend_from_slice(&(time.to_micros().cast_unsigned() ^ 1 << 63).to_be_bytes()),
+        Json::DateTime(moment) => {
+            key.extend_from_slice(&(moment.to_packed().cast_unsigned() ^ 1 << 63).to_be_bytes());
+        }
+        Json::Opaque(_, bytes) => push_text(bytes, key),
         Json::Array(elements) => {
             elements.iter().for_each(|element| push(element, key));
             key.push(END);
@@ -52,6 +61,25 @@ fn push_integer(number: i128, key: &mut Vec<u8>) {
     push_number(double, i64::try_from(rest).unwrap_or_default(), key);
 }
 
+/// A decimal that is not the nearest double has what it has more behind that: whole, and the digits of the fraction.
+fn push_decimal(number: Decimal, key: &mut Vec<u8>) {
+    let whole = number.normalized();
+    if let (0, Some(integer)) = (whole.scale(), whole.to_i128()) {
+        return push_integer(integer, key);
+    }
+    let double = number.to_f64();
+    let rest = Decimal::from_f64(double).and_then(|nearest| number.checked_sub(nearest)).unwrap_or(Decimal::ZERO);
+    let floor = rest.floor().unwrap_or(Decimal::ZERO);
+    push_number(double, floor.to_i64().0, key);
+    let fraction = rest.checked_sub(floor).unwrap_or(Decimal::ZERO).normalized();
+    if !fraction.is_zero() {
+        // Behind a number without one whatever follows that.
+        key.push(MORE);
+        fraction.write_text(key);
+        key.push(END);
+    }
+}
+
 fn push_number(double: f64, rest: i64, key: &mut Vec<u8>) {
     // There are two zeros.
     let bits = (double + 0.0).to_bits();
@@ -60,10 +88,10 @@ fn push_number(double: f64, rest: i64, key: &mut Vec<u8>) {
     key.extend_from_slice(&(rest.cast_unsigned() ^ 1 << 63).to_be_bytes());
 }
 
-fn push_text(text: &str, key: &mut Vec<u8>) {
-    for byte in text.bytes() {
-        key.push(byte);
-        if byte == END {
+fn push_text(text: &[u8], key: &mut Vec<u8>) {
+    for byte in text {
+        key.push(*byte);
+        if *byte == END {
             key.push(ESCAPED);
         }
     }
@@ -77,6 +105,7 @@ fn push_length(length: usize, key: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{DateTime, Decimal, Time};
     use proptest::prelude::*;
 
     fn key(text: &str) -> Vec<u8> {
@@ -107,6 +136,12 @@ mod tests {
             any::<f64>().prop_filter("a number", |number| number.is_finite()).prop_map(Json::Double),
             (-6_i32..7).prop_map(|number| Json::Double(f64::from(number) / 2.0)),
             "[a-c\u{0}é]{0,3}".prop_map(Json::String),
+            (-60..70i64).prop_map(|digits| Json::Decimal(Box::new(Decimal::from_i128(digits.into(), 1)))),
+            (-3..3i64).prop_filter_map("a time", Time::from_micros).prop_map(Json::Time),
+            (-3..3i64)
+                .prop_filter_map("a moment", |micros| DateTime::from_micros(63_000_000_000_000_000 + micros))
+                .prop_map(Json::DateTime),
+            (14..17u8, prop::collection::vec(0..2u8, 0..3)).prop_map(|(number, bytes)| Json::Opaque(number, bytes)),
         ];
         scalar.prop_recursive(3, 12, 3, |inner| {
             prop_oneof![
@@ -120,8 +155,8 @@ mod tests {
     proptest! {
         #[test]
         fn keys_order_as_documents_do(left in document(), right in document()) {
-            let (left, right) = (left.to_text(), right.to_text());
-            let order = Json::parse(&left).unwrap().compare(&Json::parse(&right).unwrap());
+            let order = left.compare(&right);
+            let (left, right) = (left.to_stored(), right.to_stored());
             prop_assert_eq!(key(&left).cmp(&key(&right)), order, "{} {}", left, right);
         }
     }

@@ -27,6 +27,9 @@ impl Json {
             // Type, length, precision, scale, and four bytes for nine digits.
             Json::Decimal(number) => 4 + number.to_string().len().div_ceil(2),
             Json::String(text) => length_size(text.len()) + text.len(),
+            // Type, length, and eight bytes.
+            Json::Date(_) | Json::Time(_) | Json::DateTime(_) => 10,
+            Json::Opaque(_, bytes) => 1 + length_size(bytes.len()) + bytes.len(),
             Json::Array(elements) => container_size(0, 0, &elements.iter().collect::<Vec<_>>()),
             Json::Object(object) => {
                 let names = object.iter().map(|(name, _)| name.len()).sum();

@@ -1,14 +1,15 @@
-//! Reading a little of a document that is stored: text as [`normalize`](super::normalize()) leaves it, which is known to be a
-//! document, with each name of an object once, shorter names before longer ones, and a blank behind colons and commas.
+//! Reading a little of a document in its stored form ([`super::document`]), which is known to be a document, with each name of an object once, shorter names before longer ones, and a blank behind colons and commas.
 //!
 //! What is not asked for is passed over by looking for quotes and brackets alone, many bytes at a time.
 
-use super::lines::{Scalar, scalars};
-use super::parse::Parser;
+use super::lines::{Scalar, scalars_stored};
+use super::parse::{Marked, Parser};
+use super::typed::{MARK, MARK_BYTES};
 use super::walk::NumberText;
-use super::{Json, JsonError, quote, search};
+use super::{Json, JsonError, JsonPath, compare_names, quote, search};
 use memchr::{memchr2, memchr3, memmem};
 use std::cell::Cell;
+use std::cmp::Ordering;
 
 /// The text of the value at a path of members; `None` if there is nothing.
 pub fn at_members<'a, 'n>(document: &'a str, names: impl IntoIterator<Item = &'n str>) -> Option<&'a str> {
@@ -19,13 +20,21 @@ pub fn at_members<'a, 'n>(document: &'a str, names: impl IntoIterator<Item = &'n
     Some(&value[..end_of_value(value.as_bytes(), 0)])
 }
 
+/// The value at a path that means one place; `None` if there is nothing.
+pub fn at_path(document: &str, path: &JsonPath) -> Result<Option<Json>, JsonError> {
+    match path.member_names() {
+        Some(names) => at_members(document, names).map(Json::parse_stored).transpose(),
+        None => Ok(path.find(&Json::parse_stored(document)?).cloned()),
+    }
+}
+
 /// Values of a candidate up to which it is looked for in the text; many are found faster in a tree, whose names and scalars can be searched.
 const CANDIDATE_VALUES_MAX: usize = 16;
 
 /// `JSON_CONTAINS()`: whether `candidate` is in a document, as [`super::search::contains`] says of trees.
 pub fn contains(document: &str, candidate: &Json) -> Result<bool, JsonError> {
     if values_of(candidate) > CANDIDATE_VALUES_MAX {
-        return Ok(search::contains(&Json::parse(document)?, candidate));
+        return Ok(search::contains(&Json::parse_stored(document)?, candidate));
     }
     value_contains(document, candidate)
 }
@@ -72,7 +81,7 @@ fn value_contains(text: &str, candidate: &Json) -> Result<bool, JsonError> {
         }
         (Some(b'{'), _) | (_, Json::Array(_) | Json::Object(_)) => Ok(false),
         (_, candidate) => {
-            let own = Json::parse(&text[..end_of_value(text.as_bytes(), 0)])?;
+            let own = Json::parse_stored(&text[..end_of_value(text.as_bytes(), 0)])?;
             Ok(search::contains(&own, candidate))
         }
     }
@@ -95,26 +104,71 @@ fn element_contains(array: &str, candidate: &Json) -> Result<bool, JsonError> {
 
 /// What stands at the value of a member of an object, to the end of the text.
 fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
-    let bytes = object.as_bytes();
-    if bytes.first() != Some(&b'{') {
+    match member_place(object, 0, name)? {
+        MemberPlace::Found { value, .. } => object.get(value..),
+        MemberPlace::Missing { .. } => None,
+    }
+}
+
+/// Where a member is in an object, or would be.
+pub(super) enum MemberPlace {
+    /// It is there.
+    Found {
+        /// Where it begins.
+        member: usize,
+        /// Where its value begins.
+        value: usize,
+        /// Where the value of the member before it ends.
+        before: Option<usize>,
+    },
+    /// It is not.
+    Missing {
+        /// Where it would be.
+        at: usize,
+        /// What is there.
+        neighbour: Neighbour,
+    },
+}
+
+/// What stands where a member is not.
+pub(super) enum Neighbour {
+    /// Nothing: the object is empty.
+    None,
+    /// The member that would follow it.
+    Next,
+    /// The end of the value of the last member.
+    Previous,
+}
+
+/// The place of a member of the object that begins at `object`; `None` if none begins there.
+pub(super) fn member_place(document: &str, object: usize, name: &str) -> Option<MemberPlace> {
+    let bytes = document.as_bytes();
+    if bytes.get(object) != Some(&b'{') {
         return None;
     }
-    let mut at = 1;
+    let (mut at, mut before) = (object + 1, None);
     while bytes.get(at) == Some(&b'"') {
         let end = end_of_string(bytes, at);
-        let written = object.get(at + 1..end.checked_sub(1)?)?;
+        let written = document.get(at + 1..end.checked_sub(1)?)?;
+        let order = if written.contains('\\') {
+            compare_names(&Parser::new(&document[at..]).string().ok()?, name)
+        } else {
+            compare_names(written, name)
+        };
         let value = after(bytes, end, b':')?;
-        let is_plain = !written.contains('\\');
-        if if is_plain { written == name } else { Parser::new(&object[at..]).string().is_ok_and(|own| own == name) } {
-            return object.get(value..);
+        match order {
+            Ordering::Equal => return Some(MemberPlace::Found { member: at, value, before }),
+            // Members are in the order of their names.
+            Ordering::Greater => return Some(MemberPlace::Missing { at, neighbour: Neighbour::Next }),
+            Ordering::Less => {}
         }
-        if is_plain && written.len() > name.len() {
-            // Only longer names follow.
-            return None;
-        }
-        at = after(bytes, end_of_value(bytes, value), b',')?;
+        let value_end = end_of_value(bytes, value);
+        let Some(next) = after(bytes, value_end, b',') else {
+            return Some(MemberPlace::Missing { at: value_end, neighbour: Neighbour::Previous });
+        };
+        (at, before) = (next, Some(value_end));
     }
-    None
+    Some(MemberPlace::Missing { at, neighbour: Neighbour::None })
 }
 
 /// The place behind a separator and blanks.
@@ -131,9 +185,10 @@ fn blanks(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// The place behind a value.
-fn end_of_value(bytes: &[u8], at: usize) -> usize {
+pub(super) fn end_of_value(bytes: &[u8], at: usize) -> usize {
     match bytes.get(at) {
         Some(b'"') => end_of_string(bytes, at),
+        Some(&MARK) => end_of_value(bytes, at + MARK_BYTES),
         Some(b'{') => end_of_container(bytes, at, b'{', b'}'),
         Some(b'[') => end_of_container(bytes, at, b'[', b']'),
         _ => {
@@ -225,7 +280,7 @@ fn scalars_found<'a>(
             Some(b'{') => {}
             Some(b'[') => {
                 let end = end_of_value(bytes, at);
-                scalars(&document[at..end], |own, scalar| {
+                scalars_stored(&document[at..end], |own, scalar| {
                     // What is in the array itself has the name that the array has.
                     if own.is_none_or(|own| own == name) {
                         found(scalar);
@@ -249,23 +304,32 @@ fn scalar(text: &str) -> Result<Scalar<'_>, JsonError> {
         Some(b't') => Scalar::Bool(true),
         Some(b'f') => Scalar::Bool(false),
         Some(b'n') => Scalar::Null,
-        _ => Scalar::Number(NumberText { text, whole: !text.contains(['.', 'e', 'E']) }),
+        Some(&MARK) => match Parser::of_stored(text).marked()? {
+            Marked::Decimal(number) => Scalar::Number(number),
+            Marked::Text(typed) => Scalar::String(typed.text),
+        },
+        _ => Scalar::Number(NumberText::unmarked(text, !text.contains(['.', 'e', 'E']))),
     })
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::{Decimal, Time};
     use proptest::prelude::*;
 
     /// Documents of few names, so that those that are looked for are met.
-    fn document() -> impl Strategy<Value = Json> {
+    pub fn document() -> impl Strategy<Value = Json> {
         let scalar = prop_oneof![
             Just(Json::Null),
             any::<bool>().prop_map(Json::Bool),
             any::<i64>().prop_map(Json::Int),
             (-1e9..1e9).prop_map(Json::Double),
             "[a\"\\\\:, {}\\[\\]é\n]{0,8}".prop_map(Json::String),
+            (any::<i32>(), 0..4u8)
+                .prop_map(|(digits, scale)| Json::Decimal(Box::new(Decimal::from_i128(digits.into(), scale)))),
+            (0..1i64 << 40).prop_filter_map("a time", Time::from_micros).prop_map(Json::Time),
+            proptest::collection::vec(any::<u8>(), 0..3).prop_map(|bytes| Json::Opaque(15, bytes)),
         ];
         scalar.prop_recursive(4, 40, 5, |inner| {
             let name = prop_oneof![Just("a".to_string()), Just("bc".to_string()), "[a\"\\\\: é]{0,3}"];
@@ -303,13 +367,13 @@ mod tests {
             Json::Object(object) => object.get(name),
             _ => None,
         });
-        found.map(Json::to_text)
+        found.map(Json::to_stored)
     }
 
     proptest! {
         #[test]
         fn members_are_found_as_in_the_tree(json in document()) {
-            let text = json.to_text();
+            let text = json.to_stored();
             for names in [&["a"][..], &["bc"], &["a", "a"], &["bc", "a"], &["\""], &["a\\"], &[""]] {
                 let found = at_members(&text, names.iter().copied()).map(str::to_string);
                 prop_assert_eq!(found, looked_up(&json, names), "{:?} in {}", names, text);
@@ -318,10 +382,10 @@ mod tests {
 
         #[test]
         fn scalars_are_found_as_by_walking(json in document()) {
-            let text = json.to_text();
+            let text = json.to_stored();
             for name in ["a", "bc", "\"", "a\\", ""] {
                 let (mut expected, mut found) = (Vec::new(), Vec::new());
-                scalars(&text, |own, scalar| if own == Some(name) { expected.push(scalar) }).unwrap();
+                scalars_stored(&text, |own, scalar| if own == Some(name) { expected.push(scalar) }).unwrap();
                 scalars_of(&text, name, |scalar| found.push(scalar)).unwrap();
                 prop_assert_eq!(found, expected, "{:?} in {}", name, &text);
             }
@@ -329,7 +393,7 @@ mod tests {
 
         #[test]
         fn contained_documents_are_found_as_in_the_tree(json in document(), other in document()) {
-            let text = json.to_text();
+            let text = json.to_stored();
             for candidate in parts(&json).into_iter().chain([other]) {
                 let expected = search::contains(&json, &candidate);
                 prop_assert_eq!(contains(&text, &candidate), Ok(expected), "{} in {}", candidate.to_text(), &text);

@@ -1,7 +1,9 @@
 //! Going through a document's text without building it: for what asks of many documents little.
 
-use super::parse::{Parser, number_of};
+use super::parse::{Marked, Parser, number_of};
+use super::typed::{MARK, TypedText};
 use super::{DEPTH_MAX, Json, JsonError};
+use crate::Decimal;
 use std::borrow::Cow;
 
 /// What stands next in a document. Members come as they are written, also those of one name.
@@ -25,6 +27,8 @@ pub enum Event<'a> {
     Number(NumberText<'a>),
     /// A string.
     String(Cow<'a, str>),
+    /// A value that is a string with a mark; in stored documents only.
+    Typed(TypedText<'a>),
 }
 
 /// A number as it is written.
@@ -32,21 +36,48 @@ pub enum Event<'a> {
 pub struct NumberText<'a> {
     /// Its text.
     pub text: &'a str,
-    /// Whether it has neither point nor exponent.
-    pub whole: bool,
+    /// What kind of number it is.
+    pub form: NumberForm,
 }
 
-impl NumberText<'_> {
+/// Kinds of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberForm {
+    /// With neither point nor exponent.
+    Whole,
+    /// With a point or an exponent.
+    Floating,
+    /// A DECIMAL, by its mark.
+    Decimal,
+}
+
+impl<'a> NumberText<'a> {
+    /// A number without a mark.
+    pub(super) fn unmarked(text: &'a str, whole: bool) -> NumberText<'a> {
+        NumberText { text, form: if whole { NumberForm::Whole } else { NumberForm::Floating } }
+    }
+
     /// The number.
     pub fn value(&self) -> Json {
-        number_of(self.text, self.whole).unwrap_or(Json::Null)
+        match self.form {
+            NumberForm::Decimal => Json::Decimal(Box::new(Decimal::parse(self.text).value)),
+            form => number_of(self.text, form == NumberForm::Whole).unwrap_or(Json::Null),
+        }
     }
 }
 
 /// Calls `visit` with everything in a document, in order. A document that turns out to be none ends in an error after
 /// the events up to there.
-pub fn walk<'a>(text: &'a str, mut visit: impl FnMut(Event<'a>)) -> Result<(), JsonError> {
-    let mut parser = Parser::new(text);
+pub fn walk<'a>(text: &'a str, visit: impl FnMut(Event<'a>)) -> Result<(), JsonError> {
+    walk_on(Parser::new(text), visit)
+}
+
+/// The same of a document in its stored form.
+pub fn walk_stored<'a>(stored: &'a str, visit: impl FnMut(Event<'a>)) -> Result<(), JsonError> {
+    walk_on(Parser::of_stored(stored), visit)
+}
+
+fn walk_on<'a>(mut parser: Parser<'a>, mut visit: impl FnMut(Event<'a>)) -> Result<(), JsonError> {
     parser.skip_spaces();
     if parser.peek().is_none() {
         return Err(parser.error("The document is empty."));
@@ -85,8 +116,12 @@ pub fn walk<'a>(text: &'a str, mut visit: impl FnMut(Event<'a>)) -> Result<(), J
                 if !plain && number_of(text, whole).is_none() {
                     return Err(at);
                 }
-                visit(Event::Number(NumberText { text, whole }));
+                visit(Event::Number(NumberText::unmarked(text, whole)));
             }
+            Some(MARK) if parser.is_stored() => visit(match parser.marked()? {
+                Marked::Decimal(number) => Event::Number(number),
+                Marked::Text(text) => Event::Typed(text),
+            }),
             _ => visit(match parser.word()? {
                 Json::Bool(truth) => Event::Bool(truth),
                 _ => Event::Null,
@@ -173,6 +208,7 @@ mod tests {
                 Event::Bool(truth) => Json::Bool(truth),
                 Event::Number(number) => number.value(),
                 Event::String(text) => Json::String(text.into_owned()),
+                Event::Typed(text) => text.value(),
             };
             match stack.last_mut() {
                 Some((Json::Array(elements), ..)) => elements.push(value),

@@ -28,6 +28,12 @@ fn take_texts(
     let present = present.as_ref();
     match (array.data_type(), source) {
         (DataType::Null, _) => {}
+        (DataType::Utf8View, SqlType::Json) => {
+            let documents = array.as_string_view();
+            for_each_row(documents.len(), present, |row| {
+                sink.take(row, squall_types::json::printed(documents.value(row)).as_bytes());
+            });
+        }
         (DataType::Utf8View, _) => {
             let texts = array.as_string_view();
             for_each_row(texts.len(), present, |row| sink.take(row, texts.value(row).as_bytes()));

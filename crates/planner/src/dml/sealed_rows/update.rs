@@ -154,7 +154,8 @@ impl Pending {
 /// About what a value takes in memory.
 pub fn value_bytes(value: &Value) -> usize {
     let beside = match value {
-        Value::String(text) | Value::Json(text) => text.len(),
+        Value::String(text) => text.len(),
+        Value::Json(document) => document.stored().len(),
         Value::Bytes(bytes) => bytes.len(),
         _ => 0,
     };

@@ -8,7 +8,7 @@
 //! way     the names of the members around the value's own, outermost first, each with FF behind it |
 //!         its own name where that is not its folded form | FE
 //!         long ones: hash of that, 8 bytes | FD; of what is in no member: FC; of words: nothing
-//! mark    bit 7: in an array; bit 6: number with a point or an exponent; the others: how often it occurs, OTHERWISE, or OFTEN
+//! mark    bit 7: in an array; bit 6: number with a point or an exponent, or a DECIMAL; the others: how often it occurs, OTHERWISE, or OFTEN
 //! ```
 //!
 //! Arrays do not count as steps of a way. Folded is without case. The byte 00 within is 00 FF. Long names and strings are cut and
@@ -21,7 +21,8 @@
 pub mod search;
 pub mod value;
 
-use super::walk::{Event, NumberText, walk};
+use super::typed::TypedText;
+use super::walk::{Event, NumberForm, NumberText, walk, walk_stored};
 use super::{Json, JsonError};
 use crate::term_list::TermList;
 use std::borrow::Cow;
@@ -49,6 +50,9 @@ const OTHERWISE: u8 = 0;
 
 /// Whole numbers of at most this size are exactly the floating point number that is in their term.
 const EXACT_MAX: u64 = 1 << 53;
+
+/// Digits of a DECIMAL that the nearest double tells.
+const EXACT_DIGITS_MAX: u8 = 15;
 
 const NULL: u8 = 1;
 const BOOLEAN: u8 = 2;
@@ -134,8 +138,12 @@ fn number_mark(text: NumberText<'_>, value: &Json) -> u8 {
     match value {
         Json::Int(number) if number.unsigned_abs() <= EXACT_MAX && text.text != "-0" => 1,
         Json::UInt(number) if *number <= EXACT_MAX => 1,
-        Json::Double(_) if !text.whole => FLOATING | if is_as_printed(text.text, value) { 1 } else { OTHERWISE },
-        // A whole number beyond 64 bits is a floating point number, too.
+        Json::Double(_) if text.form == NumberForm::Floating => {
+            FLOATING | if is_as_printed(text.text, value) { 1 } else { OTHERWISE }
+        }
+        // So many digits come back from a double. Its text has the mark of a DECIMAL, which numbers are not printed with.
+        Json::Decimal(number) if number.precision() <= EXACT_DIGITS_MAX => FLOATING | OTHERWISE,
+        // A longer DECIMAL, or a whole number beyond 64 bits, which is a floating point number, too.
         _ => OFTEN,
     }
 }
@@ -243,10 +251,14 @@ struct OpenObject<'a> {
     outer: usize,
 }
 
-/// Calls `visit` with every value of a document: scalars and the beginnings of containers, in order.
-fn values<'a>(document: &'a str, mut visit: impl FnMut(&Place<'_>, &Event<'a>)) -> Result<(), JsonError> {
+/// Calls `visit` with every value of a stored document: scalars and the beginnings of containers, in order.
+fn values<'a>(stored: &'a str, visit: impl FnMut(&Place<'_>, &Event<'a>)) -> Result<(), JsonError> {
+    walk_stored(stored, visitor(visit))
+}
+
+fn visitor<'a>(mut visit: impl FnMut(&Place<'_>, &Event<'a>)) -> impl FnMut(Event<'a>) {
     let (mut open, mut around, mut arrays) = (Vec::<OpenObject<'a>>::new(), Vec::new(), 0usize);
-    walk(document, |event| {
+    move |event| {
         match event {
             Event::EndArray => return arrays = arrays.saturating_sub(1),
             Event::EndObject => return around.truncate(open.pop().map_or(0, |object| object.outer)),
@@ -272,7 +284,7 @@ fn values<'a>(document: &'a str, mut visit: impl FnMut(&Place<'_>, &Event<'a>)) 
             }
             _ => {}
         }
-    })
+    }
 }
 
 /// Appends the kind of a value and the value; tells its mark apart from the place.
@@ -285,7 +297,7 @@ fn push_value(event: &Event<'_>, term: &mut Vec<u8>) -> u8 {
             term.extend_from_slice(&number_bytes(number_of(&value).unwrap_or(0.0)));
             return number_mark(*number, &value);
         }
-        Event::String(text) => {
+        Event::String(text) | Event::Typed(TypedText { text, .. }) => {
             term.push(STRING);
             push_text(text, term);
         }
@@ -295,12 +307,22 @@ fn push_value(event: &Event<'_>, term: &mut Vec<u8>) -> u8 {
     1
 }
 
-/// Adds the terms of a document; none if it turns out to be none.
-pub fn collect(document: &str, terms: &mut TermList) -> Result<(), JsonError> {
+/// Adds the terms of a document; none if its text turns out to be none.
+pub fn collect(text: &str, terms: &mut TermList) -> Result<(), JsonError> {
     let before = terms.len();
+    walk(text, collector(terms)).inspect_err(|_| terms.truncate(before))
+}
+
+/// The same of a stored document.
+pub fn collect_stored(stored: &str, terms: &mut TermList) -> Result<(), JsonError> {
+    let before = terms.len();
+    walk_stored(stored, collector(terms)).inspect_err(|_| terms.truncate(before))
+}
+
+fn collector<'a>(terms: &mut TermList) -> impl FnMut(Event<'a>) + use<'a, '_> {
     // The name, as terms begin, and the value.
     let (mut name, mut value) = (Vec::with_capacity(32), Vec::with_capacity(32));
-    let walked = values(document, |place, event| {
+    visitor(move |place, event| {
         if place.name.is_none() && matches!(event, Event::BeginArray | Event::BeginObject) {
             return;
         }
@@ -308,7 +330,7 @@ pub fn collect(document: &str, terms: &mut TermList) -> Result<(), JsonError> {
         push_text(place.name.unwrap_or_default(), &mut name);
         value.clear();
         let mark = push_value(event, &mut value) | if place.in_array { IN_ARRAY } else { 0 };
-        if let Event::String(text) = event
+        if let Event::String(text) | Event::Typed(TypedText { text, .. }) = event
             && text.contains(char::is_whitespace)
         {
             for word in text.split_whitespace() {
@@ -324,11 +346,7 @@ pub fn collect(document: &str, terms: &mut TermList) -> Result<(), JsonError> {
             term.extend_from_slice(&value);
             place.push_way(term);
         });
-    });
-    if walked.is_err() {
-        terms.truncate(before);
-    }
-    walked
+    })
 }
 
 #[cfg(test)]

@@ -56,13 +56,14 @@ impl MemberPath {
         match scalar {
             Json::Null => term.push(NULL),
             Json::Bool(truth) => term.extend_from_slice(&[BOOLEAN, u8::from(*truth)]),
-            Json::String(text) => {
-                term.push(STRING);
-                push_text(text, &mut term);
-            }
-            number => {
-                term.push(NUMBER);
-                term.extend_from_slice(&number_bytes(number_of(number)?));
+            value => {
+                if let Some(text) = value.characters() {
+                    term.push(STRING);
+                    push_text(&text, &mut term);
+                } else {
+                    term.push(NUMBER);
+                    term.extend_from_slice(&number_bytes(number_of(value)?));
+                }
             }
         }
         self.push_way(&mut term);
