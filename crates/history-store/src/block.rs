@@ -62,18 +62,36 @@ pub(crate) fn key_block(table: &Encoded) -> Vec<u8> {
     pack(&raw)
 }
 
-/// The block of a table that has been in full in `key`; `None` if that is of other columns.
-pub(crate) fn difference_block(table: &Encoded, rows: &[Vec<Value>], key: &Encoded) -> Option<Vec<u8>> {
+/// Columns as a set: bit `n % 8` of byte `n / 8` is for column `n`.
+pub(crate) type ColumnSet = Box<[u8]>;
+
+/// Whether a column is in a set.
+pub(crate) fn is_in(set: &[u8], column: usize) -> bool {
+    set.get(column / 8).is_some_and(|byte| byte >> (column % 8) & 1 == 1)
+}
+
+/// What a table's rows differ in from a key block.
+#[derive(Debug)]
+pub(crate) struct Difference {
+    pub block: Vec<u8>,
+    /// The columns that are not as in the key block.
+    pub columns: ColumnSet,
+}
+
+/// What differs in a table that has been in full in `key`; `None` if that is of other columns.
+pub(crate) fn difference(table: &Encoded, rows: &[Vec<Value>], key: &Encoded) -> Option<Difference> {
     if key.columns.len() != table.columns.len() {
         return None;
     }
     let mut raw = Vec::new();
+    let mut columns = vec![0; table.columns.len().div_ceil(8)].into_boxed_slice();
     put_varint(&mut raw, table.rows as u64);
     for (at, (column, before)) in table.columns.iter().zip(&key.columns).enumerate() {
         if table.rows == key.rows && column == before {
             raw.push(SAME);
             continue;
         }
+        columns[at / 8] |= 1 << (at % 8);
         match patch(rows, at, before, key.rows).filter(|patch| patch.len() < column.len()) {
             Some(patch) => {
                 raw.push(PATCH);
@@ -85,7 +103,7 @@ pub(crate) fn difference_block(table: &Encoded, rows: &[Vec<Value>], key: &Encod
             }
         }
     }
-    Some(pack(&raw))
+    Some(Difference { block: pack(&raw), columns })
 }
 
 fn patch(rows: &[Vec<Value>], at: usize, before: &[u8], rows_before: usize) -> Option<Vec<u8>> {
@@ -230,9 +248,11 @@ mod tests {
         counts[40] = 7;
         for after in [table(&counts), table(&counts[..100]), table(&counts[..50]), table(&[])] {
             let now = Encoded::of_rows(&after, 2);
-            let difference = difference_block(&now, &after, &key).expect("the same columns");
-            assert!(difference.len() < block.len(), "{}: {} bytes", after.len(), difference.len());
-            let raw = unpack(&difference).expect("a block");
+            let Difference { block: different, columns: set } =
+                difference(&now, &after, &key).expect("the same columns");
+            assert!(different.len() < block.len(), "{}: {} bytes", after.len(), different.len());
+            assert_eq!((is_in(&set, 0), is_in(&set, 1), is_in(&set, 2)), (after.len() != 100, true, false));
+            let raw = unpack(&different).expect("a block");
             check(read_block(&raw, &[true, true], Some(&columns(&first))), &after);
             let (_, some) = read_block(&raw, &[false, true], Some(&columns(&first))).expect("a block");
             assert!(some[0].is_none());
@@ -248,8 +268,8 @@ mod tests {
                 let _ = read_block(&raw, &[true, true], None);
             }
         }
-        let difference = difference_block(&Encoded::of_rows(&rows, 2), &rows, &Encoded::of_rows(&rows, 2));
-        let raw = unpack(&difference.expect("the same columns")).expect("a block");
+        let difference = difference(&Encoded::of_rows(&rows, 2), &rows, &Encoded::of_rows(&rows, 2));
+        let raw = unpack(&difference.expect("the same columns").block).expect("a block");
         assert!(read_block(&raw, &[true, true], None).is_err());
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub struct Column {
     base: Arc<Vec<Value>>,
     /// By row.
-    changed: Vec<(u32, Value)>,
+    changed: Arc<Vec<(u32, Value)>>,
 }
 
 impl Column {
@@ -28,12 +28,12 @@ impl Column {
 
     /// The column at another moment, with other values in rows that are in ascending order.
     pub(crate) fn with(&self, changed: Vec<(u32, Value)>) -> Column {
-        Column { base: self.base.clone(), changed }
+        Column { base: self.base.clone(), changed: Arc::new(changed) }
     }
 }
 
 impl From<Vec<Value>> for Column {
     fn from(values: Vec<Value>) -> Column {
-        Column { base: Arc::new(values), changed: Vec::new() }
+        Column { base: Arc::new(values), changed: Arc::default() }
     }
 }

@@ -25,5 +25,5 @@ mod store;
 
 pub use column::Column;
 pub use error::{Error, Result};
-pub use reader::{Moment, Reader, TableRows};
+pub use reader::{Condition, Moment, Reader, TableRows};
 pub use store::{HistoryStore, SLICE_MICROS_MAX, TableContent};

@@ -5,10 +5,10 @@
 //! frame:     kind (1), length of the head (4), length of the body (4), CRC-32 of the head (4), head, body
 //! tables:    head: count, then for each table: number, name, count of columns, their names
 //! snapshot:  head: time (8), server (4), count, then for each table that has changed: number, length of its block,
-//!            CRC-32 of the block (4), 1 for a key block or 0; body: the blocks in that order
+//!            CRC-32 of the block (4), what block it is; body: the blocks in that order
 //! ```
 
-use crate::block::{Encoded, difference_block, key_block};
+use crate::block::{ColumnSet, Difference, Encoded, difference, is_in, key_block};
 use crate::codec::{Damaged, Input, put_bytes, put_varint};
 use crate::error::{Error, Result};
 use crate::store::TableContent;
@@ -19,10 +19,19 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-const MAGIC: &[u8; 8] = b"SQHIST01";
+const MAGIC: &[u8; 8] = b"SQHIST02";
+/// Its differences do not tell their columns.
+const MAGIC_BEFORE: &[u8; 8] = b"SQHIST01";
 const FRAME_TABLES: u8 = 1;
 const FRAME_SNAPSHOT: u8 = 2;
 const FRAME_HEAD_BYTES: usize = 13;
+/// A difference from the table's last key block, in columns that are not told.
+const BLOCK_DIFFERENCE: u8 = 0;
+const BLOCK_KEY: u8 = 1;
+/// A difference; the set of its columns follows.
+const BLOCK_DIFFERENCE_IN: u8 = 2;
+/// A difference in the same columns as the table's last one in the slice.
+const BLOCK_DIFFERENCE_IN_SAME: u8 = 3;
 /// No head is longer: thousands of tables with hundreds of columns.
 const HEAD_BYTES_MAX: usize = 64 << 20;
 
@@ -50,7 +59,12 @@ pub(crate) struct Change {
     pub block: BlockPlace,
     /// The key block that the block differs from; itself for a key block.
     pub key: BlockPlace,
+    /// Number of the set of columns in which it differs, in [`TableIndex::differences`]; beyond them if that is not known.
+    difference: u32,
 }
+
+/// No set of columns.
+const UNKNOWN: u32 = u32::MAX;
 
 /// What a slice knows of a table.
 #[derive(Debug, Default)]
@@ -58,6 +72,10 @@ pub(crate) struct TableIndex {
     pub columns: Vec<String>,
     /// By snapshot.
     pub changes: Vec<Change>,
+    /// Each set of columns in which blocks differ from their key blocks, once.
+    differences: Vec<ColumnSet>,
+    /// That of the last difference.
+    last_difference: Option<u32>,
 }
 
 impl TableIndex {
@@ -65,6 +83,35 @@ impl TableIndex {
     pub fn change_at(&self, snapshot: usize) -> Option<&Change> {
         let later = self.changes.partition_point(|change| change.snapshot as usize <= snapshot);
         self.changes.get(later.checked_sub(1)?)
+    }
+
+    /// Whether a block is known to have the rows of its key block as far as some columns go, which are marked by ordinal. With no
+    /// column at all it is not known.
+    pub fn is_as_key(&self, change: &Change, columns: &[bool]) -> bool {
+        let Some(different) = self.differences.get(change.difference as usize) else { return false };
+        let mut marked = (0..columns.len()).filter(|at| columns[*at]).peekable();
+        marked.peek().is_some() && marked.all(|at| !is_in(different, at))
+    }
+
+    /// Reads what block it is: whether it is a key block, and the columns in which it is none.
+    fn read_kind(&mut self, input: &mut Input<'_>) -> std::result::Result<(bool, u32), Damaged> {
+        Ok(match input.byte()? {
+            BLOCK_DIFFERENCE => (false, UNKNOWN),
+            BLOCK_KEY => (true, UNKNOWN),
+            BLOCK_DIFFERENCE_IN => {
+                let set = input.take(self.columns.len().div_ceil(8))?;
+                let known = self.differences.iter().position(|known| **known == *set);
+                let number = known.unwrap_or_else(|| {
+                    self.differences.push(set.into());
+                    self.differences.len() - 1
+                });
+                let number = u32::try_from(number).map_err(|_| Damaged)?;
+                self.last_difference = Some(number);
+                (false, number)
+            }
+            BLOCK_DIFFERENCE_IN_SAME => (false, self.last_difference.ok_or(Damaged)?),
+            _ => return Err(Damaged),
+        })
     }
 }
 
@@ -95,7 +142,7 @@ impl SliceIndex {
             if number != self.tables.len() {
                 return Err(Damaged);
             }
-            self.tables.push(TableIndex { columns, changes: Vec::new() });
+            self.tables.push(TableIndex { columns, ..TableIndex::default() });
             self.numbers.insert(name, number);
         }
         Ok(())
@@ -111,18 +158,18 @@ impl SliceIndex {
             let number = input.length(0)?;
             let length = u32::try_from(input.varint()?).map_err(|_| Damaged)?;
             let block = BlockPlace { offset, length, crc: u32::from_le_bytes(input.array()?) };
-            let is_key = input.byte()? == 1;
+            let table = self.tables.get_mut(number).ok_or(Damaged)?;
+            let (is_key, difference) = table.read_kind(&mut input)?;
             offset += u64::from(length);
             if offset > body + body_length {
                 return Err(Damaged);
             }
-            let table = self.tables.get_mut(number).ok_or(Damaged)?;
             let key = match table.changes.last() {
                 _ if is_key => block,
                 Some(last) => last.key,
                 None => return Err(Damaged),
             };
-            table.changes.push(Change { snapshot, block, key });
+            table.changes.push(Change { snapshot, block, key, difference });
         }
         self.snapshots.push(SnapshotEntry { ts_micros, server_id });
         Ok(())
@@ -180,7 +227,10 @@ impl Slice {
         let size = self.file.file().metadata().map_err(&failed)?.len();
         let mut index = SliceIndex { end: MAGIC.len() as u64, ..SliceIndex::default() };
         let mut magic = [0; MAGIC.len()];
-        if size < index.end || self.file.read_exact_at(&mut magic, 0).is_err() || magic != *MAGIC {
+        if size < index.end
+            || self.file.read_exact_at(&mut magic, 0).is_err()
+            || ![*MAGIC, *MAGIC_BEFORE].contains(&magic)
+        {
             // Killed before its first frame.
             return Ok(index);
         }
@@ -254,6 +304,8 @@ struct Written {
     /// What the last snapshot held.
     hash: u128,
     key: Encoded,
+    /// The columns of the last difference.
+    difference: Option<ColumnSet>,
 }
 
 /// Appends to a slice that it has made.
@@ -291,17 +343,26 @@ impl SliceWriter {
             let now = Encoded::of_rows(&content.rows, content.columns.len());
             let hash = now.hash();
             let known = self.tables.get_mut(content.name).filter(|written| written.columns == content.columns);
-            let (number, block, is_key) = match known {
+            let mut kind = vec![BLOCK_KEY];
+            let (number, block) = match known {
                 Some(written) if written.hash == hash => continue,
                 Some(written) => {
                     written.hash = hash;
-                    let difference = difference_block(&now, &content.rows, &written.key);
+                    let difference = difference(&now, &content.rows, &written.key);
                     let full = key_block(&now);
-                    match difference.filter(|difference| difference.len() < full.len() / 2) {
-                        Some(difference) => (written.number, difference, false),
+                    match difference.filter(|difference| difference.block.len() < full.len() / 2) {
+                        Some(Difference { block, columns }) => {
+                            if written.difference.as_ref() == Some(&columns) {
+                                kind = vec![BLOCK_DIFFERENCE_IN_SAME];
+                            } else {
+                                kind = [&[BLOCK_DIFFERENCE_IN], &*columns].concat();
+                                written.difference = Some(columns);
+                            }
+                            (written.number, block)
+                        }
                         None => {
                             written.key = now;
-                            (written.number, full, true)
+                            (written.number, full)
                         }
                     }
                 }
@@ -314,15 +375,16 @@ impl SliceWriter {
                     content.columns.iter().for_each(|name| put_bytes(&mut new_tables, name.as_bytes()));
                     let full = key_block(&now);
                     let columns = content.columns.to_vec();
-                    self.tables.insert(content.name.to_string(), Written { number, columns, hash, key: now });
-                    (number, full, true)
+                    let written = Written { number, columns, hash, key: now, difference: None };
+                    self.tables.insert(content.name.to_string(), written);
+                    (number, full)
                 }
             };
             changed += 1;
             put_varint(&mut head, number as u64);
             put_varint(&mut head, block.len() as u64);
             head.extend_from_slice(&crc32fast::hash(&block).to_le_bytes());
-            head.push(u8::from(is_key));
+            head.extend_from_slice(&kind);
             body.extend_from_slice(&block);
         }
         let mut frames = Vec::new();

@@ -1,8 +1,10 @@
 //! Snapshots come back as they were taken, whatever happens to the process and the files.
 
-use squall_history_store::{HistoryStore, SLICE_MICROS_MAX, TableContent};
+use squall_history_store::{Condition, HistoryStore, SLICE_MICROS_MAX, TableContent, TableRows};
 use squall_types::Value;
+use std::cell::Cell;
 use std::path::Path;
+use std::sync::Arc;
 
 const SECOND: i64 = 1_000_000;
 const START: i64 = 1_423_487_836 * SECOND;
@@ -63,6 +65,73 @@ fn slices(directory: &Path) -> Vec<std::path::PathBuf> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "slice"));
     paths.sort();
     paths
+}
+
+/// Checks the rows that meet conditions, in snapshots of some ticks; gives how often the first of them was asked.
+fn check_conditions(store: &HistoryStore, ticks: &[u64]) -> usize {
+    let asked = Cell::new(0);
+    let named = |rows: &Arc<TableRows>| {
+        asked.set(asked.get() + 1);
+        let is_no_counter = |at: &u32| *rows.value(*at as usize, 1) == Value::from("Nothing");
+        (0..rows.rows as u32).filter(is_no_counter).collect()
+    };
+    let sixes = |rows: &Arc<TableRows>| {
+        let is_six = |at: &u32| *rows.value(*at as usize, 0) == Value::UInt(6);
+        (0..rows.rows as u32).filter(is_six).collect()
+    };
+    let odd = |rows: &Arc<TableRows>| {
+        let is_odd = |at: &u32| matches!(rows.value(*at as usize, 0), Value::UInt(id) if id % 2 == 1);
+        (0..rows.rows as u32).filter(is_odd).collect()
+    };
+    let mut reader = store.reader(i64::MIN, i64::MAX, false);
+    let mut other = store.reader(i64::MIN, i64::MAX, false);
+    for tick in ticks {
+        for reader in [&mut reader, &mut other] {
+            reader.next().expect("a slice").expect("another snapshot");
+        }
+        let (status, threads) = tables(*tick);
+        let none = Condition { columns: &["NAME"], holding: &named };
+        assert_eq!(reader.table_where("status", &["VALUE", "NAME"], none).expect("a table").rows, 0);
+        assert_eq!(reader.table("status", &["NAME"]).expect("a table").rows, 200);
+        let six = Condition { columns: &["VALUE"], holding: &sixes };
+        let found = other.table_where("status", &["VALUE", "NAME"], six).expect("a table");
+        let expected: Vec<&Value> = status.iter().filter(|row| row[1] == Value::UInt(6)).map(|row| &row[0]).collect();
+        assert_eq!((0..found.rows).map(|row| found.value(row, 1)).collect::<Vec<_>>(), expected, "tick {tick}");
+        let odd = Condition { columns: &["ID"], holding: &odd };
+        let found = other.table_where("threads", &["ID", "KIND"], odd).expect("a table");
+        let expected = threads.iter().filter(|row| matches!(row[0], Value::UInt(id) if id % 2 == 1));
+        let found: Vec<_> = (0..found.rows).map(|row| (found.value(row, 0), found.value(row, 1))).collect();
+        assert_eq!(found, expected.map(|row| (&row[0], &row[2])).collect::<Vec<_>>(), "tick {tick}");
+    }
+    asked.get()
+}
+
+#[test]
+fn rows_are_found_by_conditions() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let store = HistoryStore::open(directory.path()).expect("a store");
+    let ticks: Vec<u64> = (0..300).collect();
+    for tick in &ticks {
+        append(&store, START + *tick as i64 * 30 * SECOND, *tick);
+    }
+    // Names are those of the first snapshot of each slice: nothing else is looked at.
+    assert_eq!(check_conditions(&store, &ticks), store.slice_count());
+    drop(store);
+    let store = HistoryStore::open(directory.path()).expect("the same store");
+    assert_eq!(check_conditions(&store, &ticks), store.slice_count());
+}
+
+/// Slices that were written before heads told which columns differ.
+#[test]
+fn slices_of_before_are_read() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let name = format!("{START:020}.slice");
+    std::fs::write(directory.path().join(name), include_bytes!("before.slice")).expect("a slice");
+    let store = HistoryStore::open(directory.path()).expect("a store");
+    let ticks: Vec<u64> = (0..20).collect();
+    let expected: Vec<_> = ticks.iter().map(|tick| (START + *tick as i64 * 30 * SECOND, *tick)).collect();
+    check(&store, i64::MIN, i64::MAX, &expected);
+    check_conditions(&store, &ticks);
 }
 
 /// A day of the clock's, a snapshot every 30 seconds, six hours of which are kept.

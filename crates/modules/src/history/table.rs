@@ -1,7 +1,7 @@
 //! A table of performance_schema over time.
 
 use super::{History, NAME};
-use squall_history_store::{Moment, Reader, TableRows};
+use squall_history_store::{Condition, Moment, Reader, TableRows};
 use squall_registry::{ColumnRange, RowParts, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::temporal::TimeZone;
 use squall_types::{DateTime, IntWidth, SqlResult, SqlType, Value};
@@ -90,11 +90,13 @@ impl VirtualTable for HistoryTable {
         let names = ordinals.iter().map(|at| source_columns[*at].name.to_string()).collect();
         let width = self.columns.len();
         let place = |ordinal: usize| ordinals.iter().position(|wanted| *wanted == ordinal);
-        let equals = (0..source_columns.len())
+        let texts = (0..source_columns.len())
             .filter_map(|ordinal| Some((place(ordinal)?, scan.equal_text(ordinal)?.to_string())))
             .filter(|(_, text)| text.is_ascii())
-            .collect();
-        Ok(Box::new(Parts { reader, table: self.name.clone(), zone, ordinals, names, equals, width }))
+            .map(|(column, text)| (column, Test::Equal(text)));
+        let numbers = scan.ranges.iter().filter_map(|range| Some((place(range.column)?, Test::of_range(range)?)));
+        let tests = texts.chain(numbers).collect();
+        Ok(Box::new(Parts { reader, table: self.name.clone(), zone, ordinals, names, tests, width }))
     }
 }
 
@@ -147,17 +149,52 @@ struct Parts {
     /// The columns that are wanted.
     ordinals: Vec<usize>,
     names: Vec<String>,
-    /// Texts that some of them have to equal, by their places among the wanted.
-    equals: Vec<(usize, String)>,
+    /// What some of them have to be, by their places among the wanted.
+    tests: Vec<(usize, Test)>,
     width: usize,
 }
 
-/// Whether a value can be equal to a text without letters beyond ASCII, in whatever collation.
-fn may_equal(value: &Value, text: &str) -> bool {
+/// What a value has to be; whoever asked tests it again.
+enum Test {
+    /// Equal to a text without letters beyond ASCII, in some collation.
+    Equal(String),
+    /// A whole number from one to another.
+    Within(i128, i128),
+}
+
+impl Test {
+    fn of_range(range: &ColumnRange) -> Option<Test> {
+        let low = match &range.low {
+            Bound::Unbounded => i128::MIN,
+            Bound::Included(value) => whole(value)?,
+            Bound::Excluded(value) => whole(value)? + 1,
+        };
+        let high = match &range.high {
+            Bound::Unbounded => i128::MAX,
+            Bound::Included(value) => whole(value)?,
+            Bound::Excluded(value) => whole(value)? - 1,
+        };
+        Some(Test::Within(low, high))
+    }
+
+    /// Whether a value can be what is asked for.
+    fn allows(&self, value: &Value) -> bool {
+        match (self, value) {
+            (_, Value::Null) => false,
+            (Test::Equal(text), Value::String(own)) if own.is_ascii() => {
+                own.trim_end().eq_ignore_ascii_case(text.trim_end())
+            }
+            (Test::Within(low, high), value) => whole(value).is_none_or(|number| (*low..=*high).contains(&number)),
+            _ => true,
+        }
+    }
+}
+
+fn whole(value: &Value) -> Option<i128> {
     match value {
-        Value::String(own) if own.is_ascii() => own.trim_end().eq_ignore_ascii_case(text.trim_end()),
-        Value::Null => false,
-        _ => true,
+        Value::Int(number) => Some(i128::from(*number)),
+        Value::UInt(number) => Some(i128::from(*number)),
+        _ => None,
     }
 }
 
@@ -165,7 +202,16 @@ impl Parts {
     fn next_part(&mut self) -> SqlResult<Option<Vec<Vec<Value>>>> {
         let Some(moment) = self.reader.next()? else { return Ok(None) };
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        let content: Arc<TableRows> = self.reader.table(&self.table, &names)?;
+        let tests = &self.tests;
+        let holding = |rows: &Arc<TableRows>| {
+            let holds = |at: &usize| tests.iter().all(|(column, test)| test.allows(rows.value(*at, *column)));
+            (0..rows.rows).filter(holds).map(|at| at as u32).collect()
+        };
+        let tested: Vec<&str> = tests.iter().filter_map(|(column, _)| names.get(*column).copied()).collect();
+        let content = match tests.is_empty() {
+            true => self.reader.table(&self.table, &names)?,
+            false => self.reader.table_where(&self.table, &names, Condition { columns: &tested, holding: &holding })?,
+        };
         let (ts, server_id) = stamps(moment, &self.zone);
         let row = |at: usize| {
             let mut row = vec![Value::Null; self.width];
@@ -176,9 +222,7 @@ impl Parts {
             row[self.width - 1] = ts.clone();
             row
         };
-        let is_wanted =
-            |at: &usize| self.equals.iter().all(|(column, text)| may_equal(content.value(*at, *column), text));
-        Ok(Some((0..content.rows).filter(is_wanted).map(row).collect()))
+        Ok(Some((0..content.rows).map(row).collect()))
     }
 }
 

@@ -223,21 +223,21 @@ fn summarize(tables: &mut Tables<'_>, who: &Who) -> SqlResult<Vec<Vec<Value>>> {
 
 fn file_io(tables: &mut Tables<'_>, who: &Who) -> SqlResult<Vec<Vec<Value>>> {
     let mut sums: Groups<String, Waits> = Groups::new();
-    for row in tables.get(who.waits, who.wait_sums)?.iter() {
-        if row.text("EVENT_NAME").starts_with(FILE_EVENTS) {
-            let sum = sums.of(or_background(row.value(who.column)));
-            sum.count += row.number(COUNT);
-            sum.sum += row.number(SUM);
-        }
+    let is_file = |row: &Row<'_>| row.text("EVENT_NAME").starts_with(FILE_EVENTS);
+    for row in tables.get_where(who.waits, who.wait_sums, &["EVENT_NAME"], is_file)?.iter() {
+        let sum = sums.of(or_background(row.value(who.column)));
+        sum.count += row.number(COUNT);
+        sum.sum += row.number(SUM);
     }
     let rows = sums.into_vec().into_iter().map(|(name, io)| vec![Value::String(name), n(io.count), n(io.sum)]);
     Ok(descending(rows.collect(), 2))
 }
 
 fn file_io_types(tables: &mut Tables<'_>, who: &Who) -> SqlResult<Vec<Vec<Value>>> {
-    let waits = tables.get(who.waits, who.wait_sums)?;
-    let rows = waits.iter().filter(|row| row.text("EVENT_NAME").starts_with(FILE_EVENTS) && row.number(COUNT) > 0);
-    let rows = rows.map(|row| {
+    let waits = tables.get_where(who.waits, who.wait_sums, &["EVENT_NAME", COUNT], |row| {
+        row.text("EVENT_NAME").starts_with(FILE_EVENTS) && row.number(COUNT) > 0
+    })?;
+    let rows = waits.iter().map(|row| {
         let who = Value::String(or_background(row.value(who.column)));
         vec![who, row.get("EVENT_NAME"), n(row.number(COUNT)), n(row.number(SUM)), n(row.number(MAX))]
     });
@@ -245,8 +245,8 @@ fn file_io_types(tables: &mut Tables<'_>, who: &Who) -> SqlResult<Vec<Vec<Value>
 }
 
 fn stages(tables: &mut Tables<'_>, who: &Who) -> SqlResult<Vec<Vec<Value>>> {
-    let stages = tables.get(who.stages, who.wait_sums)?;
-    let rows = stages.iter().filter(|row| row.number(SUM) > 0).map(|row| {
+    let stages = tables.get_where(who.stages, who.wait_sums, &[SUM], |row| row.number(SUM) > 0)?;
+    let rows = stages.iter().map(|row| {
         let (count, sum) = (row.number(COUNT), row.number(SUM));
         let who = Value::String(or_background(row.value(who.column)));
         vec![who, row.get("EVENT_NAME"), n(count), n(sum), n(per(sum, count))]
@@ -265,8 +265,8 @@ fn statement_latency(tables: &mut Tables<'_>, who: &Who) -> SqlResult<Vec<Vec<Va
 }
 
 fn statement_types(tables: &mut Tables<'_>, who: &Who) -> SqlResult<Vec<Vec<Value>>> {
-    let statements = tables.get(who.statements, who.sums)?;
-    let rows = statements.iter().filter(|row| row.number(SUM) > 0).map(|row| {
+    let statements = tables.get_where(who.statements, who.sums, &[SUM], |row| row.number(SUM) > 0)?;
+    let rows = statements.iter().map(|row| {
         let event = row.text("EVENT_NAME");
         let kind = event.rsplit('/').next().unwrap_or(event);
         let mut sum = Statements::default();

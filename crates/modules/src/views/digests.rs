@@ -5,6 +5,7 @@ use super::sums::{AVG, COUNT, MAX, SUM, descending, n, quotient};
 use super::view::{Column, Names, View, count, name, ratio, statement, time, when};
 use squall_types::{SqlResult, Value};
 
+const BY_DIGEST: &str = "events_statements_summary_by_digest";
 const DIGESTS: &[&str] = &[
     "SCHEMA_NAME",
     "DIGEST",
@@ -217,7 +218,7 @@ fn values<const N: usize>(row: &Row<'_>, names: [&'static str; N]) -> [Value; N]
 }
 
 fn analysis(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let digests = tables.get("events_statements_summary_by_digest", DIGESTS)?;
+    let digests = tables.get(BY_DIGEST, DIGESTS)?;
     let row = |row: Row<'_>| {
         let mut out = values(&row, ["DIGEST_TEXT", "SCHEMA_NAME"]).to_vec();
         out.push(full_scan(&row));
@@ -234,8 +235,9 @@ fn analysis(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
 }
 
 fn with_errors(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let digests = tables.get("events_statements_summary_by_digest", DIGESTS)?;
-    let rows = digests.iter().filter(|row| row.number(ERRORS) + row.number(WARNINGS) > 0).map(|row| {
+    let holds = |row: &Row<'_>| row.number(ERRORS) + row.number(WARNINGS) > 0;
+    let digests = tables.get_where(BY_DIGEST, DIGESTS, &[ERRORS, WARNINGS], holds)?;
+    let rows = digests.iter().map(|row| {
         let count = row.number(COUNT) as f64;
         let share = |sum| quotient(row.number(sum) as f64 * 100.0, count, 4);
         let mut out = values(&row, ["DIGEST_TEXT", "SCHEMA_NAME", COUNT]).to_vec();
@@ -247,12 +249,12 @@ fn with_errors(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
 }
 
 fn with_scans(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let digests = tables.get("events_statements_summary_by_digest", DIGESTS)?;
-    let wanted = |row: &Row<'_>| {
+    let holds = |row: &Row<'_>| {
         let text = row.text("DIGEST_TEXT");
         row.number(NO_INDEX) + row.number(NO_GOOD_INDEX) > 0 && !text.starts_with("SHOW")
     };
-    let rows = digests.iter().filter(wanted).map(|row| {
+    let digests = tables.get_where(BY_DIGEST, DIGESTS, &["DIGEST_TEXT", NO_INDEX, NO_GOOD_INDEX], holds)?;
+    let rows = digests.iter().map(|row| {
         let mut out = values(&row, ["DIGEST_TEXT", "SCHEMA_NAME", COUNT, SUM, NO_INDEX, NO_GOOD_INDEX]).to_vec();
         out.push(quotient(row.number(NO_INDEX) as f64 * 100.0, row.number(COUNT) as f64, 0));
         out.extend([row.get(SENT), row.get(EXAMINED), average(&row, SENT), average(&row, EXAMINED)]);
@@ -263,8 +265,8 @@ fn with_scans(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
 }
 
 fn with_sorting(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let digests = tables.get("events_statements_summary_by_digest", DIGESTS)?;
-    let rows = digests.iter().filter(|row| row.number(SORTED) > 0).map(|row| {
+    let digests = tables.get_where(BY_DIGEST, DIGESTS, &[SORTED], |row| row.number(SORTED) > 0)?;
+    let rows = digests.iter().map(|row| {
         let mut out = values(&row, ["DIGEST_TEXT", "SCHEMA_NAME", COUNT, SUM, MERGES]).to_vec();
         out.push(average(&row, MERGES));
         out.extend(values(&row, ["SUM_SORT_SCAN", "SUM_SORT_RANGE", SORTED]));
@@ -276,8 +278,8 @@ fn with_sorting(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
 }
 
 fn with_temporary_tables(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let digests = tables.get("events_statements_summary_by_digest", DIGESTS)?;
-    let rows = digests.iter().filter(|row| row.number(TABLES) > 0).map(|row| {
+    let digests = tables.get_where(BY_DIGEST, DIGESTS, &[TABLES], |row| row.number(TABLES) > 0)?;
+    let rows = digests.iter().map(|row| {
         let mut out = values(&row, ["DIGEST_TEXT", "SCHEMA_NAME", COUNT, SUM, TABLES, DISK_TABLES]).to_vec();
         out.push(average(&row, TABLES));
         out.push(quotient(row.number(DISK_TABLES) as f64 * 100.0, row.number(TABLES) as f64, 0));
@@ -290,7 +292,7 @@ fn with_temporary_tables(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> 
 /// How many digests have which average, in microseconds, the least first.
 fn averages(tables: &mut Tables<'_>) -> SqlResult<Vec<(u64, u64)>> {
     const PICOS_PER_MICRO: u64 = 1_000_000;
-    let digests = tables.get("events_statements_summary_by_digest", DIGESTS)?;
+    let digests = tables.get(BY_DIGEST, DIGESTS)?;
     let mut all: Vec<u64> =
         digests.iter().map(|row| (row.number(AVG) + PICOS_PER_MICRO / 2) / PICOS_PER_MICRO).collect();
     all.sort_unstable();
@@ -325,7 +327,7 @@ fn threshold(tables: &mut Tables<'_>) -> SqlResult<Option<(u64, f64)>> {
 
 fn slowest(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let Some((threshold, _)) = threshold(tables)? else { return Ok(Vec::new()) };
-    let digests = tables.get("events_statements_summary_by_digest", DIGESTS)?;
+    let digests = tables.get(BY_DIGEST, DIGESTS)?;
     let is_slow = |row: &Row<'_>| (row.number(AVG) + 500_000) / 1_000_000 >= threshold;
     let rows = digests.iter().filter(is_slow).map(|row| {
         let mut out = values(&row, ["DIGEST_TEXT", "SCHEMA_NAME"]).to_vec();

@@ -190,8 +190,9 @@ fn short_name(event: &str) -> Value {
 }
 
 fn by_wait_by_bytes(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let events = tables.get("file_summary_by_event_name", SUMS_BY_EVENT)?;
-    let rows = events.iter().filter(|event| event.number(COUNT) > 0).map(|event| {
+    let events =
+        tables.get_where("file_summary_by_event_name", SUMS_BY_EVENT, &[COUNT], |event| event.number(COUNT) > 0)?;
+    let rows = events.iter().map(|event| {
         let (read, written) = (event.number(READ_BYTES), event.number(WRITTEN_BYTES));
         let (reads, writes) = (event.number(READS), event.number(WRITES));
         vec![
@@ -214,8 +215,9 @@ fn by_wait_by_bytes(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
 }
 
 fn by_wait_by_latency(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let events = tables.get("file_summary_by_event_name", SUMS_BY_EVENT)?;
-    let rows = events.iter().filter(|event| event.number(COUNT) > 0).map(|event| {
+    let events =
+        tables.get_where("file_summary_by_event_name", SUMS_BY_EVENT, &[COUNT], |event| event.number(COUNT) > 0)?;
+    let rows = events.iter().map(|event| {
         let (read, written) = (event.number(READ_BYTES), event.number(WRITTEN_BYTES));
         let (reads, writes) = (event.number(READS), event.number(WRITES));
         vec![
@@ -251,14 +253,17 @@ pub(super) fn thread_user(thread: &super::source::Row<'_>) -> Value {
 }
 
 fn by_thread(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let waits = tables
-        .get("events_waits_summary_by_thread_by_event_name", &["THREAD_ID", "EVENT_NAME", COUNT, SUM, MIN, AVG, MAX])?;
-    let mut sums: Groups<u64, Waits> = Groups::new();
-    for wait in waits.iter() {
-        if wait.text("EVENT_NAME").starts_with(FILE_EVENTS) && wait.number(SUM) > 0 {
-            sums.of(wait.number("THREAD_ID")).add(&wait);
-        }
+    let waits = tables.get_where(
+        "events_waits_summary_by_thread_by_event_name",
+        &["THREAD_ID", "EVENT_NAME", COUNT, SUM, MIN, AVG, MAX],
+        &["EVENT_NAME", SUM],
+        |wait| wait.text("EVENT_NAME").starts_with(FILE_EVENTS) && wait.number(SUM) > 0,
+    )?;
+    if waits.iter().next().is_none() {
+        return Ok(Vec::new());
     }
+    let mut sums: Groups<u64, Waits> = Groups::new();
+    waits.iter().for_each(|wait| sums.of(wait.number("THREAD_ID")).add(&wait));
     let threads = tables.get("threads", THREAD)?;
     let rows = threads.iter().filter_map(|thread| {
         let waits = sums.find(&thread.number("THREAD_ID"))?;
@@ -277,15 +282,17 @@ fn by_thread(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
 }
 
 fn latest(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let threads = tables.get("threads", THREAD)?;
-    let waits = tables.get(
+    let waits = tables.get_where(
         "events_waits_history_long",
         &["THREAD_ID", "EVENT_NAME", "OBJECT_NAME", "TIMER_START", "TIMER_WAIT", "OPERATION", "NUMBER_OF_BYTES"],
+        &["EVENT_NAME", "OBJECT_NAME"],
+        |wait| wait.text("EVENT_NAME").starts_with(FILE_EVENTS) && !wait.is_null("OBJECT_NAME"),
     )?;
-    let mut found: Vec<_> = waits
-        .iter()
-        .filter(|wait| wait.text("EVENT_NAME").starts_with(FILE_EVENTS) && !wait.is_null("OBJECT_NAME"))
-        .collect();
+    let mut found: Vec<_> = waits.iter().collect();
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let threads = tables.get("threads", THREAD)?;
     found.sort_by_key(|wait| wait.number("TIMER_START"));
     let name = |id: u64| {
         let thread = threads.iter().find(|thread| thread.number("THREAD_ID") == id);

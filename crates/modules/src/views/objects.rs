@@ -5,7 +5,8 @@ use super::sums::{Groups, SUM, descending, n, order};
 use super::view::{Column, Names, View, bytes, count, long, name, number, statement, time};
 use squall_types::{SqlResult, Value};
 
-const OBJECT: [&str; 2] = ["OBJECT_SCHEMA", "OBJECT_NAME"];
+pub(super) const OBJECT: [&str; 2] = ["OBJECT_SCHEMA", "OBJECT_NAME"];
+const BY_INDEX: &str = "table_io_waits_summary_by_index_usage";
 const INDEX_USE: &[&str] = &[
     "OBJECT_SCHEMA",
     "OBJECT_NAME",
@@ -22,7 +23,7 @@ const INDEX_USE: &[&str] = &[
     "COUNT_DELETE",
     "SUM_TIMER_DELETE",
 ];
-const TABLE_USE: &[&str] = &[
+pub(super) const TABLE_USE: &[&str] = &[
     "OBJECT_SCHEMA",
     "OBJECT_NAME",
     SUM,
@@ -35,7 +36,7 @@ const TABLE_USE: &[&str] = &[
     "COUNT_DELETE",
     "SUM_TIMER_DELETE",
 ];
-const FILE_USE: [&str; 8] = [
+pub(super) const FILE_USE: [&str; 8] = [
     "COUNT_READ",
     "SUM_NUMBER_OF_BYTES_READ",
     "SUM_TIMER_READ",
@@ -161,8 +162,8 @@ pub(super) const VIEWS: &[View] = &[
 ];
 
 fn indexes(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let used = tables.get("table_io_waits_summary_by_index_usage", INDEX_USE)?;
-    let mut found: Vec<Row<'_>> = used.iter().filter(|row| !row.is_null("INDEX_NAME")).collect();
+    let used = tables.get_where(BY_INDEX, INDEX_USE, &["INDEX_NAME"], |row| !row.is_null("INDEX_NAME"))?;
+    let mut found: Vec<Row<'_>> = used.iter().collect();
     found.sort_by(|left, right| order(Some(right.value(SUM)), Some(left.value(SUM))));
     let shown = [
         "OBJECT_SCHEMA",
@@ -181,7 +182,7 @@ fn indexes(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
 }
 
 /// Use of files by the last two parts of their names, the last one without what is behind its point.
-fn file_use(tables: &mut Tables<'_>) -> SqlResult<Groups<(String, String), [u64; 8]>> {
+pub(super) fn file_use(tables: &mut Tables<'_>) -> SqlResult<Groups<(String, String), [u64; 8]>> {
     let files = tables.get(
         "file_summary_by_instance",
         &[
@@ -223,20 +224,21 @@ fn table_use(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
 }
 
 fn scanned(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let used = tables.get("table_io_waits_summary_by_index_usage", INDEX_USE)?;
-    let rows = used.iter().filter(|row| row.is_null("INDEX_NAME") && row.number("COUNT_READ") > 0);
-    let rows = rows.map(|row| vec![row.get(OBJECT[0]), row.get(OBJECT[1]), row.get("COUNT_READ"), row.get(SUM)]);
+    let used = tables.get_where(BY_INDEX, INDEX_USE, &["INDEX_NAME", "COUNT_READ"], |row| {
+        row.is_null("INDEX_NAME") && row.number("COUNT_READ") > 0
+    })?;
+    let rows = used.iter().map(|row| vec![row.get(OBJECT[0]), row.get(OBJECT[1]), row.get("COUNT_READ"), row.get(SUM)]);
     Ok(descending(rows.collect(), 2))
 }
 
 fn unused_indexes(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let used = tables.get("table_io_waits_summary_by_index_usage", INDEX_USE)?;
     let is_unused = |row: &Row<'_>| {
         let index = row.text("INDEX_NAME");
         !index.is_empty() && index != "PRIMARY" && row.number("COUNT_STAR") == 0 && row.text(OBJECT[0]) != "mysql"
     };
+    let used = tables.get_where(BY_INDEX, INDEX_USE, &[OBJECT[0], "INDEX_NAME", "COUNT_STAR"], is_unused)?;
     let row = |row: Row<'_>| vec![row.get(OBJECT[0]), row.get(OBJECT[1]), row.get("INDEX_NAME")];
-    let mut rows: Vec<Vec<Value>> = used.iter().filter(is_unused).map(row).collect();
+    let mut rows: Vec<Vec<Value>> = used.iter().map(row).collect();
     rows.sort_by(|left, right| order(left.first(), right.first()).then_with(|| order(left.get(1), right.get(1))));
     Ok(rows)
 }
@@ -254,6 +256,10 @@ fn lock_waits(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
             "OWNER_THREAD_ID",
         ],
     )?;
+    let waiting: Vec<Row<'_>> = locks.iter().filter(|lock| lock.text("LOCK_STATUS") == "PENDING").collect();
+    if waiting.is_empty() {
+        return Ok(Vec::new());
+    }
     let threads = tables.get(
         "threads",
         &[
@@ -276,7 +282,7 @@ fn lock_waits(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
         thread.as_ref().map_or(Value::Null, |thread| thread.get(column))
     };
     let mut rows = Vec::new();
-    for waiting in locks.iter().filter(|lock| lock.text("LOCK_STATUS") == "PENDING") {
+    for waiting in waiting {
         let same = |lock: &Row<'_>| {
             lock.text("LOCK_STATUS") == "GRANTED"
                 && ["OBJECT_TYPE", "OBJECT_SCHEMA", "OBJECT_NAME"]

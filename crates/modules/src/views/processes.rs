@@ -236,15 +236,16 @@ fn processes(tables: &mut Tables<'_>, is_wanted: fn(&Row<'_>) -> bool) -> SqlRes
 }
 
 fn encryption(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let status = tables.get("status_by_thread", &["THREAD_ID", "VARIABLE_NAME", "VARIABLE_VALUE"])?;
+    const SHOWN: [&str; 3] = ["Ssl_version", "Ssl_cipher", "Ssl_sessions_reused"];
+    fn place(variable: &Row<'_>) -> Option<usize> {
+        SHOWN.iter().position(|name| variable.text("VARIABLE_NAME").eq_ignore_ascii_case(name))
+    }
+    let columns = &["THREAD_ID", "VARIABLE_NAME", "VARIABLE_VALUE"];
+    let status =
+        tables.get_where("status_by_thread", columns, &["VARIABLE_NAME"], |variable| place(variable).is_some())?;
     let mut rows: Vec<Vec<Value>> = Vec::new();
     for variable in status.iter() {
-        let Some(at) = ["Ssl_version", "Ssl_cipher", "Ssl_sessions_reused"]
-            .iter()
-            .position(|name| variable.text("VARIABLE_NAME").eq_ignore_ascii_case(name))
-        else {
-            continue;
-        };
+        let Some(at) = place(&variable) else { continue };
         let id = variable.get("THREAD_ID");
         let row = match rows.iter().position(|row| row.first() == Some(&id)) {
             Some(row) => row,
@@ -263,6 +264,9 @@ fn lock_waits(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
         "data_lock_waits",
         &["REQUESTING_ENGINE_LOCK_ID", "REQUESTING_THREAD_ID", "BLOCKING_ENGINE_LOCK_ID", "BLOCKING_THREAD_ID"],
     )?;
+    if waits.iter().next().is_none() {
+        return Ok(Vec::new());
+    }
     let locks = tables.get(
         "data_locks",
         &[

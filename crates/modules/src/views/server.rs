@@ -1,6 +1,6 @@
 //! The server as a whole.
 
-use super::source::Tables;
+use super::source::{Row, Tables};
 use super::view::{Names, View, count, host, long, name};
 use squall_types::{SqlResult, Value};
 
@@ -20,11 +20,15 @@ pub(super) const VIEWS: &[View] = &[
         names: Names::Plain,
         columns: &[name("variable_name"), long("variable_value")],
         rows: |tables| {
-            let status = tables.get("global_status", &["VARIABLE_NAME", "VARIABLE_VALUE"])?;
-            let is_lost =
-                |name: &str| name.to_ascii_lowercase().starts_with("performance_schema") && name.ends_with("_lost");
-            let rows =
-                status.iter().filter(|row| is_lost(row.text("VARIABLE_NAME")) && row.text("VARIABLE_VALUE") != "0");
+            const PREFIX: &[u8] = b"performance_schema";
+            let is_lost = |row: &Row<'_>| {
+                let name = row.text("VARIABLE_NAME");
+                let prefix = name.as_bytes().get(..PREFIX.len());
+                prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(PREFIX)) && name.ends_with("_lost")
+            };
+            let columns = &["VARIABLE_NAME", "VARIABLE_VALUE"];
+            let status = tables.get_where("global_status", columns, &["VARIABLE_NAME"], is_lost)?;
+            let rows = status.iter().filter(|row| row.text("VARIABLE_VALUE") != "0");
             Ok(rows.map(|row| vec![row.get("VARIABLE_NAME"), row.get("VARIABLE_VALUE")]).collect())
         },
         over_time: true,

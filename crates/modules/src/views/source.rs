@@ -1,6 +1,6 @@
 //! What a view reads: the tables of performance_schema, at this moment or at one of the history.
 
-use squall_history_store::{Reader, TableRows};
+use squall_history_store::{Condition, Reader, TableRows};
 use squall_registry::{Registry, StatementContext, VirtualScan};
 use squall_types::{SqlResult, Value};
 use std::cell::Cell;
@@ -44,6 +44,37 @@ impl Tables<'_> {
     }
 }
 
+impl Tables<'_> {
+    /// The rows of a table of performance_schema that meet a condition, which looks at nothing but some columns. Of a history only those columns are
+    /// read where it holds for no row, and only where they have changed.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn get_where(
+        &mut self,
+        name: &'static str,
+        columns: &'static [&'static str],
+        tested: &'static [&'static str],
+        holds: fn(&Row<'_>) -> bool,
+    ) -> SqlResult<Rows> {
+        let holding = |rows: &Arc<TableRows>| {
+            let rows = Rows::new(rows.clone(), columns);
+            rows.iter().filter(holds).map(|row| row.at as u32).collect()
+        };
+        match self {
+            Tables::Then(reader) => {
+                let condition = Condition { columns: tested, holding: &holding };
+                Ok(Rows::new(reader.table_where(name, columns, condition)?, columns))
+            }
+            _ => {
+                let all = self.get(name, columns)?;
+                let some = (*all.rows).clone().some(holding(&all.rows));
+                Ok(Rows::new(Arc::new(some), columns))
+            }
+        }
+    }
+}
+
 fn read_now(
     registry: &Registry,
     context: &Arc<StatementContext>,
@@ -63,7 +94,7 @@ fn read_given(given: &[String], rows: &[Vec<Value>], columns: &[&str]) -> TableR
         let values: Vec<Value> = rows.iter().map(|row| row.get(ordinal).cloned().unwrap_or_default()).collect();
         Some(values.into())
     };
-    TableRows { rows: rows.len(), columns: columns.iter().map(column).collect() }
+    TableRows::new(rows.len(), columns.iter().map(column).collect())
 }
 
 /// The rows of a table, with the columns that were asked for.

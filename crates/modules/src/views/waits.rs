@@ -1,6 +1,6 @@
 //! Waits by class, by event, and by who waited.
 
-use super::source::Tables;
+use super::source::{Row, Tables};
 use super::sums::{AVG, COUNT, Groups, MAX, MIN, SUM, Waits, descending, n, or_background};
 use super::view::{Names, View, count, event, host, name, time};
 use squall_types::{SqlResult, Value};
@@ -57,7 +57,7 @@ pub(super) const VIEWS: &[View] = &[
         ],
         rows: |tables| {
             let columns = &["HOST", "EVENT_NAME", COUNT, SUM, AVG, MAX];
-            by(tables.get("events_waits_summary_by_host_by_event_name", columns)?, "HOST")
+            by(tables.get_where("events_waits_summary_by_host_by_event_name", columns, TESTED, is_wait)?, "HOST")
         },
         over_time: true,
     },
@@ -74,11 +74,18 @@ pub(super) const VIEWS: &[View] = &[
         ],
         rows: |tables| {
             let columns = &["USER", "EVENT_NAME", COUNT, SUM, AVG, MAX];
-            by(tables.get("events_waits_summary_by_user_by_event_name", columns)?, "USER")
+            by(tables.get_where("events_waits_summary_by_user_by_event_name", columns, TESTED, is_wait)?, "USER")
         },
         over_time: true,
     },
 ];
+
+/// The columns that [`is_wait`] looks at.
+const TESTED: &[&str] = &["EVENT_NAME", SUM];
+
+fn is_wait(wait: &Row<'_>) -> bool {
+    wait.number(SUM) > 0 && wait.text("EVENT_NAME") != IDLE
+}
 
 /// The first three parts of an event's name.
 fn class(event: &str) -> &str {
@@ -86,9 +93,10 @@ fn class(event: &str) -> &str {
 }
 
 fn classes(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let waits = tables.get("events_waits_summary_global_by_event_name", &["EVENT_NAME", COUNT, SUM, MIN, MAX])?;
+    let columns = &["EVENT_NAME", COUNT, SUM, MIN, MAX];
+    let waits = tables.get_where("events_waits_summary_global_by_event_name", columns, TESTED, is_wait)?;
     let mut sums: Groups<String, Waits> = Groups::new();
-    for wait in waits.iter().filter(|wait| wait.number(SUM) > 0 && wait.text("EVENT_NAME") != IDLE) {
+    for wait in waits.iter() {
         sums.of(class(wait.text("EVENT_NAME")).to_string()).add(&wait);
     }
     let row = |(class, waits): (String, Waits)| {
@@ -99,15 +107,15 @@ fn classes(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
 }
 
 fn global(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let waits = tables.get("events_waits_summary_global_by_event_name", &["EVENT_NAME", COUNT, SUM, AVG, MAX])?;
-    let rows = waits.iter().filter(|wait| wait.number(SUM) > 0 && wait.text("EVENT_NAME") != IDLE);
-    let rows = rows.map(|wait| ["EVENT_NAME", COUNT, SUM, AVG, MAX].map(|name| wait.get(name)).to_vec());
+    let columns = &["EVENT_NAME", COUNT, SUM, AVG, MAX];
+    let waits = tables.get_where("events_waits_summary_global_by_event_name", columns, TESTED, is_wait)?;
+    let rows = waits.iter().map(|wait| ["EVENT_NAME", COUNT, SUM, AVG, MAX].map(|name| wait.get(name)).to_vec());
     Ok(descending(rows.collect(), 2))
 }
 
 fn by(waits: super::source::Rows, who: &'static str) -> SqlResult<Vec<Vec<Value>>> {
     let mut rows: Vec<Vec<Value>> = Vec::new();
-    for wait in waits.iter().filter(|wait| wait.number(SUM) > 0 && wait.text("EVENT_NAME") != IDLE) {
+    for wait in waits.iter() {
         let mut row = vec![Value::String(or_background(wait.value(who)))];
         row.extend(["EVENT_NAME", COUNT, SUM, AVG, MAX].map(|name| wait.get(name)));
         rows.push(row);
