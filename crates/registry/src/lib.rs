@@ -22,6 +22,6 @@ pub use function::{
 pub use nested::{AppendColumn, NestedResult, NestedStatements};
 pub use session_memory::SessionMemory;
 pub use table_uses::{TableOperation, TableUse, TableUses};
-pub use user_locks::{UserLock, UserLocks};
+pub use user_locks::{Acquired, UserLock, UserLocks};
 pub use variables::{ReadScope, ValueTable, VariableDef, VariableId, VariableRegistry, VariableValues};
 pub use virtual_table::{ColumnRange, RowParts, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};

@@ -5,17 +5,23 @@ use crate::plan_cache::PlanUse;
 use crate::socket_use::SocketUse;
 use crate::statistics::errors::CountedErrors;
 use crate::statistics::prepared::PreparedUses;
+use crate::statistics::recent::RecentStatement;
 use crate::statistics::stages::CountedStages;
 use crate::statistics::statements::CountedStatements;
 use crate::statistics::tables::CountedTables;
 use crate::statistics::transactions::CountedTransactions;
 use crate::statistics::waits::CountedWaits;
 use parking_lot::{Mutex, RwLock};
+use squall_catalog::NameKey;
 use squall_registry::{KillState, SessionMemory};
-use std::collections::BTreeMap;
+use squall_types::{SqlType, Value};
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+
+/// `@variables` by name.
+pub type UserVariables = Mutex<HashMap<NameKey, (Value, SqlType)>>;
 
 /// One connection as others see it.
 pub struct Process {
@@ -35,6 +41,8 @@ pub struct Process {
     pub attributes: Vec<(String, String)>,
     /// Counters of this session.
     pub status: SessionStatus,
+    /// Whether what it does is counted, if anything is: `INSTRUMENTED` in `performance_schema.threads`.
+    pub(crate) is_instrumented: AtomicBool,
     /// What it has run.
     pub(crate) statements: CountedStatements,
     /// Rows of tables that it has read and changed.
@@ -58,6 +66,8 @@ pub struct Process {
     pub(crate) stages: CountedStages,
     /// Its prepared statements.
     pub(crate) prepared: PreparedUses,
+    /// Its session's `@variables`.
+    user_variables: Mutex<Arc<UserVariables>>,
     /// Statements that it has plans of, as far as they are in the cache of all sessions.
     plan_uses: Mutex<Vec<Weak<PlanUse>>>,
     /// How far the LOAD DATA or INTO OUTFILE at hand is.
@@ -289,6 +299,7 @@ impl Process {
             since_micros: AtomicI64::new(now_micros),
             attributes,
             status: SessionStatus::default(),
+            is_instrumented: AtomicBool::new(true),
             statements: CountedStatements::default(),
             tables: CountedTables::default(),
             errors: CountedErrors::default(),
@@ -300,6 +311,7 @@ impl Process {
             socket: None,
             peer: None,
             stages: CountedStages::default(),
+            user_variables: Mutex::default(),
             prepared: PreparedUses::default(),
             plan_uses: Mutex::default(),
             transfer: TransferProgress::default(),
@@ -309,6 +321,23 @@ impl Process {
     }
 
     /// The same for a client behind a socket.
+    /// Its session's `@variables`.
+    pub(crate) fn user_variables(&self) -> Arc<UserVariables> {
+        self.user_variables.lock().clone()
+    }
+
+    /// The session has others now.
+    pub(crate) fn set_user_variables(&self, variables: &Arc<UserVariables>) {
+        *self.user_variables.lock() = variables.clone();
+    }
+
+    /// Its last statements, the oldest first, with the transactions that they were in.
+    pub(crate) fn recent_statements(&self) -> Vec<RecentStatement> {
+        let mut recent = self.statements.recent();
+        recent.iter_mut().for_each(|statement| statement.transaction = self.transactions.around(statement.event_id));
+        recent
+    }
+
     pub(crate) fn with_socket(self, socket: Option<Arc<SocketUse>>, peer: Option<IpAddr>) -> Process {
         Process { socket, peer, ..self }
     }

@@ -13,19 +13,19 @@ use crate::long_statement::{LongStatement, Text};
 use crate::plan_cache::Meaning;
 use crate::prepared::{PreparedStatement, PreparedStatements};
 use crate::procedure::SessionStatements;
-use crate::process::{Process, count};
+use crate::process::{Process, UserVariables, count};
 use crate::result::{Failure, Outcome, put_rows};
 use crate::settings::{Settings, Values, ids};
 use crate::transaction::TransactionState;
 use parking_lot::Mutex;
-use squall_catalog::{AccessMap, AccountKey, NameKey, TableDef};
+use squall_catalog::{AccessMap, AccountKey, TableDef};
 use squall_logs::{Active, Client};
 use squall_parser::ParseOptions;
 use squall_parser::ast::Statement;
 use squall_planner::dml::DmlPlan;
 use squall_registry::{KillState, NestedStatements, StatementContext, TableUse, TableUses, VariableValues};
 use squall_row_store::{SessionLocks, Transaction};
-use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
+use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub struct Session {
     pub(crate) database: Option<Arc<str>>,
     pub(crate) variables: VariableValues,
     pub(crate) settings: Settings,
-    pub(crate) user_variables: Arc<Mutex<HashMap<NameKey, (Value, SqlType)>>>,
+    pub(crate) user_variables: Arc<UserVariables>,
     pub(crate) transaction: TransactionState,
     pub(crate) diagnostics: DiagnosticsArea,
     pub(crate) prepared: PreparedStatements,
@@ -207,7 +207,7 @@ impl Session {
             nested: None,
             appends: Arc::default(),
             answered_uses: Vec::new(),
-            user_variables: Arc::default(),
+            user_variables: process.user_variables(),
             shared,
             process,
             account,
@@ -633,6 +633,12 @@ impl Session {
         self.publish_counts();
     }
 
+    /// The session has other `@variables`.
+    pub(crate) fn set_user_variables(&mut self, variables: Arc<UserVariables>) {
+        self.process.set_user_variables(&variables);
+        self.user_variables = variables;
+    }
+
     /// `COM_RESET_CONNECTION`: as if newly connected.
     pub(crate) fn reset_state(&mut self) {
         self.give_up_transaction();
@@ -645,7 +651,7 @@ impl Session {
         let global = self.shared.globals.load_values();
         self.variables = VariableValues { session: global.clone(), global, warning_count: 0, error_count: 0 };
         self.settings_changed();
-        self.user_variables = Arc::default();
+        self.set_user_variables(Arc::default());
         self.transaction = TransactionState::default();
         self.diagnostics = DiagnosticsArea::default();
         self.found_rows = 0;

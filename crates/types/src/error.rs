@@ -309,6 +309,7 @@ error_codes! {
     AccessDeniedChangeUser = 1873, b"28000", "Access denied trying to change to user '%s'@'%s' (using password: %s). Disconnecting.";
     GeneratedValueIgnored = 1906, b"HY000", "The value specified for generated column '%s' in table '%s' has been ignored";
     QueryTimeout = 3024, b"HY000", "Query execution was interrupted, maximum statement execution time exceeded";
+    UserLockDeadlock = 3058, b"HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     IncorrectType = 3064, b"HY000", "Incorrect type for argument %s in function %s.";
     FieldInOrderNotSelect = 3065, b"HY000", "Expression #%s of ORDER BY clause is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with DISTINCT";
     BadValueForGeneratedColumn = 3105, b"HY000", "The value specified for generated column '%s' in table '%s' is not allowed.";

@@ -1,8 +1,8 @@
 //! GET_LOCK and its family.
 
 use super::support::{Args, Def, result};
-use squall_registry::off_pool;
-use squall_types::{SqlError, SqlResult, Value};
+use squall_registry::{Acquired, off_pool};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::time::Duration;
 
 /// The family.
@@ -48,6 +48,10 @@ fn get_lock(args: &Args<'_>) -> SqlResult<Value> {
     // A negative time is one without end.
     let wait = (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
     let (locks, id) = (&args.context.user_locks, args.context.connection_id);
-    let acquired = off_pool(|| locks.acquire(&name, id, wait, &args.context.kill));
-    Ok(acquired.map_or(Value::Null, Value::from))
+    match off_pool(|| locks.acquire(&name, id, wait, &args.context.kill)) {
+        Acquired::Yes => Ok(Value::Int(1)),
+        Acquired::TimedOut => Ok(Value::Int(0)),
+        Acquired::Killed => Ok(Value::Null),
+        Acquired::Deadlock => Err(SqlError::new(ErrorCode::UserLockDeadlock, &[])),
+    }
 }

@@ -8,6 +8,7 @@ mod lists;
 mod procedures;
 mod report;
 mod saved_setup;
+mod setup;
 mod stack;
 mod trace;
 mod transactions;

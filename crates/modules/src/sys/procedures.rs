@@ -1,5 +1,6 @@
 //! The procedures of the schema `sys`.
 
+use super::setup::{self, CONSUMERS, INSTRUMENTS};
 use super::{DATABASE, analyzer, histogram, report, saved_setup, trace};
 use squall_session::api::{LocalFuture, OkInfo};
 use squall_session::procedure::{Parameter, ParameterMode, ProcedureHead};
@@ -24,6 +25,11 @@ enum Task {
     Setup(&'static str, bool),
     /// The same; whether those are shown that are on.
     Show(&'static str, bool),
+    /// Whether the threads of connections are counted, or of the server's own work.
+    SetupThread(bool),
+    SetupBackgroundThreads(bool),
+    /// All that is on, or off.
+    ShowAll(bool),
     ResetSetup,
     SaveSetup,
     ReloadSetup,
@@ -40,14 +46,14 @@ struct SysProcedure {
     head: ProcedureHead,
 }
 
-const CONSUMERS: &str = "setup_consumers";
-const INSTRUMENTS: &str = "setup_instruments";
-
 /// All of them.
 pub(super) fn all() -> Vec<Arc<dyn Procedure>> {
     let text = |name, length| Parameter::new(name, SqlType::varchar(length, CollationId::UTF8MB4_0900_AI_CI));
     let name = |name| text(name, NAME_CHARACTERS);
     let pattern = |name| vec![text(name, PATTERN_CHARACTERS)];
+    let connection = || vec![Parameter::new("in_connection_id", SqlType::BIGINT)];
+    let what_else =
+        || ["in_show_instruments", "in_show_threads"].map(|name| Parameter::new(name, SqlType::BOOL)).to_vec();
     let verbose = || vec![Parameter::new("in_verbose", SqlType::INT)];
     let exists = vec![name("in_db"), name("in_table"), name("out_exists").with_mode(ParameterMode::Out)];
     let synonym = vec![name("in_db_name"), name("in_synonym")];
@@ -89,6 +95,22 @@ pub(super) fn all() -> Vec<Arc<dyn Procedure>> {
             Vec::new(),
             "Shows instruments that are off.",
         ),
+        (Task::SetupThread(true), "ps_setup_enable_thread", connection(), "Counts what a connection does."),
+        (Task::SetupThread(false), "ps_setup_disable_thread", connection(), "Does not count what a connection does."),
+        (
+            Task::SetupBackgroundThreads(true),
+            "ps_setup_enable_background_threads",
+            Vec::new(),
+            "Counts what the server's own threads do.",
+        ),
+        (
+            Task::SetupBackgroundThreads(false),
+            "ps_setup_disable_background_threads",
+            Vec::new(),
+            "Would not count what the server's own threads do, which cannot be had.",
+        ),
+        (Task::ShowAll(true), "ps_setup_show_enabled", what_else(), "Shows all of performance_schema that is on."),
+        (Task::ShowAll(false), "ps_setup_show_disabled", what_else(), "Shows all of performance_schema that is off."),
         (Task::ResetSetup, "ps_setup_reset_to_default", verbose(), "Turns on again what performance_schema counts."),
         (
             Task::SaveSetup,
@@ -148,21 +170,12 @@ impl Procedure for SysProcedure {
                 Task::ExecutePrepared => return execute_prepared(call).await,
                 Task::CreateSynonymDatabase => create_synonym_database(call).await?,
                 Task::TruncateAll => truncate_all(call).await?,
-                Task::Setup(table, enabled) => set_up(call, table, enabled).await?,
-                Task::Show(table, enabled) => {
-                    let columns = if table == CONSUMERS { "name AS enabled_consumers" } else { "name, timed" };
-                    let columns = if enabled { columns } else { &columns.replace("enabled_", "disabled_") };
-                    let wanted = if enabled { "YES" } else { "NO" };
-                    let sql = format!(
-                        "SELECT {columns} FROM performance_schema.{table} WHERE enabled = '{wanted}' ORDER BY name"
-                    );
-                    return call.send(&sql).await;
-                }
-                Task::ResetSetup => {
-                    let sql = "UPDATE performance_schema.setup_consumers SET enabled = 'YES' WHERE name = \
-                               'global_instrumentation' OR name LIKE 'events_waits%'";
-                    call.query(sql).await?;
-                }
+                Task::Setup(table, enabled) => setup::turn(call, table, enabled).await?,
+                Task::Show(table, enabled) => return setup::show(call, table, enabled).await,
+                Task::SetupThread(enabled) => setup::turn_thread(call, enabled).await?,
+                Task::SetupBackgroundThreads(enabled) => setup::turn_background_threads(call, enabled).await?,
+                Task::ShowAll(enabled) => return setup::show_all(call, enabled).await,
+                Task::ResetSetup => setup::reset(call).await?,
                 Task::SaveSetup => {
                     let seconds = call.number(0).unwrap_or(0);
                     saved_setup::save(call, seconds).await?;
@@ -315,19 +328,5 @@ async fn truncate_all(call: &mut ProcedureCall<'_>) -> Result<(), Failure> {
     }
     let mut summary = ResultSet::of_texts(&["summary"]);
     summary.rows.push(vec![Value::String(format!("Truncated {truncated} tables"))]);
-    call.send_rows(&summary).await
-}
-
-async fn set_up(call: &mut ProcedureCall<'_>, table: &str, enabled: bool) -> Result<(), Failure> {
-    let pattern = literal(&format!("%{}%", call.text(0).unwrap_or_default()));
-    let value = if enabled { "YES" } else { "NO" };
-    let timed = if table == INSTRUMENTS { format!(", timed = '{value}'") } else { String::new() };
-    let sql = format!("UPDATE performance_schema.{table} SET enabled = '{value}'{timed} WHERE name LIKE {pattern}");
-    let changed: u64 = call.query(&sql).await?.iter().map(|result| result.affected_rows).sum();
-    let (verb, what) =
-        (if enabled { "Enabled" } else { "Disabled" }, table.trim_start_matches("setup_").trim_end_matches('s'));
-    let plural = if changed == 1 { "" } else { "s" };
-    let mut summary = ResultSet::of_texts(&["summary"]);
-    summary.rows.push(vec![Value::String(format!("{verb} {changed} {what}{plural}"))]);
     call.send_rows(&summary).await
 }

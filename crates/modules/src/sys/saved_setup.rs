@@ -1,6 +1,6 @@
 //! `ps_setup_save` and `ps_setup_reload_saved`: what performance_schema gets is changed for a while, and is then again as it was.
 //!
-//! What can be changed are consumers. They are saved in a TEMPORARY table of the session, and a named lock says that somebody
+//! What can be changed are consumers and threads. They are saved in TEMPORARY tables of the session, and a named lock says that somebody
 //! has saved them; both go with the session.
 
 use super::analyzer::drop_temporary;
@@ -10,7 +10,21 @@ use squall_types::SqlError;
 
 /// The lock of whoever has saved.
 const LOCK: &str = "sys.ps_setup_save";
-const TABLE: &str = "sys.tmp_setup_consumers";
+
+/// A table of performance_schema that is saved.
+struct Saved {
+    table: &'static str,
+    /// Where it is saved.
+    copy: &'static str,
+    /// What a row is known by, and what can be changed of it.
+    key: &'static str,
+    setting: &'static str,
+}
+
+const SAVED: [Saved; 2] = [
+    Saved { table: "setup_consumers", copy: "sys.tmp_setup_consumers", key: "name", setting: "enabled" },
+    Saved { table: "threads", copy: "sys.tmp_threads", key: "thread_id", setting: "instrumented" },
+];
 
 /// `ps_setup_save(seconds)`: waits so long for another session to give back what it has saved.
 pub(super) async fn save(call: &mut ProcedureCall<'_>, seconds: i64) -> Result<(), Failure> {
@@ -18,11 +32,15 @@ pub(super) async fn save(call: &mut ProcedureCall<'_>, seconds: i64) -> Result<(
         let message = format!("Another session has saved the configuration: it has the lock '{LOCK}'");
         return Err(SqlError::signal(*b"HY000", message).into());
     }
-    drop_temporary(call, TABLE).await?;
-    let sql = format!("CREATE TEMPORARY TABLE {TABLE} AS SELECT * FROM performance_schema.setup_consumers");
-    if let Err(error) = call.query(&sql).await {
-        call.query(&format!("DO RELEASE_LOCK('{LOCK}')")).await?;
-        return Err(error.into());
+    for Saved { table, copy, key, setting } in SAVED {
+        drop_temporary(call, copy).await?;
+        let sql = format!(
+            "CREATE TEMPORARY TABLE {copy} AS SELECT {key} AS k, {setting} AS v FROM performance_schema.{table}"
+        );
+        if let Err(error) = call.query(&sql).await {
+            call.query(&format!("DO RELEASE_LOCK('{LOCK}')")).await?;
+            return Err(error.into());
+        }
     }
     Ok(())
 }
@@ -33,17 +51,19 @@ pub(super) async fn reload(call: &mut ProcedureCall<'_>) -> Result<(), Failure> 
         let message = "This session has saved no configuration: ps_setup_save() does";
         return Err(SqlError::signal(*b"HY000", message).into());
     }
-    let sql = format!(
-        "SELECT s.name, s.enabled FROM {TABLE} AS s JOIN performance_schema.setup_consumers AS c ON c.name = s.name AND \
-         c.enabled <> s.enabled ORDER BY s.name"
-    );
-    for row in texts(call, &sql).await? {
-        let [name, enabled] = &row[..] else { continue };
-        let (name, enabled) = (literal(name), literal(enabled));
-        call.query(&format!("UPDATE performance_schema.setup_consumers SET enabled = {enabled} WHERE name = {name}"))
-            .await?;
+    for Saved { table, copy, key, setting } in SAVED {
+        let sql = format!(
+            "SELECT s.k, s.v FROM {copy} AS s JOIN performance_schema.{table} AS c ON c.{key} = s.k AND c.{setting} <> s.v \
+             ORDER BY s.k"
+        );
+        for row in texts(call, &sql).await? {
+            let [name, value] = &row[..] else { continue };
+            let (name, value) = (literal(name), literal(value));
+            call.query(&format!("UPDATE performance_schema.{table} SET {setting} = {value} WHERE {key} = {name}"))
+                .await?;
+        }
+        call.query(&format!("DROP TEMPORARY TABLE {copy}")).await?;
     }
-    call.query(&format!("DROP TEMPORARY TABLE {TABLE}")).await?;
     call.query(&format!("DO RELEASE_LOCK('{LOCK}')")).await?;
     Ok(())
 }

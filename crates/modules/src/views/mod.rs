@@ -7,6 +7,7 @@
 //! Reading order: [`view`] (what a view is), [`source`] (what it reads), [`form`] (units), [`sums`] (grouping), then the families.
 
 mod accounts;
+mod buffer;
 mod digests;
 mod files;
 pub(crate) mod form;
@@ -24,8 +25,9 @@ use view::View;
 
 /// All views.
 pub(crate) fn all() -> impl Iterator<Item = &'static View> {
-    let families: [&[View]; 9] = [
+    let families: [&[View]; 10] = [
         accounts::VIEWS,
+        buffer::VIEWS,
         digests::VIEWS,
         files::VIEWS,
         keys::VIEWS,

@@ -377,7 +377,8 @@ fn threads(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
     for (number, name) in background_threads() {
         let mut row = vec![u(BACKGROUND_THREADS_FROM + number), s(format!("thread/{name}")), s("BACKGROUND")];
         row.extend(std::iter::repeat_n(Value::Null, 10));
-        row.extend([s("NO"), s("NO"), Value::Null, u(number), Value::Null, Value::Null]);
+        // What they do with files is counted, whoever asked for it.
+        row.extend([s("YES"), s("YES"), Value::Null, u(number), Value::Null, Value::Null]);
         row.extend([u(0), u(0), u(0), u(0), s("NO")]);
         rows.push(row);
     }
@@ -404,8 +405,8 @@ fn foreground_thread(process: &Process, now: i64) -> Vec<Value> {
         shown(&activity.statement),
         Value::Null,
         Value::Null,
+        s(if process.is_instrumented.load(Ordering::Relaxed) { "YES" } else { "NO" }),
         s("YES"),
-        s("NO"),
         Value::Null,
         Value::Null,
         Value::Null,

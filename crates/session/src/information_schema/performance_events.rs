@@ -89,14 +89,15 @@ fn ended(
         u(measured.rows_sent),
         u(measured.rows_examined),
     ];
-    finish(&mut row, statement.event_id, measured.memory_bytes);
+    finish(&mut row, statement.event_id, statement.transaction, measured.memory_bytes);
     row
 }
 
-/// The columns behind the rows examined.
-fn finish(row: &mut Vec<Value>, statement_id: u64, memory_bytes: u64) {
+/// The columns behind the rows examined, given the statement's number and that of the transaction it is in.
+fn finish(row: &mut Vec<Value>, statement_id: u64, transaction: Option<u64>, memory_bytes: u64) {
     row.extend(std::iter::repeat_n(u(0), NOT_MEASURED));
-    row.extend([Value::Null, Value::Null, Value::Int(0), u(statement_id), u(0)]);
+    row.extend([transaction.map_or(Value::Null, u), s_or_null(transaction.map(|_| "TRANSACTION"))]);
+    row.extend([Value::Int(0), u(statement_id), u(0)]);
     row.extend([u(memory_bytes), u(memory_bytes), s("PRIMARY")]);
 }
 
@@ -105,7 +106,7 @@ fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
     let (digests, now) = (digests(source), now_micros());
     let mut rows = Vec::new();
     for process in source.shared.processes.all() {
-        let recent = process.statements.recent();
+        let recent = process.recent_statements();
         let activity = process.activity.lock();
         if activity.statement.is_empty() {
             rows.extend(recent.last().map(|statement| ended(source, process.id, statement, &digests)));
@@ -132,7 +133,8 @@ fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
         row.extend(std::iter::repeat_n(Value::Null, 4));
         row.extend([Value::Int(0), Value::Null, Value::Null]);
         row.extend(std::iter::repeat_n(u(0), 5));
-        finish(&mut row, number, process.memory.statement_high() as u64);
+        let transaction = process.transactions.around(number);
+        finish(&mut row, number, transaction, process.memory.statement_high() as u64);
         rows.push(row);
     }
     Ok(rows)
@@ -143,7 +145,7 @@ fn history(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
     let digests = digests(source);
     let mut rows = Vec::new();
     for process in source.shared.processes.all() {
-        let recent = process.statements.recent();
+        let recent = process.recent_statements();
         rows.extend(recent.iter().map(|statement| ended(source, process.id, statement, &digests)));
     }
     Ok(rows)
@@ -154,7 +156,7 @@ fn history_long(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<V
     let digests = digests(source);
     let mut all: Vec<(u64, RecentStatement)> = source.shared.statistics.recent_of_gone.lock().iter().cloned().collect();
     for process in source.shared.processes.all() {
-        all.extend(process.statements.recent().into_iter().map(|statement| (process.id, statement)));
+        all.extend(process.recent_statements().into_iter().map(|statement| (process.id, statement)));
     }
     all.sort_by_key(|(_, statement)| statement.measured.start_micros + statement.measured.micros as i64);
     Ok(all.iter().map(|(thread, statement)| ended(source, *thread, statement, &digests)).collect())
@@ -178,20 +180,23 @@ fn variables_by_thread(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Ve
     Ok(rows.map(|row| [vec![u(process.id)], row].concat()).collect())
 }
 
-/// Of the reader's own thread.
 fn user_variables(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     source.may_select(PERFORMANCE, "user_variables_by_thread")?;
-    let Some(process) = source.process() else { return Ok(Vec::new()) };
-    let variables = source.context.user_variables.lock();
     let bytes = |value: &Value| match value {
         Value::Null => Value::Null,
         Value::Bytes(bytes) => Value::Bytes(bytes.clone()),
         other => Value::Bytes(crate::set::check::text(other).into_bytes()),
     };
-    let mut rows: Vec<(String, Value)> =
-        variables.iter().map(|(name, (value, _))| (name.as_str().to_string(), bytes(value))).collect();
-    rows.sort_by(|left, right| left.0.cmp(&right.0));
-    Ok(rows.into_iter().map(|(name, value)| vec![u(process.id), s(name), value]).collect())
+    let mut rows = Vec::new();
+    for process in source.shared.processes.all() {
+        let variables = process.user_variables();
+        let variables = variables.lock();
+        let mut of_session: Vec<(String, Value)> =
+            variables.iter().map(|(name, (value, _))| (name.as_str().to_string(), bytes(value))).collect();
+        of_session.sort_by(|left, right| left.0.cmp(&right.0));
+        rows.extend(of_session.into_iter().map(|(name, value)| vec![u(process.id), s(name), value]));
+    }
+    Ok(rows)
 }
 
 /// Of connections of the reader's account.

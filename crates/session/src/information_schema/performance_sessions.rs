@@ -144,8 +144,8 @@ fn transaction(source: &Source<'_>, thread: u64, event: &TransactionEvent) -> Ve
         u(event.rollbacks_to_savepoint),
         u(event.savepoints_released),
         Value::Null,
-        Value::Null,
-        Value::Null,
+        u(event.begun_in),
+        s("STATEMENT"),
     ]);
     row
 }

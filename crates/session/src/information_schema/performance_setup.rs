@@ -1,7 +1,8 @@
 //! performance_schema's tables of what is measured.
 //!
 //! All of it is, or nothing: `global_instrumentation` is the variable `performance_schema`, until the next start. Turning on what is on is no change, so
-//! scripts that turn everything on run; whatever else would be one is refused. Single waits can be turned off by themselves.
+//! scripts that turn everything on run; whatever else would be one is refused. Single waits can be turned off by themselves, and so can single
+//! connections (`INSTRUMENTED` in `threads`).
 
 use super::performance_sockets::CLIENT_SOCKET;
 use super::{DescribedTable, s};
@@ -44,6 +45,8 @@ pub(super) type Change = fn(&Shared, VirtualChange<'_>) -> SqlResult<()>;
 
 /// The ordinal of `TIMED` in setup_instruments.
 const TIMED: usize = 2;
+/// The ordinal of `INSTRUMENTED` in threads.
+const INSTRUMENTED: usize = 13;
 /// The consumer that stands for all measuring.
 const ALL_MEASURING: &str = "global_instrumentation";
 
@@ -52,7 +55,8 @@ pub(super) fn change_of(table: &str) -> Option<Change> {
     match table {
         "setup_consumers" => Some(change_consumer),
         "setup_instruments" => Some(change_instrument),
-        "setup_actors" | "setup_objects" | "setup_threads" | "threads" => Some(refuse),
+        "threads" => Some(change_thread),
+        "setup_actors" | "setup_objects" | "setup_threads" => Some(refuse),
         _ => None,
     }
 }
@@ -72,6 +76,24 @@ fn change_instrument(shared: &Shared, change: VirtualChange<'_>) -> SqlResult<()
         }
         change => refuse(shared, change),
     }
+}
+
+/// A connection is no longer counted, or is again.
+fn change_thread(shared: &Shared, change: VirtualChange<'_>) -> SqlResult<()> {
+    let VirtualChange::Update { old, new } = &change else { return refuse(shared, change) };
+    let is_other = |(at, (old, new)): (usize, (&Value, &Value))| at != INSTRUMENTED && old != new;
+    let process = match old.first() {
+        Some(Value::UInt(id)) => shared.processes.get(*id),
+        _ => None,
+    };
+    let (Some(process), Some(Value::String(instrumented))) = (process, new.get(INSTRUMENTED)) else {
+        return refuse(shared, change);
+    };
+    if old.iter().zip(*new).enumerate().any(is_other) {
+        return refuse(shared, change);
+    }
+    process.is_instrumented.store(instrumented.eq_ignore_ascii_case("YES"), Ordering::Relaxed);
+    Ok(())
 }
 
 fn change_consumer(shared: &Shared, change: VirtualChange<'_>) -> SqlResult<()> {

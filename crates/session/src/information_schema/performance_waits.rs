@@ -4,6 +4,7 @@ use super::performance::BACKGROUND_THREADS_FROM;
 use super::performance_events::timer;
 use super::{DescribedTable, PERFORMANCE, Source, s, s_or_null, u};
 use crate::database::now_micros;
+use crate::statistics::stages::StageEvent;
 use crate::statistics::waits::{OF_HISTORY, OF_HISTORY_LONG, WaitEvent};
 use squall_catalog::{IndexId, TableDef, TableEntry, TableId};
 use squall_registry::VirtualScan;
@@ -95,7 +96,20 @@ fn lock_object(tables: &Tables, object: Option<(TableId, Option<IndexId>)>) -> [
     ]
 }
 
-fn row(source: &Source<'_>, tables: &Tables, thread: u64, wait: &Wait) -> Vec<Value> {
+/// The stage that a wait was in, if it is among the last ones of its statement, or its statement: number and kind.
+fn nesting(stages: &[StageEvent], start_micros: i64, statement: u64) -> (u64, &'static str) {
+    let is_around = |stage: &&StageEvent| {
+        stage.statement == statement
+            && stage.start_micros <= start_micros
+            && stage.end_micros.is_none_or(|end| start_micros <= end)
+    };
+    match stages.iter().rev().find(is_around) {
+        Some(stage) => (stage.event_id, "STAGE"),
+        None => (statement, "STATEMENT"),
+    }
+}
+
+fn row(source: &Source<'_>, tables: &Tables, stages: &[StageEvent], thread: u64, wait: &Wait) -> Vec<Value> {
     let (event_id, name, start_micros, nanos, statement) = match wait {
         Wait::OfSession(event) => (event.event_id, event.name, event.start_micros, event.nanos, event.statement),
         Wait::OfFile { event, start_micros } => (event.number, event.event, *start_micros, Some(event.nanos), None),
@@ -113,6 +127,7 @@ fn row(source: &Source<'_>, tables: &Tables, thread: u64, wait: &Wait) -> Vec<Va
             ([Value::Null, path, Value::Null, s("FILE"), s(operation)], bytes.map_or(Value::Null, Value::Int))
         }
     };
+    let nesting = statement.map(|statement| nesting(stages, start_micros, statement));
     let start = timer(source, start_micros);
     let picos = match nanos {
         Some(nanos) => nanos.saturating_mul(PICOS_PER_NANO),
@@ -133,12 +148,16 @@ fn row(source: &Source<'_>, tables: &Tables, thread: u64, wait: &Wait) -> Vec<Va
         index,
         kind,
         u(0),
-        statement.map_or(Value::Null, u),
-        s_or_null(statement.map(|_| "STATEMENT")),
+        nesting.map_or(Value::Null, |(event, _)| u(event)),
+        s_or_null(nesting.map(|(_, kind)| kind)),
         operation,
         bytes,
         Value::Null,
     ]
+}
+
+fn stages_of(source: &Source<'_>, thread: u64) -> Vec<StageEvent> {
+    source.shared.processes.get(thread).map_or_else(Vec::new, |process| process.stages.seen())
 }
 
 /// What threads did with files last, those that belong to a connection among them: it is the thread that waited.
@@ -164,16 +183,18 @@ fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
     let mut rows = Vec::new();
     for process in source.shared.processes.all() {
         let last = process.waits.current();
-        let waits_for = locks.get(&process.id).map(|lock| WaitEvent {
+        let is_instrumented = process.is_instrumented.load(Ordering::Relaxed);
+        let waits_for = locks.get(&process.id).filter(|_| is_instrumented).map(|lock| WaitEvent {
             event_id: last.map_or(0, |last| last.event_id) + 1,
             statement: Some(process.statements.event_count() + 1),
             ..*lock
         });
         let event = waits_for.or(last);
-        rows.extend(event.map(|event| row(source, &tables, process.id, &Wait::OfSession(event))));
+        let stages = process.stages.seen();
+        rows.extend(event.map(|event| row(source, &tables, &stages, process.id, &Wait::OfSession(event))));
     }
     for (thread, mut waits) in of_files(now) {
-        rows.extend(waits.pop().map(|wait| row(source, &tables, thread, &wait)));
+        rows.extend(waits.pop().map(|wait| row(source, &tables, &[], thread, &wait)));
     }
     Ok(rows)
 }
@@ -185,7 +206,8 @@ fn history(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
     for (thread, waits) in all(source) {
         let kept: Vec<&Wait> = waits.iter().filter(|wait| wait.is_kept(OF_HISTORY)).collect();
         let last = &kept[kept.len().saturating_sub(HISTORY_MAX)..];
-        rows.extend(last.iter().map(|wait| row(source, &tables, thread, wait)));
+        let stages = stages_of(source, thread);
+        rows.extend(last.iter().map(|wait| row(source, &tables, &stages, thread, wait)));
     }
     Ok(rows)
 }
@@ -198,7 +220,10 @@ fn history_long(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<V
     let present = all(source).into_iter().flat_map(|(thread, waits)| waits.into_iter().map(move |wait| (thread, wait)));
     let mut kept: Vec<(u64, Wait)> = gone.chain(present).filter(|(_, wait)| wait.is_kept(OF_HISTORY_LONG)).collect();
     kept.sort_by_key(|(_, wait)| wait.end_micros());
-    Ok(kept.iter().map(|(thread, wait)| row(source, &tables, *thread, wait)).collect())
+    let stages: HashMap<u64, Vec<StageEvent>> =
+        source.shared.processes.all().iter().map(|process| (process.id, process.stages.seen())).collect();
+    let stages = |thread| stages.get(thread).map_or(&[][..], |stages| stages);
+    Ok(kept.iter().map(|(thread, wait)| row(source, &tables, stages(thread), *thread, wait)).collect())
 }
 
 /// The last waits of each connection, and of each thread for files; the oldest first.

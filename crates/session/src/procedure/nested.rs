@@ -210,7 +210,7 @@ impl Session {
         session.active_roles = image.active_roles;
         session.rebuild_access();
         session.variables.session = image.variables;
-        session.user_variables = image.user_variables;
+        session.set_user_variables(image.user_variables);
         if let Some(database) = image.database {
             session.use_database(&database)?;
         }

@@ -49,7 +49,7 @@ pub(crate) struct AccountStatistics {
     /// Stages of their statements.
     pub stages: TimesByEvent,
     /// Memory of connections that are there, in the order of [`memory::OF_SESSIONS`].
-    pub memory: [SessionPart; 3],
+    pub memory: [SessionPart; memory::OF_SESSIONS.len()],
     /// The most that one of its connections has reserved for queries, and in all.
     pub session_memory_high: (u64, u64),
 }
@@ -125,7 +125,7 @@ impl AccountStatistics {
         self.merge_memory(&parts, (process.memory.high() as u64, parts.iter().map(|part| part.high_bytes).sum()));
     }
 
-    fn merge_memory(&mut self, parts: &[SessionPart; 3], high: (u64, u64)) {
+    fn merge_memory(&mut self, parts: &[SessionPart], high: (u64, u64)) {
         self.memory.iter_mut().zip(parts).for_each(|(sum, part)| sum.merge(part));
         let known = &mut self.session_memory_high;
         *known = (known.0.max(high.0), known.1.max(high.1));

@@ -60,6 +60,12 @@ impl<E: Copy> CountedEvents<E> {
         self.lock().recent.iter().copied().collect()
     }
 
+    /// The last ones and the one that lasts, the oldest first.
+    pub fn seen(&self) -> Vec<E> {
+        let events = self.lock();
+        events.recent.iter().chain(&events.current).copied().collect()
+    }
+
     /// Forgets the sums.
     pub fn clear(&self) {
         self.lock().totals.clear();

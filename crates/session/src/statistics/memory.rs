@@ -3,6 +3,8 @@
 use crate::database::Shared;
 use crate::process::Process;
 use parking_lot::Mutex;
+use squall_catalog::NameKey;
+use squall_types::{SqlType, Value};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
@@ -16,8 +18,11 @@ const QUERIES: &str = "memory/squall/queries";
 /// What open transactions have written, after their last statements.
 const TRANSACTIONS: &str = "memory/squall/transactions";
 
+/// `@variables` of sessions.
+const VARIABLES: &str = "memory/squall/user_variables";
+
 /// The parts that are known by session.
-pub(crate) const OF_SESSIONS: [&str; 3] = [PREPARED, QUERIES, TRANSACTIONS];
+pub(crate) const OF_SESSIONS: [&str; 4] = [PREPARED, QUERIES, TRANSACTIONS, VARIABLES];
 
 /// Memory of a part of one session, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,16 +44,33 @@ impl SessionPart {
 }
 
 /// What is known of a session's memory, in the order of [`OF_SESSIONS`].
-pub(crate) fn of_session(process: &Process) -> [SessionPart; 3] {
+pub(crate) fn of_session(process: &Process) -> [SessionPart; OF_SESSIONS.len()] {
     let prepared = process.prepared.list();
     let texts = prepared.iter().map(|prepared| prepared.text.len() as u64).sum();
     let (reserved, reserved_high) = (process.memory.reserved() as u64, process.memory.high() as u64);
+    let (variables, variable_bytes) = user_variables(process);
     let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     [
         SessionPart { count: prepared.len() as u64, bytes: texts, high_bytes: texts },
         SessionPart { count: 0, bytes: reserved, high_bytes: reserved_high },
         SessionPart { count: 0, bytes: load(&process.written_bytes), high_bytes: load(&process.written_bytes_high) },
+        SessionPart { count: variables, bytes: variable_bytes, high_bytes: variable_bytes },
     ]
+}
+
+/// How many `@variables` a session has, and the memory of their names and values.
+fn user_variables(process: &Process) -> (u64, u64) {
+    let variables = process.user_variables();
+    let variables = variables.lock();
+    let content = |value: &Value| match value {
+        Value::String(text) => text.capacity(),
+        Value::Json(document) => document.stored().len(),
+        Value::Bytes(bytes) => bytes.capacity(),
+        _ => 0,
+    };
+    let entry = size_of::<(NameKey, (Value, SqlType))>();
+    let bytes: usize = variables.iter().map(|(name, (value, _))| entry + name.as_str().len() + content(value)).sum();
+    (variables.len() as u64, bytes as u64)
 }
 
 /// Memory of one part.
@@ -66,10 +88,12 @@ pub(crate) fn parts(shared: &Shared) -> Vec<PartMemory> {
     let (columns, plans) = (shared.column_cache.status(), shared.plans.size());
     let (buffers, buffer_bytes) = shared.store.write_buffers();
     let prepared = shared.prepared_count.load(Ordering::Relaxed);
-    let (mut prepared_bytes, mut written_bytes) = (0, 0);
+    let (mut prepared_bytes, mut written_bytes, mut variables) = (0, 0, (0, 0));
     for process in shared.processes.all() {
         prepared_bytes += process.prepared.list().iter().map(|prepared| prepared.text.len() as u64).sum::<u64>();
         written_bytes += process.written_bytes.load(Ordering::Relaxed);
+        let own = user_variables(&process);
+        variables = (variables.0 + own.0, variables.1 + own.1);
     }
     let mut parts = vec![
         part("memory/squall/block_cache", 0, shared.store.block_cache_bytes()),
@@ -79,6 +103,7 @@ pub(crate) fn parts(shared: &Shared) -> Vec<PartMemory> {
         part(QUERIES, 0, shared.runtime.reserved_bytes() as u64),
         part("memory/squall/row_cache", 0, shared.store.row_cache_status().bytes),
         part(TRANSACTIONS, 0, written_bytes),
+        part(VARIABLES, variables.0, variables.1),
         part("memory/squall/write_buffers", buffers, buffer_bytes),
     ];
     if let Some(allocated) = shared.allocated_memory {
@@ -98,6 +123,7 @@ pub(crate) const NAMES: &[&str] = &[
     QUERIES,
     "memory/squall/row_cache",
     TRANSACTIONS,
+    VARIABLES,
     "memory/squall/write_buffers",
 ];
 

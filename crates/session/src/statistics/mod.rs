@@ -81,7 +81,7 @@ impl Statistics {
         process.tables.retire(&self.tables);
         keep_last(
             &self.recent_of_gone,
-            process.statements.recent().into_iter().map(|statement| (process.id, statement)),
+            process.recent_statements().into_iter().map(|statement| (process.id, statement)),
         );
         keep_last(&self.waits_of_gone, process.waits.recent().into_iter().map(|wait| (process.id, wait)));
         if let Some(socket) = &process.socket {

@@ -15,6 +15,8 @@ pub(crate) struct RecentStatement {
     pub event: &'static str,
     /// What it was counted as by digest.
     pub key: Option<u128>,
+    /// The number of the transaction that it found open; found out when somebody asks.
+    pub transaction: Option<u64>,
     pub measured: Measured,
     /// Its text, or the beginning of a long one.
     pub text: Vec<u8>,
@@ -35,7 +37,7 @@ impl Recent {
         let shown = &text[..text.len().min(SAMPLE_BYTES_MAX)];
         if self.statements.len() < RECENT_MAX {
             let (event_id, measured, text) = (self.count, *measured, shown.to_vec());
-            self.statements.push(RecentStatement { event_id, event, key, measured, text });
+            self.statements.push(RecentStatement { event_id, event, key, transaction: None, measured, text });
             return;
         }
         let place = &mut self.statements[((self.count - 1) % RECENT_MAX as u64) as usize];

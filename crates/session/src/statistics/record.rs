@@ -12,7 +12,7 @@ use crate::session::{Request, Session};
 use squall_parser::Digest;
 use squall_parser::ast::Statement;
 use squall_registry::StatementContext;
-use squall_row_store::{Transaction, TransactionOptions};
+use squall_row_store::Transaction;
 use squall_types::SqlResult;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,9 +23,9 @@ const LOCK_WAIT_FROM_MICROS: u64 = 100;
 const NANOS_PER_MICRO: u64 = 1000;
 
 impl Session {
-    /// Whether statements are counted.
+    /// Whether statements are counted: of all sessions, and of this one.
     pub(crate) fn counts_statements(&self) -> bool {
-        self.shared.statistics.is_on.load(Ordering::Relaxed)
+        self.shared.statistics.is_on.load(Ordering::Relaxed) && self.process.is_instrumented.load(Ordering::Relaxed)
     }
 
     /// How long the statement that has just ended waited for locks, if it took so long that it may have.
@@ -183,8 +183,8 @@ impl Session {
     /// A transaction begins.
     pub(crate) fn count_begin(&self, transaction: &Transaction) {
         if self.counts_statements() {
-            let TransactionOptions { isolation, read_only, autocommit, .. } = *transaction.options();
-            self.process.transactions.begin(transaction.id(), read_only, isolation, autocommit, now_micros());
+            let statement = self.statement_number();
+            self.process.transactions.begin(transaction.id(), transaction.options(), statement, now_micros());
         }
     }
 
@@ -204,7 +204,7 @@ impl Session {
             self.process.waits.end_commit(nanos, &self.shared.statistics.wait_consumers);
         }
         let outcome = if result.is_ok() { TransactionOutcome::Committed } else { TransactionOutcome::RolledBack };
-        self.process.transactions.end(outcome, now_micros());
+        self.process.transactions.end(outcome, self.statement_number(), now_micros());
         result
     }
 
@@ -221,7 +221,7 @@ impl Session {
 
     /// The transaction that was open is rolled back.
     pub(crate) fn count_rollback(&self) {
-        self.process.transactions.end(TransactionOutcome::RolledBack, now_micros());
+        self.process.transactions.end(TransactionOutcome::RolledBack, self.statement_number(), now_micros());
     }
 
     fn measured_work(&self) -> Measured {

@@ -4,7 +4,7 @@
 
 use super::timed::Timed;
 use parking_lot::Mutex;
-use squall_row_store::IsolationLevel;
+use squall_row_store::{IsolationLevel, TransactionOptions};
 use std::collections::VecDeque;
 
 /// How many that are over are kept, as in MySQL's default of `performance_schema_events_transactions_history_size`.
@@ -33,6 +33,9 @@ pub(crate) struct TransactionEvent {
     pub isolation: IsolationLevel,
     /// Of a single statement.
     pub autocommit: bool,
+    /// The numbers of the statements in the session that it has begun and ended in; the last one is not known while it is open.
+    pub begun_in: u64,
+    pub ended_in: Option<u64>,
     pub savepoints: u64,
     pub rollbacks_to_savepoint: u64,
     pub savepoints_released: u64,
@@ -68,9 +71,10 @@ struct Counted {
 
 impl CountedTransactions {
     /// One begins.
-    pub fn begin(&self, id: u64, read_only: bool, isolation: IsolationLevel, autocommit: bool, now_micros: i64) {
+    pub fn begin(&self, id: u64, options: &TransactionOptions, statement: u64, now_micros: i64) {
         let mut counted = self.0.lock();
         counted.count += 1;
+        let TransactionOptions { isolation, read_only, autocommit, .. } = *options;
         counted.current = Some(TransactionEvent {
             event_id: counted.count,
             id,
@@ -80,17 +84,19 @@ impl CountedTransactions {
             read_only,
             isolation,
             autocommit,
+            begun_in: statement,
+            ended_in: None,
             savepoints: 0,
             rollbacks_to_savepoint: 0,
             savepoints_released: 0,
         });
     }
 
-    /// It is over; nothing happens if there is none.
-    pub fn end(&self, outcome: TransactionOutcome, now_micros: i64) {
+    /// It is over, in a statement of the session; nothing happens if there is none.
+    pub fn end(&self, outcome: TransactionOutcome, statement: u64, now_micros: i64) {
         let mut counted = self.0.lock();
         let Some(mut event) = counted.current.take() else { return };
-        (event.end_micros, event.outcome) = (now_micros, outcome);
+        (event.end_micros, event.outcome, event.ended_in) = (now_micros, outcome, Some(statement));
         let nanos = u64::try_from(now_micros - event.start_micros).unwrap_or(0).saturating_mul(1000);
         match event.read_only {
             true => counted.totals.read_only.add(nanos),
@@ -125,6 +131,15 @@ impl CountedTransactions {
         self.0.lock().recent.iter().cloned().collect()
     }
 
+    /// The number of the transaction that a statement has found open, by the statement's number; of the last ones.
+    pub fn around(&self, statement: u64) -> Option<u64> {
+        let counted = self.0.lock();
+        let is_around = |event: &&TransactionEvent| {
+            event.begun_in < statement && event.ended_in.is_none_or(|last| statement <= last)
+        };
+        counted.recent.iter().chain(&counted.current).rev().find(is_around).map(|event| event.event_id)
+    }
+
     /// Forgets the sums.
     pub fn clear_totals(&self) {
         self.0.lock().totals = TransactionTotals::default();
@@ -143,16 +158,22 @@ mod tests {
     #[test]
     fn transactions_are_counted_when_they_are_over() {
         let counted = CountedTransactions::default();
-        counted.end(TransactionOutcome::Committed, 1);
+        counted.end(TransactionOutcome::Committed, 1, 1);
         assert!(counted.current().is_none());
         for number in 0..12 {
-            counted.begin(number, number == 0, IsolationLevel::RepeatableRead, false, 10);
+            let mut options = TransactionOptions::new(IsolationLevel::RepeatableRead);
+            options.read_only = number == 0;
+            counted.begin(number, &options, number * 3, 10);
             counted.change(|event| event.savepoints += 1);
-            counted.end(TransactionOutcome::RolledBack, 13);
+            counted.end(TransactionOutcome::RolledBack, number * 3 + 2, 13);
         }
         let totals = counted.totals();
         assert_eq!((totals.read_only.count, totals.read_write.count, totals.read_write.sum_nanos), (1, 11, 33_000));
         assert_eq!(counted.recent().len(), RECENT_MAX);
         assert_eq!(counted.current().map(|event| (event.event_id, event.savepoints)), Some((12, 1)));
+        // The statement that begins one is around it, those up to its end are within it.
+        assert_eq!([33, 34, 35, 36].map(|statement| counted.around(statement)), [None, Some(12), Some(12), None]);
+        counted.begin(12, &TransactionOptions::new(IsolationLevel::RepeatableRead), 40, 20);
+        assert_eq!([40, 41, 99].map(|statement| counted.around(statement)), [None, Some(13), Some(13)]);
     }
 }
