@@ -11,7 +11,7 @@ mod secrets;
 mod shape;
 mod token;
 
-use ast::{DataType, Expr, Statement};
+use ast::{DataType, Expr, Span, Statement};
 pub use digest::{Digest, digest};
 pub use error::ParseError;
 pub use secrets::{placeholders, secrets};
@@ -60,6 +60,11 @@ pub fn parse_bytes(sql: &[u8], options: &ParseOptions) -> Result<Parsed, ParseEr
 /// Parses an expression that stands alone: a stored default, check or generated column.
 pub fn parse_expr(sql: &str, options: &ParseOptions) -> Result<Expr, ParseError> {
     parser::parse_alone(sql, options, |parser| parser.expr()).map_err(|error| *error)
+}
+
+/// Parses the body of a stored program that stands alone; its source.
+pub fn parse_body(sql: &str, options: &ParseOptions) -> Result<(Statement, Span), ParseError> {
+    parser::parse_alone(sql, options, |parser| parser.body_with_span()).map_err(|error| *error)
 }
 
 /// Parses a data type that stands alone.

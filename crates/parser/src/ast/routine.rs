@@ -157,6 +157,8 @@ pub struct Block {
     pub not_atomic: bool,
     pub declarations: Vec<Declaration>,
     pub statements: Vec<Statement>,
+    /// The source of each statement.
+    pub spans: Vec<Span>,
 }
 
 /// In the order written, which the grammar fixes: variables and conditions, cursors, handlers.

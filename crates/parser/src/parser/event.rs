@@ -52,9 +52,9 @@ impl Parser<'_> {
             event.comment = Some(self.string()?);
         }
         if self.accept(K::Do) {
-            let start = self.current.start;
-            event.body = Some(Box::new(self.program_body()?));
-            event.body_span = self.span_from(start);
+            let (body, span) = self.body_with_span()?;
+            event.body = Some(Box::new(body));
+            event.body_span = span;
         } else if !alter || self.current.start == named {
             return Err(self.unexpected());
         }

@@ -184,6 +184,13 @@ impl Parser<'_> {
         })))
     }
 
+    /// The body of a stored program, and its source.
+    pub(crate) fn body_with_span(&mut self) -> Result<(Statement, Span)> {
+        let start = self.current.start;
+        let body = self.program_body()?;
+        Ok((body, self.span_from(start)))
+    }
+
     /// The statement that is the body of a stored program.
     pub(super) fn program_body(&mut self) -> Result<Statement> {
         let outer = std::mem::replace(&mut self.in_program, true);
@@ -332,9 +339,15 @@ impl Parser<'_> {
             declarations.push(self.declaration()?);
             self.expect_kind(TokenKind::Semicolon)?;
         }
-        let statements = self.program_statements(&[K::End])?;
+        let (mut statements, mut spans) = (Vec::new(), Vec::new());
+        while !self.at(K::End) {
+            let start = self.current.start;
+            statements.push(self.nested(Self::program_statement)?);
+            spans.push(self.span_from(start));
+            self.expect_kind(TokenKind::Semicolon)?;
+        }
         self.expect(K::End)?;
-        Ok(Block { label: None, not_atomic, declarations, statements })
+        Ok(Block { label: None, not_atomic, declarations, statements, spans })
     }
 
     /// MariaDB's `BEGIN NOT ATOMIC … END` as a statement of its own.

@@ -1,6 +1,7 @@
 //! CREATE, ALTER and DROP EVENT.
 
 use super::Status;
+use super::body::push_statements;
 use super::definition::{EventDef, Schedule, interval};
 use crate::database::now_micros;
 use crate::ddl::names::check_identifier;
@@ -9,7 +10,7 @@ use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
 use squall_catalog::{AccountKey, Privileges};
 use squall_functions::operators::coerce;
-use squall_parser::ast::{self, AccountName, CreateEvent, DropObject, EventStatus, Statement};
+use squall_parser::ast::{self, AccountName, CreateEvent, DropObject, EventStatus};
 use squall_planner::bind::interval_unit;
 use squall_registry::StatementContext;
 use squall_types::{DateTime, ErrorCode, Level, SqlError, SqlResult, Value};
@@ -29,12 +30,8 @@ impl Session {
     ) -> SqlResult<Outcome> {
         self.check_writable()?;
         let (database, name) = self.event_name(&statement.name)?;
-        match statement.body.as_deref() {
-            Some(Statement::Program(_)) => return Err(SqlError::unsupported("compound statements")),
-            Some(Statement::CreateEvent(_) | Statement::DropEvent(_)) => {
-                return Err(SqlError::new(ErrorCode::EventRecursionForbidden, &[]));
-            }
-            _ => {}
+        if let Some(body) = statement.body.as_deref() {
+            push_statements(body, statement.body_span, &mut Vec::new())?;
         }
         if let Some(AccountName::Named { .. }) = &statement.definer {
             let definer = self.event_definer(statement.definer.as_ref())?;

@@ -1,9 +1,10 @@
 //! Events: statements that run by the clock.
 //!
 //! An event is a record of the store's (`definition`), so CREATE, ALTER and DROP (`ddl`) hold durably and at once. One
-//! thread sleeps until the next is due (`scheduler`), and hands it to the job system, on whose workers the statement runs
-//! in the name of its definer.
+//! thread sleeps until the next is due (`scheduler`), and hands it to the job system, on whose workers its statements
+//! (`body`) run in the name of its definer.
 
+mod body;
 mod ddl;
 mod definition;
 mod scheduler;

@@ -1,15 +1,18 @@
 //! The thread that sleeps until the next event is due, and the job that an event is when it runs.
 
 use super::Status;
+use super::body::push_statements;
 use super::definition::{EventDef, SPACE, Schedule};
 use crate::api::ConnectionInfo;
 use crate::collector::LastError;
 use crate::database::{Database, Shared, now_micros};
 use crate::procedure::{SessionImage, run_on_this_thread};
+use crate::session::parse_error;
 use crate::settings::ids;
 use parking_lot::{Condvar, Mutex};
 use squall_jobs::{Handler, Kind, KindSpec, NewJob, RunningJob};
 use squall_logs::error_log::{Severity, error_log};
+use squall_parser::parse_body;
 use squall_registry::VariableId;
 use squall_row_store::SystemChange;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -295,8 +298,16 @@ fn run_event(database: &Database, event: &EventDef, job: &RunningJob) -> SqlResu
             crate::api::Backend::client_gone(&database, id);
         }
     }));
-    let mut writer = LastError::default();
-    // A writer without a client is never gone.
-    let _never = run_on_this_thread(session.run_text(event.body.as_bytes(), &mut writer))?;
-    writer.error.map_or(Ok(()), Err)
+    let (body, span) = parse_body(&event.body, &session.parse_options()).map_err(parse_error)?;
+    let mut statements = Vec::new();
+    push_statements(&body, span, &mut statements)?;
+    for statement in statements {
+        let mut writer = LastError::default();
+        // A writer without a client is never gone.
+        let _never = run_on_this_thread(session.run_text(statement.bytes(event.body.as_bytes()), &mut writer))?;
+        if let Some(error) = writer.error {
+            return Err(error);
+        }
+    }
+    Ok(())
 }
