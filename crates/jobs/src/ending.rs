@@ -2,8 +2,8 @@
 
 use crate::kind::{JobInfo, JobState};
 use crate::queue::Live;
-use crate::record::{JobRecord, output_row};
-use crate::system::{KindInner, SystemInner, now_micros};
+use crate::record::{JobRecord, OUTPUT_BYTES_IN_ROW, output_row};
+use crate::system::{EndedOutput, KindInner, SystemInner, now_micros};
 use squall_logs::error_log::{Severity, error_log};
 use squall_row_store::{CommitTicket, Transaction};
 use squall_types::{SqlError, SqlResult};
@@ -18,8 +18,7 @@ pub(crate) struct Ending {
     pub finished_micros: i64,
     /// Its payload, where it is at hand.
     pub payload: Option<Vec<u8>>,
-    /// The last part of its output, with the part's number.
-    pub output: Option<(u64, Vec<u8>)>,
+    pub output: EndedOutput,
     /// What it has changed last, to be committed with its end.
     pub transaction: Option<Transaction>,
 }
@@ -29,12 +28,19 @@ impl Ending {
     pub fn cancelled(kind: Arc<KindInner>, live: Arc<Live>, reason: SqlError) -> Ending {
         let finished_micros = now_micros();
         let (state, error) = (JobState::Cancelled, Some(reason));
-        Ending { kind, live, state, error, finished_micros, payload: None, output: None, transaction: None }
+        let output = EndedOutput::default();
+        Ending { kind, live, state, error, finished_micros, payload: None, output, transaction: None }
     }
 
     /// What it has changed could not be committed.
     fn fail(&mut self, lost: SqlError) {
         (self.state, self.error) = (JobState::Failed, Some(lost));
+        self.output.last = None;
+    }
+
+    /// Bytes of the output that it leaves: that of a job that has failed is of no use.
+    fn output_bytes(&self) -> u64 {
+        if self.state == JobState::Done { self.output.bytes } else { 0 }
     }
 
     fn info(&self) -> JobInfo {
@@ -42,6 +48,7 @@ impl Ending {
             state: self.state,
             error: self.error.clone(),
             finished_micros: Some(self.finished_micros),
+            output_bytes: Some(self.output_bytes()),
             ..self.live.info(self.kind.spec.name)
         }
     }
@@ -93,14 +100,25 @@ impl SystemInner {
         let is_patient = !ending.live.is_awaited();
         let mut transaction = changes.unwrap_or_else(|| self.begin());
         transaction.set_patient(is_patient);
-        let payload = match ending.payload.clone().or_else(|| ending.live.payload()) {
+        let payload = match ending.payload.take().or_else(|| ending.live.payload()) {
             Some(payload) => payload,
             None => self.read_payload(name, number)?,
         };
-        transaction.put(&self.jobs, &JobRecord { info: ending.info(), payload }.into_row(), false)?;
-        if let Some((part, content)) = ending.output.take() {
-            transaction.put(&self.output, &output_row(name, number, part, content), true)?;
+        let mut output = None;
+        if ending.state != JobState::Done {
+            if ending.output.parts_written > 0 {
+                self.delete_output(&mut transaction, name, number)?;
+            }
+        } else if let Some(last) = ending.output.last.take() {
+            if ending.output.parts_written == 0 && last.len() <= OUTPUT_BYTES_IN_ROW {
+                ending.live.change(|status| status.output = Some(last.clone()));
+                output = Some(last);
+            } else {
+                let row = output_row(name, number, ending.output.parts_written, last);
+                transaction.put(&self.output, &row, true)?;
+            }
         }
+        transaction.put(&self.jobs, &JobRecord { info: ending.info(), payload, output }.into_row(), false)?;
         Ok(transaction)
     }
 }
@@ -116,14 +134,19 @@ fn publish_end(ending: Ending, written: SqlResult<()>) {
     if !kind.spec.durable || written.is_err() {
         kind.remember(ending.info());
     }
-    // Before anybody who waits for it is woken: they find it where jobs are that have ended.
-    kind.live.lock().remove(&ending.live.number);
+    let output_bytes = ending.output_bytes();
     let Ending { live, state, error, finished_micros, .. } = ending;
+    // Before anybody who waits for it is woken: they find it where jobs are that have ended.
+    if kind.spec.durable && written.is_ok() {
+        kind.ended.lock().insert(&live);
+    }
+    kind.live.lock().remove(&live.number);
     live.change(|status| {
         status.state = state;
         status.error = error;
         status.finished_micros = Some(finished_micros);
         status.is_recorded = written.is_ok();
+        status.output_bytes = Some(output_bytes);
     });
     if kind.spec.durable {
         kind.keeper.sweep_in(kind.retention());

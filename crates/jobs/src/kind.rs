@@ -2,6 +2,7 @@
 
 use crate::queue::Live;
 use crate::system::Output;
+use crate::worker::Announcement;
 use parking_lot::Mutex;
 use squall_row_store::Transaction;
 use squall_types::{SqlError, SqlResult};
@@ -95,6 +96,10 @@ pub struct KindSpec {
     pub retention: Duration,
     /// Most jobs that may wait; more are refused.
     pub queued_max: usize,
+    /// Whether the handler says by [`RunningJob::announce`] when it begins what may take long, or what may be in the store before
+    /// the job's end is. Until then a job is one that waits, should the process end, and is done anew; and the workers that rest are
+    /// not called for the few jobs behind it.
+    pub announces: bool,
 }
 
 /// How many finished transient jobs of a kind are shown.
@@ -112,6 +117,7 @@ impl KindSpec {
             attempts_max: 1,
             retention: Duration::from_secs(7 * 24 * 3600),
             queued_max: 1_000_000,
+            announces: false,
         }
     }
 }
@@ -154,6 +160,8 @@ pub struct JobInfo {
     pub progress: (u64, u64),
     /// Why it failed, or the failure of the attempt before.
     pub error: Option<SqlError>,
+    /// Bytes of its output, once it has come to an end; `None` for one that an earlier version has done.
+    pub output_bytes: Option<u64>,
 }
 
 /// A job in the hands of its handler.
@@ -161,6 +169,7 @@ pub struct RunningJob {
     pub(crate) live: Arc<Live>,
     pub(crate) output: Mutex<Output>,
     pub(crate) transaction: Mutex<Option<Transaction>>,
+    pub(crate) announcement: Arc<Announcement>,
     /// See [`NewJob::payload`].
     pub payload: Vec<u8>,
     /// Which attempt this is, from 1.
@@ -178,6 +187,20 @@ impl RunningJob {
     /// commit fails, the job has failed. It is rolled back if the job is to be tried again, or left to the next start.
     pub fn leave_transaction(&self, transaction: Transaction) {
         *self.transaction.lock() = Some(transaction);
+    }
+
+    /// Says that what it does from now on may take long, or be in the store before its end is; see [`KindSpec::announces`].
+    ///
+    /// # Errors
+    /// When that cannot be written: it must not be done then.
+    pub fn announce(&self) -> SqlResult<()> {
+        self.announcement.make()
+    }
+
+    /// [`RunningJob::announce`], for others to call while the job runs.
+    pub fn announcer(&self) -> impl Fn() -> SqlResult<()> + Send + Sync + 'static {
+        let announcement = self.announcement.clone();
+        move || announcement.make()
     }
 
     /// Its number within the kind.

@@ -17,9 +17,10 @@
 //!
 //! Knows: the row store. Must not know: SQL text, sessions, what any job does.
 //!
-//! Reading order: [`kind`], [`system`], `queue`, `worker`, `claims`, `ending`, `keeper`, `record`.
+//! Reading order: [`kind`], [`system`], `queue`, `worker`, `claims`, `ending`, `ended`, `keeper`, `record`.
 
 mod claims;
+mod ended;
 mod ending;
 mod keeper;
 pub mod kind;
@@ -30,5 +31,5 @@ pub mod system;
 mod worker;
 
 pub use kind::{Handler, JobInfo, JobState, KindSpec, NewJob, OnRestart, RunningJob};
-pub use record::tables;
+pub use record::{tables, with_missing_columns};
 pub use system::{JobSystem, Kind, Submitted};

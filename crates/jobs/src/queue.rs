@@ -13,6 +13,9 @@ use tokio::sync::Notify;
 /// Payloads up to this many bytes stay in memory while their job waits; longer ones are read again when it begins.
 const PAYLOAD_BYTES_KEPT: usize = 1 << 10;
 
+/// So many jobs may wait for a worker that is at something brief: waking another takes longer than they do.
+const WAITING_PER_BRIEF: usize = 4;
+
 /// A job that has not come to an end, or has just done so.
 #[derive(Debug)]
 pub(crate) struct Live {
@@ -40,6 +43,10 @@ pub(crate) struct Status {
     pub error: Option<SqlError>,
     /// Its end, or that it was put back, is in the store's log.
     pub is_recorded: bool,
+    /// Bytes of its output, once it has ended.
+    pub output_bytes: Option<u64>,
+    /// Its output, once it has ended, if that is short.
+    pub output: Option<Vec<u8>>,
     payload: Option<Vec<u8>>,
 }
 
@@ -61,6 +68,8 @@ impl Live {
                 finished_micros: info.finished_micros,
                 error: info.error.clone(),
                 is_recorded: false,
+                output_bytes: info.output_bytes,
+                output: None,
                 payload,
             }),
             waiters: AtomicU32::new(0),
@@ -85,7 +94,12 @@ impl Live {
     /// What has become of it.
     pub fn status(&self) -> Status {
         let status = self.status.lock();
-        Status { error: status.error.clone(), payload: None, ..*status }
+        Status { error: status.error.clone(), payload: None, output: None, ..*status }
+    }
+
+    /// Whether it has ended.
+    pub fn is_final(&self) -> bool {
+        self.status.lock().state.is_final()
     }
 
     /// Its end, or that it was put back, is in the store's log.
@@ -98,14 +112,28 @@ impl Live {
         self.status.lock().is_recorded = true;
     }
 
+    /// Its output, if it has ended and that is short.
+    pub fn output(&self) -> Option<Vec<u8>> {
+        self.status.lock().output.clone()
+    }
+
+    /// Memory that it takes, roughly.
+    pub fn bytes(&self) -> usize {
+        let status = self.status.lock();
+        let lengths = [&status.payload, &status.output].map(|bytes| bytes.as_ref().map_or(0, Vec::len));
+        let message = status.error.as_ref().map_or(0, |error| error.message.len());
+        size_of::<Live>() + self.owner.len() + lengths.iter().sum::<usize>() + message
+    }
+
     /// Changes what has become of it, and wakes whoever waits for its end if this is it.
-    pub fn change(&self, change: impl FnOnce(&mut Status)) {
+    pub fn change<T>(&self, change: impl FnOnce(&mut Status) -> T) -> T {
         let mut status = self.status.lock();
-        change(&mut status);
+        let changed = change(&mut status);
         if status.state.is_final() {
             self.ended.notify_all();
             self.ended_async.notify_waiters();
         }
+        changed
     }
 
     /// As others see it.
@@ -123,6 +151,7 @@ impl Live {
             finished_micros: status.finished_micros,
             progress: self.progress.get(),
             error: status.error,
+            output_bytes: status.output_bytes,
         }
     }
 
@@ -179,6 +208,8 @@ pub(crate) struct Queue {
     pub limit: usize,
     /// The places of the workers that there are.
     pub workers: BTreeSet<u16>,
+    /// How many workers are at jobs that have not said that they may take long, and will look here when they are through.
+    brief: usize,
     /// What they have begun and whose ends are not recorded, by place; for longer than a worker stays.
     begun: BTreeMap<u16, Vec<(Arc<Live>, Claim)>>,
     /// What those of them wait on that have no work, the last to rest last.
@@ -196,6 +227,7 @@ impl Queue {
             ready: BTreeMap::new(),
             limit,
             workers: BTreeSet::new(),
+            brief: 0,
             begun: BTreeMap::new(),
             resting: Vec::new(),
             is_called: false,
@@ -224,9 +256,16 @@ impl Queue {
         arrived
     }
 
-    /// The job whose turn it is.
-    pub fn pop(&mut self) -> Option<Arc<Live>> {
-        self.ready.pop_first().map(|(_, job)| job)
+    /// The job whose turn it is, for a worker. Until that says [otherwise](Queue::leave_brief) it is taken to be back soon.
+    pub fn take(&mut self) -> Option<Arc<Live>> {
+        let (_, job) = self.ready.pop_first()?;
+        self.brief += 1;
+        Some(job)
+    }
+
+    /// A worker's job may take long, or has ended.
+    pub fn leave_brief(&mut self) {
+        self.brief = self.brief.saturating_sub(1);
     }
 
     /// Takes a job out; `false` if it does not wait.
@@ -258,9 +297,10 @@ impl Queue {
         u16::try_from(taken).unwrap_or(u16::MAX)
     }
 
-    /// Whether a worker should be called: there is work, and none is on the way to look for it.
+    /// Whether a worker should be called: there is work, none is on the way to look for it, and it is too much for those that will be
+    /// back soon.
     pub fn wants_worker(&self) -> bool {
-        !self.stopping && !self.is_called && !self.ready.is_empty()
+        !self.stopping && !self.is_called && self.ready.len() > self.brief * WAITING_PER_BRIEF
     }
 
     /// A worker has no work, and waits on `bell`.

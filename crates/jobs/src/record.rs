@@ -35,7 +35,13 @@ const JOB_COLUMNS: &[(&str, SqlType, bool)] = &[
     ("sqlstate", NAME, true),
     ("message", TEXT, true),
     ("payload", BYTES, false),
+    // Since 2026-11-23; NULL in rows from before, whose outputs are all in the other table.
+    ("output_bytes", SqlType::BIGINT_UNSIGNED, true),
+    ("output", BYTES, true),
 ];
+
+/// An output of one part that is no longer than this is in the job's row.
+pub(crate) const OUTPUT_BYTES_IN_ROW: usize = 1 << 10;
 
 const OUTPUT_COLUMNS: &[(&str, SqlType, bool)] = &[
     ("kind", NAME, false),
@@ -52,16 +58,26 @@ pub fn tables(mut next_id: impl FnMut() -> TableId, now_micros: i64) -> Vec<Tabl
     ]
 }
 
-fn table(
-    id: TableId,
-    name: &str,
-    columns: &[(&str, SqlType, bool)],
-    key_columns: u32,
-    comment: &str,
-    created_micros: i64,
-) -> TableDef {
-    let column = |(at, (name, sql_type, nullable)): (usize, &(&str, SqlType, bool))| ColumnDef {
-        id: ColumnId(at as u32),
+/// A definition of an earlier version with the columns that it has not got; `None` if it has all.
+pub fn with_missing_columns(table: &TableDef) -> Option<TableDef> {
+    let all = match table.name.as_str() {
+        JOB => JOB_COLUMNS,
+        OUTPUT => OUTPUT_COLUMNS,
+        _ => return None,
+    };
+    let missing = all.get(table.columns.len()..).filter(|missing| !missing.is_empty())?;
+    let mut table = table.clone();
+    for of_column in missing {
+        table.columns.push(column(table.next_column_id, of_column));
+        table.next_column_id += 1;
+    }
+    table.version += 1;
+    Some(table)
+}
+
+fn column(id: u32, (name, sql_type, nullable): &(&str, SqlType, bool)) -> ColumnDef {
+    ColumnDef {
+        id: ColumnId(id),
         name: (*name).to_string(),
         sql_type: sql_type.clone(),
         nullable: *nullable,
@@ -72,7 +88,17 @@ fn table(
         invisible: false,
         comment: String::new(),
         value_for_older_rows: Value::Null,
-    };
+    }
+}
+
+fn table(
+    id: TableId,
+    name: &str,
+    columns: &[(&str, SqlType, bool)],
+    key_columns: u32,
+    comment: &str,
+    created_micros: i64,
+) -> TableDef {
     let parts = (0..key_columns).map(|at| IndexPart { column: ColumnId(at), prefix: None, descending: false });
     let primary = IndexDef {
         id: IndexId(0),
@@ -88,7 +114,7 @@ fn table(
         id,
         name: name.to_string(),
         version: 1,
-        columns: columns.iter().enumerate().map(column).collect(),
+        columns: (0..).zip(columns).map(|(id, of_column)| column(id, of_column)).collect(),
         indexes: vec![primary],
         checks: Vec::new(),
         foreign_keys: Vec::new(),
@@ -119,12 +145,14 @@ pub(crate) fn output_row(kind: &str, number: u64, part: u64, content: Vec<u8>) -
 pub(crate) struct JobRecord {
     pub info: JobInfo,
     pub payload: Vec<u8>,
+    /// What it has put out, if that is short.
+    pub output: Option<Vec<u8>>,
 }
 
 impl JobRecord {
     /// The values of its columns.
     pub fn into_row(self) -> Vec<Value> {
-        let JobRecord { info, payload } = self;
+        let JobRecord { info, payload, output } = self;
         let time = |micros: Option<i64>| micros.map_or(Value::Null, Value::Int);
         let (code, sqlstate, message) = match info.error {
             Some(error) => {
@@ -147,6 +175,8 @@ impl JobRecord {
             sqlstate,
             message,
             Value::Bytes(payload),
+            info.output_bytes.map_or(Value::Null, Value::UInt),
+            output.map_or(Value::Null, Value::Bytes),
         ]
     }
 
@@ -170,7 +200,9 @@ impl JobRecord {
             sqlstate,
             message,
             payload,
-        ] = <[Value; 13]>::try_from(row).map_err(|_| damaged())?;
+            output_bytes,
+            output,
+        ] = <[Value; 15]>::try_from(row).map_err(|_| damaged())?;
         let number_of = |value: &Value| match value {
             Value::Int(number) => Ok(*number),
             _ => Err(damaged()),
@@ -201,9 +233,17 @@ impl JobRecord {
             finished_micros: optional(finished),
             progress: (0, 0),
             error,
+            output_bytes: match output_bytes {
+                Value::UInt(bytes) => Some(bytes),
+                _ => None,
+            },
+        };
+        let output = match output {
+            Value::Bytes(output) => Some(output),
+            _ => None,
         };
         match payload {
-            Value::Bytes(payload) => Ok(JobRecord { info, payload }),
+            Value::Bytes(payload) => Ok(JobRecord { info, payload, output }),
             _ => Err(damaged()),
         }
     }
@@ -227,12 +267,29 @@ mod tests {
             finished_micros: None,
             progress: (0, 0),
             error: Some(crate::kind::restart_error()),
+            output_bytes: Some(3),
         };
-        let record = JobRecord { info, payload: vec![0, 255] };
+        let record = JobRecord { info, payload: vec![0, 255], output: Some(vec![1, 0, 2]) };
         let row = record.clone().into_row();
         assert_eq!(row.len(), JOB_COLUMNS.len());
         assert_eq!(JobRecord::of_row(row).expect("a record"), record);
-        assert!(JobRecord::of_row(vec![Value::Null; 13]).is_err());
+        assert!(JobRecord::of_row(vec![Value::Null; 15]).is_err());
         assert!(JobRecord::of_row(Vec::new()).is_err());
+    }
+
+    #[test]
+    fn earlier_definitions_get_the_columns_that_they_have_not_got() {
+        let mut next = 0;
+        let next_id = || {
+            next += 1;
+            TableId(next)
+        };
+        let new = tables(next_id, 0);
+        assert!(new.iter().all(|table| with_missing_columns(table).is_none()));
+        let mut old = new[0].clone();
+        old.columns.truncate(13);
+        old.next_column_id = 13;
+        let mended = with_missing_columns(&old).expect("a change");
+        assert_eq!(mended, TableDef { version: old.version + 1, ..new[0].clone() });
     }
 }

@@ -1,6 +1,7 @@
 //! [`JobSystem`] and [`Kind`]: submitting, cancelling, waiting, and what others see.
 
 use crate::claims::claims;
+use crate::ended::EndedJobs;
 use crate::ending::Ending;
 use crate::keeper::{Keeper, Note, keep};
 use crate::kind::{JobInfo, JobState, KindSpec, NewJob, OnRestart, TRANSIENT_KEPT, restart_error};
@@ -71,6 +72,8 @@ pub(crate) struct KindInner {
     pub workers_gone: Condvar,
     /// Jobs that have not ended.
     pub live: Mutex<BTreeMap<u64, Arc<Live>>>,
+    /// Those that have a while ago. One comes in before it is not among the others any more.
+    pub ended: Mutex<EndedJobs>,
     /// The next number. Held while a job's row is committed, so that rows come in order.
     next_number: Mutex<u64>,
     recent: Mutex<VecDeque<JobInfo>>,
@@ -117,6 +120,7 @@ impl JobSystem {
             queue: Mutex::new(Queue::new(spec.workers)),
             workers_gone: Condvar::new(),
             live: Mutex::default(),
+            ended: Mutex::default(),
             next_number: Mutex::new(1),
             recent: Mutex::default(),
             retention_micros: AtomicU64::new(spec.retention.as_micros() as u64),
@@ -253,6 +257,7 @@ impl Kind {
             finished_micros: None,
             progress: (0, 0),
             error: None,
+            output_bytes: None,
         };
         let number = info.number;
         let live = Arc::new(Live::new(&info, job.key, Some(job.payload.clone())));
@@ -264,7 +269,7 @@ impl Kind {
             return Ok(Submitted { number, ticket: None });
         }
         let mut transaction = system.begin();
-        let row = JobRecord { info, payload: job.payload }.into_row();
+        let row = JobRecord { info, payload: job.payload, output: None }.into_row();
         transaction.put(&system.jobs, &row, true)?;
         kind.live.lock().insert(number, live.clone());
         kind.queue.lock().expect(live.clone());
@@ -324,21 +329,19 @@ impl Kind {
 
     /// A job that has not ended.
     pub fn is_live(&self, number: u64) -> bool {
-        self.inner.live.lock().contains_key(&number)
+        self.inner.find(number).is_some_and(|job| !job.is_final())
     }
 
     /// Waits until a job has ended; at once if there is none of that number that has not.
     pub async fn ended(&self, number: u64) {
-        let live = self.inner.live.lock().get(&number).cloned();
-        if let Some(live) = live {
+        if let Some(live) = self.inner.find(number) {
             live.ended().await;
         }
     }
 
     /// As [`Kind::ended`], on a thread that may block.
     pub fn wait(&self, number: u64) {
-        let live = self.inner.live.lock().get(&number).cloned();
-        if let Some(live) = live {
+        if let Some(live) = self.inner.find(number) {
             live.wait();
         }
     }
@@ -349,17 +352,39 @@ impl Kind {
     /// When the store cannot be read.
     pub fn get(&self, number: u64) -> SqlResult<Option<(JobInfo, Vec<u8>)>> {
         let (system, kind) = (self.system()?, &self.inner);
+        if let Some(ended) = kind.ended.lock().get(number)
+            && let Some(payload) = ended.payload()
+        {
+            return Ok(Some((ended.info(kind.spec.name), payload)));
+        }
         // Asked first: a job that ends meanwhile has a row by then.
         let live = kind.live.lock().get(&number).cloned();
         if !kind.spec.durable {
             let info = live.map(|live| (live.info(kind.spec.name), live.payload().unwrap_or_default()));
             return Ok(info.or_else(|| kind.recall(number).map(|info| (info, Vec::new()))));
         }
-        let Some(JobRecord { mut info, payload }) = system.read_job(kind.spec.name, number)? else { return Ok(None) };
+        let Some(JobRecord { mut info, payload, .. }) = system.read_job(kind.spec.name, number)? else {
+            return Ok(None);
+        };
         if let Some(newer) = live.map(|live| live.info(kind.spec.name)).or_else(|| kind.recall(number)) {
             info = newer;
         }
         Ok(Some((info, payload)))
+    }
+
+    /// What a durable job has come to, and its output if that is short: [`Kind::output`] has the others'.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn outcome(&self, number: u64) -> SqlResult<Option<(JobInfo, Option<Vec<u8>>)>> {
+        let (system, kind) = (self.system()?, &self.inner);
+        if let Some(job) = kind.find(number) {
+            // A job that is not in its row yet is nobody's business.
+            let is_known = job.is_final() || system.read_job(kind.spec.name, number)?.is_some();
+            return Ok(is_known.then(|| (job.info(kind.spec.name), job.output())));
+        }
+        let Some(JobRecord { info, output, .. }) = system.read_job(kind.spec.name, number)? else { return Ok(None) };
+        Ok(Some((kind.recall(number).unwrap_or(info), output)))
     }
 
     /// All jobs in the order of their numbers, with their payloads.
@@ -387,7 +412,7 @@ impl Kind {
         let range = system.jobs.range(IndexId(0), ValueRange::prefix(&name))?;
         let mut cursor = system.store.read_view().scan(&system.jobs, &range, Direction::Forward);
         while let Some(row) = cursor.next_row()? {
-            let JobRecord { info, payload } = JobRecord::of_row(row.values(&system.jobs)?)?;
+            let JobRecord { info, payload, .. } = JobRecord::of_row(row.values(&system.jobs)?)?;
             each(newer(info.number).unwrap_or(info), payload)?;
         }
         Ok(())
@@ -399,6 +424,11 @@ impl Kind {
     /// When the store cannot be read.
     pub fn output(&self, number: u64, part: u64) -> SqlResult<Option<Vec<u8>>> {
         let system = self.system()?;
+        if part == 0
+            && let Some((_, Some(content))) = self.outcome(number)?
+        {
+            return Ok(Some(content));
+        }
         let [kind, number] = job_key(self.inner.spec.name, number);
         let key = system.output.row_key(&[kind, number, Value::UInt(part)])?;
         let Some(row) = system.store.get(&system.output, &key)? else { return Ok(None) };
@@ -423,6 +453,12 @@ impl Kind {
 }
 
 impl KindInner {
+    /// A job that has not ended, or has a while ago.
+    fn find(&self, number: u64) -> Option<Arc<Live>> {
+        let live = self.live.lock().get(&number).cloned();
+        live.or_else(|| self.ended.lock().get(number))
+    }
+
     /// Lets a job in.
     pub fn enqueue(self: &Arc<Self>, live: Arc<Live>) {
         self.admit(self.queue.lock(), vec![live]);
@@ -533,6 +569,8 @@ impl KindInner {
         }
         transaction.commit()?;
         self.recent.lock().retain(|info| !numbers.contains(&info.number));
+        let mut ended = self.ended.lock();
+        numbers.iter().for_each(|number| ended.remove(*number));
         Ok(())
     }
 }
@@ -604,8 +642,21 @@ pub(crate) struct Output {
     number: u64,
     pending: Option<Vec<u8>>,
     written: u64,
+    /// Of all parts.
+    bytes: u64,
     /// The commit of the part before.
     ticket: Option<CommitTicket>,
+}
+
+/// The output of a job that ends.
+#[derive(Default)]
+pub(crate) struct EndedOutput {
+    /// The last part, to be written with the job's end.
+    pub last: Option<Vec<u8>>,
+    /// How many are written before it.
+    pub parts_written: u64,
+    /// Of all parts.
+    pub bytes: u64,
 }
 
 impl fmt::Debug for Output {
@@ -616,7 +667,7 @@ impl fmt::Debug for Output {
 
 impl Output {
     pub fn new(kind: &Arc<KindInner>, system: &Arc<SystemInner>, number: u64) -> Output {
-        Output { kind: kind.clone(), system: system.clone(), number, pending: None, written: 0, ticket: None }
+        Output { kind: kind.clone(), system: system.clone(), number, pending: None, written: 0, bytes: 0, ticket: None }
     }
 
     pub fn take(&mut self) -> Output {
@@ -629,6 +680,7 @@ impl Output {
         if !self.kind.spec.durable {
             return Ok(());
         }
+        self.bytes += part.len() as u64;
         if let Some(content) = self.pending.replace(part) {
             if let Some(ticket) = self.ticket.take() {
                 ticket.wait()?;
@@ -642,8 +694,8 @@ impl Output {
         Ok(())
     }
 
-    /// The last part, to be written with the job's end.
-    pub fn into_pending(self) -> Option<(u64, Vec<u8>)> {
-        self.pending.map(|content| (self.written, content))
+    /// What is left of it when the job ends.
+    pub fn into_ended(self) -> EndedOutput {
+        EndedOutput { last: self.pending, parts_written: self.written, bytes: self.bytes }
     }
 }

@@ -12,6 +12,7 @@ use squall_row_store::CommitTicket;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a worker without work stays.
@@ -53,12 +54,13 @@ pub(crate) fn call_worker(kind: &Arc<KindInner>, mut queue: MutexGuard<'_, Queue
 fn work(kind: &Arc<KindInner>, place: u16) {
     let mut last: Option<CommitTicket> = None;
     let bell = Arc::default();
+    let mut was_brief = false;
     kind.queue.lock().is_called = false;
-    while let Some(job) = next(kind, &bell) {
-        match kind.system.upgrade() {
-            Some(system) => last = run(kind, &system, job, place).or(last),
-            None => break,
-        }
+    while let Some(job) = next(kind, &bell, was_brief) {
+        let Some(system) = kind.system.upgrade() else { break };
+        let announcement = Arc::new(Announcement::new(kind, &system, &job, place));
+        last = run(kind, &system, job, &announcement).or(last);
+        was_brief = !announcement.is_made();
     }
     // When there are no workers, all ends are known. The result is that of the job.
     let _written = last.map(|ticket| ticket.wait());
@@ -72,15 +74,18 @@ fn work(kind: &Arc<KindInner>, place: u16) {
 }
 
 /// The job whose turn it is; `None` when the worker is one too many or was idle for long.
-fn next(kind: &Arc<KindInner>, bell: &Arc<Condvar>) -> Option<Arc<Live>> {
+fn next(kind: &Arc<KindInner>, bell: &Arc<Condvar>, was_brief: bool) -> Option<Arc<Live>> {
     let mut queue = kind.queue.lock();
+    if was_brief {
+        queue.leave_brief();
+    }
     let begun = Instant::now();
     let mut rests = false;
     loop {
         if queue.stopping || queue.workers.len() > queue.limit {
             return None;
         }
-        if let Some(job) = queue.pop() {
+        if let Some(job) = queue.take() {
             call_worker(kind, queue);
             return Some(job);
         }
@@ -99,19 +104,16 @@ fn next(kind: &Arc<KindInner>, bell: &Arc<Condvar>) -> Option<Arc<Live>> {
 }
 
 /// Runs a job; gives the commit of its end if it has come to one.
-fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place: u16) -> Option<CommitTicket> {
-    let started = now_micros();
-    live.change(|status| {
-        status.state = JobState::Running;
-        status.attempts += 1;
-        status.started_micros = Some(started);
-        status.is_recorded = false;
-    });
-    let attempt = live.status().attempts;
+fn run(
+    kind: &Arc<KindInner>,
+    system: &Arc<SystemInner>,
+    live: Arc<Live>,
+    announcement: &Arc<Announcement>,
+) -> Option<CommitTicket> {
+    let attempt = announcement.claim.attempt;
     let mut output = Output::new(kind, system, live.number);
     let (mut transaction, mut payload) = (None, None);
-    let claim = Claim { number: live.number, attempt, started_micros: started };
-    let result = begin(kind, system, &live, claim, place).and_then(|content| {
+    let result = begin(kind, system, &live, announcement).and_then(|content| {
         if live.cancel.is_set() {
             return Err(SqlError::new(ErrorCode::QueryInterrupted, &[]));
         }
@@ -120,6 +122,7 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place:
             live: live.clone(),
             output: output_of_job,
             transaction: Mutex::default(),
+            announcement: announcement.clone(),
             payload: content,
             attempt,
         };
@@ -132,11 +135,10 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place:
         payload = Some(job.payload);
         result
     });
-    let stopping = kind.queue.lock().stopping;
     let (state, error) = match result {
         Ok(()) => (JobState::Done, None),
         // It is left as running: the next start of the server decides, as its kind says.
-        Err(_) if stopping && kind.spec.durable => return None,
+        Err(_) if kind.spec.durable && kind.queue.lock().stopping => return None,
         Err(error) if live.cancel.is_set() => (JobState::Cancelled, Some(error)),
         Err(error) if attempt < kind.spec.attempts_max => {
             let counted = put_back(kind, system, live.number, attempt);
@@ -154,25 +156,77 @@ fn run(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: Arc<Live>, place:
         }
         Err(error) => (JobState::Failed, Some(error)),
     };
-    let (kind, output, finished_micros) = (kind.clone(), output.into_pending(), now_micros());
+    let (kind, output, finished_micros) = (kind.clone(), output.into_ended(), now_micros());
     Some(system.end(Ending { kind, live, state, error, finished_micros, payload, output, transaction }))
 }
 
-/// Says of a durable job that it runs, and gets its payload.
-fn begin(kind: &KindInner, system: &SystemInner, live: &Arc<Live>, claim: Claim, place: u16) -> SqlResult<Vec<u8>> {
-    if !kind.spec.durable {
-        return Ok(live.payload().unwrap_or_default());
-    }
-    let begun = kind.queue.lock().begin(place, live, claim);
-    claims::write(&system.store, kind.spec.name, place, &begun)?;
-    if claim.attempt > 1 {
-        let mut transaction = system.begin();
-        system.delete_output(&mut transaction, kind.spec.name, live.number)?;
-        drop(transaction.commit_async());
+/// Gets the payload of a job that begins, which says at once that it does unless its kind has it say so itself.
+fn begin(kind: &KindInner, system: &SystemInner, live: &Live, announcement: &Announcement) -> SqlResult<Vec<u8>> {
+    // What an earlier attempt has put out goes when that is said.
+    if !kind.spec.announces || announcement.claim.attempt > 1 {
+        announcement.make()?;
     }
     match live.payload() {
         Some(payload) => Ok(payload),
-        None => system.read_payload(kind.spec.name, live.number),
+        None if kind.spec.durable => system.read_payload(kind.spec.name, live.number),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// What is to be said of a job before it does anything that may be there before its end is, or that may take long.
+pub(crate) struct Announcement {
+    kind: Arc<KindInner>,
+    system: Arc<SystemInner>,
+    live: Arc<Live>,
+    claim: Claim,
+    place: u16,
+    is_made: AtomicBool,
+}
+
+impl Announcement {
+    /// Of a job that the worker of a place begins now.
+    fn new(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: &Arc<Live>, place: u16) -> Announcement {
+        let started_micros = now_micros();
+        let attempt = live.change(|status| {
+            status.state = JobState::Running;
+            status.attempts += 1;
+            status.started_micros = Some(started_micros);
+            status.is_recorded = false;
+            status.attempts
+        });
+        Announcement {
+            kind: kind.clone(),
+            system: system.clone(),
+            live: live.clone(),
+            claim: Claim { number: live.number, attempt, started_micros },
+            place,
+            is_made: AtomicBool::new(false),
+        }
+    }
+
+    fn is_made(&self) -> bool {
+        self.is_made.load(Ordering::Relaxed)
+    }
+
+    /// Calls a worker if there is work left, and says in the log that the job runs.
+    pub fn make(&self) -> SqlResult<()> {
+        let Announcement { kind, system, live, claim, place, is_made } = self;
+        if is_made.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let (durable, name) = (kind.spec.durable, kind.spec.name);
+        let mut queue = kind.queue.lock();
+        queue.leave_brief();
+        let begun = durable.then(|| queue.begin(*place, live, *claim));
+        call_worker(kind, queue);
+        let Some(begun) = begun else { return Ok(()) };
+        claims::write(&system.store, name, *place, &begun)?;
+        if claim.attempt > 1 {
+            let mut transaction = system.begin();
+            system.delete_output(&mut transaction, name, live.number)?;
+            drop(transaction.commit_async());
+        }
+        Ok(())
     }
 }
 

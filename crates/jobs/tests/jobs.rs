@@ -6,7 +6,7 @@ use squall_row_store::{
     DdlChanges, Durability, IsolationLevel, RowStore, StoreOptions, Table, Transaction, TransactionOptions,
 };
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -337,5 +337,78 @@ fn what_a_job_leaves_is_committed_with_its_end_or_not_at_all() {
     let (handler, _begun, _go_on) = gate();
     let kind = system.register(KindSpec { durable: true, ..KindSpec::new("k", handler) }).expect("a kind");
     assert_eq!([done, failed].map(|number| info(&kind, number).state), [JobState::Done, JobState::Failed]);
+    system.stop();
+}
+
+/// As [`Gate`], but says of every second job that is to be cancelled, and of long ones, that they may take long.
+#[derive(Debug)]
+struct Announces(Arc<Gate>);
+
+impl Handler for Announces {
+    fn run(&self, job: &RunningJob) -> SqlResult<()> {
+        if job.payload.starts_with(b"long") || job.payload == b"until cancelled" && job.number() % 2 == 0 {
+            job.announce()?;
+        }
+        self.0.run(job)
+    }
+}
+
+#[test]
+fn workers_are_called_for_what_waits_behind_a_job_that_may_take_long() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let states = {
+        let (store, system) = open(folder.path());
+        let (gate, begun, go_on) = gate();
+        let spec =
+            KindSpec { durable: true, workers: 8, announces: true, ..KindSpec::new("k", Arc::new(Announces(gate))) };
+        let kind = system.register(spec).expect("a kind");
+        // The worker of a brief one will be back soon.
+        for payload in [b"brief 1", b"brief 2"] {
+            submit(&kind, payload);
+        }
+        assert_eq!(begun.recv(), Ok(1));
+        while kind.waiting() < 1 {
+            std::thread::yield_now();
+        }
+        assert!(begun.recv_timeout(Duration::from_millis(50)).is_err());
+        (0..2).for_each(|_| go_on.send(FINISH).expect("a worker"));
+        assert_eq!(begun.recv(), Ok(2));
+        kind.wait(2);
+        // That of a long one will not.
+        for payload in [b"long 3", b"long 4"] {
+            submit(&kind, payload);
+        }
+        let two = || BTreeSet::from([(); 2].map(|()| begun.recv().expect("a job begins")));
+        assert_eq!(two(), [3, 4].into());
+        (0..2).for_each(|_| go_on.send(FINISH).expect("a worker"));
+        kind.wait(3);
+        kind.wait(4);
+        // So many are too much for one.
+        for _ in 0..8 {
+            submit(&kind, b"brief");
+        }
+        assert_eq!(two(), [5, 6].into());
+        (0..8).for_each(|_| go_on.send(FINISH).expect("a worker"));
+        (5..=12).for_each(|number| kind.wait(number));
+        // What is at work when the process ends has begun only if it has said so.
+        let (brief, long) = (submit(&kind, b"until cancelled"), submit(&kind, b"until cancelled"));
+        assert_eq!((brief, long), (13, 14));
+        for _ in 0..6 {
+            submit(&kind, b"waits");
+        }
+        (0..6).for_each(|_| go_on.send(FINISH).expect("a worker"));
+        while begun.recv().expect("a job begins") != long {}
+        system.stop();
+        let states = [brief, long].map(|number| info(&kind, number).state);
+        drop((kind, system));
+        store.close().expect("closed");
+        states
+    };
+    assert_eq!(states, [JobState::Running; 2]);
+    let (_store, system) = open(folder.path());
+    let (handler, _begun, _go_on) = gate();
+    let spec = KindSpec { durable: true, workers: 0, on_restart: OnRestart::Fail, ..KindSpec::new("k", handler) };
+    let kind = system.register(spec).expect("a kind");
+    assert_eq!([13, 14].map(|number| info(&kind, number).state), [JobState::Queued, JobState::Failed]);
     system.stop();
 }

@@ -14,7 +14,7 @@ use crate::session::{Session, client};
 use crate::settings::{Values, ids};
 use crate::statistics::Statistics;
 use parking_lot::Mutex;
-use squall_catalog::{AccessMap, AccountKey, Catalog, CatalogCell, TableEntry, TableId};
+use squall_catalog::{AccessMap, AccountKey, Catalog, CatalogCell, TableDef, TableEntry, TableId};
 use squall_column_store::ColumnCache;
 use squall_column_tables::{BackgroundSealer, ColumnTables};
 use squall_jobs::JobSystem;
@@ -435,7 +435,9 @@ fn bootstrap_catalog(store: &RowStore, of_modules: &[&str]) -> SqlResult<()> {
     let missing = |name: &&str| !catalog.databases.contains_key(*name);
     let missing: Vec<&str> = std::iter::once("mysql").chain(of_modules.iter().copied()).filter(missing).collect();
     let has_jobs = catalog.table("mysql", "job").is_some();
-    if missing.is_empty() && has_jobs {
+    let of_jobs = ["job", "job_output"].into_iter().filter_map(|name| catalog.table("mysql", name));
+    let changed: Vec<TableDef> = of_jobs.filter_map(|table| squall_jobs::with_missing_columns(table)).collect();
+    if missing.is_empty() && has_jobs && changed.is_empty() {
         return Ok(());
     }
     catalog.next_database_id = catalog.next_database_id.max(1);
@@ -443,6 +445,10 @@ fn bootstrap_catalog(store: &RowStore, of_modules: &[&str]) -> SqlResult<()> {
     catalog.version += 1;
     for name in missing {
         insert_database(&mut catalog, name, CollationId::UTF8MB4_0900_AI_CI);
+    }
+    for table in changed {
+        let mysql = database_mut(&mut catalog, "mysql")?;
+        mysql.tables.insert(table.name.clone(), TableEntry::Table(Arc::new(table)));
     }
     if !has_jobs {
         let mut id = catalog.next_table_id;

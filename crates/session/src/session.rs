@@ -88,6 +88,8 @@ pub struct Session {
     pub(crate) is_patient: bool,
     /// Where transactions are left that somebody else commits.
     pub(crate) deferred: Option<Mutex<Option<Transaction>>>,
+    /// Called before a change of rows goes where it may wait.
+    pub(crate) before_pool: Option<Box<dyn Fn() -> SqlResult<()> + Send + Sync>>,
     /// What session tracking has to report.
     pub(crate) changes: Vec<SessionChange>,
     /// Whether the connection ends after this command (COMMIT RELEASE).
@@ -189,6 +191,7 @@ impl Session {
             temporary_tables: HashMap::new(),
             is_patient: false,
             deferred: None,
+            before_pool: None,
             table_locks: None,
             locked_tables: Vec::new(),
             found_rows: 0,

@@ -114,6 +114,7 @@ impl Module for AsyncQueries {
             workers: 0,
             durable: true,
             on_restart: OnRestart::Fail,
+            announces: true,
             retention: Duration::from_secs(self.shared.number(database, RETENTION)),
             ..KindSpec::new(NAME, handler)
         })?;

@@ -82,6 +82,9 @@ impl Procedure for AsyncProcedure {
     }
 }
 
+/// What has become of a query, and its answer if that is short.
+type Outcome = (JobInfo, Option<Vec<u8>>);
+
 fn invalid_number() -> SqlError {
     SqlError::signal(*b"99998", "Invalid QUERY_NUMBER")
 }
@@ -94,9 +97,17 @@ impl AsyncProcedure {
         Ok(found.filter(|(info, _)| queue_table::sees(call.access(), &call.context().current_user, info)))
     }
 
-    /// The same; an error if there is none (1644).
+    /// What has become of a query that the caller may know of, with its answer if that is short; an error if there is none (1644).
+    fn outcome(&self, call: &ProcedureCall<'_>, number: Option<i64>) -> SqlResult<Outcome> {
+        let number = number.and_then(|number| u64::try_from(number).ok()).ok_or_else(invalid_number)?;
+        let found = self.shared.kind()?.outcome(number)?;
+        let seen = found.filter(|(info, _)| queue_table::sees(call.access(), &call.context().current_user, info));
+        seen.ok_or_else(invalid_number)
+    }
+
+    /// A query that the caller may know of; an error if there is none (1644).
     fn known(&self, call: &ProcedureCall<'_>, number: Option<i64>) -> SqlResult<JobInfo> {
-        self.find(call, number)?.map(|(info, _)| info).ok_or_else(invalid_number)
+        self.outcome(call, number).map(|(info, _)| info)
     }
 
     async fn queue(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
@@ -106,16 +117,8 @@ impl AsyncProcedure {
         let owner = call.context().current_user.to_string();
         let submitted = self.shared.kind()?.submit(NewJob { owner, payload, ..NewJob::default() })?;
         let number = Value::Int(submitted.await? as i64);
-        let mut list = match call.take_user_variable(QUERY_LIST) {
-            Some(Value::String(list)) => list,
-            _ => String::new(),
-        };
-        if !list.is_empty() {
-            list.push(',');
-        }
-        list.push_str(&text(&number));
+        call.add_to_list(QUERY_LIST, &text(&number));
         call.set_user_variable(QUERY_NUMBER, number.clone());
-        call.set_user_variable(QUERY_LIST, Value::String(list));
         let mut result = ResultSet::new(vec![typed_column("QUERY_NUMBER", SqlType::BIGINT, false)]);
         result.rows.push(vec![number]);
         call.send_rows(&result).await?;
@@ -135,12 +138,13 @@ impl AsyncProcedure {
 
     async fn wait(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
         let _timer = call.start_timer();
-        let info = self.known(call, call.number(0))?;
-        self.answer(call, info).await
+        let outcome = self.outcome(call, call.number(0))?;
+        self.answer(call, outcome).await
     }
 
     /// Waits for the end of a query, and answers as it does.
-    async fn answer(&self, call: &mut ProcedureCall<'_>, mut info: JobInfo) -> Result<OkInfo, Failure> {
+    async fn answer(&self, call: &mut ProcedureCall<'_>, outcome: Outcome) -> Result<OkInfo, Failure> {
+        let (mut info, mut output) = outcome;
         let (kind, number) = (self.shared.kind()?.clone(), info.number);
         if !info.state.is_final() {
             let kill = call.context().kill.clone();
@@ -148,10 +152,10 @@ impl AsyncProcedure {
                 () = kind.ended(number) => {}
                 error = kill.stopped() => return Err(error.into()),
             }
-            info = kind.get(number)?.ok_or_else(invalid_number)?.0;
+            (info, output) = kind.outcome(number)?.ok_or_else(invalid_number)?;
         }
-        match (info.state, info.error) {
-            (JobState::Done, _) => replay(call, &kind, number).await,
+        match (info.state, info.error.take()) {
+            (JobState::Done, _) => replay(call, &kind, &info, output).await,
             (_, Some(error)) => Err(error.into()),
             (state, None) => Err(SqlError::internal(format_args!("a query is {}", state.word())).into()),
         }
@@ -162,8 +166,8 @@ impl AsyncProcedure {
         let _timer = call.start_timer();
         let mut first_error = None;
         for number in list.split(',').map(str::trim).filter(|number| !number.is_empty()) {
-            let result = match self.known(call, number.parse().ok()) {
-                Ok(info) => self.answer(call, info).await.map(|_| ()),
+            let result = match self.outcome(call, number.parse().ok()) {
+                Ok(outcome) => self.answer(call, outcome).await.map(|_| ()),
                 Err(error) => Err(error.into()),
             };
             match result {

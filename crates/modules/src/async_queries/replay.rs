@@ -1,7 +1,7 @@
 //! The answer of a query that has ended, given again.
 
 use super::recording::{COLUMNS, END, FORMAT, PART_BYTES, ROW, SUCCESS, WARNING};
-use squall_jobs::Kind;
+use squall_jobs::{JobInfo, Kind};
 use squall_row_store::{Malformed, Reader, read_type, read_value};
 use squall_session::api::{ColumnFlags, ColumnMeta, OkInfo, StatusInfo};
 use squall_session::result::put_value;
@@ -17,19 +17,28 @@ enum Entry {
     Warning(Warning),
 }
 
-/// Sends every result set of a query to the client; gives what its statements without rows said last.
-pub(super) async fn replay(call: &mut ProcedureCall<'_>, kind: &Kind, number: u64) -> Result<OkInfo, Failure> {
-    let mut ok = OkInfo::default();
+/// Sends every result set of a query to the client; gives what its statements without rows said last. `short` is its output if
+/// that is short.
+pub(super) async fn replay(
+    call: &mut ProcedureCall<'_>,
+    kind: &Kind,
+    info: &JobInfo,
+    mut short: Option<Vec<u8>>,
+) -> Result<OkInfo, Failure> {
+    let (mut ok, mut bytes_read, number) = (OkInfo::default(), 0, info.number);
     for part in 0.. {
-        // Most answers have one part, which was written a moment ago.
-        let found = match part {
-            0 => kind.output(number, part)?,
-            _ => {
+        let found = match (short.take(), info.output_bytes) {
+            (Some(short), _) => Some(short),
+            (None, Some(bytes)) if bytes_read == bytes => None,
+            // Most answers have one part, which was written a moment ago.
+            (None, _) if part == 0 => kind.output(number, part)?,
+            (None, _) => {
                 let kind = kind.clone();
                 call.blocking(move || kind.output(number, part)).await?
             }
         };
         let Some(bytes) = found else { break };
+        bytes_read += bytes.len() as u64;
         for entry in entries(&bytes)? {
             match entry {
                 Entry::Columns(columns) => call.writer().begin_result_set(&columns),
@@ -54,6 +63,10 @@ pub(super) async fn replay(call: &mut ProcedureCall<'_>, kind: &Kind, number: u6
         if bytes.len() < PART_BYTES {
             break;
         }
+    }
+    if info.output_bytes.is_some_and(|bytes| bytes != bytes_read) {
+        // Half of an answer must not look like a whole one.
+        return Err(SqlError::signal(*b"99998", "The query has been removed while its result was read").into());
     }
     Ok(ok)
 }

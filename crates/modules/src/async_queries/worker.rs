@@ -58,7 +58,8 @@ impl Handler for QueryHandler {
         let mut recorder = Recorder::new(shared.number(&database, RESULT_BYTES_MAX), &add);
         if !kept.session.query_at_once(sql.as_bytes(), &mut recorder) {
             // An error inside is that of the recorder, which says it itself.
-            let _client_gone = run_on_this_thread(kept.session.run_text(sql.as_bytes(), &mut recorder))?;
+            let run = kept.session.run_announced(sql.as_bytes(), job.announcer(), &mut recorder);
+            let _client_gone = run_on_this_thread(run)?;
         }
         if let Some(transaction) = kept.session.take_deferred() {
             job.leave_transaction(transaction);

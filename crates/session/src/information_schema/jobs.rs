@@ -23,6 +23,7 @@ pub(super) const TABLES: &[TableSpec] = &[TableSpec {
         uint("ERROR_NUMBER").or_null(),
         text("SQLSTATE", 5).or_null(),
         long_text("ERROR_MESSAGE").or_null(),
+        uint("OUTPUT_BYTES").or_null(),
     ],
     rows: jobs,
 }];
@@ -55,6 +56,7 @@ fn jobs(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
                 job.error.as_ref().map_or(Value::Null, |error| u(u64::from(error.code))),
                 s_or_null(job.error.as_ref().map(|error| error.sqlstate_str())),
                 s_or_null(job.error.as_ref().map(|error| error.message.as_str())),
+                job.output_bytes.map_or(Value::Null, u),
             ]);
             Ok(())
         })?;

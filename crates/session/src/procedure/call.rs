@@ -123,9 +123,19 @@ impl ProcedureCall<'_> {
         self.session.user_variables.lock().get(&NameKey::new(name)).map(|(value, _)| value.clone())
     }
 
-    /// Takes the value of `@name` away, to change it without a copy and set it again.
-    pub fn take_user_variable(&mut self, name: &str) -> Option<Value> {
-        self.session.user_variables.lock().remove(&NameKey::new(name)).map(|(value, _)| value)
+    /// Adds an ASCII text to the list `@name`, whose items have commas between them. The list is not copied: it may be long.
+    pub fn add_to_list(&mut self, name: &str, item: &str) {
+        let mut variables = self.session.user_variables.lock();
+        if let Some((Value::String(list), SqlType::String { length, .. })) = variables.get_mut(&NameKey::new(name))
+            && !list.is_empty()
+        {
+            list.push(',');
+            list.push_str(item);
+            *length = length.saturating_add(item.len() as u32 + 1);
+            return;
+        }
+        drop(variables);
+        self.set_user_variable(name, Value::from(item));
     }
 
     /// SET @name.

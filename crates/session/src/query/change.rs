@@ -173,6 +173,9 @@ impl Session {
                 result => return result.map_err(SqlError::from),
             }
         }
+        if let Some(announce) = self.before_pool.take() {
+            announce()?;
+        }
         let bulk_session = self.reads_committed_now().then_some(self.process.id);
         self.begin_statement_transaction();
         let options = DmlOptions { bulk_session, ..self.dml_options(self.lock_wait()) };
