@@ -1,13 +1,16 @@
 //! The ends of jobs: written by whoever has brought a job to its end, made known when that is durable.
 
+use crate::kept::bytes_of;
 use crate::kind::{JobInfo, JobState};
+use crate::output::EndedOutput;
 use crate::queue::Live;
 use crate::record::{JobRecord, OUTPUT_BYTES_IN_ROW, output_row};
-use crate::system::{EndedOutput, KindInner, SystemInner, now_micros};
+use crate::system::{KindInner, SystemInner, now_micros};
 use squall_logs::error_log::{Severity, error_log};
 use squall_row_store::{CommitTicket, Transaction};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A job that has come to its final state.
 pub(crate) struct Ending {
@@ -19,6 +22,8 @@ pub(crate) struct Ending {
     /// Its payload, where it is at hand.
     pub payload: Option<Vec<u8>>,
     pub output: EndedOutput,
+    /// Bytes that count of what is kept of it, once its row is written.
+    pub kept_bytes: u64,
     /// What it has changed last, to be committed with its end.
     pub transaction: Option<Transaction>,
 }
@@ -29,7 +34,7 @@ impl Ending {
         let finished_micros = now_micros();
         let (state, error) = (JobState::Cancelled, Some(reason));
         let output = EndedOutput::default();
-        Ending { kind, live, state, error, finished_micros, payload: None, output, transaction: None }
+        Ending { kind, live, state, error, finished_micros, payload: None, output, kept_bytes: 0, transaction: None }
     }
 
     /// What it has changed could not be committed.
@@ -118,7 +123,9 @@ impl SystemInner {
                 transaction.put(&self.output, &row, true)?;
             }
         }
-        transaction.put(&self.jobs, &JobRecord { info: ending.info(), payload, output }.into_row(), false)?;
+        let info = ending.info();
+        ending.kept_bytes = bytes_of(&info, &payload);
+        transaction.put(&self.jobs, &JobRecord { info, payload, output }.into_row(), false)?;
         Ok(transaction)
     }
 }
@@ -135,9 +142,11 @@ fn publish_end(ending: Ending, written: SqlResult<()>) {
         kind.remember(ending.info());
     }
     let output_bytes = ending.output_bytes();
+    let is_kept = kind.spec.durable && written.is_ok();
+    let is_too_much = is_kept && kind.kept.add(ending.kept_bytes);
     let Ending { live, state, error, finished_micros, .. } = ending;
     // Before anybody who waits for it is woken: they find it where jobs are that have ended.
-    if kind.spec.durable && written.is_ok() {
+    if is_kept {
         kind.ended.lock().insert(&live);
     }
     kind.live.lock().remove(&live.number);
@@ -149,6 +158,6 @@ fn publish_end(ending: Ending, written: SqlResult<()>) {
         status.output_bytes = Some(output_bytes);
     });
     if kind.spec.durable {
-        kind.keeper.sweep_in(kind.retention());
+        kind.keeper.sweep_in(if is_too_much { Duration::ZERO } else { kind.retention() });
     }
 }

@@ -1,7 +1,7 @@
 //! What a kind of job is, and what its handler gets.
 
+use crate::output::Output;
 use crate::queue::Live;
-use crate::system::Output;
 use crate::worker::Announcement;
 use parking_lot::Mutex;
 use squall_row_store::Transaction;
@@ -94,6 +94,8 @@ pub struct KindSpec {
     pub attempts_max: u32,
     /// How long a finished durable job is kept. Of transient ones the last [`TRANSIENT_KEPT`] are.
     pub retention: Duration,
+    /// Most bytes that finished durable jobs may take with their payloads and outputs; the oldest go where there are more.
+    pub kept_bytes_max: u64,
     /// Most jobs that may wait; more are refused.
     pub queued_max: usize,
     /// Whether the handler says by [`RunningJob::announce`] when it begins what may take long, or what may be in the store before
@@ -116,6 +118,7 @@ impl KindSpec {
             on_restart: OnRestart::Requeue,
             attempts_max: 1,
             retention: Duration::from_secs(7 * 24 * 3600),
+            kept_bytes_max: u64::MAX,
             queued_max: 1_000_000,
             announces: false,
         }

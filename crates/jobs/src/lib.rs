@@ -17,13 +17,16 @@
 //!
 //! Knows: the row store. Must not know: SQL text, sessions, what any job does.
 //!
-//! Reading order: [`kind`], [`system`], `queue`, `worker`, `claims`, `ending`, `ended`, `keeper`, `record`.
+//! Reading order: [`kind`], [`system`], `queue`, `worker`, `claims`, `ending`, `ended`, `kept`, `retention`,
+//! `keeper`, `output`, `record`.
 
 mod claims;
 mod ended;
 mod ending;
 mod keeper;
+mod kept;
 pub mod kind;
+mod output;
 mod queue;
 mod record;
 mod retention;

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
 use tokio::sync::Notify;
 
 /// Payloads up to this many bytes stay in memory while their job waits; longer ones are read again when it begins.
@@ -208,6 +209,8 @@ pub(crate) struct Queue {
     pub limit: usize,
     /// The places of the workers that there are.
     pub workers: BTreeSet<u16>,
+    /// The last thread of each place.
+    pub threads: BTreeMap<u16, JoinHandle<()>>,
     /// How many workers are at jobs that have not said that they may take long, and will look here when they are through.
     brief: usize,
     /// What they have begun and whose ends are not recorded, by place; for longer than a worker stays.
@@ -227,6 +230,7 @@ impl Queue {
             ready: BTreeMap::new(),
             limit,
             workers: BTreeSet::new(),
+            threads: BTreeMap::new(),
             brief: 0,
             begun: BTreeMap::new(),
             resting: Vec::new(),

@@ -4,9 +4,10 @@ use crate::claims::claims;
 use crate::ended::EndedJobs;
 use crate::ending::Ending;
 use crate::keeper::{Keeper, Note, keep};
+use crate::kept::{Kept, bytes_of};
 use crate::kind::{JobInfo, JobState, KindSpec, NewJob, OnRestart, TRANSIENT_KEPT, restart_error};
 use crate::queue::{Live, Queue};
-use crate::record::{JOB, JobRecord, OUTPUT, job_key, output_row};
+use crate::record::{JOB, JobRecord, OUTPUT, job_key};
 use crate::worker::call_worker;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use squall_catalog::{Catalog, IndexId};
@@ -78,6 +79,7 @@ pub(crate) struct KindInner {
     next_number: Mutex<u64>,
     recent: Mutex<VecDeque<JobInfo>>,
     retention_micros: AtomicU64,
+    pub kept: Kept,
 }
 
 impl JobSystem {
@@ -124,6 +126,7 @@ impl JobSystem {
             next_number: Mutex::new(1),
             recent: Mutex::default(),
             retention_micros: AtomicU64::new(spec.retention.as_micros() as u64),
+            kept: Kept::new(spec.kept_bytes_max),
             system: Arc::downgrade(&self.0),
             keeper: self.0.keeper.clone(),
             spec,
@@ -165,6 +168,13 @@ impl JobSystem {
             let mut queue = kind.queue.lock();
             while !queue.workers.is_empty() {
                 kind.workers_gone.wait(&mut queue);
+            }
+            // They let go of the kind, and with it of what its handler has, after they have said that they are gone.
+            let threads = std::mem::take(&mut queue.threads);
+            drop(queue);
+            for thread in threads.into_values() {
+                // What a worker has panicked with is known to the log.
+                let _panicked = thread.join();
             }
         }
         let (done, written) = channel();
@@ -308,6 +318,36 @@ impl Kind {
         }
     }
 
+    /// Bytes of the durable jobs that have ended: their payloads and outputs.
+    pub fn kept_bytes(&self) -> u64 {
+        self.inner.kept.bytes()
+    }
+
+    /// Most of them; see [`KindSpec::kept_bytes_max`].
+    pub fn kept_bytes_max(&self) -> u64 {
+        self.inner.kept.bytes_max()
+    }
+
+    /// Most of them from now on.
+    pub fn set_kept_bytes_max(&self, bytes: u64) {
+        self.inner.kept.set_bytes_max(bytes);
+        if self.inner.kept.surplus().is_some()
+            && let Some(system) = self.system.upgrade()
+        {
+            system.keeper.sweep_in(Duration::ZERO);
+        }
+    }
+
+    /// How many jobs this process has removed because there were more.
+    pub fn removed_for_room(&self) -> u64 {
+        self.inner.kept.removed_for_room()
+    }
+
+    /// Whether a number has been given to a job, which may be gone.
+    pub fn was_given(&self, number: u64) -> bool {
+        number > 0 && number < *self.inner.next_number.lock()
+    }
+
     /// Cancels a job: one that waits ends at once, one that runs is told to stop. `false` if there is no such job that has
     /// not ended.
     pub fn cancel(&self, number: u64, reason: SqlError) -> SqlResult<bool> {
@@ -329,7 +369,7 @@ impl Kind {
 
     /// A job that has not ended.
     pub fn is_live(&self, number: u64) -> bool {
-        self.inner.find(number).is_some_and(|job| !job.is_final())
+        self.inner.is_live(number)
     }
 
     /// Waits until a job has ended; at once if there is none of that number that has not.
@@ -459,6 +499,11 @@ impl KindInner {
         live.or_else(|| self.ended.lock().get(number))
     }
 
+    /// A job that has not ended.
+    pub fn is_live(&self, number: u64) -> bool {
+        self.find(number).is_some_and(|job| !job.is_final())
+    }
+
     /// Lets a job in.
     pub fn enqueue(self: &Arc<Self>, live: Arc<Live>) {
         self.admit(self.queue.lock(), vec![live]);
@@ -522,7 +567,7 @@ impl KindInner {
         };
         let claimed = claims(&system.store, self.spec.name)?;
         while let Some(row) = cursor.next_row()? {
-            let JobRecord { mut info, .. } = JobRecord::of_row(row.values(&system.jobs)?)?;
+            let JobRecord { mut info, payload, .. } = JobRecord::of_row(row.values(&system.jobs)?)?;
             next = next.max(info.number + 1);
             let claim = claimed.get(&info.number).filter(|claim| claim.attempt > info.attempts);
             if let Some(claim) = claim.filter(|_| info.state == JobState::Queued) {
@@ -532,10 +577,17 @@ impl KindInner {
                 info.state = if fails { JobState::Failed } else { JobState::Queued };
                 info.error = Some(restart_error());
                 info.finished_micros = fails.then(now_micros);
+                info.output_bytes = fails.then_some(0);
                 system.update_job(&mut transaction, &job_key(self.spec.name, info.number), |record| {
                     record.info = info.clone();
                 })?;
                 system.delete_output(&mut transaction, self.spec.name, info.number)?;
+            }
+            if info.state.is_final() {
+                if info.output_bytes.is_none() {
+                    info.output_bytes = Some(system.output_bytes(self.spec.name, info.number)?);
+                }
+                self.kept.add(bytes_of(&info, &payload));
             }
             if info.state == JobState::Queued {
                 let live = Arc::new(Live::new(&info, None, None));
@@ -548,8 +600,8 @@ impl KindInner {
         Ok(())
     }
 
-    /// Removes the rows of finished jobs.
-    pub fn remove_rows(&self, system: &SystemInner, numbers: &[u64]) -> SqlResult<()> {
+    /// Removes the rows of finished jobs; gives how many were there.
+    pub fn remove_rows(&self, system: &SystemInner, numbers: &[u64]) -> SqlResult<u64> {
         let next = *self.next_number.lock();
         if numbers.contains(&(next - 1)) {
             // No number is given twice, though nothing else remembers the last one.
@@ -560,18 +612,23 @@ impl KindInner {
             }])?;
         }
         let mut transaction = system.begin();
+        let (mut removed, mut bytes) = (0, 0);
         for number in numbers {
             let key = system.jobs.row_key(&job_key(self.spec.name, *number))?;
             if let Some(row) = transaction.get_locked(&system.jobs, &key, EXCLUSIVE).map_err(SqlError::from)? {
+                let JobRecord { mut info, payload, .. } = JobRecord::of_row(row.values(&system.jobs)?)?;
                 transaction.delete(&system.jobs, &row).map_err(SqlError::from)?;
+                let in_parts = system.delete_output(&mut transaction, self.spec.name, *number)?;
+                info.output_bytes.get_or_insert(in_parts);
+                (removed, bytes) = (removed + 1, bytes + bytes_of(&info, &payload));
             }
-            system.delete_output(&mut transaction, self.spec.name, *number)?;
         }
         transaction.commit()?;
+        self.kept.subtract(bytes);
         self.recent.lock().retain(|info| !numbers.contains(&info.number));
         let mut ended = self.ended.lock();
         numbers.iter().for_each(|number| ended.remove(*number));
-        Ok(())
+        Ok(removed)
     }
 }
 
@@ -624,78 +681,34 @@ impl SystemInner {
         Ok(Some(value))
     }
 
-    /// Removes a job's output.
-    pub fn delete_output(&self, transaction: &mut Transaction, kind: &str, number: u64) -> SqlResult<()> {
+    /// Bytes of a job's output, as far as it is in parts.
+    fn output_bytes(&self, kind: &str, number: u64) -> SqlResult<u64> {
+        let range = self.output.range(IndexId(0), ValueRange::prefix(&job_key(kind, number)))?;
+        let mut cursor = self.store.read_view().scan(&self.output, &range, Direction::Forward);
+        let mut bytes = 0;
+        while let Some(row) = cursor.next_row()? {
+            bytes += content_bytes(&row.values(&self.output)?);
+        }
+        Ok(bytes)
+    }
+
+    /// Removes a job's output; gives its bytes, as far as it is in parts.
+    pub fn delete_output(&self, transaction: &mut Transaction, kind: &str, number: u64) -> SqlResult<u64> {
         let range = self.output.range(IndexId(0), ValueRange::prefix(&job_key(kind, number)))?;
         let mut scan = transaction.scan_locked(&self.output, &range, Direction::Forward, EXCLUSIVE);
+        let mut bytes = 0;
         while let Some(row) = scan.next(transaction).map_err(SqlError::from)? {
+            bytes += content_bytes(&row.values(&self.output)?);
             transaction.delete(&self.output, &row).map_err(SqlError::from)?;
         }
-        Ok(())
+        Ok(bytes)
     }
 }
 
-/// The output of a running job: all parts but the last are rows already.
-pub(crate) struct Output {
-    kind: Arc<KindInner>,
-    system: Arc<SystemInner>,
-    number: u64,
-    pending: Option<Vec<u8>>,
-    written: u64,
-    /// Of all parts.
-    bytes: u64,
-    /// The commit of the part before.
-    ticket: Option<CommitTicket>,
-}
-
-/// The output of a job that ends.
-#[derive(Default)]
-pub(crate) struct EndedOutput {
-    /// The last part, to be written with the job's end.
-    pub last: Option<Vec<u8>>,
-    /// How many are written before it.
-    pub parts_written: u64,
-    /// Of all parts.
-    pub bytes: u64,
-}
-
-impl fmt::Debug for Output {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Output").field("written", &self.written).finish_non_exhaustive()
-    }
-}
-
-impl Output {
-    pub fn new(kind: &Arc<KindInner>, system: &Arc<SystemInner>, number: u64) -> Output {
-        Output { kind: kind.clone(), system: system.clone(), number, pending: None, written: 0, bytes: 0, ticket: None }
-    }
-
-    pub fn take(&mut self) -> Output {
-        let fresh = Output::new(&self.kind, &self.system, self.number);
-        std::mem::replace(self, fresh)
-    }
-
-    /// Adds a part; the one before it is written. Two parts at most are in memory.
-    pub fn add(&mut self, part: Vec<u8>) -> SqlResult<()> {
-        if !self.kind.spec.durable {
-            return Ok(());
-        }
-        self.bytes += part.len() as u64;
-        if let Some(content) = self.pending.replace(part) {
-            if let Some(ticket) = self.ticket.take() {
-                ticket.wait()?;
-            }
-            let mut transaction = self.system.begin();
-            let row = output_row(self.kind.spec.name, self.number, self.written, content);
-            transaction.insert(&self.system.output, &row).map_err(SqlError::from)?;
-            self.ticket = Some(transaction.commit_async());
-            self.written += 1;
-        }
-        Ok(())
-    }
-
-    /// What is left of it when the job ends.
-    pub fn into_ended(self) -> EndedOutput {
-        EndedOutput { last: self.pending, parts_written: self.written, bytes: self.bytes }
+/// Of a row of `mysql.job_output`.
+fn content_bytes(row: &[Value]) -> u64 {
+    match row.last() {
+        Some(Value::Bytes(content)) => content.len() as u64,
+        _ => 0,
     }
 }

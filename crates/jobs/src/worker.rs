@@ -3,9 +3,10 @@
 use crate::claims::{self, Claim};
 use crate::ending::Ending;
 use crate::kind::{JobState, RunningJob};
+use crate::output::Output;
 use crate::queue::{Live, Queue};
 use crate::record::job_key;
-use crate::system::{KindInner, Output, SystemInner, now_micros};
+use crate::system::{KindInner, SystemInner, now_micros};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use squall_logs::error_log::{Severity, error_log};
 use squall_row_store::CommitTicket;
@@ -37,9 +38,10 @@ pub(crate) fn call_worker(kind: &Arc<KindInner>, mut queue: MutexGuard<'_, Queue
         let thread = std::thread::Builder::new().name(name).stack_size(STACK_BYTES);
         let place = queue.free_place();
         match thread.spawn(move || work(&own, place)) {
-            Ok(_) => {
+            Ok(thread) => {
                 queue.is_called = true;
                 queue.workers.insert(place);
+                queue.threads.insert(place, thread);
             }
             // The next submission, or a worker that goes on, sees to it.
             Err(error) => {
@@ -157,7 +159,7 @@ fn run(
         Err(error) => (JobState::Failed, Some(error)),
     };
     let (kind, output, finished_micros) = (kind.clone(), output.into_ended(), now_micros());
-    Some(system.end(Ending { kind, live, state, error, finished_micros, payload, output, transaction }))
+    Some(system.end(Ending { kind, live, state, error, finished_micros, payload, output, kept_bytes: 0, transaction }))
 }
 
 /// Gets the payload of a job that begins, which says at once that it does unless its kind has it say so itself.

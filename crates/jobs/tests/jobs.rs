@@ -346,7 +346,7 @@ struct Announces(Arc<Gate>);
 
 impl Handler for Announces {
     fn run(&self, job: &RunningJob) -> SqlResult<()> {
-        if job.payload.starts_with(b"long") || job.payload == b"until cancelled" && job.number() % 2 == 0 {
+        if job.payload.starts_with(b"long") || job.payload == b"until cancelled" && job.number().is_multiple_of(2) {
             job.announce()?;
         }
         self.0.run(job)
@@ -410,5 +410,97 @@ fn workers_are_called_for_what_waits_behind_a_job_that_may_take_long() {
     let spec = KindSpec { durable: true, workers: 0, on_restart: OnRestart::Fail, ..KindSpec::new("k", handler) };
     let kind = system.register(spec).expect("a kind");
     assert_eq!([13, 14].map(|number| info(&kind, number).state), [JobState::Queued, JobState::Failed]);
+    system.stop();
+}
+
+/// Puts out as many bytes as its payload says, in parts of a thousand.
+#[derive(Debug)]
+struct Fills;
+
+impl Handler for Fills {
+    fn run(&self, job: &RunningJob) -> SqlResult<()> {
+        let bytes: usize = String::from_utf8_lossy(&job.payload).parse().expect("a number");
+        for at in (0..bytes).step_by(1000) {
+            job.add_output(vec![at as u8; (bytes - at).min(1000)])?;
+        }
+        if bytes % 10 == 7 { Err(SqlError::signal(*b"45000", "seven")) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn the_oldest_go_when_there_is_too_much_of_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let register = |system: &JobSystem, kept_bytes_max| {
+        let spec = KindSpec { durable: true, kept_bytes_max, ..KindSpec::new("k", Arc::new(Fills)) };
+        system.register(spec).expect("a kind")
+    };
+    let done = |kind: &Kind, bytes: usize| {
+        let number = submit(kind, bytes.to_string().as_bytes());
+        kind.wait(number);
+        number
+    };
+    let numbers = |kind: &Kind| {
+        let mut numbers = Vec::new();
+        kind.for_each(|info, _| {
+            numbers.push(info.number);
+            Ok(())
+        })
+        .expect("readable");
+        numbers
+    };
+    let until = |kind: &Kind, expected: &[u64]| {
+        let mut looks = 0;
+        while numbers(kind) != expected || kind.kept_bytes() > kind.kept_bytes_max() {
+            looks += 1;
+            assert!(looks < 3000, "{:?} are there", numbers(kind));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    {
+        let (store, system) = open(folder.path());
+        let kind = register(&system, 100_000);
+        // Short ones, those of several parts, and one that fails: its output is not kept.
+        for (bytes, kept) in [(10, 12), (3000, 3016), (5007, 3025), (1500, 4529)] {
+            done(&kind, bytes);
+            assert_eq!(kind.kept_bytes(), kept);
+        }
+        assert_eq!((kind.output(3, 0), info(&kind, 3).output_bytes), (Ok(None), Some(0)));
+        assert_eq!(info(&kind, 4).output_bytes, Some(1500));
+        assert_eq!((kind.remove(2), kind.kept_bytes()), (Ok(true), 1525));
+        system.stop();
+        store.close().expect("closed");
+    }
+    {
+        let (store, system) = open(folder.path());
+        let kind = register(&system, 100_000);
+        assert_eq!(kind.kept_bytes(), 1525);
+        done(&kind, 90_000);
+        done(&kind, 5_000);
+        assert_eq!((kind.kept_bytes(), kind.removed_for_room()), (96_534, 0));
+        // A little more than has to go, but nothing large.
+        done(&kind, 4_000);
+        until(&kind, &[5, 6, 7]);
+        assert_eq!((kind.kept_bytes(), kind.removed_for_room()), (99_013, 3));
+        done(&kind, 4_000);
+        until(&kind, &[6, 7, 8]);
+        kind.set_kept_bytes_max(8_100);
+        until(&kind, &[7, 8]);
+        assert_eq!(kind.kept_bytes(), 8_008);
+        assert_eq!((kind.outcome(6), kind.was_given(6), kind.was_given(9)), (Ok(None), true, false));
+        // One that has all the room.
+        done(&kind, 8_096);
+        until(&kind, &[9]);
+        assert_eq!(kind.kept_bytes(), 8_100);
+        done(&kind, 10);
+        until(&kind, &[10]);
+        assert_eq!((kind.kept_bytes(), kind.removed_for_room()), (12, 8));
+        system.stop();
+        store.close().expect("closed");
+    }
+    // What is too much at the start goes then.
+    let (_store, system) = open(folder.path());
+    let kind = register(&system, 10);
+    until(&kind, &[]);
+    assert_eq!((kind.kept_bytes(), submit(&kind, b"0")), (0, 11));
     system.stop();
 }

@@ -32,6 +32,10 @@ pub trait Module: Debug + Send + Sync {
     fn start(&self, _database: &Database) -> SqlResult<()> {
         Ok(())
     }
+    /// What SHOW GLOBAL STATUS shows of it: names and numbers.
+    fn status(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
     /// Global variables have been set, maybe some of the module's.
     fn variables_changed(&self) {}
     /// Ends background work and waits until it has ended; called once, before the database is closed.

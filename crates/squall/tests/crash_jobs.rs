@@ -82,6 +82,14 @@ fn check(
     for (number, end) in kept.iter() {
         assert_eq!(states.get(number), Some(end), "round {round}: an end has changed");
     }
+    let kept_bytes: Option<u64> = conn
+        .query_first(
+            "SELECT SUM(LENGTH(payload) + COALESCE(output_bytes, 0) + COALESCE(LENGTH(message), 0)) FROM mysql.job WHERE kind = 'async'",
+        )
+        .expect("the jobs");
+    let shown: Option<(String, u64)> =
+        conn.query_first("SHOW GLOBAL STATUS LIKE 'Async_result_total_bytes'").expect("a status");
+    assert_eq!(shown.map(|(_, bytes)| bytes), kept_bytes, "round {round}: bytes that are kept");
     let mut seen: BTreeMap<(u64, u64), u64> = BTreeMap::new();
     for key in conn.query::<(u64, u64), _>("SELECT client, n FROM crash.seen").expect("the table") {
         *seen.entry(key).or_default() += 1;

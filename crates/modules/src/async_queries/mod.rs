@@ -28,6 +28,7 @@ pub(crate) const NAME: &str = "async";
 const THREAD_COUNT: &str = "async_thread_count";
 const RETENTION: &str = "async_result_retention";
 const RESULT_BYTES_MAX: &str = "async_result_bytes_max";
+const TOTAL_BYTES_MAX: &str = "async_result_total_bytes_max";
 
 const VARIABLES: &[VariableDef] = &[
     unsigned(THREAD_COUNT, Scope::Global, 8, 1, 1024, "Most queries of async.queue() that run at once."),
@@ -46,6 +47,14 @@ const VARIABLES: &[VariableDef] = &[
         1 << 10,
         u64::MAX,
         "Bytes of the results of one query of async.queue(); one that gives more fails.",
+    ),
+    unsigned(
+        TOTAL_BYTES_MAX,
+        Scope::Global,
+        4 << 30,
+        1 << 10,
+        u64::MAX,
+        "Bytes of all queries of async.queue() that have ended, with their results; when there are more, the oldest go.",
     ),
 ];
 
@@ -116,12 +125,22 @@ impl Module for AsyncQueries {
             on_restart: OnRestart::Fail,
             announces: true,
             retention: Duration::from_secs(self.shared.number(database, RETENTION)),
+            kept_bytes_max: self.shared.number(database, TOTAL_BYTES_MAX),
             ..KindSpec::new(NAME, handler)
         })?;
         // Nobody else starts it.
         let _first = self.shared.started.set((database.downgrade(), kind));
         self.variables_changed();
         Ok(())
+    }
+
+    fn status(&self) -> Vec<(&'static str, u64)> {
+        let Ok(kind) = self.shared.kind() else { return Vec::new() };
+        vec![
+            ("Async_queries_waiting", kind.waiting() as u64),
+            ("Async_removed_for_room", kind.removed_for_room()),
+            ("Async_result_total_bytes", kind.kept_bytes()),
+        ]
     }
 
     fn variables_changed(&self) {
@@ -133,6 +152,10 @@ impl Module for AsyncQueries {
             let retention = Duration::from_secs(self.shared.number(&database, RETENTION));
             if kind.retention() != retention {
                 kind.set_retention(retention);
+            }
+            let total = self.shared.number(&database, TOTAL_BYTES_MAX);
+            if kind.kept_bytes_max() != total {
+                kind.set_kept_bytes_max(total);
             }
         }
     }

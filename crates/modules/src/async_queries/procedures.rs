@@ -82,6 +82,13 @@ impl Procedure for AsyncProcedure {
     }
 }
 
+/// The same error for a query that is not kept any more.
+pub(super) fn removed() -> SqlError {
+    let message = "Invalid QUERY_NUMBER: the query has been removed, with its result. Results are kept until async.drop(), for \
+                   async_result_retention seconds, and up to async_result_total_bytes_max bytes";
+    SqlError::signal(*b"99998", message)
+}
+
 /// What has become of a query, and its answer if that is short.
 type Outcome = (JobInfo, Option<Vec<u8>>);
 
@@ -100,9 +107,15 @@ impl AsyncProcedure {
     /// What has become of a query that the caller may know of, with its answer if that is short; an error if there is none (1644).
     fn outcome(&self, call: &ProcedureCall<'_>, number: Option<i64>) -> SqlResult<Outcome> {
         let number = number.and_then(|number| u64::try_from(number).ok()).ok_or_else(invalid_number)?;
-        let found = self.shared.kind()?.outcome(number)?;
-        let seen = found.filter(|(info, _)| queue_table::sees(call.access(), &call.context().current_user, info));
-        seen.ok_or_else(invalid_number)
+        let kind = self.shared.kind()?;
+        match kind.outcome(number)? {
+            Some((info, _)) if !queue_table::sees(call.access(), &call.context().current_user, &info) => {
+                Err(invalid_number())
+            }
+            Some(outcome) => Ok(outcome),
+            None if kind.was_given(number) => Err(removed()),
+            None => Err(invalid_number()),
+        }
     }
 
     /// A query that the caller may know of; an error if there is none (1644).
@@ -152,7 +165,7 @@ impl AsyncProcedure {
                 () = kind.ended(number) => {}
                 error = kill.stopped() => return Err(error.into()),
             }
-            (info, output) = kind.outcome(number)?.ok_or_else(invalid_number)?;
+            (info, output) = kind.outcome(number)?.ok_or_else(removed)?;
         }
         match (info.state, info.error.take()) {
             (JobState::Done, _) => replay(call, &kind, &info, output).await,

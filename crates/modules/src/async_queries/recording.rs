@@ -18,12 +18,21 @@ pub(super) const WARNING: u8 = 5;
 /// A part is written when it is this long; only the last may be shorter.
 pub(super) const PART_BYTES: usize = 256 << 10;
 
+/// How much an answer may be.
+#[derive(Clone, Copy)]
+pub(super) struct Bound {
+    /// The variable that says so, and its value.
+    pub variable: &'static str,
+    pub value: u64,
+    pub bytes_max: u64,
+}
+
 /// A writer that keeps everything.
 pub(super) struct Recorder<'a> {
     part: Writer,
     part_bytes: usize,
     bytes: u64,
-    bytes_max: u64,
+    bound: Bound,
     cells: Vec<Value>,
     add: &'a dyn Fn(Vec<u8>) -> SqlResult<()>,
     /// The query's error, or why its answer could not be kept.
@@ -32,9 +41,9 @@ pub(super) struct Recorder<'a> {
 
 impl<'a> Recorder<'a> {
     /// A recorder that hands its parts to `add`.
-    pub fn new(bytes_max: u64, add: &'a dyn Fn(Vec<u8>) -> SqlResult<()>) -> Self {
+    pub fn new(bound: Bound, add: &'a dyn Fn(Vec<u8>) -> SqlResult<()>) -> Self {
         let part = Writer::new(FORMAT);
-        Self { part, part_bytes: 0, bytes: 0, bytes_max, cells: Vec::new(), add, error: None }
+        Self { part, part_bytes: 0, bytes: 0, bound, cells: Vec::new(), add, error: None }
     }
 
     /// Ends the recording with the warnings of the query.
@@ -65,10 +74,13 @@ impl<'a> Recorder<'a> {
         let mut entry = Writer::new(tag);
         write(&mut entry);
         let entry = entry.finish();
-        self.part_bytes += entry.len();
-        self.bytes += entry.len() as u64;
-        if self.bytes > self.bytes_max {
-            let message = format!("The result is larger than async_result_bytes_max ({})", self.bytes_max);
+        // As it will be in the part, behind its length; and a part begins with its version.
+        let length_bytes = (usize::BITS - entry.len().leading_zeros()).div_ceil(7).max(1) as usize;
+        let bytes = entry.len() + length_bytes + usize::from(self.part_bytes == 0);
+        self.part_bytes += bytes;
+        self.bytes += bytes as u64;
+        if self.bytes > self.bound.bytes_max {
+            let message = format!("The result is larger than {} ({})", self.bound.variable, self.bound.value);
             self.error = Some(SqlError { code: 1105, sqlstate: *b"HY000", message });
             return;
         }

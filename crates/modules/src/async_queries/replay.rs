@@ -1,5 +1,6 @@
 //! The answer of a query that has ended, given again.
 
+use super::procedures::removed;
 use super::recording::{COLUMNS, END, FORMAT, PART_BYTES, ROW, SUCCESS, WARNING};
 use squall_jobs::{JobInfo, Kind};
 use squall_row_store::{Malformed, Reader, read_type, read_value};
@@ -66,7 +67,7 @@ pub(super) async fn replay(
     }
     if info.output_bytes.is_some_and(|bytes| bytes != bytes_read) {
         // Half of an answer must not look like a whole one.
-        return Err(SqlError::signal(*b"99998", "The query has been removed while its result was read").into());
+        return Err(removed().into());
     }
     Ok(ok)
 }

@@ -1,7 +1,7 @@
 //! Runs a queued query on a worker's thread.
 
-use super::recording::Recorder;
-use super::{RESULT_BYTES_MAX, Shared, captured};
+use super::recording::{Bound, Recorder};
+use super::{RESULT_BYTES_MAX, Shared, TOTAL_BYTES_MAX, captured};
 use squall_catalog::AccountKey;
 use squall_jobs::{Handler, RunningJob};
 use squall_session::api::{Backend, Connection};
@@ -55,7 +55,7 @@ impl Handler for QueryHandler {
         let defers = leaves_nothing(&sql) && shared.kind()?.worker_limit() > 1;
         kept.session.set_patient(defers || !job.is_awaited());
         kept.session.defer_commits(defers);
-        let mut recorder = Recorder::new(shared.number(&database, RESULT_BYTES_MAX), &add);
+        let mut recorder = Recorder::new(bound(&shared, &database, job), &add);
         if !kept.session.query_at_once(sql.as_bytes(), &mut recorder) {
             // An error inside is that of the recorder, which says it itself.
             let run = kept.session.run_announced(sql.as_bytes(), job.announcer(), &mut recorder);
@@ -74,6 +74,16 @@ impl Handler for QueryHandler {
 
     fn idle(&self) {
         drop(KEPT.take());
+    }
+}
+
+/// How much a query may answer: alone it must not be more than all together may be, with what else is kept of it.
+fn bound(shared: &Shared, database: &Database, job: &RunningJob) -> Bound {
+    let (own, total) = (shared.number(database, RESULT_BYTES_MAX), shared.number(database, TOTAL_BYTES_MAX));
+    let left = total.saturating_sub(job.payload.len() as u64);
+    match own <= left {
+        true => Bound { variable: RESULT_BYTES_MAX, value: own, bytes_max: own },
+        false => Bound { variable: TOTAL_BYTES_MAX, value: total, bytes_max: left },
     }
 }
 

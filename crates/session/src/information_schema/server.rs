@@ -489,6 +489,9 @@ pub(crate) fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> 
         ("Uptime_since_flush_status", uptime),
     ];
     rows.extend(facts.iter().map(|(name, value)| (name.to_string(), value.to_string())));
+    for module in &shared.modules {
+        rows.extend(module.status().iter().map(|(name, value)| (name.to_string(), value.to_string())));
+    }
     // Why changes are refused, if a write or a sync has failed.
     rows.push(("Squall_write_failure".into(), shared.store.write_failure().unwrap_or_default().to_string()));
     rows.push(("Ssl_cipher".into(), String::new()));
