@@ -14,8 +14,11 @@ use tokio::sync::Notify;
 /// Payloads up to this many bytes stay in memory while their job waits; longer ones are read again when it begins.
 const PAYLOAD_BYTES_KEPT: usize = 1 << 10;
 
-/// So many jobs may wait for a worker that is at something brief: waking another takes longer than they do.
-const WAITING_PER_BRIEF: usize = 4;
+/// Jobs that take no more than this together may wait for a worker that is at something brief, microseconds: another would not be
+/// there sooner, and to wake it takes about as long.
+const WAITING_MICROS: u32 = 80;
+/// A brief job is taken to need no less than this, microseconds.
+const BRIEF_MICROS_MIN: u32 = 20;
 
 /// A job that has not come to an end, or has just done so.
 #[derive(Debug)]
@@ -213,6 +216,8 @@ pub(crate) struct Queue {
     pub threads: BTreeMap<u16, JoinHandle<()>>,
     /// How many workers are at jobs that have not said that they may take long, and will look here when they are through.
     brief: usize,
+    /// How long such jobs take, microseconds, those of late more than those before.
+    brief_micros: u32,
     /// What they have begun and whose ends are not recorded, by place; for longer than a worker stays.
     begun: BTreeMap<u16, Vec<(Arc<Live>, Claim)>>,
     /// What those of them wait on that have no work, the last to rest last.
@@ -232,6 +237,7 @@ impl Queue {
             workers: BTreeSet::new(),
             threads: BTreeMap::new(),
             brief: 0,
+            brief_micros: 0,
             begun: BTreeMap::new(),
             resting: Vec::new(),
             is_called: false,
@@ -267,9 +273,20 @@ impl Queue {
         Some(job)
     }
 
-    /// A worker's job may take long, or has ended.
+    /// A worker's job may take long.
     pub fn leave_brief(&mut self) {
         self.brief = self.brief.saturating_sub(1);
+    }
+
+    /// A worker's job was brief, and has taken so long.
+    pub fn end_brief(&mut self, micros: u32) {
+        self.leave_brief();
+        self.brief_micros = (self.brief_micros * 7 + micros.min(WAITING_MICROS * 8)) / 8;
+    }
+
+    /// How many jobs may wait for one worker that is at something brief.
+    fn waiting_per_brief(&self) -> usize {
+        (WAITING_MICROS / self.brief_micros.max(BRIEF_MICROS_MIN)) as usize
     }
 
     /// Takes a job out; `false` if it does not wait.
@@ -304,7 +321,7 @@ impl Queue {
     /// Whether a worker should be called: there is work, none is on the way to look for it, and it is too much for those that will be
     /// back soon.
     pub fn wants_worker(&self) -> bool {
-        !self.stopping && !self.is_called && self.ready.len() > self.brief * WAITING_PER_BRIEF
+        !self.stopping && !self.is_called && self.ready.len() > self.brief * self.waiting_per_brief()
     }
 
     /// A worker has no work, and waits on `bell`.

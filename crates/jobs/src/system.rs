@@ -19,12 +19,19 @@ use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::Future;
+use std::ops::{Bound, RangeInclusive};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// When so many jobs wait, commits of further ones wait a little for those of others.
+const PATIENT_FROM: usize = 4;
+
+/// Jobs that are looked at together.
+const PAGE: usize = 1000;
 
 /// The records that hold the next number of a kind whose last jobs were removed.
 const NUMBERS: &str = "job";
@@ -241,6 +248,7 @@ impl Kind {
     /// When too many wait, or the row cannot be written.
     pub fn submit(&self, job: NewJob) -> SqlResult<Submitted> {
         let (system, kind) = (self.system()?, &self.inner);
+        let is_patient;
         {
             let queue = kind.queue.lock();
             if queue.stopping {
@@ -253,6 +261,8 @@ impl Kind {
                 let message = format!("{} jobs of the kind {} are queued already", queue.len(), kind.spec.name);
                 return Err(SqlError { code: 1041, sqlstate: *b"HY000", message });
             }
+            // It would wait for a worker anyway.
+            is_patient = queue.len() >= PATIENT_FROM;
         }
         let mut next_number = kind.next_number.lock();
         let info = JobInfo {
@@ -278,7 +288,7 @@ impl Kind {
             kind.enqueue(live);
             return Ok(Submitted { number, ticket: None });
         }
-        let mut transaction = system.begin();
+        let mut transaction = system.begin_with(is_patient);
         let row = JobRecord { info, payload: job.payload, output: None }.into_row();
         transaction.put(&system.jobs, &row, true)?;
         kind.live.lock().insert(number, live.clone());
@@ -431,31 +441,64 @@ impl Kind {
     ///
     /// # Errors
     /// When the store cannot be read, or `each` fails.
-    pub fn for_each(&self, mut each: impl FnMut(JobInfo, Vec<u8>) -> SqlResult<()>) -> SqlResult<()> {
+    pub fn for_each(&self, each: impl FnMut(JobInfo, Vec<u8>) -> SqlResult<()>) -> SqlResult<()> {
+        self.for_each_of(0..=u64::MAX, each)
+    }
+
+    /// [`Kind::for_each`] of those with certain numbers.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn for_each_of(
+        &self,
+        numbers: RangeInclusive<u64>,
+        mut each: impl FnMut(JobInfo, Vec<u8>) -> SqlResult<()>,
+    ) -> SqlResult<()> {
+        let (mut rest, end) = (numbers.clone(), *numbers.end());
+        loop {
+            let jobs = self.some(rest, PAGE)?;
+            let next = jobs.last().filter(|_| jobs.len() >= PAGE).map(|(info, _)| info.number.saturating_add(1));
+            jobs.into_iter().try_for_each(|(info, payload)| each(info, payload))?;
+            match next {
+                Some(next) => rest = next..=end,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// The first jobs of those with certain numbers, with their payloads: as many as `most` if there are, or a few more.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn some(&self, numbers: RangeInclusive<u64>, most: usize) -> SqlResult<Vec<(JobInfo, Vec<u8>)>> {
         let (system, kind) = (self.system()?, &self.inner);
-        let live: BTreeMap<u64, Arc<Live>> = kind.live.lock().clone();
-        let newer = |number| {
-            let live = live.get(&number).map(|live| live.info(kind.spec.name));
-            live.or_else(|| kind.recall(number))
-        };
+        let mut found = Vec::new();
+        if numbers.is_empty() {
+            return Ok(found);
+        }
         if !kind.spec.durable {
+            let live: BTreeMap<u64, Arc<Live>> = kind.live.lock().clone();
             let recent = kind.recent.lock().clone();
-            for info in recent.into_iter().filter(|info| !live.contains_key(&info.number)) {
-                each(info, Vec::new())?;
-            }
-            for job in live.values() {
-                each(job.info(kind.spec.name), job.payload().unwrap_or_default())?;
-            }
-            return Ok(());
+            let ended = recent.into_iter().filter(|info| !live.contains_key(&info.number));
+            found.extend(ended.map(|info| (info, Vec::new())));
+            found.extend(live.values().map(|job| (job.info(kind.spec.name), job.payload().unwrap_or_default())));
+            found.retain(|(info, _)| numbers.contains(&info.number));
+            found.sort_unstable_by_key(|(info, _)| info.number);
+            return Ok(found);
         }
-        let name = [Value::from(kind.spec.name)];
-        let range = system.jobs.range(IndexId(0), ValueRange::prefix(&name))?;
+        let [from, to] = [*numbers.start(), *numbers.end()].map(|number| job_key(kind.spec.name, number));
+        let bounds = ValueRange { start: Bound::Included(&from), end: Bound::Included(&to) };
+        let range = system.jobs.range(IndexId(0), bounds)?;
         let mut cursor = system.store.read_view().scan(&system.jobs, &range, Direction::Forward);
-        while let Some(row) = cursor.next_row()? {
+        while found.len() < most
+            && let Some(row) = cursor.next_row()?
+        {
             let JobRecord { info, payload, .. } = JobRecord::of_row(row.values(&system.jobs)?)?;
-            each(newer(info.number).unwrap_or(info), payload)?;
+            let newer = kind.find(info.number).map(|job| job.info(kind.spec.name));
+            let info = newer.or_else(|| kind.recall(info.number)).unwrap_or(info);
+            found.push((info, payload));
         }
-        Ok(())
+        Ok(found)
     }
 
     /// A part of a job's output, from 0; `None` behind the last.

@@ -56,13 +56,13 @@ pub(crate) fn call_worker(kind: &Arc<KindInner>, mut queue: MutexGuard<'_, Queue
 fn work(kind: &Arc<KindInner>, place: u16) {
     let mut last: Option<CommitTicket> = None;
     let bell = Arc::default();
-    let mut was_brief = false;
+    let mut brief_micros = None;
     kind.queue.lock().is_called = false;
-    while let Some(job) = next(kind, &bell, was_brief) {
+    while let Some(job) = next(kind, &bell, brief_micros) {
         let Some(system) = kind.system.upgrade() else { break };
         let announcement = Arc::new(Announcement::new(kind, &system, &job, place));
         last = run(kind, &system, job, &announcement).or(last);
-        was_brief = !announcement.is_made();
+        brief_micros = announcement.brief_micros();
     }
     // When there are no workers, all ends are known. The result is that of the job.
     let _written = last.map(|ticket| ticket.wait());
@@ -75,11 +75,11 @@ fn work(kind: &Arc<KindInner>, place: u16) {
     call_worker(kind, queue);
 }
 
-/// The job whose turn it is; `None` when the worker is one too many or was idle for long.
-fn next(kind: &Arc<KindInner>, bell: &Arc<Condvar>, was_brief: bool) -> Option<Arc<Live>> {
+/// The job whose turn it is, for a worker whose last one has taken so long if it was brief; `None` when the worker is one too many or was idle for long.
+fn next(kind: &Arc<KindInner>, bell: &Arc<Condvar>, brief_micros: Option<u32>) -> Option<Arc<Live>> {
     let mut queue = kind.queue.lock();
-    if was_brief {
-        queue.leave_brief();
+    if let Some(micros) = brief_micros {
+        queue.end_brief(micros);
     }
     let begun = Instant::now();
     let mut rests = false;
@@ -206,8 +206,10 @@ impl Announcement {
         }
     }
 
-    fn is_made(&self) -> bool {
-        self.is_made.load(Ordering::Relaxed)
+    /// How long the job has taken until now, if nothing was to be said of it.
+    fn brief_micros(&self) -> Option<u32> {
+        let micros = || u32::try_from(now_micros() - self.claim.started_micros).unwrap_or(0);
+        (!self.is_made.load(Ordering::Relaxed)).then(micros)
     }
 
     /// Calls a worker if there is work left, and says in the log that the job runs.

@@ -118,8 +118,15 @@ fn jobs_run_in_order_and_no_more_at_once_than_there_are_workers() {
             Ok(())
         })
         .expect("readable");
-        seen.sort_unstable_by_key(|(number, _)| *number);
         assert_eq!(seen, [1, 2, 3, 4].map(|number| (number, JobState::Done)));
+        let some = |numbers, most| {
+            let found = kind.some(numbers, most).expect("readable");
+            found.iter().map(|(info, _)| info.number).collect::<Vec<_>>()
+        };
+        assert_eq!([some(2..=3, 9), some(5..=u64::MAX, 9), some(4..=u64::MAX, 1)], [vec![2, 3], vec![], vec![4]]);
+        #[expect(clippy::reversed_empty_ranges, reason = "conditions may leave nothing")]
+        let nothing = some(3..=2, 9);
+        assert_eq!(nothing, []);
         system.stop();
     }
 }

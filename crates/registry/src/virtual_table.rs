@@ -4,7 +4,7 @@ use crate::context::StatementContext;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 use std::fmt::Debug;
-use std::ops::Bound;
+use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 
 /// A column of a virtual table.
@@ -61,6 +61,26 @@ impl VirtualScan<'_> {
     /// Whether a column has to be greater than a value.
     pub fn excludes(&self, ordinal: usize, value: &Value) -> bool {
         self.ranges.iter().any(|range| range.column == ordinal && range.low == Bound::Excluded(value.clone()))
+    }
+
+    /// The numbers that a column of whole numbers, none of them negative, has to be one of.
+    pub fn numbers(&self, ordinal: usize) -> RangeInclusive<u64> {
+        let number = |value: &Value| match value {
+            Value::Int(number) => u64::try_from(*number).ok(),
+            Value::UInt(number) => Some(*number),
+            _ => None,
+        };
+        let (mut low, mut high) = (0, u64::MAX);
+        for range in self.ranges.iter().filter(|range| range.column == ordinal) {
+            // The caller filters: one more at either end does no harm.
+            if let Bound::Included(value) | Bound::Excluded(value) = &range.low {
+                low = low.max(number(value).unwrap_or(0));
+            }
+            if let Bound::Included(value) | Bound::Excluded(value) = &range.high {
+                high = high.min(number(value).unwrap_or(u64::MAX));
+            }
+        }
+        low..=high
     }
 
     /// The text that a column has to equal, if any.

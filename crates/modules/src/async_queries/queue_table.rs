@@ -3,7 +3,7 @@
 use super::{NAME, Shared, captured};
 use squall_catalog::{AccessMap, Privileges};
 use squall_jobs::{JobInfo, JobState};
-use squall_registry::{StatementContext, VirtualColumn, VirtualScan, VirtualTable};
+use squall_registry::{RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ const LONGTEXT: SqlType =
     SqlType::String { kind: StringKind::Text(TextSize::Long), length: u32::MAX, collation: COLLATION };
 const TEXT: SqlType =
     SqlType::String { kind: StringKind::Text(TextSize::Normal), length: u16::MAX as u32, collation: COLLATION };
+/// Rows that are made at a time.
+const PART_ROWS: usize = 1000;
 const STATES: [&str; 5] = ["CHECKING", "COMPLETED", "WAITING", "RUNNING", "ERROR"];
 
 /// The columns, with whether they can be NULL.
@@ -98,14 +100,27 @@ impl VirtualTable for QueueTable {
     }
 
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+        Ok(self.parts(scan)?.collect::<SqlResult<Vec<_>>>()?.concat())
+    }
+
+    fn has_parts(&self) -> bool {
+        true
+    }
+
+    fn parts(&self, scan: &VirtualScan<'_>) -> SqlResult<RowParts> {
         let access = self.shared.database()?.access_of(scan.context);
-        let mut rows = Vec::new();
-        self.shared.kind()?.for_each(|info, payload| {
-            if sees(&access, &scan.context.current_user, &info) {
-                rows.push(row(&info, &payload, scan.context)?);
-            }
-            Ok(())
-        })?;
-        Ok(rows)
+        let (kind, context) = (self.shared.kind()?.clone(), scan.context.clone());
+        let mut left = Some(scan.numbers(0));
+        Ok(Box::new(std::iter::from_fn(move || {
+            let numbers = left.take()?;
+            let part = kind.some(numbers.clone(), PART_ROWS).and_then(|found| {
+                if let Some((last, _)) = found.last().filter(|_| found.len() >= PART_ROWS) {
+                    left = Some(last.number.saturating_add(1)..=*numbers.end());
+                }
+                let seen = found.iter().filter(|(info, _)| sees(&access, &context.current_user, info));
+                seen.map(|(info, payload)| row(info, payload, &context)).collect()
+            });
+            Some(part)
+        })))
     }
 }

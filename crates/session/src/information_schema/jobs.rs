@@ -37,7 +37,7 @@ fn jobs(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
         if wanted.is_some_and(|wanted| !kind.name().eq_ignore_ascii_case(wanted)) {
             continue;
         }
-        kind.for_each(|job, _| {
+        kind.for_each_of(scan.numbers(1), |job, _| {
             if !all && *job.owner != *source.context.current_user {
                 return Ok(());
             }

@@ -210,16 +210,16 @@ impl Session {
         let (database, name) = self.qualify(&call.procedure)?;
         let found = self.shared.procedures.find(&database, &name).cloned();
         let (database, name) = match &found {
-            Some(procedure) => (procedure.head().database.to_string(), procedure.head().name.to_string()),
-            None => (database, name),
+            Some(procedure) => (procedure.head().database, procedure.head().name),
+            None => (database.as_str(), name.as_str()),
         };
-        let shown = format!("{database}.{name}");
-        if !self.access.on_routine(&database, false, &name).contains(Privileges::EXECUTE) {
+        let shown = || format!("{database}.{name}");
+        if !self.access.on_routine(database, false, name).contains(Privileges::EXECUTE) {
             let (user, host) = (&self.account.user, &self.account.host);
-            return Err(SqlError::new(ErrorCode::ProcAccessDenied, &[&"execute", user, host, &shown]).into());
+            return Err(SqlError::new(ErrorCode::ProcAccessDenied, &[&"execute", user, host, &shown()]).into());
         }
         let Some(procedure) = found else {
-            return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"PROCEDURE", &shown]).into());
+            return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"PROCEDURE", &shown()]).into());
         };
         if self.call_depth == DEPTH_MAX {
             return Err(SqlError::new(ErrorCode::SpRecursionLimit, &[&DEPTH_MAX, &name]).into());
