@@ -1,6 +1,7 @@
 //! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
 
 use crate::nested::NestedStatements;
+use crate::plan_counts::PlanCounts;
 use crate::session_memory::SessionMemory;
 use crate::table_uses::TableUses;
 use crate::user_locks::UserLocks;
@@ -69,6 +70,8 @@ pub struct StatementContext {
     pub rows_examined: AtomicU64,
     /// What it has done with tables so far.
     pub table_uses: TableUses,
+    /// How it has read and sorted so far; see [`StatementContext::planned`].
+    pub plan_counts: Mutex<PlanCounts>,
     /// What it and others of its session have reserved.
     pub memory: Arc<SessionMemory>,
     /// For functions that run statements themselves; `None` where there is no session.
@@ -107,6 +110,7 @@ impl Default for StatementContext {
             variables: VariableValues::default(),
             rows_examined: AtomicU64::new(0),
             table_uses: TableUses::default(),
+            plan_counts: Mutex::default(),
             memory: Arc::default(),
             nested: None,
             is_of_server: false,
@@ -118,6 +122,11 @@ impl StatementContext {
     /// Counts rows that were read from tables.
     pub fn examined(&self, rows: usize) {
         self.rows_examined.fetch_add(rows as u64, Ordering::Relaxed);
+    }
+
+    /// Counts what a part of it has done.
+    pub fn planned(&self, counts: &PlanCounts) {
+        self.plan_counts.lock().merge(counts);
     }
 
     /// The statement begins again, in the same transaction: what its functions have left to be done at its end is forgotten.
@@ -157,6 +166,7 @@ impl StatementContext {
             variables: self.variables.clone(),
             rows_examined: AtomicU64::new(0),
             table_uses: TableUses::default(),
+            plan_counts: Mutex::default(),
             memory: self.memory.clone(),
             nested: self.nested.clone(),
             is_of_server: self.is_of_server,

@@ -7,6 +7,7 @@ pub mod blocking;
 pub mod context;
 pub mod function;
 pub mod nested;
+pub mod plan_counts;
 pub mod session_memory;
 pub mod table_uses;
 pub mod user_locks;
@@ -20,6 +21,7 @@ pub use function::{
     ScalarFunction, ScalarKernel, ValueAccumulator, Volatility,
 };
 pub use nested::{AppendColumn, NestedResult, NestedStatements};
+pub use plan_counts::PlanCounts;
 pub use session_memory::SessionMemory;
 pub use table_uses::{TableOperation, TableUse, TableUses};
 pub use user_locks::{Acquired, UserLock, UserLocks};

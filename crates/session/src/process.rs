@@ -13,7 +13,7 @@ use crate::statistics::transactions::CountedTransactions;
 use crate::statistics::waits::CountedWaits;
 use parking_lot::{Mutex, RwLock};
 use squall_catalog::NameKey;
-use squall_registry::{KillState, SessionMemory};
+use squall_registry::{KillState, PlanCounts, SessionMemory};
 use squall_types::{SqlType, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -262,6 +262,8 @@ counters! {
     unlock_tables = "Com_unlock_tables";
     update = "Com_update";
     update_multi = "Com_update_multi";
+    created_tmp_disk_tables = "Created_tmp_disk_tables";
+    created_tmp_tables = "Created_tmp_tables";
     handler_commit = "Handler_commit";
     handler_rollback = "Handler_rollback";
     plan_hits = "Plan_cache_hits";
@@ -270,12 +272,46 @@ counters! {
     questions = "Questions";
     queries = "Queries";
     rowwise = "Rowwise_queries";
+    select_full_join = "Select_full_join";
+    select_full_range_join = "Select_full_range_join";
+    select_range = "Select_range";
+    select_range_check = "Select_range_check";
+    select_scan = "Select_scan";
     slow_queries = "Slow_queries";
+    sort_merge_passes = "Sort_merge_passes";
+    sort_range = "Sort_range";
+    sort_rows = "Sort_rows";
+    sort_scan = "Sort_scan";
 }
 
 /// Adds one to a counter of the caller's own session: nobody else writes it, so there is nothing to lock.
 pub fn count(counter: &AtomicU64) {
-    counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    count_more(counter, 1);
+}
+
+fn count_more(counter: &AtomicU64, more: u64) {
+    if more > 0 {
+        counter.store(counter.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+    }
+}
+
+impl SessionStatus {
+    /// Adds what a statement has done; by the session itself.
+    pub fn add_plan(&self, counts: &PlanCounts) {
+        if *counts == PlanCounts::default() {
+            return;
+        }
+        count_more(&self.created_tmp_disk_tables, counts.tmp_disk_tables);
+        count_more(&self.created_tmp_tables, counts.tmp_tables);
+        count_more(&self.select_full_join, counts.select_full_join);
+        count_more(&self.select_full_range_join, counts.select_full_range_join);
+        count_more(&self.select_range, counts.select_range);
+        count_more(&self.select_scan, counts.select_scan);
+        count_more(&self.sort_merge_passes, counts.sort_merge_passes);
+        count_more(&self.sort_range, counts.sort_range);
+        count_more(&self.sort_rows, counts.sort_rows);
+        count_more(&self.sort_scan, counts.sort_scan);
+    }
 }
 
 impl Process {

@@ -134,6 +134,7 @@ impl Session {
         let Some(plan) = self.point_select(query, request.sql, context)? else { return Ok(None) };
         let Some(lookup) = plan.point.prepare(request.parameters)? else { return Ok(None) };
         let Some(rows) = self.read_rows(&plan.point, &lookup)? else { return Ok(None) };
+        context.planned(&plan.point.counts(rows.len() as u64));
         let (table, found) = (plan.point.table().def().id, rows.len().max(1) as u64);
         context.table_uses.note(table, plan.point.index(), TableOperation::Fetch, found, None);
         writer.begin_result_set(&plan.columns);

@@ -23,7 +23,7 @@ use squall_logs::{Active, Client};
 use squall_parser::ParseOptions;
 use squall_parser::ast::Statement;
 use squall_planner::dml::DmlPlan;
-use squall_registry::{KillState, NestedStatements, StatementContext, TableUse, TableUses, VariableValues};
+use squall_registry::{KillState, NestedStatements, PlanCounts, StatementContext, TableUse, TableUses, VariableValues};
 use squall_row_store::{SessionLocks, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
 use std::borrow::Cow;
@@ -109,6 +109,8 @@ pub struct Session {
     pub(crate) appends: Arc<Appends>,
     /// What the query that was answered on this thread has done with tables.
     pub(crate) answered_uses: Vec<TableUse>,
+    /// How that statement read and sorted.
+    pub(crate) answered_counts: PlanCounts,
 }
 
 impl std::fmt::Debug for Session {
@@ -210,6 +212,7 @@ impl Session {
             nested: None,
             appends: Arc::default(),
             answered_uses: Vec::new(),
+            answered_counts: PlanCounts::default(),
             user_variables: process.user_variables(),
             shared,
             process,
@@ -409,6 +412,7 @@ impl Session {
         let micros = u64::try_from(now - start).unwrap_or(0);
         self.process.stages.end(now);
         let lock_micros = self.lock_micros_of(micros, active.any());
+        self.process.status.add_plan(&context.plan_counts.lock());
         if self.counts_statements() {
             self.note_written_bytes();
             self.count_statement(request, context, database.as_ref(), (start, micros, lock_micros), error);
@@ -454,6 +458,7 @@ impl Session {
             variables: VariableValues { global: self.shared.globals.load_values(), ..self.variables.clone() },
             rows_examined: AtomicU64::new(0),
             table_uses: TableUses::default(),
+            plan_counts: Mutex::default(),
             memory: self.process.memory.clone(),
             nested: self.nested.clone().map(|nested| nested as Arc<dyn NestedStatements>),
             is_of_server: false,

@@ -15,6 +15,7 @@ pub mod lookup_join;
 pub mod one_row;
 pub mod order_rule;
 pub mod output;
+mod plan_counts;
 pub mod runtime;
 pub(crate) mod seek_range_rule;
 pub(crate) mod seek_rule;

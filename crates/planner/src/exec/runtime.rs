@@ -5,6 +5,7 @@ use super::env::StatementEnv;
 use super::join_keys::JoinKeysRule;
 use super::join_rule::IndexLookupJoinRule;
 use super::order_rule::OrderedScanRule;
+use super::plan_counts::CountedPlan;
 use super::seek_range_rule::SeekRangeRule;
 use super::seek_rule::SeekPartsRule;
 use crate::access::ColumnScanExec;
@@ -208,7 +209,9 @@ impl QueryRuntime {
         let task_context = TaskContext::from(&state).with_runtime(self.resources_of(&env.context.memory));
         let task_context = Arc::new(task_context);
         let kill = env.context.kill.clone();
+        let counted = CountedPlan { plan: plan.clone(), context: env.context.clone() };
         let task = self.pool().spawn(async move {
+            let _counted = counted;
             let mut stream = match execute_stream(plan, task_context) {
                 Ok(stream) => stream,
                 Err(error) => {

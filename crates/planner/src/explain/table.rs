@@ -339,7 +339,7 @@ pub fn path_row(def: &TableDef, path: &AccessPath, mut row: ExplainRow) -> Expla
 }
 
 /// Whether an aggregation keeps its groups in a table rather than reading them in order.
-fn is_hashed(aggregate: &AggregateExec) -> bool {
+pub(crate) fn is_hashed(aggregate: &AggregateExec) -> bool {
     !aggregate.group_expr().is_empty()
         && !matches!(aggregate.input_order_mode(), datafusion::physical_plan::InputOrderMode::Sorted)
 }

@@ -6,7 +6,7 @@ use crate::bind::output::OutputColumn;
 use crate::exec::output::{member_text, put_bytes};
 use squall_catalog::IndexId;
 use squall_column_tables::from_utc;
-use squall_registry::{AggregateKernel, StatementContext};
+use squall_registry::{AggregateKernel, PlanCounts, StatementContext};
 use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRef};
 use squall_types::json::printed;
 use squall_types::temporal::TimeZone;
@@ -143,6 +143,21 @@ impl PointSelect {
         columns.sort_unstable();
         columns.dedup();
         columns
+    }
+
+    /// MySQL's counters of a look-up that has read so many rows.
+    pub fn counts(&self, rows: u64) -> PlanCounts {
+        let mut counts = PlanCounts::default();
+        if matches!(self.access, PointAccess::Range { .. }) {
+            counts.ranged(true);
+        }
+        if let Shape::Rows { order, distinct, .. } = &self.shape {
+            if order.is_some() {
+                counts.sorted(rows);
+            }
+            counts.tmp_tables += u64::from(*distinct);
+        }
+        counts
     }
 
     /// Puts the parameters in; `None` if they are of types that need the general way.

@@ -88,6 +88,11 @@ impl<'a> Collector<'a> {
         Some(collector)
     }
 
+    /// Rows of the result so far, or groups.
+    pub(super) fn found(&self) -> usize {
+        self.found.len() + self.groups.len()
+    }
+
     /// Whether nothing that may still come matters.
     pub(super) fn is_full(&self) -> bool {
         self.plan.grouping.is_none() && self.plan.order.is_empty() && self.found.len() >= self.limit

@@ -11,7 +11,7 @@ use crate::access::terms;
 use squall_catalog::IndexDef;
 use squall_column_tables::from_utc;
 use squall_functions::expr::{BoundExpr, RowSource};
-use squall_registry::{StatementContext, TableOperation};
+use squall_registry::{PlanCounts, StatementContext, TableOperation};
 use squall_row_store::{Direction, ReadView, Row};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::collections::HashSet;
@@ -107,14 +107,36 @@ impl RowPlan {
         let ended = if run.collector.is_full() { Err(Stop::Enough) } else { run.descend(0) };
         match ended {
             Ok(()) | Err(Stop::Enough) => {
+                let found = run.collector.found();
                 let mut answer = run.collector.finish()?;
                 answer.rows_read = run.rows_read as u64;
                 self.note_reads(&run.reads, context);
+                context.planned(&self.counts(&run.reads, found));
                 Ok(Some(answer))
             }
             Err(Stop::TooMany) => Ok(None),
             Err(Stop::Failed(error)) => Err(error),
         }
+    }
+
+    /// MySQL's counters of what was done; `found` are the rows before they were put in order.
+    fn counts(&self, reads: &[TableRead], found: usize) -> PlanCounts {
+        let mut counts = PlanCounts::default();
+        for (at, level) in self.levels.iter().enumerate() {
+            let read = &reads[level.table];
+            let index = level.index.and_then(|position| self.tables[level.table].table.def().indexes.get(position));
+            if read.by_range {
+                counts.ranged(at == 0);
+            } else if !read.by_key && read.rows > 0 {
+                counts.scanned(at == 0, index.is_none_or(|index| index.primary));
+            }
+        }
+        if !self.order.is_empty() {
+            counts.sorted(found as u64);
+        }
+        let groups = self.grouping.as_ref().is_some_and(|grouping| !grouping.keys.is_empty());
+        counts.tmp_tables += u64::from(groups || self.distinct);
+        counts
     }
 
     /// Tells how many rows were read, by table and index.
@@ -137,6 +159,8 @@ struct TableRead {
     rows: u64,
     /// Whether its loop looked for keys, rather than reading everything.
     by_key: bool,
+    /// Whether it read ranges of keys.
+    by_range: bool,
 }
 
 impl Run<'_> {
@@ -220,7 +244,9 @@ impl Run<'_> {
             return Err(Stop::TooMany);
         }
         let rows_before = self.reads[level.table].rows;
-        self.reads[level.table].by_key |= found.is_some();
+        let read = &mut self.reads[level.table];
+        read.by_key |= found.is_some();
+        read.by_range |= found.as_ref().is_some_and(|found| found.parts_constant < found.parts_used);
         let mut seen: Option<HashSet<Vec<u8>>> = found.as_ref().filter(|found| found.repeats).map(|_| HashSet::new());
         let (ranges, points) = match found {
             Some(found) => (found.ranges, found.points && index.is_some_and(|index| index.primary)),

@@ -14,7 +14,7 @@ use crate::statistics::accounts::{AccountKey, AccountStatistics, host_without_po
 use crate::statistics::memory;
 use crate::statistics::statements::{EventTotals, StatementStatistics};
 use crate::statistics::totals::{Histogram, PICOS_PER_MICRO, Totals, bucket_end_picos, bucket_start_picos};
-use squall_registry::VirtualScan;
+use squall_registry::{PlanCounts, VirtualScan};
 use squall_types::{SqlResult, Value};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -64,8 +64,6 @@ macro_rules! summary {
 
 /// The ordinal of `COUNT_BUCKET` in `events_statements_histogram_by_digest`.
 const COUNT_BUCKET: usize = 5;
-/// Columns of the summary that are not measured, between rows and memory.
-const NOT_MEASURED: usize = 14;
 
 const fn user() -> ColumnSpec {
     text("USER", 32).or_null()
@@ -252,7 +250,28 @@ pub(super) fn measured_totals(sum: &Totals) -> impl Iterator<Item = Value> {
         u(sum.rows_examined),
     ];
     let memory = [u(sum.memory_bytes_max), u(sum.memory_bytes_max), u(0)];
-    measured.into_iter().chain(std::iter::repeat_n(u(0), NOT_MEASURED)).chain(memory)
+    measured.into_iter().chain(plan_columns(&sum.plan)).chain([u(0)]).chain(memory)
+}
+
+/// The columns between rows and processor time.
+pub(super) fn plan_columns(plan: &PlanCounts) -> [Value; 13] {
+    [
+        plan.tmp_disk_tables,
+        plan.tmp_tables,
+        plan.select_full_join,
+        plan.select_full_range_join,
+        plan.select_range,
+        // No plan is made again for each row.
+        0,
+        plan.select_scan,
+        plan.sort_merge_passes,
+        plan.sort_range,
+        plan.sort_rows,
+        plan.sort_scan,
+        plan.no_index_used,
+        0,
+    ]
+    .map(u)
 }
 
 fn picos(micros: u64) -> Value {

@@ -1,5 +1,6 @@
 //! performance_schema's tables of the last statements, and of status and variables by who has them.
 
+use super::performance::plan_columns;
 use super::performance_sums::{account, by_account, by_thread, host, user};
 use super::{DescribedTable, Source, s, s_or_null, u};
 use crate::database::now_micros;
@@ -7,15 +8,13 @@ use crate::statistics::accounts::{AccountKey, AccountStatistics};
 use crate::statistics::event_name;
 use crate::statistics::recent::RecentStatement;
 use crate::statistics::statements::{StatementStatistics, key_of};
-use crate::statistics::totals::PICOS_PER_MICRO;
+use crate::statistics::totals::{Measured, PICOS_PER_MICRO};
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 const PERFORMANCE: &str = "performance_schema";
-/// Columns of a statement that are not measured, between the rows examined and the event that it is a part of.
-const NOT_MEASURED: usize = 13;
 
 pub(super) const TABLES: &[DescribedTable] = &[
     ("events_statements_current", "$STATEMENT", current),
@@ -89,16 +88,16 @@ fn ended(
         u(measured.rows_sent),
         u(measured.rows_examined),
     ];
-    finish(&mut row, statement.event_id, statement.transaction, measured.memory_bytes);
+    finish(&mut row, statement.event_id, statement.transaction, measured);
     row
 }
 
 /// The columns behind the rows examined, given the statement's number and that of the transaction it is in.
-fn finish(row: &mut Vec<Value>, statement_id: u64, transaction: Option<u64>, memory_bytes: u64) {
-    row.extend(std::iter::repeat_n(u(0), NOT_MEASURED));
+fn finish(row: &mut Vec<Value>, statement_id: u64, transaction: Option<u64>, measured: &Measured) {
+    row.extend(plan_columns(&measured.plan));
     row.extend([transaction.map_or(Value::Null, u), s_or_null(transaction.map(|_| "TRANSACTION"))]);
     row.extend([Value::Int(0), u(statement_id), u(0)]);
-    row.extend([u(memory_bytes), u(memory_bytes), s("PRIMARY")]);
+    row.extend([u(measured.memory_bytes), u(measured.memory_bytes), s("PRIMARY")]);
 }
 
 fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
@@ -134,7 +133,8 @@ fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
         row.extend([Value::Int(0), Value::Null, Value::Null]);
         row.extend(std::iter::repeat_n(u(0), 5));
         let transaction = process.transactions.around(number);
-        finish(&mut row, number, transaction, process.memory.statement_high() as u64);
+        let so_far = Measured { memory_bytes: process.memory.statement_high() as u64, ..Measured::default() };
+        finish(&mut row, number, transaction, &so_far);
         rows.push(row);
     }
     Ok(rows)

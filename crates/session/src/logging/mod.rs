@@ -147,7 +147,13 @@ impl Session {
             count(&self.process.status.slow_queries);
         }
         if active.any() {
-            let work = Work { rows_examined, error, lock_micros, ..self.work() };
+            let work = Work {
+                rows_examined,
+                tmp_tables: context.plan_counts.lock().tmp_tables,
+                error,
+                lock_micros,
+                ..self.work()
+            };
             let slow = slow && active.slow();
             self.write_end(active, request.logged().command(), Some(request.statement), slow, (start, now), work);
         }

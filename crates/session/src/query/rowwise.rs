@@ -92,6 +92,7 @@ impl Session {
         self.note_rowwise(&answer);
         if self.counts_statements() {
             self.answered_uses = context.table_uses.take();
+            self.answered_counts = *context.plan_counts.lock();
         }
         writer.begin_kept_result_set(&rows.columns);
         let written = answer.write(&rows.plan, &self.settings.time_zone, writer);

@@ -11,7 +11,7 @@ use crate::prepared::PreparedStatement;
 use crate::session::{Request, Session};
 use squall_parser::Digest;
 use squall_parser::ast::Statement;
-use squall_registry::StatementContext;
+use squall_registry::{PlanCounts, StatementContext};
 use squall_row_store::Transaction;
 use squall_types::SqlResult;
 use std::sync::Arc;
@@ -55,10 +55,17 @@ impl Session {
         text: &[u8],
         prepared: Option<&Arc<PreparedUse>>,
     ) {
+        let plan_counts = match plan {
+            KeptPlan::Select(select) => select.point.counts(self.log.rows_examined),
+            KeptPlan::Rows(_) => std::mem::take(&mut self.answered_counts),
+            KeptPlan::General | KeptPlan::Change(_) | KeptPlan::Constant(_) => PlanCounts::default(),
+        };
+        self.process.status.add_plan(&plan_counts);
         let measured = Measured {
             start_micros: self.command_micros,
             micros: u64::try_from(now_micros() - self.command_micros).unwrap_or(0),
             rows_examined: self.log.rows_examined,
+            plan: plan_counts,
             ..self.measured_work()
         };
         let statistics = &self.shared.statistics;
@@ -107,6 +114,7 @@ impl Session {
             errno,
             rows_examined: context.rows_examined.load(Ordering::Relaxed) + self.log.rows_examined,
             memory_bytes: self.process.memory.statement_high() as u64,
+            plan: *context.plan_counts.lock(),
             ..self.measured_work()
         };
         let computed;

@@ -1,5 +1,7 @@
 //! Sums over statements, and how their times are spread.
 
+use squall_registry::PlanCounts;
+
 /// Picoseconds, in which performance_schema tells times, of a microsecond.
 pub(crate) const PICOS_PER_MICRO: u64 = 1_000_000;
 
@@ -19,6 +21,8 @@ pub(crate) struct Measured {
     pub rows_affected: u64,
     pub rows_sent: u64,
     pub rows_examined: u64,
+    /// How it read, sorted and grouped.
+    pub plan: PlanCounts,
     /// The most memory that was reserved for it.
     pub memory_bytes: u64,
 }
@@ -36,6 +40,7 @@ pub(crate) struct Totals {
     pub rows_affected: u64,
     pub rows_sent: u64,
     pub rows_examined: u64,
+    pub plan: PlanCounts,
     /// The most that one reserved.
     pub memory_bytes_max: u64,
 }
@@ -54,6 +59,7 @@ impl Totals {
             rows_affected: measured.rows_affected,
             rows_sent: measured.rows_sent,
             rows_examined: measured.rows_examined,
+            plan: measured.plan,
             memory_bytes_max: measured.memory_bytes,
         });
     }
@@ -73,6 +79,7 @@ impl Totals {
         self.rows_affected += other.rows_affected;
         self.rows_sent += other.rows_sent;
         self.rows_examined += other.rows_examined;
+        self.plan.merge(&other.plan);
         self.memory_bytes_max = self.memory_bytes_max.max(other.memory_bytes_max);
     }
 }

@@ -169,11 +169,14 @@ fn the_query_log_and_its_thresholds() {
     run(&mut client, "SET GLOBAL query_log_threshold_rows_sent = 0, GLOBAL query_log_threshold_warnings = 1");
     run(&mut client, "SELECT 3");
     run(&mut client, "SELECT CAST('☃;\n#\n# start_ts=' AS SIGNED)");
+    run(&mut client, "SET GLOBAL query_log_threshold_warnings = 0, GLOBAL query_log_threshold_tmp_tables = 1");
+    run(&mut client, "SELECT 5");
+    run(&mut client, "SELECT a, COUNT(*) FROM (VALUES ROW(1), ROW(2)) AS v(a) GROUP BY a");
     run(&mut client, "SET GLOBAL query_log_file_enabled = OFF");
     run(&mut client, "SELECT 4");
     let text = std::fs::read_to_string(file(&server, "q.log")).expect("the log");
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 14, "{text}");
+    assert_eq!(lines.len(), 21, "{text}");
     for entry in lines.chunks(7) {
         let heads =
             ["# start_ts=", "# session_id=", "# execution_time=", "# error=false", "# schema=\"\"", "SELECT ", "#"];
@@ -181,6 +184,7 @@ fn the_query_log_and_its_thresholds() {
     }
     assert!(lines[1].contains("rows_sent=2 tmp_tables=0 warnings=0"), "{text}");
     assert_eq!(lines[5], "SELECT 1 UNION ALL\\nSELECT 2;");
+    assert!(lines[15].contains("rows_sent=2 tmp_tables=1 warnings=0"), "{text}");
     assert_eq!(lines[12], "SELECT CAST('☃;\\n#\\n# start_ts=' AS SIGNED);");
 }
 
