@@ -292,6 +292,11 @@ impl TableDef {
         self.columns.iter().enumerate().find(|(_, column)| !column.is_hidden() && eq_ignore_case(&column.name, name))
     }
 
+    /// Ordinal of the column that plans have under a name, which may be a hidden one.
+    pub fn planned_column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
     /// The columns that statements can name: all but those of functional key parts, which come last.
     pub fn named_columns(&self) -> &[ColumnDef] {
         let hidden = self.columns.iter().rev().take_while(|column| column.is_hidden()).count();

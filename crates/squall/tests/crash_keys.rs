@@ -17,27 +17,61 @@ const ROWS: u64 = 400;
 /// Values of `x` and `y` lie below this.
 const VALUES: u64 = 20;
 
-const TABLE: &str = "CREATE TABLE crash.t (id INT PRIMARY KEY, x INT, y INT, own INT, doc JSON, \
-    KEY by_distance ((ABS(x - y))), \
-    UNIQUE KEY by_own ((CAST(doc->'$.own' AS UNSIGNED ARRAY))), \
-    KEY by_values ((CAST(doc->'$.values' AS UNSIGNED ARRAY))), \
-    FULLTEXT KEY by_document (doc))";
+/// A table, and what its keys answer.
+struct Case {
+    table: &'static str,
+    keys: &'static str,
+    /// Conditions that a key answers, and what says the same of columns.
+    same: &'static [(&'static str, &'static str)],
+    /// Whether rows are sealed now and then.
+    is_sealed: bool,
+}
 
-/// What a key answers, and the same said of columns.
-const SAME: &[(&str, &str)] = &[
-    ("FORCE INDEX (by_distance) WHERE ABS(x - y) = {}", "WHERE x - y = {} OR y - x = {}"),
-    ("FORCE INDEX (by_values) WHERE {} MEMBER OF (doc->'$.values')", "WHERE x = {} OR y = {}"),
-    ("FORCE INDEX (by_document) WHERE doc->'$.nested.x' = {}", "WHERE x = {}"),
-    ("FORCE INDEX (by_own) WHERE JSON_OVERLAPS(doc->'$.own', '[{}, 1{}]')", "WHERE own IN ({}, 1{})"),
-];
+const ROW_TABLE: Case = Case {
+    table: "CREATE TABLE crash.t (id INT PRIMARY KEY, x INT, y INT, own INT, doc JSON, \
+        KEY by_distance ((ABS(x - y))), \
+        UNIQUE KEY by_own ((CAST(doc->'$.own' AS UNSIGNED ARRAY))), \
+        KEY by_values ((CAST(doc->'$.values' AS UNSIGNED ARRAY))), \
+        FULLTEXT KEY by_document (doc))",
+    keys: "by_distance, by_values, by_document, by_own",
+    same: &[
+        ("FORCE INDEX (by_distance) WHERE ABS(x - y) = {}", "WHERE x - y = {} OR y - x = {}"),
+        ("FORCE INDEX (by_values) WHERE {} MEMBER OF (doc->'$.values')", "WHERE x = {} OR y = {}"),
+        ("FORCE INDEX (by_document) WHERE doc->'$.nested.x' = {}", "WHERE x = {}"),
+        ("FORCE INDEX (by_own) WHERE JSON_OVERLAPS(doc->'$.own', '[{}, 1{}]')", "WHERE own IN ({}, 1{})"),
+    ],
+    is_sealed: false,
+};
+
+const COLUMN_TABLE: Case = Case {
+    table: "CREATE TABLE crash.t (id INT PRIMARY KEY, x INT, y INT, own INT, doc JSON, \
+        KEY by_distance ((ABS(x - y))), \
+        UNIQUE KEY by_own ((CAST(doc->'$.own[0]' AS UNSIGNED))), \
+        KEY by_nested ((CAST(doc->'$.nested.x' AS UNSIGNED)))) ENGINE=COLUMN",
+    keys: "by_distance, by_nested, by_own",
+    same: &[
+        ("WHERE ABS(x - y) = {}", "WHERE x - y = {} OR y - x = {}"),
+        ("WHERE CAST(doc->'$.nested.x' AS UNSIGNED) = {}", "WHERE x = {}"),
+        ("FORCE INDEX (by_own) WHERE CAST(doc->'$.own[0]' AS UNSIGNED) IN ({}, 1{})", "WHERE own IN ({}, 1{})"),
+    ],
+    is_sealed: true,
+};
 
 #[test]
 fn killed_servers_keep_keys_of_expressions_and_documents() {
-    let rounds = squall_test_support::crash_rounds(10);
+    kill_under_writers(&ROW_TABLE, squall_test_support::crash_rounds(10));
+}
+
+#[test]
+fn killed_servers_keep_keys_of_expressions_of_column_tables() {
+    kill_under_writers(&COLUMN_TABLE, squall_test_support::crash_rounds(6));
+}
+
+fn kill_under_writers(case: &Case, rounds: u64) {
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     let mut conn = server.connect();
     conn.query_drop("CREATE DATABASE crash").expect("a database");
-    conn.query_drop(TABLE).expect("a table");
+    conn.query_drop(case.table).expect("a table");
     let mut random = Random::new(0x0FF_5E75);
     let done = Arc::new(AtomicU64::new(0));
     for round in 1..=rounds {
@@ -54,7 +88,11 @@ fn killed_servers_keep_keys_of_expressions_and_documents() {
             writer.join().expect("a writer's thread");
         }
         server.restart();
-        check(&server, round);
+        check(&server, case, round);
+        if case.is_sealed && round % 2 == 0 {
+            server.connect().query_drop("OPTIMIZE TABLE crash.t").expect("rows are sealed");
+            check(&server, case, round);
+        }
     }
     let done = done.load(Ordering::Relaxed);
     assert!(done > rounds, "too few changes ({done}) for the run to mean anything");
@@ -93,15 +131,15 @@ fn write_until_killed(port: u16, mut random: Random, done: &AtomicU64) {
 }
 
 /// Asks every key for every value.
-fn check(server: &TestServer, round: u64) {
+fn check(server: &TestServer, case: &Case, round: u64) {
     let mut conn = server.connect();
     let mut ids = |from: &str, value: u64| -> Vec<u64> {
         let sql = format!("SELECT id FROM crash.t {} ORDER BY id", from.replace("{}", &value.to_string()));
         conn.query(&sql).unwrap_or_else(|error| panic!("round {round}: {sql}: {error}"))
     };
-    for (by_key, by_columns) in SAME {
+    for (by_key, by_columns) in case.same {
         for value in 0..VALUES {
-            let scan = format!("IGNORE INDEX (by_distance, by_values, by_document, by_own) {by_columns}");
+            let scan = format!("IGNORE INDEX ({}) {by_columns}", case.keys);
             assert_eq!(ids(by_key, value), ids(&scan, value), "round {round}: {by_key} of {value}");
         }
     }

@@ -43,7 +43,7 @@ impl RowTable {
     /// Whether a filter's columns can be read by column.
     pub fn has_columns_of(&self, filter: &Expr) -> bool {
         let ordinals: Option<Vec<usize>> =
-            filter.column_refs().into_iter().map(|column| Some(self.def.column(&column.name)?.0)).collect();
+            filter.column_refs().into_iter().map(|column| self.def.planned_column(&column.name)).collect();
         ordinals.is_some_and(|ordinals| self.has_by_column(ordinals.into_iter()))
     }
 

@@ -124,7 +124,7 @@ impl Reader<'_> {
     }
 
     fn ordinal(&self, name: &str) -> Option<usize> {
-        self.def.columns.iter().position(|column| column.name == name)
+        self.def.planned_column(name)
     }
 
     pub fn condition(&self, filter: &Expr) -> Predicate {

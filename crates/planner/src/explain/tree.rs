@@ -49,28 +49,36 @@ pub fn explain_tree_below(label: &str, plan: Option<&Arc<dyn ExecutionPlan>>) ->
 
 /// Puts the expressions of functional key parts in place of the hidden columns that hold their values.
 fn name_key_parts(plan: &Arc<dyn ExecutionPlan>, text: &mut String) {
+    name_own_key_parts(plan, text);
+    for child in plan.children() {
+        name_key_parts(child, text);
+    }
+}
+
+/// The same for those of the tables that a node itself reads: other tables' may have the same names.
+fn name_own_key_parts(plan: &Arc<dyn ExecutionPlan>, text: &mut String) {
     let scan = plan.downcast_ref::<RowScanExec>().map(|scan| &scan.source);
     let inner = plan.downcast_ref::<IndexLookupJoinExec>().map(|join| &join.inner().scan.source);
-    for source in scan.into_iter().chain(inner) {
+    let by_column = plan.downcast_ref::<ColumnScanExec>().map(|scan| &scan.source);
+    let star = plan.downcast_ref::<StarExec>().map(|star| &star.spec.fact);
+    for source in [scan, inner, by_column, star].into_iter().flatten() {
         for column in source.def.columns.iter().filter(|column| column.is_hidden()) {
             if let Some(generated) = &column.generated {
                 *text = text.replace(&column.name, &generated.expression);
             }
         }
     }
-    for child in plan.children() {
-        name_key_parts(child, text);
-    }
 }
 
 fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &mut String) {
-    let Some(label) = label(plan) else {
+    let Some(mut label) = label(plan) else {
         // Operators that only move rows about have no line of their own.
         for child in plan.children() {
             write_node(child, depth, actual, text);
         }
         return;
     };
+    name_own_key_parts(plan, &mut label);
     // Writing to a String cannot fail.
     let _ = write!(text, "{:indent$}-> {label}", "", indent = depth * 4);
     let _ = write!(text, "{}", estimate(plan));

@@ -271,7 +271,8 @@ impl<'a> Making<'a> {
             for (fact, key) in [(left, right), (right, left)] {
                 let (Some(column), true) = (self.fact_column(fact), schema.has_column(key)) else { continue };
                 let table = &self.tables.leaves[leaf].table;
-                let (ordinal, def) = table.def.column(&base_name(key, &self.tables.leaves[leaf].plan)?)?;
+                let ordinal = table.def.planned_column(&base_name(key, &self.tables.leaves[leaf].plan)?)?;
+                let def = &table.def.columns[ordinal];
                 let unique = table.def.indexes.iter().any(|index| {
                     index.unique && table.def.index_ordinals(index) == [ordinal] && index.parts[0].prefix.is_none()
                 });
@@ -295,7 +296,7 @@ impl<'a> Making<'a> {
         if !leaf.plan.schema().has_column(column) || column.name == ROW_KEY_COLUMN {
             return None;
         }
-        leaf.table.def.column(&column.name).map(|(ordinal, _)| ordinal)
+        leaf.table.def.planned_column(&column.name)
     }
 
     fn fact_type(&self, ordinal: usize) -> &SqlType {

@@ -27,11 +27,6 @@ pub fn add_hidden_column(
     if kind == IndexKind::Primary {
         return Err(SqlError::new(ErrorCode::FunctionalIndexPrimaryKey, &[]));
     }
-    if table.is_column_table() {
-        return Err(SqlError::unsupported(
-            "functional key parts of ENGINE=COLUMN tables; give such a table a generated column with a key",
-        ));
-    }
     let (expr, key_part) = match expr {
         Expr::Cast(cast) if cast.array => (&cast.operand, FunctionalPart::Elements(element_type(&cast.target)?)),
         expr => (expr, FunctionalPart::Value(context.statement.collation)),

@@ -6,7 +6,8 @@ use super::names::check_index_name;
 use crate::charset;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{
-    BITMAP, COLUMNAR, ColumnDef, FULLTEXT, IndexDef, IndexId, IndexPart, JSON, JSON_PARSER, MULTI_VALUED, TableDef,
+    BITMAP, COLUMNAR, ColumnDef, FULLTEXT, FunctionalPart, IndexDef, IndexId, IndexPart, JSON, JSON_PARSER,
+    MULTI_VALUED, TableDef,
 };
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
@@ -217,10 +218,9 @@ pub fn settle_kinds(table: &mut TableDef) -> SqlResult<()> {
     if by_column && table.indexes.iter().any(IndexDef::is_fulltext) {
         return Err(SqlError::unsupported("FULLTEXT keys of ENGINE=COLUMN tables"));
     }
-    if by_column && table.columns.iter().any(ColumnDef::is_hidden) {
-        return Err(SqlError::unsupported(
-            "functional key parts of ENGINE=COLUMN tables; give such a table a generated column with a key",
-        ));
+    let is_of_elements = |column: &ColumnDef| matches!(column.functional_part(), Some(FunctionalPart::Elements(_)));
+    if by_column && table.columns.iter().any(is_of_elements) {
+        return Err(SqlError::unsupported("multi-valued keys of ENGINE=COLUMN tables"));
     }
     if by_column && table.column_copy().is_some() {
         return Err(SqlError::unsupported("COLUMNAR keys of ENGINE=COLUMN tables"));
