@@ -234,6 +234,7 @@ error_codes! {
     UnknownCollation = 1273, b"HY000", "Unknown collation: '%s'";
     WrongNameForIndex = 1280, b"42000", "Incorrect index name '%s'";
     UnknownStorageEngine = 1286, b"42000", "Unknown storage engine '%s'";
+    WarnDeprecatedSyntax = 1287, b"HY000", "'%s' is deprecated and will be removed in a future release. Please use %s instead";
     NonUpdatableTable = 1288, b"HY000", "The target table %s of the %s is not updatable";
     OptionPreventsStatement = 1290, b"HY000", "The MySQL server is running with the %s option so it cannot execute this statement";
     DuplicatedValueInType = 1291, b"HY000", "Column '%s' has duplicated value '%s' in %s";

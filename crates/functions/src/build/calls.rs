@@ -17,6 +17,9 @@ impl ExprBuilder<'_> {
         if is_control_function(name) {
             return self.control_call(name, args);
         }
+        if let Some((old, new)) = DEPRECATED.iter().find(|(old, _)| old.eq_ignore_ascii_case(name)) {
+            self.context.diagnostics.warn(SqlError::new(ErrorCode::WarnDeprecatedSyntax, &[old, new]));
+        }
         match self.registry.scalar(name) {
             Some(function) => self.call_function(&function.clone(), args),
             None => Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name])),
@@ -95,6 +98,9 @@ impl ExprBuilder<'_> {
         result
     }
 }
+
+/// Names that MySQL warns of, and what it says to use.
+const DEPRECATED: &[(&str, &str)] = &[("JSON_MERGE", "JSON_MERGE_PRESERVE/JSON_MERGE_PATCH")];
 
 /// Functions that [`ExprBuilder::call`] knows without a declaration, with their fewest and most arguments.
 pub const CONTROL_FUNCTIONS: &[(&str, (usize, usize))] = &[

@@ -8,7 +8,7 @@ use crate::operators::regexp::RegexpKernel;
 use crate::typing::collation::{StringOperand, aggregate_collations, is_case_sensitive};
 use crate::typing::unify_types;
 use squall_registry::ExprType;
-use squall_types::{CollationId, SqlMode, SqlResult, Value};
+use squall_types::{CollationId, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 impl ExprBuilder<'_> {
@@ -71,6 +71,14 @@ impl ExprBuilder<'_> {
         let name = if greatest { "GREATEST" } else { "LEAST" };
         let mut ty = self.unified_type(&values.iter().collect::<Vec<_>>(), name)?;
         ty.nullable = values.iter().any(BoundExpr::nullable);
+        if values.iter().any(|value| value.sql_type() == SqlType::Json) {
+            // They are compared as their texts.
+            let warning = SqlError::unsupported("comparison of JSON in the LEAST and GREATEST operators");
+            self.context.diagnostics.warn(warning);
+        }
+        if ty.sql_type == SqlType::Json {
+            ty.sql_type = SqlType::longtext(CollationId::UTF8MB4_BIN);
+        }
         let collation = ty.sql_type.collation().filter(|_| ty.sql_type.is_string());
         let values: SqlResult<Vec<_>> = values.into_iter().map(|value| self.convert(value, &ty)).collect();
         Ok(self.immutable(name, Arc::new(ExtremeOfRow { greatest, collation }), values?, ty))

@@ -32,7 +32,8 @@ impl ExprBuilder<'_> {
             None => SqlType::varchar(TEXT_LENGTH, CollationId::UTF8MB4_BIN),
             Some(CastTarget::Char { length: None, collation }) => SqlType::longtext(*collation),
             Some(CastTarget::Char { length: Some(length), collation }) => SqlType::varchar(*length, *collation),
-            Some(CastTarget::Binary { .. }) => return Err(SqlError::unsupported("JSON_VALUE RETURNING BINARY")),
+            Some(CastTarget::Binary { length: None }) => SqlType::longtext(CollationId::BINARY),
+            Some(CastTarget::Binary { length: Some(length) }) => SqlType::varchar(*length, CollationId::BINARY),
             Some(target) => self.cast(self.null(), target)?.sql_type(),
         };
         let on_empty = self.returned(on_empty, &returning)?;

@@ -107,6 +107,15 @@ impl JsonValueKernel {
             return Ok(value.to_value());
         }
         let word = type_word(&self.returning);
+        let text;
+        let value = match value {
+            // As a text an array or object is what it looks like.
+            Json::Array(_) | Json::Object(_) if self.returning.is_string() => {
+                text = Json::String(value.unquoted());
+                &text
+            }
+            value => value,
+        };
         column_value(value, &self.returning, "json_value", context).map_err(|error| match error.code {
             1264 | 1367 => SqlError::new(ErrorCode::NumericJsonValueOutOfRange, &[&word, &"json_value", &1]),
             1265 | 1366 | 1292 => SqlError::new(ErrorCode::InvalidJsonValueForCast, &[&word, &"json_value", &1]),
