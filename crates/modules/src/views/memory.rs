@@ -119,6 +119,9 @@ fn by(rows: Rows, who: &'static str) -> Vec<Vec<Value>> {
 fn by_thread(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let columns = &["THREAD_ID", "EVENT_NAME", USED, ALLOCATED, EVER];
     let memory = tables.get("memory_summary_by_thread_by_event_name", columns)?;
+    if memory.iter().next().is_none() {
+        return Ok(Vec::new());
+    }
     let mut sums: Groups<u64, Memory> = Groups::new();
     memory.iter().for_each(|row| sums.of(row.number("THREAD_ID")).add(&row));
     let threads = tables.get("threads", THREAD)?;
