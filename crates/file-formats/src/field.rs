@@ -1,6 +1,6 @@
 //! Fields of the lines that LOAD DATA takes by default.
 
-use base64::Engine as _;
+use squall_types::json::typed::opaque_of_text;
 
 /// What LOAD DATA makes of a field, as far as the way it is written depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -54,19 +54,12 @@ pub(crate) fn push_text_field(field: Option<&[u8]>, kind: FieldKind, out: &mut V
 pub(crate) fn push_json_string(text: &str, kind: FieldKind, out: &mut Vec<u8>) {
     match kind {
         FieldKind::Json => push_field(Some(serde_json::Value::from(text).to_string().as_bytes()), out),
-        FieldKind::Bytes => match bytes_of_base64(text) {
-            Some(bytes) => push_field(Some(&bytes), out),
+        FieldKind::Bytes => match opaque_of_text(text) {
+            Some((_, bytes)) => push_field(Some(&bytes), out),
             None => push_field(Some(text.as_bytes()), out),
         },
         _ => push_text_field(Some(text.as_bytes()), kind, out),
     }
-}
-
-/// The bytes of `base64:type15:…`, which is how MySQL has byte strings in JSON.
-fn bytes_of_base64(text: &str) -> Option<Vec<u8>> {
-    let (number, encoded) = text.strip_prefix("base64:type")?.split_once(':')?;
-    number.parse::<u8>().ok()?;
-    base64::engine::general_purpose::STANDARD.decode(encoded).ok()
 }
 
 #[cfg(test)]
