@@ -27,9 +27,6 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// When so many jobs wait, commits of further ones wait a little for those of others.
-const PATIENT_FROM: usize = 4;
-
 /// Jobs that are looked at together.
 const PAGE: usize = 1000;
 
@@ -248,7 +245,6 @@ impl Kind {
     /// When too many wait, or the row cannot be written.
     pub fn submit(&self, job: NewJob) -> SqlResult<Submitted> {
         let (system, kind) = (self.system()?, &self.inner);
-        let is_patient;
         {
             let queue = kind.queue.lock();
             if queue.stopping {
@@ -261,8 +257,6 @@ impl Kind {
                 let message = format!("{} jobs of the kind {} are queued already", queue.len(), kind.spec.name);
                 return Err(SqlError { code: 1041, sqlstate: *b"HY000", message });
             }
-            // It would wait for a worker anyway.
-            is_patient = queue.len() >= PATIENT_FROM;
         }
         let mut next_number = kind.next_number.lock();
         let info = JobInfo {
@@ -288,7 +282,7 @@ impl Kind {
             kind.enqueue(live);
             return Ok(Submitted { number, ticket: None });
         }
-        let mut transaction = system.begin_with(is_patient);
+        let mut transaction = system.begin();
         let row = JobRecord { info, payload: job.payload, output: None }.into_row();
         transaction.put(&system.jobs, &row, true)?;
         kind.live.lock().insert(number, live.clone());
