@@ -281,13 +281,16 @@ impl Run {
         }
     }
 
-    /// How many sessions wait for a row lock now.
+    /// How many sessions wait for a lock of a row or a name now.
     fn lock_waiters(&mut self) -> Result<u64, String> {
         let mut conn = self.session("watcher")?;
         let row: Option<(String, u64)> =
             conn.query_first("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'").map_err(text)?;
+        let named = "SELECT COUNT(*) FROM performance_schema.metadata_locks \
+                     WHERE object_type = 'USER LEVEL LOCK' AND lock_status = 'PENDING'";
+        let named: Option<u64> = conn.query_first(named).map_err(text)?;
         self.sessions.insert("watcher".to_string(), conn);
-        row.map(|row| row.1).ok_or_else(|| "no status Innodb_row_lock_current_waits".to_string())
+        row.map(|row| row.1 + named.unwrap_or(0)).ok_or_else(|| "no status Innodb_row_lock_current_waits".to_string())
     }
 }
 
