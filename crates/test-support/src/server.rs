@@ -94,7 +94,7 @@ impl TestServer {
             .expect("the server's binary");
         self.child = Some(child);
         while started.elapsed() < START_TIME_MAX {
-            let answers = self.connect_within(Duration::from_secs(5)).is_ok();
+            let answers = self.answers_within(Duration::from_secs(5));
             // Looked at after the answer too: another server may have taken the port meanwhile.
             let ended = self.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
             assert!(ended.is_none(), "the server ended at its start:\n{}", self.log());
@@ -175,7 +175,8 @@ impl TestServer {
     /// # Panics
     /// If the server refuses.
     pub fn connect(&self) -> mysql::Conn {
-        self.connect_within(Duration::from_secs(60)).unwrap_or_else(|error| panic!("{error}\n{}", self.log()))
+        connect("127.0.0.1", self.port, Duration::from_secs(60))
+            .unwrap_or_else(|error| panic!("{error}\n{}", self.log()))
     }
 
     /// Runs one of the binary's client programs on this server: `arguments` are its name and what follows the port.
@@ -210,8 +211,10 @@ impl TestServer {
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
-    fn connect_within(&self, time: Duration) -> mysql::Result<mysql::Conn> {
-        connect("127.0.0.1", self.port, time)
+    /// Whether the server answers. Whoever had the port for a moment before the server may have taken the connection and be gone
+    /// without a word, so that an answer is not waited for without end.
+    fn answers_within(&self, time: Duration) -> bool {
+        mysql::Conn::new(options("root", "127.0.0.1", self.port, time).read_timeout(Some(time))).is_ok()
     }
 }
 
@@ -238,15 +241,17 @@ pub fn connect(host: &str, port: u16, time: Duration) -> mysql::Result<mysql::Co
 /// # Errors
 /// When the server cannot be reached or refuses.
 pub fn connect_as(user: &str, host: &str, port: u16, time: Duration) -> mysql::Result<mysql::Conn> {
-    mysql::Conn::new(
-        mysql::OptsBuilder::new()
-            .ip_or_hostname(Some(host))
-            .tcp_port(port)
-            .user(Some(user))
-            .prefer_socket(false)
-            .tcp_connect_timeout(Some(time))
-            .max_allowed_packet(Some(64 << 20)),
-    )
+    mysql::Conn::new(options(user, host, port, time))
+}
+
+fn options(user: &str, host: &str, port: u16, time: Duration) -> mysql::OptsBuilder {
+    mysql::OptsBuilder::new()
+        .ip_or_hostname(Some(host))
+        .tcp_port(port)
+        .user(Some(user))
+        .prefer_socket(false)
+        .tcp_connect_timeout(Some(time))
+        .max_allowed_packet(Some(64 << 20))
 }
 
 /// The number of a statement's error, if it had one.
