@@ -5,7 +5,7 @@ use super::sums::{Groups, SUM, descending, n, order};
 use super::view::{Column, Names, View, bytes, count, long, name, number, statement, time};
 use squall_types::{SqlResult, Value};
 
-pub(super) const OBJECT: [&str; 2] = ["OBJECT_SCHEMA", "OBJECT_NAME"];
+const OBJECT: [&str; 2] = ["OBJECT_SCHEMA", "OBJECT_NAME"];
 const BY_INDEX: &str = "table_io_waits_summary_by_index_usage";
 const INDEX_USE: &[&str] = &[
     "OBJECT_SCHEMA",
@@ -23,7 +23,7 @@ const INDEX_USE: &[&str] = &[
     "COUNT_DELETE",
     "SUM_TIMER_DELETE",
 ];
-pub(super) const TABLE_USE: &[&str] = &[
+const TABLE_USE: &[&str] = &[
     "OBJECT_SCHEMA",
     "OBJECT_NAME",
     SUM,
@@ -36,7 +36,7 @@ pub(super) const TABLE_USE: &[&str] = &[
     "COUNT_DELETE",
     "SUM_TIMER_DELETE",
 ];
-pub(super) const FILE_USE: [&str; 8] = [
+const FILE_USE: [&str; 8] = [
     "COUNT_READ",
     "SUM_NUMBER_OF_BYTES_READ",
     "SUM_TIMER_READ",
@@ -182,7 +182,7 @@ fn indexes(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
 }
 
 /// Use of files by the last two parts of their names, the last one without what is behind its point.
-pub(super) fn file_use(tables: &mut Tables<'_>) -> SqlResult<Groups<(String, String), [u64; 8]>> {
+fn file_use(tables: &mut Tables<'_>) -> SqlResult<Groups<(String, String), [u64; 8]>> {
     let files = tables.get(
         "file_summary_by_instance",
         &[
@@ -208,7 +208,10 @@ pub(super) fn file_use(tables: &mut Tables<'_>) -> SqlResult<Groups<(String, Str
     Ok(sums)
 }
 
-fn table_use(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
+/// Where the sum is in a row of [`table_use`].
+pub(super) const TABLE_USE_SUM: usize = 2;
+
+pub(super) fn table_use(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let files = file_use(tables)?;
     let used = tables.get("table_io_waits_summary_by_table", TABLE_USE)?;
     let row = |row: Row<'_>| {
@@ -220,7 +223,7 @@ fn table_use(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
         }
         out
     };
-    Ok(descending(used.iter().map(row).collect(), 2))
+    Ok(descending(used.iter().map(row).collect(), TABLE_USE_SUM))
 }
 
 fn scanned(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {

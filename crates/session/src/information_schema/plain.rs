@@ -43,52 +43,39 @@ empty! {
     "KEYWORDS": &[text("WORD", 128).or_null(), int("RESERVED").or_null()];
 }
 
-const BUFFER_PAGE: &[ColumnSpec] = &[
-    uint("POOL_ID"),
-    uint("BLOCK_ID"),
-    uint("SPACE"),
-    uint("PAGE_NUMBER"),
-    text("PAGE_TYPE", 64).or_null(),
-    uint("FLUSH_TYPE"),
-    uint("FIX_COUNT"),
-    text("IS_HASHED", 3).or_null(),
-    uint("NEWEST_MODIFICATION"),
-    uint("OLDEST_MODIFICATION"),
-    uint("ACCESS_TIME"),
-    text("TABLE_NAME", 1024).or_null(),
-    text("INDEX_NAME", 64).or_null(),
-    uint("NUMBER_RECORDS"),
-    uint("DATA_SIZE"),
-    uint("COMPRESSED_SIZE"),
-    text("PAGE_STATE", 64).or_null(),
-    text("IO_FIX", 64).or_null(),
-    text("IS_OLD", 3).or_null(),
-    uint("FREE_PAGE_CLOCK"),
-    text("IS_STALE", 3).or_null(),
-];
+/// What INNODB_BUFFER_PAGE and INNODB_BUFFER_PAGE_LRU say of a page, given the columns in which they differ.
+macro_rules! page_columns {
+    ($place:expr, $state:expr, [$($last:expr),*]) => {
+        &[
+            uint("POOL_ID"),
+            $place,
+            uint("SPACE"),
+            uint("PAGE_NUMBER"),
+            text("PAGE_TYPE", 64).or_null(),
+            uint("FLUSH_TYPE"),
+            uint("FIX_COUNT"),
+            text("IS_HASHED", 3).or_null(),
+            uint("NEWEST_MODIFICATION"),
+            uint("OLDEST_MODIFICATION"),
+            uint("ACCESS_TIME"),
+            text("TABLE_NAME", 1024).or_null(),
+            text("INDEX_NAME", 64).or_null(),
+            uint("NUMBER_RECORDS"),
+            uint("DATA_SIZE"),
+            uint("COMPRESSED_SIZE"),
+            $state,
+            text("IO_FIX", 64).or_null(),
+            text("IS_OLD", 3).or_null(),
+            uint("FREE_PAGE_CLOCK"),
+            $($last,)*
+        ]
+    };
+}
 
-const BUFFER_PAGE_LRU: &[ColumnSpec] = &[
-    uint("POOL_ID"),
-    uint("LRU_POSITION"),
-    uint("SPACE"),
-    uint("PAGE_NUMBER"),
-    text("PAGE_TYPE", 64).or_null(),
-    uint("FLUSH_TYPE"),
-    uint("FIX_COUNT"),
-    text("IS_HASHED", 3).or_null(),
-    uint("NEWEST_MODIFICATION"),
-    uint("OLDEST_MODIFICATION"),
-    uint("ACCESS_TIME"),
-    text("TABLE_NAME", 1024).or_null(),
-    text("INDEX_NAME", 64).or_null(),
-    uint("NUMBER_RECORDS"),
-    uint("DATA_SIZE"),
-    uint("COMPRESSED_SIZE"),
-    text("COMPRESSED", 3).or_null(),
-    text("IO_FIX", 64).or_null(),
-    text("IS_OLD", 3).or_null(),
-    uint("FREE_PAGE_CLOCK"),
-];
+const BUFFER_PAGE: &[ColumnSpec] =
+    page_columns!(uint("BLOCK_ID"), text("PAGE_STATE", 64).or_null(), [text("IS_STALE", 3).or_null()]);
+
+const BUFFER_PAGE_LRU: &[ColumnSpec] = page_columns!(uint("LRU_POSITION"), text("COMPRESSED", 3).or_null(), []);
 
 const BUFFER_POOL_STATS: &[ColumnSpec] = &[
     uint("POOL_ID"),
