@@ -124,9 +124,11 @@ impl StatementContext {
         self.rows_examined.fetch_add(rows as u64, Ordering::Relaxed);
     }
 
-    /// Counts what a part of it has done.
+    /// Counts what a part of it has done; it is one statement, whatever its parts are.
     pub fn planned(&self, counts: &PlanCounts) {
-        self.plan_counts.lock().merge(counts);
+        let mut all = self.plan_counts.lock();
+        all.merge(counts);
+        all.no_index_used = all.no_index_used.min(1);
     }
 
     /// The statement begins again, in the same transaction: what its functions have left to be done at its end is forgotten.

@@ -299,6 +299,7 @@ impl Session {
         let written = match self.read_rows(&plan.point, &lookup) {
             Ok(None) => return false,
             Ok(Some(rows)) => {
+                self.note_counts(plan.point.counts(rows.len() as u64));
                 writer.begin_kept_result_set(&plan.columns);
                 self.write_rows(&plan.point, rows, lookup.limit, None, writer)
             }

@@ -9,7 +9,7 @@ use squall_catalog::Catalog;
 use squall_parser::ast::{self, Query, Statement};
 use squall_planner::rowwise::{self, Answer, RowPlan};
 use squall_planner::{Binder, ParameterKind};
-use squall_registry::StatementContext;
+use squall_registry::{PlanCounts, StatementContext};
 use squall_row_store::ReadView;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
@@ -92,8 +92,8 @@ impl Session {
         self.note_rowwise(&answer);
         if self.counts_statements() {
             self.answered_uses = context.table_uses.take();
-            self.answered_counts = *context.plan_counts.lock();
         }
+        self.note_counts(*context.plan_counts.lock());
         writer.begin_kept_result_set(&rows.columns);
         let written = answer.write(&rows.plan, &self.settings.time_zone, writer);
         self.end_at_once(written.map(|()| answer.rows()), writer);
@@ -126,6 +126,12 @@ impl Session {
         writer.begin_result_set(&super::meta::columns(plan.columns()));
         answer.write(&plan, &self.settings.time_zone, writer)?;
         Ok(Some(Outcome::Streamed { rows: answer.rows() }))
+    }
+
+    /// How a query that is answered on this thread read and sorted.
+    pub(super) fn note_counts(&mut self, counts: PlanCounts) {
+        self.process.status.add_plan(&counts);
+        self.answered_counts = counts;
     }
 
     fn note_rowwise(&mut self, answer: &Answer) {

@@ -56,11 +56,9 @@ impl Session {
         prepared: Option<&Arc<PreparedUse>>,
     ) {
         let plan_counts = match plan {
-            KeptPlan::Select(select) => select.point.counts(self.log.rows_examined),
-            KeptPlan::Rows(_) => std::mem::take(&mut self.answered_counts),
+            KeptPlan::Select(_) | KeptPlan::Rows(_) => self.answered_counts,
             KeptPlan::General | KeptPlan::Change(_) | KeptPlan::Constant(_) => PlanCounts::default(),
         };
-        self.process.status.add_plan(&plan_counts);
         let measured = Measured {
             start_micros: self.command_micros,
             micros: u64::try_from(now_micros() - self.command_micros).unwrap_or(0),
