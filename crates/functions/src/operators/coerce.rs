@@ -40,7 +40,9 @@ pub fn to_double(value: &Value, _ty: &SqlType, context: &StatementContext) -> Sq
             let number = value.to_number() as f64;
             if value.is_negative() { number - fraction } else { number + fraction }
         }
-        Value::Json(document) => return json_to_double(document, context).map(Some),
+        Value::Json(document) => {
+            return to_double(&number_of_document(document, "DOUBLE", context)?, &SqlType::Null, context);
+        }
         Value::String(_) | Value::Bytes(_) => {
             let text = text_of(value).unwrap_or_default();
             let parsed = parse_f64(&text);
@@ -52,15 +54,13 @@ pub fn to_double(value: &Value, _ty: &SqlType, context: &StatementContext) -> Sq
     }))
 }
 
-fn json_to_double(document: &Document, context: &StatementContext) -> SqlResult<f64> {
-    let scalar = document.to_json().ok().and_then(|json| json.to_number_value());
-    match scalar {
-        Some(value) if !matches!(value, Value::Json(_)) => {
-            Ok(to_double(&value, &SqlType::Null, context)?.unwrap_or(0.0))
-        }
-        _ => {
-            report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"DOUBLE", &document.text()]), context)?;
-            Ok(0.0)
+/// What a document is as a number; 0 with a warning that calls it `kind` if it is none.
+fn number_of_document(document: &Document, kind: &str, context: &StatementContext) -> SqlResult<Value> {
+    match document.to_json().ok().and_then(|json| json.to_number_value()) {
+        Some(value) => Ok(value),
+        None => {
+            truncated(kind, &document.text(), context)?;
+            Ok(Value::Int(0))
         }
     }
 }
@@ -78,7 +78,7 @@ pub fn to_integer(value: &Value, ty: &SqlType, context: &StatementContext) -> Sq
             Some(number) => number.to_i128().unwrap_or(0),
             None => return Ok(None),
         },
-        Value::Json(document) => rounded(json_to_double(document, context)?),
+        Value::Json(document) => return to_integer(&number_of_document(document, "INTEGER", context)?, ty, context),
         Value::String(_) | Value::Bytes(_) => {
             let text = text_of(value).unwrap_or_default();
             let parsed = parse_integer(&text);
@@ -120,11 +120,9 @@ pub fn to_decimal(value: &Value, _ty: &SqlType, context: &StatementContext) -> S
         Value::Date(value) => Decimal::from_i128(i128::from(value.to_number()), 0),
         Value::DateTime(value) => with_micros(value.to_number(), value.microsecond(), false),
         Value::Time(value) => with_micros(value.to_number(), value.microsecond(), value.is_negative()),
-        Value::Json(document) => match &*document.text() {
-            "true" => Decimal::from_i128(1, 0),
-            "false" => Decimal::ZERO,
-            text => Decimal::parse(text.trim_matches('"')).value,
-        },
+        Value::Json(document) => {
+            return to_decimal(&number_of_document(document, "DECIMAL", context)?, &SqlType::Null, context);
+        }
         Value::String(_) | Value::Bytes(_) => {
             let text = text_of(value).unwrap_or_default();
             let parsed = Decimal::parse(&text);
@@ -209,9 +207,9 @@ pub fn to_datetime(value: &Value, ty: &SqlType, context: &StatementContext) -> S
                 }
             }
         }
-        Value::String(_) | Value::Bytes(_) | Value::Json(_) => {
+        value @ (Value::String(_) | Value::Bytes(_) | Value::Json(_)) => {
             let text = text_of(value).unwrap_or_default();
-            match parse_datetime(text.trim_matches('"'), rules) {
+            match parse_datetime(&text, rules) {
                 Ok(parsed) => {
                     if parsed.truncated {
                         truncated("datetime", &text, context)?;
@@ -261,9 +259,9 @@ pub fn to_time(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlRe
                 }
             }
         }
-        Value::String(_) | Value::Bytes(_) | Value::Json(_) => {
+        value @ (Value::String(_) | Value::Bytes(_) | Value::Json(_)) => {
             let text = text_of(value).unwrap_or_default();
-            match parse_time(text.trim_matches('"')) {
+            match parse_time(&text) {
                 Ok(parsed) => {
                     if parsed.truncated || parsed.clamped {
                         truncated("time", &text, context)?;

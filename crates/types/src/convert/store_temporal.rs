@@ -38,10 +38,7 @@ pub(super) fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
         Value::Bytes(bytes) => Some(String::from_utf8_lossy(bytes)),
-        Value::Json(document) => match document.to_json() {
-            Ok(Json::String(text)) => Some(Cow::Owned(text)),
-            _ => Some(document.text()),
-        },
+        Value::Json(document) => Some(document.text()),
         _ => None,
     }
 }
@@ -58,11 +55,14 @@ fn split_number(value: &Value) -> Option<(i64, i64, u16)> {
     Some((whole, (nanos / 1000) as i64, (nanos % 1000) as u16))
 }
 
-/// The date or time that a document is; any other value as it is.
+/// The date, time or text that a document is, of which a date or time is made; any other value as it is.
 pub fn without_document(value: &Value) -> Cow<'_, Value> {
     let Value::Json(document) = value else { return Cow::Borrowed(value) };
-    let temporal = document.to_json().ok().and_then(|json| json.to_temporal_value());
-    temporal.map_or(Cow::Borrowed(value), Cow::Owned)
+    let scalar = document.to_json().ok().and_then(|json| match json {
+        Json::String(text) => Some(Value::String(text)),
+        json => json.to_temporal_value(),
+    });
+    scalar.map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
 /// Any value as a datetime in the session's time zone, before rounding.
