@@ -26,6 +26,8 @@ pub(crate) struct Ending {
     pub kept_bytes: u64,
     /// What it has changed last, to be committed with its end.
     pub transaction: Option<Transaction>,
+    /// It has no row yet, and whoever submits it waits for that.
+    pub is_new: bool,
 }
 
 impl Ending {
@@ -34,7 +36,18 @@ impl Ending {
         let finished_micros = now_micros();
         let (state, error) = (JobState::Cancelled, Some(reason));
         let output = EndedOutput::default();
-        Ending { kind, live, state, error, finished_micros, payload: None, output, kept_bytes: 0, transaction: None }
+        Ending {
+            kind,
+            live,
+            state,
+            error,
+            finished_micros,
+            payload: None,
+            output,
+            kept_bytes: 0,
+            transaction: None,
+            is_new: false,
+        }
     }
 
     /// What it has changed could not be committed.
@@ -67,7 +80,9 @@ impl SystemInner {
             publish_end(ending, Ok(()));
             return CommitTicket::ready(Ok(()));
         }
-        let has_changes = ending.transaction.is_some();
+        // Of a job without a row nothing is left where that fails.
+        let is_new = ending.is_new;
+        let has_changes = ending.transaction.is_some() && !is_new;
         let mut ticket = self.write_end(&mut ending);
         if let Some(Err(lost)) = ticket.poll_done()
             && has_changes
@@ -81,6 +96,9 @@ impl SystemInner {
             ending.live.set_recorded();
         }
         ticket.when_done(move |written| {
+            if is_new && written.is_err() {
+                return;
+            }
             if let Err(lost) = &written
                 && has_changes
             {
@@ -102,7 +120,7 @@ impl SystemInner {
     /// The transaction that has changed something for a job, or a new one, with the job's end.
     fn end_in(&self, changes: Option<Transaction>, ending: &mut Ending) -> SqlResult<Transaction> {
         let (name, number) = (ending.kind.spec.name, ending.live.number);
-        let is_patient = !ending.live.is_awaited();
+        let is_patient = !ending.is_new && !ending.live.is_awaited();
         let mut transaction = changes.unwrap_or_else(|| self.begin());
         transaction.set_patient(is_patient);
         let payload = match ending.payload.take().or_else(|| ending.live.payload()) {
@@ -125,7 +143,7 @@ impl SystemInner {
         }
         let info = ending.info();
         ending.kept_bytes = bytes_of(&info, &payload);
-        transaction.put(&self.jobs, &JobRecord { info, payload, output }.into_row(), false)?;
+        transaction.put(&self.jobs, &JobRecord { info, payload, output }.into_row(), ending.is_new)?;
         Ok(transaction)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::output::Output;
 use crate::queue::Live;
+use crate::system::now_micros;
 use crate::worker::Announcement;
 use parking_lot::Mutex;
 use squall_row_store::Transaction;
@@ -73,8 +74,11 @@ pub trait Handler: Debug + Send + Sync {
     /// # Errors
     /// Fails the job, or has it tried again if it has attempts left.
     fn run(&self, job: &RunningJob) -> SqlResult<()>;
-    /// Called on a worker's thread that has had no job for a moment: it lets go of what it has kept there for the next one.
-    fn idle(&self) {}
+    /// Called on a worker's thread that has had no job for a moment: it lets go of what is kept for the next job. `false` where it
+    /// keeps that for another moment; it is called again then.
+    fn idle(&self) -> bool {
+        true
+    }
 }
 
 /// A kind of job as it is declared.
@@ -136,6 +140,26 @@ pub struct NewJob {
     pub priority: i16,
     /// Where a job with the same key is queued and has not begun, that one is the answer and nothing is queued.
     pub key: Option<String>,
+}
+
+impl NewJob {
+    /// As others see it when it gets its number.
+    pub(crate) fn info(&self, kind: &str, number: u64) -> JobInfo {
+        JobInfo {
+            kind: kind.to_string(),
+            number,
+            state: JobState::Queued,
+            priority: self.priority,
+            owner: self.owner.clone(),
+            attempts: 0,
+            created_micros: now_micros(),
+            started_micros: None,
+            finished_micros: None,
+            progress: (0, 0),
+            error: None,
+            output_bytes: None,
+        }
+    }
 }
 
 /// A job as others see it.

@@ -17,9 +17,10 @@
 //!
 //! Knows: the row store. Must not know: SQL text, sessions, what any job does.
 //!
-//! Reading order: [`kind`], [`system`], `queue`, `worker`, `claims`, `ending`, `ended`, `kept`, `retention`,
+//! Reading order: [`kind`], [`system`], `queue`, `worker`, `at_once`, `claims`, `ending`, `ended`, `kept`, `retention`,
 //! `keeper`, `output`, `record`.
 
+mod at_once;
 mod claims;
 mod ended;
 mod ending;
@@ -33,6 +34,7 @@ mod retention;
 pub mod system;
 mod worker;
 
+pub use at_once::DoneJob;
 pub use kind::{Handler, JobInfo, JobState, KindSpec, NewJob, OnRestart, RunningJob};
 pub use record::{tables, with_missing_columns};
 pub use system::{JobSystem, Kind, Submitted};

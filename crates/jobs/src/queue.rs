@@ -299,6 +299,12 @@ impl Queue {
         self.ready.values().find(|job| job.key.as_deref() == Some(key)).cloned()
     }
 
+    /// Whether none waits, and a worker has no work or could be started.
+    pub fn is_free(&self) -> bool {
+        let busy = self.workers.len().saturating_sub(self.resting.len());
+        !self.stopping && self.ready.is_empty() && busy < self.limit
+    }
+
     /// How many wait.
     pub fn len(&self) -> usize {
         self.ready.len()

@@ -59,7 +59,7 @@ pub(crate) struct SystemInner {
 /// A kind of job; cheap to clone.
 #[derive(Clone)]
 pub struct Kind {
-    inner: Arc<KindInner>,
+    pub(crate) inner: Arc<KindInner>,
     system: Weak<SystemInner>,
 }
 
@@ -80,7 +80,8 @@ pub(crate) struct KindInner {
     /// Those that have a while ago. One comes in before it is not among the others any more.
     pub ended: Mutex<EndedJobs>,
     /// The next number. Held while a job's row is committed, so that rows come in order.
-    next_number: Mutex<u64>,
+    pub next_number: Mutex<u64>,
+    pub done_at_once: AtomicU64,
     recent: Mutex<VecDeque<JobInfo>>,
     retention_micros: AtomicU64,
     pub kept: Kept,
@@ -128,6 +129,7 @@ impl JobSystem {
             live: Mutex::default(),
             ended: Mutex::default(),
             next_number: Mutex::new(1),
+            done_at_once: AtomicU64::new(0),
             recent: Mutex::default(),
             retention_micros: AtomicU64::new(spec.retention.as_micros() as u64),
             kept: Kept::new(spec.kept_bytes_max),
@@ -203,7 +205,7 @@ impl Drop for SystemInner {
 pub struct Submitted {
     /// Its number.
     pub number: u64,
-    ticket: Option<CommitTicket>,
+    pub(crate) ticket: Option<CommitTicket>,
 }
 
 impl Submitted {
@@ -229,7 +231,7 @@ impl Future for Submitted {
 }
 
 impl Kind {
-    fn system(&self) -> SqlResult<Arc<SystemInner>> {
+    pub(crate) fn system(&self) -> SqlResult<Arc<SystemInner>> {
         self.system.upgrade().ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))
     }
 
@@ -259,21 +261,8 @@ impl Kind {
             }
         }
         let mut next_number = kind.next_number.lock();
-        let info = JobInfo {
-            kind: kind.spec.name.to_string(),
-            number: *next_number,
-            state: JobState::Queued,
-            priority: job.priority,
-            owner: job.owner,
-            attempts: 0,
-            created_micros: now_micros(),
-            started_micros: None,
-            finished_micros: None,
-            progress: (0, 0),
-            error: None,
-            output_bytes: None,
-        };
-        let number = info.number;
+        let number = *next_number;
+        let info = job.info(kind.spec.name, number);
         let live = Arc::new(Live::new(&info, job.key, Some(job.payload.clone())));
         if !kind.spec.durable {
             kind.live.lock().insert(number, live.clone());

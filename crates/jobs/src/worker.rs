@@ -82,7 +82,7 @@ fn next(kind: &Arc<KindInner>, bell: &Arc<Condvar>, brief_micros: Option<u32>) -
         queue.end_brief(micros);
     }
     let begun = Instant::now();
-    let mut rests = false;
+    let mut has_let_go = false;
     loop {
         if queue.stopping || queue.workers.len() > queue.limit {
             return None;
@@ -92,15 +92,14 @@ fn next(kind: &Arc<KindInner>, bell: &Arc<Condvar>, brief_micros: Option<u32>) -
             return Some(job);
         }
         queue.rest(bell);
-        let timed_out = bell.wait_until(&mut queue, begun + if rests { IDLE_MAX } else { BREATHER }).timed_out();
+        let pause = if has_let_go { IDLE_MAX } else { BREATHER };
+        let timed_out = bell.wait_for(&mut queue, pause).timed_out();
         queue.rise(bell);
-        match (timed_out && queue.len() == 0, rests) {
-            (true, true) => return None,
-            (true, false) => {
-                rests = true;
-                MutexGuard::unlocked(&mut queue, || kind.spec.handler.idle());
+        if timed_out && queue.len() == 0 {
+            if has_let_go && begun.elapsed() >= IDLE_MAX {
+                return None;
             }
-            (false, _) => {}
+            has_let_go = MutexGuard::unlocked(&mut queue, || kind.spec.handler.idle());
         }
     }
 }
@@ -159,7 +158,18 @@ fn run(
         Err(error) => (JobState::Failed, Some(error)),
     };
     let (kind, output, finished_micros) = (kind.clone(), output.into_ended(), now_micros());
-    Some(system.end(Ending { kind, live, state, error, finished_micros, payload, output, kept_bytes: 0, transaction }))
+    Some(system.end(Ending {
+        kind,
+        live,
+        state,
+        error,
+        finished_micros,
+        payload,
+        output,
+        kept_bytes: 0,
+        transaction,
+        is_new: false,
+    }))
 }
 
 /// Gets the payload of a job that begins, which says at once that it does unless its kind has it say so itself.

@@ -1,7 +1,7 @@
 //! Jobs of a store: order, bounds, cancellation, restarts, outputs and retention.
 
 use squall_catalog::{Catalog, Database, DatabaseId, TableEntry, TableId};
-use squall_jobs::{Handler, JobInfo, JobState, JobSystem, Kind, KindSpec, NewJob, OnRestart, RunningJob};
+use squall_jobs::{DoneJob, Handler, JobInfo, JobState, JobSystem, Kind, KindSpec, NewJob, OnRestart, RunningJob};
 use squall_row_store::{
     DdlChanges, Durability, IsolationLevel, RowStore, StoreOptions, Table, Transaction, TransactionOptions,
 };
@@ -296,19 +296,23 @@ impl Leaves {
         let key = self.table.row_key(&[Value::from("left"), Value::UInt(number), Value::UInt(part)]).expect("a key");
         self.store.get(&self.table, &key).expect("readable").is_some()
     }
+
+    /// Has a transaction read what is another's before it is committed.
+    fn conflict(&self, transaction: &mut Transaction, part: u64) {
+        let place = [Value::from("left"), Value::UInt(0), Value::UInt(part)];
+        let key = self.table.row_key(&place).expect("a key");
+        transaction.get(&self.table, &key).expect("readable");
+        let mut other = self.begin();
+        self.insert(&mut other, 0, part);
+        other.commit().expect("committed");
+    }
 }
 
 impl Handler for Leaves {
     fn run(&self, job: &RunningJob) -> SqlResult<()> {
         let mut transaction = self.begin();
         if job.payload == b"conflict" {
-            // What it has read is another's before it is committed.
-            let place = [Value::from("left"), Value::UInt(0), Value::UInt(job.attempt.into())];
-            let key = self.table.row_key(&place).expect("a key");
-            transaction.get(&self.table, &key).expect("readable");
-            let mut other = self.begin();
-            self.insert(&mut other, 0, job.attempt.into());
-            other.commit().expect("committed");
+            self.conflict(&mut transaction, job.attempt.into());
         }
         self.insert(&mut transaction, job.number(), job.attempt.into());
         job.add_output(vec![1])?;
@@ -344,6 +348,61 @@ fn what_a_job_leaves_is_committed_with_its_end_or_not_at_all() {
     let (handler, _begun, _go_on) = gate();
     let kind = system.register(KindSpec { durable: true, ..KindSpec::new("k", handler) }).expect("a kind");
     assert_eq!([done, failed].map(|number| info(&kind, number).state), [JobState::Done, JobState::Failed]);
+    system.stop();
+}
+
+#[test]
+fn what_is_done_before_it_is_submitted_is_there_with_its_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, system) = open(folder.path());
+    let table = store.load_catalog().table("mysql", "job_output").cloned().expect("a table");
+    let leaves = Arc::new(Leaves { table: store.table(&table).expect("a table"), store });
+    let spec = KindSpec { durable: true, attempts_max: 2, ..KindSpec::new("k", leaves.clone()) };
+    let kind = system.register(spec).expect("a kind");
+    assert!(!kind.is_free(), "one after the other");
+    kind.set_workers(2);
+    assert!(kind.is_free());
+    let done = |error: Option<SqlError>, changes| {
+        let output = vec![vec![1], vec![2, 3], vec![4]];
+        let job = DoneJob { started_micros: 7, error, output, changes };
+        kind.submit_done(new(b"xyz"), job).expect("a place").wait().expect("durable")
+    };
+    let changes = |part| {
+        let mut transaction = leaves.begin();
+        leaves.insert(&mut transaction, 100, part);
+        transaction
+    };
+    assert_eq!(done(None, Some(changes(1))), 1);
+    let end = info(&kind, 1);
+    assert_eq!((end.state, end.attempts, end.started_micros, end.output_bytes), (JobState::Done, 1, Some(7), Some(4)));
+    let parts: Vec<_> = (0..4).map(|part| kind.output(1, part).expect("readable")).collect();
+    assert_eq!(parts, [Some(vec![1]), Some(vec![2, 3]), Some(vec![4]), None]);
+    assert!(leaves.has(100, 1));
+    let error = SqlError::signal(*b"45000", "no");
+    assert_eq!(done(Some(error.clone()), None), 2);
+    assert_eq!((info(&kind, 2).state, info(&kind, 2).error), (JobState::Failed, Some(error)));
+    assert_eq!(kind.output(2, 0), Ok(None));
+    assert_eq!(kind.done_at_once(), 2);
+    // What is another's by now: a worker does the job, under a number of its own.
+    let mut late = changes(2);
+    leaves.conflict(&mut late, 9);
+    assert_eq!(done(None, Some(late)), 4);
+    kind.wait(4);
+    assert_eq!((info(&kind, 4).state, info(&kind, 4).attempts), (JobState::Done, 2));
+    assert_eq!([leaves.has(100, 2), leaves.has(4, 2)], [false, true]);
+    assert!(kind.get(3).expect("readable").is_none());
+    assert_eq!(kind.done_at_once(), 2);
+    let bytes = kind.kept_bytes();
+    system.stop();
+    drop((kind, system));
+    let (_store, system) = {
+        drop(leaves);
+        open(folder.path())
+    };
+    let (handler, _begun, _go_on) = gate();
+    let kind = system.register(KindSpec { durable: true, ..KindSpec::new("k", handler) }).expect("a kind");
+    assert_eq!([1, 2, 4].map(|number| info(&kind, number).state), [JobState::Done, JobState::Failed, JobState::Done]);
+    assert_eq!((kind.kept_bytes(), kind.output(1, 1)), (bytes, Ok(Some(vec![2, 3]))));
     system.stop();
 }
 

@@ -183,6 +183,43 @@ impl Session {
         writer.end_result_set(&status);
         writer.flush().await
     }
+
+    /// [`Connection::query_at_once`], of the plans that are wanted. Another is remembered for the statement that follows.
+    pub(crate) fn answer_text(
+        &mut self,
+        sql: &[u8],
+        wants: impl Fn(&KeptPlan) -> bool,
+        writer: &mut dyn ResultWriter,
+    ) -> bool {
+        self.begin_at_once();
+        let (shape, plan, parameters) = match self.constant_of_text(sql) {
+            Some(plan) => (None, plan, Vec::new()),
+            None => match self.plan_of_text(sql) {
+                Some((shape, plan @ (KeptPlan::Select(_) | KeptPlan::Rows(_)), parameters)) if wants(&plan) => {
+                    (Some(shape), plan, parameters)
+                }
+                known => {
+                    self.known_text = known;
+                    return false;
+                }
+            },
+        };
+        let active = self.shared.logs.active();
+        let answered = if active.any() {
+            let logged = Logged { sql, executed: None };
+            self.answer_kept_logged(&plan, &parameters, writer, active, logged)
+        } else {
+            self.answer_kept(&plan, &parameters, writer)
+        };
+        self.shapes.give_back(parameters);
+        if answered && self.counts_statements() {
+            match &shape {
+                Some(shape) => self.count_answered(shape.digest(), &plan, sql, None),
+                None => self.count_constant(&plan, sql),
+            }
+        }
+        answered
+    }
 }
 
 /// Keeps what a statement sends.
@@ -256,34 +293,7 @@ impl Connection for Session {
     }
 
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool {
-        self.begin_at_once();
-        let (shape, plan, parameters) = match self.constant_of_text(sql) {
-            Some(plan) => (None, plan, Vec::new()),
-            None => match self.plan_of_text(sql) {
-                Some((shape, plan @ (KeptPlan::Select(_) | KeptPlan::Rows(_)), parameters)) => {
-                    (Some(shape), plan, parameters)
-                }
-                known => {
-                    self.known_text = known;
-                    return false;
-                }
-            },
-        };
-        let active = self.shared.logs.active();
-        let answered = if active.any() {
-            let logged = Logged { sql, executed: None };
-            self.answer_kept_logged(&plan, &parameters, writer, active, logged)
-        } else {
-            self.answer_kept(&plan, &parameters, writer)
-        };
-        self.shapes.give_back(parameters);
-        if answered && self.counts_statements() {
-            match &shape {
-                Some(shape) => self.count_answered(shape.digest(), &plan, sql, None),
-                None => self.count_constant(&plan, sql),
-            }
-        }
-        answered
+        self.answer_text(sql, |_| true, writer)
     }
 
     fn execute_at_once(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {

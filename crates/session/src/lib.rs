@@ -16,6 +16,7 @@ mod constant;
 mod copy;
 pub mod database;
 mod ddl;
+pub mod deferred;
 mod diagnostics;
 mod dispatch;
 mod event;

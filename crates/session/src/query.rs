@@ -1,6 +1,6 @@
 //! Queries and data changes: bound by the planner, run where they belong, rows sent as they come.
 
-mod change;
+pub(crate) mod change;
 mod explain;
 mod into;
 mod lookup;

@@ -6,6 +6,7 @@
 use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChange, StatusInfo};
 use crate::appends::Appends;
 use crate::database::{Shared, now_micros};
+use crate::deferred::BeforePool;
 use crate::diagnostics::DiagnosticsArea;
 use crate::kept_plan::{KeptPlan, Shapes};
 use crate::logging::{Logged, SessionLog};
@@ -88,8 +89,7 @@ pub struct Session {
     pub(crate) is_patient: bool,
     /// Where transactions are left that somebody else commits.
     pub(crate) deferred: Option<Mutex<Option<Transaction>>>,
-    /// Called before a change of rows goes where it may wait.
-    pub(crate) before_pool: Option<Box<dyn Fn() -> SqlResult<()> + Send + Sync>>,
+    pub(crate) before_pool: Option<BeforePool>,
     /// What session tracking has to report.
     pub(crate) changes: Vec<SessionChange>,
     /// Whether the connection ends after this command (COMMIT RELEASE).

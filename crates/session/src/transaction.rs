@@ -1,7 +1,6 @@
 //! Transactions of a session: which one is open, when statements commit, savepoints and the statements about them.
 
-use crate::api::{ResultWriter, SessionChange};
-use crate::kept_plan::KeptPlan;
+use crate::api::SessionChange;
 use crate::result::Outcome;
 use crate::session::Session;
 use crate::settings::{Completion as CompletionType, TransactionTracking, isolation_words};
@@ -115,46 +114,6 @@ impl Session {
     /// `innodb_lock_wait_timeout`.
     pub(crate) fn lock_wait(&self) -> LockWait {
         LockWait::Timeout(Duration::from_secs(self.settings.lock_wait_seconds))
-    }
-
-    /// Whether its commits may wait a little for those of others: see [`TransactionOptions::is_patient`].
-    ///
-    /// [`TransactionOptions::is_patient`]: squall_row_store::TransactionOptions::is_patient
-    pub fn set_patient(&mut self, on: bool) {
-        self.is_patient = on;
-    }
-
-    /// Whether statements leave their transactions to whoever runs them, who [takes](Session::take_deferred) each and commits it, and
-    /// does not tell of the statement before that is done.
-    pub fn defer_commits(&mut self, on: bool) {
-        self.deferred = on.then(parking_lot::Mutex::default);
-    }
-
-    /// Runs the statements of a text that [`query_at_once`](crate::api::Connection::query_at_once) has not answered, as
-    /// [`Session::run_text`] does, but calls `announce` before anything is done that may take long, or that stays whatever becomes of the
-    /// statement's transaction. What is left out are changes of single rows by a known plan, unless they have to wait for a lock.
-    pub async fn run_announced(
-        &mut self,
-        sql: &[u8],
-        announce: impl Fn() -> SqlResult<()> + Send + Sync + 'static,
-        writer: &mut dyn ResultWriter,
-    ) -> std::io::Result<()> {
-        if matches!(self.known_text, Some((_, KeptPlan::Change(_), _))) && self.deferred.is_some() {
-            self.before_pool = Some(Box::new(announce));
-        } else if let Err(error) = announce() {
-            self.known_text = None;
-            self.finish_with_error(&error, None);
-            writer.error(&error);
-            return Ok(());
-        }
-        let result = self.run_text(sql, writer).await;
-        self.before_pool = None;
-        result
-    }
-
-    /// The transaction of the last statement, if it has changed anything.
-    pub fn take_deferred(&mut self) -> Option<Transaction> {
-        self.deferred.as_ref()?.lock().take()
     }
 
     fn transaction_options(&mut self, autocommit: bool) -> TransactionOptions {

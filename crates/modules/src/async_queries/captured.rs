@@ -98,12 +98,10 @@ fn variables_as_bytes(variables: &ValueTable, registry: &Registry) -> Vec<u8> {
 ///
 /// # Errors
 /// When these are not the bytes of a query.
-pub(crate) fn split(bytes: &[u8]) -> SqlResult<(String, &[u8])> {
+pub(crate) fn split(bytes: &[u8]) -> SqlResult<(&str, &[u8])> {
     let mut reader = Reader::new(bytes);
-    match (reader.u8(), reader.string()) {
-        (Ok(FORMAT), Ok(sql)) => Ok((sql, reader.rest())),
-        _ => Err(damaged()),
-    }
+    let (Ok(FORMAT), Ok(sql)) = (reader.u8(), reader.bytes()) else { return Err(damaged()) };
+    Ok((std::str::from_utf8(sql).map_err(|_| damaged())?, reader.rest()))
 }
 
 /// The session.

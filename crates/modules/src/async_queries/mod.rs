@@ -1,12 +1,14 @@
 //! The module `async`: queries in the background, from any client.
 //!
 //! `CALL async.queue('…')` keeps a text together with what its session is (`captured`) as a durable job. A worker opens a
-//! session like that one, runs the text and keeps what it answers (`recording`) as the job's output, from which
-//! `CALL async.wait(n)` answers as the text itself would have, as often as it is asked (`replay`).
+//! session like that one (`kept_sessions`), runs the text and keeps what it answers (`recording`) as the job's output, from which
+//! `CALL async.wait(n)` answers as the text itself would have, as often as it is asked (`replay`). What takes less time than to hand it
+//! over does is done by the CALL (`worker`).
 //!
 //! `async.q` and `async.settings` are the job system's rows and the variable `async_thread_count` under their old names.
 
 mod captured;
+mod kept_sessions;
 mod procedures;
 mod queue_table;
 mod recording;
@@ -14,6 +16,7 @@ mod replay;
 mod settings_table;
 mod worker;
 
+use kept_sessions::KeptSessions;
 use squall_jobs::{Kind, KindSpec, OnRestart};
 use squall_registry::variables::definition::unsigned;
 use squall_registry::variables::{Scope, VariableDef};
@@ -68,6 +71,7 @@ pub struct AsyncQueries {
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     started: OnceLock<(WeakDatabase, Kind)>,
+    sessions: Arc<KeptSessions>,
 }
 
 impl Shared {
@@ -134,9 +138,14 @@ impl Module for AsyncQueries {
         Ok(())
     }
 
+    fn stop(&self) {
+        self.shared.sessions.close();
+    }
+
     fn status(&self) -> Vec<(&'static str, u64)> {
         let Ok(kind) = self.shared.kind() else { return Vec::new() };
         vec![
+            ("Async_queries_done_at_once", kind.done_at_once()),
             ("Async_queries_waiting", kind.waiting() as u64),
             ("Async_removed_for_room", kind.removed_for_room()),
             ("Async_result_total_bytes", kind.kept_bytes()),

@@ -1,6 +1,7 @@
 //! The procedures of the schema `async`.
 
 use super::replay::replay;
+use super::worker::run_at_once;
 use super::{NAME, Shared, captured, queue_table, set_thread_count};
 use squall_catalog::Privileges;
 use squall_jobs::{JobInfo, JobState, NewJob};
@@ -128,7 +129,12 @@ impl AsyncProcedure {
         let payload =
             captured::encode(sql, &call.image(captured::sees_user_variables(sql)), call.database().registry());
         let owner = call.context().current_user.to_string();
-        let submitted = self.shared.kind()?.submit(NewJob { owner, payload, ..NewJob::default() })?;
+        let done = run_at_once(&self.shared, &call.database(), sql, &payload);
+        let job = NewJob { owner, payload, ..NewJob::default() };
+        let submitted = match done {
+            Some(done) => self.shared.kind()?.submit_done(job, done),
+            None => self.shared.kind()?.submit(job),
+        }?;
         let number = Value::Int(submitted.await? as i64);
         call.add_to_list(QUERY_LIST, &text(&number));
         call.set_user_variable(QUERY_NUMBER, number.clone());

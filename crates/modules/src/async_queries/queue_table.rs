@@ -50,7 +50,7 @@ pub(super) fn row(info: &JobInfo, payload: &[u8], context: &StatementContext) ->
     let started = info.started_micros.or(info.finished_micros);
     Ok(vec![
         Value::Int(info.number as i64),
-        Value::String(captured::split(payload)?.0),
+        Value::from(captured::split(payload)?.0),
         time(Some(info.created_micros)),
         time(started),
         time(info.finished_micros),

@@ -1,31 +1,17 @@
-//! Runs a queued query on a worker's thread.
+//! Runs a queued query on a worker's thread, or a brief one where it is queued.
 
+use super::kept_sessions::leaves_nothing;
 use super::recording::{Bound, Recorder};
 use super::{RESULT_BYTES_MAX, Shared, TOTAL_BYTES_MAX, captured};
-use squall_catalog::AccountKey;
-use squall_jobs::{Handler, RunningJob};
+use squall_jobs::{DoneJob, Handler, RunningJob};
+use squall_session::Database;
 use squall_session::api::{Backend, Connection};
+use squall_session::deferred::Brief;
 use squall_session::procedure::run_on_this_thread;
-use squall_session::{Database, Session};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::cell::RefCell;
-use std::sync::{Arc, Weak};
-
-/// Statements that leave nothing in their session that [`Session::rewind`] does not take back.
-const LEAVE_NOTHING: [&str; 7] = ["SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES"];
-
-/// A session, with what it was opened for.
-struct KeptSession {
-    /// The bytes of [`captured`].
-    origin: Vec<u8>,
-    account: AccountKey,
-    session: Session,
-}
-
-thread_local! {
-    /// The session of this thread's last query: most queries are followed by others of the same session.
-    static KEPT: RefCell<Option<KeptSession>> = const { RefCell::new(None) };
-}
+use std::sync::Weak;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Opens a session like the one that a query was queued in, and keeps what the query answers.
 #[derive(Debug)]
@@ -42,8 +28,9 @@ impl Handler for QueryHandler {
         let shared = self.0.upgrade().ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))?;
         let database = shared.database()?;
         let (sql, origin) = captured::split(&job.payload)?;
-        let mut kept = session_for(&database, origin)?;
-        let (backend, id) = (database.downgrade(), kept.session.id());
+        let mut lent = shared.sessions.find_or_open(&database, origin)?;
+        let session = lent.session();
+        let (backend, id) = (database.downgrade(), session.id());
         job.on_cancel(Box::new(move || {
             if let Some(database) = backend.upgrade() {
                 database.client_gone(id);
@@ -52,69 +39,73 @@ impl Handler for QueryHandler {
         let add = |part| job.add_output(part);
         // What it has changed is committed with the job's end. One worker alone does one after the other, each with what those before
         // have changed.
-        let defers = leaves_nothing(&sql) && shared.kind()?.worker_limit() > 1;
-        kept.session.set_patient(defers || !job.is_awaited());
-        kept.session.defer_commits(defers);
-        let mut recorder = Recorder::new(bound(&shared, &database, job), &add);
-        if !kept.session.query_at_once(sql.as_bytes(), &mut recorder) {
+        let defers = leaves_nothing(sql) && shared.kind()?.worker_limit() > 1;
+        session.set_patient(defers || !job.is_awaited());
+        session.defer_commits(defers);
+        let mut recorder = Recorder::new(bound(&shared, &database, job.payload.len()), &add);
+        if !session.query_at_once(sql.as_bytes(), &mut recorder) {
             // An error inside is that of the recorder, which says it itself.
-            let run = kept.session.run_announced(sql.as_bytes(), job.announcer(), &mut recorder);
+            let run = session.run_announced(sql.as_bytes(), job.announcer(), &mut recorder);
             let _client_gone = run_on_this_thread(run)?;
         }
-        if let Some(transaction) = kept.session.take_deferred() {
+        if let Some(transaction) = session.take_deferred() {
             job.leave_transaction(transaction);
         }
-        let result = recorder.finish(kept.session.warnings());
-        if leaves_nothing(&sql) && !kept.session.is_killed() {
-            kept.session.rewind();
-            KEPT.replace(Some(kept));
+        let result = recorder.finish(session.warnings());
+        if leaves_nothing(sql) {
+            // Its next query may be that of another job.
+            job.on_cancel(Box::new(|| {}));
+            shared.sessions.keep(lent);
         }
         result
     }
 
-    fn idle(&self) {
-        drop(KEPT.take());
+    fn idle(&self) -> bool {
+        self.0.upgrade().is_none_or(|shared| shared.sessions.tidy())
     }
 }
 
+/// Runs a query that is to be queued, if it is brief and a worker would begin with it now. Nobody has to be told before it is done, and
+/// nothing of it is there before it is committed. `None` where it is not like that: nothing was done, or what was done is undone.
+///
+/// Only a session that a worker has kept is used: the first query of an origin is for a worker, who finds out how it is run.
+pub(super) fn run_at_once(shared: &Shared, database: &Database, sql: &str, payload: &[u8]) -> Option<DoneJob> {
+    if !leaves_nothing(sql) || !shared.kind().is_ok_and(|kind| kind.is_free()) {
+        return None;
+    }
+    let (_, origin) = captured::split(payload).ok()?;
+    let mut lent = shared.sessions.find(database, origin)?;
+    let session = lent.session();
+    let started_micros = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
+    let output = RefCell::default();
+    let add = |part| {
+        let output: &RefCell<Vec<Vec<u8>>> = &output;
+        output.borrow_mut().push(part);
+        Ok(())
+    };
+    session.set_patient(false);
+    session.defer_commits(true);
+    let mut recorder = Recorder::new(bound(shared, database, payload.len()), &add);
+    match session.run_briefly(sql.as_bytes(), &mut recorder) {
+        Brief::Answered => {}
+        Brief::Unknown => {
+            shared.sessions.keep(lent);
+            return None;
+        }
+        Brief::GivenUp => return None,
+    }
+    let changes = session.take_deferred();
+    let error = recorder.finish(session.warnings()).err();
+    shared.sessions.keep(lent);
+    Some(DoneJob { started_micros, error, output: output.into_inner(), changes })
+}
+
 /// How much a query may answer: alone it must not be more than all together may be, with what else is kept of it.
-fn bound(shared: &Shared, database: &Database, job: &RunningJob) -> Bound {
+fn bound(shared: &Shared, database: &Database, payload_bytes: usize) -> Bound {
     let (own, total) = (shared.number(database, RESULT_BYTES_MAX), shared.number(database, TOTAL_BYTES_MAX));
-    let left = total.saturating_sub(job.payload.len() as u64);
+    let left = total.saturating_sub(payload_bytes as u64);
     match own <= left {
         true => Bound { variable: RESULT_BYTES_MAX, value: own, bytes_max: own },
         false => Bound { variable: TOTAL_BYTES_MAX, value: total, bytes_max: left },
     }
-}
-
-/// The session that this thread has kept, if it was opened for the same, or a new one.
-fn session_for(database: &Database, origin: &[u8]) -> SqlResult<KeptSession> {
-    if let Some(kept) = KEPT.take()
-        && kept.origin == origin
-        && !kept.session.is_killed()
-        && database.has_account(&kept.account)
-    {
-        return Ok(kept);
-    }
-    let image = captured::decode(origin, database.registry())?;
-    let account = image.account.clone();
-    if !database.has_account(&account) {
-        return Err(no_such_user(&account));
-    }
-    let mut session = image.open(database, Arc::new(|| {}))?;
-    session.set_multi_statements(false);
-    Ok(KeptSession { origin: origin.to_vec(), account, session })
-}
-
-/// Whether the session after a text is as it was before, once it is rewound.
-fn leaves_nothing(sql: &str) -> bool {
-    let word = sql.trim_start_matches(|first: char| first.is_ascii_whitespace() || first == '(');
-    let length = word.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(word.len());
-    !sql.contains('@') && LEAVE_NOTHING.iter().any(|known| known.eq_ignore_ascii_case(&word[..length]))
-}
-
-/// ER_NO_SUCH_USER.
-fn no_such_user(account: &AccountKey) -> SqlError {
-    let message = format!("The user specified as a definer ('{}'@'{}') does not exist", account.user, account.host);
-    SqlError { code: 1449, sqlstate: *b"HY000", message }
 }

@@ -123,6 +123,11 @@ impl PointSelect {
         &self.table
     }
 
+    /// Whether one row at most is read, by its whole key.
+    pub fn reads_one_row(&self) -> bool {
+        matches!(self.access, PointAccess::Row { .. })
+    }
+
     /// The index that is looked into.
     pub fn index(&self) -> Option<IndexId> {
         self.index

@@ -1,6 +1,7 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use crate::api::{ColumnMeta, OkInfo, ResultWriter};
+use crate::deferred::BeforePool;
 use crate::privilege::is_of_jobs;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
@@ -173,8 +174,10 @@ impl Session {
                 result => return result.map_err(SqlError::from),
             }
         }
-        if let Some(announce) = self.before_pool.take() {
-            announce()?;
+        match self.before_pool.take() {
+            Some(BeforePool::Announce(announce)) => announce()?,
+            Some(BeforePool::GiveUp) => std::future::pending().await,
+            None => {}
         }
         let bulk_session = self.reads_committed_now().then_some(self.process.id);
         self.begin_statement_transaction();
@@ -399,7 +402,7 @@ impl Session {
 
 /// Whether a change is short whatever the data: rows written out, or one row by its primary key, and nothing in it that
 /// waits or makes long strings.
-fn runs_inline(plan: &DmlPlan) -> bool {
+pub(crate) fn runs_inline(plan: &DmlPlan) -> bool {
     match plan {
         DmlPlan::Insert(insert) => match &insert.source {
             InsertRows::Values(rows) => {

@@ -274,3 +274,29 @@ fn a_queued_statement_whose_commit_fails_is_not_done() {
     let state = format!("SELECT state FROM information_schema.jobs WHERE kind = 'async' AND number = {number}");
     assert_eq!(value(&mut conn, &state), Some("failed".to_string()));
 }
+
+#[test]
+fn a_statement_that_a_call_does_itself_is_there_with_its_job_or_not_at_all() {
+    let Some((mut server, faults)) = start("a_statement_that_a_call_does_itself_is_there_with_its_job_or_not_at_all")
+    else {
+        return;
+    };
+    let mut conn = create_pairs(&server);
+    let mut last = 0;
+    while status(&mut conn, "Async_queries_done_at_once") == "0" {
+        last += 1;
+        run(&mut conn, &format!("CALL async.queue('INSERT INTO d.b VALUES ({last}, 1)')"));
+        run(&mut conn, "CALL async.wait_all()");
+    }
+    faults.set(Control::SyncError, EIO);
+    let (code, message) = refusal(&mut conn, &format!("CALL async.queue('INSERT INTO d.b VALUES ({}, 1)')", last + 1));
+    assert!([ERROR_DURING_COMMIT, READ_ONLY].contains(&code), "{code} {message}");
+    assert_eq!(value(&mut conn, "SELECT MAX(id) FROM d.b"), Some(last.to_string()));
+    server.kill();
+    faults.set(Control::SyncError, 0);
+    faults.cut_power();
+    server.restart();
+    conn = server.connect();
+    let jobs = "SELECT COUNT(*) FROM async.q WHERE completed AND errno IS NULL";
+    assert_eq!(value::<u64>(&mut conn, "SELECT COUNT(*) FROM d.b"), value(&mut conn, jobs));
+}

@@ -1,6 +1,7 @@
 //! A server process under everything that clients may do to it: limits, KILL, clients that vanish, and the protocol's
 //! commands on a real socket.
 
+mod background;
 mod columns;
 mod connections;
 mod documents;
