@@ -1,6 +1,6 @@
 //! Results as values in memory.
 
-use crate::api::{ColumnMeta, OkInfo, ResultWriter, StatusInfo};
+use crate::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
 use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, RowWriter, SqlError, SqlType, Time, Value};
 
@@ -24,9 +24,22 @@ pub struct StatementResult {
 pub struct Collector {
     results: Vec<StatementResult>,
     error: Option<SqlError>,
+    /// What the rows take, roughly, and how much that may be.
+    bytes: usize,
+    bytes_max: Option<usize>,
 }
 
 impl Collector {
+    /// One that stops a statement whose rows take more than that.
+    pub fn bounded(bytes_max: usize) -> Self {
+        Self { bytes_max: Some(bytes_max), ..Self::default() }
+    }
+
+    /// Whether there was more than may be kept.
+    pub fn is_full(&self) -> bool {
+        self.bytes_max.is_some_and(|most| self.bytes > most)
+    }
+
     /// Everything that was answered, or the error that ended it.
     pub fn into_results(self) -> Result<Vec<StatementResult>, SqlError> {
         match self.error {
@@ -78,6 +91,7 @@ impl ResultWriter for LastError {
 impl RowWriter for Collector {
     fn begin_row(&mut self) {
         if let Some(result) = self.results.last_mut() {
+            self.bytes += size_of::<Vec<Value>>() + result.columns.len() * size_of::<Value>();
             result.rows.push(Vec::with_capacity(result.columns.len()));
         }
     }
@@ -103,6 +117,7 @@ impl RowWriter for Collector {
     }
 
     fn put_bytes(&mut self, value: &[u8]) {
+        self.bytes += value.len();
         let text = || String::from_utf8_lossy(value).into_owned();
         self.put(|sql_type| match sql_type {
             SqlType::Json => Value::Json(Document::from_stored(text())),
@@ -148,5 +163,29 @@ impl ResultWriter for Collector {
 
     fn error(&mut self, error: &SqlError) {
         self.error = Some(error.clone());
+    }
+
+    fn needs_flush(&self) -> bool {
+        self.is_full()
+    }
+
+    fn flush(&mut self) -> LocalFuture<'_, std::io::Result<()>> {
+        let result = if self.is_full() { Err(std::io::ErrorKind::OutOfMemory.into()) } else { Ok(()) };
+        Box::pin(async { result })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_beyond_the_bound_stop_the_statement() {
+        let mut collector = Collector::bounded(100);
+        collector.begin_result_set(&[]);
+        assert!(!collector.needs_flush());
+        collector.put_bytes(&[0; 101]);
+        assert!(collector.is_full() && collector.needs_flush());
+        assert!(!Collector::default().is_full());
     }
 }

@@ -117,6 +117,7 @@ impl Session {
         let request = Request {
             statement: &prepared.statement,
             sql: &prepared.sql,
+            own_text: None,
             parameters: &parameters,
             placeholders: prepared.placeholders,
             plan: plan.as_ref().map(|change| &change.plan),

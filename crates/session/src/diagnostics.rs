@@ -55,6 +55,13 @@ impl DiagnosticsArea {
         self.errors = 1;
     }
 
+    /// One more.
+    pub fn push(&mut self, level: Level, error: SqlError) {
+        self.rows.push(Warning { level, error });
+        self.total += 1;
+        self.errors += u64::from(level == Level::Error);
+    }
+
     /// Those that were kept.
     pub fn rows(&self) -> &[Warning] {
         &self.rows

@@ -2,6 +2,7 @@
 
 use crate::api::ResultWriter;
 use crate::process::count;
+use crate::program::check_program;
 use crate::result::{Failure, Outcome};
 use crate::session::{Request, Session};
 use crate::statistics::stages;
@@ -57,6 +58,13 @@ impl Session {
                 Ok(self.run_kill(kill, request, context).await?)
             }
             Statement::Call(call) => self.run_call(call, request, context, writer).await,
+            Statement::Signal(signal) => Ok(self.run_signal(signal, request, context).await?),
+            Statement::GetDiagnostics(get) => Ok(self.get_diagnostics(get, request, context).await?),
+            Statement::Program(_) => {
+                check_program(request.statement, false)?;
+                self.run_program(request.statement, squall_parser::ast::Span::default(), request.sql, writer).await??;
+                Ok(Outcome::done())
+            }
             Statement::CreateEvent(event) => Ok(Box::pin(self.run_create_event(event, request, context)).await?),
             Statement::DropEvent(drop) => Ok(Box::pin(self.run_drop_event(drop, context)).await?),
             Statement::LockTables(locks) => Ok(self.lock_tables(locks).await?),
@@ -164,7 +172,6 @@ fn statement_name(statement: &Statement) -> &'static str {
         | Statement::AlterFunction(_)
         | Statement::DropFunction(_) => "FUNCTION",
         Statement::CreateTrigger(_) | Statement::DropTrigger(_) => "TRIGGER",
-        Statement::Program(_) => "compound statements",
         Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
         Statement::Help(_) => "HELP",
         Statement::CacheIndex { .. } => "CACHE INDEX",
@@ -173,8 +180,6 @@ fn statement_name(statement: &Statement) -> &'static str {
         Statement::Replication(_) => "replication",
         Statement::Shutdown => "SHUTDOWN",
         Statement::Restart => "RESTART",
-        Statement::GetDiagnostics(_) => "GET DIAGNOSTICS",
-        Statement::Signal(_) => "SIGNAL",
         _ => "this statement",
     }
 }

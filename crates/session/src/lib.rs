@@ -33,6 +33,7 @@ mod prepared;
 mod privilege;
 pub mod procedure;
 mod process;
+mod program;
 mod query;
 mod random;
 pub mod result;

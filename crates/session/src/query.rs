@@ -101,6 +101,10 @@ impl Session {
         catalog: &Arc<Catalog>,
         writer: &mut dyn ResultWriter,
     ) -> SqlResult<Option<Outcome>> {
+        // What a program runs has its variables in it.
+        if self.locals.is_some() {
+            return Ok(None);
+        }
         if let Some(outcome) = self.run_point(query, request, context, writer)? {
             return Ok(Some(outcome));
         }
@@ -427,6 +431,10 @@ impl Session {
         let item = SelectItem::Expr(Box::new(SelectExpr { expr: expr.clone(), alias: None, span: Default::default() }));
         let query = Query::new(QueryBody::Select(Box::new(Select { items: vec![item], ..Default::default() })));
         let catalog = self.shared.catalog.load();
+        if let Some(row) = self.constant_row(&query, request.sql, request.parameters, &catalog, context) {
+            let sql_type = row.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());
+            return Ok((row.values(context)?.pop().unwrap_or_default(), sql_type));
+        }
         let bound = self.bind_query(&query, request.sql, request.parameters, &catalog, context, None)?;
         self.check_reads(&bound)?;
         let sql_type = bound.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());

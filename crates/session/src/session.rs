@@ -15,6 +15,7 @@ use crate::plan_cache::Meaning;
 use crate::prepared::{PreparedStatement, PreparedStatements};
 use crate::procedure::SessionStatements;
 use crate::process::{Process, UserVariables, count};
+use crate::program::SharedLocals;
 use crate::result::{Failure, Outcome, put_rows};
 use crate::settings::{Settings, Values, ids};
 use crate::transaction::TransactionState;
@@ -22,7 +23,7 @@ use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, TableDef};
 use squall_logs::{Active, Client};
 use squall_parser::ParseOptions;
-use squall_parser::ast::Statement;
+use squall_parser::ast::{Span, Statement};
 use squall_planner::dml::DmlPlan;
 use squall_registry::{KillState, NestedStatements, PlanCounts, StatementContext, TableUse, TableUses, VariableValues};
 use squall_row_store::{SessionLocks, Transaction};
@@ -90,6 +91,8 @@ pub struct Session {
     /// Where transactions are left that somebody else commits.
     pub(crate) deferred: Option<Mutex<Option<Transaction>>>,
     pub(crate) before_pool: Option<BeforePool>,
+    /// Variables of the stored program that runs.
+    pub(crate) locals: Option<SharedLocals>,
     /// What session tracking has to report.
     pub(crate) changes: Vec<SessionChange>,
     /// Whether the connection ends after this command (COMMIT RELEASE).
@@ -194,6 +197,7 @@ impl Session {
             is_patient: false,
             deferred: None,
             before_pool: None,
+            locals: None,
             table_locks: None,
             locked_tables: Vec::new(),
             found_rows: 0,
@@ -251,6 +255,7 @@ impl Session {
             let request = Request {
                 statement: &statement.statement,
                 sql,
+                own_text: None,
                 parameters: &parameters,
                 placeholders: statement.placeholders,
                 plan: Some(&change.plan),
@@ -293,6 +298,7 @@ impl Session {
             let request = Request {
                 statement: &parsed.statement,
                 sql: statement_text,
+                own_text: None,
                 parameters: &[],
                 plan: None,
                 placeholders: parsed.placeholders,
@@ -446,7 +452,8 @@ impl Session {
             div_precision_increment: settings.div_precision_increment,
             default_week_format: settings.default_week_format,
             cte_max_recursion_depth: settings.cte_max_recursion_depth,
-            strict_write: settings.sql_mode.is_strict() && writes_strictly(statement),
+            strict_write: settings.sql_mode.is_strict()
+                && (writes_strictly(statement) || self.assigns_locals(statement)),
             found_rows: self.found_rows,
             row_count: self.row_count,
             last_insert_id: AtomicU64::new(self.last_insert_id),
@@ -689,8 +696,10 @@ pub(crate) type KnownText = (Arc<PreparedStatement>, KeptPlan, Vec<Value>);
 pub(crate) struct Request<'a> {
     /// The statement.
     pub statement: &'a Statement,
-    /// Its text.
+    /// The text that its spans refer to.
     pub sql: &'a [u8],
+    /// Where it is in there, if it is not all of it.
+    pub own_text: Option<Span>,
     /// Values of its `?`.
     pub parameters: &'a [Value],
     /// Its plan, where one is known.
@@ -711,6 +720,7 @@ impl<'a> Request<'a> {
         Request {
             statement,
             sql,
+            own_text: None,
             parameters: &[],
             plan: None,
             placeholders: 0,
@@ -723,7 +733,12 @@ impl<'a> Request<'a> {
     /// The text as logs want it.
     pub fn logged(&self) -> Logged<'a> {
         let executed = self.prepared.map(|prepared| (prepared.places(), self.parameters));
-        Logged { sql: self.sql, executed }
+        Logged { sql: self.text(), executed }
+    }
+
+    /// Its own text.
+    pub fn text(&self) -> &'a [u8] {
+        self.own_text.map_or(self.sql, |span| span.bytes(self.sql))
     }
 }
 

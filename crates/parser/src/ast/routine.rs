@@ -137,11 +137,11 @@ pub enum EventStatus {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProgramStatement {
     Block(Block),
-    If { branches: Vec<(Expr, Vec<Statement>)>, otherwise: Option<Vec<Statement>> },
-    Case { operand: Option<Expr>, branches: Vec<(Expr, Vec<Statement>)>, otherwise: Option<Vec<Statement>> },
-    Loop { label: Option<Ident>, body: Vec<Statement> },
-    While { label: Option<Ident>, condition: Expr, body: Vec<Statement> },
-    Repeat { label: Option<Ident>, body: Vec<Statement>, until: Expr },
+    If { branches: Vec<(Expr, Vec<Step>)>, otherwise: Option<Vec<Step>> },
+    Case { operand: Option<Expr>, branches: Vec<(Expr, Vec<Step>)>, otherwise: Option<Vec<Step>> },
+    Loop { label: Option<Ident>, body: Vec<Step> },
+    While { label: Option<Ident>, condition: Expr, body: Vec<Step> },
+    Repeat { label: Option<Ident>, body: Vec<Step>, until: Expr },
     Leave(Ident),
     Iterate(Ident),
     Return(Expr),
@@ -156,9 +156,15 @@ pub struct Block {
     /// MariaDB's `BEGIN NOT ATOMIC`, a block outside a stored program.
     pub not_atomic: bool,
     pub declarations: Vec<Declaration>,
-    pub statements: Vec<Statement>,
-    /// The source of each statement.
-    pub spans: Vec<Span>,
+    pub steps: Vec<Step>,
+}
+
+/// A statement of a stored program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub statement: Statement,
+    /// Its source.
+    pub span: Span,
 }
 
 /// In the order written, which the grammar fixes: variables and conditions, cursors, handlers.
@@ -167,7 +173,7 @@ pub enum Declaration {
     Variables { names: Vec<Ident>, data_type: DataType, default: Option<Expr> },
     Condition { name: Ident, value: ConditionValue },
     Cursor { name: Ident, query: Box<Query> },
-    Handler { action: HandlerAction, conditions: Vec<ConditionValue>, statement: Box<Statement> },
+    Handler { action: HandlerAction, conditions: Vec<ConditionValue>, step: Box<Step> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -260,19 +260,25 @@ impl Parser<'_> {
     }
 
     /// `statement; statement; …` up to one of the words.
-    fn program_statements(&mut self, ends: &[K]) -> Result<Vec<Statement>> {
-        let mut statements = Vec::new();
+    fn steps(&mut self, ends: &[K]) -> Result<Vec<Step>> {
+        let mut steps = Vec::new();
         while !self.at_any(ends) {
-            statements.push(self.nested(Self::program_statement)?);
+            steps.push(self.step()?);
             self.expect_kind(TokenKind::Semicolon)?;
         }
-        Ok(statements)
+        Ok(steps)
+    }
+
+    fn step(&mut self) -> Result<Step> {
+        let start = self.current.start;
+        let statement = self.nested(Self::program_statement)?;
+        Ok(Step { statement, span: self.span_from(start) })
     }
 
     /// As above, of at least one statement.
-    fn some_statements(&mut self, ends: &[K]) -> Result<Vec<Statement>> {
-        let statements = self.program_statements(ends)?;
-        if statements.is_empty() { Err(self.unexpected()) } else { Ok(statements) }
+    fn some_steps(&mut self, ends: &[K]) -> Result<Vec<Step>> {
+        let steps = self.steps(ends)?;
+        if steps.is_empty() { Err(self.unexpected()) } else { Ok(steps) }
     }
 
     /// A block or loop, which may have a label.
@@ -286,7 +292,7 @@ impl Parser<'_> {
             }
             K::Loop => {
                 self.advance();
-                let body = self.some_statements(&[K::End])?;
+                let body = self.some_steps(&[K::End])?;
                 self.expect_all(&[K::End, K::Loop])?;
                 self.end_label(&label)?;
                 ProgramStatement::Loop { label, body }
@@ -295,14 +301,14 @@ impl Parser<'_> {
                 self.advance();
                 let condition = self.expr()?;
                 self.expect(K::Do)?;
-                let body = self.some_statements(&[K::End])?;
+                let body = self.some_steps(&[K::End])?;
                 self.expect_all(&[K::End, K::While])?;
                 self.end_label(&label)?;
                 ProgramStatement::While { label, condition, body }
             }
             K::Repeat => {
                 self.advance();
-                let body = self.some_statements(&[K::Until])?;
+                let body = self.some_steps(&[K::Until])?;
                 self.expect(K::Until)?;
                 let until = self.expr()?;
                 self.expect_all(&[K::End, K::Repeat])?;
@@ -339,15 +345,9 @@ impl Parser<'_> {
             declarations.push(self.declaration()?);
             self.expect_kind(TokenKind::Semicolon)?;
         }
-        let (mut statements, mut spans) = (Vec::new(), Vec::new());
-        while !self.at(K::End) {
-            let start = self.current.start;
-            statements.push(self.nested(Self::program_statement)?);
-            spans.push(self.span_from(start));
-            self.expect_kind(TokenKind::Semicolon)?;
-        }
+        let steps = self.steps(&[K::End])?;
         self.expect(K::End)?;
-        Ok(Block { label: None, not_atomic, declarations, statements, spans })
+        Ok(Block { label: None, not_atomic, declarations, steps })
     }
 
     /// MariaDB's `BEGIN NOT ATOMIC … END` as a statement of its own.
@@ -370,8 +370,7 @@ impl Parser<'_> {
             self.advance();
             self.expect_all(&[K::Handler, K::For])?;
             let conditions = self.comma_list(Self::condition_value)?;
-            let statement = Box::new(self.nested(Self::program_statement)?);
-            return Ok(Declaration::Handler { action, conditions, statement });
+            return Ok(Declaration::Handler { action, conditions, step: Box::new(self.step()?) });
         }
         let name = self.ident()?;
         if self.accept(K::Condition) {
@@ -433,12 +432,12 @@ impl Parser<'_> {
         loop {
             let condition = self.expr()?;
             self.expect(K::Then)?;
-            branches.push((condition, self.some_statements(&[K::Elseif, K::Else, K::End])?));
+            branches.push((condition, self.some_steps(&[K::Elseif, K::Else, K::End])?));
             if !self.accept(K::Elseif) {
                 break;
             }
         }
-        let otherwise = if self.accept(K::Else) { Some(self.some_statements(&[K::End])?) } else { None };
+        let otherwise = if self.accept(K::Else) { Some(self.some_steps(&[K::End])?) } else { None };
         self.expect_all(&[K::End, K::If])?;
         Ok(ProgramStatement::If { branches, otherwise })
     }
@@ -451,12 +450,12 @@ impl Parser<'_> {
         loop {
             let when = self.expr()?;
             self.expect(K::Then)?;
-            branches.push((when, self.some_statements(&[K::When, K::Else, K::End])?));
+            branches.push((when, self.some_steps(&[K::When, K::Else, K::End])?));
             if !self.accept(K::When) {
                 break;
             }
         }
-        let otherwise = if self.accept(K::Else) { Some(self.some_statements(&[K::End])?) } else { None };
+        let otherwise = if self.accept(K::Else) { Some(self.some_steps(&[K::End])?) } else { None };
         self.expect_all(&[K::End, K::Case])?;
         Ok(ProgramStatement::Case { operand, branches, otherwise })
     }

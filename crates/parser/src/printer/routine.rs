@@ -154,11 +154,11 @@ impl Printer {
             ProgramStatement::Block(block) => self.block(block),
             ProgramStatement::If { branches, otherwise } => {
                 let mut word = "IF ";
-                for (condition, statements) in branches {
+                for (condition, steps) in branches {
                     self.put(word);
                     self.expr(condition);
                     self.put(" THEN ");
-                    self.statements(statements);
+                    self.steps(steps);
                     word = "ELSEIF ";
                 }
                 self.otherwise(otherwise);
@@ -170,11 +170,11 @@ impl Printer {
                     self.expr(operand);
                     self.put(" ");
                 }
-                for (when, statements) in branches {
+                for (when, steps) in branches {
                     self.put("WHEN ");
                     self.expr(when);
                     self.put(" THEN ");
-                    self.statements(statements);
+                    self.steps(steps);
                 }
                 self.otherwise(otherwise);
                 self.put("END CASE");
@@ -182,7 +182,7 @@ impl Printer {
             ProgramStatement::Loop { label, body } => {
                 self.label(label);
                 self.put("LOOP ");
-                self.statements(body);
+                self.steps(body);
                 self.put("END LOOP");
             }
             ProgramStatement::While { label, condition, body } => {
@@ -190,13 +190,13 @@ impl Printer {
                 self.put("WHILE ");
                 self.expr(condition);
                 self.put(" DO ");
-                self.statements(body);
+                self.steps(body);
                 self.put("END WHILE");
             }
             ProgramStatement::Repeat { label, body, until } => {
                 self.label(label);
                 self.put("REPEAT ");
-                self.statements(body);
+                self.steps(body);
                 self.put("UNTIL ");
                 self.expr(until);
                 self.put(" END REPEAT");
@@ -230,17 +230,17 @@ impl Printer {
         }
     }
 
-    fn statements(&mut self, statements: &[Statement]) {
-        for statement in statements {
-            self.statement(statement);
+    fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            self.statement(&step.statement);
             self.put("; ");
         }
     }
 
-    fn otherwise(&mut self, statements: &Option<Vec<Statement>>) {
-        if let Some(statements) = statements {
+    fn otherwise(&mut self, steps: &Option<Vec<Step>>) {
+        if let Some(steps) = steps {
             self.put("ELSE ");
-            self.statements(statements);
+            self.steps(steps);
         }
     }
 
@@ -260,7 +260,7 @@ impl Printer {
             self.declaration(declaration);
             self.put("; ");
         }
-        self.statements(&block.statements);
+        self.steps(&block.steps);
         self.put("END");
     }
 
@@ -285,7 +285,7 @@ impl Printer {
                 self.put(" CURSOR FOR ");
                 self.query(query);
             }
-            Declaration::Handler { action, conditions, statement } => {
+            Declaration::Handler { action, conditions, step } => {
                 self.put(match action {
                     HandlerAction::Continue => "CONTINUE HANDLER FOR ",
                     HandlerAction::Exit => "EXIT HANDLER FOR ",
@@ -293,7 +293,7 @@ impl Printer {
                 });
                 self.list(conditions, ",", Self::condition);
                 self.put(" ");
-                self.statement(statement);
+                self.statement(&step.statement);
             }
         }
     }

@@ -1,10 +1,10 @@
 //! CREATE, ALTER and DROP EVENT.
 
 use super::Status;
-use super::body::push_statements;
 use super::definition::{EventDef, Schedule, interval};
 use crate::database::now_micros;
 use crate::ddl::names::check_identifier;
+use crate::program::check_program;
 use crate::result::Outcome;
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
@@ -31,7 +31,7 @@ impl Session {
         self.check_writable()?;
         let (database, name) = self.event_name(&statement.name)?;
         if let Some(body) = statement.body.as_deref() {
-            push_statements(body, statement.body_span, &mut Vec::new())?;
+            check_program(body, true)?;
         }
         if let Some(AccountName::Named { .. }) = &statement.definer {
             let definer = self.event_definer(statement.definer.as_ref())?;

@@ -4,7 +4,6 @@
 //! thread sleeps until the next is due (`scheduler`), and hands it to the job system, on whose workers its statements
 //! (`body`) run in the name of its definer.
 
-mod body;
 mod ddl;
 mod definition;
 mod scheduler;

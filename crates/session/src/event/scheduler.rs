@@ -1,7 +1,6 @@
 //! The thread that sleeps until the next event is due, and the job that an event is when it runs.
 
 use super::Status;
-use super::body::push_statements;
 use super::definition::{EventDef, SPACE, Schedule};
 use crate::api::ConnectionInfo;
 use crate::collector::LastError;
@@ -299,15 +298,7 @@ fn run_event(database: &Database, event: &EventDef, job: &RunningJob) -> SqlResu
         }
     }));
     let (body, span) = parse_body(&event.body, &session.parse_options()).map_err(parse_error)?;
-    let mut statements = Vec::new();
-    push_statements(&body, span, &mut statements)?;
-    for statement in statements {
-        let mut writer = LastError::default();
-        // A writer without a client is never gone.
-        let _never = run_on_this_thread(session.run_text(statement.bytes(event.body.as_bytes()), &mut writer))?;
-        if let Some(error) = writer.error {
-            return Err(error);
-        }
-    }
-    Ok(())
+    let mut writer = LastError::default();
+    // A writer without a client is never gone.
+    run_on_this_thread(session.run_program(&body, span, event.body.as_bytes(), &mut writer))?.unwrap_or(Ok(()))
 }

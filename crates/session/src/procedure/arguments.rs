@@ -1,12 +1,12 @@
 //! The arguments of a CALL: evaluated, converted to the parameters' types, and given back.
 
 use super::{Parameter, ParameterMode, ProcedureHead};
+use crate::program::converted;
 use crate::session::{Request, Session};
 use squall_catalog::NameKey;
 use squall_parser::ast::Expr;
 use squall_registry::StatementContext;
-use squall_types::convert::{ConversionContext, store_value};
-use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 /// Where the value of an OUT or INOUT parameter goes.
@@ -54,34 +54,8 @@ impl Session {
                 continue;
             }
             let (value, from) = self.evaluate(argument, request, context).await?;
-            values.push(self.converted(value, &from, parameter, context)?);
+            values.push(converted(value, &from, &parameter.sql_type, parameter.name, context)?);
         }
         Ok(values)
-    }
-
-    /// An argument as a column of the parameter's type would hold it.
-    fn converted(
-        &self,
-        value: Value,
-        from: &SqlType,
-        parameter: &Parameter,
-        context: &StatementContext,
-    ) -> SqlResult<Value> {
-        let today = context.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, |now| now.date());
-        let conversion = ConversionContext {
-            mode: context.sql_mode,
-            time_zone: &context.time_zone,
-            current_date: today,
-            table: "",
-            column: parameter.name,
-            row: 1,
-        };
-        let mut warnings = Vec::new();
-        let stored = store_value(value, from, &parameter.sql_type, &conversion);
-        let stored = stored.resolve(context.sql_mode.is_strict(), &mut warnings)?;
-        for warning in warnings {
-            context.diagnostics.push(warning.level, warning.error);
-        }
-        Ok(stored)
     }
 }

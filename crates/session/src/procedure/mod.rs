@@ -10,6 +10,7 @@ pub use crate::ddl::type_text::type_text;
 pub use call::ProcedureCall;
 pub(crate) use nested::SessionStatements;
 pub use nested::{SessionImage, run_on_this_thread};
+pub(crate) use pass_on::PassOn;
 
 use crate::api::{LocalFuture, OkInfo};
 use crate::result::Failure;

@@ -5,7 +5,7 @@ use squall_types::{Date, DateTime, Decimal, RowWriter, SqlError, Time};
 
 /// Passes result sets on as parts of a CALL's answer. Successes without rows are not told to the client, and an error
 /// is kept for the procedure to decide about.
-pub(super) struct PassOn<'a> {
+pub(crate) struct PassOn<'a> {
     pub writer: &'a mut dyn ResultWriter,
     pub ok: Option<OkInfo>,
     pub error: Option<SqlError>,

@@ -1,6 +1,7 @@
 //! SELECT … INTO variables and files.
 
 use super::outfile::dump;
+use crate::program::errors::{no_data, undeclared_variable};
 use crate::result::Outcome;
 use crate::session::Session;
 use crate::settings::{Values, ids};
@@ -44,12 +45,8 @@ impl Session {
         let row = rows.into_iter().next();
         match into {
             SelectInto::Variables(targets) => match row {
-                Some(row) => self.assign_variables(&targets, row, types)?,
-                None => context.diagnostics.warn(SqlError {
-                    code: 1329,
-                    sqlstate: *b"02000",
-                    message: "No data - zero rows fetched, selected, or processed".to_string(),
-                }),
+                Some(row) => self.assign_variables(&targets, row, types, context)?,
+                None => context.diagnostics.warn(no_data()),
             },
             SelectInto::DumpFile(path) => {
                 let path = self.server_file(&path)?;
@@ -60,16 +57,22 @@ impl Session {
         Ok(Outcome::affected(count))
     }
 
-    fn assign_variables(&mut self, targets: &[VariableTarget], row: Vec<Value>, types: Vec<SqlType>) -> SqlResult<()> {
-        let mut variables = self.user_variables.lock();
+    fn assign_variables(
+        &mut self,
+        targets: &[VariableTarget],
+        row: Vec<Value>,
+        types: Vec<SqlType>,
+        context: &StatementContext,
+    ) -> SqlResult<()> {
         for ((target, value), sql_type) in targets.iter().zip(row).zip(types) {
             match target {
                 VariableTarget::User(name) => {
-                    variables.insert(NameKey::new(name), held_by_variable(value, sql_type));
+                    self.user_variables.lock().insert(NameKey::new(name), held_by_variable(value, sql_type));
                 }
                 VariableTarget::Local(name) => {
-                    let message = format!("Undeclared variable: {}", name.column.as_str());
-                    return Err(SqlError { code: 1327, sqlstate: *b"42000", message });
+                    if !self.set_local(name.column.as_str(), (value, &sql_type), context)? {
+                        return Err(undeclared_variable(name.column.as_str()));
+                    }
                 }
             }
         }

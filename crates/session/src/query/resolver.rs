@@ -2,6 +2,7 @@
 
 use crate::database::Shared;
 use crate::ddl::data_type::{TypeRules, resolve_type};
+use crate::program::SharedLocals;
 use crate::result::ResultSet;
 use crate::session::Session;
 use crate::set::check_read_scope;
@@ -13,7 +14,7 @@ use squall_parser::ast::{
 };
 use squall_planner::access::{RowTable, TableLock, VirtualTableProvider};
 use squall_planner::{TableRequest, TableResolver};
-use squall_registry::{ReadScope, Registry, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
+use squall_registry::{ExprType, ReadScope, Registry, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
 use squall_row_store::RowStore;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::collections::HashMap;
@@ -30,6 +31,8 @@ pub(crate) struct SessionTables {
     lock_wait: Duration,
     /// What [`RowsTable::DATABASE`] holds.
     rows: Option<Arc<dyn TableProvider>>,
+    /// Variables of the stored program that runs.
+    locals: Option<SharedLocals>,
 }
 
 impl SessionTables {
@@ -45,6 +48,7 @@ impl SessionTables {
             temporary: session.temporary_tables.clone(),
             lock_wait: Duration::from_secs(session.settings.lock_wait_seconds),
             rows,
+            locals: session.locals.clone(),
         }
     }
 }
@@ -59,6 +63,7 @@ impl SessionTables {
             temporary: HashMap::new(),
             lock_wait: Duration::ZERO,
             rows: None,
+            locals: None,
         }
     }
 
@@ -117,6 +122,10 @@ impl TableResolver for SessionTables {
     fn column_type(&self, data_type: &DataType, name: &str) -> SqlResult<SqlType> {
         let rules = TypeRules { collation: self.context.collation, sql_mode: self.context.sql_mode };
         resolve_type(data_type, name, rules)
+    }
+
+    fn local_variable(&self, name: &str) -> Option<(Value, ExprType)> {
+        self.locals.as_ref()?.lock().value(name)
     }
 
     fn system_variable(&self, variable: &SystemVariable) -> SqlResult<(Value, SqlType)> {

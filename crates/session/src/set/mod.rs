@@ -65,6 +65,11 @@ impl Session {
                     let (value, sql_type) = self.evaluate(value, request, context).await?;
                     assignments.push(Assignment::User { name: NameKey::new(name), value, sql_type });
                 }
+                SetItem::System { variable, value } if self.is_local(variable) => {
+                    let (value, sql_type) = self.evaluate(value, request, context).await?;
+                    // In the order written: the next may use it.
+                    self.set_local(&variable.name.value, (value, &sql_type), context)?;
+                }
                 SetItem::System { variable, value } => {
                     self.check_item(variable, value, request, context, &mut assignments).await?;
                 }
@@ -79,6 +84,10 @@ impl Session {
         }
         self.apply(assignments).await?;
         Ok(Outcome::done())
+    }
+
+    fn is_local(&self, variable: &SystemVariable) -> bool {
+        variable.scope.is_none() && variable.prefix.is_none() && self.has_local(&variable.name.value)
     }
 
     async fn check_item(
@@ -100,7 +109,9 @@ impl Session {
         }
         // A bare word is a text: `SET sql_mode = ANSI`.
         let given = match value {
-            Expr::Column(name) if name.table.is_none() => Value::String(name.column.to_string()),
+            Expr::Column(name) if name.table.is_none() && !self.has_local(&name.column) => {
+                Value::String(name.column.to_string())
+            }
             Expr::Default => Value::from("default"),
             other => self.evaluate(other, request, context).await?.0,
         };

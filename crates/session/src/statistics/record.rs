@@ -119,13 +119,13 @@ impl Session {
         let digest = match request.prepared.or(request.shape) {
             Some(prepared) => prepared.digest(),
             None => {
-                computed = Arc::new(squall_parser::digest(request.sql, &self.parse_options()));
+                computed = Arc::new(squall_parser::digest(request.text(), &self.parse_options()));
                 &computed
             }
         };
         let statistics = &self.shared.statistics;
         let event = event_name::of(request.statement);
-        self.process.statements.add(&statistics.statements, schema, digest, event, &measured, request.sql);
+        self.process.statements.add(&statistics.statements, schema, digest, event, &measured, request.text());
         let uses = context.table_uses.take();
         if !uses.is_empty() {
             self.process.tables.add(&statistics.tables, &uses, micros.saturating_mul(NANOS_PER_MICRO));

@@ -1,0 +1,198 @@
+//! What is wrong with a stored program whatever its tables are: looked for when it is created.
+
+use super::errors;
+use squall_parser::ast::{
+    Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, ProgramStatement, Query, SelectInto,
+    Signal, SignalCondition, Statement, Step, VariableTarget,
+};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+
+/// What can be named where a statement is; the innermost last.
+#[derive(Default)]
+struct Names<'a> {
+    of_event: bool,
+    variables: Vec<&'a Ident>,
+    conditions: Vec<&'a Ident>,
+    cursors: Vec<&'a Ident>,
+    /// And whether it is that of a loop.
+    labels: Vec<(&'a Ident, bool)>,
+}
+
+/// Looks at a program, which may be the body of an event.
+///
+/// # Errors
+/// 1308, 1309, 1319, 1324, 1327, 1331 to 1333, 1413: names that are not there, or twice; 1313 for RETURN; 1576 for statements about
+/// events; 1235 for what is not supported.
+pub(crate) fn check_program(body: &Statement, of_event: bool) -> SqlResult<()> {
+    Names { of_event, ..Names::default() }.statement(body)
+}
+
+fn is_among(names: &[&Ident], name: &Ident) -> bool {
+    names.iter().any(|known| known.is(name.as_str()))
+}
+
+impl<'a> Names<'a> {
+    fn steps(&mut self, steps: &'a [Step]) -> SqlResult<()> {
+        steps.iter().try_for_each(|step| self.statement(&step.statement))
+    }
+
+    fn statement(&mut self, statement: &'a Statement) -> SqlResult<()> {
+        match statement {
+            Statement::Program(program) => self.program(program),
+            Statement::CreateEvent(_) | Statement::DropEvent(_) if self.of_event => {
+                Err(SqlError::new(ErrorCode::EventRecursionForbidden, &[]))
+            }
+            Statement::Signal(signal) => self.signal(signal),
+            Statement::GetDiagnostics(get) => match &get.what {
+                DiagnosticsItems::Statement(items) | DiagnosticsItems::Condition { items, .. } => {
+                    items.iter().try_for_each(|item| self.target(&item.target))
+                }
+            },
+            Statement::Query(query) => self.query(query),
+            _ => Ok(()),
+        }
+    }
+
+    fn signal(&self, signal: &Signal) -> SqlResult<()> {
+        match &signal.condition {
+            Some(SignalCondition::Name(name)) if !is_among(&self.conditions, name) => {
+                Err(errors::undefined_condition(name))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn query(&self, query: &Query) -> SqlResult<()> {
+        let Some(SelectInto::Variables(targets)) = &query.into else { return Ok(()) };
+        targets.iter().try_for_each(|target| self.target(target))
+    }
+
+    fn target(&self, target: &VariableTarget) -> SqlResult<()> {
+        match target {
+            VariableTarget::Local(name) => self.variable(name.column.as_str()),
+            VariableTarget::User(_) => Ok(()),
+        }
+    }
+
+    fn variable(&self, name: &str) -> SqlResult<()> {
+        match self.variables.iter().any(|known| known.is(name)) {
+            true => Ok(()),
+            false => Err(errors::undeclared_variable(name)),
+        }
+    }
+
+    fn program(&mut self, program: &'a ProgramStatement) -> SqlResult<()> {
+        match program {
+            ProgramStatement::Block(block) => self.labelled(block.label.as_ref(), false, |names| names.block(block)),
+            ProgramStatement::If { branches, otherwise } | ProgramStatement::Case { branches, otherwise, .. } => {
+                branches.iter().try_for_each(|(_, steps)| self.steps(steps))?;
+                otherwise.iter().try_for_each(|steps| self.steps(steps))
+            }
+            ProgramStatement::Loop { label, body }
+            | ProgramStatement::While { label, body, .. }
+            | ProgramStatement::Repeat { label, body, .. } => {
+                self.labelled(label.as_ref(), true, |names| names.steps(body))
+            }
+            ProgramStatement::Leave(label) => match self.labels.iter().any(|(known, _)| known.is(label.as_str())) {
+                true => Ok(()),
+                false => Err(errors::no_label("LEAVE", label)),
+            },
+            ProgramStatement::Iterate(label) => {
+                match self.labels.iter().any(|(known, is_loop)| *is_loop && known.is(label.as_str())) {
+                    true => Ok(()),
+                    false => Err(errors::no_label("ITERATE", label)),
+                }
+            }
+            ProgramStatement::Return(_) => Err(errors::return_outside_function()),
+            ProgramStatement::Open { cursor } | ProgramStatement::Close { cursor } => self.cursor(cursor),
+            ProgramStatement::Fetch { cursor, into } => {
+                self.cursor(cursor)?;
+                into.iter().try_for_each(|name| self.variable(name.as_str()))
+            }
+        }
+    }
+
+    fn cursor(&self, name: &Ident) -> SqlResult<()> {
+        if is_among(&self.cursors, name) { Ok(()) } else { Err(errors::undefined_cursor(name)) }
+    }
+
+    fn labelled(
+        &mut self,
+        label: Option<&'a Ident>,
+        is_loop: bool,
+        check: impl FnOnce(&mut Self) -> SqlResult<()>,
+    ) -> SqlResult<()> {
+        let Some(label) = label else { return check(self) };
+        if self.labels.iter().any(|(known, _)| known.is(label.as_str())) {
+            return Err(errors::label_redefined(label));
+        }
+        self.labels.push((label, is_loop));
+        let result = check(self);
+        self.labels.pop();
+        result
+    }
+
+    fn block(&mut self, block: &'a Block) -> SqlResult<()> {
+        let known = (self.variables.len(), self.conditions.len(), self.cursors.len());
+        let mut handled: Vec<&ConditionValue> = Vec::new();
+        let result = block
+            .declarations
+            .iter()
+            .try_for_each(|declaration| self.declaration(declaration, known, &mut handled))
+            .and_then(|()| self.steps(&block.steps));
+        self.variables.truncate(known.0);
+        self.conditions.truncate(known.1);
+        self.cursors.truncate(known.2);
+        result
+    }
+
+    /// `known` says how many names there were before the block.
+    fn declaration(
+        &mut self,
+        declaration: &'a Declaration,
+        known: (usize, usize, usize),
+        handled: &mut Vec<&'a ConditionValue>,
+    ) -> SqlResult<()> {
+        match declaration {
+            Declaration::Variables { names, .. } => names.iter().try_for_each(|name| {
+                if is_among(&self.variables[known.0..], name) {
+                    return Err(errors::duplicate(1331, "variable", name));
+                }
+                self.variables.push(name);
+                Ok(())
+            }),
+            Declaration::Condition { name, value } => {
+                if is_among(&self.conditions[known.1..], name) {
+                    return Err(errors::duplicate(1332, "condition", name));
+                }
+                if !matches!(value, ConditionValue::ErrorCode(_) | ConditionValue::SqlState(_)) {
+                    return Err(SqlError::new(ErrorCode::Parse, &[&name.as_str(), &1]));
+                }
+                self.conditions.push(name);
+                Ok(())
+            }
+            Declaration::Cursor { name, .. } => {
+                if is_among(&self.cursors[known.2..], name) {
+                    return Err(errors::duplicate(1333, "cursor", name));
+                }
+                self.cursors.push(name);
+                Ok(())
+            }
+            Declaration::Handler { action: HandlerAction::Undo, .. } => Err(SqlError::unsupported("UNDO handlers")),
+            Declaration::Handler { conditions, step, .. } => {
+                for condition in conditions {
+                    if let ConditionValue::Name(name) = condition
+                        && !is_among(&self.conditions, name)
+                    {
+                        return Err(errors::undefined_condition(name));
+                    }
+                    if handled.contains(&condition) {
+                        return Err(errors::duplicate_handler());
+                    }
+                    handled.push(condition);
+                }
+                self.statement(&step.statement)
+            }
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! Runs a stored program.
+
+use super::locals::{Locals, SharedLocals};
+use super::{errors, handlers};
+use crate::api::{LocalFuture, ResultWriter};
+use crate::collector::Collector;
+use crate::procedure::PassOn;
+use crate::session::{Request, Session};
+use parking_lot::Mutex;
+use squall_functions::expr::truth_of;
+use squall_parser::ast::{
+    BinaryOp, Block, ColumnName, ConditionValue, Declaration, Expr, HandlerAction, Ident, ProgramStatement, Query, Set,
+    SignalCondition, Span, Statement, Step,
+};
+use squall_types::{Level, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
+
+/// The variable that holds the operand of CASE; no variable that is declared has that name.
+const CASE_OPERAND: &str = "\0case";
+
+/// Memory that the rows of a cursor may take, bytes: they are there from OPEN to CLOSE.
+const CURSOR_BYTES_MAX: usize = 256 << 20;
+
+/// A block that the program is in.
+pub(super) struct Scope<'a> {
+    pub declarations: &'a [Declaration],
+    cursors: Vec<Cursor<'a>>,
+    /// One of its handlers runs.
+    pub is_handling: bool,
+}
+
+struct Cursor<'a> {
+    name: &'a Ident,
+    query: &'a Query,
+    /// Rows that were not fetched yet, and their types, while it is open.
+    rows: Option<(std::vec::IntoIter<Vec<Value>>, Vec<SqlType>)>,
+}
+
+impl<'a> Scope<'a> {
+    pub fn new(declarations: &'a [Declaration]) -> Self {
+        let cursor = |declaration: &'a Declaration| match declaration {
+            Declaration::Cursor { name, query } => Some(Cursor { name, query, rows: None }),
+            _ => None,
+        };
+        Scope { declarations, cursors: declarations.iter().filter_map(cursor).collect(), is_handling: false }
+    }
+}
+
+/// Where a program goes on.
+enum Flow<'a> {
+    Next,
+    Leave(&'a Ident),
+    Iterate(&'a Ident),
+    /// Behind the block of that place.
+    Exit(usize),
+}
+
+/// Why a program does not go on.
+enum Stop {
+    /// A condition that was raised now, and may have a handler.
+    Raised(SqlError),
+    /// One without a handler.
+    Failed(SqlError),
+    /// The client is gone.
+    Client(std::io::Error),
+}
+
+impl From<SqlError> for Stop {
+    fn from(error: SqlError) -> Self {
+        Stop::Raised(error)
+    }
+}
+
+type Ran<'a> = Result<Flow<'a>, Stop>;
+
+struct Interpreter<'r, 'a> {
+    session: &'r mut Session,
+    /// The text that spans refer to.
+    source: &'r [u8],
+    writer: &'r mut dyn ResultWriter,
+    locals: SharedLocals,
+    scopes: Vec<Scope<'a>>,
+    /// What conditions are evaluated for, and first values of variables.
+    condition: &'r Statement,
+    assignment: &'r Statement,
+}
+
+impl Session {
+    /// Runs the body of a stored program, whose text is `source`. Result sets go to the writer; the error is returned.
+    ///
+    /// # Errors
+    /// When the client is gone.
+    pub(crate) async fn run_program(
+        &mut self,
+        body: &Statement,
+        span: Span,
+        source: &[u8],
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<SqlResult<()>> {
+        let locals: SharedLocals = Arc::new(Mutex::new(Locals::default()));
+        let outer = self.locals.replace(locals.clone());
+        let (condition, assignment) = (&Statement::Do(Vec::new()), &Statement::Set(Set::Items(Vec::new())));
+        let mut interpreter =
+            Interpreter { session: self, source, writer, locals, scopes: Vec::new(), condition, assignment };
+        let ran = interpreter.step(body, span).await;
+        self.locals = outer;
+        match ran {
+            Ok(_) => Ok(Ok(())),
+            Err(Stop::Raised(error) | Stop::Failed(error)) => Ok(Err(error)),
+            Err(Stop::Client(error)) => Err(error),
+        }
+    }
+}
+
+impl<'a> Interpreter<'_, 'a> {
+    /// Runs statements in turn. What one raises is handled here: whatever goes on goes on with the next.
+    async fn steps(&mut self, steps: &'a [Step]) -> Ran<'a> {
+        for step in steps {
+            let ran = match self.session.process.kill.check() {
+                Ok(()) => self.step(&step.statement, step.span).await,
+                Err(killed) => Err(Stop::Failed(killed)),
+            };
+            let flow = match ran {
+                Err(Stop::Raised(error)) => self.handle(Level::Error, error).await?,
+                ran => ran?,
+            };
+            if !matches!(flow, Flow::Next) {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Boxed: programs are nested as deep as the parser allows.
+    fn step<'s>(&'s mut self, statement: &'a Statement, span: Span) -> LocalFuture<'s, Ran<'a>>
+    where
+        'a: 's,
+    {
+        match statement {
+            Statement::Program(program) => Box::pin(self.program(program)),
+            _ => Box::pin(self.statement(statement, span)),
+        }
+    }
+
+    async fn program(&mut self, program: &'a ProgramStatement) -> Ran<'a> {
+        match program {
+            ProgramStatement::Block(block) => self.block(block).await,
+            ProgramStatement::If { branches, otherwise } => {
+                for (condition, steps) in branches {
+                    if self.is_true(condition).await? {
+                        return self.steps(steps).await;
+                    }
+                }
+                self.steps(otherwise.as_deref().unwrap_or_default()).await
+            }
+            ProgramStatement::Case { operand, branches, otherwise } => {
+                match self.branch(operand.as_ref(), branches).await? {
+                    Some(steps) => self.steps(steps).await,
+                    None => match otherwise {
+                        Some(steps) => self.steps(steps).await,
+                        None => Err(errors::case_not_found().into()),
+                    },
+                }
+            }
+            ProgramStatement::Loop { label, body } => self.repeat(label.as_ref(), None, body, None).await,
+            ProgramStatement::While { label, condition, body } => {
+                self.repeat(label.as_ref(), Some(condition), body, None).await
+            }
+            ProgramStatement::Repeat { label, body, until } => {
+                self.repeat(label.as_ref(), None, body, Some(until)).await
+            }
+            ProgramStatement::Leave(label) => Ok(Flow::Leave(label)),
+            ProgramStatement::Iterate(label) => Ok(Flow::Iterate(label)),
+            ProgramStatement::Return(_) => Err(errors::return_outside_function().into()),
+            ProgramStatement::Open { cursor } => self.open(cursor).await,
+            ProgramStatement::Fetch { cursor, into } => self.fetch(cursor, into),
+            ProgramStatement::Close { cursor } => match self.cursor(cursor)?.rows.take() {
+                Some(_) => Ok(Flow::Next),
+                None => Err(errors::cursor_not_open().into()),
+            },
+        }
+    }
+
+    async fn block(&mut self, block: &'a Block) -> Ran<'a> {
+        let depth = self.scopes.len();
+        self.scopes.push(Scope::new(&block.declarations));
+        self.locals.lock().begin_block();
+        let ran = match self.declare(block).await {
+            Ok(()) => self.steps(&block.steps).await,
+            Err(stop) => Err(stop),
+        };
+        self.scopes.truncate(depth);
+        drop(self.locals.lock().split_off(depth));
+        match ran? {
+            Flow::Exit(at) if at == depth => Ok(Flow::Next),
+            Flow::Leave(label) if is_labelled(block.label.as_ref(), label) => Ok(Flow::Next),
+            flow => Ok(flow),
+        }
+    }
+
+    /// Gives the variables of a block their first values.
+    async fn declare(&mut self, block: &'a Block) -> Result<(), Stop> {
+        for declaration in &block.declarations {
+            let Declaration::Variables { names, data_type, default } = declaration else { continue };
+            let (value, from) = match default {
+                Some(default) => self.evaluate(default, self.assignment).await?,
+                None => (Value::Null, SqlType::Null),
+            };
+            for name in names {
+                let context = Arc::new(self.session.statement_context(self.assignment));
+                let sql_type = self.session.local_type(data_type, name.as_str())?;
+                self.locals.lock().declare(name.as_str(), sql_type, Value::Null);
+                self.session.set_local(name.as_str(), (value.clone(), &from), &context)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The statements of the first branch of CASE whose condition holds.
+    async fn branch(
+        &mut self,
+        operand: Option<&'a Expr>,
+        branches: &'a [(Expr, Vec<Step>)],
+    ) -> Result<Option<&'a [Step]>, Stop> {
+        let Some(operand) = operand else {
+            for (condition, steps) in branches {
+                if self.is_true(condition).await? {
+                    return Ok(Some(steps));
+                }
+            }
+            return Ok(None);
+        };
+        let (value, sql_type) = self.evaluate(operand, self.condition).await?;
+        let operand = Expr::Column(Box::new(ColumnName::new(CASE_OPERAND)));
+        for (when, steps) in branches {
+            let equal =
+                Expr::Binary { left: Box::new(operand.clone()), op: BinaryOp::Equal, right: Box::new(when.clone()) };
+            // Only while it is compared: the statements of a branch may have a CASE of their own.
+            let depth = self.locals.lock().depth();
+            self.locals.lock().begin_block();
+            self.locals.lock().declare(CASE_OPERAND, sql_type.clone(), value.clone());
+            let is_equal = self.is_true(&equal).await;
+            drop(self.locals.lock().split_off(depth));
+            if is_equal? {
+                return Ok(Some(steps));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn repeat(
+        &mut self,
+        label: Option<&Ident>,
+        condition: Option<&'a Expr>,
+        body: &'a [Step],
+        until: Option<&'a Expr>,
+    ) -> Ran<'a> {
+        loop {
+            // A body may have nothing that looks.
+            self.session.process.kill.check().map_err(Stop::Failed)?;
+            if let Some(condition) = condition
+                && !self.is_true(condition).await?
+            {
+                return Ok(Flow::Next);
+            }
+            match self.steps(body).await? {
+                Flow::Next => {}
+                Flow::Leave(left) if is_labelled(label, left) => return Ok(Flow::Next),
+                Flow::Iterate(again) if is_labelled(label, again) => continue,
+                flow => return Ok(flow),
+            }
+            if let Some(until) = until
+                && self.is_true(until).await?
+            {
+                return Ok(Flow::Next);
+            }
+        }
+    }
+
+    fn cursor(&mut self, name: &Ident) -> SqlResult<&mut Cursor<'a>> {
+        let mut cursors = self.scopes.iter_mut().rev().flat_map(|scope| &mut scope.cursors);
+        cursors.find(|cursor| cursor.name.is(name.as_str())).ok_or_else(|| errors::undefined_cursor(name))
+    }
+
+    async fn open(&mut self, name: &'a Ident) -> Ran<'a> {
+        let cursor = self.cursor(name)?;
+        if cursor.rows.is_some() {
+            return Err(errors::cursor_already_open().into());
+        }
+        let statement = Statement::Query(Box::new(cursor.query.clone()));
+        let mut collector = Collector::bounded(CURSOR_BYTES_MAX);
+        let request = Request::without_parameters(&statement, self.source);
+        let ran = self.session.run(request, true, &mut collector).await;
+        if collector.is_full() {
+            return Err(errors::cursor_too_large(CURSOR_BYTES_MAX).into());
+        }
+        ran.map_err(Stop::Client)?;
+        let result = collector.into_results()?.pop().unwrap_or_default();
+        let types = result.columns.iter().map(|column| column.sql_type.clone()).collect();
+        self.cursor(name)?.rows = Some((result.rows.into_iter(), types));
+        Ok(Flow::Next)
+    }
+
+    fn fetch(&mut self, name: &Ident, into: &[Ident]) -> Ran<'a> {
+        let Some((rows, types)) = &mut self.cursor(name)?.rows else { return Err(errors::cursor_not_open().into()) };
+        if types.len() != into.len() {
+            return Err(errors::wrong_number_of_fetch_variables().into());
+        }
+        let row = rows.next().ok_or_else(errors::no_data)?;
+        let types = types.clone();
+        let context = Arc::new(self.session.statement_context(self.assignment));
+        for ((name, value), from) in into.iter().zip(row).zip(&types) {
+            if !self.session.set_local(name.as_str(), (value, from), &context)? {
+                return Err(errors::undeclared_variable(name.as_str()).into());
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// A statement that may stand anywhere.
+    async fn statement(&mut self, statement: &'a Statement, span: Span) -> Ran<'a> {
+        let signal = self.signal_of_state(statement)?;
+        let statement = signal.as_ref().unwrap_or(statement);
+        let mut passed = PassOn::new(&mut *self.writer);
+        let request = Request { own_text: Some(span), ..Request::without_parameters(statement, self.source) };
+        self.session.run(request, true, &mut passed).await.map_err(Stop::Client)?;
+        if let Some(error) = passed.error {
+            return Err(error.into());
+        }
+        let mut warnings = self.session.warnings().iter().filter(|warning| warning.level == Level::Warning);
+        let warning = warnings.find(|warning| handlers::find(&self.scopes, warning.level, &warning.error).is_some());
+        match warning.map(|warning| warning.error.clone()) {
+            Some(warning) => self.handle(Level::Warning, warning).await,
+            None => Ok(Flow::Next),
+        }
+    }
+
+    /// A SIGNAL that names a condition, with the condition's state in place of the name.
+    fn signal_of_state(&self, statement: &Statement) -> SqlResult<Option<Statement>> {
+        let Statement::Signal(signal) = statement else { return Ok(None) };
+        let Some(SignalCondition::Name(name)) = &signal.condition else { return Ok(None) };
+        let Some(ConditionValue::SqlState(state)) = handlers::condition_named(&self.scopes, name) else {
+            return Err(errors::signal_without_state());
+        };
+        let mut signal = signal.clone();
+        signal.condition = Some(SignalCondition::SqlState(state.clone()));
+        Ok(Some(Statement::Signal(signal)))
+    }
+
+    /// Runs the handler of a condition; without one the program ends.
+    fn handle<'s>(&'s mut self, level: Level, error: SqlError) -> LocalFuture<'s, Ran<'a>>
+    where
+        'a: 's,
+    {
+        Box::pin(async move {
+            // KILL and max_execution_time have no handlers.
+            let found = match self.session.process.kill.check() {
+                Ok(()) => handlers::find(&self.scopes, level, &error),
+                Err(_) => None,
+            };
+            let Some(found) = found else { return Err(Stop::Failed(error)) };
+            // The program's own errors are those of no statement.
+            if level == Level::Error && !self.session.warnings().iter().any(|warning| warning.error == error) {
+                self.session.finish_with_error(&error, None);
+            }
+            // It sees what its block does.
+            let inner = self.scopes.split_off(found.block + 1);
+            let hidden = self.locals.lock().split_off(found.block + 1);
+            self.scopes[found.block].is_handling = true;
+            self.locals.lock().begin_handling(error);
+            let ran = self.steps(std::slice::from_ref(found.step)).await;
+            self.locals.lock().end_handling();
+            self.scopes[found.block].is_handling = false;
+            self.scopes.extend(inner);
+            self.locals.lock().append(hidden);
+            match (ran?, found.action) {
+                (Flow::Next, HandlerAction::Continue) => Ok(Flow::Next),
+                (Flow::Next, HandlerAction::Exit | HandlerAction::Undo) => Ok(Flow::Exit(found.block)),
+                (flow, _) => Ok(flow),
+            }
+        })
+    }
+
+    async fn is_true(&mut self, condition: &Expr) -> Result<bool, Stop> {
+        let (value, _) = self.evaluate(condition, self.condition).await?;
+        Ok(truth_of(&value)?.unwrap_or(false))
+    }
+
+    /// Evaluates an expression as a statement of its own.
+    async fn evaluate(&mut self, expr: &Expr, statement: &Statement) -> Result<(Value, SqlType), Stop> {
+        let context = Arc::new(self.session.statement_context(statement));
+        let request = Request::without_parameters(statement, self.source);
+        let ended = match self.session.evaluate(expr, request, &context).await {
+            Ok(value) => self.session.end_statement(statement).await.map(|()| value),
+            Err(error) => {
+                self.session.statement_failed().await;
+                Err(error)
+            }
+        };
+        Ok(ended.inspect_err(|error| self.session.finish_with_error(error, Some(&context)))?)
+    }
+}
+
+fn is_labelled(own: Option<&Ident>, label: &Ident) -> bool {
+    own.is_some_and(|own| own.is(label.as_str()))
+}

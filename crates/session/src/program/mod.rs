@@ -1,0 +1,17 @@
+//! The statements of stored programs: blocks, variables, conditions and their handlers, cursors, branches and loops;
+//! SIGNAL and GET DIAGNOSTICS, which stand outside of programs, too.
+//!
+//! A program is run as it was parsed (`interpreter`). Its other statements go the way of every statement, with its variables
+//! (`locals`) as values of their types that hide columns of the same names. Which handler an error or a warning finds is in `handlers`.
+//! The rules are MySQL's: <https://dev.mysql.com/doc/refman/8.4/en/sql-compound-statements.html>.
+
+mod check;
+mod diagnostics;
+pub(crate) mod errors;
+mod handlers;
+mod interpreter;
+pub(crate) mod locals;
+mod signal;
+
+pub(crate) use check::check_program;
+pub(crate) use locals::{SharedLocals, converted};
