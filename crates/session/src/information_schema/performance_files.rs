@@ -2,6 +2,7 @@
 
 use super::performance_sums::{account, accounts, by_account, by_thread, host, nobody, timed, user};
 use super::{DescribedTable, Source, s, u};
+use crate::statistics::engine_io;
 use crate::statistics::memory::{self, PartMemory, SessionPart};
 use crate::statistics::timed::{Timed, TimesByEvent, merge_event};
 use crate::statistics::waits;
@@ -120,7 +121,9 @@ fn files_by_event(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
         let totals = sums_of.get(event).copied().unwrap_or_default();
         [vec![s(*event)], sums(&totals)].concat()
     };
-    Ok(file_use::EVENTS.iter().map(row).collect())
+    let mut rows: Vec<Vec<Value>> = file_use::EVENTS.iter().map(row).collect();
+    rows.push([vec![s(ROW_TABLE)], sums(&engine_io::totals())].concat());
+    Ok(rows)
 }
 
 fn files_by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {

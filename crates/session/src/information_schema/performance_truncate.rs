@@ -2,6 +2,7 @@
 
 use crate::session::Session;
 use crate::socket_use::SocketTotals;
+use crate::statistics::engine_io;
 use crate::statistics::transactions::TransactionTotals;
 use squall_parser::ast::ObjectName;
 use squall_types::{SqlResult, file_use};
@@ -112,7 +113,10 @@ impl Session {
                 sessions.for_each(|process| process.stages.clear());
                 accounts.clear_of_each(|account| account.stages.clear());
             }
-            Counted::Files => file_use::clear(),
+            Counted::Files => {
+                file_use::clear();
+                engine_io::clear();
+            }
             Counted::Sockets => {
                 sessions.filter_map(|process| process.socket.as_ref()).for_each(|socket| socket.clear());
                 *statistics.sockets_of_gone.lock() = SocketTotals::default();
