@@ -1,11 +1,11 @@
-//! The blocks of a segment's file that are ours: directory, dictionary, bitmap index. What decodes encodes to itself, and can be
+//! The blocks of a segment's file that are ours: directory, dictionary, bitmap index, index of elements. What decodes encodes to itself, and can be
 //! asked.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use squall_column_store::Domain;
 use squall_column_store::coded::Dictionary;
-use squall_column_store::index::BitmapIndex;
+use squall_column_store::index::{BitmapIndex, ElementIndex};
 use squall_column_store::segment::Directory;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -18,6 +18,10 @@ fuzz_target!(|input: (u8, u32, &[u8], &[u8])| {
     }
     if let Some(dictionary) = &dictionary {
         assert_eq!(Dictionary::decode(&dictionary.encode()).as_ref(), Ok(&**dictionary));
+    }
+    if let Ok(index) = ElementIndex::decode(bytes, rows % (1 << 20)) {
+        assert_eq!(index.encode(), bytes);
+        assert!(index.any_of([bytes, &[1], &[0, 0, 0, 0, 0, 0, 0, 7]]).len() <= u64::from(rows % (1 << 20)));
     }
     let domain = [Domain::Integer, Domain::Float, Domain::Bytes][usize::from(kind % 3)];
     if let Ok(index) = BitmapIndex::decode(bytes, domain, dictionary.as_ref(), rows % (1 << 20)) {

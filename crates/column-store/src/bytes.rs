@@ -25,6 +25,11 @@ impl Encoder {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
+    /// 7 bits a byte, the lowest first; the highest bit says that more follow.
+    pub(crate) fn number(&mut self, value: u32) {
+        push_number(value, &mut self.bytes);
+    }
+
     pub(crate) fn i128(&mut self, value: i128) {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
@@ -34,6 +39,15 @@ impl Encoder {
         self.u32(u32::try_from(value.len()).expect("blocks hold strings below 4 GiB"));
         self.bytes.extend_from_slice(value);
     }
+}
+
+/// See [`Encoder::number`].
+pub(crate) fn push_number(mut value: u32, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
 }
 
 /// Reads values from a block that may hold anything.
@@ -92,6 +106,24 @@ impl<'a> Decoder<'a> {
             return Err(format!("says that {count} entries follow, which do not fit"));
         }
         Ok(count)
+    }
+
+    /// What [`Encoder::number`] wrote.
+    pub(crate) fn number(&mut self) -> DecodeResult<u32> {
+        let mut value = 0u64;
+        for shift in (0..35).step_by(7) {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return u32::try_from(value).map_err(|_| "has a number that is too great".to_string());
+            }
+        }
+        Err("has a number without an end".to_string())
+    }
+
+    /// How many bytes are left.
+    pub(crate) fn left(&self) -> usize {
+        self.rest.len()
     }
 
     pub(crate) fn finish(self) -> DecodeResult<()> {

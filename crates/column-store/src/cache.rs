@@ -5,7 +5,7 @@
 
 use crate::coded::{CodedColumn, Dictionary};
 use crate::error::Result;
-use crate::index::BitmapIndex;
+use crate::index::{BitmapIndex, ElementIndex};
 use crate::predicate::ColumnSource;
 use crate::segment::Segment;
 use crate::zone_map::ZoneMap;
@@ -40,13 +40,14 @@ struct Listed {
     bytes: usize,
 }
 
-/// Segment, column, and which of its two things.
+/// Segment, column, and which of its things.
 type Key = (u64, usize, Kind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Column,
     Index,
+    Elements,
 }
 
 #[derive(Debug)]
@@ -61,6 +62,8 @@ enum Loaded {
     Column(Arc<CodedColumn>),
     /// `None`: the column has no index.
     Index(Option<Arc<BitmapIndex>>),
+    /// Likewise.
+    Elements(Option<Arc<ElementIndex>>),
 }
 
 /// What the cache holds and has done.
@@ -85,6 +88,7 @@ impl Loaded {
         match self {
             Loaded::Column(column) => column.memory_bytes(),
             Loaded::Index(index) => index.as_ref().map_or(0, |index| index.memory_bytes()),
+            Loaded::Elements(index) => index.as_ref().map_or(0, |index| index.memory_bytes()),
         }
     }
 }
@@ -132,7 +136,7 @@ impl ColumnCache {
         let load = || Ok(Loaded::Column(Arc::new(segment.column(ordinal)?)));
         match self.get(key, load)? {
             Loaded::Column(column) => Ok(column),
-            Loaded::Index(_) => unreachable!("a key's kind is that of its value"),
+            Loaded::Index(_) | Loaded::Elements(_) => unreachable!("a key's kind is that of its value"),
         }
     }
 
@@ -148,7 +152,23 @@ impl ColumnCache {
         let load = || Ok(Loaded::Index(segment.index(ordinal)?.map(Arc::new)));
         match self.get(key, load)? {
             Loaded::Index(index) => Ok(index),
-            Loaded::Column(_) => unreachable!("a key's kind is that of its value"),
+            Loaded::Column(_) | Loaded::Elements(_) => unreachable!("a key's kind is that of its value"),
+        }
+    }
+
+    /// A segment's index of elements, if the column has one.
+    ///
+    /// # Errors
+    /// If the index cannot be read; the next call tries again.
+    pub fn elements(&self, segment: &Segment, ordinal: usize) -> Result<Option<Arc<ElementIndex>>> {
+        if !segment.has_index(ordinal) {
+            return Ok(None);
+        }
+        let key = (segment.serial(), ordinal, Kind::Elements);
+        let load = || Ok(Loaded::Elements(segment.elements(ordinal)?.map(Arc::new)));
+        match self.get(key, load)? {
+            Loaded::Elements(index) => Ok(index),
+            Loaded::Column(_) | Loaded::Index(_) => unreachable!("a key's kind is that of its value"),
         }
     }
 
@@ -254,6 +274,10 @@ impl ColumnSource for SegmentColumns<'_> {
 
     fn index(&self, ordinal: usize) -> Result<Option<Arc<BitmapIndex>>> {
         self.cache.index(self.segment, ordinal)
+    }
+
+    fn elements(&self, ordinal: usize) -> Result<Option<Arc<ElementIndex>>> {
+        self.cache.elements(self.segment, ordinal)
     }
 
     fn dictionary(&self, ordinal: usize) -> Result<Option<Arc<Dictionary>>> {

@@ -4,7 +4,7 @@ use crate::level::ListedSegment;
 use crate::sql_error;
 use arrow::array::ArrayRef;
 use squall_catalog::ColumnDef;
-use squall_column_store::index::BitmapIndex;
+use squall_column_store::index::{BitmapIndex, ElementIndex};
 use squall_column_store::predicate::ColumnSource;
 use squall_column_store::{CodedColumn, ColumnCache, ColumnType, Dictionary, Error, Result, ZoneMap};
 use squall_functions::arrow_map::ValueArrayBuilder;
@@ -71,6 +71,13 @@ impl ColumnSource for TableColumns<'_> {
     fn index(&self, ordinal: usize) -> Result<Option<Arc<BitmapIndex>>> {
         match self.segment_ordinal(ordinal) {
             Some(ordinal) => self.cache.index(&self.segment.segment, ordinal),
+            None => Ok(None),
+        }
+    }
+
+    fn elements(&self, ordinal: usize) -> Result<Option<Arc<ElementIndex>>> {
+        match self.segment_ordinal(ordinal) {
+            Some(ordinal) => self.cache.elements(&self.segment.segment, ordinal),
             None => Ok(None),
         }
     }

@@ -67,18 +67,20 @@ pub(crate) fn segment_columns(table: &squall_row_store::Table, copy: bool) -> Sq
         .filter(|index| index.is_bitmap())
         .flat_map(|index| index.parts.iter().map(|part| part.column.0))
         .collect();
-    let spec = |id, name: &str, column_type| {
-        let index = if asked.contains(&id) { IndexChoice::Bitmap } else { IndexChoice::Auto };
-        ColumnSpec { id, name: name.into(), column_type, index }
-    };
+    let spec = |id, name: &str, column_type, index| ColumnSpec { id, name: name.into(), column_type, index };
     let mut columns = Vec::with_capacity(table.def().columns.len() + 1);
     for column in segment_ordinals(table, copy).into_iter().map(|ordinal| &table.def().columns[ordinal]) {
         let column_type = ColumnType::of(&column.sql_type)
             .ok_or_else(|| SqlError::internal(format_args!("column {} has no stored type", column.name)))?;
-        columns.push(spec(column.id.0, &column.name, column_type));
+        let index = match column.element_type() {
+            Some(element_type) if asked.contains(&column.id.0) => IndexChoice::Elements(element_type.clone()),
+            None if asked.contains(&column.id.0) => IndexChoice::Bitmap,
+            _ => IndexChoice::Auto,
+        };
+        columns.push(spec(column.id.0, &column.name, column_type, index));
     }
     if table.has_hidden_row_id() {
-        columns.push(spec(ROW_NUMBER, ROW_NUMBER_NAME, ColumnType::Unsigned(8)));
+        columns.push(spec(ROW_NUMBER, ROW_NUMBER_NAME, ColumnType::Unsigned(8), IndexChoice::Auto));
     }
     Ok(columns)
 }

@@ -47,11 +47,15 @@ const COLUMN_TABLE: Case = Case {
     table: "CREATE TABLE crash.t (id INT PRIMARY KEY, x INT, y INT, own INT, doc JSON, \
         KEY by_distance ((ABS(x - y))), \
         UNIQUE KEY by_own ((CAST(doc->'$.own[0]' AS UNSIGNED))), \
+        UNIQUE KEY by_owns ((CAST(doc->'$.own' AS UNSIGNED ARRAY))), \
+        KEY by_values ((CAST(doc->'$.values' AS UNSIGNED ARRAY))), \
         KEY by_nested ((CAST(doc->'$.nested.x' AS UNSIGNED)))) ENGINE=COLUMN",
-    keys: "by_distance, by_nested, by_own",
+    keys: "by_distance, by_nested, by_own, by_owns, by_values",
     same: &[
         ("WHERE ABS(x - y) = {}", "WHERE x - y = {} OR y - x = {}"),
         ("WHERE CAST(doc->'$.nested.x' AS UNSIGNED) = {}", "WHERE x = {}"),
+        ("WHERE {} MEMBER OF (doc->'$.values')", "WHERE x = {} OR y = {}"),
+        ("FORCE INDEX (by_owns) WHERE JSON_OVERLAPS(doc->'$.own', '[{}, 1{}]')", "WHERE own IN ({}, 1{})"),
         ("FORCE INDEX (by_own) WHERE CAST(doc->'$.own[0]' AS UNSIGNED) IN ({}, 1{})", "WHERE own IN ({}, 1{})"),
     ],
     is_sealed: true,

@@ -23,15 +23,15 @@ const BIN_END_BYTES_MAX: usize = 64;
 /// Rows of a run, on average, from which on an index that nobody asked for is small beside its column.
 const AUTO_RUN_ROWS: usize = 32;
 
-/// Builds the index that a choice asks for; `None` if it asks for none.
-pub fn build_index(column: &CodedColumn, choice: IndexChoice) -> Option<BitmapIndex> {
+/// Builds the bitmap index that a choice asks for; `None` if it asks for none.
+pub fn build_index(column: &CodedColumn, choice: &IndexChoice) -> Option<BitmapIndex> {
     let distinct_max = match choice {
-        IndexChoice::None => return None,
+        IndexChoice::None | IndexChoice::Elements(_) => return None,
         IndexChoice::Auto | IndexChoice::Bitmap => RANGE_VALUES_MAX,
         IndexChoice::Equality | IndexChoice::Range => VALUES_MAX,
         IndexChoice::Binned => 0,
     };
-    if choice == IndexChoice::Auto && !has_long_runs(column) {
+    if *choice == IndexChoice::Auto && !has_long_runs(column) {
         return None;
     }
     let nulls: RoaringBitmap = match column.validity() {
@@ -39,7 +39,7 @@ pub fn build_index(column: &CodedColumn, choice: IndexChoice) -> Option<BitmapIn
         None => RoaringBitmap::new(),
     };
     let Some(codes) = distinct_codes(column, distinct_max) else {
-        return (choice != IndexChoice::Auto).then(|| binned(column, nulls));
+        return (*choice != IndexChoice::Auto).then(|| binned(column, nulls));
     };
     let encoding = match choice {
         IndexChoice::Equality => Encoding::Equality,

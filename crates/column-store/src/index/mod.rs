@@ -9,23 +9,28 @@
 //! - [`Encoding::Range`]: ordinals in base 2, one range-encoded bitmap per digit; a range takes one operation per digit,
 //!   and a thousand ordinals ten bits per row, where one cumulative bitmap each would take a thousand.
 //!
+//! An index of *elements* ([`ElementIndex`]) is another thing: a row has as many as its array.
+//!
 //! Bitmaps are Roaring (Lemire and others: "Roaring bitmaps: implementation of an optimized software library", 2018).
 
 mod build;
 mod codec;
+mod elements;
 mod encoding;
 
 pub use build::build_index;
+pub use elements::{ElementIndex, element_key};
 pub use encoding::Encoding;
 
 use crate::coded::Dictionary;
 use crate::domain::{Datum, Domain};
 use encoding::EncodedOrdinals;
 use roaring::RoaringBitmap;
+use squall_types::SqlType;
 use std::ops::{Bound, Range};
 
 /// Which index a column gets when a segment is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub enum IndexChoice {
     /// By cardinality if the column has up to 1,000 distinct values and equal ones come in runs of 32 rows or more on average:
     /// then an index is small beside the column. Elsewhere a scan of warm codes is as fast as bitmaps, and files stay small.
@@ -42,6 +47,8 @@ pub enum IndexChoice {
     Range,
     /// Bins.
     Binned,
+    /// An [`ElementIndex`] instead of bitmaps: of documents by their elements as values of this type.
+    Elements(SqlType),
 }
 
 /// What a row's ordinal stands for.

@@ -7,7 +7,7 @@ use super::prepared::PreparedTest;
 use crate::coded::{CodedColumn, Dictionary};
 use crate::domain::Datum;
 use crate::error::{Error, Result};
-use crate::index::{BitmapIndex, Rows};
+use crate::index::{BitmapIndex, ElementIndex, Rows};
 use crate::zone_map::{Bounds, ZONE_ROWS, Zone, ZoneMap, zone_rows};
 use roaring::RoaringBitmap;
 use std::ops::Bound;
@@ -29,6 +29,11 @@ pub trait ColumnSource {
     /// # Errors
     /// If the index cannot be read.
     fn index(&self, ordinal: usize) -> Result<Option<Arc<BitmapIndex>>>;
+    /// A column's index of elements, if it has one.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    fn elements(&self, ordinal: usize) -> Result<Option<Arc<ElementIndex>>>;
     /// A column's dictionary, if it has one: its values but NULL, each of which some row has.
     ///
     /// # Errors
@@ -94,6 +99,10 @@ impl ColumnSource for UnsealedRows {
         Ok(None)
     }
 
+    fn elements(&self, _ordinal: usize) -> Result<Option<Arc<ElementIndex>>> {
+        Ok(None)
+    }
+
     fn dictionary(&self, ordinal: usize) -> Result<Option<Arc<Dictionary>>> {
         Ok(self.column(ordinal)?.dictionary().cloned())
     }
@@ -120,6 +129,9 @@ pub fn indexed_rows(condition: &Condition, source: &dyn ColumnSource) -> Result<
         }
         Condition::Or(parts) => {
             parts.iter().try_fold(Rows::default(), |found, part| Ok(found.or(indexed_rows(part, source)?)))
+        }
+        Condition::Test { column, test: Test::Elements(keys), .. } => {
+            Ok(Rows::sure(rows_with_elements(*column, keys, source)?.unwrap_or_else(|| all_rows(rows))))
         }
         Condition::Test { column, test, negated } => {
             let zones = source.zone_map(*column).map(|zones| decided_zones(&zones.zones, rows, test, *negated));
@@ -226,9 +238,16 @@ fn checked_rows(
     Ok(rows)
 }
 
+/// The rows that have one of some elements, and perhaps others; `None` if no index tells.
+fn rows_with_elements(column: usize, keys: &[Box<[u8]>], source: &dyn ColumnSource) -> Result<Option<RoaringBitmap>> {
+    Ok(source.elements(column)?.map(|index| index.any_of(keys.iter().map(|key| &**key))))
+}
+
 /// A condition in the codes of one segment.
 pub(crate) enum Prepared {
     Constant(bool),
+    /// Rows that an index has found.
+    Rows(RoaringBitmap),
     Test(Arc<CodedColumn>, PreparedTest),
     And(Vec<Prepared>),
     Or(Vec<Prepared>),
@@ -239,6 +258,9 @@ impl Prepared {
         let parts = |parts: &[Condition]| parts.iter().map(|part| Prepared::new(part, source)).collect::<Result<_>>();
         Ok(match condition {
             Condition::Constant(value) => Prepared::Constant(*value),
+            Condition::Test { column, test: Test::Elements(keys), .. } => {
+                rows_with_elements(*column, keys, source)?.map_or(Prepared::Constant(true), Prepared::Rows)
+            }
             Condition::Test { column, test, negated } => {
                 let column = source.column(*column)?;
                 let test = PreparedTest::new(test, *negated, &column);
@@ -257,6 +279,7 @@ impl Prepared {
         match self {
             Prepared::Constant(true) => {}
             Prepared::Constant(false) => *mask = Mask::empty(),
+            Prepared::Rows(found) => mask.and(&Mask::of_bitmap(found, rows.start / ZONE_ROWS)),
             Prepared::Test(column, test) => test.retain(column, rows, mask),
             Prepared::And(all) => all.iter().for_each(|part| part.retain(rows.clone(), mask)),
             Prepared::Or(any) => {
@@ -291,6 +314,7 @@ fn bitmap_rows(index: &BitmapIndex, test: &Test, negated: bool) -> Option<Rows> 
         Test::Range { low, high } => index.range(low.as_ref(), high.as_ref()),
         Test::AnyOf(values) => index.any_of(values),
         Test::Matches(matches) => Rows::sure(index.matching_strings(&**matches)?),
+        Test::Elements(_) => return None,
     };
     if !negated {
         return Some(matching);
@@ -352,6 +376,8 @@ fn zone_verdict(zone: &Zone, test: &Test, negated: bool) -> (bool, bool) {
             let point = range_verdict(bounds, &Bound::Included(value.clone()), &Bound::Included(value.clone()));
             (some || point.0, all || point.1)
         }),
+        // Bounds are those of whole documents.
+        Test::Elements(_) => return (true, false),
         Test::Matches(_) => (true, false),
     };
     let (some, all) = if negated { (!all, !some) } else { (some, all) };

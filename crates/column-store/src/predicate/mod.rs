@@ -69,6 +69,10 @@ pub enum Test {
     /// A function says so: comparisons under a collation, LIKE, REGEXP. Of a column with a dictionary it is asked once per
     /// distinct value. Never matches values that are not byte strings.
     Matches(Arc<StringTest>),
+    /// An array has one of the elements with these keys ([`element_key`](crate::index::element_key)), as far as an index of
+    /// elements tells: without one it is true of every row. So it may be true of rows that have none, and its negation,
+    /// which then says nothing, is true of all.
+    Elements(Vec<Box<[u8]>>),
 }
 
 impl Test {
@@ -82,7 +86,7 @@ impl Test {
         let (bounds, list) = match self {
             Test::Range { low, high } => ([low.as_ref(), high.as_ref()], &[][..]),
             Test::AnyOf(values) => ([Bound::Unbounded; 2], &values[..]),
-            Test::IsNull | Test::Matches(_) => ([Bound::Unbounded; 2], &[][..]),
+            Test::IsNull | Test::Matches(_) | Test::Elements(_) => ([Bound::Unbounded; 2], &[][..]),
         };
         let value = |bound| match bound {
             Bound::Included(value) | Bound::Excluded(value) => Some(value),
@@ -121,6 +125,7 @@ impl fmt::Debug for Test {
             Test::Range { low, high } => write!(f, "Range({low:?}, {high:?})"),
             Test::AnyOf(values) => write!(f, "AnyOf({values:?})"),
             Test::Matches(_) => f.write_str("Matches"),
+            Test::Elements(keys) => write!(f, "Elements({keys:?})"),
         }
     }
 }

@@ -23,10 +23,10 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// The columns it tests; one that is tested twice comes twice.
+    /// The columns whose values it tests; one that is tested twice comes twice.
     pub fn columns(&self) -> Vec<usize> {
         match self {
-            Condition::Constant(_) => Vec::new(),
+            Condition::Constant(_) | Condition::Test { test: Test::Elements(_), .. } => Vec::new(),
             Condition::Test { column, .. } => vec![*column],
             Condition::And(parts) | Condition::Or(parts) => parts.iter().flat_map(Condition::columns).collect(),
         }
@@ -44,6 +44,7 @@ fn push_down(predicate: &Predicate, negated: bool) -> Condition {
     match predicate {
         Predicate::Constant(value) => Condition::Constant(*value != negated),
         Predicate::Unknown => Condition::Constant(false),
+        Predicate::Test { test: Test::Elements(_), .. } if negated => Condition::Constant(true),
         Predicate::Test { column, test } => Condition::Test { column: *column, test: test.clone(), negated },
         Predicate::And(all) if all.is_empty() => Condition::Constant(!negated),
         Predicate::And(all) if negated => Condition::Or(parts(all)),

@@ -4,7 +4,7 @@
 //! rows u32 | columns u32, then each:
 //!   id u32 | name | type 3 bytes | form u8 (0 native, 1 raw)
 //!   chunks of the row groups: offset u64, bytes u64, checksum u64 each
-//!   dictionary: 0u8, or 1u8 and a block    index: 0u8, or 1u8 and a block
+//!   dictionary: 0u8, or 1u8 and a block    index: 0u8, or 1u8 (bitmaps) or 2u8 (elements) and a block
 //!   zone map
 //! ```
 
@@ -31,8 +31,25 @@ pub(crate) struct ColumnEntry {
     /// One per row group.
     pub(crate) chunks: Vec<Block>,
     pub(crate) dictionary: Option<Block>,
-    pub(crate) index: Option<Block>,
+    pub(crate) index: Option<IndexBlock>,
     pub(crate) zones: ZoneMap,
+}
+
+/// The index of a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum IndexBlock {
+    /// Bitmaps.
+    Bitmaps(Block),
+    /// Lists of rows by elements.
+    Elements(Block),
+}
+
+impl IndexBlock {
+    pub(crate) fn block(self) -> Block {
+        match self {
+            IndexBlock::Bitmaps(block) | IndexBlock::Elements(block) => block,
+        }
+    }
 }
 
 /// Bytes of a column's entry at the least.
@@ -57,9 +74,13 @@ impl Directory {
                 Form::Raw => 1,
             });
             column.chunks.iter().for_each(|chunk| encode_block(*chunk, &mut out));
-            for block in [column.dictionary, column.index] {
-                out.u8(u8::from(block.is_some()));
-                if let Some(block) = block {
+            let index = column.index.map(|index| match index {
+                IndexBlock::Bitmaps(block) => (1, block),
+                IndexBlock::Elements(block) => (2, block),
+            });
+            for block in [column.dictionary.map(|block| (1, block)), index] {
+                out.u8(block.map_or(0, |(mark, _)| mark));
+                if let Some((_, block)) = block {
                     encode_block(block, &mut out);
                 }
             }
@@ -99,8 +120,17 @@ fn decode_column(directory: &Directory, input: &mut Decoder<'_>) -> DecodeResult
         code => return Err(format!("unknown form {code}")),
     };
     let chunks = (0..directory.row_groups()).map(|_| decode_block(input)).collect::<DecodeResult<Vec<_>>>()?;
-    let dictionary = decode_optional_block(input)?;
-    let index = decode_optional_block(input)?;
+    let dictionary = match input.u8()? {
+        0 => None,
+        1 => Some(decode_block(input)?),
+        code => return Err(unknown_mark(code)),
+    };
+    let index = match input.u8()? {
+        0 => None,
+        1 => Some(IndexBlock::Bitmaps(decode_block(input)?)),
+        2 => Some(IndexBlock::Elements(decode_block(input)?)),
+        code => return Err(unknown_mark(code)),
+    };
     let zones = ZoneMap::decode(column_type.domain(), directory.rows as usize, input)?;
     Ok(ColumnEntry { id, name, column_type, form, chunks, dictionary, index, zones })
 }
@@ -115,10 +145,6 @@ fn decode_block(input: &mut Decoder<'_>) -> DecodeResult<Block> {
     Ok(Block { offset: input.u64()?, bytes: input.u64()?, checksum: input.u64()? })
 }
 
-fn decode_optional_block(input: &mut Decoder<'_>) -> DecodeResult<Option<Block>> {
-    match input.u8()? {
-        0 => Ok(None),
-        1 => decode_block(input).map(Some),
-        code => Err(format!("unknown mark {code} before a block")),
-    }
+fn unknown_mark(code: u8) -> String {
+    format!("unknown mark {code} before a block")
 }

@@ -29,7 +29,7 @@ pub struct ColumnSpec {
     pub name: String,
     /// Its stored type.
     pub column_type: ColumnType,
-    /// Which bitmap index it gets.
+    /// Which index it gets.
     pub index: IndexChoice,
 }
 

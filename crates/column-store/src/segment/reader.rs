@@ -1,12 +1,12 @@
 //! Reading a segment: no byte is decoded before its checksum is right.
 
-use super::directory::{ColumnEntry, Directory};
+use super::directory::{ColumnEntry, Directory, IndexBlock};
 use super::parquet_form::from_parquet;
 use super::{Block, DIRECTORY_KEY, FORMAT, ROW_GROUP_ROWS, SegmentIdentity};
 use crate::coded::{CodedColumn, Dictionary};
 use crate::domain::ColumnType;
 use crate::error::{Error, Result};
-use crate::index::BitmapIndex;
+use crate::index::{BitmapIndex, ElementIndex};
 use crate::zone_map::ZoneMap;
 use arrow::array::{Array, ArrayRef};
 use bytes::{Buf, Bytes};
@@ -133,10 +133,11 @@ impl Segment {
     pub fn column_bytes(&self, ordinal: usize) -> (u64, u64) {
         let column = &self.directory.columns[ordinal];
         let of = |blocks: &[Block]| blocks.iter().map(|block| block.bytes).sum::<u64>();
-        (of(&column.chunks), of(column.dictionary.as_slice()) + of(column.index.as_slice()))
+        let index = column.index.map_or(0, |index| index.block().bytes);
+        (of(&column.chunks), of(column.dictionary.as_slice()) + index)
     }
 
-    /// Whether a column has a bitmap index.
+    /// Whether a column has an index, of either kind.
     pub fn has_index(&self, ordinal: usize) -> bool {
         self.directory.columns[ordinal].index.is_some()
     }
@@ -160,12 +161,25 @@ impl Segment {
     /// [`Error::Corrupt`] if the block is not what was written.
     pub fn index(&self, ordinal: usize) -> Result<Option<BitmapIndex>> {
         let column = &self.directory.columns[ordinal];
-        let Some(block) = column.index else { return Ok(None) };
+        let Some(IndexBlock::Bitmaps(block)) = column.index else { return Ok(None) };
         let dictionary = self.dictionary(ordinal)?;
         let bytes = self.block(column, "bitmap index", block)?;
         BitmapIndex::decode(&bytes, column.column_type.domain(), dictionary.as_ref(), self.directory.rows)
             .map(Some)
             .map_err(|problem| self.corrupt(column, "bitmap index", problem))
+    }
+
+    /// Reads a column's index of elements; `None` if it has none.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if the block is not what was written.
+    pub fn elements(&self, ordinal: usize) -> Result<Option<ElementIndex>> {
+        let column = &self.directory.columns[ordinal];
+        let Some(IndexBlock::Elements(block)) = column.index else { return Ok(None) };
+        let bytes = self.block(column, "index of elements", block)?;
+        ElementIndex::decode(&bytes, self.directory.rows)
+            .map(Some)
+            .map_err(|problem| self.corrupt(column, "index of elements", problem))
     }
 
     /// Reads a column as codes.
@@ -193,6 +207,7 @@ impl Segment {
     pub fn check(&self) -> Result<()> {
         for ordinal in 0..self.column_count() {
             self.index(ordinal)?;
+            self.elements(ordinal)?;
             self.dictionary(ordinal)?;
             self.column(ordinal)?;
         }

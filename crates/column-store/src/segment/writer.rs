@@ -1,6 +1,6 @@
 //! Writing a segment: Parquet row groups, then our blocks, then the footer, then a sync.
 
-use super::directory::{ColumnEntry, Directory};
+use super::directory::{ColumnEntry, Directory, IndexBlock};
 use super::parquet_form::{Form, parquet_type, to_parquet};
 use super::{
     Block, ColumnSpec, DIRECTORY_KEY, FORMAT, RAW_COLUMNS_KEY, ROW_GROUP_ROWS, SEGMENT_ROWS_MAX, SegmentIdentity,
@@ -8,7 +8,7 @@ use super::{
 use crate::coded::{CodedColumn, CodedValues};
 use crate::domain::ColumnType;
 use crate::error::{Error, Result};
-use crate::index::build_index;
+use crate::index::{ElementIndex, IndexChoice, build_index};
 use crate::parallel::map_in_parallel;
 use crate::zone_map::ZoneMap;
 use arrow::array::ArrayRef;
@@ -79,7 +79,13 @@ struct Prepared {
     encoding: Option<Encoding>,
     zones: ZoneMap,
     dictionary: Option<Vec<u8>>,
-    index: Option<Vec<u8>>,
+    index: Option<PreparedIndex>,
+}
+
+/// The block of an index.
+enum PreparedIndex {
+    Bitmaps(Vec<u8>),
+    Elements(ElementIndex),
 }
 
 impl<'a> SegmentWriter<'a> {
@@ -150,7 +156,11 @@ impl<'a> SegmentWriter<'a> {
                 form: prepared.form,
                 chunks: blocks.chunks(file, ordinal)?,
                 dictionary: prepared.dictionary.map(|bytes| blocks.write(&bytes)).transpose()?,
-                index: prepared.index.map(|bytes| blocks.write(&bytes)).transpose()?,
+                index: match prepared.index {
+                    None => None,
+                    Some(PreparedIndex::Bitmaps(bytes)) => Some(IndexBlock::Bitmaps(blocks.write(&bytes)?)),
+                    Some(PreparedIndex::Elements(index)) => Some(IndexBlock::Elements(blocks.write(index.encode())?)),
+                },
                 zones: prepared.zones,
             });
         }
@@ -287,7 +297,10 @@ impl Prepared {
             encoding: plain_encoding(&coded),
             zones: ZoneMap::build(&coded),
             dictionary,
-            index: build_index(&coded, column.index).map(|index| index.encode()),
+            index: match &column.index {
+                IndexChoice::Elements(of) => Some(PreparedIndex::Elements(ElementIndex::build(&coded, of))),
+                choice => build_index(&coded, choice).map(|index| PreparedIndex::Bitmaps(index.encode())),
+            },
         })
     }
 }

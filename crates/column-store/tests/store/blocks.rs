@@ -9,7 +9,7 @@ use squall_column_store::{CodedColumn, Segment, SegmentWriter};
 use std::ops::Bound;
 
 /// Changes some bytes and cuts the end off.
-fn damage(bytes: &mut Vec<u8>, changes: &[(u16, u8)], keep: u16) {
+pub fn damage(bytes: &mut Vec<u8>, changes: &[(u16, u8)], keep: u16) {
     for (position, value) in changes {
         let length = bytes.len().max(1);
         if let Some(byte) = bytes.get_mut(usize::from(*position) % length) {
@@ -40,7 +40,7 @@ proptest! {
         damages in prop::collection::vec((prop::collection::vec(any::<(u16, u8)>(), 0..4), 0..2000u16), 40),
     ) {
         let coded = CodedColumn::from_arrays(column.column_type, std::slice::from_ref(&column.array)).unwrap();
-        let index = build_index(&coded, column.index);
+        let index = build_index(&coded, &column.index);
         let dictionary = match coded.values() {
             CodedValues::Dictionary { dictionary, .. } => Some(dictionary.clone()),
             _ => None,

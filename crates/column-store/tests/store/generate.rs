@@ -105,7 +105,7 @@ pub fn specs(columns: &[Column]) -> Vec<ColumnSpec> {
         id: ordinal as u32 + 10,
         name: format!("c{ordinal}"),
         column_type: column.column_type,
-        index: column.index,
+        index: column.index.clone(),
     };
     columns.iter().enumerate().map(spec).collect()
 }

@@ -3,6 +3,7 @@
 mod blocks;
 mod cache;
 mod corruption;
+mod elements;
 mod generate;
 mod indexes;
 mod known_zones;

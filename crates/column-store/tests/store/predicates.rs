@@ -111,6 +111,7 @@ fn naive(predicate: &Predicate, columns: &[Arc<CodedColumn>], row: usize) -> Opt
                     })
                 }
                 Test::AnyOf(any) => any.iter().any(|other| same(other) && value.order(other).is_eq()),
+                Test::Elements(_) => unreachable!("is not generated"),
                 Test::Matches(matches) => matches!(&value, Datum::Bytes(bytes) if matches(bytes)),
             })
         }

@@ -33,7 +33,7 @@ fn columns(rows: &[Row], index: IndexChoice) -> Vec<Column> {
     vec![
         column(ColumnType::Signed(8), integers(rows.iter().map(|row| row.0).collect()), IndexChoice::None),
         column(ColumnType::Signed(8), integers(rows.iter().map(|row| row.1).collect()), IndexChoice::None),
-        column(ColumnType::Text, Arc::new(words), index),
+        column(ColumnType::Text, Arc::new(words), index.clone()),
         column(ColumnType::Signed(8), integers(rows.iter().map(|row| row.3).collect()), index),
         column(ColumnType::Signed(8), integers(rows.iter().map(|row| Some(row.4)).collect()), IndexChoice::None),
     ]

@@ -8,8 +8,9 @@ use super::predicate::{CompareOp, Predicate};
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
-use squall_catalog::TableDef;
+use squall_catalog::{IndexDef, TableDef};
 use squall_column_store::Datum;
+use squall_column_store::index::element_key;
 use squall_column_store::predicate::{Predicate as ColumnPredicate, StringTest, Test};
 use squall_column_tables::coded_column;
 use squall_types::collation::{compare, sort_key};
@@ -25,6 +26,29 @@ pub fn column_predicate(def: &TableDef, filter: &Expr, zone: Option<&TimeZone>) 
     let utc = TimeZone::utc();
     let reader = Reader { def, zone: zone.unwrap_or(&utc) };
     Translation { def, reader, with_timestamps: zone.is_some() }.condition(filter, false)
+}
+
+/// What a filter that is more than columns can answer says of arrays' elements, with what else it says: true of every row
+/// that the filter is true of, and perhaps of others. `None` if it says nothing of elements, or `usable` knows no key of them.
+pub fn element_predicate(
+    def: &TableDef,
+    filter: &Expr,
+    zone: Option<&TimeZone>,
+    usable: &dyn Fn(&IndexDef) -> bool,
+) -> Option<ColumnPredicate> {
+    let utc = TimeZone::utc();
+    let reader = Reader { def, zone: zone.unwrap_or(&utc) };
+    let predicate = reader.condition(filter);
+    let translation = Translation { def, reader, with_timestamps: zone.is_some() };
+    says_elements(&predicate).then(|| translation.weaker(predicate, usable)).flatten()
+}
+
+fn says_elements(predicate: &Predicate) -> bool {
+    match predicate {
+        Predicate::And(parts) | Predicate::Or(parts) => parts.iter().any(says_elements),
+        Predicate::Elements { .. } => true,
+        _ => false,
+    }
 }
 
 struct Translation<'a> {
@@ -85,6 +109,35 @@ impl Translation<'_> {
             _ => return None,
         };
         Some(negate(test, negated))
+    }
+
+    /// What segments can be asked of a predicate, which holds of too many rows rather than of too few.
+    fn weaker(&self, predicate: Predicate, usable: &dyn Fn(&IndexDef) -> bool) -> Option<ColumnPredicate> {
+        match predicate {
+            Predicate::And(parts) => {
+                let parts: Vec<_> = parts.into_iter().filter_map(|part| self.weaker(part, usable)).collect();
+                (!parts.is_empty()).then_some(ColumnPredicate::And(parts))
+            }
+            Predicate::Or(parts) => {
+                let parts = parts.into_iter().map(|part| self.weaker(part, usable)).collect::<Option<_>>()?;
+                Some(ColumnPredicate::Or(parts))
+            }
+            Predicate::Elements { column, values } => {
+                let definition = self.def.columns.get(column)?;
+                self.def.key_of_hidden(definition).filter(|index| index.is_bitmap() && usable(index))?;
+                let of_type = definition.element_type()?;
+                let keys = values.iter().map(|value| element_key(of_type, value)).collect::<Option<_>>()?;
+                Some(ColumnPredicate::test(column, Test::Elements(keys)))
+            }
+            Predicate::Compare { column, op, value } => {
+                Some(ColumnPredicate::test(column, self.compare(column, op, value)?))
+            }
+            Predicate::In { column, values } => Some(ColumnPredicate::test(column, self.any_of(column, &values)?)),
+            Predicate::IsNull(column) => Some(ColumnPredicate::test(column, Test::IsNull)),
+            Predicate::IsNotNull(column) => Some(!ColumnPredicate::test(column, Test::IsNull)),
+            Predicate::Never => Some(ColumnPredicate::Constant(false)),
+            Predicate::SortKeys { .. } | Predicate::Terms { .. } | Predicate::Unknown => None,
+        }
     }
 
     fn compare(&self, column: usize, op: CompareOp, value: Value) -> Option<Test> {

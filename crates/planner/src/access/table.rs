@@ -1,6 +1,6 @@
 //! A row table as queries refer to it.
 
-use super::column_filter::column_predicate;
+use super::column_filter::{column_predicate, element_predicate};
 use super::column_scan::ColumnScanExec;
 use super::filter::{is_sort_key, predicate_of};
 use super::lock::TableLock;
@@ -20,7 +20,7 @@ use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExecBuilder;
 use parking_lot::Mutex;
-use squall_catalog::{ColumnDef, TableDef};
+use squall_catalog::{ColumnDef, IndexDef, TableDef};
 use squall_column_store::predicate::Predicate;
 use squall_column_tables::ColumnSnapshot;
 use squall_functions::arrow_map::{expr_type_of, field_for};
@@ -217,6 +217,15 @@ impl RowTable {
         column_predicate(&self.def, filter, Some(zone))
     }
 
+    /// What a filter that is more than that says of arrays' elements, which keys of column tables find.
+    fn element_predicate(&self, filter: &Expr, zone: Option<&TimeZone>) -> Option<Predicate> {
+        let usable = |index: &IndexDef| {
+            let position = self.def.indexes.iter().position(|other| other.id == index.id);
+            !index.invisible && position.is_some_and(|position| self.hints.allows(position))
+        };
+        element_predicate(&self.def, filter, zone, &usable).filter(|_| self.lock.is_none())
+    }
+
     /// Whether an expression is the sort key of a column in the column's own collation.
     pub fn is_sort_key(&self, expr: &Expr, ordinal: usize) -> bool {
         match &self.def.columns[ordinal].sql_type {
@@ -242,10 +251,13 @@ impl RowTable {
         let snapshot = self.column_snapshot(env).map_err(datafusion_error)?;
         let Some(snapshot) = snapshot else { return Ok(None) };
         let by_column = filters.iter().filter(|filter| self.has_columns_of(filter));
-        let conditions: Vec<_> =
-            by_column.filter_map(|filter| column_predicate(&self.def, filter, Some(zone))).collect();
+        let asked = |filter: &Expr| {
+            column_predicate(&self.def, filter, Some(zone)).or_else(|| self.element_predicate(filter, Some(zone)))
+        };
+        let conditions: Vec<_> = by_column.filter_map(asked).collect();
         let fetch = limit.filter(|_| filters.iter().all(|filter| self.answers(filter)));
-        let shown = conjunction(filters.iter().filter(|filter| self.answers(filter)).cloned());
+        let is_asked = |filter: &&Expr| self.answers(filter) || self.element_predicate(filter, None).is_some();
+        let shown = conjunction(filters.iter().filter(is_asked).cloned());
         let shown = self.physical_filter(shown, state)?;
         let partitions = state.config().target_partitions();
         let source = Arc::new(self.clone());

@@ -6,8 +6,8 @@ use super::names::check_index_name;
 use crate::charset;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{
-    BITMAP, COLUMNAR, ColumnDef, FULLTEXT, FunctionalPart, IndexDef, IndexId, IndexPart, JSON, JSON_PARSER,
-    MULTI_VALUED, TableDef,
+    BITMAP, COLUMNAR, ColumnDef, ColumnId, FULLTEXT, IndexDef, IndexId, IndexPart, JSON, JSON_PARSER, MULTI_VALUED,
+    TableDef,
 };
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
@@ -64,9 +64,6 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
         None => default_name(table, &parts),
     };
     let kind = match definition.options.algorithm.as_ref() {
-        _ if multi_valued => MULTI_VALUED.to_string(),
-        None => "BTREE".to_string(),
-        Some(word) if word.is("BTREE") || word.is("HASH") => word.to_ascii_uppercase(),
         Some(word) if word.is(BITMAP) && table.is_column_table() && definition.kind == IndexKind::Plain => {
             BITMAP.to_string()
         }
@@ -74,6 +71,9 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
             let what = "USING BITMAP for other keys than plain ones of ENGINE=COLUMN tables";
             return Err(SqlError::unsupported(what));
         }
+        _ if multi_valued => MULTI_VALUED.to_string(),
+        None => "BTREE".to_string(),
+        Some(word) if word.is("BTREE") || word.is("HASH") => word.to_ascii_uppercase(),
         Some(word) => return Err(SqlError::unsupported(format_args!("USING {}", word.as_str()))),
     };
     if definition.options.parser.is_some() {
@@ -218,13 +218,11 @@ pub fn settle_kinds(table: &mut TableDef) -> SqlResult<()> {
     if by_column && table.indexes.iter().any(IndexDef::is_fulltext) {
         return Err(SqlError::unsupported("FULLTEXT keys of ENGINE=COLUMN tables"));
     }
-    let is_of_elements = |column: &ColumnDef| matches!(column.functional_part(), Some(FunctionalPart::Elements(_)));
-    if by_column && table.columns.iter().any(is_of_elements) {
-        return Err(SqlError::unsupported("multi-valued keys of ENGINE=COLUMN tables"));
-    }
     if by_column && table.column_copy().is_some() {
         return Err(SqlError::unsupported("COLUMNAR keys of ENGINE=COLUMN tables"));
     }
+    let of_elements = |column: &&ColumnDef| column.element_type().is_some();
+    let arrays: Vec<ColumnId> = table.columns.iter().filter(of_elements).map(|column| column.id).collect();
     for index in table.indexes.iter_mut().filter(|index| !index.unique) {
         if by_column {
             index.kind = BITMAP.to_string();
@@ -233,7 +231,8 @@ pub fn settle_kinds(table: &mut TableDef) -> SqlResult<()> {
                 (part.prefix, part.descending) = (None, false);
             }
         } else if index.is_bitmap() {
-            index.kind = "BTREE".to_string();
+            let multi_valued = index.parts.iter().any(|part| arrays.contains(&part.column));
+            index.kind = if multi_valued { MULTI_VALUED } else { "BTREE" }.to_string();
         }
     }
     Ok(())

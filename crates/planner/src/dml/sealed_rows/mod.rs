@@ -15,7 +15,7 @@ use super::find::matches;
 use super::plan::{DeletePlan, Selection, UpdatePlan};
 use super::target::{RowMaker, Target};
 use super::{DmlContext, foreign_key};
-use crate::access::column_filter::column_predicate;
+use crate::access::column_filter::{column_predicate, element_predicate};
 use chunk::{CHUNK_ROWS, SealedChunk, SealedRow, for_each_chunk};
 use roaring::RoaringBitmap;
 use squall_catalog::TableDef;
@@ -370,9 +370,15 @@ fn conditions(
     let zone = &context.env.context.time_zone;
     let (mut answered, mut rest) = (Vec::new(), Vec::new());
     for part in parts {
-        match part.to_predicate(&slot).ok().and_then(|filter| column_predicate(def, &filter, Some(zone))) {
+        let filter = part.to_predicate(&slot).ok();
+        match filter.as_ref().and_then(|filter| column_predicate(def, filter, Some(zone))) {
             Some(predicate) => answered.push(predicate),
-            None => rest.push(part),
+            None => {
+                answered.extend(
+                    filter.and_then(|filter| element_predicate(def, &filter, Some(zone), &|index| !index.invisible)),
+                );
+                rest.push(part);
+            }
         }
     }
     (Predicate::And(answered), (!rest.is_empty()).then_some(BoundExpr::And(rest)))
