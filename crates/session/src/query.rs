@@ -297,6 +297,8 @@ impl Session {
         }
         let store = (*self.shared.store).clone();
         let view = match self.transaction.current() {
+            // Locked rows are the newest: a transaction that has read nothing else has no snapshot yet that they could be newer than.
+            Some(transaction) if bound.tables.iter().all(|table| table.is_locked) => transaction.change_view(),
             Some(transaction) => transaction.read_view(),
             None => store.read_view(),
         };

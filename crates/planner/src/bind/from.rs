@@ -257,6 +257,7 @@ impl Context<'_> {
             columns: Vec::new(),
             inside_view: self.views.last().cloned(),
             is_view: false,
+            is_locked: definition.is_some() && self.lock_of(alias).is_some(),
         });
         let scan = plan_result(TableScanBuilder::new(reference, provider_as_source(provider)).build())?;
         let relation = Relation {
@@ -299,6 +300,7 @@ impl Context<'_> {
             columns: Vec::new(),
             inside_view: self.views.last().cloned(),
             is_view: true,
+            is_locked: false,
         });
         // A view sees neither the blocks nor the WITH clauses around it, and locks nothing by itself.
         let frames = std::mem::take(&mut self.frames);

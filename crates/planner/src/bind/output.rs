@@ -18,7 +18,7 @@ pub struct BoundQuery {
     pub columns: Vec<OutputColumn>,
     /// Tables and views that are read, also inside views and subqueries.
     pub tables: Vec<TableUse>,
-    /// FOR UPDATE, FOR SHARE of the outermost query.
+    /// FOR UPDATE, FOR SHARE of the outermost query; [`TableUse::is_locked`] says of which tables.
     pub locking: Vec<Locking>,
     /// INTO of the outermost query.
     pub into: Option<SelectInto>,
@@ -122,4 +122,6 @@ pub struct TableUse {
     pub inside_view: Option<(Arc<str>, Arc<str>)>,
     /// Whether this is a view itself.
     pub is_view: bool,
+    /// Whether its rows are locked as they are read.
+    pub is_locked: bool,
 }

@@ -160,7 +160,8 @@ pub fn choose_path(
         }
         None => Predicate::Unknown,
     };
-    let view = context.transaction.read_view();
+    // To estimate by: the transaction gets no snapshot for it, which the rows that it will lock could be newer than.
+    let view = context.transaction.change_view();
     // Rows are changed, so all of each is needed.
     let all: Vec<usize> = (0..def.columns.len()).collect();
     let path = choose(&env.store, &view, &target.table, &predicate, &all, &IndexHints::default())?;

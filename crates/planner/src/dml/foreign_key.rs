@@ -282,7 +282,7 @@ fn rows_with(
         value: value.clone(),
     }));
     let all: Vec<usize> = (0..def.columns.len()).collect();
-    let view = context.transaction.read_view();
+    let view = context.transaction.change_view();
     let path = choose(&context.env.store, &view, &table, &predicate, &all, &IndexHints::default())?;
     let request = LockRequest { mode, wait: context.options.lock_wait };
     let mut found = Vec::new();

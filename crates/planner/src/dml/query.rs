@@ -50,6 +50,7 @@ pub fn for_each_row(
 /// Carries out an UPDATE or DELETE whose rows a query finds.
 pub fn execute_by_query(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<DmlResult> {
     let retry = context.transaction.may_begin_again();
+    context.transaction.retry_on_change();
     for _ in 0..ATTEMPTS_MAX {
         let attempt = context.atomically(|context| attempt(context, plan));
         match attempt {

@@ -40,6 +40,8 @@ pub struct Transaction {
     snapshot: Option<Snapshot>,
     /// Whether there was none when the statement began: nothing has been told of it yet.
     is_first_read: bool,
+    /// Whoever runs the statement begins again where it meets a row that has changed.
+    retries: bool,
     /// The moment registered for validation.
     validated_since: Option<u64>,
     lock_wait: LockWait,
@@ -56,6 +58,7 @@ impl Transaction {
             own: Arc::new(Uncommitted { reads, ..Uncommitted::default() }),
             snapshot: None,
             is_first_read: false,
+            retries: false,
             validated_since: None,
             lock_wait: LockWait::default(),
             aborted: false,
@@ -107,6 +110,7 @@ impl Transaction {
             self.snapshot = None;
         }
         self.is_first_read = self.snapshot.is_none() && self.own.reads.is_none();
+        self.retries = false;
     }
 
     /// Whether each statement sees what is committed when it begins.
@@ -117,6 +121,12 @@ impl Transaction {
     /// Whether the statement may begin again with what is committed by then.
     pub fn may_begin_again(&self) -> bool {
         self.sees_newest() || self.is_first_read
+    }
+
+    /// Says that the statement will [begin again](Transaction::begin_again), if it may, where it meets a row that has changed since the
+    /// snapshot: the transaction stays as it is then (1020). For this statement.
+    pub fn retry_on_change(&mut self) {
+        self.retries = self.may_begin_again();
     }
 
     /// Lets the statement [begin again](Transaction::may_begin_again); what it has written has been taken back.
@@ -324,7 +334,9 @@ impl Transaction {
                 None => snapshot.contains_key(keyspace, key).map_err(engine_error)?,
             };
             if changed {
-                self.abort();
+                if !self.retries {
+                    self.abort();
+                }
                 return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
             }
         }
