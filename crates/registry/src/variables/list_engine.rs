@@ -6,8 +6,15 @@ use super::definition::{
 };
 
 pub(super) const VARIABLES: &[VariableDef] = &[
-    choice("default_storage_engine", Both, "InnoDB", &["InnoDB"], "Engine of new tables."),
-    choice("storage_engine", Both, "InnoDB", &["InnoDB"], "The older name of `default_storage_engine`.").hidden(),
+    choice(
+        "default_storage_engine",
+        Both,
+        "InnoDB",
+        &["InnoDB", "COLUMN"],
+        "Engine of new tables whose definition has no ENGINE, but for temporary ones.",
+    ),
+    choice("storage_engine", Both, "InnoDB", &["InnoDB", "COLUMN"], "The older name of `default_storage_engine`.")
+        .hidden(),
     choice("default_tmp_storage_engine", Both, "InnoDB", &["InnoDB"], "Engine of new temporary tables."),
     choice(
         "table_compression",

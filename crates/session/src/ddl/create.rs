@@ -6,10 +6,22 @@ use super::names::check_table_name;
 use super::table_option::set_default_compression;
 use crate::database::Shared;
 use squall_catalog::{Catalog, ColumnDef, TableDef, TableEntry};
-use squall_parser::ast::CreateTable;
+use squall_parser::ast::{CreateTable, TableOption};
 use squall_row_store::DdlChanges;
 use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::borrow::Cow;
 use std::sync::Arc;
+
+/// A statement that says which engine the table has; temporary tables are not kept by column.
+fn with_engine<'a>(statement: &'a CreateTable, default: &str) -> Cow<'a, CreateTable> {
+    let says_engine = statement.options.iter().any(|option| matches!(option, TableOption::Engine(_)));
+    if says_engine || statement.temporary {
+        return Cow::Borrowed(statement);
+    }
+    let mut statement = statement.clone();
+    statement.options.push(TableOption::Engine(default.into()));
+    Cow::Owned(statement)
+}
 
 /// The definition that a statement asks for; for LIKE a copy of another table's.
 pub fn definition(
@@ -24,7 +36,8 @@ pub fn definition(
         return Err(SqlError::new(ErrorCode::BadDatabase, &[&name.0]));
     }
     let Some(source) = source else {
-        let mut table = resolve_table(statement, selected, &env.ddl_context(catalog, &name.0))?;
+        let statement = with_engine(statement, &env.default_engine);
+        let mut table = resolve_table(&statement, selected, &env.ddl_context(catalog, &name.0))?;
         set_default_compression(&mut table, &env.table_compression);
         if env.require_primary_key && table.primary_key().is_none() {
             let message = "Unable to create or change a table without a primary key, when the system variable \

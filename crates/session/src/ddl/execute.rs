@@ -27,6 +27,8 @@ pub struct DdlEnv {
     pub server_collation: CollationId,
     /// `sql_require_primary_key`.
     pub require_primary_key: bool,
+    /// `default_storage_engine`.
+    pub default_engine: String,
     /// `table_compression`.
     pub table_compression: String,
     /// Functions, for the expressions of keys.

@@ -28,6 +28,7 @@ impl Session {
             server_collation: crate::charset::collation(values.text(ids::COLLATION_SERVER))
                 .unwrap_or(CollationId::UTF8MB4_0900_AI_CI),
             require_primary_key: values.on(ids::SQL_REQUIRE_PRIMARY_KEY),
+            default_engine: values.text(ids::DEFAULT_STORAGE_ENGINE).to_string(),
             table_compression: values.text(ids::TABLE_COMPRESSION).to_string(),
             registry: self.shared.registry.clone(),
         }

@@ -172,6 +172,9 @@ fn word(definition: &VariableDef, value: &Value, words: &[&'static str]) -> SqlR
     };
     match found {
         Some(word) => Ok(Value::from(*word).into()),
+        None if definition.name.ends_with("storage_engine") => {
+            Err(SqlError::new(ErrorCode::UnknownStorageEngine, &[&text(value)]))
+        }
         None => Err(SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &text(value)])),
     }
 }
