@@ -76,7 +76,10 @@ class Client:
                     rows += 1
                 status = row[3:5]
             else:
-                status = head[3:5]
+                at = 1
+                for _ in range(2):  # affected rows and the last insert id, each as long as it says
+                    at += {0xFC: 3, 0xFD: 4, 0xFE: 9}.get(head[at], 1)
+                status = head[at:at + 2]
             if not status[0] & 8:
                 return rows
 

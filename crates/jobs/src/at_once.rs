@@ -35,7 +35,8 @@ impl fmt::Debug for DoneJob {
 
 impl Kind {
     /// Whether a durable job that is submitted now would begin at once, beside others: none waits, and fewer run than may. Where only one
-    /// may run the answer is no, since each is to see what those before it have done, and it does when that is durable.
+    /// may run the answer is no, since each is to see what those before it have done, and it does when that is durable. What is being done at
+    /// once is not counted among those that run: it takes no longer than to ask, and there are as few of it as threads that submit.
     pub fn is_free(&self) -> bool {
         let queue = self.inner.queue.lock();
         self.inner.spec.durable && queue.limit > 1 && queue.is_free()
