@@ -1,0 +1,332 @@
+//! The life of a statement: context, privileges, dispatch, transaction, diagnostics, answer.
+
+use super::{Request, Session, TimerGuard, syntax_error_near};
+use crate::api::{ResultWriter, StatusInfo};
+use crate::database::now_micros;
+use crate::process::count;
+use crate::result::{Failure, Outcome, put_rows};
+use parking_lot::Mutex;
+use squall_logs::Active;
+use squall_parser::ast::Statement;
+use squall_registry::{NestedStatements, StatementContext, TableUses, VariableValues};
+use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// MySQL's error for a client that does not read its result (ER_NET_WRITE_INTERRUPTED), as logs show it.
+const CLIENT_GONE: u16 = 1161;
+/// As much of a statement as the process list shows.
+const SHOWN_BYTES_MAX: usize = 64 << 10;
+
+impl Session {
+    /// A statement as SHOW PROCESSLIST shows it: statements that are not about rows may hold passwords.
+    pub(super) fn shown<'t>(&self, statement: &Statement, text: &'t [u8]) -> Cow<'t, [u8]> {
+        if matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
+        {
+            return Cow::Borrowed(text);
+        }
+        let mut masked = Vec::with_capacity(text.len().min(SHOWN_BYTES_MAX));
+        squall_logs::text::push_statement(&mut masked, text, &self.parse_options(), SHOWN_BYTES_MAX, false);
+        Cow::Owned(masked)
+    }
+
+    pub(crate) fn begin_command(&mut self, command: &'static str, sql: &[u8]) {
+        self.process.kill.reset();
+        count(&self.process.status.questions);
+        count(&self.process.status.queries);
+        let shown = &sql[..sql.len().min(SHOWN_BYTES_MAX)];
+        self.process.begin(command, &String::from_utf8_lossy(shown), now_micros());
+    }
+
+    pub(crate) async fn end_command(&mut self, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
+        self.process.begin("Sleep", "", now_micros());
+        if self.releasing {
+            self.process.kill_connection();
+        }
+        writer.flush().await
+    }
+
+    /// The life of one statement; tells whether it succeeded.
+    pub(crate) async fn run(
+        &mut self,
+        request: Request<'_>,
+        more_results: bool,
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<bool> {
+        if request.placeholders as usize > request.parameters.len() {
+            // A `?` outside of a prepared statement.
+            let error = placeholder_error(request.sql);
+            self.finish_with_error(&error, None);
+            writer.error(&error);
+            return Ok(false);
+        }
+        self.log.rows_examined = 0;
+        let (start, database) = (now_micros(), self.database.clone());
+        self.begin_stages(start);
+        let active = self.shared.logs.active();
+        let logged = if active.any() { self.log_start(active, &request) } else { Ok(()) };
+        let context = Arc::new(self.statement_context(request.statement));
+        let timer = self.start_timer(request.statement, &context);
+        let keeps_diagnostics = keeps_diagnostics(request.statement);
+        let result = match logged.and_then(|()| self.check_state(request.statement)) {
+            Ok(()) => self.dispatch(request, &context, writer).await,
+            Err(error) => Err(Failure::Sql(error)),
+        };
+        drop(timer);
+        let result = match result {
+            Ok(outcome) => self.insert_appended(&context).await.map(|()| outcome).map_err(Failure::Sql),
+            Err(failure) => {
+                self.appends.take();
+                Err(failure)
+            }
+        };
+        let result = match result {
+            Ok(outcome) => self.end_statement(request.statement).await.map(|()| outcome).map_err(Failure::Sql),
+            Err(failure) => {
+                self.statement_failed().await;
+                Err(failure)
+            }
+        };
+        match result {
+            Ok(outcome) => {
+                self.finish(&outcome, &context, keeps_diagnostics);
+                let written = self.write(outcome, more_results, writer).await;
+                self.note_end(active, &request, &context, (start, database), 0);
+                written.map(|()| true)
+            }
+            Err(Failure::Sql(error)) => {
+                self.finish_with_error(&error, Some(&context));
+                writer.error(&error);
+                self.note_end(active, &request, &context, (start, database), error.code);
+                Ok(false)
+            }
+            Err(Failure::Client(error)) => {
+                self.note_end(active, &request, &context, (start, database), CLIENT_GONE);
+                Err(error)
+            }
+        }
+    }
+
+    /// A statement has ended: it is counted, and logged.
+    fn note_end(
+        &mut self,
+        active: Active,
+        request: &Request<'_>,
+        context: &StatementContext,
+        (start, database): (i64, Option<Arc<str>>),
+        error: u16,
+    ) {
+        let now = now_micros();
+        let micros = u64::try_from(now - start).unwrap_or(0);
+        self.process.stages.end(now);
+        let lock_micros = self.lock_micros_of(micros, active.any());
+        self.process.status.add_plan(&context.plan_counts.lock());
+        if self.counts_statements() {
+            self.note_written_bytes();
+            self.count_statement(request, context, database.as_ref(), (start, micros, lock_micros), error);
+        }
+        self.log_end(active, request, context, lock_micros, error);
+    }
+
+    /// Warnings, notes and errors of the statement before, as far as they were kept.
+    pub fn warnings(&self) -> &[squall_types::Warning] {
+        self.diagnostics.rows()
+    }
+
+    /// What a statement knows of its session, frozen at its start.
+    pub(crate) fn statement_context(&mut self, statement: &Statement) -> StatementContext {
+        let settings = &self.settings;
+        let now = if settings.timestamp_micros != 0 { settings.timestamp_micros } else { now_micros() };
+        self.random_state =
+            self.random_state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        StatementContext {
+            sql_mode: settings.sql_mode,
+            time_zone: settings.time_zone.clone(),
+            now_micros: now,
+            connection_id: self.process.id,
+            user: self.user.clone(),
+            current_user: self.current_user.clone(),
+            database: self.database.clone(),
+            version: self.version.clone(),
+            collation: settings.collation,
+            max_allowed_packet: settings.max_allowed_packet,
+            group_concat_max_len: settings.group_concat_max_len,
+            div_precision_increment: settings.div_precision_increment,
+            default_week_format: settings.default_week_format,
+            cte_max_recursion_depth: settings.cte_max_recursion_depth,
+            strict_write: settings.sql_mode.is_strict()
+                && (writes_strictly(statement) || self.assigns_locals(statement)),
+            found_rows: self.found_rows,
+            row_count: self.row_count,
+            last_insert_id: AtomicU64::new(self.last_insert_id),
+            diagnostics: squall_registry::Diagnostics::new(settings.max_error_count),
+            user_variables: self.user_variables.clone(),
+            kill: self.process.kill.clone(),
+            random_state: AtomicU64::new(self.random_state),
+            user_locks: self.shared.user_locks.clone(),
+            variables: VariableValues { global: self.shared.globals.load_values(), ..self.variables.clone() },
+            rows_examined: AtomicU64::new(0),
+            table_uses: TableUses::default(),
+            plan_counts: Mutex::default(),
+            memory: self.process.memory.clone(),
+            nested: self.nested.clone().map(|nested| nested as Arc<dyn NestedStatements>),
+            is_of_server: false,
+        }
+    }
+
+    /// Whether the session is in a state to run the statement at all.
+    fn check_state(&mut self, statement: &Statement) -> SqlResult<()> {
+        self.refresh_access();
+        self.process.kill.check()?;
+        if self.password_expired && !sets_password(statement) {
+            return Err(SqlError::new(ErrorCode::MustChangePassword, &[]));
+        }
+        Ok(())
+    }
+
+    /// Stops a SELECT after `max_execution_time`.
+    fn start_timer(&self, statement: &Statement, context: &Arc<StatementContext>) -> Option<TimerGuard> {
+        let Statement::Query(query) = statement else { return None };
+        let millis = crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis);
+        self.start_timer_of(millis, context)
+    }
+
+    /// Stops a statement after so many milliseconds; 0 for never.
+    pub(crate) fn start_timer_of(&self, millis: u64, context: &StatementContext) -> Option<TimerGuard> {
+        if millis == 0 {
+            return None;
+        }
+        let kill = context.kill.clone();
+        let (shared, process) = (self.shared.clone(), self.process.clone());
+        let task = self.shared.runtime.pool().spawn(async move {
+            tokio::time::sleep(std::time::Duration::from_millis(millis)).await;
+            kill.time_out();
+            shared.interrupt(&process);
+        });
+        Some(TimerGuard(task))
+    }
+
+    /// Remembers what later statements ask about a statement that succeeded.
+    fn finish(&mut self, outcome: &Outcome, context: &StatementContext, keeps_diagnostics: bool) {
+        self.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
+        match outcome {
+            Outcome::Ok(ok) => {
+                self.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX);
+                if ok.last_insert_id != 0 {
+                    self.last_insert_id = ok.last_insert_id;
+                }
+            }
+            Outcome::Rows(result) => {
+                self.row_count = -1;
+                self.found_rows = result.rows.len() as u64;
+            }
+            Outcome::Streamed { rows } => {
+                self.row_count = -1;
+                self.found_rows = *rows;
+            }
+        }
+        for (level, note) in self.pending_notes.drain(..) {
+            context.diagnostics.push(level, note);
+        }
+        if !keeps_diagnostics {
+            self.diagnostics.replace(context, None, self.settings.notes);
+        }
+        self.publish_counts();
+    }
+
+    /// As [`Session::finish`] for a statement that failed.
+    pub(crate) fn finish_with_error(&mut self, error: &SqlError, context: Option<&StatementContext>) {
+        self.row_count = -1;
+        match context {
+            Some(context) => self.diagnostics.replace(context, Some(error), self.settings.notes),
+            None => self.diagnostics.only(error),
+        }
+        if self.counts_statements() {
+            self.process.errors.raised(error.code, error.sqlstate, now_micros());
+        }
+        self.publish_counts();
+    }
+
+    pub(crate) fn publish_counts(&mut self) {
+        self.variables.warning_count = self.diagnostics.total();
+        self.variables.error_count = self.diagnostics.errors();
+    }
+
+    /// The state that goes with every OK and EOF packet.
+    pub(crate) fn status_info(&mut self, more_results: bool) -> StatusInfo {
+        StatusInfo {
+            in_transaction: self.transaction.is_open(),
+            in_read_only_transaction: self.transaction.is_open() && self.transaction.is_read_only(),
+            autocommit: self.settings.autocommit,
+            more_results,
+            no_backslash_escapes: self.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
+            warnings: u16::try_from(self.diagnostics.total()).unwrap_or(u16::MAX),
+            changes: std::mem::take(&mut self.changes),
+            ..Default::default()
+        }
+    }
+
+    async fn write(
+        &mut self,
+        outcome: Outcome,
+        more_results: bool,
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<()> {
+        let status = self.status_info(more_results);
+        match outcome {
+            Outcome::Ok(mut ok) => {
+                if !ok.info.is_empty() && ok.info.ends_with("Warnings: ") {
+                    ok.info.push_str(&self.diagnostics.total().to_string());
+                }
+                writer.ok(&ok, &status);
+            }
+            Outcome::Rows(result) => {
+                writer.begin_result_set(&result.columns);
+                put_rows(writer, &result.rows).await?;
+                writer.end_result_set(&status);
+            }
+            Outcome::Streamed { .. } => writer.end_result_set(&status),
+        }
+        Ok(())
+    }
+}
+
+/// 1064 at a `?` that nothing will be bound to.
+fn placeholder_error(text: &[u8]) -> SqlError {
+    let at = text.iter().position(|byte| *byte == b'?').unwrap_or(text.len());
+    syntax_error_near(text, at)
+}
+
+/// Statements that speak of the diagnostics area leave it as it is.
+fn keeps_diagnostics(statement: &Statement) -> bool {
+    use squall_parser::ast::Show;
+    match statement {
+        Statement::Show(show) => {
+            matches!(**show, Show::Warnings(_) | Show::Errors(_) | Show::WarningCount | Show::ErrorCount)
+        }
+        Statement::GetDiagnostics(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether conversions that lose data are errors in a strict mode.
+fn writes_strictly(statement: &Statement) -> bool {
+    match statement {
+        Statement::Insert(insert) => !insert.ignore,
+        Statement::Update(update) => !update.ignore,
+        Statement::Delete(delete) => !delete.ignore,
+        Statement::LoadData(load) => load.duplicates != squall_parser::ast::LoadDuplicates::Ignore && !load.local,
+        Statement::CreateTable(create) => create.duplicates != squall_parser::ast::LoadDuplicates::Ignore,
+        Statement::AlterTable(alter) => !alter.ignore,
+        _ => false,
+    }
+}
+
+fn sets_password(statement: &Statement) -> bool {
+    match statement {
+        Statement::CreateUser(create) => create.alter,
+        Statement::Set(set) => matches!(set, squall_parser::ast::Set::Password(_)),
+        _ => false,
+    }
+}
