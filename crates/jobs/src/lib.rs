@@ -13,7 +13,8 @@
 //!
 //! A *lease* on a running job is the life of the process: a job that a worker had begun when the store was closed (see
 //! `claims`) belongs to a process that is gone, and [`OnRestart`] says what becomes of it. Nothing here polls: workers wait on a condition
-//! variable and end when they have been idle for a while; whoever waits for a job is woken by it.
+//! variable and end when they have been idle for a while (but those without work look now and then whether their handler lets go of what it has
+//! kept); whoever waits for a job is woken by it.
 //!
 //! Knows: the row store. Must not know: SQL text, sessions, what any job does.
 //!

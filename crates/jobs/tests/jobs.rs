@@ -321,14 +321,20 @@ impl Handler for Leaves {
     }
 }
 
-#[test]
-fn what_a_job_leaves_is_committed_with_its_end_or_not_at_all() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (store, system) = open(folder.path());
+/// A store whose durable jobs leave something and are tried twice.
+fn open_leaves(folder: &Path) -> (Arc<Leaves>, JobSystem, Kind) {
+    let (store, system) = open(folder);
     let table = store.load_catalog().table("mysql", "job_output").cloned().expect("a table");
     let leaves = Arc::new(Leaves { table: store.table(&table).expect("a table"), store });
     let spec = KindSpec { durable: true, attempts_max: 2, ..KindSpec::new("k", leaves.clone()) };
     let kind = system.register(spec).expect("a kind");
+    (leaves, system, kind)
+}
+
+#[test]
+fn what_a_job_leaves_is_committed_with_its_end_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (leaves, system, kind) = open_leaves(folder.path());
     let (done, failed) = (submit(&kind, b""), submit(&kind, b"conflict"));
     kind.wait(done);
     assert_eq!((info(&kind, done).state, info(&kind, done).attempts), (JobState::Done, 2));
@@ -340,13 +346,8 @@ fn what_a_job_leaves_is_committed_with_its_end_or_not_at_all() {
     assert_eq!([leaves.has(failed, 1), leaves.has(failed, 2)], [false, false]);
     system.stop();
     // The end is kept.
-    drop((kind, system));
-    let (_store, system) = {
-        drop(leaves);
-        open(folder.path())
-    };
-    let (handler, _begun, _go_on) = gate();
-    let kind = system.register(KindSpec { durable: true, ..KindSpec::new("k", handler) }).expect("a kind");
+    drop((kind, system, leaves));
+    let (_leaves, system, kind) = open_leaves(folder.path());
     assert_eq!([done, failed].map(|number| info(&kind, number).state), [JobState::Done, JobState::Failed]);
     system.stop();
 }
@@ -354,11 +355,7 @@ fn what_a_job_leaves_is_committed_with_its_end_or_not_at_all() {
 #[test]
 fn what_is_done_before_it_is_submitted_is_there_with_its_end() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (store, system) = open(folder.path());
-    let table = store.load_catalog().table("mysql", "job_output").cloned().expect("a table");
-    let leaves = Arc::new(Leaves { table: store.table(&table).expect("a table"), store });
-    let spec = KindSpec { durable: true, attempts_max: 2, ..KindSpec::new("k", leaves.clone()) };
-    let kind = system.register(spec).expect("a kind");
+    let (leaves, system, kind) = open_leaves(folder.path());
     assert!(!kind.is_free(), "one after the other");
     kind.set_workers(2);
     assert!(kind.is_free());
@@ -394,13 +391,8 @@ fn what_is_done_before_it_is_submitted_is_there_with_its_end() {
     assert_eq!(kind.done_at_once(), 2);
     let bytes = kind.kept_bytes();
     system.stop();
-    drop((kind, system));
-    let (_store, system) = {
-        drop(leaves);
-        open(folder.path())
-    };
-    let (handler, _begun, _go_on) = gate();
-    let kind = system.register(KindSpec { durable: true, ..KindSpec::new("k", handler) }).expect("a kind");
+    drop((kind, system, leaves));
+    let (_leaves, system, kind) = open_leaves(folder.path());
     assert_eq!([1, 2, 4].map(|number| info(&kind, number).state), [JobState::Done, JobState::Failed, JobState::Done]);
     assert_eq!((kind.kept_bytes(), kind.output(1, 1)), (bytes, Ok(Some(vec![2, 3]))));
     system.stop();

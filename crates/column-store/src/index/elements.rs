@@ -165,8 +165,9 @@ impl ElementIndex {
 
     /// The list of a key's rows.
     fn list_of(&self, key: &[u8]) -> Option<&[u8]> {
+        let mut first = Vec::new();
         let group = self.groups.partition_point(|start| {
-            let mut first = Vec::new();
+            first.clear();
             next_entry(&mut Decoder::new(&self.bytes[*start..]), &mut first).is_ok() && *first <= *key
         });
         let start = *self.groups.get(group.checked_sub(1)?)?;

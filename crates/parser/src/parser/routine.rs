@@ -375,6 +375,9 @@ impl Parser<'_> {
         let name = self.ident()?;
         if self.accept(K::Condition) {
             self.expect(K::For)?;
+            if !self.at(K::Sqlstate) && !self.at_kind(TokenKind::Integer) {
+                return Err(self.unexpected());
+            }
             return Ok(Declaration::Condition { name, value: self.condition_value()? });
         }
         if self.accept(K::Cursor) {

@@ -31,6 +31,14 @@ fn is_among(names: &[&Ident], name: &Ident) -> bool {
     names.iter().any(|known| known.is(name.as_str()))
 }
 
+/// Whether two conditions of handlers are one, wherever they stand.
+fn is_same(one: &ConditionValue, other: &ConditionValue) -> bool {
+    match (one, other) {
+        (ConditionValue::Name(one), ConditionValue::Name(other)) => one.is(other.as_str()),
+        _ => one == other,
+    }
+}
+
 impl<'a> Names<'a> {
     fn steps(&mut self, steps: &'a [Step]) -> SqlResult<()> {
         steps.iter().try_for_each(|step| self.statement(&step.statement))
@@ -161,12 +169,9 @@ impl<'a> Names<'a> {
                 self.variables.push(name);
                 Ok(())
             }),
-            Declaration::Condition { name, value } => {
+            Declaration::Condition { name, .. } => {
                 if is_among(&self.conditions[known.1..], name) {
                     return Err(errors::duplicate(1332, "condition", name));
-                }
-                if !matches!(value, ConditionValue::ErrorCode(_) | ConditionValue::SqlState(_)) {
-                    return Err(SqlError::new(ErrorCode::Parse, &[&name.as_str(), &1]));
                 }
                 self.conditions.push(name);
                 Ok(())
@@ -186,7 +191,7 @@ impl<'a> Names<'a> {
                     {
                         return Err(errors::undefined_condition(name));
                     }
-                    if handled.contains(&condition) {
+                    if handled.iter().any(|known| is_same(known, condition)) {
                         return Err(errors::duplicate_handler());
                     }
                     handled.push(condition);

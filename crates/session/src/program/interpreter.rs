@@ -32,8 +32,14 @@ pub(super) struct Scope<'a> {
 struct Cursor<'a> {
     name: &'a Ident,
     query: &'a Query,
-    /// Rows that were not fetched yet, and their types, while it is open.
-    rows: Option<(std::vec::IntoIter<Vec<Value>>, Vec<SqlType>)>,
+    /// While it is open.
+    rows: Option<CursorRows>,
+}
+
+struct CursorRows {
+    /// Those that were not fetched yet.
+    left: std::vec::IntoIter<Vec<Value>>,
+    types: Arc<[SqlType]>,
 }
 
 impl<'a> Scope<'a> {
@@ -297,19 +303,19 @@ impl<'a> Interpreter<'_, 'a> {
         ran.map_err(Stop::Client)?;
         let result = collector.into_results()?.pop().unwrap_or_default();
         let types = result.columns.iter().map(|column| column.sql_type.clone()).collect();
-        self.cursor(name)?.rows = Some((result.rows.into_iter(), types));
+        self.cursor(name)?.rows = Some(CursorRows { left: result.rows.into_iter(), types });
         Ok(Flow::Next)
     }
 
     fn fetch(&mut self, name: &Ident, into: &[Ident]) -> Ran<'a> {
-        let Some((rows, types)) = &mut self.cursor(name)?.rows else { return Err(errors::cursor_not_open().into()) };
-        if types.len() != into.len() {
+        let Some(rows) = &mut self.cursor(name)?.rows else { return Err(errors::cursor_not_open().into()) };
+        if rows.types.len() != into.len() {
             return Err(errors::wrong_number_of_fetch_variables().into());
         }
-        let row = rows.next().ok_or_else(errors::no_data)?;
-        let types = types.clone();
+        let row = rows.left.next().ok_or_else(errors::no_data)?;
+        let types = rows.types.clone();
         let context = Arc::new(self.session.statement_context(self.assignment));
-        for ((name, value), from) in into.iter().zip(row).zip(&types) {
+        for ((name, value), from) in into.iter().zip(row).zip(&*types) {
             if !self.session.set_local(name.as_str(), (value, from), &context)? {
                 return Err(errors::undeclared_variable(name.as_str()).into());
             }

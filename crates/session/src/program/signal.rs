@@ -32,10 +32,9 @@ impl Session {
             (Some(SignalCondition::SqlState(state)), handled) => {
                 let mut sqlstate = *b"45000";
                 sqlstate.copy_from_slice(state.as_bytes().get(..5).unwrap_or(b"45000"));
-                let unhandled = unhandled(sqlstate);
                 match handled.filter(|_| signal.resignal) {
                     Some(handled) => SqlError { sqlstate, ..handled },
-                    None => unhandled,
+                    None => unhandled(sqlstate),
                 }
             }
         };

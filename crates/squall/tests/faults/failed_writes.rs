@@ -283,11 +283,12 @@ fn a_statement_that_a_call_does_itself_is_there_with_its_job_or_not_at_all() {
     };
     let mut conn = create_pairs(&server);
     let mut last = 0;
-    while status(&mut conn, "Async_queries_done_at_once") == "0" {
+    wait_until("a statement that the CALL does", || {
         last += 1;
         run(&mut conn, &format!("CALL async.queue('INSERT INTO d.b VALUES ({last}, 1)')"));
         run(&mut conn, "CALL async.wait_all()");
-    }
+        status(&mut conn, "Async_queries_done_at_once") != "0"
+    });
     faults.set(Control::SyncError, EIO);
     let (code, message) = refusal(&mut conn, &format!("CALL async.queue('INSERT INTO d.b VALUES ({}, 1)')", last + 1));
     assert!([ERROR_DURING_COMMIT, READ_ONLY].contains(&code), "{code} {message}");
