@@ -254,6 +254,10 @@ impl CommandLoop<'_> {
                 let result = self.session.kill(u64::from(id));
                 self.ok_or_error(result);
             }
+            Command::Shutdown => match self.session.shut_down() {
+                Ok(()) => self.eof(),
+                Err(error) => self.client.error(&error),
+            },
             Command::ResetConnection => {
                 self.session.note_command("Reset Connection");
                 self.statements.clear();

@@ -267,6 +267,8 @@ pub trait Connection: Send {
     fn set_multi_statements(&mut self, on: bool);
     /// COM_PROCESS_KILL.
     fn kill(&mut self, connection_id: u64) -> Result<(), SqlError>;
+    /// COM_SHUTDOWN: the server stops, when the answer has been sent.
+    fn shut_down(&mut self) -> Result<(), SqlError>;
     /// COM_RESET_CONNECTION: as if newly connected.
     fn reset(&mut self);
     /// The state for OK packets that the front end makes itself (PING, INIT_DB …). Clears the reported changes.

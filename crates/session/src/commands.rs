@@ -1,4 +1,4 @@
-//! Small commands: KILL, FLUSH, RESET, DO, LOCK TABLES, PREPARE and EXECUTE, table maintenance.
+//! Small commands: KILL, SHUTDOWN, FLUSH, RESET, DO, LOCK TABLES, PREPARE and EXECUTE, table maintenance.
 
 use crate::api::ResultWriter;
 use crate::database::{Shared, now_micros};
@@ -11,7 +11,7 @@ use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
 use squall_catalog::{Privileges, TableEntry};
 use squall_column_tables::{ColumnTable, SegmentList};
-use squall_logs::error_log::error_log;
+use squall_logs::error_log::{Severity, error_log};
 use squall_logs::logs::OpenError;
 use squall_parser::ast::{
     self, Execute, ExecuteImmediate, Expr, Flush, FlushTarget, Kill, KillKind, KillTarget, LockTables, MaintenanceKind,
@@ -55,6 +55,23 @@ impl Session {
             return Err(SqlError::new(ErrorCode::KillDenied, &[&id]));
         }
         self.shared.kill(&process, connection);
+        Ok(())
+    }
+
+    /// SHUTDOWN and COM_SHUTDOWN: the server stops as it does at SIGTERM, once this statement's client has its answer.
+    ///
+    /// # Errors
+    /// 1227 without the privilege; 1235 where the server is part of a program that ends by itself.
+    pub(crate) fn shut_down_server(&self) -> SqlResult<()> {
+        self.require_admin(Privileges::SHUTDOWN, "", "SHUTDOWN")?;
+        let Some(shutdown) = &self.shared.shutdown else {
+            return Err(SqlError::unsupported("SHUTDOWN of a server that is part of another program"));
+        };
+        let version = Values(&self.variables.session).text(ids::VERSION).to_owned();
+        let user = &self.info.user;
+        let message = format!("Received SHUTDOWN from user {user}. Shutting down the server (Version: {version}).");
+        error_log().write(Severity::Note, &message);
+        shutdown.notify_one();
         Ok(())
     }
 

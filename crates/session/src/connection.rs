@@ -424,6 +424,12 @@ impl Connection for Session {
         self.kill_process(connection_id, true)
     }
 
+    fn shut_down(&mut self) -> Result<(), SqlError> {
+        self.log_command("Shutdown", b"");
+        self.refresh_access();
+        self.shut_down_server()
+    }
+
     fn reset(&mut self) {
         self.reset_state();
     }

@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::Notify;
 
 /// Where queries spill to and files of clients wait, in the data directory; emptied at each start.
 pub(crate) const TEMPORARY_FOLDER: &str = "tmp";
@@ -52,6 +53,8 @@ pub struct OpenOptions {
     pub keep_freed_memory: Option<fn(bool)>,
     /// Tells what the process's allocator has taken, where somebody knows.
     pub allocated_memory: Option<fn() -> AllocatedMemory>,
+    /// Told by SHUTDOWN. `None` where the program does not end when a client says so: SHUTDOWN is error 1235.
+    pub shutdown: Option<Arc<Notify>>,
 }
 
 /// What an allocator has taken from the system.
@@ -100,6 +103,8 @@ pub(crate) struct Shared {
     pub statistics: Statistics,
     /// See [`OpenOptions::allocated_memory`].
     pub allocated_memory: Option<fn() -> AllocatedMemory>,
+    /// See [`OpenOptions::shutdown`].
+    pub shutdown: Option<Arc<Notify>>,
     pub runtime: Arc<QueryRuntime>,
     /// Bound defaults, generated columns and checks of tables.
     pub rules: RulesCache,
@@ -224,6 +229,7 @@ impl Database {
                 processes,
                 statistics: Statistics::default(),
                 allocated_memory: options.allocated_memory,
+                shutdown: options.shutdown,
                 runtime: Arc::new(runtime),
                 rules: RulesCache::default(),
                 plans,

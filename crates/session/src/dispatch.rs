@@ -77,6 +77,10 @@ impl Session {
                 }
                 Ok(Outcome::done())
             }
+            Statement::Shutdown => {
+                self.shut_down_server()?;
+                Ok(Outcome::done())
+            }
             Statement::Flush(flush) => Ok(self.run_flush(flush).await?),
             Statement::Reset(reset) => Ok(Box::pin(self.run_reset(reset)).await?),
             Statement::TableMaintenance(maintenance) => Ok(self.maintain_tables(maintenance, context).await?),
@@ -178,7 +182,6 @@ fn statement_name(statement: &Statement) -> &'static str {
         Statement::LoadIndex { .. } => "LOAD INDEX",
         Statement::Install(_) | Statement::Uninstall(_) => "INSTALL",
         Statement::Replication(_) => "replication",
-        Statement::Shutdown => "SHUTDOWN",
         Statement::Restart => "RESTART",
         _ => "this statement",
     }

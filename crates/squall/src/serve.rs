@@ -11,6 +11,7 @@ use squall_server::{Server, ServerOptions};
 use squall_session::{Database, OpenOptions};
 use squall_types::Value;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
 
 /// How long running statements may go on after SIGTERM before they are killed.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,7 +57,7 @@ pub(crate) fn default_socket(data_directory: &Path) -> PathBuf {
 /// Sent by the system when a file would exceed the process's limit.
 const SIGXFSZ: i32 = 25;
 
-/// Serves until SIGTERM or SIGINT.
+/// Serves until SIGTERM, SIGINT or SHUTDOWN.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let socket = match &args.socket {
         Some(socket) => Some(socket.clone()),
@@ -75,6 +76,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     };
     let loopback_only = options.is_loopback_only().map_err(|error| error.to_string())?;
     let socket_text = options.socket.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let shutdown = Arc::new(Notify::new());
     let database = Database::open(
         &args.datadir,
         OpenOptions {
@@ -91,6 +93,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             modules: squall_modules::all(),
             keep_freed_memory: Some(crate::keep_freed_memory),
             allocated_memory: Some(crate::allocated_memory),
+            shutdown: Some(Arc::clone(&shutdown)),
             ..OpenOptions::default()
         },
     )
@@ -105,7 +108,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     }
     let server = Server::start(&options, Arc::new(database.clone())).map_err(|error| error.to_string())?;
     announce(&server, &socket_text, &args.datadir, &database);
-    wait_for_signal()?;
+    wait_for_end(&shutdown)?;
     shut_down(server, &database)
 }
 
@@ -123,7 +126,8 @@ fn announce(server: &Server, socket: &str, data_directory: &Path, database: &Dat
     }
 }
 
-fn wait_for_signal() -> Result<(), String> {
+/// Waits for SIGTERM, SIGINT or SHUTDOWN.
+fn wait_for_end(shutdown: &Notify) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
     runtime
         .block_on(async {
@@ -134,6 +138,7 @@ fn wait_for_signal() -> Result<(), String> {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
+                () = shutdown.notified() => {}
             }
             Ok::<(), std::io::Error>(())
         })

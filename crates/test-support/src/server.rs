@@ -137,6 +137,15 @@ impl TestServer {
         child.wait().expect("wait").code()
     }
 
+    /// Waits for a server that was told to end otherwise; gives the exit code, or `None` if a signal ended the process.
+    ///
+    /// # Panics
+    /// If there is no server.
+    pub fn wait(&mut self) -> Option<i32> {
+        let mut child = self.child.take().expect("a running server");
+        child.wait().expect("wait").code()
+    }
+
     /// The TCP port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port

@@ -26,6 +26,8 @@ pub enum Command<'a> {
         /// A LIKE pattern for the columns; empty means all.
         wildcard: &'a [u8],
     },
+    /// Stop the server.
+    Shutdown,
     /// One line about the server.
     Statistics,
     /// End another connection.
@@ -100,6 +102,8 @@ impl<'a> Command<'a> {
             command_code::FIELD_LIST => {
                 Self::FieldList { table: reader.nul_bytes_or_rest(), wildcard: reader.take_rest() }
             }
+            // How (at once, or after its clients have left) was never told apart.
+            command_code::SHUTDOWN => Self::Shutdown,
             command_code::STATISTICS => Self::Statistics,
             command_code::PROCESS_KILL => Self::ProcessKill(reader.u32()?),
             command_code::DEBUG => Self::Debug,
@@ -180,6 +184,7 @@ mod tests {
         assert_eq!(decode(b"\x02shop"), Ok(Command::InitDb(b"shop")));
         assert_eq!(decode(b"\x03SELECT 1"), Ok(Command::Query { sql: b"SELECT 1", attributes: vec![] }));
         assert_eq!(decode(b"\x04t\0a%"), Ok(Command::FieldList { table: b"t", wildcard: b"a%" }));
+        assert_eq!(decode(&[8, 0]), Ok(Command::Shutdown));
         assert_eq!(decode(&[0x0c, 5, 0, 0, 0]), Ok(Command::ProcessKill(5)));
         assert_eq!(decode(&[0x0c, 5]), Err(DecodeError::Truncated));
         assert_eq!(decode(&[]), Err(DecodeError::Truncated));

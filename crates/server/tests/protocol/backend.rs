@@ -446,6 +446,10 @@ impl Connection for ScriptSession {
         Ok(())
     }
 
+    fn shut_down(&mut self) -> Result<(), SqlError> {
+        Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&"SHUTDOWN"]))
+    }
+
     fn reset(&mut self) {
         self.statements.clear();
         self.database.clear();

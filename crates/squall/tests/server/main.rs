@@ -12,6 +12,7 @@ mod logs;
 mod memory;
 mod plans;
 mod protocol;
+mod shutdown;
 mod slow_clients;
 mod steering;
 mod sys_reports;
