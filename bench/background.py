@@ -57,6 +57,10 @@ WORKLOADS = {
 }
 
 
+KINDS = list(WORKLOADS.values())
+WORKLOADS["these in turn"] = lambda i: KINDS[i % len(KINDS)](i)
+
+
 def run(server, count, clients, rounds):
     """Statements per second, directly and queued, in turn; the best of the rounds."""
     results = {}

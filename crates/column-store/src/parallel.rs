@@ -1,6 +1,7 @@
 //! Independent pieces of work on some threads.
 
 use parking_lot::Mutex;
+use squall_types::processor_time::carried;
 
 /// Runs `work` for every item, on up to `threads` threads, the caller's among them; results come in the items' order.
 pub(crate) fn map_in_parallel<T: Send, R: Send>(
@@ -21,7 +22,7 @@ pub(crate) fn map_in_parallel<T: Send, R: Send>(
         }
     };
     let mut done = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(carried(run))).collect();
         let mut done = run();
         for other in others {
             match other.join() {

@@ -10,6 +10,7 @@ use crate::{segment_columns, segment_ordinals};
 use arrow::array::{ArrayRef, UInt64Array};
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
 use squall_row_store::{BlockKeys, ListEntry, Row, SealedBlock, SealedWriter, Table, UncommittedRows};
+use squall_types::processor_time::carried;
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -106,7 +107,7 @@ impl SegmentLoad {
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
             column_table.write_segment_of_parts(&columns, &parts, keys, threads)
         };
-        let thread = std::thread::Builder::new().name("squall-segment".into()).spawn(write);
+        let thread = std::thread::Builder::new().name("squall-segment".into()).spawn(carried(write));
         self.writing = Some(thread.map_err(SqlError::internal)?);
         (self.rows, self.bytes) = (0, 0);
         Ok(())

@@ -9,6 +9,7 @@ mod order;
 use self::order::{HEADER_BYTES, Indexed, field, record_at, sort};
 use crate::error::io_error;
 use crate::gate::WriteGate;
+use squall_types::processor_time::carried;
 use squall_types::{SqlError, SqlResult};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -163,12 +164,12 @@ impl Sorter {
         let mut taken = std::mem::replace(&mut self.taken, empty);
         let name = format!("sort-{}-{}", std::process::id(), NEXT.fetch_add(1, AtomicOrdering::Relaxed));
         let path = self.directory.join(name);
-        let thread = std::thread::Builder::new().name("squall-sort".into()).spawn(move || {
+        let thread = std::thread::Builder::new().name("squall-sort".into()).spawn(carried(move || {
             let run = taken.write(path)?;
             taken.arena.clear();
             taken.index.clear();
             Ok((run, taken))
-        });
+        }));
         self.spilling = Some(thread.map_err(|error| io_error(&error))?);
         Ok(())
     }
@@ -193,7 +194,7 @@ impl Sorter {
     pub fn finish_all(sorters: Vec<Sorter>) -> SqlResult<Sorted> {
         let mut all = Sorted { taken: Vec::new(), runs: Vec::new() };
         std::thread::scope(|scope| -> SqlResult<()> {
-            let sorting: Vec<_> = sorters.into_iter().map(|sorter| scope.spawn(|| sorter.finish())).collect();
+            let sorting: Vec<_> = sorters.into_iter().map(|sorter| scope.spawn(carried(|| sorter.finish()))).collect();
             for thread in sorting {
                 let sorted = thread.join().map_err(|_| SqlError::internal("a sort's thread has panicked"))??;
                 all.taken.extend(sorted.taken);

@@ -12,6 +12,7 @@ use crate::result::put_rows;
 use crate::session::{Request, Session, parse_error};
 use crate::settings::{Values, ids};
 use squall_parser::ast::Statement;
+use squall_types::processor_time::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -352,7 +353,7 @@ impl Connection for Session {
         cursor: bool,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>> {
-        Box::pin(self.execute_prepared(id, parameters, cursor, writer))
+        Box::pin(measured(self.processor_meter(), self.execute_prepared(id, parameters, cursor, writer)))
     }
 
     fn fetch<'a>(

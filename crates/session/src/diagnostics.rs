@@ -77,12 +77,12 @@ impl DiagnosticsArea {
         self.errors
     }
 
-    /// The number of the error that ended the statement, or 0.
-    pub fn last_error(&self) -> u16 {
+    /// The error that ended the statement.
+    pub fn last_error(&self) -> Option<&SqlError> {
         if self.errors == 0 {
-            return 0;
+            return None;
         }
-        self.rows.iter().rev().find(|row| row.level == Level::Error).map_or(0, |row| row.error.code)
+        self.rows.iter().rev().find(|row| row.level == Level::Error).map(|row| &row.error)
     }
 
     /// SHOW WARNINGS, or SHOW ERRORS.

@@ -27,6 +27,7 @@ use squall_parser::ast::{Span, Statement};
 use squall_planner::dml::DmlPlan;
 use squall_registry::{KillState, PlanCounts, TableUse, VariableValues};
 use squall_row_store::{SessionLocks, Transaction};
+use squall_types::processor_time::{carried, measured};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -67,6 +68,8 @@ pub struct Session {
     pub(crate) meaning: Option<(u64, Arc<Meaning>)>,
     /// When the command at hand came, microseconds since 1970 UTC.
     pub(crate) command_micros: i64,
+    /// What this thread's clock of processor time said then, if that is measured.
+    pub(crate) command_thread_nanos: Option<u64>,
     pub(crate) password_expired: bool,
     /// TEMPORARY tables by database and name.
     pub(crate) temporary_tables: HashMap<(String, String), Arc<TableDef>>,
@@ -186,6 +189,7 @@ impl Session {
             settings_version: 0,
             meaning: None,
             command_micros: now,
+            command_thread_nanos: None,
             password_expired: false,
             temporary_tables: HashMap::new(),
             is_patient: false,
@@ -244,6 +248,10 @@ impl Session {
 
     /// Runs every statement of a text.
     pub async fn run_text(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
+        measured(self.processor_meter(), self.run_statements(sql, writer)).await
+    }
+
+    async fn run_statements(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
         if let Some((statement, KeptPlan::Change(change), parameters)) = self.known_text.take() {
             self.begin_command("Query", sql);
             let request = Request {
@@ -317,7 +325,7 @@ impl Session {
         work: impl FnOnce(&Shared) -> SqlResult<T> + Send + 'static,
     ) -> SqlResult<T> {
         let shared = self.shared.clone();
-        let task = self.shared.runtime.pool().spawn_blocking(move || work(&shared));
+        let task = self.shared.runtime.pool().spawn_blocking(carried(move || work(&shared)));
         match task.await {
             Ok(result) => result,
             Err(error) => Err(SqlError::internal(format_args!("a background task failed: {error}"))),

@@ -4,7 +4,7 @@
 //! nothing of tables, packets, Arrow arrays or sessions.
 //!
 //! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`],
-//! [`convert`], [`json`], [`key_codec`]; beside them [`file_use`].
+//! [`convert`], [`json`], [`key_codec`]; beside them [`file_use`] and [`processor_time`].
 
 pub mod collation;
 pub mod convert;
@@ -14,6 +14,7 @@ pub mod file_use;
 pub mod hex;
 pub mod json;
 pub mod key_codec;
+pub mod processor_time;
 pub mod row_writer;
 pub mod sql_mode;
 pub mod sql_type;

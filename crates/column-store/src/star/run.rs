@@ -11,6 +11,7 @@ use super::{Group, StarAnswer, StarOptions, StarQuery, StarSource};
 use crate::error::{Error, Result};
 use crate::parallel::map_in_parallel;
 use crate::predicate::SkippedRows;
+use squall_types::processor_time::carried;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs a star query over sealed segments and fresh rows, which all have the same columns.
@@ -81,7 +82,7 @@ fn run_pass(query: &StarQuery, sources: &[StarSource<'_>], options: StarOptions<
         Ok(worker.groups)
     };
     let mut groups = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..options.threads.min(zones.len())).map(|_| scope.spawn(work)).collect();
+        let others: Vec<_> = (1..options.threads.min(zones.len())).map(|_| scope.spawn(carried(work))).collect();
         let mut groups = work()?;
         for other in others {
             match other.join() {

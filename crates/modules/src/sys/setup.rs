@@ -97,8 +97,8 @@ pub(super) async fn show_all(call: &mut ProcedureCall<'_>, enabled: bool) -> Res
 /// `ps_setup_reset_to_default(verbose)`: all is counted, as at the start.
 pub(super) async fn reset(call: &mut ProcedureCall<'_>) -> Result<(), Failure> {
     const ALL: [&str; 2] = [
-        "UPDATE performance_schema.setup_consumers SET enabled = 'YES' WHERE name = 'global_instrumentation' OR name LIKE \
-         'events_waits%'",
+        "UPDATE performance_schema.setup_consumers SET enabled = IF(name = 'events_statements_cpu', 'NO', 'YES') WHERE name IN \
+         ('events_statements_cpu', 'global_instrumentation') OR name LIKE 'events_waits%'",
         "UPDATE performance_schema.threads SET instrumented = 'YES' WHERE processlist_id IS NOT NULL",
     ];
     let is_verbose = call.number(0).unwrap_or(0) != 0;

@@ -16,6 +16,7 @@ pub mod one_row;
 pub mod order_rule;
 pub mod output;
 mod plan_counts;
+mod processor_meters;
 pub mod runtime;
 pub(crate) mod seek_range_rule;
 pub(crate) mod seek_rule;

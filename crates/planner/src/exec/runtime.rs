@@ -6,6 +6,7 @@ use super::join_keys::JoinKeysRule;
 use super::join_rule::IndexLookupJoinRule;
 use super::order_rule::OrderedScanRule;
 use super::plan_counts::CountedPlan;
+use super::processor_meters;
 use super::seek_range_rule::SeekRangeRule;
 use super::seek_rule::SeekPartsRule;
 use crate::access::ColumnScanExec;
@@ -26,6 +27,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_
 use futures::StreamExt;
 use squall_functions::expr::sql_error_from;
 use squall_registry::{KillState, SessionMemory};
+use squall_types::processor_time::carried_future;
 use squall_types::{SqlError, SqlResult};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -97,6 +99,7 @@ impl QueryRuntime {
             std::fs::remove_dir_all(&options.spill_directory).map_err(failed)?;
         }
         std::fs::create_dir_all(&options.spill_directory).map_err(failed)?;
+        processor_meters::carry_on();
         let memory: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(options.memory_bytes_max));
         let disk = DiskManagerBuilder::default()
             .with_mode(DiskManagerMode::Directories(vec![options.spill_directory.clone()]))
@@ -184,7 +187,7 @@ impl QueryRuntime {
         logical: LogicalPlan,
     ) -> SqlResult<Arc<dyn ExecutionPlan>> {
         let (runtime, env) = (self.clone(), env.clone());
-        let task = self.pool().spawn(async move { runtime.plan(&env, &logical).await });
+        let task = self.pool().spawn(carried_future(async move { runtime.plan(&env, &logical).await }));
         match task.await {
             Ok(plan) => plan,
             Err(error) => Err(SqlError::internal(format_args!("planning failed: {error}"))),
@@ -210,7 +213,7 @@ impl QueryRuntime {
         let task_context = Arc::new(task_context);
         let kill = env.context.kill.clone();
         let counted = CountedPlan { plan: plan.clone(), context: env.context.clone() };
-        let task = self.pool().spawn(async move {
+        let task = self.pool().spawn(carried_future(async move {
             let _counted = counted;
             let mut stream = match execute_stream(plan, task_context) {
                 Ok(stream) => stream,
@@ -233,7 +236,7 @@ impl QueryRuntime {
                     return;
                 }
             }
-        });
+        }));
         QueryStream { schema, receiver, task: Some(task), kill: env.context.kill.clone(), handle: self.handle.clone() }
     }
 }

@@ -11,6 +11,7 @@ use crate::{Direction, ValueRange};
 use fjall::AbstractTree;
 use rustc_hash::FxHashSet;
 use squall_catalog::IndexId;
+use squall_types::processor_time::carried;
 use squall_types::{SqlError, SqlResult, Value};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -52,10 +53,10 @@ impl RowStore {
             let mut threads = Vec::with_capacity(parts.len());
             for (at, part) in parts.iter().enumerate() {
                 let (mut sorter, view) = (self.sorter(parts.len()), &view);
-                threads.push(scope.spawn(move || {
+                threads.push(scope.spawn(carried(move || {
                     collect_entries(table, codecs, view, part, at as u64 * ROW_NUMBERS, &mut sorter, check)?;
                     Ok::<_, SqlError>(sorter)
-                }));
+                })));
             }
             let joined = threads.into_iter().map(|thread| {
                 thread.join().map_err(|_| SqlError::internal("an index build's thread has panicked")).flatten()

@@ -13,6 +13,7 @@ use crate::table::Table;
 use crate::validation::{CommitLog, Keys};
 use fjall::{AbstractTree, Slice};
 use rustc_hash::FxHashSet;
+use squall_types::processor_time::carried;
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -53,7 +54,7 @@ impl Ingesting {
         let (store, table) = (store.clone(), table.clone());
         let thread = std::thread::Builder::new()
             .name("squall-ingest".into())
-            .spawn(move || store.making_files(&table, |store| store.ingest_steps(&table, &steps)))
+            .spawn(carried(move || store.making_files(&table, |store| store.ingest_steps(&table, &steps))))
             .map_err(|error| io_error(&error))?;
         Ok(Ingesting { sender: Some(sender), thread: Some(thread) })
     }
@@ -278,7 +279,9 @@ impl RowStore {
         let ranges = std::iter::once(None).chain(ends.clone()).zip(ends.chain([None]));
         std::thread::scope(|scope| {
             let threads: Vec<_> = ranges
-                .map(|(from, to)| scope.spawn(move || self.files_of_range(table, sorted.within(from, to)?, left_out)))
+                .map(|(from, to)| {
+                    scope.spawn(carried(move || self.files_of_range(table, sorted.within(from, to)?, left_out)))
+                })
                 .collect();
             let mut made = Vec::new();
             for thread in threads {
@@ -356,7 +359,7 @@ fn write_sorted(sorted: &Sorted, left_out: &FxHashSet<u64>, write: Write<'_>) ->
     let (sender, batches) = sync_channel::<Vec<(Slice, Slice)>>(BATCHES_AHEAD);
     // Merging runs and making table files of them take about the same time.
     std::thread::scope(|scope| -> SqlResult<bool> {
-        let merging = scope.spawn(move || merge_batches(sorted, left_out, &sender));
+        let merging = scope.spawn(carried(move || merge_batches(sorted, left_out, &sender)));
         let mut any = false;
         for (key, value) in batches.into_iter().flatten() {
             write(key, value)?;

@@ -30,6 +30,7 @@ use crate::table::Table;
 use fjall::Slice;
 use ingest::Ingesting;
 use rustc_hash::FxHashSet;
+use squall_types::processor_time::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -369,7 +370,8 @@ impl BulkLoad {
             && let Encoding::Here(encoder) = std::mem::replace(&mut self.encoding, Encoding::Failed)
         {
             let (sender, batches) = sync_channel(BATCHES_AHEAD);
-            let thread = std::thread::Builder::new().name("squall-load".into()).spawn(move || encoder.run(&batches));
+            let thread =
+                std::thread::Builder::new().name("squall-load".into()).spawn(carried(move || encoder.run(&batches)));
             self.encoding = Encoding::There(sender, thread.map_err(|error| io_error(&error))?);
         }
         let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH_ROWS));

@@ -1,7 +1,6 @@
 //! performance_schema's tables of statements, accounts, threads and errors.
 //!
-//! What is not measured is 0, as MySQL has it for instruments that are off: temporary tables, sorts, scans, CPU time and memory of
-//! statements.
+//! What is not measured is 0, as MySQL has it for instruments and consumers that are off.
 
 use super::performance_sums::{self, account, accounts, by_account, nobody};
 use super::{
@@ -13,7 +12,9 @@ use crate::process::Process;
 use crate::statistics::accounts::{AccountKey, AccountStatistics, host_without_port};
 use crate::statistics::memory;
 use crate::statistics::statements::{EventTotals, StatementStatistics};
-use crate::statistics::totals::{Histogram, PICOS_PER_MICRO, Totals, bucket_end_picos, bucket_start_picos};
+use crate::statistics::totals::{
+    Histogram, PICOS_PER_MICRO, PICOS_PER_NANO, Totals, bucket_end_picos, bucket_start_picos,
+};
 use squall_registry::{PlanCounts, VirtualScan};
 use squall_types::{SqlResult, Value};
 use std::collections::BTreeMap;
@@ -250,7 +251,7 @@ pub(super) fn measured_totals(sum: &Totals) -> impl Iterator<Item = Value> {
         u(sum.rows_examined),
     ];
     let memory = [u(sum.memory_bytes_max), u(sum.memory_bytes_max), u(0)];
-    measured.into_iter().chain(plan_columns(&sum.plan)).chain([u(0)]).chain(memory)
+    measured.into_iter().chain(plan_columns(&sum.plan)).chain([processor_time(sum.processor_nanos)]).chain(memory)
 }
 
 /// The columns between rows and processor time.
@@ -272,6 +273,11 @@ pub(super) fn plan_columns(plan: &PlanCounts) -> [Value; 13] {
         0,
     ]
     .map(u)
+}
+
+/// Processor time in picoseconds.
+pub(super) fn processor_time(nanos: u64) -> Value {
+    u(nanos.saturating_mul(PICOS_PER_NANO))
 }
 
 fn picos(micros: u64) -> Value {

@@ -1,6 +1,6 @@
 //! performance_schema's tables of the last statements, and of status and variables by who has them.
 
-use super::performance::plan_columns;
+use super::performance::{plan_columns, processor_time};
 use super::performance_sums::{account, by_account, by_thread, host, user};
 use super::{DescribedTable, Source, s, s_or_null, u};
 use crate::database::now_micros;
@@ -14,6 +14,8 @@ use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+/// Characters of a message.
+const MESSAGE_CHARS_MAX: usize = 128;
 const PERFORMANCE: &str = "performance_schema";
 
 pub(super) const TABLES: &[DescribedTable] = &[
@@ -80,8 +82,10 @@ fn ended(
         Value::Null,
         Value::Null,
         Value::Int(i64::from(measured.errno)),
-        Value::Null,
-        Value::Null,
+        sqlstate(statement),
+        s_or_null(
+            statement.error.as_ref().map(|error| error.message.chars().take(MESSAGE_CHARS_MAX).collect::<String>()),
+        ),
         u(u64::from(measured.failed)),
         u(measured.warnings),
         u(measured.rows_affected),
@@ -92,11 +96,20 @@ fn ended(
     row
 }
 
+/// The state that the statement's last packet told; one that ends rows tells none.
+fn sqlstate(statement: &RecentStatement) -> Value {
+    match &statement.error {
+        Some(error) => s(String::from_utf8_lossy(&error.sqlstate)),
+        None if statement.measured.failed || event_name::gives_rows(statement.event) => Value::Null,
+        None => s("00000"),
+    }
+}
+
 /// The columns behind the rows examined, given the statement's number and that of the transaction it is in.
 fn finish(row: &mut Vec<Value>, statement_id: u64, transaction: Option<u64>, measured: &Measured) {
     row.extend(plan_columns(&measured.plan));
     row.extend([transaction.map_or(Value::Null, u), s_or_null(transaction.map(|_| "TRANSACTION"))]);
-    row.extend([Value::Int(0), u(statement_id), u(0)]);
+    row.extend([Value::Int(0), u(statement_id), processor_time(measured.processor_nanos)]);
     row.extend([u(measured.memory_bytes), u(measured.memory_bytes), s("PRIMARY")]);
 }
 

@@ -2,35 +2,35 @@
 //!
 //! All of it is, or nothing: `global_instrumentation` is the variable `performance_schema`, until the next start. Turning on what is on is no change, so
 //! scripts that turn everything on run; whatever else would be one is refused. Single waits can be turned off by themselves, and so can single
-//! connections (`INSTRUMENTED` in `threads`).
+//! connections (`INSTRUMENTED` in `threads`); processor time of statements is measured if its consumer is turned on.
 
 use super::performance_sockets::CLIENT_SOCKET;
 use super::{DescribedTable, s};
 use crate::database::Shared;
 use crate::settings::ids;
-use crate::statistics::{event_name, memory, stages, waits};
+use crate::statistics::{Statistics, event_name, memory, stages, waits};
 use squall_registry::VirtualChange;
 use squall_types::{SqlError, SqlResult, Value, file_use};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Consumers, and whether they get anything.
-const CONSUMERS: &[(&str, bool)] = &[
-    ("events_stages_current", true),
-    ("events_stages_history", true),
-    ("events_stages_history_long", true),
-    ("events_statements_cpu", false),
-    ("events_statements_current", true),
-    ("events_statements_history", true),
-    ("events_statements_history_long", true),
-    ("events_transactions_current", true),
-    ("events_transactions_history", true),
-    ("events_transactions_history_long", true),
-    ("events_waits_current", true),
-    ("events_waits_history", true),
-    ("events_waits_history_long", true),
-    ("global_instrumentation", true),
-    ("thread_instrumentation", true),
-    ("statements_digest", true),
+/// Consumers. Those without a switch get what is measured.
+const CONSUMERS: &[&str] = &[
+    "events_stages_current",
+    "events_stages_history",
+    "events_stages_history_long",
+    PROCESSOR_TIME,
+    "events_statements_current",
+    "events_statements_history",
+    "events_statements_history_long",
+    "events_transactions_current",
+    "events_transactions_history",
+    "events_transactions_history_long",
+    "events_waits_current",
+    "events_waits_history",
+    "events_waits_history_long",
+    ALL_MEASURING,
+    "thread_instrumentation",
+    "statements_digest",
 ];
 
 /// What is measured beside statements and waits of sessions.
@@ -49,6 +49,8 @@ const TIMED: usize = 2;
 const INSTRUMENTED: usize = 13;
 /// The consumer that stands for all measuring.
 const ALL_MEASURING: &str = "global_instrumentation";
+/// The one of processor time.
+const PROCESSOR_TIME: &str = "events_statements_cpu";
 
 /// How a table is changed, if it is one of those that are changed in MySQL.
 pub(super) fn change_of(table: &str) -> Option<Change> {
@@ -96,6 +98,14 @@ fn change_thread(shared: &Shared, change: VirtualChange<'_>) -> SqlResult<()> {
     Ok(())
 }
 
+/// The switch of a consumer that has one of its own.
+fn switch<'s>(statistics: &'s Statistics, consumer: &str) -> Option<&'s AtomicBool> {
+    match consumer {
+        PROCESSOR_TIME => Some(&statistics.measures_processor_time),
+        consumer => statistics.wait_consumers.switch(consumer),
+    }
+}
+
 fn change_consumer(shared: &Shared, change: VirtualChange<'_>) -> SqlResult<()> {
     let VirtualChange::Update { old: [Value::String(name), _], new: [new_name, Value::String(enabled)] } = &change
     else {
@@ -106,8 +116,7 @@ fn change_consumer(shared: &Shared, change: VirtualChange<'_>) -> SqlResult<()> 
         () if enabled.eq_ignore_ascii_case("NO") => false,
         () => return refuse(shared, change),
     };
-    let statistics = &shared.statistics;
-    match (statistics.wait_consumers.switch(name), name.as_str()) {
+    match (switch(&shared.statistics, name), name.as_str()) {
         _ if *new_name != Value::from(name.as_str()) => return refuse(shared, change),
         (Some(switch), _) => switch.store(is_on, Ordering::Relaxed),
         (None, ALL_MEASURING) => shared.globals.set(&[(ids::PERFORMANCE_SCHEMA, Value::UInt(u64::from(is_on)))]),
@@ -126,12 +135,12 @@ pub(super) const TABLES: &[DescribedTable] = &[
     }),
     ("setup_consumers", "NAME:v64 ENABLED:v3", |source, _| {
         let statistics = &source.shared.statistics;
-        let row = |(name, used): &(&str, bool)| {
+        let row = |name: &&str| {
             let switch = match *name {
                 ALL_MEASURING => Some(&statistics.is_on),
-                name => statistics.wait_consumers.switch(name),
+                name => switch(statistics, name),
             };
-            vec![s(*name), yes_no(switch.map_or(*used, |switch| switch.load(Ordering::Relaxed)))]
+            vec![s(*name), yes_no(switch.is_none_or(|switch| switch.load(Ordering::Relaxed)))]
         };
         Ok(CONSUMERS.iter().map(row).collect())
     }),

@@ -29,6 +29,7 @@ use squall_planner::bind::RowTable;
 use squall_planner::dml::{DmlBinder, InsertPlan};
 use squall_registry::StatementContext;
 use squall_types::collation::Charset;
+use squall_types::processor_time::carried;
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -139,10 +140,10 @@ impl Session {
         let Some(mut transaction) = self.transaction.take() else {
             return Err(SqlError::internal("a statement without its transaction").into());
         };
-        let task = self.shared.runtime.pool().spawn_blocking(move || {
+        let task = self.shared.runtime.pool().spawn_blocking(carried(move || {
             let result = run_load(&around, &mut transaction, &load, receiver);
             (transaction, result)
-        });
+        }));
         let fed = match named {
             Some(file) => {
                 let process = self.process.clone();

@@ -11,6 +11,7 @@ use squall_planner::dml::{LoadedRow, RowLoader};
 use squall_planner::exec::StatementEnv;
 use squall_registry::{Diagnostics, TableOperation};
 use squall_row_store::{BulkEncoder, BulkWriter, EncodedRows, OnDuplicate};
+use squall_types::processor_time::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -109,14 +110,14 @@ pub(super) fn load_in_parallel(
     let encoders = std::thread::scope(|scope| -> SqlResult<Vec<BulkEncoder>> {
         let shared = &shared;
         let (id_writer, workers_done) = (taking.writer.ids(), done_sender.clone());
-        let splitting = scope.spawn(move || split(shared, text, &id_writer, &task_sender, &permits));
+        let splitting = scope.spawn(carried(move || split(shared, text, &id_writer, &task_sender, &permits)));
         let workers: Vec<_> = (0..threads)
             .map(|_| {
                 let (mut worker, done) = (Worker::new(shared, taking.writer.encoder()), workers_done.clone());
-                scope.spawn(move || {
+                scope.spawn(carried(move || {
                     worker.run(&done);
                     worker
-                })
+                }))
             })
             .collect();
         drop((done_sender, workers_done));

@@ -14,6 +14,7 @@ use squall_registry::StatementContext;
 use squall_row_store::Transaction;
 use squall_types::collation::Charset;
 use squall_types::convert::{ConversionContext, store_value};
+use squall_types::processor_time::carried;
 use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -115,7 +116,7 @@ fn load_into_transaction(
     let (sender, batches) = std::sync::mpsc::sync_channel(CHUNKS_AHEAD);
     std::thread::scope(|scope| -> SqlResult<()> {
         // Cutting lines into fields takes a good part of the time, so it has a thread of its own.
-        scope.spawn(move || cut_batches(reader, &mut text, &sender));
+        scope.spawn(carried(move || cut_batches(reader, &mut text, &sender)));
         for rows in batches {
             let rows = rows?;
             around.process.transfer.add_rows(rows.len() as u64);

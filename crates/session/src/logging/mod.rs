@@ -226,7 +226,7 @@ impl Session {
                 session.shared.logs.write_general(&settings, entry, buffer);
             });
         }
-        let error = self.diagnostics.last_error();
+        let error = self.diagnostics.last_error().map_or(0, |error| error.code);
         let work = Work { rows_examined, error, ..self.work() };
         self.write_end(active, logged.command(), None, slow, (start, now), work);
     }

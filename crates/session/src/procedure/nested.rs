@@ -12,6 +12,7 @@ use squall_planner::exec::runtime::STACK_BYTES;
 use squall_registry::{
     AppendColumn, KillState, NestedResult, NestedStatements, SessionMemory, StatementContext, ValueTable, off_pool,
 };
+use squall_types::processor_time::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -142,7 +143,7 @@ impl NestedStatements for SessionStatements {
         // A thread of its own: where a function runs there may be a runtime already, and not much of a stack left.
         off_pool(|| {
             std::thread::scope(|scope| {
-                let work = || self.run_here(shared, sql, context);
+                let work = carried(|| self.run_here(shared, sql, context));
                 let thread = std::thread::Builder::new().name("nested".to_string()).stack_size(STACK_BYTES);
                 let running = thread.spawn_scoped(scope, work).map_err(SqlError::internal)?;
                 running.join().unwrap_or_else(|_| Err(SqlError::internal("a nested statement panicked")))

@@ -15,6 +15,7 @@ use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult,
 use squall_planner::exec::StatementEnv;
 use squall_registry::StatementContext;
 use squall_row_store::{LockWait, StoreError, StoreResult, Transaction};
+use squall_types::processor_time::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
@@ -235,10 +236,10 @@ impl Session {
         let Some(mut transaction) = self.transaction.take() else {
             return Err(SqlError::internal("a statement without its transaction"));
         };
-        let task = self.shared.runtime.pool().spawn_blocking(move || {
+        let task = self.shared.runtime.pool().spawn_blocking(carried(move || {
             let result = work(&mut transaction);
             (transaction, result)
-        });
+        }));
         match task.await {
             Ok((transaction, result)) => {
                 self.transaction.put_back(transaction);

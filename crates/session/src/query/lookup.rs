@@ -287,6 +287,7 @@ impl Session {
     /// A statement begins that may be answered on this thread.
     pub(crate) fn begin_at_once(&mut self) {
         self.command_micros = now_micros();
+        self.command_thread_nanos = self.begin_thread_time();
         self.log.rows_examined = 0;
     }
 

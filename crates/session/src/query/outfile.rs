@@ -13,6 +13,7 @@ use squall_parser::ast::{NamedFormat, OutFile};
 use squall_planner::BoundQuery;
 use squall_registry::StatementContext;
 use squall_types::collation::Charset;
+use squall_types::processor_time::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ impl Session {
         let mut running = self.start_query(bound, context, catalog).await?;
         self.process.transfer.begin(Transfer::Writing);
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
-        let writing = self.shared.runtime.pool().spawn_blocking(move || output.write(new_file, batches));
+        let writing = self.shared.runtime.pool().spawn_blocking(carried(move || output.write(new_file, batches)));
         let limit = bound.calc_found_rows.unwrap_or_default();
         let (first, count) = (limit.offset, limit.count.unwrap_or(u64::MAX));
         let (mut seen, mut failed) = (0u64, None);

@@ -5,6 +5,7 @@ use crate::api::{ResultWriter, StatusInfo};
 use crate::database::now_micros;
 use crate::process::count;
 use crate::result::{Failure, Outcome, put_rows};
+use crate::statistics::Begun;
 use parking_lot::Mutex;
 use squall_logs::Active;
 use squall_parser::ast::Statement;
@@ -62,8 +63,9 @@ impl Session {
             return Ok(false);
         }
         self.log.rows_examined = 0;
-        let (start, database) = (now_micros(), self.database.clone());
-        self.begin_stages(start);
+        let processor_nanos = self.begin_processor_time();
+        let begun = Begun { micros: now_micros(), database: self.database.clone(), processor_nanos };
+        self.begin_stages(begun.micros);
         let active = self.shared.logs.active();
         let logged = if active.any() { self.log_start(active, &request) } else { Ok(()) };
         let context = Arc::new(self.statement_context(request.statement));
@@ -92,17 +94,17 @@ impl Session {
             Ok(outcome) => {
                 self.finish(&outcome, &context, keeps_diagnostics);
                 let written = self.write(outcome, more_results, writer).await;
-                self.note_end(active, &request, &context, (start, database), 0);
+                self.note_end(active, &request, &context, &begun, 0);
                 written.map(|()| true)
             }
             Err(Failure::Sql(error)) => {
                 self.finish_with_error(&error, Some(&context));
                 writer.error(&error);
-                self.note_end(active, &request, &context, (start, database), error.code);
+                self.note_end(active, &request, &context, &begun, error.code);
                 Ok(false)
             }
             Err(Failure::Client(error)) => {
-                self.note_end(active, &request, &context, (start, database), CLIENT_GONE);
+                self.note_end(active, &request, &context, &begun, CLIENT_GONE);
                 Err(error)
             }
         }
@@ -114,17 +116,17 @@ impl Session {
         active: Active,
         request: &Request<'_>,
         context: &StatementContext,
-        (start, database): (i64, Option<Arc<str>>),
+        begun: &Begun,
         error: u16,
     ) {
         let now = now_micros();
-        let micros = u64::try_from(now - start).unwrap_or(0);
+        let micros = u64::try_from(now - begun.micros).unwrap_or(0);
         self.process.stages.end(now);
         let lock_micros = self.lock_micros_of(micros, active.any());
         self.process.status.add_plan(&context.plan_counts.lock());
         if self.counts_statements() {
             self.note_written_bytes();
-            self.count_statement(request, context, database.as_ref(), (start, micros, lock_micros), error);
+            self.count_statement(request, context, begun, (micros, lock_micros), error);
         }
         self.log_end(active, request, context, lock_micros, error);
     }

@@ -106,6 +106,13 @@ pub(crate) const ALL: &[&str] = &[
     "statement/sql/update_multi",
 ];
 
+/// Whether statements of this kind end with rows.
+pub(crate) fn gives_rows(event: &str) -> bool {
+    let Some(kind) = event.strip_prefix("statement/sql/") else { return false };
+    kind.starts_with("show_")
+        || ["select", "explain_other", "analyze", "check", "checksum", "optimize", "repair", "help"].contains(&kind)
+}
+
 /// The name of a statement's kind.
 pub(crate) fn of(statement: &Statement) -> &'static str {
     match statement {

@@ -20,6 +20,8 @@ pub(crate) mod totals;
 pub(crate) mod transactions;
 pub(crate) mod waits;
 
+pub(crate) use record::Begun;
+
 use crate::process::Process;
 use crate::socket_use::SocketTotals;
 use accounts::Accounts;
@@ -40,6 +42,8 @@ const DIGESTS_MAX: u64 = 10_000;
 pub(crate) struct Statistics {
     /// `performance_schema`: whether statements are counted.
     pub is_on: AtomicBool,
+    /// Consumer `events_statements_cpu`: whether their processor time is measured.
+    pub measures_processor_time: AtomicBool,
     pub statements: Statements,
     pub accounts: Accounts,
     /// Rows of tables that sessions that are gone have read and changed.
@@ -63,6 +67,7 @@ impl Default for Statistics {
     fn default() -> Self {
         Statistics {
             is_on: AtomicBool::new(true),
+            measures_processor_time: AtomicBool::new(false),
             statements: Statements::new(DIGESTS_MAX),
             accounts: Accounts::default(),
             tables: Tables::default(),

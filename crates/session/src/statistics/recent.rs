@@ -2,6 +2,7 @@
 
 use super::statements::SAMPLE_BYTES_MAX;
 use super::totals::Measured;
+use squall_types::SqlError;
 
 /// How many are kept, as in MySQL's default of `performance_schema_events_statements_history_size`.
 const RECENT_MAX: usize = 10;
@@ -20,6 +21,16 @@ pub(crate) struct RecentStatement {
     pub measured: Measured,
     /// Its text, or the beginning of a long one.
     pub text: Vec<u8>,
+    /// What it ended with.
+    pub error: Option<Box<SqlError>>,
+}
+
+/// What a statement shows of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shown<'s> {
+    pub text: &'s [u8],
+    /// What it ended with.
+    pub error: Option<&'s SqlError>,
 }
 
 /// A ring of them. Once it is full, places and the room of their texts are used again and again.
@@ -32,18 +43,20 @@ pub(crate) struct Recent {
 
 impl Recent {
     /// A statement has ended.
-    pub fn push(&mut self, event: &'static str, key: Option<u128>, measured: &Measured, text: &[u8]) {
+    pub fn push(&mut self, event: &'static str, key: Option<u128>, measured: &Measured, shown: Shown<'_>) {
         self.count += 1;
-        let shown = &text[..text.len().min(SAMPLE_BYTES_MAX)];
+        let text = &shown.text[..shown.text.len().min(SAMPLE_BYTES_MAX)];
+        let error = shown.error.map(|error| Box::new(error.clone()));
         if self.statements.len() < RECENT_MAX {
-            let (event_id, measured, text) = (self.count, *measured, shown.to_vec());
-            self.statements.push(RecentStatement { event_id, event, key, transaction: None, measured, text });
+            let (event_id, measured, text) = (self.count, *measured, text.to_vec());
+            self.statements.push(RecentStatement { event_id, event, key, transaction: None, measured, text, error });
             return;
         }
         let place = &mut self.statements[((self.count - 1) % RECENT_MAX as u64) as usize];
         (place.event_id, place.event, place.key, place.measured) = (self.count, event, key, *measured);
+        place.error = error;
         place.text.clear();
-        place.text.extend_from_slice(shown);
+        place.text.extend_from_slice(text);
     }
 
     /// How many there have been.
@@ -74,7 +87,9 @@ mod tests {
     fn the_last_ones_are_kept_in_order() {
         let mut recent = Recent::default();
         let push = |recent: &mut Recent, number: u64| {
-            recent.push("statement/sql/select", None, &Measured::default(), number.to_string().as_bytes());
+            let text = number.to_string();
+            let shown = Shown { text: text.as_bytes(), error: None };
+            recent.push("statement/sql/select", None, &Measured::default(), shown);
         };
         let texts = |recent: &Recent| -> Vec<String> {
             recent.list().iter().map(|statement| String::from_utf8_lossy(&statement.text).into_owned()).collect()
@@ -85,7 +100,7 @@ mod tests {
         assert!(recent.list().is_empty());
         (1..=12).for_each(|number| push(&mut recent, number));
         assert_eq!(texts(&recent), (3..=12).map(|number| number.to_string()).collect::<Vec<_>>());
-        recent.push("", None, &Measured::default(), &[b'x'; 5000]);
+        recent.push("", None, &Measured::default(), Shown { text: &[b'x'; 5000], error: None });
         assert_eq!(recent.list().last().map(|statement| statement.text.len()), Some(SAMPLE_BYTES_MAX));
     }
 }

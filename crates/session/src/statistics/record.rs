@@ -2,6 +2,7 @@
 
 use super::event_name;
 use super::prepared::PreparedUse;
+use super::recent::Shown;
 use super::stages;
 use super::totals::Measured;
 use super::transactions::TransactionOutcome;
@@ -14,6 +15,7 @@ use squall_parser::ast::Statement;
 use squall_registry::{PlanCounts, StatementContext};
 use squall_row_store::Transaction;
 use squall_types::SqlResult;
+use squall_types::processor_time::{self, Meter};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -22,10 +24,49 @@ use std::time::Instant;
 const LOCK_WAIT_FROM_MICROS: u64 = 100;
 const NANOS_PER_MICRO: u64 = 1000;
 
+/// A statement at its beginning.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    /// Microseconds since 1970 UTC.
+    pub micros: i64,
+    /// Its default database.
+    pub database: Option<Arc<str>>,
+    /// What the meter of processor time said, if there is one.
+    pub processor_nanos: Option<u64>,
+}
+
+impl Begun {
+    /// Processor time since then; 0 if it is not measured.
+    fn processor_nanos(&self) -> u64 {
+        let passed = |start| Some(processor_time::current_nanos()?.saturating_sub(start));
+        self.processor_nanos.and_then(passed).unwrap_or(0)
+    }
+}
+
 impl Session {
     /// Whether statements are counted: of all sessions, and of this one.
     pub(crate) fn counts_statements(&self) -> bool {
         self.shared.statistics.is_on.load(Ordering::Relaxed) && self.process.is_instrumented.load(Ordering::Relaxed)
+    }
+
+    /// What the processor time of a command's statements is added up in, if it is wanted and not part of what this thread does already.
+    pub(crate) fn processor_meter(&self) -> Option<Arc<Meter>> {
+        let is_wanted = self.measures_processor_time() && processor_time::current().is_none();
+        is_wanted.then(Arc::default)
+    }
+
+    fn measures_processor_time(&self) -> bool {
+        self.shared.statistics.measures_processor_time.load(Ordering::Relaxed) && self.counts_statements()
+    }
+
+    /// What the meter says when a statement begins; `None` if there is none.
+    pub(crate) fn begin_processor_time(&self) -> Option<u64> {
+        self.measures_processor_time().then(processor_time::current_nanos).flatten()
+    }
+
+    /// As [`Session::begin_processor_time`] for what this thread does by itself.
+    pub(crate) fn begin_thread_time(&self) -> Option<u64> {
+        self.measures_processor_time().then(processor_time::of_this_thread)
     }
 
     /// How long the statement that has just ended waited for locks, if it took so long that it may have.
@@ -59,16 +100,19 @@ impl Session {
             KeptPlan::Select(_) | KeptPlan::Rows(_) => self.answered_counts,
             KeptPlan::General | KeptPlan::Change(_) | KeptPlan::Constant(_) => PlanCounts::default(),
         };
+        let error = self.diagnostics.last_error();
         let measured = Measured {
             start_micros: self.command_micros,
             micros: u64::try_from(now_micros() - self.command_micros).unwrap_or(0),
+            processor_nanos: self.command_thread_nanos.map_or(0, |start| processor_time::of_this_thread() - start),
+            errno: error.map_or(0, |error| error.code),
             rows_examined: self.log.rows_examined,
             plan: plan_counts,
             ..self.measured_work()
         };
         let statistics = &self.shared.statistics;
         let (retired, schema) = (&statistics.statements, self.database.as_ref());
-        self.process.statements.add(retired, schema, digest, event_name::SELECT, &measured, text);
+        self.process.statements.add(retired, schema, digest, event_name::SELECT, &measured, Shown { text, error });
         let nanos = measured.micros.saturating_mul(NANOS_PER_MICRO);
         match plan {
             KeptPlan::Select(select) => {
@@ -100,14 +144,15 @@ impl Session {
         &mut self,
         request: &Request<'_>,
         context: &StatementContext,
-        schema: Option<&Arc<str>>,
-        (start_micros, micros, lock_micros): (i64, u64, u64),
+        begun: &Begun,
+        (micros, lock_micros): (u64, u64),
         errno: u16,
     ) {
         let measured = Measured {
-            start_micros,
+            start_micros: begun.micros,
             micros,
             lock_micros,
+            processor_nanos: begun.processor_nanos(),
             failed: errno != 0,
             errno,
             rows_examined: context.rows_examined.load(Ordering::Relaxed) + self.log.rows_examined,
@@ -125,7 +170,9 @@ impl Session {
         };
         let statistics = &self.shared.statistics;
         let event = event_name::of(request.statement);
-        self.process.statements.add(&statistics.statements, schema, digest, event, &measured, request.text());
+        let error = self.diagnostics.last_error().filter(|error| error.code == errno);
+        let (retired, schema) = (&statistics.statements, begun.database.as_ref());
+        self.process.statements.add(retired, schema, digest, event, &measured, Shown { text: request.text(), error });
         let uses = context.table_uses.take();
         if !uses.is_empty() {
             self.process.tables.add(&statistics.tables, &uses, micros.saturating_mul(NANOS_PER_MICRO));
@@ -154,8 +201,10 @@ impl Session {
         if self.counts_statements() {
             let start_micros = self.process.since_micros.load(Ordering::Relaxed);
             let micros = u64::try_from(now_micros() - start_micros).unwrap_or(0);
-            let measured = Measured { start_micros, micros, failed: true, ..Measured::default() };
-            self.process.statements.add_event(event_name::ERROR, &measured);
+            let error = self.diagnostics.last_error();
+            let errno = error.map_or(0, |error| error.code);
+            let measured = Measured { start_micros, micros, failed: true, errno, ..Measured::default() };
+            self.process.statements.add_event(event_name::ERROR, &measured, error);
         }
     }
 

@@ -4,11 +4,12 @@
 //! that are gone have counted, and what is too much for one, is kept by the server. Nothing is counted twice, and no
 //! statement writes to memory that another session writes to.
 
-use super::recent::{Recent, RecentStatement};
+use super::recent::{Recent, RecentStatement, Shown};
 use super::totals::{Histogram, Measured, Totals};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use squall_parser::Digest;
+use squall_types::SqlError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_128;
@@ -120,24 +121,24 @@ impl CountedStatements {
         digest: &Arc<Digest>,
         event: &'static str,
         measured: &Measured,
-        text: &[u8],
+        shown: Shown<'_>,
     ) {
         let mut counted = self.0.lock();
         count_event(&mut counted.by_event, event, |totals| totals.add(measured));
         let key = key_of(schema, digest);
-        counted.recent.push(event, Some(key), measured, text);
+        counted.recent.push(event, Some(key), measured, shown);
         let all = &mut counted.by_digest;
         if all.len() >= SESSION_DIGESTS_MAX && !all.contains_key(&key) {
             retired.take(std::mem::take(all));
         }
-        all.entry(key).or_insert_with(|| Box::new(StatementStatistics::new(schema, digest))).add(measured, text);
+        all.entry(key).or_insert_with(|| Box::new(StatementStatistics::new(schema, digest))).add(measured, shown.text);
     }
 
     /// Counts a statement that has no digest.
-    pub fn add_event(&self, event: &'static str, measured: &Measured) {
+    pub fn add_event(&self, event: &'static str, measured: &Measured, error: Option<&SqlError>) {
         let mut counted = self.0.lock();
         count_event(&mut counted.by_event, event, |totals| totals.add(measured));
-        counted.recent.push(event, None, measured, b"");
+        counted.recent.push(event, None, measured, Shown { text: b"", error });
     }
 
     /// The last statements, the oldest first.
@@ -255,8 +256,9 @@ mod tests {
     fn sessions_are_added_up_and_outlived() {
         let statements = Statements::new(10);
         let (first, second) = (CountedStatements::default(), CountedStatements::default());
+        let shown = Shown { text: b"SELECT 1", error: None };
         for (session, micros) in [(&first, 5), (&first, 7), (&second, 9)] {
-            session.add(&statements, None, &digest("SELECT 1"), SELECT, &one(micros), b"SELECT 1");
+            session.add(&statements, None, &digest("SELECT 1"), SELECT, &one(micros), shown);
         }
         let (all, _) = statements.snapshot([&first, &second].into_iter());
         assert_eq!((all.len(), all[0].totals.count, all[0].totals.sum_micros), (1, 3, 21));
@@ -273,7 +275,7 @@ mod tests {
         let statements = Statements::new(3);
         let session = CountedStatements::default();
         for number in 0..SESSION_DIGESTS_MAX + 1 {
-            session.add(&statements, None, &digest(&format!("SELECT c{number}")), SELECT, &one(1), b"");
+            session.add(&statements, None, &digest(&format!("SELECT c{number}")), SELECT, &one(1), Shown::default());
         }
         session.retire(&statements);
         let (all, others) = statements.snapshot([&session].into_iter());

@@ -4,6 +4,8 @@ use squall_registry::PlanCounts;
 
 /// Picoseconds, in which performance_schema tells times, of a microsecond.
 pub(crate) const PICOS_PER_MICRO: u64 = 1_000_000;
+/// Picoseconds of a nanosecond.
+pub(crate) const PICOS_PER_NANO: u64 = 1_000;
 
 /// What is known of a statement that has ended.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,6 +16,8 @@ pub(crate) struct Measured {
     pub micros: u64,
     /// How long of that it waited for locks of rows and tables.
     pub lock_micros: u64,
+    /// Processor time that it took; 0 if that was not measured.
+    pub processor_nanos: u64,
     pub failed: bool,
     /// The number of the error it ended with, or 0.
     pub errno: u16,
@@ -35,6 +39,7 @@ pub(crate) struct Totals {
     pub min_micros: u64,
     pub max_micros: u64,
     pub lock_micros: u64,
+    pub processor_nanos: u64,
     pub errors: u64,
     pub warnings: u64,
     pub rows_affected: u64,
@@ -54,6 +59,7 @@ impl Totals {
             min_micros: measured.micros,
             max_micros: measured.micros,
             lock_micros: measured.lock_micros,
+            processor_nanos: measured.processor_nanos,
             errors: u64::from(measured.failed),
             warnings: measured.warnings,
             rows_affected: measured.rows_affected,
@@ -74,6 +80,7 @@ impl Totals {
         self.count += other.count;
         self.sum_micros += other.sum_micros;
         self.lock_micros += other.lock_micros;
+        self.processor_nanos += other.processor_nanos;
         self.errors += other.errors;
         self.warnings += other.warnings;
         self.rows_affected += other.rows_affected;
