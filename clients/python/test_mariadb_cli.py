@@ -134,7 +134,7 @@ def dump():
         check((done.returncode, done.stderr.decode()), (0, ""), "mariadb-dump")
         return done.stdout.decode()
 
-    one, everything = dumped("--databases", "client_dump"), dumped("--all-databases", "--routines")
+    one, everything = dumped("--databases", "client_dump", "--lock-all-tables", "--flush-logs"), dumped("--all-databases", "--routines")
     for text in [one, everything]:
         cli("DROP DATABASE client_dump")
         cli(text)

@@ -261,7 +261,7 @@ impl Drop for StopsCommits<'_> {
         self.0.closing.store(true, Ordering::Release);
         // The lock of the log comes first: who holds it has looked whether the store is closing.
         let log = self.0.log.lock();
-        let left = std::mem::take(&mut *self.0.queue.lock());
+        let left = (std::mem::take(&mut *self.0.queue.lock()), std::mem::take(&mut *self.0.put_aside.lock()));
         drop(log);
         // What is done when a commit is may commit.
         drop(left);
@@ -340,6 +340,17 @@ impl Changes {
     }
 }
 
+/// A commit that only has to be checked and applied.
+pub(crate) struct PreparedCommit {
+    changes: Changes,
+    sealed: Vec<Box<dyn UncommittedRows>>,
+    reads: Option<(ReadSet, u64)>,
+    since: Option<u64>,
+    is_patient: bool,
+    applied: Applied,
+    durability: Durability,
+}
+
 /// What all commits go through.
 pub(crate) struct Committer {
     pub db: Database,
@@ -356,6 +367,8 @@ pub(crate) struct Committer {
     /// Commits come into it under the lock of `log`, which is taken first.
     queue: Mutex<Queue>,
     queued: Condvar,
+    /// Commits that a global read lock holds up; see [`crate::read_lock`]. Comes into it under the lock of `log`.
+    pub put_aside: Mutex<Vec<PreparedCommit>>,
     /// Something is written that no sync has covered yet.
     pub unsynced: AtomicBool,
     closing: AtomicBool,
@@ -376,6 +389,7 @@ impl Committer {
             syncing: AtomicBool::new(false),
             queue: Mutex::default(),
             queued: Condvar::new(),
+            put_aside: Mutex::default(),
             unsynced: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             written_bytes: AtomicU64::new(0),
@@ -388,7 +402,22 @@ impl Committer {
         let answer = ticket.0.clone();
         let changes = Changes::of(writes);
         let applied = Applied { ticket, locks: Some(locks) };
+        self.commit_prepared(PreparedCommit { changes, sealed, reads, since, is_patient, applied, durability });
+        answer
+    }
+
+    /// Commits, or puts the commit aside until a global read lock is given back.
+    pub fn commit_prepared(&self, commit: PreparedCommit) {
         let mut log = self.log.lock();
+        // Where the store is closing nobody looks at what is put aside any more.
+        if let Some(locks) = &commit.applied.locks
+            && !self.closing.load(Ordering::Acquire)
+            && locks.table.holds_up(locks.owner, commit.changes.counts.iter().map(|counts| counts.data.id))
+        {
+            self.put_aside.lock().push(commit);
+            return;
+        }
+        let PreparedCommit { changes, sealed, reads, since, is_patient, applied, durability } = commit;
         let sequence = self.check_and_apply(&mut log, changes, reads.as_ref());
         since.into_iter().for_each(|since| log.unregister(since));
         if sequence.is_ok() {
@@ -420,7 +449,6 @@ impl Committer {
                 self.hold_back();
             }
         }
-        answer
     }
 
     /// 1053 when the store is closing. Looked at under the lock of `log`: the commit thread takes the last commits after that.

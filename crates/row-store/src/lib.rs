@@ -45,6 +45,7 @@ mod meta;
 mod options;
 mod packing;
 mod physical;
+mod read_lock;
 mod read_view;
 mod redo;
 mod row;
@@ -76,6 +77,7 @@ pub use options::{
     Durability, IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, TableLock, TransactionOptions,
 };
 pub use physical::Physical;
+pub use read_lock::{COMMIT_LOCK, GLOBAL_LOCK, GlobalReadLock};
 pub use read_view::{FreshRows, ReadView};
 pub use row::{Row, RowKey, RowView, ValueRef};
 pub use row_cache::RowCacheStatus;

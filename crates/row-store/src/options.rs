@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// MySQL's `lock_wait_timeout`: a year.
+const TABLE_LOCK_WAIT: Duration = Duration::from_secs(31_536_000);
+
 /// When a commit counts as done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Durability {
@@ -85,6 +88,8 @@ pub struct TransactionOptions {
     pub durability: Durability,
     /// Nobody waits for it at once: its commit may wait a little for those of others, so that one sync serves all.
     pub is_patient: bool,
+    /// How long it waits for a global read lock: `lock_wait_timeout`.
+    pub table_lock_wait: Duration,
 }
 
 impl TransactionOptions {
@@ -97,6 +102,7 @@ impl TransactionOptions {
             snapshot_isolation: true,
             durability: Durability::Full,
             is_patient: false,
+            table_lock_wait: TABLE_LOCK_WAIT,
         }
     }
 

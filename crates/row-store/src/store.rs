@@ -13,6 +13,7 @@ use crate::maintenance::Maintenance;
 use crate::memory_reuse::MemoryReuse;
 use crate::meta;
 use crate::options::{IsolationLevel, LockWait, StoreOptions, TableLock, TransactionOptions};
+use crate::read_lock::COMMIT_LOCK;
 use crate::redo::{self, RedoLog};
 use crate::row::Row;
 use crate::row_cache::{RowCache, RowCacheStatus};
@@ -143,7 +144,8 @@ impl RowStore {
             tables: RwLock::default(),
             dropped_indexes: AtomicBool::new(true),
             next_owner: AtomicU64::new(1),
-            next_temporary: AtomicU64::new(u64::from(u32::MAX)),
+            // The greatest is `COMMIT_LOCK`.
+            next_temporary: AtomicU64::new(u64::from(COMMIT_LOCK.0) - 1),
             maintenance: Maintenance::default(),
             sealed_tables,
             threads: Mutex::default(),
@@ -289,7 +291,7 @@ impl RowStore {
         SessionLocks(self.new_owner(Some(session)))
     }
 
-    fn new_owner(&self, session: Option<u64>) -> HeldLocks {
+    pub(crate) fn new_owner(&self, session: Option<u64>) -> HeldLocks {
         let id = self.0.next_owner.fetch_add(1, Ordering::Relaxed);
         let owner = Owner { id, family: session.unwrap_or(OWN_FAMILY | id) };
         HeldLocks { table: self.0.locks.clone(), owner, rows: Vec::new(), tables: Vec::new() }
@@ -397,11 +399,15 @@ impl RowStore {
 }
 
 /// Locks of a session that outlive its transactions. Dropping gives them back.
-pub struct SessionLocks(HeldLocks);
+pub struct SessionLocks(pub(crate) HeldLocks);
 
 impl SessionLocks {
-    /// Locks a table.
+    /// Locks a table. An exclusive lock is that of a definition, of LOCK TABLES … WRITE or of a bulk load, which no global read lock
+    /// may come in between.
     pub fn lock(&mut self, table: TableId, mode: TableLock, wait: LockWait) -> crate::StoreResult<()> {
+        if mode == TableLock::Exclusive && !crate::read_lock::is_temporary(table) {
+            self.pass(wait)?;
+        }
         let held = &mut self.0;
         if held.table.lock_table(held.owner, table, mode, wait)?.is_new() {
             held.tables.push((table, mode));

@@ -75,6 +75,11 @@ impl WriteSet {
         self.bytes
     }
 
+    /// The tables that were written to.
+    pub fn tables(&self) -> impl Iterator<Item = TableId> {
+        self.tables.keys().copied()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.undo.is_empty()
     }

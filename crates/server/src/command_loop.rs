@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use squall_session::api::{Connection, OkInfo, ResultWriter as _, SocketUse};
 use squall_types::{ErrorCode, SqlError};
-use squall_wire::command::{CURSOR_TYPE_READ_ONLY, Command, StmtExecute};
+use squall_wire::command::{CURSOR_TYPE_READ_ONLY, Command, StmtExecute, refresh};
 use squall_wire::framing::FrameError;
 use squall_wire::handshake::ChangeUser;
 use squall_wire::response::PrepareOk;
@@ -254,6 +254,10 @@ impl CommandLoop<'_> {
                 let result = self.session.kill(u64::from(id));
                 self.ok_or_error(result);
             }
+            Command::Refresh(what) => {
+                let sql = flush_statement(what);
+                self.session.query(sql.as_bytes(), &mut self.client).await?;
+            }
             Command::Shutdown => match self.session.shut_down() {
                 Ok(()) => self.eof(),
                 Err(error) => self.client.error(&error),
@@ -390,5 +394,20 @@ impl CommandLoop<'_> {
             Err(HandshakeError::Refused(error)) => Err(End::Because(error)),
             Err(HandshakeError::Gone(error)) => Err(End::Gone(error)),
         }
+    }
+}
+
+/// COM_REFRESH as the statement that took its place. What has no bit here keeps nothing that could be renewed; tables come alone.
+fn flush_statement(what: u8) -> String {
+    const TARGETS: [(u8, &str); 4] = [
+        (refresh::GRANT, "PRIVILEGES"),
+        (refresh::LOG, "LOGS"),
+        (refresh::HOSTS, "HOSTS"),
+        (refresh::STATUS, "STATUS"),
+    ];
+    let targets: Vec<&str> = TARGETS.iter().filter(|(bit, _)| what & bit != 0).map(|(_, name)| *name).collect();
+    match targets.is_empty() {
+        true => "FLUSH TABLES".to_owned(),
+        false => format!("FLUSH {}", targets.join(", ")),
     }
 }

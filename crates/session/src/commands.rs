@@ -1,8 +1,8 @@
-//! Small commands: KILL, SHUTDOWN, FLUSH, RESET, DO, LOCK TABLES, PREPARE and EXECUTE, table maintenance.
+//! Small commands: KILL, SHUTDOWN, FLUSH, RESET, DO, PREPARE and EXECUTE, table maintenance.
 
 use crate::api::ResultWriter;
 use crate::database::{Shared, now_micros};
-use crate::ddl::execute::{QualifiedName, missing};
+use crate::ddl::execute::QualifiedName;
 use crate::logging::Logged;
 use crate::logging::variables::open_error;
 use crate::process::count;
@@ -14,8 +14,8 @@ use squall_column_tables::{ColumnTable, SegmentList};
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::logs::OpenError;
 use squall_parser::ast::{
-    self, Execute, ExecuteImmediate, Expr, Flush, FlushTarget, Kill, KillKind, KillTarget, LockTables, MaintenanceKind,
-    Prepare, Reset, TableLockKind, TableMaintenance,
+    self, Execute, ExecuteImmediate, Expr, Flush, FlushLock, FlushTarget, Kill, KillKind, KillTarget, MaintenanceKind,
+    Prepare, Reset, TableMaintenance,
 };
 use squall_registry::StatementContext;
 use squall_row_store::{Direction, LockWait, TableLock, ValueRange};
@@ -79,8 +79,14 @@ impl Session {
     pub(crate) async fn run_flush(&mut self, flush: &Flush) -> SqlResult<Outcome> {
         for target in &flush.targets {
             match target {
-                FlushTarget::Tables { lock: Some(_), .. } => {
-                    return Err(SqlError::unsupported("FLUSH TABLES WITH READ LOCK"));
+                FlushTarget::Tables { names, lock: Some(FlushLock::ReadLock) } => self.flush_and_lock(names).await?,
+                FlushTarget::Tables { lock: Some(FlushLock::Export), .. } => {
+                    return Err(SqlError::unsupported(
+                        "FLUSH TABLES … FOR EXPORT (no other server reads files of tables)",
+                    ));
+                }
+                FlushTarget::Tables { lock: Some(FlushLock::ReadLockDisableCheckpoint), .. } => {
+                    return Err(SqlError::unsupported("AND DISABLE CHECKPOINT"));
                 }
                 FlushTarget::Status => {
                     self.require_admin(Privileges::RELOAD, "FLUSH_STATUS", "RELOAD or FLUSH_STATUS")?;
@@ -147,57 +153,6 @@ impl Session {
         for expr in exprs {
             self.evaluate(expr, request, context).await?;
         }
-        Ok(Outcome::done())
-    }
-
-    /// LOCK TABLES.
-    pub(crate) async fn lock_tables(&mut self, statement: &LockTables) -> SqlResult<Outcome> {
-        count(&self.process.status.lock_tables);
-        self.table_locks = None;
-        let catalog = self.shared.catalog.load();
-        let mut wanted = Vec::with_capacity(statement.locks.len());
-        let mut locked = Vec::with_capacity(statement.locks.len());
-        for lock in &statement.locks {
-            if self.temporary_table_named(&lock.table).is_some() {
-                continue;
-            }
-            let name = self.qualify(&lock.table)?;
-            self.access_to_table(&name, Privileges::LOCK_TABLES, "LOCK TABLES")?;
-            let mode = match lock.kind {
-                TableLockKind::Read | TableLockKind::ReadLocal => TableLock::ReadOnly,
-                TableLockKind::Write | TableLockKind::LowPriorityWrite => TableLock::Exclusive,
-            };
-            locked.push((name.clone(), mode == TableLock::Exclusive));
-            match catalog.entry(&name.0, &name.1) {
-                Some(TableEntry::Table(table)) => wanted.push((table.id, mode)),
-                Some(TableEntry::View(_)) => {
-                    // The tables behind a view are locked in its place.
-                    let query = crate::query::select_all(lock.table.clone());
-                    let context = Arc::new(self.statement_context(&squall_parser::ast::Statement::UnlockTables));
-                    let bound = self.bind_query(&query, b"", &[], &catalog, &context, None)?;
-                    let tables = bound.tables.iter().filter_map(|table| table.definition.as_ref());
-                    wanted.extend(tables.filter(|table| !table.temporary).map(|table| (table.id, mode)));
-                }
-                // Rows that are made when they are read need no lock.
-                None if self.shared.registry.virtual_table(&name.0, &name.1).is_some() => {}
-                None => return Err(missing(&catalog, &name)),
-            }
-        }
-        // One order for all sessions; of two modes for a table the stronger one first.
-        wanted.sort_by_key(|(id, mode)| (*id, *mode == TableLock::ReadOnly));
-        let (session, wait) =
-            (self.process.id, LockWait::Timeout(Duration::from_secs(self.settings.table_lock_wait_seconds)));
-        let locks = self
-            .blocking(move |shared| {
-                let mut locks = shared.store.session_locks(session);
-                for (id, mode) in wanted {
-                    locks.lock(id, mode, wait).map_err(SqlError::from)?;
-                }
-                Ok(locks)
-            })
-            .await?;
-        self.table_locks = Some(locks);
-        self.locked_tables = locked;
         Ok(Outcome::done())
     }
 

@@ -26,6 +26,10 @@ impl Session {
         if let Some(stage) = stage_of(request.statement) {
             self.stage(stage);
         }
+        let _pass = match changes_accounts_or_events(request.statement) {
+            true => Some(self.definition_pass().await?),
+            false => None,
+        };
         match request.statement {
             Statement::Query(query) => self.run_query(query, request, context, writer).await,
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
@@ -75,6 +79,7 @@ impl Session {
                     self.commit().await?;
                     self.table_locks = None;
                 }
+                self.global_read_lock = None;
                 Ok(Outcome::done())
             }
             Statement::Shutdown => {
@@ -122,17 +127,11 @@ fn stage_of(statement: &Statement) -> Option<&'static str> {
     }
 }
 
-/// Statements that end the open transaction first.
-fn commits_first(statement: &Statement) -> bool {
+/// Definitions of what is not in the catalog; a global read lock stands against them, too.
+fn changes_accounts_or_events(statement: &Statement) -> bool {
     match statement {
-        // TEMPORARY tables are the session's own business.
-        Statement::CreateTable(create) => !create.temporary,
-        Statement::DropTable(drop) => !drop.temporary,
         Statement::Set(set) => matches!(set, Set::Password(_) | Set::DefaultRole(_)),
-        Statement::LockTables(_)
-        | Statement::Flush(_)
-        | Statement::TableMaintenance(_)
-        | Statement::CreateEvent(_)
+        Statement::CreateEvent(_)
         | Statement::DropEvent(_)
         | Statement::CreateUser(_)
         | Statement::DropUser(_)
@@ -141,7 +140,18 @@ fn commits_first(statement: &Statement) -> bool {
         | Statement::DropRole(_)
         | Statement::Grant(_)
         | Statement::Revoke(_) => true,
-        other => is_definition(other),
+        _ => false,
+    }
+}
+
+/// Statements that end the open transaction first.
+fn commits_first(statement: &Statement) -> bool {
+    match statement {
+        // TEMPORARY tables are the session's own business.
+        Statement::CreateTable(create) => !create.temporary,
+        Statement::DropTable(drop) => !drop.temporary,
+        Statement::LockTables(_) | Statement::Flush(_) | Statement::TableMaintenance(_) => true,
+        other => is_definition(other) || changes_accounts_or_events(other),
     }
 }
 

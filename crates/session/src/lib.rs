@@ -43,6 +43,7 @@ mod settings;
 mod show;
 mod socket_use;
 mod statistics;
+mod table_locks;
 mod transaction;
 
 pub use database::{AllocatedMemory, Database, OpenOptions, WeakDatabase};

@@ -26,7 +26,7 @@ use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};
 use squall_planner::dml::DmlPlan;
 use squall_registry::{KillState, PlanCounts, TableUse, VariableValues};
-use squall_row_store::{SessionLocks, Transaction};
+use squall_row_store::{GlobalReadLock, SessionLocks, Transaction};
 use squall_types::processor_time::{carried, measured};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -73,6 +73,8 @@ pub struct Session {
     pub(crate) password_expired: bool,
     /// TEMPORARY tables by database and name.
     pub(crate) temporary_tables: HashMap<(String, String), Arc<TableDef>>,
+    /// FLUSH TABLES WITH READ LOCK.
+    pub(crate) global_read_lock: Option<GlobalReadLock>,
     /// LOCK TABLES.
     pub(crate) table_locks: Option<SessionLocks>,
     /// Tables that these locks are on, and whether for writing.
@@ -196,6 +198,7 @@ impl Session {
             deferred: None,
             before_pool: None,
             locals: None,
+            global_read_lock: None,
             table_locks: None,
             locked_tables: Vec::new(),
             found_rows: 0,
@@ -390,6 +393,7 @@ impl Session {
         self.give_up_transaction();
         self.drop_temporary_tables();
         self.table_locks = None;
+        self.global_read_lock = None;
         self.shared.user_locks.release_all(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.prepared = PreparedStatements::default();

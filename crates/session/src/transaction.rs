@@ -125,6 +125,7 @@ impl Session {
             snapshot_isolation: self.settings.snapshot_isolation,
             durability: self.shared.durability(),
             is_patient: self.is_patient,
+            table_lock_wait: Duration::from_secs(self.settings.table_lock_wait_seconds),
         }
     }
 

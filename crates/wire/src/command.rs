@@ -26,6 +26,8 @@ pub enum Command<'a> {
         /// A LIKE pattern for the columns; empty means all.
         wildcard: &'a [u8],
     },
+    /// FLUSH of what the bits say, see [`refresh`].
+    Refresh(u8),
     /// Stop the server.
     Shutdown,
     /// One line about the server.
@@ -70,6 +72,15 @@ pub enum Command<'a> {
     Unknown(u8),
 }
 
+/// [`Command::Refresh`]'s bits.
+#[allow(missing_docs, reason = "the names say it")]
+pub mod refresh {
+    pub const GRANT: u8 = 1;
+    pub const LOG: u8 = 2;
+    pub const HOSTS: u8 = 8;
+    pub const STATUS: u8 = 16;
+}
+
 /// `COM_STMT_EXECUTE`. Its parameters can only be read with the statement at hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StmtExecute<'a> {
@@ -102,6 +113,7 @@ impl<'a> Command<'a> {
             command_code::FIELD_LIST => {
                 Self::FieldList { table: reader.nul_bytes_or_rest(), wildcard: reader.take_rest() }
             }
+            command_code::REFRESH => Self::Refresh(reader.u8()?),
             // How (at once, or after its clients have left) was never told apart.
             command_code::SHUTDOWN => Self::Shutdown,
             command_code::STATISTICS => Self::Statistics,
@@ -184,6 +196,7 @@ mod tests {
         assert_eq!(decode(b"\x02shop"), Ok(Command::InitDb(b"shop")));
         assert_eq!(decode(b"\x03SELECT 1"), Ok(Command::Query { sql: b"SELECT 1", attributes: vec![] }));
         assert_eq!(decode(b"\x04t\0a%"), Ok(Command::FieldList { table: b"t", wildcard: b"a%" }));
+        assert_eq!(decode(&[7, 2]), Ok(Command::Refresh(refresh::LOG)));
         assert_eq!(decode(&[8, 0]), Ok(Command::Shutdown));
         assert_eq!(decode(&[0x0c, 5, 0, 0, 0]), Ok(Command::ProcessKill(5)));
         assert_eq!(decode(&[0x0c, 5]), Err(DecodeError::Truncated));

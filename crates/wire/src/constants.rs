@@ -300,6 +300,8 @@ pub mod command_code {
     pub const INIT_DB: u8 = 0x02;
     pub const QUERY: u8 = 0x03;
     pub const FIELD_LIST: u8 = 0x04;
+    /// Gone in MySQL 8.4, where clients send FLUSH; MariaDB's still send the command.
+    pub const REFRESH: u8 = 0x07;
     /// Gone in MySQL 8, where clients send the statement; MariaDB's still send the command.
     pub const SHUTDOWN: u8 = 0x08;
     pub const STATISTICS: u8 = 0x09;

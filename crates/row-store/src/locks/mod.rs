@@ -25,6 +25,7 @@ use squall_types::{ErrorCode, SqlError};
 use std::collections::hash_map::Entry as MapEntry;
 use std::hash::BuildHasher;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 use waited::Waited;
 
@@ -75,6 +76,8 @@ pub(crate) enum LockFailure {
     Timeout,
     Deadlock,
     Interrupted,
+    /// The owner's own session holds the global read lock.
+    OwnReadLock,
 }
 
 impl From<LockFailure> for crate::StoreError {
@@ -85,6 +88,7 @@ impl From<LockFailure> for crate::StoreError {
             LockFailure::Timeout => ErrorCode::LockWaitTimeout,
             LockFailure::Deadlock => ErrorCode::Deadlock,
             LockFailure::Interrupted => ErrorCode::QueryInterrupted,
+            LockFailure::OwnReadLock => ErrorCode::CantUpdateWithReadLock,
         };
         SqlError::new(code, &[]).into()
     }
@@ -96,6 +100,8 @@ pub(crate) struct LockTable {
     /// What each family waits for; touched only by those who wait.
     waiting: Mutex<FxHashMap<u64, Waiting>>,
     waited: Waited,
+    /// How many hold or want the global read lock; see [`crate::read_lock`].
+    read_locks: AtomicUsize,
 }
 
 struct Waiting {
@@ -117,6 +123,7 @@ impl LockTable {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             waiting: Mutex::default(),
             waited: Waited::default(),
+            read_locks: AtomicUsize::new(0),
         }
     }
 
@@ -227,6 +234,29 @@ impl LockTable {
     /// Gives a table lock back.
     pub fn release_table(&self, owner: Owner, table: TableId) {
         self.release(owner, &table_key(table));
+    }
+
+    /// Whether a family holds a table's lock in a mode.
+    pub fn family_holds(&self, family: u64, table: TableId, mode: TableLock) -> bool {
+        let (key, mode) = (table_key(table), Mode::from(mode));
+        let shard = self.shard(&key).lock();
+        let holders = shard.get(&key).map(|entry| entry.holders()).unwrap_or_default();
+        holders.iter().any(|holder| holder.owner.family == family && holder.mode.covers(mode))
+    }
+
+    /// Whether anybody holds or wants the global read lock.
+    pub fn is_read_locked(&self) -> bool {
+        self.read_locks.load(Ordering::Acquire) != 0
+    }
+
+    /// Somebody wants the global read lock.
+    pub fn begin_read_lock(&self) {
+        self.read_locks.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Somebody has given it back, or up. How many are left.
+    pub fn end_read_lock(&self) -> usize {
+        self.read_locks.fetch_sub(1, Ordering::AcqRel) - 1
     }
 
     /// Whether nobody but an owner's and another family holds a table's lock.

@@ -1,6 +1,7 @@
 //! Transactions: reading at a snapshot, locking, writing in private, committing.
 
 mod bulk_change;
+mod read_lock;
 
 use crate::commit::{CommitRequest, CommitTicket, HeldLocks, TicketSender};
 use crate::cursor::{Cursor, Direction};
@@ -197,6 +198,9 @@ impl Transaction {
     /// Locks a table until the transaction ends. Writes do so by themselves.
     pub fn lock_table(&mut self, table: &Table, mode: TableLock, wait: LockWait) -> StoreResult<()> {
         self.check_alive()?;
+        if mode != TableLock::Read {
+            self.heed_read_lock(table, wait)?;
+        }
         if self.locks.tables.iter().any(|(id, held)| *id == table.id() && covers(*held, mode)) && !table.lacks_indexes()
         {
             return Ok(());

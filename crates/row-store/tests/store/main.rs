@@ -8,6 +8,7 @@ mod history;
 mod isolation;
 mod model;
 mod packed;
+mod read_lock;
 mod row_cache;
 mod sealed;
 mod torn_log;

@@ -44,6 +44,10 @@ impl Session {
         self.check_writable()?;
         self.check_definition_privileges(request.statement)?;
         self.check_definition_locks(request.statement)?;
+        let _pass = match self.is_about_temporary(request.statement) {
+            true => None,
+            false => Some(self.definition_pass().await?),
+        };
         let env = self.ddl_env(context);
         let status = &self.process.status;
         match request.statement {
@@ -178,6 +182,20 @@ impl Session {
             if self.shared.store.drop_data(table.id).is_err() {
                 return;
             }
+        }
+    }
+
+    /// Whether a definition changes nothing but the session's TEMPORARY tables.
+    fn is_about_temporary(&self, statement: &Statement) -> bool {
+        let is_temporary = |name: &ast::ObjectName| self.temporary_table_named(name).is_some();
+        match statement {
+            Statement::CreateTable(create) => create.temporary,
+            Statement::DropTable(drop) => drop.temporary || drop.names.iter().all(is_temporary),
+            Statement::AlterTable(alter) => is_temporary(&alter.name),
+            Statement::TruncateTable(name) => is_temporary(name),
+            Statement::CreateIndex(create) => is_temporary(&create.table),
+            Statement::DropIndex(drop) => is_temporary(&drop.table),
+            _ => false,
         }
     }
 

@@ -6,7 +6,7 @@
 use super::{Source, TableSpec, long_text, s, s_or_null, text, u, uint};
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
 use squall_registry::{UserLock, VirtualScan};
-use squall_row_store::{LockInfo, LockStrength};
+use squall_row_store::{COMMIT_LOCK, GLOBAL_LOCK, LockInfo, LockStrength};
 use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -161,15 +161,24 @@ fn status_word(is_waiting: bool) -> &'static str {
     if is_waiting { "PENDING" } else { "GRANTED" }
 }
 
+/// The two locks that FLUSH TABLES WITH READ LOCK takes.
+fn of_the_server(table: TableId) -> Option<&'static str> {
+    match table {
+        GLOBAL_LOCK => Some("GLOBAL"),
+        COMMIT_LOCK => Some("COMMIT"),
+        _ => None,
+    }
+}
+
 fn metadata_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     source.may_select(PERFORMANCE, "metadata_locks")?;
     let catalog = source.catalog.clone();
     let tables = tables(&catalog);
-    let row = |kind: &str, database: Value, name: &str, lock: [&str; 3], session: Option<u64>| {
+    let row = |kind: &str, database: Value, name: Value, lock: [&str; 3], session: Option<u64>| {
         vec![
             s(kind),
             database,
-            s(name),
+            name,
             Value::Null,
             u(0),
             s(lock[0]),
@@ -182,6 +191,17 @@ fn metadata_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
     };
     let mut rows = Vec::new();
     for lock in source.shared.store.locks().iter().filter(|lock| lock.key.is_empty()) {
+        if let Some(kind) = of_the_server(lock.table) {
+            // A definition holds what a read lock stands against for its statement.
+            let (mode, duration) = match lock.strength {
+                LockStrength::Write if lock.table == GLOBAL_LOCK => ("INTENTION_EXCLUSIVE", "STATEMENT"),
+                LockStrength::Write => ("INTENTION_EXCLUSIVE", "EXPLICIT"),
+                _ => ("SHARED", "EXPLICIT"),
+            };
+            let words = [mode, duration, status_word(lock.is_waiting)];
+            rows.push(row(kind, Value::Null, Value::Null, words, lock.session));
+            continue;
+        }
         let Some((database, def)) = tables.get(&lock.table) else { continue };
         let kind = match lock.strength {
             LockStrength::Shared => "SHARED_READ",
@@ -190,11 +210,11 @@ fn metadata_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
             LockStrength::Exclusive => "EXCLUSIVE",
         };
         let status = status_word(lock.is_waiting);
-        rows.push(row("TABLE", s(*database), &def.name, [kind, "TRANSACTION", status], lock.session));
+        rows.push(row("TABLE", s(*database), s(&def.name), [kind, "TRANSACTION", status], lock.session));
     }
     for UserLock { name, connection, is_waiting } in source.shared.user_locks.all() {
         let lock = ["EXCLUSIVE", "EXPLICIT", status_word(is_waiting)];
-        rows.push(row("USER LEVEL LOCK", Value::Null, &name, lock, Some(connection)));
+        rows.push(row("USER LEVEL LOCK", Value::Null, s(&name), lock, Some(connection)));
     }
     Ok(rows)
 }

@@ -269,6 +269,10 @@ impl Session {
             _ => Some(transaction),
         };
         match to_commit {
+            Some(transaction) if transaction.meets_read_lock() => {
+                // Boxed: it is rare.
+                Box::pin(self.pass_read_lock(transaction)).await?.commit_async().await
+            }
             Some(transaction) => transaction.commit_async().await,
             None => Ok(()),
         }

@@ -1,0 +1,127 @@
+//! The global read lock: while a session holds it, no commit and no definition of another one takes place.
+//!
+//! It is two locks of the lock table, as in MySQL. `GLOBAL` is taken by definitions, by LOCK TABLES … WRITE and by bulk loads, so that
+//! the read lock waits for them; a change of rows waits at it for as long as somebody holds or wants the read lock, and does not keep
+//! it. `COMMIT` is what commits wait at; they keep it until they are done.
+//!
+//! Changes of rows take neither where nobody has or wants the read lock: they look at one number that is written by nobody but those
+//! who do. A commit that has looked before there was a read lock, and comes to the log after it, is put aside there and
+//! goes on when the lock is given back; the log's lock makes one order of both.
+
+use crate::commit::HeldLocks;
+use crate::error::StoreResult;
+use crate::locks::{LockFailure, LockTable, Owner};
+use crate::options::{LockWait, TableLock};
+use crate::store::{OWN_FAMILY, RowStore, SessionLocks};
+use squall_catalog::TableId;
+
+/// In the lock table: changes and definitions. No table of the catalog has this number.
+pub const GLOBAL_LOCK: TableId = TableId(0);
+/// In the lock table: commits. No table has this number.
+pub const COMMIT_LOCK: TableId = TableId(u32::MAX);
+
+/// Numbers from here on are those of temporary tables, which the read lock is not about.
+const FIRST_TEMPORARY: u32 = 1 << 31;
+
+/// Whether a number is a temporary table's.
+pub(crate) fn is_temporary(table: TableId) -> bool {
+    table.0 >= FIRST_TEMPORARY
+}
+
+/// Nobody else's changes until it is dropped.
+pub struct GlobalReadLock {
+    store: RowStore,
+    locks: HeldLocks,
+}
+
+impl std::fmt::Debug for GlobalReadLock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("GlobalReadLock").field(&self.locks.owner).finish()
+    }
+}
+
+impl Drop for GlobalReadLock {
+    fn drop(&mut self) {
+        self.locks.release();
+        let committer = self.store.committer();
+        let waiting = {
+            let _log = committer.log.lock();
+            match self.locks.table.end_read_lock() {
+                0 => std::mem::take(&mut *committer.put_aside.lock()),
+                _ => Vec::new(),
+            }
+        };
+        // One that meets the next read lock is put aside again.
+        waiting.into_iter().for_each(|commit| committer.commit_prepared(commit));
+    }
+}
+
+impl RowStore {
+    /// Takes the global read lock for a session. From then on nobody else's commits or definitions take place, and what was committed
+    /// before can be seen. Blocks.
+    ///
+    /// # Errors
+    /// Those of waiting: 1205, 1213, 1317.
+    pub fn global_read_lock(&self, session: u64, wait: LockWait) -> StoreResult<GlobalReadLock> {
+        let locks = self.new_owner(Some(session));
+        locks.table.begin_read_lock();
+        // Gives back what it has, and ends what has begun, also where waiting fails.
+        let mut lock = GlobalReadLock { store: self.clone(), locks };
+        for what in [GLOBAL_LOCK, COMMIT_LOCK] {
+            let held = &mut lock.locks;
+            if held.table.lock_table(held.owner, what, TableLock::ReadOnly, wait)?.is_new() {
+                held.tables.push((what, TableLock::ReadOnly));
+            }
+        }
+        let committer = self.committer();
+        // Commits that came to the log before are applied by now, and are waited for; others find the lock.
+        let moment = {
+            let _log = committer.log.lock();
+            committer.db.snapshot()
+        };
+        committer.show_or_sync(moment)?;
+        Ok(lock)
+    }
+
+    /// What a definition holds for its time, so that no global read lock comes in between. Blocks.
+    ///
+    /// # Errors
+    /// 1223 where the session itself holds the read lock, and those of waiting.
+    pub fn definition_pass(&self, session: u64, wait: LockWait) -> StoreResult<SessionLocks> {
+        let mut locks = self.session_locks(session);
+        locks.pass(wait)?;
+        Ok(locks)
+    }
+}
+
+impl LockTable {
+    /// Takes a lock that the global read lock stands against, unless the owner's own family has that.
+    pub fn pass(&self, owner: Owner, what: TableId, wait: LockWait) -> Result<bool, LockFailure> {
+        if self.family_holds(owner.family, GLOBAL_LOCK, TableLock::ReadOnly) {
+            return Err(LockFailure::OwnReadLock);
+        }
+        Ok(self.lock_table(owner, what, TableLock::Write, wait)?.is_new())
+    }
+
+    /// Whether a family's changes wait for nobody's read lock, for it holds what the lock stands against, or is the store's own.
+    pub fn has_passed(&self, family: u64) -> bool {
+        family & OWN_FAMILY != 0
+            || [COMMIT_LOCK, GLOBAL_LOCK].into_iter().any(|what| self.family_holds(family, what, TableLock::Write))
+    }
+
+    /// Whether a commit of these tables is to be put aside. Asked under the lock of the log.
+    pub fn holds_up(&self, owner: Owner, mut tables: impl Iterator<Item = TableId>) -> bool {
+        self.is_read_locked() && tables.any(|table| !is_temporary(table)) && !self.has_passed(owner.family)
+    }
+}
+
+impl SessionLocks {
+    /// Holds off the global read lock.
+    pub(crate) fn pass(&mut self, wait: LockWait) -> StoreResult<()> {
+        let held = &mut self.0;
+        if held.owner.family & OWN_FAMILY == 0 && held.table.pass(held.owner, GLOBAL_LOCK, wait)? {
+            held.tables.push((GLOBAL_LOCK, TableLock::Write));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! LOCK TABLES, FLUSH TABLES WITH READ LOCK and UNLOCK TABLES.
+
+use crate::ddl::execute::missing;
+use crate::process::count;
+use crate::result::Outcome;
+use crate::session::Session;
+use squall_catalog::{Privileges, TableEntry};
+use squall_parser::ast::{self, LockTables, ObjectName, TableLockKind};
+use squall_row_store::{LockWait, SessionLocks, TableLock, Transaction};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Session {
+    /// `lock_wait_timeout`.
+    pub(crate) fn table_lock_wait(&self) -> LockWait {
+        LockWait::Timeout(Duration::from_secs(self.settings.table_lock_wait_seconds))
+    }
+
+    /// What a definition holds for its time: no global read lock comes in between.
+    ///
+    /// # Errors
+    /// 1223 where the session itself holds the read lock; those of waiting.
+    pub(crate) async fn definition_pass(&self) -> SqlResult<SessionLocks> {
+        let (session, wait) = (self.process.id, self.table_lock_wait());
+        self.blocking(move |shared| shared.store.definition_pass(session, wait).map_err(SqlError::from)).await
+    }
+
+    /// Waits for a global read lock that holds a commit up.
+    pub(crate) async fn pass_read_lock(&self, mut transaction: Transaction) -> SqlResult<Transaction> {
+        self.blocking(move |_| transaction.pass_read_lock().map(|()| transaction).map_err(SqlError::from)).await
+    }
+
+    /// FLUSH TABLES WITH READ LOCK: all of them, or those that are named.
+    pub(crate) async fn flush_and_lock(&mut self, names: &[ObjectName]) -> SqlResult<()> {
+        self.require_admin(Privileges::RELOAD, "FLUSH_TABLES", "RELOAD or FLUSH_TABLES")?;
+        if self.table_locks.is_some() {
+            return Err(SqlError::new(ErrorCode::LockOrActiveTransaction, &[]));
+        }
+        self.shared.plans.clear();
+        if !names.is_empty() {
+            return self.lock_named(names).await;
+        }
+        if self.global_read_lock.is_none() {
+            let (session, wait) = (self.process.id, self.table_lock_wait());
+            let lock =
+                self.blocking(move |shared| shared.store.global_read_lock(session, wait).map_err(SqlError::from));
+            self.global_read_lock = Some(lock.await?);
+        }
+        Ok(())
+    }
+
+    /// Base tables only (1347); otherwise as LOCK TABLES … READ.
+    async fn lock_named(&mut self, names: &[ObjectName]) -> SqlResult<()> {
+        let catalog = self.shared.catalog.load();
+        let mut locks = Vec::with_capacity(names.len());
+        for table in names {
+            let name = self.qualify(table)?;
+            self.access_to_table(&name, Privileges::SELECT, "SELECT")?;
+            if let Some(TableEntry::View(_)) = catalog.entry(&name.0, &name.1) {
+                return Err(SqlError::new(ErrorCode::WrongObject, &[&name.0, &name.1, &"BASE TABLE"]));
+            }
+            locks.push(ast::TableLock { table: table.clone(), alias: None, kind: TableLockKind::Read });
+        }
+        drop(catalog);
+        self.take_table_locks(&locks).await
+    }
+
+    /// LOCK TABLES.
+    pub(crate) async fn lock_tables(&mut self, statement: &LockTables) -> SqlResult<Outcome> {
+        count(&self.process.status.lock_tables);
+        self.table_locks = None;
+        self.take_table_locks(&statement.locks).await?;
+        Ok(Outcome::done())
+    }
+
+    async fn take_table_locks(&mut self, tables: &[ast::TableLock]) -> SqlResult<()> {
+        let catalog = self.shared.catalog.load();
+        let mut wanted = Vec::with_capacity(tables.len());
+        let mut locked = Vec::with_capacity(tables.len());
+        for lock in tables {
+            if self.temporary_table_named(&lock.table).is_some() {
+                continue;
+            }
+            let name = self.qualify(&lock.table)?;
+            self.access_to_table(&name, Privileges::LOCK_TABLES, "LOCK TABLES")?;
+            let mode = match lock.kind {
+                TableLockKind::Read | TableLockKind::ReadLocal => TableLock::ReadOnly,
+                TableLockKind::Write | TableLockKind::LowPriorityWrite => TableLock::Exclusive,
+            };
+            locked.push((name.clone(), mode == TableLock::Exclusive));
+            match catalog.entry(&name.0, &name.1) {
+                Some(TableEntry::Table(table)) => wanted.push((table.id, mode)),
+                Some(TableEntry::View(_)) => {
+                    // The tables behind a view are locked in its place.
+                    let query = crate::query::select_all(lock.table.clone());
+                    let context = Arc::new(self.statement_context(&squall_parser::ast::Statement::UnlockTables));
+                    let bound = self.bind_query(&query, b"", &[], &catalog, &context, None)?;
+                    let tables = bound.tables.iter().filter_map(|table| table.definition.as_ref());
+                    wanted.extend(tables.filter(|table| !table.temporary).map(|table| (table.id, mode)));
+                }
+                // Rows that are made when they are read need no lock.
+                None if self.shared.registry.virtual_table(&name.0, &name.1).is_some() => {}
+                None => return Err(missing(&catalog, &name)),
+            }
+        }
+        // One order for all sessions; of two modes for a table the stronger one first.
+        wanted.sort_by_key(|(id, mode)| (*id, *mode == TableLock::ReadOnly));
+        let (session, wait) = (self.process.id, self.table_lock_wait());
+        let locks = self
+            .blocking(move |shared| {
+                let mut locks = shared.store.session_locks(session);
+                for (id, mode) in wanted {
+                    locks.lock(id, mode, wait).map_err(SqlError::from)?;
+                }
+                Ok(locks)
+            })
+            .await?;
+        self.table_locks = Some(locks);
+        self.locked_tables = locked;
+        Ok(())
+    }
+}
