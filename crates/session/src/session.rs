@@ -250,8 +250,12 @@ impl Session {
     }
 
     /// Runs every statement of a text.
-    pub async fn run_text(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
-        measured(self.processor_meter(), self.run_statements(sql, writer)).await
+    pub fn run_text<'s>(
+        &'s mut self,
+        sql: &'s [u8],
+        writer: &'s mut dyn ResultWriter,
+    ) -> impl Future<Output = std::io::Result<()>> + use<'s> {
+        measured(self.processor_meter(), self.run_statements(sql, writer))
     }
 
     async fn run_statements(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {

@@ -3,13 +3,15 @@
 //! A [`Meter`] is attached to a thread for as long as the thread works for it; threads that are started for that work carry it
 //! on. What runs without a meter costs a look at a variable of its thread where work is handed over, and nothing elsewhere.
 
+use pin_project_lite::pin_project;
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 
 /// Processor time that something has taken on all threads.
 #[derive(Debug, Default)]
@@ -96,26 +98,45 @@ pub fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     }
 }
 
-/// Attaches a meter, if there is one, to every thread that polls a future, while it does.
-pub async fn measured<F: Future>(meter: Option<Arc<Meter>>, future: F) -> F::Output {
-    let Some(meter) = meter else { return future.await };
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        let _attached = attach(meter.clone());
-        future.as_mut().poll(context)
-    })
-    .await
+pin_project! {
+    /// See [`measured`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing until they are polled"]
+    pub struct Measured<F> {
+        meter: Option<Arc<Meter>>,
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for Measured<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let _attached = this.meter.clone().map(attach);
+        this.future.poll(context)
+    }
+}
+
+/// Attaches a meter, if there is one, to every thread that polls a future, while it does. An async function would hold the future
+/// twice, and futures of statements are large.
+pub fn measured<F: Future>(meter: Option<Arc<Meter>>, future: F) -> Measured<F> {
+    Measured { meter, future }
 }
 
 /// Works on for the meter of this thread wherever the future is polled.
-pub fn carried_future<F: Future>(future: F) -> impl Future<Output = F::Output> {
+pub fn carried_future<F: Future>(future: F) -> Measured<F> {
     measured(current(), future)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::future::poll_fn;
     use std::hint::black_box;
+    use std::pin::pin;
+    use std::task::Waker;
 
     /// Works until the thread has taken so many nanoseconds more.
     fn work(nanos: u64) {
@@ -166,13 +187,10 @@ mod tests {
         let mut future = pin!(measured(Some(meter.clone()), async {
             work(MILLISECOND);
             let mut is_first = true;
-            poll_fn(
-                |_| if std::mem::take(&mut is_first) { std::task::Poll::Pending } else { std::task::Poll::Ready(()) },
-            )
-            .await;
+            poll_fn(|_| if std::mem::take(&mut is_first) { Poll::Pending } else { Poll::Ready(()) }).await;
             work(MILLISECOND);
         }));
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let mut context = Context::from_waker(Waker::noop());
         assert!(future.as_mut().poll(&mut context).is_pending());
         work(50 * MILLISECOND);
         assert!(future.as_mut().poll(&mut context).is_ready());
