@@ -61,6 +61,8 @@ impl Json {
             Json::Int(number) => write!(out, "{number}"),
             Json::UInt(number) => write!(out, "{number}"),
             Json::Decimal(number) => write!(out, "{number}"),
+            // As a number of SQL it has no sign.
+            Json::Double(number) if *number == 0.0 && number.is_sign_negative() => out.write_str("-0.0"),
             Json::Double(number) => {
                 let mut digits = Vec::with_capacity(24);
                 write_double(*number, &mut digits);
