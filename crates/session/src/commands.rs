@@ -166,10 +166,10 @@ impl Session {
         // A name that is taken loses its statement even when the new one does not parse.
         self.remove_named_statement(&prepare.name);
         let start = now_micros();
-        let (prepared, _) = self.prepare_text(text.as_bytes()).await?;
+        let (prepared, _) = self.prepare_text(&text).await?;
         let id = self.prepared.take_id();
         self.count_prepared(id, Some(&prepare.name), &prepared, start);
-        self.log_command("Prepare", text.as_bytes());
+        self.log_command("Prepare", &text);
         self.prepared.set_named(&prepare.name, prepared);
         self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
         Ok(Outcome::Ok(crate::api::OkInfo { info: "Statement prepared".to_string(), ..Default::default() }))
@@ -183,14 +183,15 @@ impl Session {
         removed
     }
 
-    async fn statement_text(&mut self, source: &Expr, context: &Arc<StatementContext>) -> SqlResult<String> {
+    /// The text of a statement that is a value. Its bytes are what a client could have sent: those of literals need not be UTF-8.
+    async fn statement_text(&mut self, source: &Expr, context: &Arc<StatementContext>) -> SqlResult<Vec<u8>> {
         let request = Request::without_parameters(&ast::Statement::UnlockTables, b"");
         Ok(match self.evaluate(source, request, context).await?.0 {
-            Value::String(text) => text,
-            Value::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Value::Null => "NULL".to_string(),
+            Value::String(text) => text.into_bytes(),
+            Value::Bytes(bytes) => bytes,
+            Value::Null => b"NULL".to_vec(),
             other => squall_functions::operators::coerce::to_text(&other, &squall_types::SqlType::BIGINT)
-                .map(|text| text.into_owned())
+                .map(|text| text.into_owned().into_bytes())
                 .unwrap_or_default(),
         })
     }
@@ -217,7 +218,7 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let text = self.statement_text(&execute.source, context).await?;
-        let (prepared, _) = self.prepare_text(text.as_bytes()).await?;
+        let (prepared, _) = self.prepare_text(&text).await?;
         self.execute_with(prepared, &execute.using, context, writer).await
     }
 
