@@ -3,12 +3,12 @@
 use crate::access::virtual_table::PartsExec;
 use crate::access::{ColumnScanExec, RowScanExec};
 use crate::document_values::DocumentValuesExec;
+use crate::exec::as_sort;
 use crate::exec::lookup_join::IndexLookupJoinExec;
 use crate::explain::is_hashed;
 use crate::star::StarExec;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
-use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::union::UnionExec;
 use squall_registry::{PlanCounts, StatementContext};
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Counter {
         let metrics = plan.metrics();
         let metric = |value: Option<usize>| value.unwrap_or(0) as u64;
         let spills = metric(metrics.as_ref().and_then(|metrics| metrics.spill_count()));
-        if plan.is::<SortExec>() {
+        if as_sort(plan).is_some() {
             self.counts.sorted(metric(metrics.as_ref().and_then(|metrics| metrics.output_rows())));
             self.counts.sort_merge_passes += spills;
         } else if plan

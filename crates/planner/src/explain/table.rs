@@ -5,15 +5,14 @@ use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::access::{ColumnScanExec, RowTable};
 use crate::document_values::DocumentValuesExec;
-use crate::exec::as_hash_join;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
+use crate::exec::{as_hash_join, as_sort};
 use crate::operators::json_table::JsonTableExec;
 use crate::star::StarExec;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
-use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::union::UnionExec;
 use squall_catalog::TableDef;
 use squall_row_store::Direction;
@@ -168,7 +167,7 @@ impl Walker {
             }
             self.walk(child);
         }
-        let note = if plan.is::<SortExec>() {
+        let note = if as_sort(plan).is_some() {
             Some("Using filesort")
         } else if plan.downcast_ref::<AggregateExec>().is_some_and(is_hashed) {
             Some("Using temporary")

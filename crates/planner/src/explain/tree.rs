@@ -8,8 +8,8 @@ use crate::access::column_scan::{
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::document_values::DocumentValuesExec;
-use crate::exec::as_hash_join;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
+use crate::exec::{as_hash_join, as_sort};
 use crate::star::{SEGMENTS_OF_DICTIONARIES, SEGMENTS_SKIPPED, StarExec, ZONES_ANSWERED, ZONES_READ};
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -20,7 +20,6 @@ use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::union::UnionExec;
@@ -168,7 +167,7 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if plan.is::<CrossJoinExec>() {
         return Some("Cross join".to_string());
     }
-    if let Some(sort) = plan.downcast_ref::<SortExec>() {
+    if let Some(sort) = as_sort(plan) {
         let keys: Vec<String> = sort.expr().iter().map(readable).collect();
         let limit = sort.fetch().map_or(String::new(), |fetch| format!(", limit input to {fetch} row(s) per chunk"));
         return Some(format!("Sort: {}{limit}", keys.join(", ")));

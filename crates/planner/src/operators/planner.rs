@@ -5,7 +5,7 @@ use super::apply_exec::{ApplyExec, ApplySpec, nullable_schema};
 use super::json_table::{JsonTableExec, JsonTableNode};
 use super::recursive::RecursiveUnion;
 use super::recursive_exec::RecursiveUnionExec;
-use crate::exec::{StatementEnv, check_kill_in_joins, let_joins_spill};
+use crate::exec::{StatementEnv, check_kill_in_joins, let_joins_spill, let_limited_sorts_spill};
 use crate::star::exec::{Beside, StarExec};
 use crate::star::node::StarAggregate;
 use arrow::datatypes::DataType;
@@ -40,7 +40,7 @@ impl QueryPlanner for SquallQueryPlanner {
             Some(env) => check_kill_in_joins(plan, &env.context.kill)?,
             None => plan,
         };
-        let_joins_spill(plan)
+        let_limited_sorts_spill(let_joins_spill(plan)?)
     }
 }
 

@@ -50,6 +50,21 @@ fn what_does_not_fit_spills_and_is_right() {
     }
     assert_eq!(expected, ROWS);
 
+    // The first rows of an order, as many as do not fit; and few rows, of which the heap would keep too many others.
+    for (skipped, wanted) in [(0, 150_000), (100_000, 50_000), (0, ROWS - 1), (0, 3000), (5, 10)] {
+        let sql = format!("SELECT k, filler FROM big ORDER BY k DESC LIMIT {skipped}, {wanted}");
+        client.query(sql).expect("sent");
+        client.next_result().expect("an answer").expect("rows");
+        let mut expected = ROWS - skipped;
+        while let Some(row) = client.next_row().unwrap_or_else(|error| panic!("LIMIT {skipped}, {wanted}: {error}")) {
+            expected -= 1;
+            assert_eq!(row[0].as_deref(), Some(expected.to_string().as_bytes()));
+        }
+        assert_eq!(expected, ROWS - skipped - wanted);
+    }
+    let within = "SELECT COUNT(*), SUM(LENGTH(filler)) FROM (SELECT filler FROM big ORDER BY k LIMIT 190000) f";
+    assert_eq!(value(&mut client, within), "190000");
+
     // Groups that are as many as the rows.
     let groups = "SELECT COUNT(*), SUM(c), SUM(l) FROM \
                   (SELECT filler, COUNT(*) AS c, MAX(LENGTH(filler)) AS l FROM big GROUP BY filler) g";

@@ -69,7 +69,7 @@ pub(super) async fn collect(
 }
 
 /// Bytes that a row batch takes in a hash join.
-fn memory_of(batch: &RecordBatch) -> usize {
+pub(in crate::exec) fn memory_of(batch: &RecordBatch) -> usize {
     let values: usize = batch
         .columns()
         .iter()
@@ -92,7 +92,7 @@ fn used_bytes<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> usiz
 }
 
 /// The batch without the values that no row of it has any more: a filter leaves views into all that was read.
-fn compact(batch: RecordBatch) -> Result<RecordBatch> {
+pub(in crate::exec) fn compact(batch: RecordBatch) -> Result<RecordBatch> {
     fn is_sparse<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> bool {
         let held: usize = array.data_buffers().iter().map(|buffer| buffer.capacity()).sum();
         held > 2 * used_bytes(array)

@@ -18,6 +18,7 @@ mod sources;
 mod tests;
 
 use build_side::{Collected, collect};
+pub(super) use build_side::{compact, memory_of};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result, Statistics, internal_err};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation, UnboundedMemoryPool};
@@ -36,7 +37,8 @@ use datafusion::physical_plan::{
 use disk::DiskJoin;
 use futures::{StreamExt, TryStreamExt};
 use parking_lot::Mutex;
-use sources::{InContextExec, StreamExec};
+use sources::InContextExec;
+pub(super) use sources::StreamExec;
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::OnceCell;

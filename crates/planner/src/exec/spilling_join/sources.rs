@@ -18,15 +18,21 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Gives the rows of a stream, once.
-pub(super) struct StreamExec {
+pub(in crate::exec) struct StreamExec {
     stream: Mutex<Option<SendableRecordBatchStream>>,
     properties: Arc<PlanProperties>,
 }
 
 impl StreamExec {
     pub(super) fn new(stream: SendableRecordBatchStream) -> Self {
+        let order = EquivalenceProperties::new(stream.schema());
+        Self::with_order(stream, order)
+    }
+
+    /// Rows of which some order is known.
+    pub(in crate::exec) fn with_order(stream: SendableRecordBatchStream, order: EquivalenceProperties) -> Self {
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(stream.schema()),
+            order,
             Partitioning::UnknownPartitioning(1),
             EmissionType::Incremental,
             Boundedness::Bounded,
