@@ -1,10 +1,11 @@
 //! EXPLAIN: MySQL's table form, the same as JSON, and the tree that EXPLAIN ANALYZE adds what happened to.
 //!
-//! Reading order: [`table`], [`json`], [`tree`].
+//! Reading order: [`table`], [`json`], [`tree`], `key_parts` (names in it).
 
 pub mod change;
 pub mod json;
 pub mod key_length;
+mod key_parts;
 pub mod table;
 pub mod tree;
 

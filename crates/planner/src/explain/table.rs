@@ -1,6 +1,7 @@
 //! EXPLAIN in MySQL's table form.
 
 use super::key_length::key_length;
+use super::key_parts::is_key_part;
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::access::{ColumnScanExec, RowTable};
@@ -276,8 +277,8 @@ impl Walker {
             .keys
             .iter()
             .map(|key| match key.outer.downcast_ref::<datafusion::physical_expr::expressions::Column>() {
-                Some(column) => column.name().to_string(),
-                None => "func".to_string(),
+                Some(column) if !is_key_part(column, join.outer()) => column.name().to_string(),
+                _ => "func".to_string(),
             })
             .collect();
         row.reference = Some(references.join(","));

@@ -1,5 +1,6 @@
 //! EXPLAIN FORMAT=TREE and EXPLAIN ANALYZE.
 
+use super::key_parts::{name_key_parts, name_own_key_parts, shown};
 use crate::access::RowTable;
 use crate::access::column_scan::{
     ColumnScanExec, ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_VALUES, ROWS_SKIPPED_BY_ZONE_MAPS, SEGMENTS_READ,
@@ -11,6 +12,7 @@ use crate::document_values::DocumentValuesExec;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
 use crate::exec::{as_hash_join, as_sort};
 use crate::star::{SEGMENTS_OF_DICTIONARIES, SEGMENTS_SKIPPED, StarExec, ZONES_ANSWERED, ZONES_READ};
+use datafusion::physical_expr::PhysicalSortExpr;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
@@ -32,7 +34,6 @@ use std::sync::Arc;
 pub fn explain_tree(plan: &Arc<dyn ExecutionPlan>, actual: bool) -> String {
     let mut text = String::new();
     write_node(plan, 0, actual, &mut text);
-    name_key_parts(plan, &mut text);
     text
 }
 
@@ -41,32 +42,8 @@ pub fn explain_tree_below(label: &str, plan: Option<&Arc<dyn ExecutionPlan>>) ->
     let mut text = format!("-> {label}\n");
     if let Some(plan) = plan {
         write_node(plan, 1, false, &mut text);
-        name_key_parts(plan, &mut text);
     }
     text
-}
-
-/// Puts the expressions of functional key parts in place of the hidden columns that hold their values.
-fn name_key_parts(plan: &Arc<dyn ExecutionPlan>, text: &mut String) {
-    name_own_key_parts(plan, text);
-    for child in plan.children() {
-        name_key_parts(child, text);
-    }
-}
-
-/// The same for those of the tables that a node itself reads: other tables' may have the same names.
-fn name_own_key_parts(plan: &Arc<dyn ExecutionPlan>, text: &mut String) {
-    let scan = plan.downcast_ref::<RowScanExec>().map(|scan| &scan.source);
-    let inner = plan.downcast_ref::<IndexLookupJoinExec>().map(|join| &join.inner().scan.source);
-    let by_column = plan.downcast_ref::<ColumnScanExec>().map(|scan| &scan.source);
-    let star = plan.downcast_ref::<StarExec>().map(|star| &star.spec.fact);
-    for source in [scan, inner, by_column, star].into_iter().flatten() {
-        for column in source.def.columns.iter().filter(|column| column.is_hidden()) {
-            if let Some(generated) = &column.generated {
-                *text = text.replace(&column.name, &generated.expression);
-            }
-        }
-    }
 }
 
 fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &mut String) {
@@ -77,7 +54,7 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
         }
         return;
     };
-    name_own_key_parts(plan, &mut label);
+    name_key_parts(plan, &mut label);
     // Writing to a String cannot fail.
     let _ = write!(text, "{:indent$}-> {label}", "", indent = depth * 4);
     let _ = write!(text, "{}", estimate(plan));
@@ -98,7 +75,9 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
         let inner = join.inner();
         let mut depth = depth + 1;
         if let Some(filter) = &inner.filter {
-            let _ = writeln!(text, "{:indent$}-> Filter: ({})", "", readable(filter), indent = depth * 4);
+            let mut condition = readable(filter);
+            name_own_key_parts(plan, &mut condition);
+            let _ = writeln!(text, "{:indent$}-> Filter: ({})", "", condition, indent = depth * 4);
             depth += 1;
         }
         let source = &inner.scan.source;
@@ -108,7 +87,11 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
             let keys: Vec<String> = inner
                 .keys
                 .iter()
-                .map(|key| format!("{}={}", source.def.columns[key.column].name, readable(&key.outer)))
+                .map(|key| {
+                    let mut column = source.def.columns[key.column].name.clone();
+                    name_own_key_parts(plan, &mut column);
+                    format!("{column}={}", shown(&key.outer, join.outer()))
+                })
                 .collect();
             let line = format!("{kind} on {} using {} ({})", source.alias, index.name, keys.join(", "));
             let _ = writeln!(text, "{:indent$}-> {line}", "", indent = depth * 4);
@@ -154,11 +137,14 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         );
     }
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
-        return Some(format!("Filter: ({})", readable(filter.predicate())));
+        return Some(format!("Filter: ({})", shown(filter.predicate(), filter.input())));
     }
     if let Some(join) = as_hash_join(plan) {
-        let on: Vec<String> =
-            join.on().iter().map(|(left, right)| format!("{} = {}", readable(left), readable(right))).collect();
+        let on: Vec<String> = join
+            .on()
+            .iter()
+            .map(|(left, right)| format!("{} = {}", shown(left, join.left()), shown(right, join.right())))
+            .collect();
         return Some(format!("{:?} hash join ({})", join.join_type(), on.join(", ")));
     }
     if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
@@ -168,7 +154,7 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         return Some("Cross join".to_string());
     }
     if let Some(sort) = as_sort(plan) {
-        let keys: Vec<String> = sort.expr().iter().map(readable).collect();
+        let keys: Vec<String> = sort.expr().iter().map(|key| sort_key(key, sort.input())).collect();
         let limit = sort.fetch().map_or(String::new(), |fetch| format!(", limit input to {fetch} row(s) per chunk"));
         return Some(format!("Sort: {}{limit}", keys.join(", ")));
     }
@@ -214,8 +200,15 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if moves_rows { None } else { Some(one_line(plan)) }
 }
 
+/// What rows are sorted by, and in which direction.
+fn sort_key(key: &PhysicalSortExpr, rows: &Arc<dyn ExecutionPlan>) -> String {
+    let (whole, value) = (readable(key), readable(&key.expr));
+    // The direction stands behind the value.
+    format!("{}{}", shown(&key.expr, rows), whole.strip_prefix(&value).unwrap_or_default())
+}
+
 /// An expression without what only DataFusion wants to know: places of columns and the making of sort keys.
-fn readable(expr: impl std::fmt::Display) -> String {
+pub(super) fn readable(expr: impl std::fmt::Display) -> String {
     const SORT_KEY: &str = "convert to sort key(";
     let text = infix(expr.to_string());
     let mut out = String::with_capacity(text.len());
