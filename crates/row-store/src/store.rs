@@ -4,6 +4,7 @@ use crate::batch::Batch;
 use crate::bytes::Malformed;
 use crate::commit::{Committer, HeldLocks};
 use crate::error::{engine_error, io_error};
+use crate::file_io::FileWatch;
 use crate::forward_scan::FilesSeen;
 use crate::gate::{DiskRoom, WriteGate};
 use crate::layout::RowLayout;
@@ -94,6 +95,7 @@ pub(crate) struct StoreInner {
     next_temporary: AtomicU64,
     maintenance: Maintenance,
     pub memory_reuse: Arc<MemoryReuse>,
+    pub files: Arc<FileWatch>,
     /// Where tables may have rows outside of the store.
     sealed_tables: Option<Arc<dyn SealedTables>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -127,7 +129,8 @@ impl RowStore {
         if !folder.try_exists().map_err(|error| io_error(&error))? {
             create(&directory, &folder, &options)?;
         }
-        let (db, meta) = open_engine(&folder, &options)?;
+        let files = Arc::new(FileWatch::default());
+        let (db, meta) = open_engine(&folder, &options, &files)?;
         check_format(&meta)?;
         let redo = recover(&db, &directory.join(LOG_FOLDER))?;
         let gate = Arc::new(WriteGate::new(&directory));
@@ -150,6 +153,7 @@ impl RowStore {
             sealed_tables,
             threads: Mutex::default(),
             _lock: lock,
+            files,
             committer,
             db,
             meta,
@@ -449,6 +453,7 @@ impl StoreInner {
             self.db.delete_keyspace(leftover).map_err(failed)?;
         }
         let keyspace = self.db.keyspace(&name, options).map_err(failed)?;
+        self.files.add(&keyspace);
         Ok(Arc::new(self.new_data(id, generation, keyspace, Vec::new())))
     }
 
@@ -571,6 +576,7 @@ impl StoreInner {
     /// Lets the files of a generation go as soon as nobody reads them.
     pub fn retire(&self, data: &TableData) -> SqlResult<()> {
         data.retired.store(true, Ordering::Release);
+        self.files.retire(&data.keyspace);
         self.db.delete_keyspace(data.keyspace.clone()).map_err(|error| self.committer.gate.files_failed(error))
     }
 
@@ -634,6 +640,12 @@ pub(crate) fn read_u64(meta: &Keyspace, key: &[u8]) -> SqlResult<Option<u64>> {
 
 fn keyspace_name(id: TableId, generation: u64) -> String {
     format!("t{}.{generation}", id.0)
+}
+
+/// The table of a keyspace's name; `None` for the store's own records.
+pub(crate) fn table_of_keyspace(name: &str) -> Option<TableId> {
+    let (id, _) = name.strip_prefix('t')?.split_once('.')?;
+    id.parse().ok().map(TableId)
 }
 
 /// Puts a wide gap between the engine's sequence numbers of the last run and those of this one.
@@ -729,7 +741,7 @@ fn lock_directory(directory: &Path) -> SqlResult<std::fs::File> {
 fn create(directory: &Path, folder: &Path, options: &StoreOptions) -> SqlResult<()> {
     let unfinished = directory.join(UNFINISHED_FOLDER);
     remove_folder(&unfinished)?;
-    let (db, meta) = open_engine(&unfinished, options)?;
+    let (db, meta) = open_engine(&unfinished, options, &Arc::default())?;
     // Into a file of its own, since there is no log yet.
     let mut file = meta.start_ingestion().map_err(engine_error)?;
     file.write([meta::FORMAT], [STORE_FORMAT]).map_err(engine_error)?;
@@ -742,13 +754,14 @@ fn create(directory: &Path, folder: &Path, options: &StoreOptions) -> SqlResult<
 
 /// Opens the engine. Its worker threads let go of a directory that this process has just closed a moment after the
 /// close, and the system of one whose process was killed likewise: a lock is waited for before it is an error.
-fn open_engine(folder: &Path, options: &StoreOptions) -> SqlResult<(Database, Keyspace)> {
+fn open_engine(folder: &Path, options: &StoreOptions, files: &Arc<FileWatch>) -> SqlResult<(Database, Keyspace)> {
     let deadline = Instant::now() + LOCK_TIME_MAX;
     let db = loop {
         let opened = Database::builder(folder)
             .cache_size(options.cache_bytes)
             .worker_threads(options.background_threads.max(1))
             .manual_journal_persist(true)
+            .with_compaction_filter_factories(files.filters())
             .open();
         match opened {
             Err(fjall::Error::Locked) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
@@ -757,6 +770,7 @@ fn open_engine(folder: &Path, options: &StoreOptions) -> SqlResult<(Database, Ke
     };
     let meta_options = || KeyspaceCreateOptions::default().manual_journal_persist(true);
     let meta = db.keyspace("meta", meta_options).map_err(engine_error)?;
+    keyspaces(&db)?.iter().for_each(|keyspace| files.add(keyspace));
     Ok((db, meta))
 }
 

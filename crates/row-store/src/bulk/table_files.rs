@@ -172,7 +172,8 @@ fn register(db: &Database, table: &Table, made: Vec<MadeFile>) -> fjall::Result<
         let recovered = made.into_iter().map(|MadeFile { id, checksum, .. }| {
             let path = folder.join(id.to_string());
             let (cache, descriptors) = (config.cache.clone(), config.descriptor_table.clone());
-            lsm_tree::Table::recover(path, checksum, sequence, tree.id(), cache, descriptors, false, false)
+            let metrics = tree.metrics().clone();
+            lsm_tree::Table::recover(path, checksum, sequence, tree.id(), cache, descriptors, false, false, metrics)
         });
         let files = recovered.collect::<lsm_tree::Result<Vec<_>>>()?;
         tree.register_tables(&files, None, None, &[], 0)?;

@@ -3,6 +3,7 @@
 mod basics;
 mod bulk;
 mod crash;
+mod file_io;
 mod fixture;
 mod history;
 mod isolation;

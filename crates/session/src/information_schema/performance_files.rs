@@ -2,20 +2,20 @@
 
 use super::performance_sums::{account, accounts, by_account, by_thread, host, nobody, timed, user};
 use super::{DescribedTable, Source, s, u};
-use crate::statistics::engine_io;
 use crate::statistics::memory::{self, PartMemory, SessionPart};
 use crate::statistics::timed::{Timed, TimesByEvent, merge_event};
 use crate::statistics::waits;
 use squall_registry::VirtualScan;
+use squall_row_store::{FileIo, TableFileIo};
 use squall_types::file_use::{self, FileSums, FileTotals, IoTotals};
 use squall_types::{SqlResult, Value};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 const PERFORMANCE: &str = "performance_schema";
-/// Files of row tables, which the storage engine reads and writes by itself.
-const ROW_TABLE: &str = "wait/io/file/squall/row_table";
+/// Files of row tables, which the storage engine reads and writes by itself. All that a table has are one instance, their folder.
+pub(super) const ROW_TABLE: &str = "wait/io/file/squall/row_table";
 /// Any other file of the data directory.
 const OTHER_FILE: &str = "wait/io/file/squall/other";
 /// Where row tables are, in the data directory.
@@ -74,7 +74,26 @@ fn sums(totals: &FileTotals) -> Vec<Value> {
 
 fn files(source: &Source<'_>) -> Vec<FileSums> {
     let directory = &source.shared.directory;
-    file_use::of_files(&std::path::absolute(directory).unwrap_or_else(|_| directory.clone()))
+    let mut files = file_use::of_files(&std::path::absolute(directory).unwrap_or_else(|_| directory.clone()));
+    let of_table = |io: TableFileIo| FileSums { path: io.folder, event: ROW_TABLE, open: 0, totals: io.totals };
+    files.extend(source.shared.store.file_io().tables.into_iter().map(of_table));
+    files.sort_unstable_by(|left, right| left.path.cmp(&right.path));
+    files
+}
+
+/// Sums by what files are used for.
+fn sums_by_event(source: &Source<'_>) -> BTreeMap<&'static str, FileTotals> {
+    let mut sums = file_use::by_event();
+    let FileIo { tables, gone } = source.shared.store.file_io();
+    let mut of_tables = gone;
+    tables.iter().for_each(|io| of_tables.merge(&io.totals));
+    sums.insert(ROW_TABLE, of_tables);
+    sums
+}
+
+/// The names of all that files are used for.
+fn events() -> impl Iterator<Item = &'static str> {
+    file_use::EVENTS.iter().copied().chain([ROW_TABLE])
 }
 
 /// A number for a file, in place of an address.
@@ -82,7 +101,7 @@ fn instance(file: &FileSums) -> Value {
     u(xxh3_64(file.path.as_os_str().as_encoded_bytes()))
 }
 
-fn file_name(path: &std::path::Path) -> Value {
+fn file_name(path: &Path) -> Value {
     s(path.to_string_lossy())
 }
 
@@ -109,21 +128,23 @@ fn file_instances(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
     let rows = source.shared.directory.canonicalize().unwrap_or_default().join(ROWS_FOLDER);
     for (path, count) in open_files(source) {
         let event = if path.starts_with(&rows) { ROW_TABLE } else { OTHER_FILE };
-        all.entry(path).or_insert((event, 0)).1 = count;
+        let folder = path.ancestors().skip(1).find(|folder| all.contains_key(*folder)).map(Path::to_path_buf);
+        match folder {
+            Some(table) => all.entry(table).or_insert((event, 0)).1 += count,
+            None => all.entry(path).or_insert((event, 0)).1 = count,
+        }
     }
     Ok(all.iter().map(|(path, (event, open))| vec![file_name(path), s(*event), u(*open)]).collect())
 }
 
 fn files_by_event(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     source.may_select(PERFORMANCE, "file_summary_by_event_name")?;
-    let sums_of = file_use::by_event();
-    let row = |event: &&'static str| {
+    let sums_of = sums_by_event(source);
+    let row = |event| {
         let totals = sums_of.get(event).copied().unwrap_or_default();
-        [vec![s(*event)], sums(&totals)].concat()
+        [vec![s(event)], sums(&totals)].concat()
     };
-    let mut rows: Vec<Vec<Value>> = file_use::EVENTS.iter().map(row).collect();
-    rows.push([vec![s(ROW_TABLE)], sums(&engine_io::totals())].concat());
-    Ok(rows)
+    Ok(events().map(row).collect())
 }
 
 fn files_by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
@@ -177,8 +198,8 @@ fn waits_by_event(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
     }
     let tables = super::performance_objects::all_tables(source);
     merge_event(&mut times, waits::TABLE_IO, &tables.all());
-    let files = file_use::by_event();
-    for event in file_use::EVENTS {
+    let files = sums_by_event(source);
+    for event in events() {
         let totals = files.get(event).copied().unwrap_or_default();
         merge_event(&mut times, event, &of_io(&totals.all()));
     }

@@ -4,6 +4,7 @@
 //! scripts that turn everything on run; whatever else would be one is refused. Single waits can be turned off by themselves, and so can single
 //! connections (`INSTRUMENTED` in `threads`); processor time of statements is measured if its consumer is turned on.
 
+use super::performance_files::ROW_TABLE;
 use super::performance_sockets::CLIENT_SOCKET;
 use super::{DescribedTable, s};
 use crate::database::Shared;
@@ -149,7 +150,7 @@ pub(super) const TABLES: &[DescribedTable] = &[
         "NAME:v128 ENABLED:v3 TIMED:v3? PROPERTIES:v90 FLAGS:v20? VOLATILITY:n DOCUMENTATION:text?",
         |_, _| {
             let row = |name: &&str| {
-                let is_timed = *name != CLIENT_SOCKET && !memory::NAMES.contains(name);
+                let is_timed = *name != CLIENT_SOCKET && *name != ROW_TABLE && !memory::NAMES.contains(name);
                 let timed = if is_timed { s("YES") } else { Value::Null };
                 vec![s(*name), s("YES"), timed, s(""), Value::Null, Value::Int(0), Value::Null]
             };
@@ -159,6 +160,7 @@ pub(super) const TABLES: &[DescribedTable] = &[
                 .chain(waits::OF_SESSIONS)
                 .chain(OTHERS)
                 .chain(file_use::EVENTS)
+                .chain(&[ROW_TABLE])
                 .chain(memory::NAMES)
                 .map(row)
                 .collect())

@@ -2,7 +2,6 @@
 
 use crate::session::Session;
 use crate::socket_use::SocketTotals;
-use crate::statistics::engine_io;
 use crate::statistics::transactions::TransactionTotals;
 use squall_parser::ast::ObjectName;
 use squall_types::{SqlResult, file_use};
@@ -115,7 +114,7 @@ impl Session {
             }
             Counted::Files => {
                 file_use::clear();
-                engine_io::clear();
+                self.shared.store.clear_file_io();
             }
             Counted::Sockets => {
                 sessions.filter_map(|process| process.socket.as_ref()).for_each(|socket| socket.clear());

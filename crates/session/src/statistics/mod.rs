@@ -4,7 +4,6 @@
 //! where they are counted: [`record`].
 
 pub(crate) mod accounts;
-pub(crate) mod engine_io;
 pub(crate) mod errors;
 pub(crate) mod event_name;
 mod events;

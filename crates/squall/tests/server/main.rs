@@ -6,6 +6,7 @@ mod columns;
 mod connections;
 mod documents;
 mod fairness;
+mod files;
 mod kill;
 mod limits;
 mod logs;
