@@ -34,7 +34,7 @@ pub use level::{ColumnTable, ListedSegment, SegmentList, TableState, TableStatus
 pub use load::SEGMENT_BYTES_MAX;
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
 pub use snapshot::{COPY_CHANGES_MAX, ColumnSnapshot, VisibleSegment};
-pub use tables::ColumnTables;
+pub use tables::{ColumnTables, table_of_segment};
 
 use squall_column_store::index::IndexChoice;
 use squall_column_store::{ColumnSpec, ColumnType, Error};

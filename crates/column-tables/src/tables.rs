@@ -90,6 +90,11 @@ fn folder_name(table: TableId, generation: u64, copy: Option<IndexId>) -> String
     }
 }
 
+/// The table of a segment's file; `None` if the file does not lie in a table's folder.
+pub fn table_of_segment(path: &Path) -> Option<TableId> {
+    parse_folder_name(path.parent()?.file_name()?.to_str()?).map(|(table, ..)| table)
+}
+
 fn parse_folder_name(name: &str) -> Option<(TableId, u64, Option<IndexId>)> {
     let mut parts = name.split('.');
     let (table, generation) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);

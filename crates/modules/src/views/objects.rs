@@ -4,6 +4,7 @@ use super::source::{Row, Tables};
 use super::sums::{Groups, SUM, descending, n, order};
 use super::view::{Column, Names, View, bytes, count, long, name, number, statement, time};
 use squall_types::{SqlResult, Value};
+use std::collections::HashMap;
 
 const OBJECT: [&str; 2] = ["OBJECT_SCHEMA", "OBJECT_NAME"];
 const BY_INDEX: &str = "table_io_waits_summary_by_index_usage";
@@ -181,12 +182,24 @@ fn indexes(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
     Ok(found.into_iter().map(|row| shown.map(|name| row.get(name)).to_vec()).collect())
 }
 
-/// Use of files by the last two parts of their names, the last one without what is behind its point.
+/// Files of tables. What of them is of a table is told by `information_schema.FILES`, of which there is no history.
+const TABLE_FILES: [&str; 2] = ["wait/io/file/squall/row_table", "wait/io/file/squall/column_segment"];
+
+/// Use of files by table; of other files, by the last two parts of their names, the last one without what is behind its point.
 fn file_use(tables: &mut Tables<'_>) -> SqlResult<Groups<(String, String), [u64; 8]>> {
+    let known = tables.get_of("information_schema", "FILES", &["FILE_NAME", "TABLESPACE_NAME"])?;
+    let known: HashMap<String, (String, String)> = known
+        .iter()
+        .filter_map(|file| {
+            let (schema, table) = file.text("TABLESPACE_NAME").split_once('/')?;
+            Some((file.text("FILE_NAME").to_string(), (schema.to_string(), table.to_string())))
+        })
+        .collect();
     let files = tables.get(
         "file_summary_by_instance",
         &[
             "FILE_NAME",
+            "EVENT_NAME",
             "COUNT_READ",
             "SUM_NUMBER_OF_BYTES_READ",
             "SUM_TIMER_READ",
@@ -199,10 +212,17 @@ fn file_use(tables: &mut Tables<'_>) -> SqlResult<Groups<(String, String), [u64;
     )?;
     let mut sums = Groups::new();
     for file in files.iter() {
-        let mut parts = file.text("FILE_NAME").rsplit('/');
-        let (Some(name), Some(folder)) = (parts.next(), parts.next()) else { continue };
-        let table = name.split('.').next().unwrap_or(name);
-        let sum: &mut [u64; 8] = sums.of((folder.to_string(), table.to_string()));
+        let path = file.text("FILE_NAME");
+        let table = match known.get(path) {
+            Some(table) => table.clone(),
+            None if TABLE_FILES.contains(&file.text("EVENT_NAME")) => continue,
+            None => {
+                let mut parts = path.rsplit('/');
+                let (Some(name), Some(folder)) = (parts.next(), parts.next()) else { continue };
+                (folder.to_string(), name.split('.').next().unwrap_or(name).to_string())
+            }
+        };
+        let sum: &mut [u64; 8] = sums.of(table);
         sum.iter_mut().zip(FILE_USE).for_each(|(sum, column)| *sum += file.number(column));
     }
     Ok(sums)

@@ -6,6 +6,7 @@ mod columns;
 mod constraints;
 mod described;
 mod events;
+mod files;
 mod jobs;
 mod locks;
 mod logs;
@@ -149,6 +150,7 @@ pub(crate) fn register(registry: &mut Registry, shared: &Weak<Shared>) {
         constraints::TABLES,
         server::TABLES,
         plain::TABLES,
+        files::TABLES,
         routines::TABLES,
         jobs::TABLES,
         events::TABLES,

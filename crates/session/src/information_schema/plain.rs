@@ -15,7 +15,6 @@ macro_rules! empty {
 empty! {
     "TRIGGERS": TRIGGERS;
     "PARTITIONS": PARTITIONS;
-    "FILES": FILES;
     "OPTIMIZER_TRACE": &[
         long_text("QUERY"), long_text("TRACE"), int("MISSING_BYTES_BEYOND_MAX_MEM_SIZE"),
         int("INSUFFICIENT_PRIVILEGES"),
@@ -163,45 +162,4 @@ const PARTITIONS: &[ColumnSpec] = &[
     long_text("PARTITION_COMMENT"),
     text("NODEGROUP", 256),
     text("TABLESPACE_NAME", 268).or_null(),
-];
-
-const FILES: &[ColumnSpec] = &[
-    int("FILE_ID").or_null(),
-    long_text("FILE_NAME").or_null(),
-    text("FILE_TYPE", 256).or_null(),
-    text("TABLESPACE_NAME", 268),
-    text("TABLE_CATALOG", 1),
-    text("TABLE_SCHEMA", 1).or_null(),
-    text("TABLE_NAME", 1).or_null(),
-    text("LOGFILE_GROUP_NAME", 256).or_null(),
-    int("LOGFILE_GROUP_NUMBER").or_null(),
-    text("ENGINE", 64),
-    text("FULLTEXT_KEYS", 1).or_null(),
-    text("DELETED_ROWS", 1).or_null(),
-    text("UPDATE_COUNT", 1).or_null(),
-    int("FREE_EXTENTS").or_null(),
-    int("TOTAL_EXTENTS").or_null(),
-    int("EXTENT_SIZE").or_null(),
-    int("INITIAL_SIZE").or_null(),
-    int("MAXIMUM_SIZE").or_null(),
-    int("AUTOEXTEND_SIZE").or_null(),
-    time("CREATION_TIME").or_null(),
-    time("LAST_UPDATE_TIME").or_null(),
-    time("LAST_ACCESS_TIME").or_null(),
-    text("RECOVER_TIME", 1).or_null(),
-    text("TRANSACTION_COUNTER", 1).or_null(),
-    int("VERSION").or_null(),
-    text("ROW_FORMAT", 256).or_null(),
-    int("TABLE_ROWS").or_null(),
-    int("AVG_ROW_LENGTH").or_null(),
-    int("DATA_LENGTH").or_null(),
-    int("MAX_DATA_LENGTH").or_null(),
-    int("INDEX_LENGTH").or_null(),
-    int("DATA_FREE").or_null(),
-    time("CREATE_TIME").or_null(),
-    time("UPDATE_TIME").or_null(),
-    time("CHECK_TIME").or_null(),
-    int("CHECKSUM").or_null(),
-    text("STATUS", 256).or_null(),
-    text("EXTRA", 256).or_null(),
 ];
