@@ -1,17 +1,55 @@
 //! The blocks of a segment's file that are ours: directory, dictionary, bitmap index, index of elements. What decodes encodes to itself, and can be
-//! asked.
+//! asked. Indexes of elements are made of documents, too, and then damaged: few bytes that come by chance are one of many keys.
 #![no_main]
 
+use arrow::array::{ArrayRef, StringViewArray};
 use libfuzzer_sys::fuzz_target;
-use squall_column_store::Domain;
 use squall_column_store::coded::Dictionary;
-use squall_column_store::index::{BitmapIndex, ElementIndex};
+use squall_column_store::index::{BitmapIndex, ElementIndex, element_key};
 use squall_column_store::segment::Directory;
+use squall_column_store::{CodedColumn, ColumnType, Domain};
+use squall_types::{SqlType, Value};
 use std::ops::Bound;
 use std::sync::Arc;
 
-fuzz_target!(|input: (u8, u32, &[u8], &[u8])| {
-    let (kind, rows, dictionary, bytes) = input;
+/// Arrays of numbers, or no array.
+type Documents = Vec<Option<Vec<u16>>>;
+
+const ELEMENT: SqlType = SqlType::BIGINT_UNSIGNED;
+
+/// The index of documents finds what is in them; damaged, it is an error or one of as many rows.
+fn index_documents(documents: &Documents, damages: &[(u16, u8)], keep: u16) {
+    if documents.is_empty() {
+        return;
+    }
+    let texts = documents.iter().map(|numbers| numbers.as_ref().map(|numbers| format!("{numbers:?}")));
+    let array: ArrayRef = Arc::new(texts.collect::<StringViewArray>());
+    let coded = CodedColumn::from_arrays(ColumnType::Document, &[array]).expect("documents");
+    let index = ElementIndex::build(&coded, &ELEMENT);
+    let rows = documents.len() as u32;
+    assert_eq!(ElementIndex::decode(index.encode(), rows).as_ref(), Ok(&index));
+    let key = |number: u16| element_key(&ELEMENT, &Value::UInt(u64::from(number))).expect("a number's key");
+    let wanted: Vec<u16> = documents.iter().flatten().flatten().copied().step_by(7).take(5).chain([0, 7]).collect();
+    for number in &wanted {
+        let has = |row: u32| documents[row as usize].as_ref().is_some_and(|numbers| numbers.contains(number));
+        assert!(index.any_of([&*key(*number)]).iter().eq((0..rows).filter(|row| has(*row))));
+    }
+    let mut bytes = index.encode().to_vec();
+    for (at, flips) in damages {
+        let at = usize::from(*at) % bytes.len();
+        bytes[at] ^= flips;
+    }
+    bytes.truncate(bytes.len().saturating_sub(usize::from(keep % 8)));
+    if let Ok(found) = ElementIndex::decode(&bytes, rows) {
+        assert_eq!(found.encode(), bytes);
+        let keys: Vec<_> = wanted.iter().map(|number| key(*number)).collect();
+        assert!(found.any_of(keys.iter().map(|key| &**key)).len() <= u64::from(rows));
+    }
+}
+
+fuzz_target!(|input: (u8, u32, &[u8], Documents, Vec<(u16, u8)>, u16, &[u8])| {
+    let (kind, rows, dictionary, documents, damages, keep, bytes) = input;
+    index_documents(&documents, &damages, keep);
     let dictionary = Dictionary::decode(dictionary).ok().map(Arc::new);
     if let Ok(directory) = Directory::decode(bytes) {
         assert_eq!(Directory::decode(&directory.encode()), Ok(directory));
