@@ -68,8 +68,10 @@ def run(server, count, clients, rounds):
         prepare(server.port)
         admin = Client(server.port)
         admin.run(f"CALL async.set_concurrency({clients})")
+        # No row is inserted twice.
+        numbers = itertools.count(1)
         for name, statement in WORKLOADS.items():
-            best, numbers = [0, 0], itertools.count(1)
+            best = [0, 0]
             for _ in range(rounds):
                 texts = [statement(next(numbers)).encode() for _ in range(count)]
                 direct = each(server.port, clients, texts)
