@@ -20,7 +20,7 @@ commands:
   instructions  what a statement costs in instructions of the user side, counted by valgrind, which no other load on the machine changes; few rows, so that all are warm   [--workloads a,b] [--rows 1000]
   scaling       throughput and p50, p99, p99.9 by the number of connections   [--workloads a,b] [--threads 1,4,16,64,256,1024] [--seconds 10]
   accounts      point selects while accounts and global variables change   [--threads 4] [--seconds 10] [--rounds 3]
-  instruments   point selects with the performance schema on and off   [--threads 4] [--seconds 10] [--rounds 3]
+  instruments   point selects with the performance schema on and off   [--threads 4] [--seconds 3] [--rounds 30]
   history       how soon views of sys_history answer over a week of a busy server's history, which is made first   [--rounds 3]
   footprint     start-up time, idle memory, size of the stripped binary
 
@@ -32,6 +32,8 @@ from peers import MariaDB, Squall, commit, machine, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
 HERE = pathlib.Path(__file__).resolve().parent
+# What commands take instead of the defaults of all.
+OWN_DEFAULTS = {"instruments": {"threads": "4", "seconds": 3, "rounds": 30}}
 # Columns of the table that have a value for each server.
 WIDTHS = {"p99_ms": "10.2f", "cpu_us": "9.1f", "client_us": "9.1f", "resident_mib": "7.0f", "conflicts": "11.0f"}
 
@@ -367,9 +369,8 @@ def run_accounts(a):
 
 
 def run_instruments(a):
-    threads = [4] if a.threads == "1,4,64" else list(map(int, a.threads.split(",")))
-    for found in instruments.run(a.profile, threads, a.seconds, a.rounds, a.rows):
-        print("{server:8}{connections:5} connections: {off}/s with the performance schema off, {on}/s with it on, cost {cost_percent} %".format(**found), flush=True)
+    for found in instruments.run(a.profile, list(map(int, a.threads.split(","))), a.seconds, a.rounds, a.rows):
+        print("{server:8}{connections:5} connections: {off}/s with the performance schema off, {on}/s with it on, cost {cost_percent} % (half of the rounds {cost_percent_low} to {cost_percent_high}); {cpu_us_off} and {cpu_us_on} µs of processor time".format(**found), flush=True)
         if a.record:
             record("instruments", found)
     return 0
@@ -443,6 +444,7 @@ def main():
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--count", type=int, default=10000), p.add_argument("--connections", type=int, default=10000), p.add_argument("--kinds")
     p.add_argument("--scale", type=int, default=1), p.add_argument("--lines", type=int), p.add_argument("--part-rows", type=int, default=1000000)
+    p.set_defaults(**OWN_DEFAULTS.get(p.parse_args().command, {}))
     a = p.parse_args()
     sys.exit(commands[a.command](a))
 

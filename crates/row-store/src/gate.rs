@@ -6,6 +6,7 @@
 
 use crate::error::{engine_error, io_error_text};
 use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -28,6 +29,8 @@ const DEFINITION_BYTES: i64 = 1 << 20;
 /// Whether changes may go on.
 pub(crate) struct WriteGate {
     directory: PathBuf,
+    /// The same, open: to look does not walk its path then. `None` where it cannot be opened.
+    opened: Option<File>,
     /// Bytes of the file system that nobody has, as of the last look.
     free: AtomicI64,
     /// Bytes that the engine may still need for buffers that become files.
@@ -42,6 +45,7 @@ impl WriteGate {
     pub fn new(directory: &Path) -> WriteGate {
         let gate = WriteGate {
             directory: directory.to_path_buf(),
+            opened: File::open(directory).ok(),
             free: AtomicI64::new(0),
             buffers: AtomicU64::new(0),
             merge: AtomicU64::new(0),
@@ -60,10 +64,11 @@ impl WriteGate {
 
     /// Looks how much is free now.
     pub fn look(&self) {
-        let free = match rustix::fs::statvfs(&self.directory) {
-            Ok(status) => i64::try_from(status.f_bavail.saturating_mul(status.f_frsize)).unwrap_or(i64::MAX),
+        let status = self.opened.as_ref().map(rustix::fs::fstatvfs);
+        let free = match status {
+            Some(Ok(status)) => i64::try_from(status.f_bavail.saturating_mul(status.f_frsize)).unwrap_or(i64::MAX),
             // A file system that does not tell: the engine finds out.
-            Err(_) => i64::MAX,
+            Some(Err(_)) | None => i64::MAX,
         };
         self.free.store(free, Ordering::Relaxed);
     }

@@ -53,21 +53,22 @@ pub(crate) struct Totals {
 impl Totals {
     /// Counts a statement.
     pub fn add(&mut self, measured: &Measured) {
-        self.merge(&Totals {
-            count: 1,
-            sum_micros: measured.micros,
-            min_micros: measured.micros,
-            max_micros: measured.micros,
-            lock_micros: measured.lock_micros,
-            processor_nanos: measured.processor_nanos,
-            errors: u64::from(measured.failed),
-            warnings: measured.warnings,
-            rows_affected: measured.rows_affected,
-            rows_sent: measured.rows_sent,
-            rows_examined: measured.rows_examined,
-            plan: measured.plan,
-            memory_bytes_max: measured.memory_bytes,
-        });
+        self.min_micros = if self.count == 0 { measured.micros } else { self.min_micros.min(measured.micros) };
+        self.max_micros = self.max_micros.max(measured.micros);
+        self.count += 1;
+        self.sum_micros += measured.micros;
+        self.lock_micros += measured.lock_micros;
+        self.processor_nanos += measured.processor_nanos;
+        self.errors += u64::from(measured.failed);
+        self.warnings += measured.warnings;
+        self.rows_affected += measured.rows_affected;
+        self.rows_sent += measured.rows_sent;
+        self.rows_examined += measured.rows_examined;
+        // Most statements are look-ups, which leave all of these alone.
+        if measured.plan != PlanCounts::default() {
+            self.plan.merge(&measured.plan);
+        }
+        self.memory_bytes_max = self.memory_bytes_max.max(measured.memory_bytes);
     }
 
     /// Adds others.
