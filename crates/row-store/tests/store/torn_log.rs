@@ -3,19 +3,33 @@
 
 use crate::fixture::*;
 use squall_row_store::{DdlChanges, Durability, IsolationLevel, RowStore, TransactionOptions};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-pub fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
+/// Copies the files of a store that is open as they are at one moment: again, where a merge has taken some away or made others
+/// meanwhile.
+fn copy(from: &Path, to: &Path) {
+    while !try_copy(from, to) {
+        std::fs::remove_dir_all(to).unwrap();
     }
+}
+
+/// Whether the same files were there before and after.
+fn try_copy(from: &Path, to: &Path) -> bool {
+    let before = files(from, Path::new(""));
+    let is_copied = before.iter().all(|path| {
+        let target = to.join(path);
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        std::fs::copy(from.join(path), target).is_ok()
+    });
+    is_copied && files(from, Path::new("")) == before
+}
+
+/// Paths of all files in a folder of `root`, within it.
+fn files(root: &Path, folder: &Path) -> BTreeSet<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(root.join(folder)) else { return BTreeSet::new() };
+    let paths = entries.flatten().map(|entry| folder.join(entry.file_name()));
+    paths.flat_map(|path| if root.join(&path).is_dir() { files(root, &path) } else { [path].into() }).collect()
 }
 
 #[test]
