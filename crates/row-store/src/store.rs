@@ -3,6 +3,7 @@
 use crate::batch::Batch;
 use crate::bytes::Malformed;
 use crate::commit::{Committer, HeldLocks};
+use crate::directory_lock::{self, DirectoryLock};
 use crate::error::{engine_error, io_error};
 use crate::file_io::FileWatch;
 use crate::forward_scan::FilesSeen;
@@ -46,8 +47,6 @@ const SEQNO_GAP: u64 = 1 << 24;
 const FLUSH_TIME_MAX: Duration = Duration::from_secs(10);
 /// How often it looks.
 const FILES_POLL: Duration = Duration::from_millis(1);
-/// How long opening waits for a directory that somebody is just letting go of.
-const LOCK_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Entries removed at a time.
 const CLEAR_BATCH: usize = 10_000;
@@ -57,9 +56,6 @@ const PACKED_BLOCK_BYTES: u32 = 8 << 10;
 
 /// Where the engine keeps its files.
 const ENGINE_FOLDER: &str = "rows";
-
-/// Locked while the store is open.
-const LOCK_FILE: &str = "lock";
 
 /// Where the log is.
 const LOG_FOLDER: &str = "redo";
@@ -100,7 +96,7 @@ pub(crate) struct StoreInner {
     sealed_tables: Option<Arc<dyn SealedTables>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Keeps other processes out.
-    _lock: std::fs::File,
+    _lock: DirectoryLock,
 }
 
 impl std::fmt::Debug for RowStore {
@@ -123,8 +119,7 @@ impl RowStore {
         sealed_tables: Option<Arc<dyn SealedTables>>,
     ) -> SqlResult<RowStore> {
         let directory = directory.as_ref().to_path_buf();
-        std::fs::create_dir_all(&directory).map_err(|error| io_error(&error))?;
-        let lock = lock_directory(&directory)?;
+        let lock = DirectoryLock::take(&directory)?;
         let folder = directory.join(ENGINE_FOLDER);
         if !folder.try_exists().map_err(|error| io_error(&error))? {
             create(&directory, &folder, &options)?;
@@ -726,16 +721,6 @@ fn remove_folder(folder: &Path) -> SqlResult<()> {
     }
 }
 
-/// Keeps other processes out for as long as the file is open.
-fn lock_directory(directory: &Path) -> SqlResult<std::fs::File> {
-    let file = std::fs::File::create(directory.join(LOCK_FILE)).map_err(|error| io_error(&error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(engine_error(fjall::Error::Locked)),
-        Err(std::fs::TryLockError::Error(error)) => Err(io_error(&error)),
-    }
-}
-
 /// Makes the engine's files aside and moves them into place when they are complete: the engine cannot open what a crash
 /// leaves of making them.
 fn create(directory: &Path, folder: &Path, options: &StoreOptions) -> SqlResult<()> {
@@ -755,7 +740,7 @@ fn create(directory: &Path, folder: &Path, options: &StoreOptions) -> SqlResult<
 /// Opens the engine. Its worker threads let go of a directory that this process has just closed a moment after the
 /// close, and the system of one whose process was killed likewise: a lock is waited for before it is an error.
 fn open_engine(folder: &Path, options: &StoreOptions, files: &Arc<FileWatch>) -> SqlResult<(Database, Keyspace)> {
-    let deadline = Instant::now() + LOCK_TIME_MAX;
+    let deadline = Instant::now() + directory_lock::WAIT_MAX;
     let db = loop {
         let opened = Database::builder(folder)
             .cache_size(options.cache_bytes)

@@ -23,7 +23,7 @@ use squall_logs::{Client, Logs};
 use squall_planner::dml::RulesCache;
 use squall_planner::exec::runtime::{QueryRuntime, RuntimeOptions};
 use squall_registry::{Registry, StatementContext, ValueTable, VariableValues};
-use squall_row_store::{DdlChanges, Durability, RowStore, StoreOptions};
+use squall_row_store::{DdlChanges, DirectoryLock, Durability, RowStore, StoreOptions};
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::net::IpAddr;
@@ -129,41 +129,6 @@ pub(crate) struct Shared {
 /// Microseconds since 1970 UTC.
 pub(crate) fn now_micros() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
-}
-
-/// A file that says that a process has the directory open.
-#[derive(Debug)]
-struct DirectoryLock(#[allow(dead_code, reason = "held for its lock")] std::fs::File);
-
-impl DirectoryLock {
-    /// A process that was killed has its files open until the system has taken its memory apart.
-    const WAIT_MAX: Duration = Duration::from_secs(2);
-    const WAIT_STEP: Duration = Duration::from_millis(5);
-
-    fn take(directory: &Path) -> SqlResult<DirectoryLock> {
-        let failed = |error: std::io::Error| {
-            SqlError::internal(format_args!("cannot open data directory {}: {error}", directory.display()))
-        };
-        std::fs::create_dir_all(directory).map_err(failed)?;
-        let path = directory.join("lock");
-        let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
-        let deadline = Instant::now() + Self::WAIT_MAX;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(DirectoryLock(file)),
-                Err(std::fs::TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    std::thread::sleep(Self::WAIT_STEP)
-                }
-                Err(std::fs::TryLockError::WouldBlock) => {
-                    let shown = directory.display();
-                    return Err(SqlError::internal(format_args!(
-                        "data directory {shown} is in use by another process"
-                    )));
-                }
-                Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
-            }
-        }
-    }
 }
 
 impl Database {
@@ -605,25 +570,5 @@ impl Backend for Database {
         let client = Client { since_micros: now, ..client(connection_id, info, &host) }.described();
         let command = if info.changes_user { "Change user" } else { "Connect" };
         self.0.logs.write_refused(&client, command, error, now);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_directory_that_is_being_let_go_of_is_waited_for() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let held = DirectoryLock::take(folder.path()).expect("the lock");
-        let (asks, asked) = std::sync::mpsc::channel();
-        let path = folder.path().to_path_buf();
-        let second = std::thread::spawn(move || {
-            asks.send(()).expect("the other thread waits");
-            DirectoryLock::take(&path)
-        });
-        asked.recv().expect("the second process asks");
-        drop(held);
-        second.join().expect("no panic").expect("the lock");
     }
 }
