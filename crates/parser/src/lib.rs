@@ -3,6 +3,7 @@
 pub mod ast;
 mod digest;
 mod error;
+mod introduced_strings;
 mod keyword;
 mod lexer;
 mod parser;
@@ -14,6 +15,7 @@ mod token;
 use ast::{DataType, Expr, Span, Statement};
 pub use digest::{Digest, digest};
 pub use error::ParseError;
+pub use introduced_strings::introduced_strings;
 pub use secrets::{placeholders, secrets};
 pub use shape::{ShapeLiteral, ShapeScanner};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use squall_session::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, SessionChange as Change, StatusInfo};
 use squall_types::convert::number::{write_double, write_fixed, write_float};
-use squall_types::{Charset, Date, DateTime, Decimal, ErrorCode, RowWriter, SqlError, SqlType, Time};
+use squall_types::{Charset, CollationId, Date, DateTime, Decimal, ErrorCode, RowWriter, SqlError, SqlType, Time};
 use squall_wire::binary_row::{BinaryRowEncoder, BinaryRowPosition};
 use squall_wire::column::ColumnDefinition;
 use squall_wire::constants::{Capabilities, ColumnType, StatusFlags};
@@ -42,13 +42,18 @@ impl ColumnEncoding {
             SqlType::Int { zerofill, .. } | SqlType::Decimal { zerofill, .. } => (None, *zerofill),
             _ => (None, false),
         };
-        let is_text = sql_type.collation().is_some() && !sql_type.is_binary_string();
+        let own_charset = sql_type.collation().filter(|_| !sql_type.is_binary_string()).map(CollationId::charset);
+        let convert_to = match results_charset.filter(|charset| *charset != Charset::Binary) {
+            Some(results) => own_charset.map(|_| results),
+            // As they are stored. What the server tells of itself is called utf8mb3 and may have any character.
+            None => own_charset.filter(|own| *own != Charset::Utf8mb3),
+        };
         Self {
             column_type: wire_type(column),
             decimals,
             zerofill_width: if zerofill { length(sql_type, Charset::Binary).try_into().unwrap_or(u8::MAX) } else { 0 },
             bit_bytes: if let SqlType::Bit { width } = sql_type { width.div_ceil(8).clamp(1, 8) } else { 0 },
-            convert_to: results_charset.filter(|charset| is_text && !is_utf8(*charset)),
+            convert_to: convert_to.filter(|charset| !is_utf8(*charset)),
         }
     }
 
@@ -126,11 +131,6 @@ impl ClientWriter {
             receiving_file: false,
             pending_error: None,
         }
-    }
-
-    /// Sets `character_set_results` for what is written from now on.
-    pub(crate) fn set_results_collation(&mut self, collation: Option<u16>) {
-        self.results_collation = collation;
     }
 
     /// Prepares for rows of a result set whose definitions the client has already (`COM_STMT_FETCH`).
@@ -433,6 +433,10 @@ impl RowWriter for ClientWriter {
 }
 
 impl ResultWriter for ClientWriter {
+    fn set_results_collation(&mut self, collation: Option<u16>) {
+        self.results_collation = collation;
+    }
+
     fn begin_result_set(&mut self, columns: &[ColumnMeta]) {
         self.io.writer.packet(|buf| encode_column_count(buf, columns.len()));
         for column in columns {

@@ -115,6 +115,8 @@ pub enum SessionChange {
 /// The order of calls is: any number of complete results, each either `begin_result_set`, rows, `end_result_set`, or
 /// `ok`; an `error` ends everything. `status.more_results` says whether another result follows.
 pub trait ResultWriter: RowWriter {
+    /// Another `character_set_results` than when the command began, for what follows.
+    fn set_results_collation(&mut self, _collation: Option<u16>) {}
     /// Column definitions; rows follow.
     fn begin_result_set(&mut self, columns: &[ColumnMeta]);
     /// As [`ResultWriter::begin_result_set`] for columns that come again and again: a writer may remember how they are

@@ -1,6 +1,7 @@
 //! What a front end asks of a session.
 
 use crate::api::{ColumnMeta, Connection, LocalFuture, Patience, PreparedInfo, ResultWriter, StatusInfo};
+use crate::client_text::ClientText;
 use crate::database::now_micros;
 use crate::kept_plan::KeptPlan;
 use crate::logging::Logged;
@@ -291,11 +292,12 @@ impl Connection for Session {
         sql: &'a [u8],
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>> {
-        Box::pin(self.run_text(sql, writer))
+        Box::pin(self.run_client_text(sql, writer))
     }
 
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool {
-        self.answer_text(sql, |_| true, writer)
+        let text = ClientText::new(sql, self.client_charset(), &self.parse_options());
+        self.answer_text(&text.utf8, |_| true, writer)
     }
 
     fn execute_at_once(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {
@@ -324,6 +326,8 @@ impl Connection for Session {
     fn prepare<'a>(&'a mut self, sql: &'a [u8]) -> LocalFuture<'a, Result<PreparedInfo, SqlError>> {
         Box::pin(async move {
             count(&self.process.status.stmt_prepare);
+            let text = ClientText::new(sql, self.client_charset(), &self.parse_options());
+            let sql = &text.utf8[..];
             self.command_micros = now_micros();
             self.begin_command("Prepare", sql);
             let prepared = self.prepare_text(sql).await;

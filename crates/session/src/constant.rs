@@ -7,6 +7,7 @@ use squall_parser::ParseOptions;
 use squall_parser::ast::{Expr, Literal, TemporalKind, UnaryOp};
 use squall_planner::bind::ARRAY_CAST;
 use squall_registry::StatementContext;
+use squall_types::collation::Charset;
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, Date, DateTime, Decimal, ErrorCode, Level, SqlError, SqlResult, SqlType, Value};
@@ -41,8 +42,12 @@ fn plain_literal(literal: &Literal) -> Option<Value> {
         Literal::Float(digits) => Value::Double(digits.parse().ok()?),
         Literal::String(text) => match text.introducer.as_deref() {
             Some("binary") => Value::Bytes(text.value.as_bytes().to_vec()),
+            Some(charset) => {
+                let decoded = Charset::from_name(charset)?.decode(text.value.as_bytes());
+                Value::String(decoded.invalid_at.is_none().then(|| decoded.text.into_owned())?)
+            }
             // What is no text is bytes, as in a query.
-            _ => match std::str::from_utf8(text.value.as_bytes()) {
+            None => match std::str::from_utf8(text.value.as_bytes()) {
                 Ok(text) => Value::String(text.to_string()),
                 Err(_) => Value::Bytes(text.value.as_bytes().to_vec()),
             },

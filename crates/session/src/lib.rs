@@ -9,6 +9,7 @@ mod accounts;
 pub mod api;
 mod appends;
 mod charset;
+mod client_text;
 pub mod collector;
 mod commands;
 mod connection;

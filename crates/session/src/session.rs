@@ -6,6 +6,7 @@ mod statement;
 
 use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChange};
 use crate::appends::Appends;
+use crate::client_text::ClientText;
 use crate::database::{Shared, now_micros};
 use crate::deferred::BeforePool;
 use crate::diagnostics::DiagnosticsArea;
@@ -27,6 +28,7 @@ use squall_parser::ast::{Span, Statement};
 use squall_planner::dml::DmlPlan;
 use squall_registry::{KillState, PlanCounts, TableUse, VariableValues};
 use squall_row_store::{GlobalReadLock, SessionLocks, Transaction};
+use squall_types::collation::Charset;
 use squall_types::processor_time::{carried, measured};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -250,15 +252,37 @@ impl Session {
     }
 
     /// Runs every statement of a text.
-    pub fn run_text<'s>(
-        &'s mut self,
-        sql: &'s [u8],
-        writer: &'s mut dyn ResultWriter,
-    ) -> impl Future<Output = std::io::Result<()>> + use<'s> {
-        measured(self.processor_meter(), self.run_statements(sql, writer))
+    pub async fn run_text(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
+        measured(self.processor_meter(), self.run_statements(sql, None, writer)).await.map(|_| ())
     }
 
-    async fn run_statements(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
+    /// Runs every statement of a text as a client has sent it. Each is read in the character set that those before have left.
+    pub(crate) async fn run_client_text(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
+        let mut rest = sql;
+        loop {
+            let charset = self.client_charset();
+            let text = ClientText::new(rest, charset, &self.parse_options());
+            let meter = self.processor_meter();
+            match measured(meter, self.run_statements(&text.utf8, Some(charset), writer)).await? {
+                Some(next) => rest = &rest[text.place_in_bytes(next)..],
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// `character_set_client`.
+    pub(crate) fn client_charset(&self) -> Charset {
+        self.settings.client_collation.charset()
+    }
+
+    /// Runs statements to the end of a text, or until the client's character set is another one than that which the text was
+    /// read in: where the next statement begins.
+    async fn run_statements(
+        &mut self,
+        sql: &[u8],
+        read_in: Option<Charset>,
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<Option<usize>> {
         if let Some((statement, KeptPlan::Change(change), parameters)) = self.known_text.take() {
             self.begin_command("Query", sql);
             let request = Request {
@@ -273,7 +297,7 @@ impl Session {
                 long: None,
             };
             self.run(request, false, writer).await?;
-            return self.end_command(writer).await;
+            return self.end_command(writer).await.map(|()| None);
         }
         let whole = Text::new(sql);
         let mut start = 0;
@@ -288,19 +312,19 @@ impl Session {
                     self.finish_with_error(&error, None);
                     self.count_unparsed();
                     writer.error(&error);
-                    return self.end_command(writer).await;
+                    return self.end_command(writer).await.map(|()| None);
                 }
                 Err(error) => {
                     self.finish_with_error(&error, None);
                     writer.error(&error);
-                    return self.end_command(writer).await;
+                    return self.end_command(writer).await.map(|()| None);
                 }
             };
             if parsed.rest.is_some() && !self.multi_statements {
                 let error = unexpected_statement(text, parsed.rest.unwrap_or(0));
                 self.finish_with_error(&error, None);
                 writer.error(&error);
-                return self.end_command(writer).await;
+                return self.end_command(writer).await.map(|()| None);
             }
             let statement_text = &text[..parsed.end];
             self.begin_command("Query", &self.shown(&parsed.statement, statement_text));
@@ -315,13 +339,20 @@ impl Session {
                 shape: None,
                 long: parsed.long(),
             };
+            let results_collation = self.settings.results_collation;
             let succeeded = self.run(request, parsed.rest.is_some(), writer).await?;
+            if self.settings.results_collation != results_collation {
+                writer.set_results_collation(self.settings.results_collation.map(|collation| collation.0));
+            }
             match parsed.rest {
                 Some(rest) if succeeded => start += rest,
-                _ => return self.end_command(writer).await,
+                _ => return self.end_command(writer).await.map(|()| None),
             }
             if writer.needs_flush() {
                 writer.flush().await?;
+            }
+            if read_in.is_some_and(|charset| charset != self.client_charset()) {
+                return Ok(Some(start));
             }
         }
     }

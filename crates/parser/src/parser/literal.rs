@@ -2,20 +2,12 @@
 
 use super::name::lossy;
 use super::*;
-
-/// The character sets that can introduce a literal.
-const CHARSETS: &[&str] = &[
-    "armscii8", "ascii", "big5", "binary", "cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866", "cp932",
-    "dec8", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "geostd8", "greek", "hebrew", "hp8", "keybcs2", "koi8r",
-    "koi8u", "latin1", "latin2", "latin5", "latin7", "macce", "macroman", "sjis", "swe7", "tis620", "ucs2", "ujis",
-    "utf16", "utf16le", "utf32", "utf8", "utf8mb3", "utf8mb4",
-];
+use crate::introduced_strings::introduced_charset;
 
 impl Parser<'_> {
     /// The character set that a word like `_utf8mb4` names.
     pub(super) fn introducer(&self, token: Token) -> Option<&'static str> {
-        let name = self.text(token).strip_prefix(b"_")?;
-        CHARSETS.iter().find(|charset| charset.as_bytes().eq_ignore_ascii_case(name)).copied()
+        introduced_charset(self.text(token))
     }
 
     /// The decoded bytes of a string token.

@@ -357,7 +357,10 @@ impl Printer {
                 self.string(&text[first..]);
             }
             Some(text) => self.string(text),
-            None => self.hex(&literal.value),
+            None => {
+                self.put_if(literal.introducer.is_some(), " ");
+                self.hex(&literal.value);
+            }
         }
     }
 

@@ -40,7 +40,7 @@ impl Context<'_> {
     fn bind_string(&self, literal: &ast::StringLiteral) -> SqlResult<BoundExpr> {
         let bytes = literal.value.as_bytes();
         if let Some(charset) = &literal.introducer {
-            return self.string_of(bytes, charset);
+            return self.bytes_of(bytes, charset);
         }
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(self.binder.builder().string_literal(text, self.binder.context.collation)),
@@ -49,20 +49,6 @@ impl Context<'_> {
                 self.binder.context.diagnostics.warn(invalid_string("utf8mb4", bytes));
                 Ok(self.binder.builder().literal(Value::Bytes(bytes.to_vec())))
             }
-        }
-    }
-
-    /// Bytes with an introducer: a string of that character set.
-    fn string_of(&self, bytes: &[u8], charset: &str) -> SqlResult<BoundExpr> {
-        let collation = charset_collation(charset)?;
-        if collation == CollationId::BINARY {
-            return Ok(self.binder.builder().literal(Value::Bytes(bytes.to_vec())));
-        }
-        // The statement's text has become UTF-8 on its way here, so text in another set is UTF-8 too where it was
-        // written as text; only escapes and hexadecimal digits give bytes of the set itself.
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(self.binder.builder().string_literal(text, collation)),
-            Err(_) => self.bytes_of(bytes, charset),
         }
     }
 
