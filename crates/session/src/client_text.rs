@@ -40,6 +40,10 @@ impl<'t> ClientText<'t> {
         ClientText { utf8: Cow::Owned(utf8), decoded, charset }
     }
 
+    pub fn into_owned(self) -> ClientText<'static> {
+        ClientText { utf8: Cow::Owned(self.utf8.into_owned()), decoded: self.decoded, charset: self.charset }
+    }
+
     /// Where in the client's bytes a statement begins that begins at a place of the text.
     pub fn place_in_bytes(&self, at: usize) -> usize {
         let Some(&(start, place)) = self.decoded.iter().rfind(|(start, _)| *start <= at) else { return at };

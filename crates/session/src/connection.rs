@@ -1,7 +1,6 @@
 //! What a front end asks of a session.
 
 use crate::api::{ColumnMeta, Connection, LocalFuture, Patience, PreparedInfo, ResultWriter, StatusInfo};
-use crate::client_text::ClientText;
 use crate::database::now_micros;
 use crate::kept_plan::KeptPlan;
 use crate::logging::Logged;
@@ -296,8 +295,10 @@ impl Connection for Session {
     }
 
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool {
-        let text = ClientText::new(sql, self.client_charset(), &self.parse_options());
-        self.answer_text(&text.utf8, |_| true, writer)
+        match self.read_short_client_text(sql) {
+            Some(text) => self.answer_text(&text.utf8, |_| true, writer),
+            None => false,
+        }
     }
 
     fn execute_at_once(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {
@@ -326,7 +327,7 @@ impl Connection for Session {
     fn prepare<'a>(&'a mut self, sql: &'a [u8]) -> LocalFuture<'a, Result<PreparedInfo, SqlError>> {
         Box::pin(async move {
             count(&self.process.status.stmt_prepare);
-            let text = ClientText::new(sql, self.client_charset(), &self.parse_options());
+            let text = self.read_client_text(sql).await?;
             let sql = &text.utf8[..];
             self.command_micros = now_micros();
             self.begin_command("Prepare", sql);

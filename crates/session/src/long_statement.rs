@@ -1,6 +1,7 @@
 //! Statements of many bytes: reading and binding them, and letting go of their trees, takes so long that it is done on the
 //! query pool. A connection's thread is shared with other connections.
 
+use crate::client_text::{self, ClientText};
 use crate::database::Shared;
 use crate::query::SessionTables;
 use crate::session::{Request, Session};
@@ -101,6 +102,22 @@ impl Session {
             }))
         })
         .await
+    }
+
+    /// A client's text as UTF-8.
+    pub(crate) async fn read_client_text<'t>(&self, bytes: &'t [u8]) -> SqlResult<ClientText<'t>> {
+        if let Some(text) = self.read_short_client_text(bytes) {
+            return Ok(text);
+        }
+        let (bytes, charset, options): (Arc<[u8]>, _, _) = (bytes.into(), self.client_charset(), self.parse_options());
+        self.blocking(move |_| Ok(ClientText::new(&bytes, charset, &options).into_owned())).await
+    }
+
+    /// The same, where it takes no time worth mentioning.
+    pub(crate) fn read_short_client_text<'t>(&self, bytes: &'t [u8]) -> Option<ClientText<'t>> {
+        let charset = self.client_charset();
+        let is_short = bytes.len() <= BYTES_MAX || client_text::is_read_as_utf8(charset);
+        is_short.then(|| ClientText::new(bytes, charset, &self.parse_options()))
     }
 
     /// Parses a text of one statement.

@@ -6,7 +6,6 @@ mod statement;
 
 use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChange};
 use crate::appends::Appends;
-use crate::client_text::ClientText;
 use crate::database::{Shared, now_micros};
 use crate::deferred::BeforePool;
 use crate::diagnostics::DiagnosticsArea;
@@ -261,7 +260,14 @@ impl Session {
         let mut rest = sql;
         loop {
             let charset = self.client_charset();
-            let text = ClientText::new(rest, charset, &self.parse_options());
+            let text = match self.read_client_text(rest).await {
+                Ok(text) => text,
+                Err(error) => {
+                    self.finish_with_error(&error, None);
+                    writer.error(&error);
+                    return self.end_command(writer).await;
+                }
+            };
             let meter = self.processor_meter();
             match measured(meter, self.run_statements(&text.utf8, Some(charset), writer)).await? {
                 Some(next) => rest = &rest[text.place_in_bytes(next)..],

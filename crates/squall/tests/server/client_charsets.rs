@@ -75,6 +75,11 @@ fn statements_are_read_in_the_clients_character_set() {
         [&b"M\xC3\xBCller|"[..], b"|\xE4\xFF"]
     );
     run(&mut client, "SET NAMES latin1");
+    // A long text.
+    let long =
+        [b"SELECT CHAR_LENGTH('", &b"\xE4".repeat(300_000)[..], b"'), '\xDF'; SET NAMES utf8mb4; SELECT 'ok'"].concat();
+    assert_eq!(answer(&mut client, &long), [&b"300000|\xDF"[..], b"ok"]);
+    run(&mut client, "SET NAMES latin1");
     // One packet, several statements, each in the character set that those before have left.
     let texts = b"SELECT '\xE4', _binary'\xE4'; SET NAMES utf8mb4; SELECT '\xC3\xA4', _binary'\xC3'; SET NAMES latin1; SELECT '\xE4'";
     assert_eq!(answer(&mut client, texts), [&b"\xE4|\xE4"[..], b"\xC3\xA4|\xC3", b"\xE4"]);
