@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use squall_parser::{ParseOptions, digest, parse, parse_bytes};
+use squall_parser::{ParseOptions, digest, introduced_strings, parse, parse_bytes};
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (modes, sql) = input;
@@ -15,6 +15,9 @@ fuzz_target!(|input: (u8, &[u8])| {
         real_as_float: modes & 32 != 0,
     };
     digest(sql, &options);
+    for string in introduced_strings(sql, &options) {
+        assert!(matches!(sql[string.start], b'\'' | b'"'));
+    }
     let Ok(parsed) = parse_bytes(sql, &options) else {
         return;
     };

@@ -14,6 +14,9 @@ const CHARSETS: &[&str] = &[
     "utf16", "utf16le", "utf32", "utf8", "utf8mb3", "utf8mb4",
 ];
 
+/// The longest of the words, with its underscore.
+const INTRODUCER_BYTES_MAX: usize = 9;
+
 /// The character set that a word like `_utf8mb4` names.
 pub(crate) fn introduced_charset(word: &[u8]) -> Option<&'static str> {
     let name = word.strip_prefix(b"_")?;
@@ -45,6 +48,7 @@ pub fn introduced_strings(sql: &[u8], options: &ParseOptions) -> Vec<Range<usize
 }
 
 fn begins_with_introducer(text: &[u8]) -> bool {
+    let text = &text[..text.len().min(INTRODUCER_BYTES_MAX + 1)];
     let end = text.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(text.len());
     introduced_charset(&text[..end]).is_some()
 }
@@ -55,6 +59,12 @@ mod tests {
 
     fn found(sql: &[u8]) -> Vec<&[u8]> {
         introduced_strings(sql, &ParseOptions::default()).into_iter().map(|span| &sql[span]).collect()
+    }
+
+    #[test]
+    fn the_longest_word_is_known() {
+        assert_eq!(CHARSETS.iter().map(|charset| charset.len() + 1).max(), Some(INTRODUCER_BYTES_MAX));
+        assert!(begins_with_introducer(b"_armscii8") && !begins_with_introducer(b"_armscii8x"));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use squall_types::{CollationId, SqlResult, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Gives each different row of arguments to the inner kernel once; rows with a NULL are not counted.
+/// Gives each different row of arguments to the inner kernel once. A row with a NULL is one too: most kernels leave it out, an array of
+/// JSON has it.
 #[derive(Debug)]
 pub struct DistinctKernel {
     /// The aggregate.
@@ -57,9 +58,6 @@ pub(super) fn distinct_key(value: &Value, collation: Option<CollationId>, key: &
 
 impl ValueAccumulator for DistinctAccumulator {
     fn update(&mut self, arguments: &[Value]) -> SqlResult<()> {
-        if arguments.iter().any(Value::is_null) {
-            return Ok(());
-        }
         let mut key = Vec::new();
         for (position, value) in arguments.iter().enumerate() {
             distinct_key(value, self.collations.get(position).copied().flatten(), &mut key);

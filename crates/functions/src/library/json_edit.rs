@@ -24,8 +24,8 @@ pub const FUNCTIONS: &[Def] = &[
         edit(args, |document, path, value| if document.array_insert(path, value) { Ok(()) } else { Err(no_cell()) })
     })
     .takes_null(),
-    Def::new("JSON_MERGE_PRESERVE", (2, MANY), result::json, |args| merge(args, merge_preserve)).also(&["JSON_MERGE"]),
-    Def::new("JSON_MERGE_PATCH", (2, MANY), result::json, |args| merge(args, merge_patch)),
+    Def::new("JSON_MERGE_PRESERVE", (2, MANY), result::json, preserve_all).also(&["JSON_MERGE"]),
+    Def::new("JSON_MERGE_PATCH", (2, MANY), result::json, patch_all).takes_null(),
 ];
 
 /// A document, and paths with values.
@@ -117,10 +117,24 @@ fn remove(args: &Args<'_>) -> SqlResult<Value> {
     Ok(document.to_value())
 }
 
-fn merge(args: &Args<'_>, join: fn(Json, Json) -> Json) -> SqlResult<Value> {
+fn preserve_all(args: &Args<'_>) -> SqlResult<Value> {
     let mut merged = args.document(0)?;
     for at in 1..args.len() {
-        merged = join(merged, args.document(at)?);
+        merged = merge_preserve(merged, args.document(at)?);
     }
     made(&merged)
+}
+
+/// NULL makes everything before it unknown, and a document that is no object takes the place of everything before it.
+fn patch_all(args: &Args<'_>) -> SqlResult<Value> {
+    let mut merged = None;
+    for at in 0..args.len() {
+        let patch = if args.value(at).is_null() { None } else { Some(args.document(at)?) };
+        merged = match (merged, patch) {
+            (Some(target), Some(patch)) => Some(merge_patch(target, patch)),
+            (None, Some(Json::Object(_))) if at > 0 => None,
+            (_, patch) => patch,
+        };
+    }
+    merged.as_ref().map_or(Ok(Value::Null), made)
 }
