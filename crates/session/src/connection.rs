@@ -295,6 +295,9 @@ impl Connection for Session {
     }
 
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool {
+        if self.settings.client_is_utf8 {
+            return self.answer_text(sql, |_| true, writer);
+        }
         match self.read_short_client_text(sql) {
             Some(text) => self.answer_text(&text.utf8, |_| true, writer),
             None => false,

@@ -2,6 +2,7 @@
 
 use crate::api::Patience;
 use crate::charset;
+use crate::client_text::is_read_as_utf8;
 use squall_registry::{ValueTable, VariableId, VariableValues};
 use squall_row_store::IsolationLevel;
 use squall_types::temporal::TimeZone;
@@ -22,6 +23,8 @@ pub struct Settings {
     pub collation: CollationId,
     /// The default collation of `character_set_client`.
     pub client_collation: CollationId,
+    /// Whether texts in that set are taken as they come.
+    pub client_is_utf8: bool,
     /// The default collation of `character_set_results`; `None` is no conversion.
     pub results_collation: Option<CollationId>,
     /// `transaction_isolation`.
@@ -246,13 +249,15 @@ impl Settings {
         let values = Values(&variables.session);
         let collation = |id| charset::collation(values.text(id)).unwrap_or(CollationId::UTF8MB4_0900_AI_CI);
         let charset = |id| charset::default_collation(values.text(id)).ok();
+        let client_collation = charset(ids::CHARACTER_SET_CLIENT).unwrap_or(CollationId::UTF8MB4_0900_AI_CI);
         let tracked = values.text(ids::SESSION_TRACK_SYSTEM_VARIABLES);
         Settings {
             autocommit: values.on(ids::AUTOCOMMIT),
             sql_mode: SqlMode::parse(values.text(ids::SQL_MODE)).unwrap_or_default(),
             time_zone: Arc::new(TimeZone::parse(values.text(ids::TIME_ZONE)).unwrap_or_else(TimeZone::system)),
             collation: collation(ids::COLLATION_CONNECTION),
-            client_collation: charset(ids::CHARACTER_SET_CLIENT).unwrap_or(CollationId::UTF8MB4_0900_AI_CI),
+            client_collation,
+            client_is_utf8: is_read_as_utf8(client_collation.charset()),
             results_collation: charset(ids::CHARACTER_SET_RESULTS),
             isolation: isolation(values.text(ids::TRANSACTION_ISOLATION)),
             read_only: values.on(ids::TRANSACTION_READ_ONLY),
