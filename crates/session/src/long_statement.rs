@@ -1,7 +1,7 @@
 //! Statements of many bytes: reading and binding them, and letting go of their trees, takes so long that it is done on the
 //! query pool. A connection's thread is shared with other connections.
 
-use crate::client_text::{self, ClientText};
+use crate::client_text::ClientText;
 use crate::database::Shared;
 use crate::query::SessionTables;
 use crate::session::{Request, Session};
@@ -115,9 +115,8 @@ impl Session {
 
     /// The same, where it takes no time worth mentioning.
     pub(crate) fn read_short_client_text<'t>(&self, bytes: &'t [u8]) -> Option<ClientText<'t>> {
-        let charset = self.client_charset();
-        let is_short = bytes.len() <= BYTES_MAX || client_text::is_read_as_utf8(charset);
-        is_short.then(|| ClientText::new(bytes, charset, &self.parse_options()))
+        let is_short = bytes.len() <= BYTES_MAX || self.settings.client_is_utf8;
+        is_short.then(|| ClientText::new(bytes, self.client_charset(), &self.parse_options()))
     }
 
     /// Parses a text of one statement.

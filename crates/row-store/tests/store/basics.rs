@@ -444,7 +444,8 @@ fn a_damaged_row_is_an_error_and_never_data() {
 fn a_directory_is_opened_once() {
     let fixture = Fixture::new();
     let error = squall_row_store::RowStore::open(fixture.directory.path(), options()).unwrap_err();
-    assert!(error.message.ends_with(" is in use by another process"), "{error}");
+    let shown = fixture.directory.path().display();
+    assert_eq!(error.message, format!("data directory {shown} is in use by another process"));
 }
 
 #[test]
