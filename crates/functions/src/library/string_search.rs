@@ -49,8 +49,9 @@ fn position(args: &Args<'_>, needle: usize, haystack: usize) -> SqlResult<Value>
     if needle.is_empty() {
         return Ok(Value::Int(start));
     }
-    let found = find(collation, &haystack, &needle, skip);
-    Ok(Value::Int(found.map_or(0, |at| i64::try_from(at + 1).unwrap_or(i64::MAX))))
+    let from = haystack.char_indices().nth(skip).map_or(haystack.len(), |(at, _)| at);
+    let found = find(collation, &haystack, &needle, from);
+    Ok(Value::Int(found.map_or(0, |at| haystack[..at].chars().count() as i64 + 1)))
 }
 
 fn strcmp(args: &Args<'_>) -> SqlResult<Value> {

@@ -131,7 +131,7 @@ pub fn cast_value(
     Ok(match target {
         CastTarget::Signed => cast_integer(value, source, false, context),
         CastTarget::Unsigned => cast_integer(value, source, true, context),
-        CastTarget::Char { length, .. } => cast_char(value, source, *length),
+        CastTarget::Char { length, collation } => cast_char(value, source, *length, collation.charset()),
         CastTarget::Binary { length } => cast_binary(value, source, *length),
         CastTarget::Date => cast_datetime(value, context, |moment| Some(Value::Date(moment.value.date()))),
         CastTarget::DateTime { fsp } => {
@@ -215,8 +215,16 @@ fn clamp_integer(number: i128, unsigned: bool, kind: &str, text: &str) -> Casted
     if clamped == number { Casted::plain(made) } else { Casted::warned(made, truncated(&kind, &text)) }
 }
 
-fn cast_char(value: Value, source: &SqlType, length: Option<u32>) -> Casted {
-    let text = to_text(&value, source);
+fn cast_char(value: Value, source: &SqlType, length: Option<u32>, charset: Charset) -> Casted {
+    // Bytes are those of the character set, where they are any of it.
+    let decoded = match &value {
+        Value::Bytes(bytes) if source.is_binary_string() => Some(charset.decode(bytes)),
+        _ => None,
+    };
+    let text = match decoded.filter(|decoded| decoded.invalid_at.is_none()) {
+        Some(decoded) => decoded.text.into_owned(),
+        None => to_text(&value, source),
+    };
     let cut = length.and_then(|length| text.char_indices().nth(length as usize));
     match (cut, length) {
         (Some((at, _)), Some(length)) => {
