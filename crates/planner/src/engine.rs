@@ -9,6 +9,7 @@ use crate::exec::one_row::{is_assignment, one_row_at_a_time};
 use crate::operators::null_supply::HideConstants;
 use crate::operators::optimize_subqueries::OptimizeSubqueries;
 use crate::operators::planner::SquallQueryPlanner;
+use crate::operators::push_filters::PushFiltersDown;
 use crate::{document_values, star};
 use datafusion::catalog::default_table_source::source_as_provider;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -28,7 +29,6 @@ use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion::optimizer::optimize_projections::OptimizeProjections;
 use datafusion::optimizer::optimize_unions::OptimizeUnions;
 use datafusion::optimizer::propagate_empty_relation::PropagateEmptyRelation;
-use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::push_down_limit::PushDownLimit;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
@@ -69,7 +69,7 @@ pub fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         Arc::new(PropagateEmptyRelation::new()),
         Arc::new(EliminateOuterJoin::new()),
         Arc::new(PushDownLimit::new()),
-        Arc::new(PushDownFilter::new()),
+        Arc::new(PushFiltersDown::default()),
         Arc::new(EliminateGroupByConstant::new()),
         Arc::new(CommonSubexprEliminate::new()),
         Arc::new(OptimizeProjections::new()),

@@ -102,16 +102,14 @@ pub(crate) fn io_error(error: &std::io::Error) -> SqlError {
         let number = error.raw_os_error().unwrap_or(0);
         SqlError::new(ErrorCode::DiskFull, &[&"data directory", &number, &"No space left on device"])
     } else {
-        SqlError::internal(format_args!("data directory: {error}"))
+        SqlError::internal(format_args!("data directory: {}", squall_types::io_error_text(error)))
     }
 }
 
 /// Number and text of an input/output error as MySQL prints them: `5 - 'Input/output error'`.
 pub(crate) fn io_error_text(error: &std::io::Error) -> String {
     let Some(number) = error.raw_os_error() else { return error.to_string() };
-    let text = error.to_string();
-    let text = text.rsplit_once(" (os error").map_or(&*text, |(text, _)| text);
-    format!("{number} - '{text}'")
+    format!("{number} - '{}'", squall_types::io_error_text(error))
 }
 
 /// A row or key that is not what was written.

@@ -219,6 +219,7 @@ error_codes! {
     OperandColumns = 1241, b"21000", "Operand should contain %s column(s)";
     SubqueryReturnsMoreRows = 1242, b"21000", "Subquery returns more than 1 row";
     UnknownStatementHandler = 1243, b"HY000", "Unknown prepared statement handler (%s) given to %s";
+    IllegalReference = 1247, b"42S22", "Reference '%s' not supported (%s)";
     DerivedMustHaveAlias = 1248, b"42000", "Every derived table must have its own alias";
     TableNotAllowedHere = 1250, b"42000", "Table '%s' from one of the SELECTs cannot be used in %s";
     NotSupportedAuthMode = 1251, b"08004", "Client does not support authentication protocol requested by server; consider upgrading MySQL client";
@@ -378,6 +379,12 @@ error_codes! {
     MissingJsonValue = 3966, b"22035", "No value was found by '%s' on the specified path.";
     MultipleJsonValues = 3967, b"22034", "More than one value was found by '%s' on the specified path.";
     ClientInteractionTimeout = 4031, b"HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+}
+
+/// The text of an input/output error as the operating system has it, without what Rust adds.
+pub fn io_error_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" (os error").map_or(&*text, |(text, _)| text).to_string()
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub mod words;
 
 pub use collation::{Charset, CollationId};
 pub use decimal::Decimal;
-pub use error::{ErrorCode, Level, SqlError, SqlResult, Warning};
+pub use error::{ErrorCode, Level, SqlError, SqlResult, Warning, io_error_text};
 pub use json::Json;
 pub use key_codec::KeyPart;
 pub use row_writer::RowWriter;

@@ -16,8 +16,9 @@ use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{AggregateUDF, Expr};
 use squall_registry::{AggregateKernel, Coercibility, ExprType};
-use squall_types::{CollationId, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::any::Any;
+use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 /// An aggregate call with its arguments converted to what its kernel takes.
@@ -110,6 +111,20 @@ impl PartialEq for AggregateCall {
     }
 }
 
+impl Display for AggregateCall {
+    /// As MySQL prints it: `COUNT(*)` counts zeros.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({}", self.name.to_ascii_lowercase(), if self.distinct { "distinct " } else { "" })?;
+        if self.args.is_empty() {
+            f.write_str("0")?;
+        }
+        for (at, arg) in self.args.iter().enumerate() {
+            write!(f, "{}{arg}", if at > 0 { "," } else { "" })?;
+        }
+        f.write_str(")")
+    }
+}
+
 impl ExprBuilder<'_> {
     /// A call of an aggregate function by name, `COUNT(*)` without arguments; error 1305 if there is none.
     /// GROUP_CONCAT is [`ExprBuilder::group_concat`]'s.
@@ -126,20 +141,14 @@ impl ExprBuilder<'_> {
         if family == Family::Count {
             return self.count(args, distinct);
         }
-        let shown_scale = args.first().and_then(|arg| shown_scale(&arg.sql_type()));
         let args = self.aggregate_arguments(family, args)?;
         let types = types_for(function.name(), &args);
-        let mut bound = native::bind(
+        let bound = native::bind(
             function.name(),
             family,
             &arguments_of(&args, &types),
             self.context().div_precision_increment,
         )?;
-        if let (Family::Variance, Some(scale)) = (family, shown_scale) {
-            let scale = scale.saturating_add(self.context().div_precision_increment).min(Decimal::SCALE_MAX);
-            let digits = Some((DOUBLE_DIGITS.saturating_add(scale), scale));
-            bound.result.sql_type = SqlType::Double { unsigned: false, zerofill: false, digits };
-        }
         // The extremes of a set are those of its different values.
         let matters = distinct && family != Family::Extreme && family != Family::AnyValue;
         let kernel = if matters { self.distinct(bound.kernel, &args) } else { bound.kernel };
@@ -232,18 +241,6 @@ impl ExprBuilder<'_> {
             coercibility: Coercibility::Implicit,
         };
         self.immutable("CONCAT", Arc::new(super::group_concat::JoinKernel), texts, ty)
-    }
-}
-
-/// Digits of a double before those after the point.
-const DOUBLE_DIGITS: u8 = 17;
-
-/// Digits after the point of exact numbers: the variance of such is a double that shows as many and a few more.
-fn shown_scale(sql_type: &SqlType) -> Option<u8> {
-    match numeric_kind(sql_type) {
-        NumericKind::Int { .. } => Some(0),
-        NumericKind::Decimal { scale, .. } => Some(scale),
-        NumericKind::Double => None,
     }
 }
 

@@ -183,7 +183,7 @@ pub fn now(context: &StatementContext) -> DateTime {
 /// As a date and time; `None` is NULL, also for text that is none (with a warning).
 pub fn to_datetime(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlResult<Option<DateTime>> {
     let rules = argument_rules(context);
-    Ok(match &*convert::without_document(value) {
+    Ok(match &*convert::temporal_source(value, ty) {
         Value::Null => None,
         Value::DateTime(value) => Some(*value),
         Value::Date(date) => Some(date.at_midnight()),
@@ -235,7 +235,7 @@ pub fn to_date(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlRe
 
 /// As a time; `None` is NULL.
 pub fn to_time(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlResult<Option<Time>> {
-    Ok(match &*convert::without_document(value) {
+    Ok(match &*convert::temporal_source(value, ty) {
         Value::Null => None,
         Value::Time(time) => Some(*time),
         Value::DateTime(value) => Some(value.time()),

@@ -2,23 +2,72 @@
 
 use super::*;
 
+/// Functions that MySQL's grammar spells out, with the fewest and most arguments it takes: another number is a syntax error.
+const GRAMMAR_COUNTS: &[(&str, usize, usize)] = &[
+    ("ADDDATE", 2, 2),
+    ("ASCII", 1, 1),
+    ("CHARSET", 1, 1),
+    ("COALESCE", 1, usize::MAX),
+    ("COLLATION", 1, 1),
+    ("CURDATE", 0, 0),
+    ("CURTIME", 0, 1),
+    ("DATABASE", 0, 0),
+    ("DATE", 1, 1),
+    ("DAY", 1, 1),
+    ("FORMAT", 2, 3),
+    ("HOUR", 1, 1),
+    ("IF", 3, 3),
+    ("INSERT", 4, 4),
+    ("LEFT", 2, 2),
+    ("MICROSECOND", 1, 1),
+    ("MID", 2, 3),
+    ("MINUTE", 1, 1),
+    ("MOD", 2, 2),
+    ("MONTH", 1, 1),
+    ("NOW", 0, 1),
+    ("QUARTER", 1, 1),
+    ("REPEAT", 2, 2),
+    ("REPLACE", 3, 3),
+    ("REVERSE", 1, 1),
+    ("RIGHT", 2, 2),
+    ("ROW_COUNT", 0, 0),
+    ("SCHEMA", 0, 0),
+    ("SECOND", 1, 1),
+    ("SESSION_USER", 0, 0),
+    ("SUBDATE", 2, 2),
+    ("SUBSTR", 2, 3),
+    ("SUBSTRING", 2, 3),
+    ("SYSDATE", 0, 1),
+    ("SYSTEM_USER", 0, 0),
+    ("TIME", 1, 1),
+    ("TIMESTAMP", 1, 2),
+    ("TRUNCATE", 2, 2),
+    ("USER", 0, 0),
+    ("WEEK", 1, 2),
+    ("YEAR", 1, 1),
+];
+
 impl Parser<'_> {
     /// The call of a function whose name has been read.
     pub(super) fn call(&mut self, schema: Option<Ident>, name: Ident, start: u32) -> Result<Expr> {
         self.expect_kind(TokenKind::LeftParen)?;
+        let counts = if schema.is_none() { self.counts_of_grammar(start, &name) } else { 0..=usize::MAX };
         let mut arguments = Vec::new();
         let mut argument_names = Vec::new();
-        if !self.at_kind(TokenKind::RightParen) {
+        if !self.at_kind(TokenKind::RightParen) && *counts.end() > 0 {
             loop {
                 arguments.push(self.argument()?);
                 if self.accept(K::As) || self.at_ident() || self.at_kind(TokenKind::String) {
                     argument_names.resize(arguments.len() - 1, None);
                     argument_names.push(Some(self.ident_or_string()?));
                 }
-                if !self.accept_kind(TokenKind::Comma) {
+                if arguments.len() == *counts.end() || !self.accept_kind(TokenKind::Comma) {
                     break;
                 }
             }
+        }
+        if arguments.len() < *counts.start() {
+            return Err(self.unexpected());
         }
         self.expect_kind(TokenKind::RightParen)?;
         if !argument_names.is_empty() {
@@ -26,6 +75,14 @@ impl Parser<'_> {
         }
         let call = FunctionCall { schema, name, arguments, argument_names, span: self.span_from(start) };
         Ok(Expr::Function(Box::new(call)))
+    }
+
+    /// How many arguments the grammar lets a function have; any number is right for one that it does not know by name.
+    fn counts_of_grammar(&self, start: u32, name: &Ident) -> std::ops::RangeInclusive<usize> {
+        // In quotes it is the name of any function.
+        let quoted = self.sql.get(start as usize).is_some_and(|first| matches!(first, b'`' | b'"'));
+        let known = GRAMMAR_COUNTS.iter().find(|(known, ..)| !quoted && known.eq_ignore_ascii_case(name.as_str()));
+        known.map_or(0..=usize::MAX, |(_, least, most)| *least..=*most)
     }
 
     /// An argument; only those of the date functions may be amounts of time.
@@ -94,7 +151,8 @@ impl Parser<'_> {
             span: Span::default(),
         };
         if !matches!(function, JsonObjectAgg) {
-            call.distinct = self.accept(K::Distinct);
+            let takes_distinct = matches!(function, Count | Sum | Avg | Min | Max | GroupConcat);
+            call.distinct = takes_distinct && self.accept(K::Distinct);
             if !call.distinct && !matches!(function, GroupConcat) {
                 self.accept(K::All);
             }
@@ -109,14 +167,13 @@ impl Parser<'_> {
                 call.arguments.push(self.expr()?);
             }
         }
-        // MariaDB's JSON_ARRAYAGG takes them too.
-        if matches!(function, GroupConcat | JsonArrayAgg) {
+        if function == GroupConcat {
             call.order_by = self.order_by()?;
-            if function == GroupConcat && self.accept(K::Separator) {
+            if self.accept(K::Separator) {
                 call.separator = Some(self.sql_string()?);
             }
             call.limit = self.limit()?;
-            if function == GroupConcat && call.separator.is_none() && self.accept(K::Separator) {
+            if call.separator.is_none() && self.accept(K::Separator) {
                 call.separator = Some(self.sql_string()?);
             }
         }

@@ -60,9 +60,9 @@ impl Columns {
         ordinal
     }
 
-    /// Adds a column that an operator of the plan makes; it gets a name of its own.
+    /// Adds a column that an operator of the plan makes; it gets a name that no table's column can have.
     pub fn add_computed(&mut self, block: BlockId, display: &str, ty: ExprType) -> ColumnId {
-        let name = format!("c{}", self.infos.len());
+        let name = computed_name(display, self.infos.len());
         self.add(block, None, &name, display, ty, None)
     }
 
@@ -109,5 +109,42 @@ impl Columns {
         if !info.reference.ty.nullable {
             Arc::make_mut(&mut info.reference).ty.nullable = true;
         }
+    }
+}
+
+/// What is between the readable part of a computed column's name and its number: no identifier has it.
+pub(crate) const NUMBER_MARK: char = '\0';
+
+/// Most bytes of the readable part, which DataFusion compares and copies a lot.
+const READABLE_BYTES_MAX: usize = 80;
+
+/// The name of a computed column: what EXPLAIN shows of it, and its number.
+fn computed_name(display: &str, number: ColumnId) -> String {
+    let mut name = String::with_capacity(display.len().min(READABLE_BYTES_MAX) + 4);
+    let mut parts = display.split('`').enumerate().peekable();
+    while let Some((at, part)) = parts.next() {
+        // Columns as those of tables are shown: without quotes, and without the names before the last.
+        let qualifies = at % 2 == 1 && parts.next_if(|(_, next)| *next == ".").is_some();
+        if !qualifies {
+            name.extend(part.chars().filter(|character| !character.is_control()));
+        }
+        if name.len() > READABLE_BYTES_MAX {
+            name.truncate(name.floor_char_boundary(READABLE_BYTES_MAX));
+            break;
+        }
+    }
+    format!("{name}{NUMBER_MARK}{number}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::computed_name;
+
+    #[test]
+    fn names_are_readable_and_different() {
+        assert_eq!(computed_name("`d`.`t`.`a`", 3), "a\u{0}3");
+        assert_eq!(computed_name("sum((`d`.`t`.`a` + `t`.`b`))", 4), "sum((a + b))\u{0}4");
+        assert_eq!(computed_name("c4", 4), "c4\u{0}4");
+        assert_eq!(computed_name(&"ü".repeat(100), 5), format!("{}\u{0}5", "ü".repeat(40)));
     }
 }

@@ -48,6 +48,8 @@ pub(crate) struct Frame {
     pub subqueries: Vec<PendingSubquery>,
     /// The select list by name, for HAVING and ORDER BY.
     pub aliases: Vec<(Arc<str>, BoundExpr)>,
+    /// Aliases of the select list that have not been bound yet, the next one last.
+    pub later_aliases: Vec<Arc<str>>,
     /// GROUP BY, for HAVING.
     pub group: Vec<BoundExpr>,
     /// Calls of GROUPING: the column that stands for each, and its arguments.
@@ -68,6 +70,7 @@ impl Frame {
             named_windows: Vec::new(),
             subqueries: Vec::new(),
             aliases: Vec::new(),
+            later_aliases: Vec::new(),
             group: Vec::new(),
             groupings: Vec::new(),
         }
@@ -222,6 +225,13 @@ impl<'a> Context<'a> {
                     frame.aliases.iter().find(|(alias, _)| squall_catalog::name::eq_ignore_case(alias, &name.column));
                 if let Some((_, expr)) = named {
                     return Ok(Some(expr.clone()));
+                }
+                let later = |alias: &Arc<str>| squall_catalog::name::eq_ignore_case(alias, &name.column);
+                if frame.later_aliases.iter().any(later) {
+                    return Err(SqlError::new(
+                        ErrorCode::IllegalReference,
+                        &[&name.column.as_str(), &"forward reference in item list"],
+                    ));
                 }
             }
         }

@@ -278,8 +278,9 @@ impl Context<'_> {
         let never_null = operands.iter().chain(&values).all(|expr| !expr.nullable());
         let mut null_aware = false;
         if negated && !never_null {
-            // One pair of keys without further conditions is what DataFusion's NOT IN join takes.
-            if operands.len() != 1 || !conditions.is_empty() {
+            // One pair of keys without further conditions is what DataFusion's NOT IN join takes; each is its side's alone.
+            let of_subquery = |expr: &BoundExpr| self.blocks_of(expr).iter().all(|found| blocks.contains(found));
+            if operands.len() != 1 || !conditions.is_empty() || !values.iter().all(of_subquery) {
                 return Ok(None);
             }
             null_aware = true;

@@ -393,7 +393,7 @@ impl Context<'_> {
         if let Some(known) = owner.aggregates.iter().find(|known| known.call == call) {
             return Ok(self.columns.expr(known.id));
         }
-        let id = self.columns.add_computed(owner.scope.block, &call.name.to_ascii_lowercase(), call.ty.clone());
+        let id = self.columns.add_computed(owner.scope.block, &call.to_string(), call.ty.clone());
         let owner = self.aggregate_owner(&call.args, innermost);
         self.frames[owner].aggregates.push(Aggregate { id, call });
         Ok(self.columns.expr(id))
@@ -403,10 +403,6 @@ impl Context<'_> {
     pub fn aggregate_call(&mut self, name: &str, call: &ast::AggregateCall) -> SqlResult<Arc<AggregateCall>> {
         let args = call.arguments.iter().map(|arg| self.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
         if call.function != ast::AggregateFunction::GroupConcat {
-            // Only JSON_ARRAYAGG can have them, in MariaDB's syntax.
-            if !call.order_by.is_empty() || call.limit.is_some() {
-                return Err(SqlError::unsupported("ORDER BY and LIMIT in JSON_ARRAYAGG"));
-            }
             return self.binder.builder().aggregate(name, args, call.distinct);
         }
         let order_by = call

@@ -38,6 +38,7 @@ mod user_variable;
 mod view;
 mod window;
 
+pub(crate) use column::NUMBER_MARK;
 pub use environment::{TableRequest, TableResolver};
 pub(crate) use expr::aggregate_name;
 pub use expr::interval_unit;
@@ -46,6 +47,7 @@ pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
 pub use own_expr::OwnExprs;
 pub use parameter::ParameterKind;
 pub use row_expr::{RowColumn, RowTable, columns_read};
+pub(crate) use subquery::VALUE_OF_SUBQUERY;
 pub use types::{ARRAY_CAST, element_type};
 pub use view::{parse as parse_view, parse_options};
 

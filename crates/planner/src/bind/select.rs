@@ -144,7 +144,7 @@ impl Context<'_> {
                     if select.options.distinct && self.binder.context.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
                         return Err(self.not_in_distinct(number + 1, &key.expr, &exprs.items, block));
                     }
-                    let id = self.columns.add_computed(block, "(order)", key.expr.ty());
+                    let id = self.columns.add_computed(block, &key.expr.to_string(), key.expr.ty());
                     projected.push((self.value(&key.expr, block)?, id));
                     hidden.push(id);
                     id
@@ -229,6 +229,14 @@ impl Context<'_> {
         frame.clause = Clause::FieldList;
         frame.aggregates_allowed = true;
         frame.windows_allowed = true;
+        frame.later_aliases = items
+            .iter()
+            .rev()
+            .filter_map(|item| match item {
+                ast::SelectItem::Expr(item) => Some(item.alias.as_ref()?.value.as_ref().into()),
+                _ => None,
+            })
+            .collect();
         let mut bound = Vec::with_capacity(items.len());
         for item in items {
             match item {
@@ -238,7 +246,9 @@ impl Context<'_> {
                     let expr = self.bind_expr(&item.expr)?;
                     let name: Arc<str> = item.column_name(&self.text).into();
                     if item.alias.is_some() {
-                        self.frame()?.aliases.push((Arc::clone(&name), expr.clone()));
+                        let frame = self.frame()?;
+                        frame.aliases.push((Arc::clone(&name), expr.clone()));
+                        frame.later_aliases.pop();
                     }
                     bound.push(Item { name, expr, aliased: item.alias.is_some() });
                 }

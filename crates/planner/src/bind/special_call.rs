@@ -145,7 +145,8 @@ impl Context<'_> {
             return Ok(BoundExpr::call(Call::new(ANY_VALUE, Arc::new(Identity), vec![arg], ty, Volatility::Immutable)));
         }
         if self.binder.registry.aggregate(&upper).is_some() && !self.binder.builder().has_function(&upper) {
-            return self.bind_module_aggregate(&upper, &call.arguments);
+            let bound = self.bind_module_aggregate(&upper, &call.arguments);
+            return bound.map_err(|error| named_as_written(error, name));
         }
         if !self.binder.builder().has_function(&upper) {
             // MySQL takes any other name for a stored function of the default database.
@@ -159,7 +160,7 @@ impl Context<'_> {
         if matches!((upper.as_str(), args.len()), ("JSON_CONTAINS" | "JSON_OVERLAPS", 2)) {
             args = args.into_iter().map(|arg| self.keyed_array(arg)).collect();
         }
-        self.call(&upper, args)
+        self.call(&upper, args).map_err(|error| named_as_written(error, name))
     }
 
     fn bind_list(&mut self, exprs: &[ast::Expr]) -> SqlResult<Vec<BoundExpr>> {
@@ -180,6 +181,14 @@ impl Context<'_> {
 
     fn unit_text(&self, unit: ast::IntervalUnit) -> BoundExpr {
         self.text(interval_unit(unit).name())
+    }
+}
+
+/// A wrong number of arguments names the function as the statement does.
+fn named_as_written(error: SqlError, name: &str) -> SqlError {
+    match error.code == ErrorCode::WrongParamCountToNativeFct.number() {
+        true => SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&name]),
+        false => error,
     }
 }
 

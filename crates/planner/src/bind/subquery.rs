@@ -18,6 +18,9 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+/// How EXPLAIN names the value of a subquery.
+pub(crate) const VALUE_OF_SUBQUERY: &str = "(subquery)";
+
 /// A subquery that stands in an expression as columns, and has to become part of the plan below the expression.
 #[derive(Debug)]
 pub(crate) struct PendingSubquery {
@@ -183,7 +186,7 @@ impl Context<'_> {
         let outer =
             outer.into_iter().filter(|id| !self.is_outer(*id, block)).map(|id| (id, self.columns.expr(id))).collect();
         let outputs: Vec<ColumnId> =
-            types.into_iter().map(|ty| self.columns.add_computed(block, "(subquery)", ty)).collect();
+            types.into_iter().map(|ty| self.columns.add_computed(block, VALUE_OF_SUBQUERY, ty)).collect();
         let exprs = outputs.iter().map(|id| self.columns.expr(*id)).collect();
         let pending = PendingSubquery { kind, plan, outer, operands, comparison, outputs, joined_on: None };
         self.frame()?.subqueries.push(pending);

@@ -2,9 +2,11 @@
 
 use super::key_length::key_length;
 use super::key_parts::is_key_part;
+use super::tree::readable;
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::access::{ColumnScanExec, RowTable};
+use crate::bind::VALUE_OF_SUBQUERY;
 use crate::document_values::DocumentValuesExec;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
 use crate::exec::{as_hash_join, as_sort};
@@ -277,7 +279,8 @@ impl Walker {
             .keys
             .iter()
             .map(|key| match key.outer.downcast_ref::<datafusion::physical_expr::expressions::Column>() {
-                Some(column) if !is_key_part(column, join.outer()) => column.name().to_string(),
+                Some(column) if column.name().starts_with(VALUE_OF_SUBQUERY) => "const".to_string(),
+                Some(column) if !is_key_part(column, join.outer()) => readable(column.name()),
                 _ => "func".to_string(),
             })
             .collect();

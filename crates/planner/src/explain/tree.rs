@@ -8,6 +8,7 @@ use crate::access::column_scan::{
 };
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
+use crate::bind::NUMBER_MARK;
 use crate::document_values::DocumentValuesExec;
 use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
 use crate::exec::{as_hash_join, as_sort};
@@ -170,7 +171,7 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         if *aggregate.mode() == AggregateMode::Partial {
             return None;
         }
-        let functions: Vec<&str> = aggregate.aggr_expr().iter().map(|function| function.name()).collect();
+        let functions: Vec<String> = aggregate.aggr_expr().iter().map(|function| readable(function.name())).collect();
         if functions.is_empty() {
             return Some("Remove duplicates".to_string());
         }
@@ -207,16 +208,20 @@ fn sort_key(key: &PhysicalSortExpr, rows: &Arc<dyn ExecutionPlan>) -> String {
     format!("{}{}", shown(&key.expr, rows), whole.strip_prefix(&value).unwrap_or_default())
 }
 
-/// An expression without what only DataFusion wants to know: places of columns and the making of sort keys.
+/// An expression without what only DataFusion wants to know: places of columns, numbers of those that the plan computes and the
+/// making of sort keys.
 pub(super) fn readable(expr: impl std::fmt::Display) -> String {
     const SORT_KEY: &str = "convert to sort key(";
+    const LITERALS: [&str; 6] = ["Int64(", "UInt64(", "Float64(", "Boolean(", "Utf8(", "Utf8View("];
     let text = infix(expr.to_string());
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     // How many parentheses are open within each sort key.
     let mut open: Vec<usize> = Vec::new();
     while let Some(next) = rest.chars().next() {
-        if let Some(tail) = rest.strip_prefix(SORT_KEY) {
+        let starts_a_word = !out.ends_with(|last: char| last.is_alphanumeric() || last == '_');
+        let literal = LITERALS.iter().filter(|_| starts_a_word).find_map(|kind| rest.strip_prefix(kind));
+        if let Some(tail) = rest.strip_prefix(SORT_KEY).or(literal) {
             open.push(0);
             rest = tail;
             continue;
@@ -224,6 +229,10 @@ pub(super) fn readable(expr: impl std::fmt::Display) -> String {
         rest = &rest[next.len_utf8()..];
         match (next, open.last_mut()) {
             ('@', _) if rest.starts_with(|digit: char| digit.is_ascii_digit()) => {
+                rest = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+                continue;
+            }
+            (NUMBER_MARK, _) => {
                 rest = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Operators that DataFusion does not have: subqueries run per row, recursive table expressions, JSON_TABLE.
 //!
 //! Reading order: [`apply`] and [`recursive`] (logical), [`apply_exec`] and [`recursive_exec`] (physical), [`planner`]
-//! (from one to the other), [`optimize_subqueries`], [`json_table`] (both).
+//! (from one to the other), [`optimize_subqueries`] and [`push_filters`] (rules of the optimizer), [`json_table`] (both).
 
 pub mod apply;
 pub mod apply_exec;
@@ -9,6 +9,7 @@ pub mod json_table;
 pub mod null_supply;
 pub mod optimize_subqueries;
 pub mod planner;
+pub mod push_filters;
 pub mod recursive;
 pub mod recursive_exec;
 mod subquery_result;

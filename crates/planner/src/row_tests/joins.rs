@@ -84,7 +84,7 @@ fn trees_are_readable() {
             "SELECT c.id FROM customers c JOIN orders o ON o.customer = c.id WHERE o.who > 'b' ORDER BY c.id LIMIT 3"
         ),
         [
-            "-> Sort: c7 ASC, limit input to 3 row(s) per chunk",
+            "-> Sort: id ASC, limit input to 3 row(s) per chunk",
             "    -> Nested loop inner join",
             "        -> Table scan on c",
             "        -> Filter: (who > b)",

@@ -64,6 +64,7 @@ impl Session {
 /// The error of a file that cannot be read.
 pub(super) fn open_error(path: &Path, error: &std::io::Error) -> SqlError {
     let number = error.raw_os_error().unwrap_or(0);
-    let message = format!("File '{}' not found (OS errno {number} - {error})", path.display());
+    let reason = squall_types::io_error_text(error);
+    let message = format!("File '{}' not found (OS errno {number} - {reason})", path.display());
     SqlError::with_message(ErrorCode::FileOpen, message)
 }

@@ -61,7 +61,7 @@ impl Session {
         let folder = self.shared.directory.join(TEMPORARY_FOLDER);
         let written = |error: io::Error| {
             let number = error.raw_os_error().unwrap_or(0);
-            SqlError::new(ErrorCode::ErrorOnWrite, &[&"of the client", &number, &error])
+            SqlError::new(ErrorCode::ErrorOnWrite, &[&"of the client", &number, &squall_types::io_error_text(&error)])
         };
         let mut file = self.blocking(move |_| tempfile::tempfile_in(folder).map_err(written)).await;
         writer.local_infile(&statement.path).await?;

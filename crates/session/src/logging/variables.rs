@@ -111,8 +111,7 @@ fn may_be_log(directory: &Path, text: &str) -> bool {
 /// MySQL's error 29 for a log that cannot be opened.
 pub(crate) fn open_error(error: &OpenError) -> SqlError {
     let number = error.error.raw_os_error().unwrap_or(0);
-    let reason = error.error.to_string();
-    let reason = reason.split(" (os error").next().unwrap_or_default();
+    let reason = squall_types::io_error_text(&error.error);
     let message = format!("File '{}' not found (OS errno {number} - {reason})", error.path.display());
     SqlError { code: 29, sqlstate: *b"HY000", message }
 }

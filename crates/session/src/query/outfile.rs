@@ -223,7 +223,10 @@ pub(super) fn file_error(path: &Path, error: std::io::Error) -> SqlError {
         _ => SqlError {
             code: 1,
             sqlstate: *b"HY000",
-            message: format!("Can't create/write to file '{shown}' (OS errno {number} - {error})"),
+            message: format!(
+                "Can't create/write to file '{shown}' (OS errno {number} - {})",
+                squall_types::io_error_text(&error)
+            ),
         },
     }
 }

@@ -3,10 +3,9 @@
 use super::context::ConversionContext;
 use super::number::{parse_f64, parse_integer, round_f64, temporal_to_decimal};
 use super::store_hex::cast_digits;
-use super::store_temporal::{read_datetime, read_time};
+use super::store_temporal::{read_datetime, read_time, temporal_source};
 use super::text::{spelled_out, to_text, write_text};
 use crate::json::{Document, Json};
-use crate::temporal::DateRules;
 use crate::{Charset, CollationId, Decimal, ErrorCode, Level, SqlError, SqlResult, SqlType, Value, Warning};
 
 /// What a value is cast to.
@@ -126,6 +125,9 @@ pub fn cast_value(
     }
     let value = match target {
         CastTarget::Binary { .. } | CastTarget::Hex { .. } | CastTarget::Uuid => value,
+        CastTarget::Date | CastTarget::Time { .. } | CastTarget::DateTime { .. } => {
+            temporal_source(&value, source).into_owned()
+        }
         _ => spelled_out(value, source),
     };
     Ok(match target {
@@ -260,18 +262,13 @@ fn cast_binary(value: Value, source: &SqlType, length: Option<u32>) -> Casted {
     Casted::plain(Value::Bytes(bytes))
 }
 
-/// The rules for dates in expressions: zero parts are taken, the zero date and days that do not exist as sql_mode says.
-fn expression_rules(context: &ConversionContext<'_>) -> DateRules {
-    DateRules { no_zero_in_date: false, ..context.date_rules() }
-}
-
 fn cast_datetime(
     value: Value,
     context: &ConversionContext<'_>,
     finish: impl Fn(&crate::temporal::Parsed<crate::DateTime>) -> Option<Value>,
 ) -> Casted {
     let text = || to_text(&value, &SqlType::Null);
-    let parsed = read_datetime(&value, expression_rules(context), context.time_zone, context.current_date);
+    let parsed = read_datetime(&value, context.date_rules(), context.time_zone, context.current_date);
     let incorrect = || SqlError::new(ErrorCode::IncorrectWrongValue, &[&"datetime", &text()]);
     match parsed {
         Err(_) => Casted::warned(Value::Null, incorrect()),

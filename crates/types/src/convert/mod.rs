@@ -22,5 +22,5 @@ pub use digits::{write_int, write_uint};
 pub use number::{ParsedNumber, parse_f64, parse_integer, parse_integer_rounded, write_double, write_float};
 pub use store::store_value;
 pub use store_hex::cast_digits;
-pub use store_temporal::without_document;
+pub use store_temporal::temporal_source;
 pub use text::{spelled_out, to_text, write_text};

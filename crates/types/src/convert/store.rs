@@ -3,7 +3,7 @@
 use super::context::{ConversionContext, Stored};
 use super::store_hex::store_digits;
 use super::store_numeric::{store_bit, store_decimal, store_double, store_float, store_integer, store_year};
-use super::store_temporal::{store_date, store_datetime, store_time, store_timestamp};
+use super::store_temporal::{store_date, store_datetime, store_time, store_timestamp, temporal_source};
 use super::store_text::{store_enum, store_json, store_set, store_string};
 use super::text::spelled_out;
 use crate::{SqlType, Value};
@@ -20,6 +20,7 @@ pub fn store_value(value: Value, source: &SqlType, target: &SqlType, context: &C
     let value = match target {
         SqlType::Hex { .. } | SqlType::Uuid => value,
         _ if target.is_binary_string() => value,
+        _ if target.is_temporal() => temporal_source(&value, source).into_owned(),
         _ => spelled_out(value, source),
     };
     match target {

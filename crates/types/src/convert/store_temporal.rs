@@ -55,8 +55,16 @@ fn split_number(value: &Value) -> Option<(i64, i64, u16)> {
     Some((whole, (nanos / 1000) as i64, (nanos % 1000) as u16))
 }
 
-/// The date, time or text that a document is, of which a date or time is made; any other value as it is.
-pub fn without_document(value: &Value) -> Cow<'_, Value> {
+/// What a date or time is made of: the date, time or text that a document is, the text of an ENUM or SET, any other value as it
+/// is.
+pub fn temporal_source<'a>(value: &'a Value, sql_type: &SqlType) -> Cow<'a, Value> {
+    if let (Value::UInt(_), SqlType::Enum { .. } | SqlType::Set { .. }) = (value, sql_type) {
+        return Cow::Owned(Value::String(to_text(value, sql_type)));
+    }
+    without_document(value)
+}
+
+fn without_document(value: &Value) -> Cow<'_, Value> {
     let Value::Json(document) = value else { return Cow::Borrowed(value) };
     let scalar = document.to_json().ok().and_then(|json| match json {
         Json::String(text) => Some(Value::String(text)),

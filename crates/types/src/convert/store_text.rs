@@ -184,8 +184,9 @@ fn member_text(value: Value, source: &SqlType, collation: CollationId) -> Result
         // A number of another ENUM or SET stands for its text.
         (Value::UInt(_), SqlType::Enum { .. } | SqlType::Set { .. }) => Ok(text_of(value, source, Charset::Utf8mb4).0),
         (Value::UInt(number), _) => Err(*number),
-        (Value::Double(number), _) => Err(number.round_ties_even() as u64),
-        (Value::Decimal(number), _) => Err(number.to_u64().0),
+        // What is behind the point is cut off, not rounded.
+        (Value::Double(number), _) => Err(*number as i64 as u64),
+        (Value::Decimal(number), _) => Err(number.to_f64() as i64 as u64),
         _ => Ok(text_of(value, source, collation.charset()).0),
     }
 }

@@ -1,0 +1,73 @@
+//! Moves conditions down to where the fewest rows are made, but none to where it means something else.
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::Transformed;
+use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
+use datafusion::logical_expr::{Expr, Filter, LogicalPlan};
+use datafusion::optimizer::optimizer::ApplyOrder;
+use datafusion::optimizer::push_down_filter::PushDownFilter;
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use std::sync::Arc;
+
+/// DataFusion's [`PushDownFilter`] without what it gets wrong.
+///
+/// It moves a condition below a grouping if each of the condition's columns is a group's key, which is also so of a
+/// condition that has no column: one of constants, or of a correlated subquery on nothing but the row around it. A
+/// grouping without keys, and each ROLLUP, gives a row of no rows, so that the condition would have no effect below it. And it
+/// moves conditions that are not the same each time (`RAND()`, assignments of variables) to where they are looked at
+/// another number of times.
+#[derive(Debug, Default)]
+pub struct PushFiltersDown {
+    inner: PushDownFilter,
+}
+
+impl OptimizerRule for PushFiltersDown {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.inner.apply_order()
+    }
+
+    fn supports_rewrite(&self) -> bool {
+        true
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Filter(filter) = &plan else { return self.inner.rewrite(plan, config) };
+        // Filters on filters are one.
+        let mut predicates = vec![filter.predicate.clone()];
+        let mut input = &filter.input;
+        while let LogicalPlan::Filter(filter) = input.as_ref() {
+            predicates.push(filter.predicate.clone());
+            input = &filter.input;
+        }
+        let conditions = predicates.into_iter().rev().flat_map(split_conjunction_owned);
+        let (held, free): (Vec<Expr>, Vec<Expr>) = conditions.partition(|condition| stays_above(condition, input));
+        let (Some(held), input) = (conjunction(held), Arc::clone(input)) else {
+            return self.inner.rewrite(plan, config);
+        };
+        let Some(free) = conjunction(free) else { return Ok(Transformed::no(plan)) };
+        let below = self.inner.rewrite(LogicalPlan::Filter(Filter::new(free, input)), config)?;
+        let filtered = |plan: LogicalPlan| match plan {
+            LogicalPlan::Filter(below) => Filter::new(below.predicate.and(held), below.input),
+            plan => Filter::new(held, Arc::new(plan)),
+        };
+        Ok(below.update_data(|plan| LogicalPlan::Filter(filtered(plan))))
+    }
+}
+
+/// Whether a condition on the rows of `input` may not become one on the rows that `input` is made of.
+fn stays_above(condition: &Expr, input: &LogicalPlan) -> bool {
+    match input {
+        LogicalPlan::Aggregate(aggregate) => {
+            let always_a_row = aggregate.group_expr.iter().all(|group| matches!(group, Expr::GroupingSet(_)));
+            condition.is_volatile() || (always_a_row && condition.column_refs().is_empty())
+        }
+        LogicalPlan::Join(_) | LogicalPlan::Window(_) | LogicalPlan::Extension(_) | LogicalPlan::Distinct(_) => {
+            condition.is_volatile()
+        }
+        _ => false,
+    }
+}
