@@ -103,6 +103,47 @@ fn functions() {
     page("functions.md", &text);
 }
 
+/// Names of functions that the page has: the first of each row of its table, and all of its lists.
+fn documented_functions() -> Vec<String> {
+    let page = std::fs::read_to_string(folder().join("functions.md")).expect("the page");
+    let (table, lists) = page.split_once("## Aggregate functions").expect("the lists");
+    let rows = table.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('`').nth(1));
+    rows.chain(lists.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+/// The SQL of all golden scripts, without the answers, in capitals.
+fn golden_sql(folder: &Path, sql: &mut String) {
+    for entry in std::fs::read_dir(folder).expect("the scripts").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            golden_sql(&path, sql);
+        } else if path.extension().is_some_and(|extension| extension == "test") {
+            let mut answers = false;
+            for line in std::fs::read_to_string(&path).expect("a script").lines() {
+                answers = (answers || line == "----") && !line.is_empty();
+                if !answers && !line.starts_with('#') {
+                    sql.push_str(&line.to_ascii_uppercase());
+                    sql.push('\n');
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_function_is_in_a_golden_script() {
+    let mut sql = String::new();
+    golden_sql(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sql-tests"), &mut sql);
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let called = |name: &str| {
+        sql.match_indices(&format!("{name}(")).any(|(at, _)| !sql.as_bytes()[..at].last().is_some_and(is_name))
+    };
+    let functions = documented_functions();
+    assert!(functions.len() > 250, "the page has been read: {}", functions.len());
+    let missing: Vec<&String> = functions.iter().filter(|name| !called(name)).collect();
+    assert!(missing.is_empty(), "no golden script calls {missing:?}");
+}
+
 fn arguments((min, max): (usize, usize)) -> String {
     match (min, max) {
         (_, usize::MAX) => format!("{min} or more"),

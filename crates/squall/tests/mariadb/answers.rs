@@ -11,6 +11,9 @@ const TOLERANCE: f64 = 1e-9;
 /// What a server says to a query: rows, or an error with its number and text.
 pub type Answer = Result<Vec<Vec<Value>>, (u16, String)>;
 
+/// Squall's number of an error that nobody should be told.
+pub const INTERNAL_ERROR: u16 = 1105;
+
 /// Asks a query.
 ///
 /// # Panics
@@ -62,8 +65,13 @@ impl Cell {
     }
 }
 
-/// Whether two answers to a query are equal. Two errors are, whichever: which row comes first decides what is wrong with it.
+/// Whether two answers to a query are equal. Two errors are, whichever: which row comes first decides what is wrong with it. An
+/// internal error is equal to nothing.
 pub fn are_equal(query: &Query, left: &Answer, right: &Answer) -> bool {
+    let internal = |answer: &Answer| matches!(answer, Err((INTERNAL_ERROR, _)));
+    if internal(left) || internal(right) {
+        return false;
+    }
     let (Ok(left), Ok(right)) = (left, right) else { return left.is_err() && right.is_err() };
     let (left, right) = (cells(query, left), cells(query, right));
     left.len() == right.len()

@@ -1,7 +1,7 @@
 //! Random queries. What is left out on purpose, because the two servers are known to differ, has a comment that says so.
 
 use crate::data::{Column, Kind, columns_of, literal, pick};
-use crate::query::{Compare, Condition, Item, JoinKind, Query, Source};
+use crate::query::{Around, Compare, Condition, Item, JoinKind, Query, Source};
 use squall_test_support::random::Random;
 
 /// A column of a query's table.
@@ -67,22 +67,87 @@ impl Maker<'_> {
     fn query(&mut self) -> Query {
         let (sources, fields, fanned) = self.sources();
         let filter = if self.one_in(8) { None } else { Some(self.condition(&fields, 3, true)) };
-        let query = Query {
-            distinct: false,
-            items: Vec::new(),
-            sources,
-            filter,
-            groups: Vec::new(),
-            having: None,
-            order: Vec::new(),
-            limit: None,
+        let query = Query { sources, filter, ..Query::of("f", String::new()) };
+        let query = match self.below(12) {
+            0..=3 => self.aggregated(query, &fields),
+            4..=7 => self.grouped(query, &fields),
+            8 | 9 => self.distinct(query, &fields),
+            10 if !fanned => self.windows(query, &fields),
+            _ => return self.plain(query, &fields, fanned),
         };
-        match self.below(10) {
-            0..=2 => self.aggregated(query, &fields),
-            3..=6 => self.grouped(query, &fields),
-            7 => self.distinct(query, &fields),
-            _ => self.plain(query, &fields, fanned),
+        self.composed(query, &fields)
+    }
+
+    /// Perhaps a constant among the items, another query beside it, and one around it.
+    fn composed(&mut self, mut query: Query, fields: &[Field]) -> Query {
+        let free = query.order.is_empty() && query.limit.is_none();
+        if free && self.one_in(4) {
+            let sql = self.pick(&["1", "'x'", "NULL", "1.50", "1 + 1"]).to_owned();
+            let at = self.below(query.items.len() as u64 + 1) as usize;
+            query.items.insert(at, Item { sql, compare: Compare::Exact });
         }
+        // Whether two sums of DOUBLE are the same may depend on the order of rows.
+        let exact = query.items.iter().all(|item| item.compare != Compare::Number);
+        if free && exact && self.one_in(5) {
+            let mut other = query.clone();
+            other.filter = Some(self.condition(fields, 2, false));
+            if query.groups.is_empty() {
+                other.having = self.one_in(4).then(|| Condition::Test(self.constant()));
+            }
+            let operation = self.pick(&["UNION", "UNION ALL", "EXCEPT", "EXCEPT ALL", "INTERSECT", "INTERSECT ALL"]);
+            // Which of the texts that are equal stays is nobody's promise.
+            query.items.iter_mut().for_each(|item| item.compare = Compare::Folded);
+            query.set = Some((operation, Box::new(other)));
+        }
+        if self.one_in(4) {
+            let constant = self.constant();
+            let condition = match self.below(3) {
+                0 => format!("c0 IS NOT NULL AND {constant}"),
+                1 => format!("{constant} OR c0 IS NULL"),
+                _ => constant,
+            };
+            query.around = Some(match self.below(4) {
+                0 if free => Around::Join(JoinKind::Left, condition),
+                1 if free => Around::Join(JoinKind::Inner, condition),
+                _ => Around::Where(condition),
+            });
+        }
+        query
+    }
+
+    /// A condition that names no column, mostly a true one.
+    fn constant(&mut self) -> String {
+        let constants: &[&str] = match self.below(6) {
+            0 => &["1 = 0", "NULL", "0", "1 IS NULL"],
+            _ => &["1 = 1", "'a' = 'A '", "0 <> 1", "NULL IS NULL"],
+        };
+        self.pick(constants).to_owned()
+    }
+
+    /// Window functions that are the same in every order of equal rows.
+    fn windows(&mut self, mut query: Query, fields: &[Field]) -> Query {
+        query.items.push(item_of(&fields[0], Compare::Exact));
+        for _ in 0..1 + self.below(2) {
+            let small = self.field_that(fields, |field| field.kind == Kind::Small).sql.clone();
+            let text = self.field_that(fields, |field| field.kind == Kind::Text).sql.clone();
+            let partition = match self.below(4) {
+                0 => format!("CASE WHEN {small} > {} THEN {text} ELSE 'b' END", self.below(15)),
+                1 => format!("CASE {text} WHEN 'a' THEN 'bee' ELSE {text} END"),
+                2 => format!("CASE WHEN {text} IS NULL THEN {small} END"),
+                _ => text,
+            };
+            let function = match self.below(4) {
+                0 => "COUNT(*)".to_owned(),
+                1 => format!("SUM({small})"),
+                2 => format!("MAX({small})"),
+                _ => "RANK()".to_owned(),
+            };
+            let order =
+                if function == "RANK()" || self.one_in(2) { format!(" ORDER BY {small}") } else { String::new() };
+            let sql = format!("{function} OVER (PARTITION BY {partition}{order})");
+            query.items.push(Item { sql, compare: Compare::Exact });
+        }
+        query
     }
 
     /// Tables and their columns, and whether a row of one may meet many of another.
@@ -132,6 +197,7 @@ impl Maker<'_> {
         for _ in 0..1 + self.below(4) {
             query.items.push(self.aggregate(fields, true));
         }
+        query.having = self.one_in(4).then(|| Condition::Test(self.constant()));
         query
     }
 
@@ -369,16 +435,8 @@ impl Maker<'_> {
         self.aliases += 1;
         let table = self.pick(&["f", "g", "k"]);
         let inner = self::fields(table, &alias);
-        let mut query = Query {
-            distinct: false,
-            items: Vec::new(),
-            sources: vec![Source { table, alias, kind: JoinKind::First, on: None }],
-            filter: (!self.one_in(5)).then(|| self.condition(&inner, 1, false)),
-            groups: Vec::new(),
-            having: None,
-            order: Vec::new(),
-            limit: None,
-        };
+        let filter = (!self.one_in(5)).then(|| self.condition(&inner, 1, false));
+        let mut query = Query { filter, ..Query::of(table, alias) };
         // What both have a column of.
         let kinds: Vec<Kind> = [Kind::Small, Kind::Decimal, Kind::Date, Kind::Text]
             .into_iter()
@@ -393,7 +451,7 @@ impl Maker<'_> {
             None => Condition::Test(more),
         };
         // MariaDB forgets equal values where a quantified comparison stands under NOT.
-        let tests = if self.negated { 7 } else { 8 };
+        let tests = if self.negated { 10 } else { 11 };
         match self.below(tests) {
             0..=2 => {
                 // MariaDB takes a number beyond the type of the subquery's column for one that is not in it although that has a NULL.
@@ -410,6 +468,23 @@ impl Maker<'_> {
                 query.items = one(format!("{}({column})", self.pick(&["MIN", "MAX"])));
                 Condition::Subquery(format!("{outer} {}", self.operator()), Box::new(query))
             }
+            7 => {
+                // Of the row around it alone.
+                let other = self.field_that(fields, |field| field.kind == kind).sql.clone();
+                query.items = one(other);
+                Condition::Subquery(format!("{outer} {}IN", self.not()), Box::new(query))
+            }
+            8 => {
+                // An aggregate gives its row whatever is around it.
+                query.items = one(format!("COUNT({column})"));
+                query.having = Some(match self.below(3) {
+                    0 => Condition::Test(self.constant()),
+                    1 => Condition::Test(format!("COUNT(*) < {}", self.below(40))),
+                    _ => Condition::Test(format!("{outer} IS NOT NULL")),
+                });
+                Condition::Subquery(format!("{}EXISTS", self.not()), Box::new(query))
+            }
+            9 => Condition::Test(self.constant()),
             6 => {
                 query.items = one("COUNT(*)".into());
                 query.filter = Some(and(query.filter.take(), format!("{column} = {outer}")));

@@ -12,7 +12,7 @@ use answers::{Answer, are_equal, ask, shown};
 use data::{Kind, TABLES, TableDef, literal, pick, row};
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use query::{Compare, Engines, Item, JoinKind, Query, Source};
+use query::{Compare, Engines, Item, Query};
 use squall_test_support::mariadb::MariaDb;
 use squall_test_support::random::Random;
 use squall_test_support::server::TestServer;
@@ -154,16 +154,9 @@ impl Servers {
                 panic!("{sql}\n  MariaDB: {expected:?}\n  Squall: {result:?}");
             }
         }
-        let all = Query {
-            distinct: false,
-            items: data::columns_of(table).iter().map(|column| whole_column(column.0, column.2)).collect(),
-            sources: vec![Source { table, alias: "t0".into(), kind: JoinKind::First, on: None }],
-            filter: None,
-            groups: Vec::new(),
-            having: None,
-            order: vec!["t0.id".into()],
-            limit: None,
-        };
+        let mut all = Query::of(table, "t0".into());
+        all.items = data::columns_of(table).iter().map(|column| whole_column(column.0, column.2)).collect();
+        all.order.push("t0.id".into());
         let expected = ask(&mut self.mariadb, &all.sql(Engines::Peer));
         for (engine, name) in [(Engines::Rows, "r"), (Engines::Columns, "c"), (Engines::Mixed(0), "copy")] {
             let found = ask(&mut self.squall, &all.sql(engine));

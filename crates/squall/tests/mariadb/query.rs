@@ -153,6 +153,15 @@ impl Condition {
     }
 }
 
+/// What stands around a query that is a derived table `z` with columns `c0`, `c1` …, names that the planner might take for its own.
+#[derive(Clone, Debug)]
+pub enum Around {
+    /// `SELECT z.* FROM (…) z WHERE condition`.
+    Where(String),
+    /// `SELECT z.* FROM k y JOIN (…) z ON condition`, or LEFT JOIN.
+    Join(JoinKind, String),
+}
+
 /// A query. Its answer does not depend on the order in which rows are met.
 #[derive(Clone, Debug)]
 pub struct Query {
@@ -172,12 +181,48 @@ pub struct Query {
     pub order: Vec<String>,
     /// LIMIT and OFFSET, only with an order.
     pub limit: Option<(u64, u64)>,
+    /// A set operation with a query that has as many items, and no order.
+    pub set: Option<(&'static str, Box<Query>)>,
+    /// What it is a derived table of.
+    pub around: Option<Around>,
 }
 
 impl Query {
+    /// A query of one table and nothing else.
+    pub fn of(table: &'static str, alias: String) -> Query {
+        Query {
+            distinct: false,
+            items: Vec::new(),
+            sources: vec![Source { table, alias, kind: JoinKind::First, on: None }],
+            filter: None,
+            groups: Vec::new(),
+            having: None,
+            order: Vec::new(),
+            limit: None,
+            set: None,
+            around: None,
+        }
+    }
+
     /// Its text.
     pub fn sql(&self, engines: Engines) -> String {
-        let items: Vec<&str> = self.items.iter().map(|item| item.sql.as_str()).collect();
+        let inner = self.inner_sql(engines);
+        match &self.around {
+            None => inner,
+            Some(Around::Where(condition)) => format!("SELECT z.* FROM ({inner}) z WHERE {condition}"),
+            Some(Around::Join(kind, condition)) => {
+                let join = if *kind == JoinKind::Left { "LEFT JOIN" } else { "JOIN" };
+                format!("SELECT z.* FROM {} y {join} ({inner}) z ON {condition}", engines.table("k", "y"))
+            }
+        }
+    }
+
+    fn inner_sql(&self, engines: Engines) -> String {
+        let named = |(at, item): (usize, &Item)| match self.around {
+            Some(_) => format!("{} AS c{at}", item.sql),
+            None => item.sql.clone(),
+        };
+        let items: Vec<String> = self.items.iter().enumerate().map(named).collect();
         let mut out = format!("SELECT {}{}", if self.distinct { "DISTINCT " } else { "" }, items.join(", "));
         for source in &self.sources {
             out.push_str(match source.kind {
@@ -199,6 +244,9 @@ impl Query {
         if let Some(having) = &self.having {
             let _ = write!(out, " HAVING {}", having.sql(engines));
         }
+        if let Some((operation, other)) = &self.set {
+            let _ = write!(out, " {operation} {}", other.sql(engines));
+        }
         if !self.order.is_empty() {
             let _ = write!(out, " ORDER BY {}", self.order.join(", "));
         }
@@ -219,6 +267,12 @@ impl Query {
             change(&mut query);
             found.push(query);
         };
+        if self.set.is_some() {
+            with(&|query| query.set = None);
+        }
+        if self.around.is_some() {
+            with(&|query| query.around = None);
+        }
         if self.filter.is_some() {
             with(&|query| query.filter = None);
         }
@@ -251,10 +305,14 @@ impl Query {
                 found.push(query);
             }
         }
-        if self.items.len() > 1 {
+        // What is around a query names its items, and ends with the last.
+        if self.items.len() > 1 && self.around.is_none() {
             for at in 0..self.items.len() {
                 let mut query = self.clone();
                 query.items.remove(at);
+                if let Some((_, other)) = &mut query.set {
+                    other.items.remove(at);
+                }
                 // An order by positions goes with them.
                 if query.distinct && !query.order.is_empty() {
                     query.order.pop();
@@ -262,6 +320,15 @@ impl Query {
                 found.push(query);
             }
         }
+        if let Some((operation, other)) = &self.set {
+            let others = other.smaller().into_iter().filter(|other| other.items.len() == self.items.len());
+            found.extend(others.map(|other| Query { set: Some((operation, Box::new(other))), ..self.clone() }));
+        }
+        // As many items as the other side of a set operation has, and as what is around names.
+        found.retain(|query| {
+            let same_count = query.set.as_ref().is_none_or(|(_, other)| other.items.len() == query.items.len());
+            same_count && (query.around.is_none() || query.items.len() == self.items.len())
+        });
         let filters = self.filter.iter().flat_map(Condition::smaller);
         found.extend(filters.map(|filter| Query { filter: Some(filter), ..self.clone() }));
         let havings = self.having.iter().flat_map(Condition::smaller);
