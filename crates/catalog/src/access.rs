@@ -14,6 +14,8 @@ pub struct AccessMap {
     pub global: Privileges,
     /// Dynamic privileges.
     pub dynamic: BTreeSet<String>,
+    /// Those of them that may be granted on.
+    pub grantable: BTreeSet<String>,
     /// By database name or pattern.
     pub databases: Vec<(String, Privileges)>,
     /// By database and table.
@@ -30,15 +32,19 @@ impl AccessMap {
         AccessMap {
             global: Privileges::ALL_GLOBAL.union(Privileges::GRANT_OPTION),
             dynamic: crate::privilege::DYNAMIC_PRIVILEGES.iter().map(|name| name.to_string()).collect(),
+            grantable: crate::privilege::DYNAMIC_PRIVILEGES.iter().map(|name| name.to_string()).collect(),
             ..Default::default()
         }
     }
 
-    /// Of an account with some of its roles active; roles bring the roles granted to them.
+    /// Of an account with some of its roles active; roles bring the roles granted to them. A role that is active and not
+    /// granted any more brings nothing.
     pub fn new(accounts: &Accounts, account: &AccountKey, active_roles: &BTreeSet<AccountKey>) -> AccessMap {
         let mut map = AccessMap { version: accounts.version, ..Default::default() };
+        let granted = accounts.get(account).map(|definition| &definition.roles);
+        let still_granted = |role: &&AccountKey| granted.is_some_and(|roles| roles.contains_key(*role));
         let mut pending: Vec<AccountKey> =
-            std::iter::once(account.clone()).chain(active_roles.iter().cloned()).collect();
+            std::iter::once(account.clone()).chain(active_roles.iter().filter(still_granted).cloned()).collect();
         let mut seen = BTreeSet::new();
         while let Some(key) = pending.pop() {
             if !seen.insert(key.clone()) {
@@ -53,6 +59,8 @@ impl AccessMap {
             }
             map.global = map.global.union(definition.global);
             map.dynamic.extend(definition.dynamic.keys().cloned());
+            let grantable = definition.dynamic.iter().filter(|(_, grantable)| **grantable);
+            map.grantable.extend(grantable.map(|(name, _)| name.clone()));
             for (pattern, privileges) in &definition.databases {
                 map.databases.push((pattern.clone(), *privileges));
             }
@@ -88,11 +96,25 @@ impl AccessMap {
         self.global.contains(Privileges::SUPER) || self.dynamic.contains(name)
     }
 
+    /// Whether the account is a system account, which others may not change. SUPER does not make it one.
+    pub fn is_system_user(&self) -> bool {
+        self.dynamic.contains("SYSTEM_USER")
+    }
+
     /// Privileges on a whole database, global ones included.
     pub fn on_database(&self, database: &str) -> Privileges {
         self.databases
             .iter()
             .filter(|(pattern, _)| pattern == database || like(pattern.as_bytes(), database.as_bytes(), false))
+            .fold(self.global, |sum, (_, privileges)| sum.union(*privileges))
+    }
+
+    /// Privileges on all databases that a pattern stands for: those of patterns that cover all of it. Granting on
+    /// `` `app%db` `` needs more than GRANT OPTION on `` `app_db` ``.
+    pub fn on_databases_like(&self, pattern: &str) -> Privileges {
+        self.databases
+            .iter()
+            .filter(|(own, _)| own == pattern || covers(own, pattern))
             .fold(self.global, |sum, (_, privileges)| sum.union(*privileges))
     }
 
@@ -147,6 +169,61 @@ impl AccessMap {
     }
 }
 
+/// A part of a pattern of names.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Character(char),
+    /// `_`.
+    One,
+    /// `%`.
+    Any,
+}
+
+fn parts(pattern: &str) -> Vec<Part> {
+    let mut characters = pattern.chars().peekable();
+    let mut parts = Vec::new();
+    while let Some(character) = characters.next() {
+        parts.push(match character {
+            '\\' => match characters.next_if(|next| matches!(next, '_' | '%' | '\\')) {
+                Some(escaped) => Part::Character(escaped),
+                None => Part::Character('\\'),
+            },
+            '_' => Part::One,
+            '%' => Part::Any,
+            other => Part::Character(other),
+        });
+    }
+    parts
+}
+
+/// Whether a pattern matches every name that another one matches. It may say no where that is so by chance only.
+fn covers(pattern: &str, other: &str) -> bool {
+    let (pattern, other) = (parts(pattern), parts(other));
+    let (mut p, mut o) = (0, 0);
+    let mut star = None;
+    while o < other.len() {
+        let stands = match (pattern.get(p), other[o]) {
+            (Some(Part::Any), _) => {
+                star = Some((p + 1, o));
+                p += 1;
+                continue;
+            }
+            (Some(Part::One), part) => part != Part::Any,
+            (Some(Part::Character(own)), Part::Character(character)) => *own == character,
+            _ => false,
+        };
+        match (stands, star) {
+            (true, _) => (p, o) = (p + 1, o + 1),
+            (false, Some((at, from))) => {
+                star = Some((at, from + 1));
+                (p, o) = (at, from + 1);
+            }
+            (false, None) => return false,
+        }
+    }
+    pattern[p..].iter().all(|part| *part == Part::Any)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,5 +270,26 @@ mod tests {
         assert!(!with_role.holds(&later));
         later.accounts.remove(&user_key);
         assert!(!plain.holds(&later));
+    }
+
+    #[test]
+    fn a_role_that_was_revoked_brings_nothing() {
+        let mut accounts = Accounts::default();
+        let user = AccountDef { user: "u".into(), host: "%".into(), ..Default::default() };
+        let role =
+            AccountDef { user: "r".into(), host: "%".into(), global: Privileges::PROCESS, ..Default::default() };
+        let (user_key, role_key) = (user.key(), role.key());
+        accounts.accounts.insert(user_key.clone(), Arc::new(user));
+        accounts.accounts.insert(role_key.clone(), Arc::new(role));
+        let access = AccessMap::new(&accounts, &user_key, &BTreeSet::from([role_key]));
+        assert!(access.global.is_empty());
+    }
+
+    #[test]
+    fn a_pattern_covers_what_it_matches_all_of() {
+        assert!(covers("app_db", "app_db") && covers("app_db", "appxdb") && covers("app%", "app_db"));
+        assert!(covers("%", "a%b") && covers("a%b", "a_%b") && covers("a%", r"a\%"));
+        assert!(!covers("app_db", "app%db") && !covers("app_db", "%") && !covers(r"app\_db", "app_db"));
+        assert!(!covers("a%b", "a%") && !covers("a_b", "ab"));
     }
 }

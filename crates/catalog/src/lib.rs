@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod account;
+pub mod authorization;
 pub mod cell;
 pub mod ids;
 pub mod name;
@@ -15,6 +16,7 @@ pub mod view;
 
 pub use access::AccessMap;
 pub use account::{AccountDef, AccountKey, Accounts, TableGrant};
+pub use authorization::{Invoker, Need, Needed, Object, Subject};
 pub use cell::CatalogCell;
 pub use ids::{ColumnId, DatabaseId, IndexId, TableId};
 pub use name::NameKey;

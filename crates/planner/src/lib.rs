@@ -2,7 +2,8 @@
 //!
 //! [`bind`] gives names and types their meaning and makes a DataFusion plan; [`operators`] are those that DataFusion
 //! lacks; [`engine`] says how DataFusion is set up. [`access`] reads row tables, [`exec`] runs plans, [`point`] runs key
-//! look-ups without any plan, [`rowwise`] small queries, [`dml`] changes rows, [`explain`] tells how. This crate must not know file paths, sockets or the time.
+//! look-ups without any plan, [`rowwise`] small queries, [`dml`] changes rows, [`explain`] tells how. [`needs`] says
+//! what privileges a bound statement asks for. This crate must not know file paths, sockets or the time.
 
 pub mod access;
 pub mod bind;
@@ -11,6 +12,7 @@ pub mod document_values;
 pub mod engine;
 pub mod exec;
 pub mod explain;
+pub mod needs;
 pub mod operators;
 pub mod point;
 #[cfg(test)]

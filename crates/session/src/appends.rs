@@ -160,12 +160,12 @@ impl Session {
             self.check_writable()?;
             let statement = insert_of(&rows.database, &rows.table, &rows.columns);
             let (rows, _memory) = rows.into_table()?;
-            self.check_change_privileges(&statement)?;
+            self.check_names(&statement)?;
             let catalog = self.shared.catalog.load();
             let tables = SessionTables::new(self, context, Some(rows));
             let plan = {
                 let binder = self.binder(b"", &[], &catalog, context, &tables);
-                DmlBinder::new(&binder, &self.shared.store, &self.shared.rules).bind(&statement)?
+                self.authorize(DmlBinder::new(&binder, &self.shared.store, &self.shared.rules).bind(&statement)?)?
             };
             let bulk_session = (alone && self.reads_committed_now()).then_some(self.process.id);
             self.begin_statement_transaction();

@@ -54,6 +54,9 @@ impl Session {
         if process.user != self.info.user && !self.access.has_dynamic("CONNECTION_ADMIN") {
             return Err(SqlError::new(ErrorCode::KillDenied, &[&id]));
         }
+        if process.user != self.info.user {
+            self.check_may_end(&process)?;
+        }
         self.shared.kill(&process, connection);
         Ok(())
     }
@@ -63,7 +66,7 @@ impl Session {
     /// # Errors
     /// 1227 without the privilege; 1235 where the server is part of a program that ends by itself.
     pub(crate) fn shut_down_server(&self) -> SqlResult<()> {
-        self.require_admin(Privileges::SHUTDOWN, "", "SHUTDOWN")?;
+        self.require_server(Privileges::SHUTDOWN, &[], "SHUTDOWN")?;
         let Some(shutdown) = &self.shared.shutdown else {
             return Err(SqlError::unsupported("SHUTDOWN of a server that is part of another program"));
         };
@@ -88,25 +91,22 @@ impl Session {
                 FlushTarget::Tables { lock: Some(FlushLock::ReadLockDisableCheckpoint), .. } => {
                     return Err(SqlError::unsupported("AND DISABLE CHECKPOINT"));
                 }
-                FlushTarget::Status => {
-                    self.require_admin(Privileges::RELOAD, "FLUSH_STATUS", "RELOAD or FLUSH_STATUS")?;
-                    self.process.status.clear();
-                }
-                FlushTarget::Tables { .. } => {
-                    self.require_admin(Privileges::RELOAD, "FLUSH_TABLES", "RELOAD or FLUSH_TABLES")?;
-                    // MySQL's FLUSH TABLES empties the cache of prepared statements too.
-                    self.shared.plans.clear();
-                }
-                FlushTarget::Privileges => {
-                    self.require_admin(Privileges::RELOAD, "FLUSH_PRIVILEGES", "RELOAD or FLUSH_PRIVILEGES")?;
-                }
+                FlushTarget::Status => self.process.status.clear(),
+                // MySQL's FLUSH TABLES empties the cache of prepared statements too.
+                FlushTarget::Tables { .. } => self.shared.plans.clear(),
                 FlushTarget::Other(what) => return Err(SqlError::unsupported(format_args!("FLUSH {what}"))),
                 FlushTarget::Logs => self.flush_logs(true, true, true)?,
                 FlushTarget::GeneralLogs => self.flush_logs(true, false, false)?,
                 FlushTarget::SlowLogs => self.flush_logs(false, true, false)?,
                 FlushTarget::ErrorLogs => self.flush_logs(false, false, true)?,
-                // Nothing is kept that these could renew: no host cache, no binary log, no cost tables.
-                _ => self.require_admin(Privileges::RELOAD, "", "RELOAD")?,
+                // Nothing is kept that these could renew: no copy of the grants, no host cache, no binary log, no cost tables.
+                FlushTarget::Privileges
+                | FlushTarget::BinaryLogs
+                | FlushTarget::EngineLogs
+                | FlushTarget::RelayLogs { .. }
+                | FlushTarget::Hosts
+                | FlushTarget::OptimizerCosts
+                | FlushTarget::UserResources => {}
             }
         }
         Ok(Outcome::done())
@@ -114,7 +114,6 @@ impl Session {
 
     /// FLUSH LOGS and its kin: files are opened again by their names.
     fn flush_logs(&self, general: bool, slow: bool, error: bool) -> SqlResult<()> {
-        self.require_admin(Privileges::RELOAD, "", "RELOAD")?;
         let mut result = self.shared.logs.reopen(general, slow).map_err(|error| open_error(&error));
         if error && let Err(error) = error_log().reopen() {
             let path = Values(&self.shared.globals.load_values()).text(ids::LOG_ERROR).into();
@@ -126,7 +125,6 @@ impl Session {
     /// RESET PERSIST; the others are about replication.
     pub(crate) async fn run_reset(&mut self, reset: &Reset) -> SqlResult<Outcome> {
         let Reset::Persist { if_exists, variable } = reset else { return Err(SqlError::unsupported("RESET")) };
-        self.require_dynamic("SYSTEM_VARIABLES_ADMIN", "SUPER or SYSTEM_VARIABLES_ADMIN")?;
         let name = variable.as_ref().map(|variable| variable.name.to_ascii_lowercase());
         let of = name.clone();
         let reset = move |shared: &Shared| shared.globals.reset_persisted(&shared.store, of.as_deref());
@@ -311,7 +309,6 @@ impl Session {
         name: &QualifiedName,
         context: &Arc<StatementContext>,
     ) -> SqlResult<Vec<(&'static str, String)>> {
-        self.access_to_table(name, Privileges::SELECT.union(Privileges::INSERT), "SELECT")?;
         let catalog = self.shared.catalog.load();
         let table = match catalog.entry(&name.0, &name.1) {
             Some(TableEntry::Table(table)) => table.clone(),
@@ -361,7 +358,6 @@ impl Session {
             ResultSet::new(vec![crate::result::text_column("Table", 128), crate::result::number_column("Checksum")]);
         for table in &statement.tables {
             let name = self.qualify(table)?;
-            self.access_to_table(&name, Privileges::SELECT, "SELECT")?;
             let catalog = self.shared.catalog.load();
             let checksum = match catalog.table(&name.0, &name.1).cloned() {
                 Some(definition) => {

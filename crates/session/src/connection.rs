@@ -7,10 +7,10 @@ use crate::logging::Logged;
 use crate::plan_cache::{self, Described, PlanUse};
 use crate::prepared::{PreparedStatement, RowCollector};
 use crate::process::count;
-use crate::query::Reads;
 use crate::result::put_rows;
 use crate::session::{Request, Session, parse_error};
 use crate::settings::{Values, ids};
+use squall_catalog::Need;
 use squall_parser::ast::Statement;
 use squall_types::processor_time::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -34,13 +34,14 @@ impl Session {
         self.refresh_access();
         // Variables are bound with the types that they have; names may mean the session's own tables.
         let shares =
-            sql.len() <= plan_cache::TEXT_BYTES_MAX && !sql.contains(&b'@') && self.temporary_tables.is_empty();
+            sql.len() <= plan_cache::TEXT_BYTES_MAX && !sql.contains(&b'@') && self.temporary_tables.is_empty()
+            && self.table_locks.is_none();
         let (shared, meaning, catalog) = (self.shared.clone(), self.meaning(), self.shared.catalog.version());
         if shares
             && let Some(entry) = shared.plans.find(sql, &meaning)
             && let Some(described) = entry.described(catalog)
-            && self.check_change_privileges(&described.statement.statement).is_ok()
-            && self.check_read(&described.reads).is_ok()
+            && self.check_names(&described.statement.statement).is_ok()
+            && self.check_needs(&described.needs).is_ok()
         {
             count(&self.process.status.plan_shared_hits);
             let plan_use = self.plan_use(entry);
@@ -48,13 +49,13 @@ impl Session {
             // The session's own, so that no two count references to one.
             return Ok((Arc::new(described.statement.clone()), Some(plan_use)));
         }
-        let (statement, reads) = self.parse_and_describe(sql).await?;
+        let (statement, needs) = self.parse_and_describe(sql).await?;
         count(&self.process.status.plan_misses);
-        let reads = reads.filter(|_| shares);
-        let entry = reads.and_then(|reads| {
+        let needs = needs.filter(|_| shares);
+        let entry = needs.and_then(|needs| {
             let entry = shared.plans.find_or_insert(&statement.sql, &meaning)?;
             entry.set_statement(&statement);
-            let described = Described { statement: statement.clone(), reads };
+            let described = Described { statement: statement.clone(), needs };
             entry.set_described(catalog, || shared.catalog.version(), described);
             Some(entry)
         });
@@ -65,8 +66,9 @@ impl Session {
         Ok((Arc::new(statement), plan_use))
     }
 
-    /// Parses a statement and finds out what its result looks like and, if that holds for other sessions too, what is read.
-    async fn parse_and_describe(&mut self, sql: &[u8]) -> SqlResult<(PreparedStatement, Option<Reads>)> {
+    /// Parses a statement and finds out what its result looks like and, if that holds for other sessions too, what it
+    /// needs.
+    async fn parse_and_describe(&mut self, sql: &[u8]) -> SqlResult<(PreparedStatement, Option<Vec<Need>>)> {
         let parsed = self.parse_whole(sql).await?.map_err(parse_error)?;
         if let Some(rest) = parsed.rest {
             let near =
@@ -81,7 +83,7 @@ impl Session {
         if matches!(parsed.statement, Statement::Prepare(_) | Statement::Execute(_) | Statement::Deallocate(_)) {
             return Err(SqlError::new(ErrorCode::UnsupportedPs, &[]));
         }
-        let (columns, reads) = self.result_columns(&parsed.statement, &sql[..parsed.end]).await?;
+        let (columns, needs) = self.result_columns(&parsed.statement, &sql[..parsed.end]).await?;
         let statement = PreparedStatement {
             sql: sql[..parsed.end].into(),
             statement: Arc::new(parsed.statement),
@@ -92,7 +94,7 @@ impl Session {
             digest: OnceLock::new(),
             counted: OnceLock::new(),
         };
-        Ok((statement, reads))
+        Ok((statement, needs))
     }
 
     async fn execute_prepared(

@@ -1,6 +1,7 @@
 //! Which part of the session runs a statement.
 
 use crate::api::ResultWriter;
+use crate::authorization::Authorized;
 use crate::process::count;
 use crate::program::check_program;
 use crate::result::{Failure, Outcome};
@@ -30,6 +31,18 @@ impl Session {
             true => Some(self.definition_pass().await?),
             false => None,
         };
+        let request = self.authorize_statement(request)?;
+        self.carry_out(request, context, writer).await
+    }
+
+    /// Runs a statement that the session may run.
+    async fn carry_out(
+        &mut self,
+        request: Authorized<Request<'_>>,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        let request = request.into_inner();
         match request.statement {
             Statement::Query(query) => self.run_query(query, request, context, writer).await,
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {

@@ -7,9 +7,11 @@
 //! [`crate::plan_cache`].
 
 use crate::api::ColumnMeta;
+use crate::authorization::{Authorized, Touches};
 use crate::plan_cache::PlanUse;
 use crate::prepared::PreparedStatement;
 use rustc_hash::FxHashMap;
+use squall_catalog::Need;
 use squall_parser::{Digest, ShapeLiteral, ShapeScanner};
 use squall_planner::ParameterKind;
 use squall_planner::dml::DmlPlan;
@@ -45,7 +47,7 @@ pub(crate) enum KeptPlan {
     /// None: the statement goes the general way.
     General,
     /// A look-up by key.
-    Select(Arc<SelectPlan>),
+    Select(Arc<Authorized<SelectPlan>>),
     /// A small query, run row by row.
     Rows(Arc<RowsPlan>),
     /// A change of single rows.
@@ -81,7 +83,7 @@ impl ConstantPlan {
 /// A small query, run row by row.
 #[derive(Debug)]
 pub(crate) struct RowsPlan {
-    pub plan: RowPlan,
+    pub plan: Authorized<RowPlan>,
     pub columns: Arc<[ColumnMeta]>,
     /// What the parameters must be for the plan to hold.
     pub kinds: Box<[ParameterKind]>,
@@ -119,10 +121,16 @@ pub(crate) struct SelectPlan {
     pub columns: Arc<[ColumnMeta]>,
 }
 
+impl Touches for SelectPlan {
+    fn needs(&self) -> Vec<Need> {
+        self.point.needs()
+    }
+}
+
 /// A change of single rows.
 #[derive(Debug)]
 pub(crate) struct ChangePlan {
-    pub plan: Arc<DmlPlan>,
+    pub plan: Arc<Authorized<DmlPlan>>,
     /// What the values must be for the plan to hold.
     pub kinds: Box<[ParameterKind]>,
 }

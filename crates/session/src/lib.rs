@@ -31,7 +31,7 @@ mod long_statement;
 pub mod module;
 mod plan_cache;
 mod prepared;
-mod privilege;
+mod authorization;
 pub mod procedure;
 mod process;
 mod program;

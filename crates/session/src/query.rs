@@ -7,7 +7,6 @@ mod lookup;
 mod meta;
 mod new_file;
 mod outfile;
-mod reads;
 mod resolver;
 mod rowwise;
 mod view;
@@ -16,11 +15,11 @@ mod virtual_change;
 pub(crate) use change::environment as change_environment;
 pub(crate) use into::{Format, server_file};
 pub(crate) use meta::{columns, select_all};
-pub(crate) use reads::Reads;
 pub(crate) use resolver::{RowsTable, SessionTables};
 pub(crate) use view::column_of_output;
 
 use crate::api::ResultWriter;
+use crate::authorization::Authorized;
 use crate::kept_plan::ConstantPlan;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet};
@@ -30,12 +29,11 @@ use datafusion::catalog::TableProvider;
 use squall_catalog::{Catalog, NameKey};
 use squall_functions::arrow_map::value_at;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
-use squall_planner::bind::TableUse;
 use squall_planner::exec::{QueryStream, SharedTransaction, StatementEnv, write_batch};
 use squall_planner::point;
 use squall_planner::{Binder, BoundQuery};
 use squall_registry::{StatementContext, TableOperation};
-use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// Rows of a batch that are written between looks at the writer's buffer.
@@ -79,7 +77,7 @@ impl Session {
             Some(bound) => bound,
             None => self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?,
         };
-        self.check_reads(&bound)?;
+        let bound = self.authorize(bound)?;
         if bound.into.is_some() {
             return Ok(self.select_into(bound, context, catalog).await?);
         }
@@ -218,76 +216,10 @@ impl Session {
         }
     }
 
-    /// Privileges of everything a query reads.
-    pub(crate) fn check_reads(&self, bound: &BoundQuery) -> SqlResult<()> {
-        self.check_tables_read(&bound.tables)
-    }
-
-    fn check_tables_read(&self, tables: &[TableUse]) -> SqlResult<()> {
-        for table in tables.iter().filter(|table| table.inside_view.is_none()) {
-            if crate::information_schema::virtual_database(&table.database).is_some()
-                || *table.database == *RowsTable::DATABASE
-            {
-                continue;
-            }
-            let keys_only = |definition: &Arc<squall_catalog::TableDef>| {
-                !table.columns.is_empty() && table.columns.iter().all(|column| *column >= definition.columns.len())
-            };
-            // A change finds rows by their keys, which nobody sees.
-            if !table.definition.as_ref().is_some_and(keys_only) {
-                self.check_columns(&table.database, &table.name, table.definition.as_deref(), &table.columns)?;
-            }
-            if table.definition.as_ref().is_some_and(|definition| !definition.temporary) {
-                self.check_locked(&table.database, &table.name, false)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// 1142 or 1143 unless SELECT is there for a table or for all of the columns read.
-    fn check_columns(
-        &self,
-        database: &str,
-        table: &str,
-        definition: Option<&squall_catalog::TableDef>,
-        columns: &[usize],
-    ) -> SqlResult<()> {
-        use squall_catalog::Privileges;
-        if self.access.on_table(database, table).contains(Privileges::SELECT) {
-            return Ok(());
-        }
-        if definition.is_some_and(|definition| definition.temporary) {
-            return Ok(());
-        }
-        if !self.access.on_any_column(database, table).contains(Privileges::SELECT) {
-            return Err(self.table_denied("SELECT", table));
-        }
-        let Some(definition) = definition else { return Ok(()) };
-        let check = |name: &str| {
-            if self.access.on_column(database, table, name).contains(Privileges::SELECT) {
-                return Ok(());
-            }
-            let (user, host) = (&self.account.user, &self.account.host);
-            Err(SqlError::new(ErrorCode::ColumnAccessDenied, &[&"SELECT", user, host, &name, &table]))
-        };
-        for column in columns.iter().filter_map(|ordinal| definition.columns.get(*ordinal)) {
-            match crate::ddl::functional_key::part_text(column) {
-                None => check(&column.name)?,
-                // Who reads the value of an expression reads its columns.
-                Some(text) => {
-                    let mut names = Vec::new();
-                    crate::constant::columns_of_text(&text, &mut names);
-                    names.iter().try_for_each(|name| check(name))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Begins to run a bound query on the pool.
     pub(crate) async fn start_query(
         &mut self,
-        bound: &BoundQuery,
+        bound: &Authorized<BoundQuery>,
         context: &Arc<StatementContext>,
         catalog: Arc<Catalog>,
     ) -> SqlResult<RunningQuery> {
@@ -298,7 +230,7 @@ impl Session {
         let store = (*self.shared.store).clone();
         let view = match self.transaction.current() {
             // Locked rows are the newest: a transaction that has read nothing else has no snapshot yet that they could be newer than.
-            Some(transaction) if bound.tables.iter().all(|table| table.is_locked) => transaction.change_view(),
+            Some(transaction) if bound.tables.iter().all(|table| table.lock.is_some()) => transaction.change_view(),
             Some(transaction) => transaction.read_view(),
             None => store.read_view(),
         };
@@ -392,7 +324,7 @@ impl Session {
     /// All rows of a query, for what needs them as values.
     pub(crate) async fn collect_rows(
         &mut self,
-        bound: &BoundQuery,
+        bound: &Authorized<BoundQuery>,
         context: &Arc<StatementContext>,
         catalog: Arc<Catalog>,
     ) -> SqlResult<Vec<Vec<Value>>> {
@@ -438,7 +370,7 @@ impl Session {
             return Ok((row.values(context)?.pop().unwrap_or_default(), sql_type));
         }
         let bound = self.bind_query(&query, request.sql, request.parameters, &catalog, context, None)?;
-        self.check_reads(&bound)?;
+        let bound = self.authorize(bound)?;
         let sql_type = bound.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());
         let rows = self.collect_rows(&bound, context, catalog).await?;
         let value = rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or_default();
@@ -456,7 +388,7 @@ impl Session {
         let rows = RowsTable::provider(result);
         let query = RowsTable::select_all(Some(condition.clone()));
         let catalog = self.shared.catalog.load();
-        let bound = self.bind_query(&query, b"", &[], &catalog, context, Some(rows))?;
+        let bound = self.authorize(self.bind_query(&query, b"", &[], &catalog, context, Some(rows))?)?;
         let rows = self.collect_rows(&bound, context, catalog).await?;
         Ok(ResultSet { columns, rows })
     }

@@ -6,6 +6,7 @@ mod statement;
 
 use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChange};
 use crate::appends::Appends;
+use crate::authorization::Authorized;
 use crate::database::{Shared, now_micros};
 use crate::deferred::BeforePool;
 use crate::diagnostics::DiagnosticsArea;
@@ -479,7 +480,7 @@ pub(crate) struct Request<'a> {
     /// Values of its `?`.
     pub parameters: &'a [Value],
     /// Its plan, where one is known.
-    pub plan: Option<&'a Arc<DmlPlan>>,
+    pub plan: Option<&'a Arc<Authorized<DmlPlan>>>,
     /// How many `?` there are.
     pub placeholders: u32,
     /// The prepared statement that is executed, where it is one.

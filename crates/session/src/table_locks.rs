@@ -1,11 +1,14 @@
 //! LOCK TABLES, FLUSH TABLES WITH READ LOCK and UNLOCK TABLES.
 
+use crate::authorization::lock_need;
 use crate::ddl::execute::missing;
+use crate::information_schema;
 use crate::process::count;
 use crate::result::Outcome;
 use crate::session::Session;
-use squall_catalog::{Privileges, TableEntry};
+use squall_catalog::{Need, TableEntry};
 use squall_parser::ast::{self, LockTables, ObjectName, TableLockKind};
+use squall_planner::bind::TableUse;
 use squall_row_store::{LockWait, SessionLocks, TableLock, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
@@ -33,7 +36,6 @@ impl Session {
 
     /// FLUSH TABLES WITH READ LOCK: all of them, or those that are named.
     pub(crate) async fn flush_and_lock(&mut self, names: &[ObjectName]) -> SqlResult<()> {
-        self.require_admin(Privileges::RELOAD, "FLUSH_TABLES", "RELOAD or FLUSH_TABLES")?;
         if self.table_locks.is_some() {
             return Err(SqlError::new(ErrorCode::LockOrActiveTransaction, &[]));
         }
@@ -56,7 +58,6 @@ impl Session {
         let mut locks = Vec::with_capacity(names.len());
         for table in names {
             let name = self.qualify(table)?;
-            self.access_to_table(&name, Privileges::SELECT, "SELECT")?;
             if let Some(TableEntry::View(_)) = catalog.entry(&name.0, &name.1) {
                 return Err(SqlError::new(ErrorCode::WrongObject, &[&name.0, &name.1, &"BASE TABLE"]));
             }
@@ -74,6 +75,16 @@ impl Session {
         Ok(Outcome::done())
     }
 
+    /// What locking a table behind a view needs, of whoever the view reads it as and of the session itself.
+    fn check_lock_inside_view(&self, table: &TableUse) -> SqlResult<()> {
+        if information_schema::virtual_database(&table.database).is_some() {
+            return Ok(());
+        }
+        let need = lock_need(&table.database, &table.name);
+        let inside_view = table.inside_view.clone();
+        self.check_needs(&[Need { invoker: table.invoker.clone(), inside_view, ..need.clone() }, need])
+    }
+
     async fn take_table_locks(&mut self, tables: &[ast::TableLock]) -> SqlResult<()> {
         let catalog = self.shared.catalog.load();
         let mut wanted = Vec::with_capacity(tables.len());
@@ -83,7 +94,6 @@ impl Session {
                 continue;
             }
             let name = self.qualify(&lock.table)?;
-            self.access_to_table(&name, Privileges::LOCK_TABLES, "LOCK TABLES")?;
             let mode = match lock.kind {
                 TableLockKind::Read | TableLockKind::ReadLocal => TableLock::ReadOnly,
                 TableLockKind::Write | TableLockKind::LowPriorityWrite => TableLock::Exclusive,
@@ -96,8 +106,12 @@ impl Session {
                     let query = crate::query::select_all(lock.table.clone());
                     let context = Arc::new(self.statement_context(&squall_parser::ast::Statement::UnlockTables));
                     let bound = self.bind_query(&query, b"", &[], &catalog, &context, None)?;
-                    let tables = bound.tables.iter().filter_map(|table| table.definition.as_ref());
-                    wanted.extend(tables.filter(|table| !table.temporary).map(|table| (table.id, mode)));
+                    let bound = self.authorize(bound)?;
+                    for table in bound.tables.iter().filter(|table| table.view.is_none()) {
+                        self.check_lock_inside_view(table)?;
+                        let base = table.definition.as_ref().filter(|definition| !definition.temporary);
+                        wanted.extend(base.map(|definition| (definition.id, mode)));
+                    }
                 }
                 // Rows that are made when they are read need no lock.
                 None if self.shared.registry.virtual_table(&name.0, &name.1).is_some() => {}

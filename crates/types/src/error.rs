@@ -252,6 +252,7 @@ error_codes! {
     SpDoesNotExist = 1305, b"42000", "%s %s does not exist";
     QueryInterrupted = 1317, b"70100", "Query execution was interrupted";
     SpWrongArgumentCount = 1318, b"42000", "Incorrect number of arguments for %s %s; expected %s, got %s";
+    ViewNoExplain = 1345, b"HY000", "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
     WrongObject = 1347, b"HY000", "'%s.%s' is not %s";
     NonupdateableColumn = 1348, b"HY000", "Column '%s' is not updatable";
     ViewSelectVariable = 1351, b"HY000", "View's SELECT contains a variable or parameter";

@@ -11,12 +11,13 @@ use super::subquery::PendingSubquery;
 use super::window::Window;
 use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::expr::Placeholder;
+use squall_catalog::Invoker;
 use squall_functions::arrow_map::field_ref;
 use squall_functions::expr::{BoundExpr, ExecutionSlot};
 use squall_parser::ast;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// How deep query blocks may nest.
@@ -93,6 +94,10 @@ pub(crate) struct Context<'a> {
     pub common_tables: Vec<CommonTableScope>,
     /// Views being bound, the outermost first.
     pub views: Vec<(Arc<str>, Arc<str>)>,
+    /// As whom tables are read here.
+    pub invoker: Invoker,
+    /// Columns of views: which of the tables used the view is, and which column of it.
+    pub view_columns: HashMap<ColumnId, (usize, usize)>,
     /// Where functions find the statement.
     pub slot: Arc<ExecutionSlot>,
     /// Locking clause in force.
@@ -130,6 +135,8 @@ impl<'a> Context<'a> {
             tables: Vec::new(),
             common_tables: Vec::new(),
             views: Vec::new(),
+            invoker: Invoker::Session,
+            view_columns: HashMap::new(),
             slot: ExecutionSlot::once(Arc::clone(binder.context)),
             locking: Vec::new(),
             row_order_matters: false,
@@ -240,6 +247,14 @@ impl<'a> Context<'a> {
 
     /// Remembers that a table's column is read.
     pub fn mark_used(&mut self, id: ColumnId) {
+        if let Some((table, ordinal)) = self.view_columns.get(&id)
+            && let Some(used) = self.tables.get_mut(*table)
+        {
+            if !used.columns.contains(ordinal) {
+                used.columns.push(*ordinal);
+            }
+            return;
+        }
         let info = self.columns.get(id);
         let (Some(relation), Some(origin)) = (&info.reference.relation, &info.origin) else { return };
         let Some((_, ordinal)) = origin.base else { return };

@@ -35,6 +35,14 @@ pub trait TableResolver {
         None
     }
 
+    /// Whether the session may know of a table, whether it is there or not.
+    ///
+    /// # Errors
+    /// 1142 if it has no privilege on it.
+    fn check_known(&self, _database: &str, _name: &str) -> SqlResult<()> {
+        Ok(())
+    }
+
     /// A table without storage, such as those of information_schema. Its fields carry MySQL types as metadata.
     fn virtual_table(&self, _database: &str, _name: &str) -> SqlResult<Option<Arc<dyn TableProvider>>> {
         Ok(None)

@@ -13,7 +13,7 @@ use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::TableReference;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableScanBuilder};
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{ColumnDef, TableDef, TableEntry, ViewDef};
+use squall_catalog::{AccountKey, ColumnDef, Invoker, TableDef, TableEntry, ViewDef};
 use squall_functions::arrow_map::expr_type_of;
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType};
@@ -117,6 +117,10 @@ impl Context<'_> {
         let name = &*factor.name.name;
         if let Some(definition) = self.binder.tables.temporary_table(&database, name) {
             return self.bind_base_table(factor, &database, &alias, &definition, block);
+        }
+        // Inside of a view it is the view that is not valid.
+        if self.views.is_empty() {
+            self.binder.tables.check_known(&database, name)?;
         }
         let catalog = self.binder.catalog;
         match catalog.entry(&database, name) {
@@ -255,9 +259,10 @@ impl Context<'_> {
             scan_name: scan_name.into(),
             definition: definition.cloned(),
             columns: Vec::new(),
-            inside_view: self.views.last().cloned(),
-            is_view: false,
-            is_locked: definition.is_some() && self.lock_of(alias).is_some(),
+            invoker: self.invoker.clone(),
+            inside_view: self.views.first().cloned(),
+            view: None,
+            lock: definition.and_then(|_| self.lock_of(alias)).map(|(strength, _)| strength),
         });
         let scan = plan_result(TableScanBuilder::new(reference, provider_as_source(provider)).build())?;
         let relation = Relation {
@@ -273,7 +278,7 @@ impl Context<'_> {
         &mut self,
         database: &Arc<str>,
         alias: &Arc<str>,
-        view: &ViewDef,
+        view: &Arc<ViewDef>,
         block: BlockId,
     ) -> SqlResult<FromItem> {
         let name: Arc<str> = view.name.as_str().into();
@@ -298,23 +303,32 @@ impl Context<'_> {
             scan_name: "".into(),
             definition: None,
             columns: Vec::new(),
-            inside_view: self.views.last().cloned(),
-            is_view: true,
-            is_locked: false,
+            invoker: self.invoker.clone(),
+            inside_view: self.views.first().cloned(),
+            view: Some(Arc::clone(view)),
+            lock: None,
         });
+        let table = self.tables.len() - 1;
         // A view sees neither the blocks nor the WITH clauses around it, and locks nothing by itself.
         let frames = std::mem::take(&mut self.frames);
         let common_tables = std::mem::take(&mut self.common_tables);
         let text = std::mem::replace(&mut self.text, view.query.clone().into_bytes().into());
+        let inside = invoker_inside(view, &self.invoker);
+        let invoker = std::mem::replace(&mut self.invoker, inside);
         self.views.push(key);
         let bound = self.nested(|context| context.bind_query_block(&query));
         self.views.pop();
+        self.invoker = invoker;
         self.text = text;
         self.common_tables = common_tables;
         self.frames = frames;
         let bound = bound.map_err(|error| view_error(error, database, &name))?;
         let origin = Some((Arc::clone(database), name));
-        self.derived_item(bound, alias, &columns, Some(Arc::clone(database)), origin, block)
+        let item = self.derived_item(bound, alias, &columns, Some(Arc::clone(database)), origin, block)?;
+        for (ordinal, column) in item.relations.iter().flat_map(|relation| relation.columns.iter().enumerate()) {
+            self.view_columns.insert(column.id, (table, ordinal));
+        }
+        Ok(item)
     }
 
     fn bind_derived(&mut self, derived: &ast::DerivedTable, block: BlockId) -> SqlResult<FromItem> {
@@ -414,6 +428,15 @@ impl Context<'_> {
         self.check_unique(&left.relations, &item.relations)?;
         self.apply_lateral(left, item, block, keep_unmatched, condition)
     }
+}
+
+/// As whom tables inside of a view are touched by those who touch the view as `outside`.
+pub(crate) fn invoker_inside(view: &ViewDef, outside: &Invoker) -> Invoker {
+    if view.security_invoker {
+        return outside.clone();
+    }
+    let (user, host) = view.definer.rsplit_once('@').unwrap_or((&view.definer, ""));
+    Invoker::Definer(AccountKey::new(user, host))
 }
 
 /// What is wrong inside a view is said of the view.

@@ -2,9 +2,9 @@
 
 use datafusion::common::Column;
 use datafusion::logical_expr::LogicalPlan;
-use squall_catalog::TableDef;
+use squall_catalog::{Invoker, TableDef, ViewDef};
 use squall_functions::expr::{BoundExpr, ExecutionSlot};
-use squall_parser::ast::{Locking, SelectInto};
+use squall_parser::ast::{LockStrength, Locking, SelectInto};
 use squall_registry::ExprType;
 use squall_types::{IntWidth, SqlType, Value};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct BoundQuery {
     pub columns: Vec<OutputColumn>,
     /// Tables and views that are read, also inside views and subqueries.
     pub tables: Vec<TableUse>,
-    /// FOR UPDATE, FOR SHARE of the outermost query; [`TableUse::is_locked`] says of which tables.
+    /// FOR UPDATE, FOR SHARE of the outermost query; [`TableUse::lock`] says of which tables.
     pub locking: Vec<Locking>,
     /// INTO of the outermost query.
     pub into: Option<SelectInto>,
@@ -118,10 +118,12 @@ pub struct TableUse {
     pub definition: Option<Arc<TableDef>>,
     /// Ordinals of the columns that the statement names, for column privileges.
     pub columns: Vec<usize>,
-    /// The view that the reference stands in, as `(database, name)`: privileges are then its definer's.
+    /// As whom it is read: inside of a view that says so its definer.
+    pub invoker: Invoker,
+    /// The outermost view that the reference stands in, as `(database, name)`.
     pub inside_view: Option<(Arc<str>, Arc<str>)>,
-    /// Whether this is a view itself.
-    pub is_view: bool,
-    /// Whether its rows are locked as they are read.
-    pub is_locked: bool,
+    /// The view, if this is one itself.
+    pub view: Option<Arc<ViewDef>>,
+    /// How its rows are locked as they are read.
+    pub lock: Option<LockStrength>,
 }

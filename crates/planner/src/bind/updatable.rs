@@ -1,9 +1,10 @@
 //! Views that can be changed through: those whose rows are rows of one table.
 
+use super::from::invoker_inside;
 use super::view;
 use crate::access::ROW_KEY_COLUMN;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{Catalog, TableDef, TableEntry, ViewDef};
+use squall_catalog::{Catalog, Invoker, TableDef, TableEntry, ViewDef};
 use squall_parser::ast;
 use squall_types::SqlResult;
 use std::sync::Arc;
@@ -22,6 +23,23 @@ pub struct UpdatableView {
     pub columns: Vec<(Arc<str>, Option<usize>)>,
     /// What WITH CHECK OPTION, here or below, demands of a row.
     pub checks: Vec<ViewCheck>,
+    /// This view and those below, down to the table.
+    pub levels: Vec<ViewLevel>,
+}
+
+/// A view on the way to the table.
+#[derive(Clone, Debug)]
+pub struct ViewLevel {
+    /// Its database.
+    pub database: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its columns: the name, and the ordinal in the table of those that are no expressions.
+    pub columns: Vec<(Arc<str>, Option<usize>)>,
+    /// As whom it is touched.
+    pub invoker: Invoker,
+    /// As whom what is below it is touched.
+    pub invoker_inside: Invoker,
 }
 
 /// The WHERE of a view.
@@ -39,7 +57,7 @@ pub struct ViewCheck {
 
 /// What can be changed through a view; `None` if nothing can.
 pub fn updatable(catalog: &Catalog, database: &str, view: &ViewDef) -> SqlResult<Option<UpdatableView>> {
-    resolve(catalog, database, view, false, DEPTH_MAX)
+    resolve(catalog, database, view, &Invoker::Session, false, DEPTH_MAX)
 }
 
 /// The column that has the key of the table's row, for the select list of an updatable view.
@@ -71,6 +89,7 @@ fn resolve(
     catalog: &Catalog,
     database: &str,
     view: &ViewDef,
+    invoker: &Invoker,
     checked_from_above: bool,
     depth: usize,
 ) -> SqlResult<Option<UpdatableView>> {
@@ -83,6 +102,7 @@ fn resolve(
         return Ok(None);
     }
     let below_database = factor.name.schema.as_ref().map_or(database, |schema| schema.as_str());
+    let inside = invoker_inside(view, invoker);
     let cascaded = checked_from_above || view.check_option == "CASCADED";
     let (mut below, names) = match catalog.entry(below_database, &factor.name.name) {
         Some(TableEntry::Table(table)) => {
@@ -90,10 +110,13 @@ fn resolve(
             let columns: Vec<_> = columns.map(|(at, column)| (Arc::from(column.name.as_str()), Some(at))).collect();
             let names = columns.iter().map(|(name, _)| Some(Arc::clone(name))).collect();
             let table = Arc::clone(table);
-            (UpdatableView { database: below_database.into(), table, columns, checks: Vec::new() }, names)
+            let database = below_database.into();
+            (UpdatableView { database, table, columns, checks: Vec::new(), levels: Vec::new() }, names)
         }
         Some(TableEntry::View(inner)) => {
-            let Some(below) = resolve(catalog, below_database, inner, cascaded, depth - 1)? else { return Ok(None) };
+            let Some(below) = resolve(catalog, below_database, inner, &inside, cascaded, depth - 1)? else {
+                return Ok(None);
+            };
             let mut names = vec![None; below.table.columns.len()];
             for (name, ordinal) in &below.columns {
                 if let Some(ordinal) = ordinal {
@@ -130,6 +153,14 @@ fn resolve(
             names,
         });
     }
+    let level = ViewLevel {
+        database: database.into(),
+        name: view.name.as_str().into(),
+        columns: columns.clone(),
+        invoker: invoker.clone(),
+        invoker_inside: inside,
+    };
+    below.levels.insert(0, level);
     Ok(Some(UpdatableView { columns, ..below }))
 }
 

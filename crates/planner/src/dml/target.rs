@@ -2,6 +2,7 @@
 
 use super::functional_key::key_part_value;
 use super::rules::{DefaultRule, TableRules};
+use crate::bind::updatable::ViewLevel;
 use crate::exec::env::StatementEnv;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, TableDef};
@@ -40,6 +41,8 @@ pub struct TargetView {
     pub columns: Vec<(Arc<str>, Option<usize>)>,
     /// What WITH CHECK OPTION demands of the table's row.
     pub checks: Vec<BoundExpr>,
+    /// This view and those below, down to the table.
+    pub levels: Vec<ViewLevel>,
 }
 
 /// How the values of one statement are stored.

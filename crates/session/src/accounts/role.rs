@@ -3,15 +3,21 @@
 use crate::result::Outcome;
 use crate::session::Session;
 use crate::settings::{Values, ids};
-use squall_catalog::{AccountDef, AccountKey, Privileges};
+use squall_catalog::{AccountDef, AccountKey};
 use squall_parser::ast::{AccountName, CreateRole, RoleSet, SetDefaultRole};
 use squall_types::{SqlError, SqlResult};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-fn not_granted(role: &AccountKey, account: &AccountKey) -> SqlError {
+pub(super) fn not_granted(role: &AccountKey, account: &AccountKey) -> SqlError {
     let message = format!("`{}`@`{}` is not granted to `{}`@`{}`", role.user, role.host, account.user, account.host);
     SqlError { code: 3530, sqlstate: *b"HY000", message }
+}
+
+/// A role that is to be granted and is not there.
+pub(super) fn unknown_role(role: &AccountKey) -> SqlError {
+    let message = format!("Unknown authorization ID `{}`@`{}`", role.user, role.host);
+    SqlError { code: 3523, sqlstate: *b"HY000", message }
 }
 
 impl Session {
@@ -31,8 +37,6 @@ impl Session {
         if statement.admin.is_some() {
             return Err(SqlError::unsupported("WITH ADMIN"));
         }
-        self.require_admin(Privileges::CREATE_ROLE, "", "CREATE ROLE or CREATE USER")
-            .or_else(|error| self.require_admin(Privileges::CREATE_USER, "", "").map_err(|_| error))?;
         let keys = statement.names.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
         let error_of = |existing: &[AccountKey]| self.unknown_accounts("CREATE ROLE", existing);
         let mut change = self.begin_accounts().await;
@@ -62,16 +66,6 @@ impl Session {
         names.iter().map(|name| self.account_key(name)).collect()
     }
 
-    fn check_may_grant_roles(&self, roles: &[AccountKey]) -> SqlResult<()> {
-        let accounts = self.shared.accounts.load_full();
-        let own = accounts.get(&self.account);
-        let is_admin = |role: &AccountKey| own.is_some_and(|own| own.roles.get(role) == Some(&true));
-        if roles.iter().all(is_admin) {
-            return Ok(());
-        }
-        self.require_dynamic("ROLE_ADMIN", "WITH ADMIN, ROLE_ADMIN, SUPER")
-    }
-
     pub(super) async fn grant_roles(
         &mut self,
         roles: &[AccountName],
@@ -79,12 +73,10 @@ impl Session {
         admin_option: bool,
     ) -> SqlResult<Outcome> {
         let (roles, to) = (self.keys_of(roles)?, self.keys_of(to)?);
-        self.check_may_grant_roles(&roles)?;
         let accounts = self.shared.accounts.load_full();
         for role in &roles {
             if accounts.get(role).is_none() {
-                let message = format!("Unknown authorization ID `{}`@`{}`", role.user, role.host);
-                return Err(SqlError { code: 3523, sqlstate: *b"HY000", message });
+                return Err(unknown_role(role));
             }
             for account in &to {
                 if reaches(&accounts, role, account) {
@@ -114,7 +106,6 @@ impl Session {
         ignore_unknown: bool,
     ) -> SqlResult<Outcome> {
         let (roles, from) = (self.keys_of(roles)?, self.keys_of(from)?);
-        self.check_may_grant_roles(&roles)?;
         self.edit_accounts(&from, ignore_unknown, |account| {
             for role in &roles {
                 account.roles.remove(role);
@@ -164,9 +155,6 @@ impl Session {
     /// SET DEFAULT ROLE.
     pub(crate) async fn set_default_role(&mut self, statement: &SetDefaultRole) -> SqlResult<Outcome> {
         let keys = self.keys_of(&statement.users)?;
-        if keys.iter().any(|key| *key != self.account) {
-            self.require_admin(Privileges::CREATE_USER, "ROLE_ADMIN", "CREATE USER")?;
-        }
         let mut change = self.begin_accounts().await;
         for key in keys {
             let account = change.accounts.get(&key);

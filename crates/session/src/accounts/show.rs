@@ -4,7 +4,7 @@ use crate::ddl::names::{quote, quote_text};
 use crate::result::{Outcome, ResultSet, text_column};
 use crate::session::Session;
 use crate::settings::{Values, ids};
-use squall_catalog::{AccountDef, AccountKey, PrivilegeLevel, Privileges};
+use squall_catalog::{AccountDef, AccountKey, Need, PrivilegeLevel, Privileges};
 use squall_parser::ast::AccountName;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
@@ -16,19 +16,27 @@ impl Session {
         }
     }
 
+    /// Of others only who reads MySQL's tables of accounts is told (1044).
+    fn check_may_show(&self, account: &AccountKey) -> SqlResult<()> {
+        match *account == self.account {
+            true => Ok(()),
+            false => self.check_needs(&[Need::database("mysql", Privileges::SELECT)]),
+        }
+    }
+
     /// SHOW GRANTS.
     pub(crate) fn show_grants(&mut self, name: Option<&AccountName>, using: &[AccountName]) -> SqlResult<Outcome> {
         let key = self.shown_account(name)?;
-        if key != self.account {
-            self.access_to_table(&("mysql".into(), "user".into()), Privileges::SELECT, "SELECT")
-                .map_err(|_| self.database_denied("mysql"))?;
-        }
+        self.check_may_show(&key)?;
         let accounts = self.shared.accounts.load_full();
         let account =
             accounts.get(&key).ok_or_else(|| SqlError::new(ErrorCode::NonexistingGrant, &[&key.user, &key.host]))?;
         let mut merged = (**account).clone();
         for role in using {
             let role = self.account_key(role)?;
+            if !account.roles.contains_key(&role) {
+                return Err(super::role::not_granted(&role, &key));
+            }
             if let Some(role) = accounts.get(&role) {
                 merge(&mut merged, role);
             }
@@ -41,9 +49,7 @@ impl Session {
     /// SHOW CREATE USER.
     pub(crate) fn show_create_user(&mut self, name: Option<&AccountName>) -> SqlResult<Outcome> {
         let key = self.shown_account(name)?;
-        if key != self.account {
-            self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
-        }
+        self.check_may_show(&key)?;
         let accounts = self.shared.accounts.load_full();
         let account =
             accounts.get(&key).ok_or_else(|| super::user::failed("SHOW CREATE USER", std::slice::from_ref(&key)))?;

@@ -6,7 +6,7 @@ use crate::database::now_micros;
 use crate::result::{Outcome, ResultSet};
 use crate::session::Session;
 use crate::settings::{Values, ids};
-use squall_catalog::{AccountDef, AccountKey, Privileges};
+use squall_catalog::{AccountDef, AccountKey};
 use squall_parser::ast::{
     AccountName, AccountOption, Authentication, CreateUser, Credential, DropUser, PasswordExpiry, ResourceLimit,
     SetPassword, Statement, TlsRequirement, UserSpecification,
@@ -55,7 +55,7 @@ impl Session {
     }
 
     /// The account that a name stands for.
-    pub(super) fn account_key(&self, name: &AccountName) -> SqlResult<AccountKey> {
+    pub(crate) fn account_key(&self, name: &AccountName) -> SqlResult<AccountKey> {
         let key = match name {
             AccountName::Named { user, host } => {
                 AccountKey::new(&**user, host.as_deref().unwrap_or("%").to_lowercase())
@@ -86,7 +86,6 @@ impl Session {
     }
 
     async fn create_user(&mut self, statement: &CreateUser) -> SqlResult<Outcome> {
-        self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
         let mut made = Vec::with_capacity(statement.users.len());
         let mut passwords = Vec::new();
         for user in &statement.users {
@@ -102,6 +101,9 @@ impl Session {
         let (if_not_exists, or_replace) = (statement.if_exists_clause, statement.or_replace);
         let mut change = self.begin_accounts().await;
         let accounts = &mut change.accounts;
+        if let Some(role) = default_roles.iter().flatten().find(|role| accounts.get(role).is_none()) {
+            return Err(super::role::unknown_role(role));
+        }
         let existing: Vec<AccountKey> =
             made.iter().map(AccountDef::key).filter(|key| accounts.get(key).is_some()).collect();
         if !existing.is_empty() && !if_not_exists && !or_replace {
@@ -129,14 +131,6 @@ impl Session {
     }
 
     async fn alter_user(&mut self, statement: &CreateUser) -> SqlResult<Outcome> {
-        let only_own_password = statement.users.iter().all(|user| {
-            self.account_key(&user.name).is_ok_and(|key| key == self.account) && !user.authentication.is_empty()
-        }) && statement.account.is_empty()
-            && statement.tls.is_empty()
-            && statement.limits.is_empty();
-        if !only_own_password {
-            self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
-        }
         let mut passwords = Vec::new();
         let mut change = self.begin_accounts().await;
         let mut missing = Vec::new();
@@ -240,12 +234,6 @@ impl Session {
     }
 
     async fn drop_users(&mut self, statement: &DropUser, operation: &str) -> SqlResult<Outcome> {
-        if operation == "DROP ROLE" {
-            self.require_admin(Privileges::DROP_ROLE, "", "DROP ROLE or CREATE USER")
-                .or_else(|error| self.require_admin(Privileges::CREATE_USER, "", "").map_err(|_| error))?;
-        } else {
-            self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
-        }
         let keys = statement.names.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
         let if_exists = statement.if_exists;
         let mut change = self.begin_accounts().await;
@@ -273,7 +261,6 @@ impl Session {
     }
 
     async fn rename_users(&mut self, renames: &[(AccountName, AccountName)]) -> SqlResult<Outcome> {
-        self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
         let mut keys = Vec::with_capacity(renames.len());
         for (from, to) in renames {
             keys.push((self.account_key(from)?, self.account_key(to)?));
@@ -300,9 +287,6 @@ impl Session {
             None => self.account.clone(),
             Some(name) => self.account_key(name)?,
         };
-        if key != self.account {
-            self.require_admin(Privileges::CREATE_USER, "", "CREATE USER")?;
-        }
         let mut change = self.begin_accounts().await;
         let account = change.accounts.get(&key).ok_or_else(|| SqlError::new(ErrorCode::PasswordNoMatch, &[]))?;
         let mut account = (**account).clone();

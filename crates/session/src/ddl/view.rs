@@ -43,7 +43,9 @@ pub fn create_view(
         }
     }
     let definer = match &statement.definer {
-        Some(AccountName::Named { user, host }) => format!("{user}@{}", host.as_deref().unwrap_or("%")),
+        Some(AccountName::Named { user, host }) => {
+            format!("{user}@{}", host.as_deref().unwrap_or("%").to_lowercase())
+        }
         _ => format!("{}@{}", account.user, account.host),
     };
     let view = ViewDef {

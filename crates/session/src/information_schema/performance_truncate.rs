@@ -61,13 +61,12 @@ fn counted(table: &str) -> Option<Counted> {
     })
 }
 
-impl Session {
-    /// Whether TRUNCATE TABLE of a table makes the server forget what it has counted.
-    pub(crate) fn is_counted(&self, name: &ObjectName) -> SqlResult<bool> {
-        let (database, table) = self.qualify(name)?;
-        Ok(database.eq_ignore_ascii_case(PERFORMANCE) && counted(&table).is_some())
-    }
+/// Whether TRUNCATE TABLE of a table makes the server forget what it has counted.
+pub(crate) fn is_counted_table(database: &str, table: &str) -> bool {
+    database.eq_ignore_ascii_case(PERFORMANCE) && counted(table).is_some()
+}
 
+impl Session {
     /// TRUNCATE TABLE of one of these tables forgets what was counted; `false` if it is another table.
     pub(crate) fn truncate_performance(&self, name: &ObjectName) -> SqlResult<bool> {
         let (database, table) = self.qualify(name)?;

@@ -115,7 +115,7 @@ impl Source<'_> {
                 .iter()
                 .filter(move |(name, _)| table.is_none_or(|table| table == name.as_str()))
                 .filter(|(name, _)| self.access.sees_table(&database.name, name))
-                .filter(|(name, _)| !crate::privilege::is_of_jobs(&database.name, name))
+                .filter(|(name, _)| !crate::authorization::is_system_table(&database.name, name))
                 .map(move |(name, entry)| (database, name.as_str(), entry))
         })
     }

@@ -14,6 +14,7 @@ mod run;
 mod split;
 
 use crate::api::{OkInfo, ResultWriter};
+use crate::authorization::Authorized;
 use crate::process::{Transfer, count};
 use crate::query::Format;
 use crate::result::{Failure, Outcome};
@@ -26,6 +27,7 @@ use squall_parser::ast::{
     ColumnName, Expr, Ident, Insert, InsertSource, LoadData, LoadDuplicates, Statement, VariableTarget,
 };
 use squall_planner::bind::RowTable;
+use squall_planner::needs;
 use squall_planner::dml::{DmlBinder, InsertPlan};
 use squall_registry::StatementContext;
 use squall_types::collation::Charset;
@@ -73,7 +75,7 @@ enum FieldKind {
 
 /// What the loading thread works with.
 struct Load {
-    plan: InsertPlan,
+    plan: Authorized<InsertPlan>,
     targets: Vec<Target>,
     /// Positions among the columns of the plan, and their expressions with their types; `None` is DEFAULT.
     assignments: Vec<(usize, Option<(BoundExpr, SqlType)>)>,
@@ -223,14 +225,14 @@ impl Session {
             on_duplicate: Vec::new(),
             returning: Vec::new(),
         }));
-        self.check_change_privileges(&insert)?;
+        self.check_names(&insert)?;
         self.declare_variables(&targets);
         let tables = crate::query::SessionTables::new(self, context, None);
         // The text tells the binder that variables change from row to row.
         let binder = self.binder(b":=", request.parameters, &catalog, context, &tables);
         let dml = DmlBinder::new(&binder, &self.shared.store, &self.shared.rules);
         let Statement::Insert(insert) = &insert else { return Err(SqlError::internal("not an INSERT")) };
-        let plan = dml.bind_insert(insert)?;
+        let plan = self.authorize(dml.bind_insert(insert)?)?;
         let definition = plan.target.def().clone();
         let scope = [RowTable::of(&plan.target.database, &plan.target.alias, &definition)];
         let mut assignments = Vec::with_capacity(statement.assignments.len());
@@ -239,6 +241,7 @@ impl Session {
                 Expr::Default => None,
                 value => {
                     let expr = binder.bind_expr(value, &scope)?;
+                    self.check_needs(&needs::of_expr(&plan.target, &expr))?;
                     let sql_type = expr.sql_type();
                     Some((expr, sql_type))
                 }

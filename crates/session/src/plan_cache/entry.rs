@@ -4,8 +4,8 @@ use super::Meaning;
 use crate::kept_plan::{KeptPlan, SelectPlan};
 use crate::prepared::PreparedStatement;
 use crate::process::count;
-use crate::query::Reads;
 use parking_lot::Mutex;
+use squall_catalog::Need;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 
@@ -81,8 +81,8 @@ struct Known {
 pub(crate) struct Described {
     /// The statement with the columns of its result.
     pub statement: PreparedStatement,
-    /// What it reads, for privileges.
-    pub reads: Reads,
+    /// What a session needs to run it.
+    pub needs: Vec<Need>,
 }
 
 #[derive(Debug, Default)]
@@ -189,7 +189,7 @@ impl CacheEntry {
             let mut known = self.known.lock();
             // Whoever changes the catalog comes here afterwards: a plan of an older one would stay.
             if current() == catalog {
-                known.select = Some((catalog, Arc::new((**select).clone())));
+                known.select = Some((catalog, Arc::new((***select).clone())));
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::long_statement::Text;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet, put_rows, typed_column};
 use crate::session::{Request, Session, parse_error};
-use squall_catalog::{AccessMap, AccountKey, NameKey, Privileges};
+use squall_catalog::{AccessMap, AccountKey, NameKey};
 use squall_parser::ast::Call;
 use squall_registry::{StatementContext, held_by_variable};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -214,10 +214,6 @@ impl Session {
             None => (database.as_str(), name.as_str()),
         };
         let shown = || format!("{database}.{name}");
-        if !self.access.on_routine(database, false, name).contains(Privileges::EXECUTE) {
-            let (user, host) = (&self.account.user, &self.account.host);
-            return Err(SqlError::new(ErrorCode::ProcAccessDenied, &[&"execute", user, host, &shown()]).into());
-        }
         let Some(procedure) = found else {
             return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"PROCEDURE", &shown()]).into());
         };

@@ -80,7 +80,6 @@ pub(crate) struct SessionStatements {
     account: AccountKey,
     active_roles: BTreeSet<AccountKey>,
     info: ConnectionInfo,
-    access: Arc<AccessMap>,
     appends: Arc<Appends>,
     memory: Arc<SessionMemory>,
     depth: u32,
@@ -94,7 +93,6 @@ impl SessionStatements {
             account: session.account.clone(),
             active_roles: session.active_roles.clone(),
             info: session.info.clone(),
-            access: session.access.clone(),
             appends: session.appends.clone(),
             memory: session.process.memory.clone(),
             depth: session.nested_depth,
@@ -103,6 +101,11 @@ impl SessionStatements {
 
     fn shared(&self) -> SqlResult<Arc<Shared>> {
         self.shared.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))
+    }
+
+    /// What the session may do now: a statement that a function runs comes after a REVOKE.
+    fn access(&self, shared: &Shared) -> AccessMap {
+        AccessMap::new(&shared.accounts.load_now(), &self.account, &self.active_roles)
     }
 
     fn image(&self, context: &StatementContext) -> SessionImage {
@@ -153,11 +156,11 @@ impl NestedStatements for SessionStatements {
 
     fn append_columns(&self, database: &str, table: &str) -> SqlResult<Option<Arc<[AppendColumn]>>> {
         self.appends.columns(database, table, || {
-            if !self.access.on_any_column(database, table).contains(Privileges::INSERT) {
+            let shared = self.shared()?;
+            if !self.access(&shared).on_any_column(database, table).contains(Privileges::INSERT) {
                 let (user, host) = (&self.account.user, &self.account.host);
                 return Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"INSERT", user, host, &table]));
             }
-            let shared = self.shared()?;
             let catalog = shared.catalog.load();
             let Some(TableEntry::Table(table)) = catalog.entry(database, table) else { return Ok(None) };
             Ok(Some((table.clone(), shared.runtime.reserve(&self.memory, "rows that functions append"))))
@@ -173,7 +176,8 @@ impl NestedStatements for SessionStatements {
     }
 
     fn server_file(&self, path: &str) -> SqlResult<PathBuf> {
-        crate::query::server_file(&*self.shared()?, &self.account, &self.access, path)
+        let shared = self.shared()?;
+        crate::query::server_file(&shared, &self.account, &self.access(&shared), path)
     }
 }
 

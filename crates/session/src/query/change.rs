@@ -1,14 +1,14 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use crate::api::{ColumnMeta, OkInfo, ResultWriter};
+use crate::authorization::Authorized;
 use crate::deferred::BeforePool;
-use crate::privilege::is_of_jobs;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Request, Session};
-use squall_catalog::{Catalog, Privileges, TableDef};
+use squall_catalog::{Catalog, TableDef};
 use squall_functions::expr::{BoundExpr, CompareOp};
-use squall_parser::ast::{DeleteTarget, InsertSource, Statement, TableReference};
+use squall_parser::ast::{DeleteTarget, InsertSource, Statement};
 use squall_planner::Binder;
 use squall_planner::dml::plan::{InsertRows, NewValue, OnDuplicate};
 use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute};
@@ -38,7 +38,7 @@ impl Session {
         catalog: &Arc<Catalog>,
         context: &Arc<StatementContext>,
         keeps_parameters: bool,
-    ) -> SqlResult<DmlPlan> {
+    ) -> SqlResult<Authorized<DmlPlan>> {
         self.bind_change_as(request, catalog, context, keeps_parameters, false)
     }
 
@@ -50,15 +50,13 @@ impl Session {
         context: &Arc<StatementContext>,
         keeps_parameters: bool,
         by_query: bool,
-    ) -> SqlResult<DmlPlan> {
+    ) -> SqlResult<Authorized<DmlPlan>> {
         self.check_may_change(request.statement)?;
         let tables = super::SessionTables::new(self, context, None);
         let binder = self.binder(request.sql, request.parameters, catalog, context, &tables);
         let binder = Binder { keeps_parameters, ..binder };
         let dml = DmlBinder { by_query, ..DmlBinder::new(&binder, &self.shared.store, &self.shared.rules) };
-        let plan = dml.bind(request.statement)?;
-        self.check_read(&super::Reads::of_change(&plan))?;
-        Ok(plan)
+        self.authorize(dml.bind(request.statement)?)
     }
 
     /// [`Session::bind_change`], where a long statement belongs.
@@ -67,7 +65,7 @@ impl Session {
         request: Request<'_>,
         catalog: &Arc<Catalog>,
         context: &Arc<StatementContext>,
-    ) -> SqlResult<DmlPlan> {
+    ) -> SqlResult<Authorized<DmlPlan>> {
         if request.long_statement().is_none() {
             return self.bind_change(request, catalog, context, false);
         }
@@ -76,13 +74,11 @@ impl Session {
             DmlBinder::new(binder, &shared.store, &shared.rules).bind(statement)
         };
         let bound = self.bind_long(request, catalog, context, bind).await?;
-        let plan = bound.ok_or_else(|| SqlError::internal("a long statement is not long"))?;
-        self.check_read(&super::Reads::of_change(&plan))?;
-        Ok(plan)
+        self.authorize(bound.ok_or_else(|| SqlError::internal("a long statement is not long"))?)
     }
 
     fn check_may_change(&self, statement: &Statement) -> SqlResult<()> {
-        self.check_change_privileges(statement)?;
+        self.check_names(statement)?;
         self.check_safe_update(statement)
     }
 
@@ -163,7 +159,7 @@ impl Session {
     /// Runs a plan in the statement's transaction: on this thread if it is short and meets no lock, else on the pool.
     pub(crate) async fn change_rows(
         &mut self,
-        plan: Arc<DmlPlan>,
+        plan: Arc<Authorized<DmlPlan>>,
         parameters: &[Value],
         context: &Arc<StatementContext>,
         catalog: Arc<Catalog>,
@@ -266,48 +262,6 @@ impl Session {
         });
     }
 
-    /// INSERT, UPDATE and DELETE of the tables that are changed (1142).
-    pub(crate) fn check_change_privileges(&self, statement: &Statement) -> SqlResult<()> {
-        match statement {
-            Statement::Insert(insert) => {
-                let mut needed = vec![(Privileges::INSERT, "INSERT")];
-                if insert.replace {
-                    needed.push((Privileges::DELETE, "DELETE"));
-                }
-                if !insert.on_duplicate.is_empty() {
-                    needed.push((Privileges::UPDATE, "UPDATE"));
-                }
-                needed.into_iter().try_for_each(|(privilege, word)| self.may_change(&insert.table, privilege, word))
-            }
-            Statement::Update(update) => {
-                let mut names = Vec::new();
-                update.tables.iter().for_each(|table| table_names(table, &mut names));
-                if let [name] = names.as_slice() {
-                    return self.may_change(name, Privileges::UPDATE, "UPDATE");
-                }
-                // Of several tables those that are only read need SELECT alone, which the query's binding shows.
-                let any = names.iter().any(|name| self.may_change(name, Privileges::UPDATE, "UPDATE").is_ok());
-                match names.first() {
-                    Some(name) if !any => self.may_change(name, Privileges::UPDATE, "UPDATE"),
-                    _ => Ok(()),
-                }
-            }
-            Statement::Delete(delete) => match &delete.target {
-                DeleteTarget::Single { table, .. } => self.may_change(table, Privileges::DELETE, "DELETE"),
-                DeleteTarget::Multiple { tables, from } => {
-                    let mut names = Vec::new();
-                    from.iter().for_each(|table| aliases(table, &mut names));
-                    tables.iter().try_for_each(|name| {
-                        let named =
-                            names.iter().find(|(alias, _)| name.schema.is_none() && *alias == name.name.as_str());
-                        self.may_change(named.map_or(name, |(_, table)| table), Privileges::DELETE, "DELETE")
-                    })
-                }
-            },
-            _ => Ok(()),
-        }
-    }
-
     /// `sql_safe_updates` (1175).
     fn check_safe_update(&self, statement: &Statement) -> SqlResult<()> {
         let unbounded = match statement {
@@ -319,27 +273,6 @@ impl Session {
             return Err(SqlError::new(ErrorCode::UpdateWithoutKeyInSafeMode, &[]));
         }
         Ok(())
-    }
-
-    pub(crate) fn may_change(
-        &self,
-        name: &squall_parser::ast::ObjectName,
-        needed: Privileges,
-        word: &str,
-    ) -> SqlResult<()> {
-        if self.temporary_table_named(name).is_some() {
-            return Ok(());
-        }
-        let (database, table) = self.qualify(name)?;
-        let is_fixed =
-            || self.shared.registry.virtual_table(&database, &table).is_none_or(|table| !table.takes_changes());
-        if crate::information_schema::virtual_database(&database).is_some() && is_fixed() {
-            return Err(self.database_denied(&database));
-        }
-        if !self.access.on_any_column(&database, &table).contains(needed) || is_of_jobs(&database, &table) {
-            return Err(self.table_denied(word, &table));
-        }
-        self.check_locked(&database, &table, true)
     }
 
     /// Under LOCK TABLES only locked tables can be used (1100), and those locked for reading not be written (1099).
@@ -391,7 +324,7 @@ impl Session {
     ) -> SqlResult<Vec<squall_catalog::ColumnDef>> {
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
-        self.check_reads(&bound)?;
+        let bound = self.authorize(bound)?;
         let mut columns = Vec::with_capacity(bound.columns.len());
         for output in &bound.columns {
             crate::ddl::names::check_column_name(&output.name)?;
@@ -476,28 +409,4 @@ pub(crate) fn environment(
     catalog: Arc<Catalog>,
 ) -> Arc<StatementEnv> {
     Arc::new(StatementEnv::new(context.clone(), catalog, (*shared.store).clone(), None))
-}
-
-fn table_names<'t>(table: &'t TableReference, names: &mut Vec<&'t squall_parser::ast::ObjectName>) {
-    match table {
-        TableReference::Table(factor) => names.push(&factor.name),
-        TableReference::Join(join) => {
-            table_names(&join.left, names);
-            table_names(&join.right, names);
-        }
-        TableReference::Derived(_) | TableReference::JsonTable(_) => {}
-    }
-}
-
-fn aliases<'t>(table: &'t TableReference, names: &mut Vec<(&'t str, &'t squall_parser::ast::ObjectName)>) {
-    match table {
-        TableReference::Table(factor) => {
-            names.push((factor.alias.as_ref().unwrap_or(&factor.name.name).as_str(), &factor.name));
-        }
-        TableReference::Join(join) => {
-            aliases(&join.left, names);
-            aliases(&join.right, names);
-        }
-        TableReference::Derived(_) | TableReference::JsonTable(_) => {}
-    }
 }

@@ -6,6 +6,7 @@ use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
 use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};
 use squall_planner::dml::DmlContext;
+use squall_planner::{BoundQuery, needs};
 use squall_planner::exec::StatementEnv;
 use squall_planner::explain::{
     ExplainRow, explain_change, explain_change_tree, explain_columns, explain_json, explain_table, explain_tree,
@@ -69,7 +70,8 @@ impl Session {
     ) -> SqlResult<Outcome> {
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
-        self.check_reads(&bound)?;
+        let bound = self.authorize(bound)?;
+        self.check_may_explain(&bound)?;
         if analyze && !bound.locking.is_empty() {
             return Err(SqlError::unsupported("EXPLAIN ANALYZE of a locking read"));
         }
@@ -94,6 +96,12 @@ impl Session {
             Format::Table | Format::Json => result_of(&explain_table(&plan), format),
             Format::Tree => one_text(explain_tree(&plan, analyze)),
         }))
+    }
+
+    /// EXPLAIN shows what views are made of (1345).
+    fn check_may_explain(&self, bound: &BoundQuery) -> SqlResult<()> {
+        let needs = needs::of_shown_views(bound);
+        self.check_needs(&needs).map_err(|_| SqlError::new(ErrorCode::ViewNoExplain, &[]))
     }
 
     async fn explain_data_change(

@@ -1,6 +1,7 @@
 //! SELECT … INTO variables and files.
 
 use super::outfile::dump;
+use crate::authorization::Authorized;
 use crate::program::errors::{no_data, undeclared_variable};
 use crate::result::Outcome;
 use crate::session::Session;
@@ -18,11 +19,14 @@ use std::sync::Arc;
 impl Session {
     pub(super) async fn select_into(
         &mut self,
-        bound: BoundQuery,
+        bound: Authorized<BoundQuery>,
         context: &Arc<StatementContext>,
         catalog: Arc<Catalog>,
     ) -> SqlResult<Outcome> {
         let Some(into) = bound.into.clone() else { return Ok(Outcome::done()) };
+        if !matches!(into, SelectInto::Variables(_)) {
+            self.require_server(Privileges::FILE, &[], "FILE")?;
+        }
         match &into {
             SelectInto::Variables(targets) if targets.len() != bound.columns.len() => {
                 return Err(SqlError::new(ErrorCode::WrongNumberOfColumnsInSelect, &[]));

@@ -1,6 +1,7 @@
 //! Point statements: making their plans, and answering the ones that need not wait for anything.
 
 use crate::api::{ResultWriter, StatusInfo};
+use crate::authorization::Authorized;
 use crate::database::now_micros;
 use crate::kept_plan::{ChangePlan, ConstantPlan, KeptPlan, Known, SelectPlan, ShapeEntry, Surroundings, values};
 use crate::logging::Logged;
@@ -73,22 +74,15 @@ impl Session {
         query: &Query,
         sql: &[u8],
         context: &StatementContext,
-    ) -> SqlResult<Option<SelectPlan>> {
+    ) -> SqlResult<Option<Authorized<SelectPlan>>> {
         let catalog = self.shared.catalog.load();
         let table_of = |name: &ast::ObjectName| self.base_table(&catalog, name);
         let registry = &self.shared.registry;
         let Some(plan) = point::recognize(query, sql, context, registry, &self.shared.store, &table_of)? else {
             return Ok(None);
         };
-        self.may_select(&plan)?;
         let columns = super::meta::columns(plan.columns()).into();
-        Ok(Some(SelectPlan { point: plan, columns }))
-    }
-
-    /// 1142 or 1143 unless the session may read what a look-up reads.
-    fn may_select(&self, plan: &PointSelect) -> SqlResult<()> {
-        let definition = plan.table().def();
-        self.check_columns(plan.database(), &definition.name, Some(definition), &plan.columns_read())
+        self.authorize(SelectPlan { point: plan, columns }).map(Some)
     }
 
     fn point_change(
@@ -108,7 +102,7 @@ impl Session {
         };
         let catalog = self.shared.catalog.load();
         let plan = self.bind_change(request, &catalog, context, true)?;
-        let by_key = match &plan {
+        let by_key = match &*plan {
             DmlPlan::Insert(insert) => insert.target.view.is_none() && matches!(insert.source, InsertRows::Values(_)),
             DmlPlan::Update(update) => update.selection.key.is_some(),
             DmlPlan::Delete(delete) => delete.selection.key.is_some(),
@@ -231,12 +225,12 @@ impl Session {
         let plan_use = plan_use.filter(|_| shares);
         if let Some(plan_use) = plan_use
             && let Some(plan) = plan_use.entry.select(now.catalog)
-            && self.may_select(&plan.point).is_ok()
+            // The session's own, so that no two count references to one.
+            && let Ok(plan) = self.authorize((*plan).clone())
         {
             count(&self.process.status.plan_shared_hits);
             plan_use.learned(true, self.command_micros);
-            // The session's own, so that no two count references to one.
-            return KeptPlan::Select(Arc::new((*plan).clone()));
+            return KeptPlan::Select(Arc::new(plan));
         }
         let plan = self.make_plan(&statement.statement, &statement.sql, parameters);
         count(&self.process.status.plan_misses);

@@ -2,11 +2,13 @@
 
 use crate::api::{ColumnFlags, ColumnMeta};
 use crate::connection::CursorBuffer;
-use crate::query::Reads;
 use crate::session::{Request, Session};
-use squall_catalog::{ColumnDefault, TableDef};
+use crate::authorization::Touches;
+use squall_catalog::{ColumnDefault, Need, TableDef};
 use squall_parser::ast::{ObjectName, Statement};
-use squall_planner::OutputColumn;
+use squall_planner::dml::DmlPlan;
+use squall_planner::dml::plan::InsertRows;
+use squall_planner::{BoundQuery, OutputColumn};
 use squall_types::{CollationId, SqlResult};
 use std::sync::Arc;
 
@@ -68,29 +70,26 @@ fn table_flags(table: &TableDef, ordinal: usize) -> ColumnFlags {
 }
 
 impl Session {
-    /// Columns of the result that a statement will have, empty if it has none, and what it reads if the columns are the
-    /// same for every session that may read it.
+    /// Columns of the result that a statement will have, empty if it has none, and what it needs if the columns are the
+    /// same for every session that may run it.
     pub(crate) async fn result_columns(
         &mut self,
         statement: &Statement,
         sql: &[u8],
-    ) -> SqlResult<(Vec<ColumnMeta>, Option<Reads>)> {
+    ) -> SqlResult<(Vec<ColumnMeta>, Option<Vec<Need>>)> {
         let context = Arc::new(self.statement_context(statement));
         let catalog = self.shared.catalog.load();
         match statement {
             Statement::Query(query) => {
                 let bound = self.bind_query(query, sql, &[], &catalog, &context, None)?;
-                self.check_reads(&bound)?;
+                let bound = self.authorize(bound)?;
                 let columns = if bound.into.is_some() { Vec::new() } else { columns(&bound.columns) };
-                Ok((columns, Some(Reads::of_query(&bound)).filter(Reads::only_base_tables)))
+                Ok((columns, reads_base_tables(&bound).then(|| bound.needs())))
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
                 let request = Request::without_parameters(statement, sql);
                 let plan = self.bind_change(request, &catalog, &context, false)?;
-                Ok((
-                    super::change::returned_columns(&plan),
-                    Some(Reads::of_change(&plan)).filter(Reads::only_base_tables),
-                ))
+                Ok((super::change::returned_columns(&plan), changes_base_tables(&plan).then(|| plan.needs())))
             }
             // What these show does not depend on parameters: they are run once for their columns.
             Statement::Show(_) | Statement::DescribeTable(_) | Statement::TableMaintenance(_) => {
@@ -116,13 +115,36 @@ impl Session {
         let context = Arc::new(self.statement_context(&Statement::UnlockTables));
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(&select_all(name), b"", &[], &catalog, &context, None)?;
-        self.check_reads(&bound)?;
+        let bound = self.authorize(bound)?;
         let mut list = columns(&bound.columns);
         if !wildcard.is_empty() {
             let collation = CollationId::UTF8MB3_GENERAL_CI;
             list.retain(|column| squall_types::collation::like_match(collation, &column.name, wildcard, Some('\\')));
         }
         Ok(list)
+    }
+}
+
+/// Whether a query reads base tables only: what views are made of, and what other tables hold, depends on who asks.
+fn reads_base_tables(query: &BoundQuery) -> bool {
+    query.tables.iter().all(|table| table.definition.is_some() && table.inside_view.is_none())
+}
+
+/// The same of a change.
+fn changes_base_tables(plan: &DmlPlan) -> bool {
+    match plan {
+        DmlPlan::Insert(insert) => {
+            insert.target.view.is_none()
+                && match &insert.source {
+                    InsertRows::Query(query) => reads_base_tables(query),
+                    InsertRows::Values(_) => true,
+                }
+        }
+        DmlPlan::Update(update) => update.target.view.is_none(),
+        DmlPlan::Delete(delete) => delete.target.view.is_none(),
+        DmlPlan::ByQuery(change) => {
+            change.changes.iter().all(|change| change.target.view.is_none()) && reads_base_tables(&change.query)
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::into::Format;
 use super::new_file::NewFile;
+use crate::authorization::Authorized;
 use crate::process::{Process, Transfer};
 use crate::session::Session;
 use arrow::record_batch::RecordBatch;
@@ -30,7 +31,7 @@ impl Session {
     /// Writes a query's rows to a file of the server, which appears when it is complete. Returns how many there are.
     pub(super) async fn write_outfile(
         &mut self,
-        bound: &BoundQuery,
+        bound: &Authorized<BoundQuery>,
         file: &OutFile,
         context: &Arc<StatementContext>,
         catalog: Arc<Catalog>,

@@ -7,7 +7,7 @@ use crate::result::ResultSet;
 use crate::session::Session;
 use crate::set::check_read_scope;
 use datafusion::catalog::TableProvider;
-use squall_catalog::TableDef;
+use squall_catalog::{AccessMap, Privileges, TableDef};
 use squall_parser::ast::{
     DataType, Expr, Ident, ObjectName, Query, QueryBody, Select, SelectItem, SystemVariable, TableFactor,
     TableReference, VariableScope,
@@ -33,6 +33,37 @@ pub(crate) struct SessionTables {
     rows: Option<Arc<dyn TableProvider>>,
     /// Variables of the stored program that runs.
     locals: Option<SharedLocals>,
+    /// Who asks; `None` is the server itself.
+    caller: Option<Caller>,
+}
+
+/// Who asks for tables.
+#[derive(Debug)]
+struct Caller {
+    access: Arc<AccessMap>,
+    /// The account's user part, and the client's host.
+    user: String,
+    host: String,
+}
+
+impl Caller {
+    /// What a statement may do with a table that it reads: with one that it changes something else than SELECT.
+    const KNOWS: Privileges =
+        Privileges::SELECT.union(Privileges::INSERT).union(Privileges::UPDATE).union(Privileges::DELETE);
+
+    fn of(session: &Session) -> Caller {
+        let (user, host) = (session.account.user.clone(), session.client_host().to_string());
+        Caller { access: session.access.clone(), user, host }
+    }
+
+    fn check_known(&self, database: &str, name: &str) -> SqlResult<()> {
+        let is_public = database == RowsTable::DATABASE
+            || crate::information_schema::virtual_database(database).is_some();
+        if is_public || self.access.on_any_column(database, name).intersects(Self::KNOWS) {
+            return Ok(());
+        }
+        Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"SELECT", &self.user, &self.host, &name]))
+    }
 }
 
 impl SessionTables {
@@ -49,6 +80,7 @@ impl SessionTables {
             lock_wait: Duration::from_secs(session.settings.lock_wait_seconds),
             rows,
             locals: session.locals.clone(),
+            caller: Some(Caller::of(session)),
         }
     }
 }
@@ -64,6 +96,7 @@ impl SessionTables {
             lock_wait: Duration::ZERO,
             rows: None,
             locals: None,
+            caller: None,
         }
     }
 
@@ -103,6 +136,10 @@ impl TableResolver for SessionTables {
             return None;
         }
         self.temporary.get(&(database.to_string(), name.to_string())).cloned()
+    }
+
+    fn check_known(&self, database: &str, name: &str) -> SqlResult<()> {
+        self.caller.as_ref().map_or(Ok(()), |caller| caller.check_known(database, name))
     }
 
     fn virtual_table(&self, database: &str, name: &str) -> SqlResult<Option<Arc<dyn TableProvider>>> {

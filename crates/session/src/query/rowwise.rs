@@ -1,6 +1,7 @@
 //! Small queries that run row by row: see [`squall_planner::rowwise`].
 
 use crate::api::ResultWriter;
+use crate::authorization::Authorized;
 use crate::kept_plan::{KeptPlan, RowsPlan};
 use crate::process::count;
 use crate::result::Outcome;
@@ -52,16 +53,13 @@ impl Session {
         context: &Arc<StatementContext>,
         view: &ReadView,
         keeps_parameters: bool,
-    ) -> Option<RowPlan> {
+    ) -> Option<Authorized<RowPlan>> {
         let catalog: Arc<Catalog> = self.shared.catalog.load();
         let table_of = |name: &ast::ObjectName| self.base_table(&catalog, name);
         let tables = SessionTables::new(self, context, None);
         let binder = Binder { keeps_parameters, ..self.binder(sql, parameters, &catalog, context, &tables) };
         let plan = rowwise::plan(query, &binder, &self.shared.store, view, &table_of)?;
-        let readable = plan.reads().all(|(database, definition, columns)| {
-            self.check_columns(database, &definition.name, Some(definition), columns).is_ok()
-        });
-        readable.then_some(plan)
+        self.authorize(plan).ok()
     }
 
     /// What a statement reads that is answered on this thread.

@@ -66,7 +66,7 @@ impl Session {
         }
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(&statement.query, request.sql, &[], &catalog, context, None)?;
-        self.check_reads(&bound)?;
+        let bound = self.authorize(bound)?;
         for table in &bound.tables {
             if let Some(definition) = table.definition.as_ref().filter(|definition| definition.temporary) {
                 return Err(SqlError::new(ErrorCode::ViewSelectTmpTable, &[&definition.name]));

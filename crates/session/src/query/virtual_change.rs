@@ -42,7 +42,7 @@ impl Session {
         request: Request<'_>,
         context: &Arc<StatementContext>,
     ) -> SqlResult<Outcome> {
-        self.check_change_privileges(request.statement)?;
+        self.check_names(request.statement)?;
         if !table.takes_changes() {
             let (error, word) = match request.statement {
                 Statement::Insert(_) => (ErrorCode::NonInsertableTable, "INSERT"),
@@ -96,7 +96,7 @@ impl Session {
     ) -> SqlResult<(Vec<Vec<Value>>, Vec<SqlType>)> {
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
-        self.check_reads(&bound)?;
+        let bound = self.authorize(bound)?;
         let types = bound.columns.iter().map(|column| column.expr_type.sql_type.clone()).collect();
         Ok((self.collect_rows(&bound, context, catalog).await?, types))
     }

@@ -5,10 +5,10 @@ use crate::charset;
 use crate::ddl::execute::{QualifiedName, missing};
 use crate::ddl::type_text::{has_charset, type_text};
 use crate::information_schema::{self, Source};
-use crate::privilege::is_of_jobs;
+use crate::authorization::is_system_table;
 use crate::result::{ResultSet, number_column, text_column, typed_column};
 use crate::session::Session;
-use squall_catalog::{Privileges, TableDef, TableEntry};
+use squall_catalog::{Need, Privileges, TableDef, TableEntry};
 use squall_parser::ast::{ObjectName, ShowFilter};
 use squall_registry::{StatementContext, VirtualScan};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -71,7 +71,7 @@ impl Session {
         let catalog = self.shared.catalog.load();
         if let Some(definition) = catalog.database(&database) {
             for (name, entry) in &definition.tables {
-                if self.access.sees_table(&database, name) && !is_of_jobs(&database, name) {
+                if self.access.sees_table(&database, name) && !is_system_table(&database, name) {
                     let kind = if matches!(entry, TableEntry::View(_)) { "VIEW" } else { "BASE TABLE" };
                     entries.push((name.clone(), kind));
                 }
@@ -130,13 +130,13 @@ impl Session {
         if let Some(table) = self.temporary_table_named(name) {
             return Ok((qualified, TableEntry::Table(table)));
         }
+        if !self.access.sees_table(&qualified.0, &qualified.1) {
+            return Err(self.table_denied("SELECT", &qualified.1));
+        }
         let catalog = self.shared.catalog.load();
         let Some(entry) = catalog.entry(&qualified.0, &qualified.1) else {
             return Err(missing(&catalog, &qualified));
         };
-        if !self.access.sees_table(&qualified.0, &qualified.1) {
-            return Err(self.table_denied("SELECT", &qualified.1));
-        }
         Ok((qualified, entry.clone()))
     }
 
@@ -280,7 +280,7 @@ impl Session {
             return Err(SqlError::new(ErrorCode::WrongObject, &[&qualified.0, &qualified.1, &"VIEW"]));
         };
         let needed = Privileges::SELECT.union(Privileges::SHOW_VIEW);
-        self.access_to_table(&qualified, needed, "SHOW VIEW")?;
+        self.check_needs(&[Need::table(&qualified.0, &qualified.1, needed, "SHOW VIEW")])?;
         let text = create_view_text(&view, &qualified.0, self.database.as_deref());
         let columns = vec![
             text_column("View", 64),

@@ -1,0 +1,167 @@
+//! What definitions of databases, tables, keys and views need.
+
+use super::is_system_table;
+use crate::session::Session;
+use squall_catalog::{AccountKey, Need, Privileges};
+use squall_parser::ast::{
+    AccountName, AlterAction, CreateTable, ObjectName, Statement, TableConstraint,
+};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+
+/// What a table that comes to be needs, where its rows come from another.
+const MADE: Privileges = Privileges::CREATE.union(Privileges::INSERT);
+
+impl Session {
+    /// Privileges of CREATE, ALTER, DROP, RENAME and TRUNCATE.
+    pub(super) fn needs_of_definition(&self, statement: &Statement) -> SqlResult<Vec<Need>> {
+        match statement {
+            Statement::CreateDatabase(create) => {
+                let replaced = if create.or_replace { Privileges::DROP } else { Privileges::NONE };
+                Ok(vec![Need::database(&create.name, Privileges::CREATE.union(replaced))])
+            }
+            Statement::AlterDatabase(alter) => {
+                let name = alter.name.as_ref().map(|name| name.as_str()).or(self.database.as_deref());
+                Ok(name.map(|name| Need::database(name, Privileges::ALTER)).into_iter().collect())
+            }
+            Statement::DropDatabase(drop) => Ok(vec![Need::database(&drop.name, Privileges::DROP)]),
+            Statement::CreateTable(create) => self.needs_of_create_table(create),
+            Statement::AlterTable(alter) => self.needs_of_alter_table(&alter.name, &alter.actions),
+            Statement::DropTable(drop) => {
+                let own = |name: &&ObjectName| {
+                    self.temporary_table_named(name).is_none() && !(drop.if_exists && self.is_virtual_named(name))
+                };
+                let named = drop.names.iter().filter(own);
+                named.map(|name| self.defined(name, Privileges::DROP)).collect()
+            }
+            Statement::TruncateTable(name) if self.temporary_table_named(name).is_some() => Ok(Vec::new()),
+            Statement::TruncateTable(name) => Ok(vec![self.defined(name, Privileges::DROP)?]),
+            Statement::RenameTable(rename) => {
+                let mut needs = Vec::with_capacity(2 * rename.renames.len());
+                for (from, to) in &rename.renames {
+                    needs.push(self.defined(from, Privileges::ALTER.union(Privileges::DROP))?);
+                    needs.push(self.made(to, MADE)?);
+                }
+                Ok(needs)
+            }
+            Statement::CreateIndex(create) => self.needs_of_index(&create.table),
+            Statement::DropIndex(drop) => self.needs_of_index(&drop.table),
+            Statement::CreateView(create) => {
+                let replaced =
+                    if create.alter || create.or_replace { Privileges::DROP } else { Privileges::NONE };
+                let mut needs = vec![self.made(&create.name, Privileges::CREATE_VIEW.union(replaced))?];
+                needs.extend(self.definer_needs(create.definer.as_ref())?);
+                Ok(needs)
+            }
+            Statement::DropView(drop) => drop.names.iter().map(|name| self.defined(name, Privileges::DROP)).collect(),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn needs_of_index(&self, table: &ObjectName) -> SqlResult<Vec<Need>> {
+        if self.temporary_table_named(table).is_some() {
+            return Ok(Vec::new());
+        }
+        Ok(vec![self.defined(table, Privileges::INDEX)?])
+    }
+
+    fn needs_of_create_table(&self, create: &CreateTable) -> SqlResult<Vec<Need>> {
+        let mut needs = Vec::new();
+        if create.temporary {
+            let (database, _) = self.qualify(&create.name)?;
+            needs.push(Need::database(&database, Privileges::CREATE_TEMPORARY_TABLES));
+        } else if self.is_virtual_already(create) {
+            return Ok(needs);
+        } else {
+            let mut needed = if create.query.is_some() { MADE } else { Privileges::CREATE };
+            if create.or_replace {
+                needed = needed.union(Privileges::DROP);
+            }
+            needs.push(self.made(&create.name, needed)?);
+        }
+        if let Some(source) = create.like.as_ref().filter(|source| self.temporary_table_named(source).is_none()) {
+            let (database, table) = self.qualify(source)?;
+            needs.push(Need::table(&database, &table, Privileges::SELECT, ""));
+        }
+        for constraint in &create.constraints {
+            needs.extend(self.needs_of_constraint(&create.name, constraint)?);
+        }
+        Ok(needs)
+    }
+
+    fn needs_of_alter_table(&self, name: &ObjectName, actions: &[AlterAction]) -> SqlResult<Vec<Need>> {
+        if self.temporary_table_named(name).is_some() {
+            return Ok(Vec::new());
+        }
+        let mut needs = vec![self.defined(name, Privileges::ALTER)?];
+        for action in actions {
+            match action {
+                AlterAction::RenameTable(to) => {
+                    needs.push(self.defined(name, Privileges::DROP)?);
+                    needs.push(self.made(to, MADE)?);
+                }
+                AlterAction::AddConstraint(constraint) => needs.extend(self.needs_of_constraint(name, constraint)?),
+                _ => {}
+            }
+        }
+        Ok(needs)
+    }
+
+    /// REFERENCES on the table that a foreign key refers to. A reference that stands behind a column is read and does
+    /// nothing, as in MySQL.
+    fn needs_of_constraint(&self, child: &ObjectName, constraint: &TableConstraint) -> SqlResult<Option<Need>> {
+        let TableConstraint::ForeignKey(key) = constraint else { return Ok(None) };
+        let parent = &key.references.table;
+        let database = match &parent.schema {
+            Some(schema) => schema.to_string(),
+            // In the child's database, whatever the default one is.
+            None => self.qualify(child)?.0,
+        };
+        Ok(Some(Need::table(&database, &parent.name, Privileges::REFERENCES, "REFERENCES")))
+    }
+
+    /// A privilege on a table or view that is defined otherwise or goes.
+    fn defined(&self, name: &ObjectName, needed: Privileges) -> SqlResult<Need> {
+        let (database, table) = self.qualify(name)?;
+        // What is made when it is read has no definition of the user's.
+        if self.shared.registry.virtual_table(&database, &table).is_some()
+            && needed.intersects(Privileges::ALTER.union(Privileges::INDEX))
+        {
+            let word = if needed.contains(Privileges::INDEX) { "INDEX" } else { "ALTER" };
+            return Err(self.table_denied(word, &table));
+        }
+        Ok(Need::table(&database, &table, needed, ""))
+    }
+
+    /// A privilege on a table or view that comes to be.
+    fn made(&self, name: &ObjectName, needed: Privileges) -> SqlResult<Need> {
+        let (database, table) = self.qualify(name)?;
+        let is_virtual = self.shared.registry.virtual_table(&database, &table).is_some();
+        if is_virtual && crate::information_schema::virtual_database(&database).is_none() {
+            self.check_needs(&[Need::table(&database, &table, needed, "")])?;
+            return Err(SqlError::new(ErrorCode::TableExists, &[&table]));
+        }
+        debug_assert!(!is_virtual || !is_system_table(&database, &table));
+        Ok(Need::table(&database, &table, needed, ""))
+    }
+
+    /// What naming another account as definer needs.
+    pub(super) fn definer_needs(&self, definer: Option<&AccountName>) -> SqlResult<Vec<Need>> {
+        let Some(AccountName::Named { user, host }) = definer else { return Ok(Vec::new()) };
+        let key = AccountKey::new(&**user, host.as_deref().unwrap_or("%").to_lowercase());
+        if key == self.account {
+            return Ok(Vec::new());
+        }
+        let any = Need::server(Privileges::NONE, &["SET_ANY_DEFINER"], "SUPER or SET_ANY_DEFINER");
+        Ok(std::iter::once(any).chain(self.system_user_need(&[key])).collect())
+    }
+
+    fn is_virtual_named(&self, name: &ObjectName) -> bool {
+        self.qualify(name).is_ok_and(|name| self.shared.registry.virtual_table(&name.0, &name.1).is_some())
+    }
+
+    /// Whether CREATE TABLE IF NOT EXISTS names a table whose rows are made when they are read.
+    pub(crate) fn is_virtual_already(&self, create: &CreateTable) -> bool {
+        let exists = self.is_virtual_named(&create.name);
+        exists && create.if_not_exists && !create.temporary && !create.or_replace
+    }
+}

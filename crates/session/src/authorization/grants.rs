@@ -1,0 +1,74 @@
+//! The session's grants, and what is asked of them beside objects.
+
+use crate::procedure::SessionStatements;
+use crate::session::Session;
+use squall_catalog::{AccessMap, Need, Privileges};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Session {
+    /// Reads the session's grants anew if its account has changed, or one of its roles.
+    pub(crate) fn refresh_access(&mut self) {
+        let accounts = self.shared.accounts.load_now();
+        if accounts.version == self.accounts_seen {
+            return;
+        }
+        self.accounts_seen = accounts.version;
+        // Those of others are no reason to make plans anew.
+        if !self.access.holds(&accounts) {
+            self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
+            self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
+        }
+    }
+
+    /// Forgets the grants, because active roles changed.
+    pub(crate) fn rebuild_access(&mut self) {
+        let accounts = self.shared.accounts.load_now();
+        self.accounts_seen = accounts.version;
+        self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
+        self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
+        self.settings_version += 1;
+        self.nested = Some(Arc::new(SessionStatements::new(self)));
+    }
+
+    /// 1040 at the place beyond `max_connections`, 1227 at the administrative interface, unless the privilege for it is
+    /// there.
+    pub(crate) fn check_may_connect(&self) -> SqlResult<()> {
+        if self.info.beyond_limit && !self.access.has_dynamic("CONNECTION_ADMIN") {
+            self.shared.processes.refused_connections.fetch_add(1, Ordering::Relaxed);
+            return Err(SqlError::new(ErrorCode::TooManyConnections, &[]));
+        }
+        if self.info.administrative {
+            self.require_server(Privileges::NONE, &["SERVICE_CONNECTION_ADMIN"], "SERVICE_CONNECTION_ADMIN")?;
+        }
+        Ok(())
+    }
+
+    /// 1227 unless one of several static privileges on the server or of the dynamic ones is there.
+    pub(crate) fn require_server(
+        &self,
+        any: Privileges,
+        dynamic: &'static [&'static str],
+        names: &'static str,
+    ) -> SqlResult<()> {
+        self.check_needs(&[Need::server(any, dynamic, names)])
+    }
+
+    /// 1290 when the server is read-only for this session; 1792 in a read-only transaction.
+    pub(crate) fn check_writable(&self) -> SqlResult<()> {
+        use crate::settings::{Values, ids};
+        if self.transaction.is_open() && self.transaction.is_read_only() {
+            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
+        }
+        let globals = self.shared.globals.load_values();
+        let values = Values(&globals);
+        if values.on(ids::SUPER_READ_ONLY) {
+            return Err(SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--super-read-only"]));
+        }
+        if values.on(ids::READ_ONLY) && !self.access.has_dynamic("CONNECTION_ADMIN") {
+            return Err(SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--read-only"]));
+        }
+        Ok(())
+    }
+}
