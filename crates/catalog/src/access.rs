@@ -276,8 +276,7 @@ mod tests {
     fn a_role_that_was_revoked_brings_nothing() {
         let mut accounts = Accounts::default();
         let user = AccountDef { user: "u".into(), host: "%".into(), ..Default::default() };
-        let role =
-            AccountDef { user: "r".into(), host: "%".into(), global: Privileges::PROCESS, ..Default::default() };
+        let role = AccountDef { user: "r".into(), host: "%".into(), global: Privileges::PROCESS, ..Default::default() };
         let (user_key, role_key) = (user.key(), role.key());
         accounts.accounts.insert(user_key.clone(), Arc::new(user));
         accounts.accounts.insert(role_key.clone(), Arc::new(role));

@@ -225,8 +225,7 @@ impl Subject<'_> {
                 }
                 let missing =
                     columns.iter().find(|column| !need.needed.is_met_by(access.on_column(database, table, column)))?;
-                let arguments: [&dyn std::fmt::Display; 5] =
-                    [&need.command, user, &self.client_host, missing, table];
+                let arguments: [&dyn std::fmt::Display; 5] = [&need.command, user, &self.client_host, missing, table];
                 Some(SqlError::new(ErrorCode::ColumnAccessDenied, &arguments))
             }
             Object::Routine { database, is_function, name } => {

@@ -33,8 +33,9 @@ impl Session {
         }
         self.refresh_access();
         // Variables are bound with the types that they have; names may mean the session's own tables.
-        let shares =
-            sql.len() <= plan_cache::TEXT_BYTES_MAX && !sql.contains(&b'@') && self.temporary_tables.is_empty()
+        let shares = sql.len() <= plan_cache::TEXT_BYTES_MAX
+            && !sql.contains(&b'@')
+            && self.temporary_tables.is_empty()
             && self.table_locks.is_none();
         let (shared, meaning, catalog) = (self.shared.clone(), self.meaning(), self.shared.catalog.version());
         if shares

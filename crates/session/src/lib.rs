@@ -8,6 +8,7 @@
 mod accounts;
 pub mod api;
 mod appends;
+mod authorization;
 mod charset;
 mod client_text;
 pub mod collector;
@@ -31,7 +32,6 @@ mod long_statement;
 pub mod module;
 mod plan_cache;
 mod prepared;
-mod authorization;
 pub mod procedure;
 mod process;
 mod program;

@@ -1,6 +1,6 @@
 //! LOCK TABLES, FLUSH TABLES WITH READ LOCK and UNLOCK TABLES.
 
-use crate::authorization::lock_need;
+use crate::authorization::lock_needs;
 use crate::ddl::execute::missing;
 use crate::information_schema;
 use crate::process::count;
@@ -80,9 +80,14 @@ impl Session {
         if information_schema::virtual_database(&table.database).is_some() {
             return Ok(());
         }
-        let need = lock_need(&table.database, &table.name);
-        let inside_view = table.inside_view.clone();
-        self.check_needs(&[Need { invoker: table.invoker.clone(), inside_view, ..need.clone() }, need])
+        let needs = lock_needs(&table.database, &table.name);
+        let inside = needs.clone().map(|need| Need {
+            invoker: table.invoker.clone(),
+            inside_view: table.inside_view.clone(),
+            ..need
+        });
+        self.check_needs(&inside)?;
+        self.check_needs(&needs)
     }
 
     async fn take_table_locks(&mut self, tables: &[ast::TableLock]) -> SqlResult<()> {

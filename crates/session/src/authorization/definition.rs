@@ -3,9 +3,7 @@
 use super::is_system_table;
 use crate::session::Session;
 use squall_catalog::{AccountKey, Need, Privileges};
-use squall_parser::ast::{
-    AccountName, AlterAction, CreateTable, ObjectName, Statement, TableConstraint,
-};
+use squall_parser::ast::{AccountName, AlterAction, CreateTable, ObjectName, Statement, TableConstraint};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// What a table that comes to be needs, where its rows come from another.
@@ -46,8 +44,7 @@ impl Session {
             Statement::CreateIndex(create) => self.needs_of_index(&create.table),
             Statement::DropIndex(drop) => self.needs_of_index(&drop.table),
             Statement::CreateView(create) => {
-                let replaced =
-                    if create.alter || create.or_replace { Privileges::DROP } else { Privileges::NONE };
+                let replaced = if create.alter || create.or_replace { Privileges::DROP } else { Privileges::NONE };
                 let mut needs = vec![self.made(&create.name, Privileges::CREATE_VIEW.union(replaced))?];
                 needs.extend(self.definer_needs(create.definer.as_ref())?);
                 Ok(needs)

@@ -10,10 +10,10 @@ mod definition;
 mod grants;
 mod statement;
 
-pub(crate) use statement::lock_need;
+pub(crate) use statement::lock_needs;
 
-use crate::settings::{Values, ids};
 use crate::session::Session;
+use crate::settings::{Values, ids};
 use squall_catalog::{Need, Privileges, Subject};
 use squall_planner::dml::DmlPlan;
 use squall_planner::dml::plan::{InsertPlan, InsertRows};
@@ -193,7 +193,9 @@ impl Session {
         }
         let table = need.table_name().and_then(|table| self.shared.registry.virtual_table(database, table));
         match table {
-            Some(table) if table.takes_changes() || crate::information_schema::is_counted_table(database, table.name()) => {
+            Some(table)
+                if table.takes_changes() || crate::information_schema::is_counted_table(database, table.name()) =>
+            {
                 Ok(false)
             }
             _ => Err(self.database_denied(database)),

@@ -75,9 +75,7 @@ impl Session {
             }
             Statement::Reset(_) => Ok(vec![Need::server(Privileges::RELOAD, &[], "RELOAD")]),
             Statement::TableMaintenance(maintenance) => self.needs_of_maintenance(maintenance),
-            Statement::Shutdown | Statement::Restart => {
-                Ok(vec![Need::server(Privileges::SHUTDOWN, &[], "SHUTDOWN")])
-            }
+            Statement::Shutdown | Statement::Restart => Ok(vec![Need::server(Privileges::SHUTDOWN, &[], "SHUTDOWN")]),
             // What is seen depends on grants, so that each form asks for itself while it looks.
             Statement::Show(_) | Statement::DescribeTable(_) => Ok(Vec::new()),
             // Whose connection it is stands in an expression.
@@ -206,7 +204,7 @@ impl Session {
         let mut needs = Vec::with_capacity(statement.locks.len());
         for lock in statement.locks.iter().filter(|lock| self.temporary_table_named(&lock.table).is_none()) {
             let (database, table) = self.qualify(&lock.table)?;
-            needs.push(lock_need(&database, &table));
+            needs.extend(lock_needs(&database, &table));
         }
         Ok(needs)
     }
@@ -234,7 +232,7 @@ impl Session {
             if let FlushTarget::Tables { names, lock: Some(FlushLock::ReadLock) } = target {
                 for name in names {
                     let (database, table) = self.qualify(name)?;
-                    needs.push(lock_need(&database, &table));
+                    needs.extend(lock_needs(&database, &table));
                 }
             }
         }
@@ -257,9 +255,9 @@ impl Session {
     }
 }
 
-/// What a lock on a table needs.
-pub(crate) fn lock_need(database: &str, table: &str) -> Need {
-    Need::table(database, table, Privileges::SELECT.union(Privileges::LOCK_TABLES), "")
+/// What a lock on a table needs: LOCK TABLES, which is granted on databases, and SELECT.
+pub(crate) fn lock_needs(database: &str, table: &str) -> [Need; 2] {
+    [Need::database(database, Privileges::LOCK_TABLES), Need::table(database, table, Privileges::SELECT, "")]
 }
 
 /// The tables of a FROM, with what the statement calls them.

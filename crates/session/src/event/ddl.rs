@@ -8,7 +8,7 @@ use crate::program::check_program;
 use crate::result::Outcome;
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
-use squall_catalog::{AccountKey};
+use squall_catalog::AccountKey;
 use squall_functions::operators::coerce;
 use squall_parser::ast::{self, AccountName, CreateEvent, DropObject, EventStatus};
 use squall_planner::bind::interval_unit;

@@ -27,8 +27,8 @@ use squall_parser::ast::{
     ColumnName, Expr, Ident, Insert, InsertSource, LoadData, LoadDuplicates, Statement, VariableTarget,
 };
 use squall_planner::bind::RowTable;
-use squall_planner::needs;
 use squall_planner::dml::{DmlBinder, InsertPlan};
+use squall_planner::needs;
 use squall_registry::StatementContext;
 use squall_types::collation::Charset;
 use squall_types::processor_time::carried;

@@ -6,11 +6,11 @@ use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
 use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};
 use squall_planner::dml::DmlContext;
-use squall_planner::{BoundQuery, needs};
 use squall_planner::exec::StatementEnv;
 use squall_planner::explain::{
     ExplainRow, explain_change, explain_change_tree, explain_columns, explain_json, explain_table, explain_tree,
 };
+use squall_planner::{BoundQuery, needs};
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;

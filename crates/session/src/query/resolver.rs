@@ -57,8 +57,8 @@ impl Caller {
     }
 
     fn check_known(&self, database: &str, name: &str) -> SqlResult<()> {
-        let is_public = database == RowsTable::DATABASE
-            || crate::information_schema::virtual_database(database).is_some();
+        let is_public =
+            database == RowsTable::DATABASE || crate::information_schema::virtual_database(database).is_some();
         if is_public || self.access.on_any_column(database, name).intersects(Self::KNOWS) {
             return Ok(());
         }

@@ -1,11 +1,11 @@
 //! SHOW of databases, tables, columns, keys and their definitions.
 
 use super::create_table::{create_database_text, create_table_text, create_view_text, virtual_table_text};
+use crate::authorization::is_system_table;
 use crate::charset;
 use crate::ddl::execute::{QualifiedName, missing};
 use crate::ddl::type_text::{has_charset, type_text};
 use crate::information_schema::{self, Source};
-use crate::authorization::is_system_table;
 use crate::result::{ResultSet, number_column, text_column, typed_column};
 use crate::session::Session;
 use squall_catalog::{Need, Privileges, TableDef, TableEntry};

@@ -1,0 +1,399 @@
+//! The table: statements and what they need.
+
+use squall_parser::ast::Statement;
+
+/// A statement, and the privileges that it needs.
+pub struct Row {
+    /// Its kind: the name of a [`Statement`].
+    pub kind: &'static str,
+    /// The statement; `{other}` is the number of another account's connection.
+    pub sql: &'static str,
+    /// What is granted, and the error when just that is missing.
+    pub needs: &'static [(&'static str, u16)],
+    /// The error that it ends with all the same, where it cannot be carried out here.
+    pub fails_with: Option<u16>,
+    /// Whether it leaves things otherwise than it found them.
+    pub changes: bool,
+}
+
+const fn reads(kind: &'static str, sql: &'static str, needs: &'static [(&'static str, u16)]) -> Row {
+    Row { kind, sql, needs, fails_with: None, changes: false }
+}
+
+const fn changes(kind: &'static str, sql: &'static str, needs: &'static [(&'static str, u16)]) -> Row {
+    Row { kind, sql, needs, fails_with: None, changes: true }
+}
+
+const fn refused(kind: &'static str, sql: &'static str, needs: &'static [(&'static str, u16)], code: u16) -> Row {
+    Row { kind, sql, needs, fails_with: Some(code), changes: false }
+}
+
+macro_rules! kinds {
+    ($($kind:ident)*) => {
+        /// All kinds of statements.
+        pub const KINDS: &[&str] = &[$(stringify!($kind)),*];
+
+        /// The kind of a statement. One that is not in the list does not compile.
+        pub fn kind_of(statement: &Statement) -> &'static str {
+            match statement {
+                $(Statement::$kind { .. } => stringify!($kind),)*
+            }
+        }
+    };
+}
+
+kinds! {
+    Query Insert Update Delete LoadData Do Call Handler CreateDatabase AlterDatabase DropDatabase CreateTable AlterTable
+    DropTable TruncateTable RenameTable CreateIndex DropIndex CreateView DropView CreateSequence AlterSequence DropSequence
+    CreateServer AlterServer DropServer CreateProcedure CreateFunction CreateLoadableFunction AlterProcedure AlterFunction
+    DropProcedure DropFunction CreateTrigger DropTrigger CreateEvent DropEvent Program CreateUser DropUser RenameUser
+    CreateRole DropRole Grant Revoke Transaction LockTables UnlockTables LockInstance UnlockInstance Set Use Show Explain
+    DescribeTable Help Prepare Execute ExecuteImmediate Deallocate Kill Flush Reset TableMaintenance CacheIndex LoadIndex
+    Install Uninstall Replication Shutdown Restart GetDiagnostics Signal
+}
+
+/// 1142, 1143: on a table, on a column. 1044: on a database. 1227: on the server.
+pub const ROWS: &[Row] = &[
+    // ---- queries ----
+    reads("Query", "SELECT 1", &[]),
+    reads("Query", "SELECT a FROM d.t", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Query", "SELECT a FROM d.t WHERE id = 1", &[("SELECT (a) ON d.t", 1143), ("SELECT (id) ON d.t", 1143)]),
+    reads("Query", "SELECT a, b FROM d.t", &[("SELECT (a) ON d.t", 1143), ("SELECT (b) ON d.t", 1143)]),
+    reads("Query", "SELECT * FROM d.t", &[("SELECT ON d.t", 1142)]),
+    reads("Query", "SELECT COUNT(*) FROM d.t", &[("SELECT (b) ON d.t", 1142)]),
+    reads("Query", "TABLE d.t", &[("SELECT ON d.*", 1142)]),
+    reads("Query", "SELECT s.a FROM d.t NATURAL JOIN d.s", &[("SELECT ON d.t", 1142), ("SELECT ON d.s", 1142)]),
+    reads("Query", "SELECT a FROM d.t ORDER BY b", &[("SELECT (a) ON d.t", 1143), ("SELECT (b) ON d.t", 1143)]),
+    reads("Query", "SELECT 1 FROM d.t GROUP BY a HAVING MAX(b) > 0", &[("SELECT (a, b) ON d.t", 1142)]),
+    reads(
+        "Query",
+        "SELECT (SELECT MAX(a) FROM d.s) FROM d.t",
+        &[("SELECT (a) ON d.s", 1142), ("SELECT (a) ON d.t", 1142)],
+    ),
+    reads("Query", "SELECT 1 WHERE EXISTS (SELECT 1 FROM d.s WHERE a = 1)", &[("SELECT (a) ON d.s", 1142)]),
+    reads("Query", "WITH c AS (SELECT a FROM d.t) SELECT * FROM c", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Query", "SELECT x.a FROM (SELECT a FROM d.t) x", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Query", "SELECT a FROM d.t UNION SELECT b FROM d.s", &[("SELECT ON d.t", 1142), ("SELECT ON d.s", 1142)]),
+    reads("Query", "VALUES ROW((SELECT MAX(a) FROM d.t))", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Query", "SELECT a FROM d.v", &[("SELECT (a) ON d.v", 1142)]),
+    reads("Query", "SELECT id, a FROM d.v", &[("SELECT (a) ON d.v", 1143), ("SELECT (id) ON d.v", 1143)]),
+    reads("Query", "SELECT a FROM d.invoked", &[("SELECT ON d.invoked", 1142), ("SELECT (id, a) ON d.t", 1356)]),
+    reads("Query", "SELECT a FROM d.t FOR UPDATE", &[("SELECT (a) ON d.t", 1142), ("UPDATE (b) ON d.t", 1142)]),
+    reads("Query", "SELECT a FROM d.t FOR UPDATE", &[("SELECT (a) ON d.t", 1142), ("LOCK TABLES ON d.*", 1142)]),
+    reads("Query", "SELECT a FROM d.t FOR SHARE", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Query", "SELECT MAX(a) INTO @a FROM d.t", &[("SELECT (a) ON d.t", 1142)]),
+    refused("Query", "SELECT a INTO OUTFILE 'f' FROM d.t", &[("SELECT (a) ON d.t", 1142), ("FILE ON *.*", 1227)], 1290),
+    reads("Query", "SELECT TABLE_NAME FROM information_schema.tables", &[]),
+    // ---- changes of rows ----
+    changes(
+        "Insert",
+        "INSERT INTO d.t (id, a) VALUES (9, 1)",
+        &[("INSERT (id) ON d.t", 1143), ("INSERT (a) ON d.t", 1143)],
+    ),
+    changes("Insert", "INSERT INTO d.t VALUES (9, 1, 1)", &[("INSERT ON d.t", 1142)]),
+    changes(
+        "Insert",
+        "INSERT INTO d.t SET id = 9, b = id",
+        &[("INSERT (id, b) ON d.t", 1142), ("SELECT (id) ON d.t", 1143)],
+    ),
+    changes("Insert", "INSERT INTO d.t SELECT * FROM d.s", &[("INSERT ON d.t", 1142), ("SELECT ON d.s", 1142)]),
+    changes(
+        "Insert",
+        "INSERT INTO d.t VALUES (9, (SELECT MAX(a) FROM d.s), 1)",
+        &[("INSERT ON d.t", 1142), ("SELECT (a) ON d.s", 1142)],
+    ),
+    changes(
+        "Insert",
+        "INSERT INTO d.t VALUES (1, 1, 1) ON DUPLICATE KEY UPDATE b = a + 1",
+        &[("INSERT ON d.t", 1142), ("UPDATE (b) ON d.t", 1142), ("SELECT (a) ON d.t", 1143)],
+    ),
+    changes(
+        "Insert",
+        "INSERT INTO d.t VALUES (1, 1, 1) ON DUPLICATE KEY UPDATE b = VALUES(b)",
+        &[("INSERT ON d.t", 1142), ("UPDATE (b) ON d.t", 1142)],
+    ),
+    changes(
+        "Insert",
+        "INSERT INTO d.t VALUES (9, 1, 1) RETURNING a",
+        &[("INSERT ON d.t", 1142), ("SELECT (a) ON d.t", 1143)],
+    ),
+    changes("Insert", "REPLACE INTO d.t VALUES (1, 1, 1)", &[("INSERT ON d.t", 1142), ("DELETE ON d.t", 1142)]),
+    changes(
+        "Insert",
+        "REPLACE INTO d.t VALUES (1, 1, 1) RETURNING b",
+        &[("INSERT ON d.t", 1142), ("DELETE ON d.t", 1142), ("SELECT (b) ON d.t", 1143)],
+    ),
+    changes(
+        "Insert",
+        "INSERT INTO d.v (id, a) VALUES (9, 1)",
+        &[("INSERT (id) ON d.v", 1143), ("INSERT (a) ON d.v", 1143)],
+    ),
+    changes(
+        "Insert",
+        "INSERT INTO d.invoked VALUES (9, 1)",
+        &[("INSERT ON d.invoked", 1142), ("INSERT (id, a) ON d.t", 1356)],
+    ),
+    changes("Update", "UPDATE d.t SET a = 1", &[("UPDATE (a) ON d.t", 1142)]),
+    changes("Update", "UPDATE d.t SET a = 1, b = 2", &[("UPDATE (a) ON d.t", 1143), ("UPDATE (b) ON d.t", 1143)]),
+    changes(
+        "Update",
+        "UPDATE d.t SET a = b WHERE id = 1",
+        &[("UPDATE (a) ON d.t", 1142), ("SELECT (b) ON d.t", 1143), ("SELECT (id) ON d.t", 1143)],
+    ),
+    changes(
+        "Update",
+        "UPDATE d.t SET a = 1 ORDER BY b LIMIT 1",
+        &[("UPDATE (a) ON d.t", 1142), ("SELECT (b) ON d.t", 1143)],
+    ),
+    changes(
+        "Update",
+        "UPDATE d.t SET a = (SELECT MAX(a) FROM d.s)",
+        &[("UPDATE (a) ON d.t", 1142), ("SELECT (a) ON d.s", 1142)],
+    ),
+    changes(
+        "Update",
+        "UPDATE d.t, d.s SET t.a = s.b WHERE t.id = s.id",
+        &[
+            ("UPDATE (a) ON d.t", 1143),
+            ("SELECT (id) ON d.t", 1142),
+            ("SELECT (b) ON d.s", 1143),
+            ("SELECT (id) ON d.s", 1143),
+        ],
+    ),
+    changes("Update", "UPDATE d.t, d.s SET s.a = 1", &[("UPDATE (a) ON d.s", 1142), ("SELECT (a) ON d.t", 1142)]),
+    changes("Update", "UPDATE d.v SET a = 1", &[("UPDATE (a) ON d.v", 1142)]),
+    changes(
+        "Update",
+        "UPDATE d.v SET a = 1 WHERE id = 1",
+        &[("UPDATE (a) ON d.v", 1142), ("SELECT (id) ON d.v", 1142)],
+    ),
+    changes(
+        "Update",
+        "UPDATE d.invoked SET a = 1",
+        &[("UPDATE ON d.invoked", 1142), ("SELECT (id, a) ON d.t", 1356), ("UPDATE (a) ON d.t", 1356)],
+    ),
+    changes("Delete", "DELETE FROM d.t", &[("DELETE ON d.t", 1142)]),
+    changes("Delete", "DELETE FROM d.t WHERE a = 1", &[("DELETE ON d.t", 1142), ("SELECT (a) ON d.t", 1143)]),
+    changes("Delete", "DELETE FROM d.t ORDER BY b LIMIT 1", &[("DELETE ON d.t", 1142), ("SELECT (b) ON d.t", 1143)]),
+    changes(
+        "Delete",
+        "DELETE FROM d.t WHERE a IN (SELECT a FROM d.s)",
+        &[("DELETE ON d.t", 1142), ("SELECT (a) ON d.t", 1142), ("SELECT (a) ON d.s", 1142)],
+    ),
+    changes("Delete", "DELETE FROM d.t RETURNING b", &[("DELETE ON d.t", 1142), ("SELECT (b) ON d.t", 1143)]),
+    changes(
+        "Delete",
+        "DELETE t FROM d.t JOIN d.s ON t.id = s.id",
+        &[("DELETE ON d.t", 1142), ("SELECT (id) ON d.t", 1142), ("SELECT (id) ON d.s", 1142)],
+    ),
+    changes("Delete", "DELETE FROM d.v", &[("DELETE ON d.v", 1142)]),
+    changes(
+        "Delete",
+        "DELETE FROM d.invoked",
+        &[("DELETE ON d.invoked", 1142), ("DELETE ON d.t", 1356), ("SELECT (id, a) ON d.t", 1356)],
+    ),
+    refused("LoadData", "LOAD DATA INFILE 'f' INTO TABLE d.t", &[("FILE ON *.*", 1045), ("INSERT ON d.t", 1142)], 1290),
+    // ---- databases, tables, keys ----
+    changes("CreateDatabase", "CREATE DATABASE new", &[("CREATE ON new.*", 1044)]),
+    changes("CreateDatabase", "CREATE OR REPLACE DATABASE e", &[("CREATE ON e.*", 1044), ("DROP ON e.*", 1044)]),
+    changes("AlterDatabase", "ALTER DATABASE d CHARACTER SET latin1", &[("ALTER ON d.*", 1044)]),
+    changes("DropDatabase", "DROP DATABASE e", &[("DROP ON e.*", 1044)]),
+    changes("CreateTable", "CREATE TABLE d.n (i INT)", &[("CREATE ON d.n", 1142)]),
+    changes("CreateTable", "CREATE OR REPLACE TABLE d.t (i INT)", &[("CREATE ON d.t", 1142), ("DROP ON d.t", 1142)]),
+    changes("CreateTable", "CREATE TABLE d.n LIKE d.s", &[("CREATE ON d.n", 1142), ("SELECT ON d.s", 1142)]),
+    changes(
+        "CreateTable",
+        "CREATE TABLE d.n SELECT a FROM d.s",
+        &[("CREATE ON d.n", 1142), ("INSERT ON d.*", 1142), ("SELECT (a) ON d.s", 1142)],
+    ),
+    changes(
+        "CreateTable",
+        "CREATE TABLE d.n (i INT, FOREIGN KEY (i) REFERENCES parent (id))",
+        &[("CREATE ON d.n", 1142), ("REFERENCES ON d.parent", 1142)],
+    ),
+    changes("CreateTable", "CREATE TEMPORARY TABLE d.temporary (i INT)", &[("CREATE TEMPORARY TABLES ON d.*", 1044)]),
+    changes("AlterTable", "ALTER TABLE d.t ADD COLUMN c INT", &[("ALTER ON d.t", 1142)]),
+    changes(
+        "AlterTable",
+        "ALTER TABLE d.t ADD FOREIGN KEY (b) REFERENCES d.parent (id)",
+        &[("ALTER ON d.t", 1142), ("REFERENCES ON d.parent", 1142)],
+    ),
+    changes(
+        "AlterTable",
+        "ALTER TABLE d.t RENAME TO e.t",
+        &[("ALTER ON d.t", 1142), ("DROP ON d.t", 1142), ("CREATE ON e.*", 1142), ("INSERT ON e.*", 1142)],
+    ),
+    changes("DropTable", "DROP TABLE d.t, d.s", &[("DROP ON d.t", 1142), ("DROP ON d.s", 1142)]),
+    changes("TruncateTable", "TRUNCATE TABLE d.t", &[("DROP ON d.t", 1142)]),
+    changes(
+        "RenameTable",
+        "RENAME TABLE d.t TO e.t",
+        &[("ALTER ON d.t", 1142), ("DROP ON d.t", 1142), ("CREATE ON e.*", 1142), ("INSERT ON e.*", 1142)],
+    ),
+    changes("CreateIndex", "CREATE INDEX n ON d.t (a)", &[("INDEX ON d.t", 1142)]),
+    changes("DropIndex", "DROP INDEX k ON d.t", &[("INDEX ON d.t", 1142)]),
+    // ---- views, events, routines ----
+    changes(
+        "CreateView",
+        "CREATE VIEW d.n AS SELECT a FROM d.t",
+        &[("CREATE VIEW ON d.*", 1142), ("SELECT (a) ON d.t", 1142)],
+    ),
+    changes(
+        "CreateView",
+        "CREATE OR REPLACE VIEW d.v AS SELECT a FROM d.t",
+        &[("CREATE VIEW ON d.v", 1142), ("DROP ON d.v", 1142), ("SELECT (a) ON d.t", 1142)],
+    ),
+    changes("CreateView", "ALTER VIEW d.v AS SELECT 1 AS one", &[("CREATE VIEW ON d.v", 1142), ("DROP ON d.v", 1142)]),
+    changes(
+        "CreateView",
+        "CREATE DEFINER = x VIEW d.n AS SELECT 1 AS one",
+        &[("CREATE VIEW ON d.*", 1142), ("SET_ANY_DEFINER ON *.*", 1227)],
+    ),
+    changes(
+        "CreateView",
+        "CREATE DEFINER = root@localhost VIEW d.n AS SELECT 1 AS one",
+        &[("CREATE VIEW ON d.*", 1142), ("SET_ANY_DEFINER ON *.*", 1227), ("SYSTEM_USER ON *.*", 1227)],
+    ),
+    changes("DropView", "DROP VIEW d.v", &[("DROP ON d.v", 1142)]),
+    changes(
+        "CreateEvent",
+        "CREATE EVENT d.n ON SCHEDULE EVERY 1 YEAR DISABLE DO SET @x = 1",
+        &[("EVENT ON d.*", 1044)],
+    ),
+    changes("CreateEvent", "ALTER EVENT d.event RENAME TO e.event", &[("EVENT ON d.*", 1044), ("EVENT ON e.*", 1044)]),
+    changes(
+        "CreateEvent",
+        "CREATE DEFINER = x EVENT d.n ON SCHEDULE EVERY 1 YEAR DISABLE DO SET @x = 1",
+        &[("EVENT ON d.*", 1044), ("SET_ANY_DEFINER ON *.*", 1227)],
+    ),
+    changes("DropEvent", "DROP EVENT d.event", &[("EVENT ON d.*", 1044)]),
+    reads("Call", "CALL demo.nothing()", &[("EXECUTE ON PROCEDURE demo.nothing", 1370)]),
+    reads("Program", "BEGIN NOT ATOMIC DO (SELECT MAX(a) FROM d.t); END", &[("SELECT (a) ON d.t", 1142)]),
+    // ---- accounts ----
+    changes("CreateUser", "CREATE USER z", &[("CREATE USER ON *.*", 1227)]),
+    changes("CreateUser", "CREATE USER z DEFAULT ROLE r", &[("CREATE USER ON *.*", 1227), ("ROLE_ADMIN ON *.*", 1227)]),
+    changes(
+        "CreateUser",
+        "CREATE USER z DEFAULT ROLE root@localhost",
+        &[("CREATE USER ON *.*", 1227), ("ROLE_ADMIN ON *.*", 1227), ("SYSTEM_USER ON *.*", 1227)],
+    ),
+    changes("CreateUser", "ALTER USER x IDENTIFIED BY 'p'", &[("CREATE USER ON *.*", 1227)]),
+    changes(
+        "CreateUser",
+        "ALTER USER root@localhost ACCOUNT UNLOCK",
+        &[("CREATE USER ON *.*", 1227), ("SYSTEM_USER ON *.*", 1227)],
+    ),
+    reads("CreateUser", "ALTER USER u IDENTIFIED BY ''", &[]),
+    changes("DropUser", "DROP USER x", &[("CREATE USER ON *.*", 1227)]),
+    refused(
+        "DropUser",
+        "DROP USER root@localhost, missing",
+        &[("CREATE USER ON *.*", 1227), ("SYSTEM_USER ON *.*", 1227)],
+        1396,
+    ),
+    changes("RenameUser", "RENAME USER x TO y", &[("CREATE USER ON *.*", 1227)]),
+    refused(
+        "RenameUser",
+        "RENAME USER root@localhost TO x",
+        &[("CREATE USER ON *.*", 1227), ("SYSTEM_USER ON *.*", 1227)],
+        1396,
+    ),
+    changes("CreateRole", "CREATE ROLE q", &[("CREATE ROLE ON *.*", 1227)]),
+    changes("DropRole", "DROP ROLE r", &[("DROP ROLE ON *.*", 1227)]),
+    changes("Grant", "GRANT SELECT ON d.t TO x", &[("SELECT ON d.t", 1142), ("GRANT OPTION ON d.t", 1142)]),
+    changes("Grant", "GRANT SELECT ON d.* TO x", &[("SELECT ON d.*", 1044), ("GRANT OPTION ON d.*", 1044)]),
+    changes("Grant", "GRANT r TO x", &[("ROLE_ADMIN ON *.*", 1227)]),
+    changes("Grant", "GRANT r TO x", &[("r WITH ADMIN OPTION", 1227)]),
+    changes("Grant", "GRANT BACKUP_ADMIN ON *.* TO x", &[("BACKUP_ADMIN ON *.* WITH GRANT OPTION", 1045)]),
+    changes(
+        "Grant",
+        "GRANT SELECT ON d.t TO root@localhost",
+        &[("SELECT ON d.t", 1142), ("GRANT OPTION ON d.t", 1142), ("SYSTEM_USER ON *.*", 1227)],
+    ),
+    changes("Revoke", "REVOKE SELECT ON d.t FROM x", &[("SELECT ON d.t", 1142), ("GRANT OPTION ON d.t", 1142)]),
+    changes("Revoke", "REVOKE ALL PRIVILEGES, GRANT OPTION FROM x", &[("CREATE USER ON *.*", 1227)]),
+    changes("Revoke", "REVOKE r FROM x", &[("ROLE_ADMIN ON *.*", 1227)]),
+    // ---- the session and the server ----
+    reads("Do", "DO (SELECT MAX(a) FROM d.t)", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Set", "SET @a = (SELECT MAX(a) FROM d.t)", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Set", "SET SESSION sort_buffer_size = 100000", &[]),
+    reads("Set", "SET GLOBAL sort_buffer_size = 100000", &[("SYSTEM_VARIABLES_ADMIN ON *.*", 1227)]),
+    changes("Set", "SET PASSWORD FOR x = 'p'", &[("CREATE USER ON *.*", 1227)]),
+    refused(
+        "Set",
+        "SET PASSWORD FOR root@localhost = 'p' REPLACE 'wrong'",
+        &[("CREATE USER ON *.*", 1227), ("SYSTEM_USER ON *.*", 1227)],
+        3893,
+    ),
+    changes("Set", "SET DEFAULT ROLE r TO x", &[("CREATE USER ON *.*", 1227)]),
+    reads("Use", "USE d", &[("SELECT ON d.t", 1044)]),
+    reads("Show", "SHOW DATABASES", &[]),
+    reads("Show", "SHOW VARIABLES WHERE (SELECT MAX(a) FROM d.t) = 1", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Show", "SHOW CHARACTER SET WHERE (SELECT MAX(a) FROM d.t) = 1", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Show", "SHOW COLUMNS FROM d.t", &[("INSERT (a) ON d.t", 1142)]),
+    reads("Show", "SHOW CREATE TABLE d.t", &[("INSERT ON d.t", 1142)]),
+    reads("Show", "SHOW CREATE VIEW d.v", &[("SELECT ON d.v", 1142), ("SHOW VIEW ON d.v", 1142)]),
+    reads("Show", "SHOW TABLES FROM d", &[("SELECT ON d.t", 1044)]),
+    reads("Show", "SHOW EVENTS FROM d", &[("EVENT ON d.*", 1044)]),
+    reads("Show", "SHOW GRANTS FOR x", &[("SELECT ON mysql.*", 1044)]),
+    reads("Show", "SHOW CREATE USER x", &[("SELECT ON mysql.*", 1044)]),
+    refused("Show", "SHOW GRANTS FOR CURRENT_USER USING root@localhost", &[], 3530),
+    reads("Explain", "EXPLAIN SELECT a FROM d.t", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Explain", "EXPLAIN SELECT a FROM d.v", &[("SELECT ON d.v", 1142), ("SHOW VIEW ON d.v", 1345)]),
+    reads("Explain", "EXPLAIN UPDATE d.t SET a = b", &[("UPDATE (a) ON d.t", 1142), ("SELECT (b) ON d.t", 1143)]),
+    reads("DescribeTable", "DESCRIBE d.t", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Prepare", "PREPARE p FROM 'SELECT a FROM d.t'", &[("SELECT (a) ON d.t", 1142)]),
+    refused("Execute", "EXECUTE missing", &[], 1243),
+    refused("Deallocate", "DEALLOCATE PREPARE missing", &[], 1243),
+    reads("ExecuteImmediate", "EXECUTE IMMEDIATE 'SELECT a FROM d.t'", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Transaction", "START TRANSACTION", &[]),
+    reads("LockTables", "LOCK TABLES d.t READ", &[("LOCK TABLES ON d.*", 1044), ("SELECT ON d.t", 1142)]),
+    reads(
+        "LockTables",
+        "LOCK TABLES d.v READ",
+        &[("LOCK TABLES ON d.*", 1044), ("SELECT ON d.v", 1142), ("SELECT ON d.t", 1142)],
+    ),
+    reads("UnlockTables", "UNLOCK TABLES", &[]),
+    reads("Kill", "KILL {other}", &[("CONNECTION_ADMIN ON *.*", 1095)]),
+    reads("Flush", "FLUSH TABLES", &[("FLUSH_TABLES ON *.*", 1227)]),
+    reads("Flush", "FLUSH STATUS", &[("RELOAD ON *.*", 1227)]),
+    reads(
+        "Flush",
+        "FLUSH TABLES d.t WITH READ LOCK",
+        &[("RELOAD ON *.*", 1227), ("LOCK TABLES ON d.*", 1044), ("SELECT ON d.t", 1142)],
+    ),
+    reads("Reset", "RESET PERSIST", &[("SYSTEM_VARIABLES_ADMIN ON *.*", 1227)]),
+    reads("TableMaintenance", "CHECK TABLE d.t", &[("SELECT ON d.t", 1142)]),
+    reads("TableMaintenance", "CHECKSUM TABLE d.t", &[("SELECT ON d.t", 1142)]),
+    reads("TableMaintenance", "ANALYZE TABLE d.t", &[("SELECT ON d.t", 1142), ("INSERT ON d.t", 1142)]),
+    reads("TableMaintenance", "OPTIMIZE TABLE d.t", &[("SELECT ON d.t", 1142), ("INSERT ON d.t", 1142)]),
+    refused("Shutdown", "SHUTDOWN", &[("SHUTDOWN ON *.*", 1227)], 1235),
+    refused("Restart", "RESTART", &[("SHUTDOWN ON *.*", 1227)], 1235),
+    reads("GetDiagnostics", "GET DIAGNOSTICS @n = NUMBER", &[]),
+    refused("Signal", "SIGNAL SQLSTATE '45000'", &[], 1644),
+    // ---- what is refused, whoever asks ----
+    refused("Handler", "HANDLER d.t OPEN", &[], 1235),
+    refused("CreateSequence", "CREATE SEQUENCE d.n", &[], 1235),
+    refused("AlterSequence", "ALTER SEQUENCE d.n RESTART 1", &[], 1235),
+    refused("DropSequence", "DROP SEQUENCE d.n", &[], 1235),
+    refused("CreateServer", "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'h')", &[], 1235),
+    refused("AlterServer", "ALTER SERVER s OPTIONS (USER 'u')", &[], 1235),
+    refused("DropServer", "DROP SERVER s", &[], 1235),
+    refused("CreateProcedure", "CREATE PROCEDURE d.n() SELECT 1", &[], 1235),
+    refused("CreateFunction", "CREATE FUNCTION d.n() RETURNS INT DETERMINISTIC RETURN 1", &[], 1235),
+    refused("CreateLoadableFunction", "CREATE FUNCTION n RETURNS INTEGER SONAME 'f.so'", &[], 1235),
+    refused("AlterProcedure", "ALTER PROCEDURE d.n COMMENT 'c'", &[], 1235),
+    refused("AlterFunction", "ALTER FUNCTION d.n COMMENT 'c'", &[], 1235),
+    refused("DropProcedure", "DROP PROCEDURE d.n", &[], 1305),
+    refused("DropFunction", "DROP FUNCTION d.n", &[], 1305),
+    refused("CreateTrigger", "CREATE TRIGGER d.n BEFORE INSERT ON d.t FOR EACH ROW SET @x = 1", &[], 1235),
+    refused("DropTrigger", "DROP TRIGGER d.n", &[], 1360),
+    refused("LockInstance", "LOCK INSTANCE FOR BACKUP", &[], 1235),
+    refused("UnlockInstance", "UNLOCK INSTANCE", &[], 1235),
+    refused("Help", "HELP 'SELECT'", &[], 1235),
+    refused("CacheIndex", "CACHE INDEX d.t IN hot", &[], 1235),
+    refused("LoadIndex", "LOAD INDEX INTO CACHE d.t", &[], 1235),
+    refused("Install", "INSTALL COMPONENT 'file://c'", &[], 1235),
+    refused("Uninstall", "UNINSTALL COMPONENT 'file://c'", &[], 1235),
+    refused("Replication", "STOP REPLICA", &[], 1235),
+];
