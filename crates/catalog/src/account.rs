@@ -1,6 +1,7 @@
 //! Accounts, roles and what is granted to them, as one immutable snapshot.
 
 use crate::privilege::Privileges;
+use squall_types::{ErrorCode, SqlError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -101,6 +102,12 @@ impl Accounts {
     /// The account of exactly that name.
     pub fn get(&self, key: &AccountKey) -> Option<&Arc<AccountDef>> {
         self.accounts.get(key)
+    }
+
+    /// 1045 of an account that is connected. Whether it has a password tells whether the client has used one.
+    pub fn access_denied(&self, key: &AccountKey) -> SqlError {
+        let has_password = self.get(key).is_some_and(|account| !account.authentication.is_empty());
+        SqlError::new(ErrorCode::AccessDenied, &[&key.user, &key.host, if has_password { &"YES" } else { &"NO" }])
     }
 
     /// The account that a client is: the most specific host that matches, then a named user before the anonymous one.

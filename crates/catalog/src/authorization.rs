@@ -176,10 +176,9 @@ impl Subject<'_> {
 
     fn access_of_definer(&self, definer: &AccountKey) -> SqlResult<AccessMap> {
         let Some(account) = self.accounts.get(definer) else {
-            let (user, host) = (&self.account.user, &self.account.host);
             return Err(match self.access.has_dynamic("SET_ANY_DEFINER") {
                 true => SqlError::new(ErrorCode::NoSuchUser, &[&definer.user, &definer.host]),
-                false => SqlError::new(ErrorCode::AccessDenied, &[user, host, &"YES"]),
+                false => self.accounts.access_denied(self.account),
             });
         };
         let roles: BTreeSet<AccountKey> = match self.all_roles {

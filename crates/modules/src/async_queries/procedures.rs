@@ -3,7 +3,7 @@
 use super::replay::replay;
 use super::worker::run_at_once;
 use super::{NAME, Shared, captured, queue_table, set_thread_count};
-use squall_catalog::Privileges;
+use squall_catalog::{Need, Privileges};
 use squall_jobs::{JobInfo, JobState, NewJob};
 use squall_session::api::{LocalFuture, OkInfo};
 use squall_session::procedure::{Parameter, ParameterMode, ProcedureHead};
@@ -242,11 +242,7 @@ impl AsyncProcedure {
     }
 
     async fn set_concurrency(&self, call: &ProcedureCall<'_>) -> Result<OkInfo, Failure> {
-        if !call.access().on_table(NAME, "settings").contains(Privileges::UPDATE) {
-            let account = call.account();
-            let error = ErrorCode::TableAccessDenied;
-            return Err(SqlError::new(error, &[&"UPDATE", &account.user, &account.host, &"settings"]).into());
-        }
+        call.check(&[Need::table(NAME, "settings", Privileges::UPDATE, "UPDATE")])?;
         let (shared, count) = (self.shared.clone(), call.number(0));
         call.blocking(move || set_thread_count(&shared, count)).await?;
         Ok(OkInfo::default())

@@ -3,7 +3,7 @@
 use super::collector::{Collector, now_micros};
 use super::settings::{SETTINGS, Settings, set_interval};
 use super::{History, NAME, bad_period, set_period};
-use squall_catalog::Privileges;
+use squall_catalog::{Need, Privileges};
 use squall_session::api::{LocalFuture, OkInfo};
 use squall_session::procedure::{Parameter, ProcedureHead};
 use squall_session::result::{ResultSet, typed_column};
@@ -137,18 +137,10 @@ fn period(call: &ProcedureCall<'_>) -> SqlResult<Interval> {
 
 /// 1044 unless the caller has a privilege on the whole history.
 fn require(call: &ProcedureCall<'_>, needed: Privileges) -> SqlResult<()> {
-    if call.access().on_database(NAME).contains(needed) {
-        return Ok(());
-    }
-    let account = call.account();
-    Err(SqlError::new(ErrorCode::DbAccessDenied, &[&account.user, &account.host, &NAME]))
+    call.check(&[Need::database(NAME, needed)])
 }
 
 /// 1142 unless the caller may change settings.
 fn require_settings(call: &ProcedureCall<'_>) -> SqlResult<()> {
-    if call.access().on_table(NAME, SETTINGS).contains(Privileges::UPDATE) {
-        return Ok(());
-    }
-    let account = call.account();
-    Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"UPDATE", &account.user, &account.host, &SETTINGS]))
+    call.check(&[Need::table(NAME, SETTINGS, Privileges::UPDATE, "UPDATE")])
 }

@@ -218,10 +218,12 @@ impl Session {
         }
         let (user, host) = (&self.account.user, &self.account.host);
         Err(match place {
-            Place::Global => SqlError::new(ErrorCode::AccessDenied, &[user, host, &"YES"]),
+            Place::Global => self.shared.accounts.load_now().access_denied(&self.account),
             Place::Database(database) => SqlError::new(ErrorCode::DbAccessDenied, &[user, host, database]),
             Place::Table(_, table) => self.table_denied("GRANT", table),
-            Place::Routine { name, .. } => SqlError::new(ErrorCode::ProcAccessDenied, &[&"grant", user, host, name]),
+            Place::Routine { name, .. } => {
+                SqlError::new(ErrorCode::ProcAccessDenied, &[&"grant", user, &self.client_host(), name])
+            }
         })
     }
 

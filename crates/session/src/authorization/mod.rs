@@ -180,7 +180,7 @@ impl Session {
 
     /// Whether everybody may do it: read what the server makes for each session.
     fn is_public(&self, need: &Need) -> SqlResult<bool> {
-        let Some(database) = need.database_name() else { return Ok(false) };
+        let Some(database) = need.database_name().filter(|_| need.table_name().is_some()) else { return Ok(false) };
         if database == crate::query::RowsTable::DATABASE {
             return Ok(true);
         }
@@ -193,8 +193,11 @@ impl Session {
         }
         let table = need.table_name().and_then(|table| self.shared.registry.virtual_table(database, table));
         match table {
+            Some(table) if table.takes_changes() => Ok(false),
+            // TRUNCATE makes it forget.
             Some(table)
-                if table.takes_changes() || crate::information_schema::is_counted_table(database, table.name()) =>
+                if need.privileges() == Privileges::DROP
+                    && crate::information_schema::is_counted_table(database, table.name()) =>
             {
                 Ok(false)
             }

@@ -158,7 +158,7 @@ impl Session {
         let mut needs = Vec::with_capacity(names.len());
         for (_, name) in names {
             if let Some(need) = self.name_need(name, Privileges::UPDATE)? {
-                needs.push(Need { needed: squall_catalog::Needed::Any(either), command: "UPDATE", ..need });
+                needs.push(Need { needed: squall_catalog::Needed::Any(either), command: "SELECT", ..need });
             }
         }
         Ok(needs)

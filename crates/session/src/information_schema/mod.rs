@@ -77,8 +77,8 @@ impl Source<'_> {
         if self.access.on_table(database, table).contains(squall_catalog::Privileges::SELECT) {
             return Ok(());
         }
-        let reader = &*self.context.current_user;
-        let (user, host) = reader.rsplit_once('@').unwrap_or((reader, ""));
+        let user = self.context.current_user.rsplit_once('@').map_or("", |(user, _)| user);
+        let host = self.context.user.rsplit_once('@').map_or("", |(_, host)| host);
         Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"SELECT", &user, &host, &table]))
     }
 

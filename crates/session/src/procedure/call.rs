@@ -10,7 +10,7 @@ use crate::long_statement::Text;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet, put_rows, typed_column};
 use crate::session::{Request, Session, parse_error};
-use squall_catalog::{AccessMap, AccountKey, NameKey};
+use squall_catalog::{AccessMap, AccountKey, NameKey, Need};
 use squall_parser::ast::Call;
 use squall_registry::{StatementContext, held_by_variable};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -73,6 +73,14 @@ impl ProcedureCall<'_> {
     /// The account that calls.
     pub fn account(&self) -> &AccountKey {
         &self.session.account
+    }
+
+    /// Whether it may do something.
+    ///
+    /// # Errors
+    /// MySQL's for the first need that its grants do not meet.
+    pub fn check(&self, needs: &[Need]) -> SqlResult<()> {
+        self.session.check_needs(needs)
     }
 
     /// What it may do.

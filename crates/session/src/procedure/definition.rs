@@ -61,7 +61,7 @@ impl Session {
                     let routine = format!("{}.{}", head.database, head.name);
                     let account = &self.account;
                     let wanted: [&dyn std::fmt::Display; 4] =
-                        [&"alter routine", &account.user, &account.host, &routine];
+                        [&"alter routine", &account.user, &self.client_host(), &routine];
                     let error = SqlError::new(ErrorCode::ProcAccessDenied, &wanted);
                     if !drop.if_exists {
                         return Err(error);

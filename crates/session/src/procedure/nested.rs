@@ -80,6 +80,7 @@ pub(crate) struct SessionStatements {
     account: AccountKey,
     active_roles: BTreeSet<AccountKey>,
     info: ConnectionInfo,
+    client_host: Box<str>,
     appends: Arc<Appends>,
     memory: Arc<SessionMemory>,
     depth: u32,
@@ -93,6 +94,7 @@ impl SessionStatements {
             account: session.account.clone(),
             active_roles: session.active_roles.clone(),
             info: session.info.clone(),
+            client_host: session.client_host().into(),
             appends: session.appends.clone(),
             memory: session.process.memory.clone(),
             depth: session.nested_depth,
@@ -158,7 +160,7 @@ impl NestedStatements for SessionStatements {
         self.appends.columns(database, table, || {
             let shared = self.shared()?;
             if !self.access(&shared).on_any_column(database, table).contains(Privileges::INSERT) {
-                let (user, host) = (&self.account.user, &self.account.host);
+                let (user, host) = (&self.account.user, &self.client_host);
                 return Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"INSERT", user, host, &table]));
             }
             let catalog = shared.catalog.load();

@@ -97,7 +97,7 @@ pub(crate) fn server_file(
     path: &str,
 ) -> SqlResult<PathBuf> {
     if !access.global.contains(Privileges::FILE) {
-        return Err(SqlError::new(ErrorCode::AccessDenied, &[&account.user, &account.host, &"YES"]));
+        return Err(shared.accounts.load_now().access_denied(account));
     }
     let globals = shared.globals.load_values();
     let refused = || SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--secure-file-priv"]);
