@@ -33,10 +33,11 @@ impl DiagnosticsArea {
         self.errors = self.rows.iter().filter(|row| row.level == Level::Error).count() as u64;
     }
 
-    /// Makes a statement's conditions those of the statement that it was a part of.
+    /// Makes a statement's conditions those of the statement that it was a part of. Its error is not among them: who runs the
+    /// statement has been told of it, and handles it or ends with it.
     pub fn copy_to(&self, outer: &Diagnostics) {
         outer.take();
-        for row in &self.rows {
+        for row in self.rows.iter().filter(|row| row.level != Level::Error) {
             outer.push(row.level, row.error.clone());
         }
     }

@@ -100,7 +100,7 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> SqlResult<Option<Outcome>> {
         // What a program runs has its variables in it.
-        if self.locals.is_some() {
+        if self.locals.is_some() || !self.settings.query_shortcuts {
             return Ok(None);
         }
         if let Some(outcome) = self.run_point(query, request, context, writer)? {

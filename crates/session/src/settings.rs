@@ -61,6 +61,8 @@ pub struct Settings {
     pub cte_max_recursion_depth: u64,
     /// `sql_select_limit`.
     pub select_limit: u64,
+    /// `query_shortcuts`.
+    pub query_shortcuts: bool,
     /// `sql_safe_updates`.
     pub safe_updates: bool,
     /// `foreign_key_checks`.
@@ -151,6 +153,7 @@ pub mod ids {
         DEFAULT_WEEK_FORMAT = "default_week_format";
         CTE_MAX_RECURSION_DEPTH = "cte_max_recursion_depth";
         SQL_SELECT_LIMIT = "sql_select_limit";
+        QUERY_SHORTCUTS = "query_shortcuts";
         SQL_SAFE_UPDATES = "sql_safe_updates";
         FOREIGN_KEY_CHECKS = "foreign_key_checks";
         AUTO_INCREMENT_INCREMENT = "auto_increment_increment";
@@ -283,6 +286,7 @@ impl Settings {
             default_week_format: values.number(ids::DEFAULT_WEEK_FORMAT) as u8,
             cte_max_recursion_depth: values.number(ids::CTE_MAX_RECURSION_DEPTH),
             select_limit: values.number(ids::SQL_SELECT_LIMIT),
+            query_shortcuts: values.on(ids::QUERY_SHORTCUTS),
             safe_updates: values.on(ids::SQL_SAFE_UPDATES),
             foreign_key_checks: values.on(ids::FOREIGN_KEY_CHECKS),
             auto_increment_increment: values.number(ids::AUTO_INCREMENT_INCREMENT),

@@ -2,7 +2,8 @@
 
 use libtest_mimic::{Arguments, Trial};
 use mysql::prelude::Queryable as _;
-use squall_test_support::{golden, server::TestServer};
+use squall_test_support::golden::{self, Way};
+use squall_test_support::server::TestServer;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -21,47 +22,57 @@ const FOLDERS: &[&str] = &[
     "performance_schema",
 ];
 
-/// The server, started by the first script that runs, and the lock that has scripts run one after the other: each
-/// begins with an empty server.
-static SERVER: OnceLock<Mutex<TestServer>> = OnceLock::new();
+/// The ways that scripts are run in, with what their names have behind them. Each has a server of its own, so that two scripts can
+/// run at a time.
+const WAYS: [(Way, &str); 1] = [(Way::Text, "")];
 
-fn start_server() -> TestServer {
+/// The servers, each started by the first script that runs on it, and the locks that have scripts run one after the other: each begins
+/// with an empty server.
+static SERVERS: [OnceLock<Mutex<TestServer>>; WAYS.len()] = [const { OnceLock::new() }; WAYS.len()];
+
+fn start_server(way: Way) -> TestServer {
     let server = TestServer::start_with_arguments(Path::new(env!("CARGO_BIN_EXE_squall")), &["--secure-file-priv="]);
+    let mut conn = server.connect();
+    let mut run = |sql: &str| conn.query_drop(sql).expect(sql);
     // A copy that is being made by itself makes ps_history.collect() do nothing.
-    let sql = "SET GLOBAL ps_history_enabled = OFF";
-    server.connect().query_drop(sql).expect(sql);
+    run("SET GLOBAL ps_history_enabled = OFF");
+    if way == Way::General {
+        run("SET GLOBAL query_shortcuts = OFF");
+    }
     server
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let other_port: Option<u16> = std::env::var("SQUALL_GOLDEN_PORT").ok().and_then(|port| port.parse().ok());
+    // Another server knows no ways, and what is written are the answers of one.
+    let ways = if other_port.is_some() || golden::is_update() { &WAYS[..1] } else { &WAYS };
     let turn = Arc::new(Mutex::new(()));
-    let trials = scripts()
-        .into_iter()
-        .map(|(name, path)| {
-            let turn = turn.clone();
-            Trial::test(name, move || {
+    let mut trials = Vec::new();
+    for (name, path) in scripts() {
+        for ((way, suffix), server) in ways.iter().zip(&SERVERS) {
+            let (path, turn) = (path.clone(), turn.clone());
+            trials.push(Trial::test(format!("{name}{suffix}"), move || {
                 let result = match other_port {
                     Some(port) => {
                         let _turn = turn.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                        golden::run_script(&path, port)
+                        golden::run_script(&path, port, *way)
                     }
                     None => {
-                        let server = SERVER
-                            .get_or_init(|| Mutex::new(start_server()))
+                        let server = server
+                            .get_or_init(|| Mutex::new(start_server(*way)))
                             .lock()
                             .unwrap_or_else(|poisoned| poisoned.into_inner());
-                        golden::run_script(&path, server.port())
+                        golden::run_script(&path, server.port(), *way)
                     }
                 };
                 result.map_err(Into::into)
-            })
-        })
-        .collect();
+            }));
+        }
+    }
     let conclusion = libtest_mimic::run(&arguments, trials);
-    if let Some(server) = SERVER.get() {
-        // The process ends without destructors of statics: end the server here.
+    for server in SERVERS.iter().filter_map(OnceLock::get) {
+        // The process ends without destructors of statics: end the servers here.
         server.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).kill();
     }
     conclusion.exit_code()

@@ -8,6 +8,9 @@ pub mod golden;
 pub mod mariadb;
 pub mod random;
 pub mod server;
+mod skip;
+
+pub use skip::skip;
 
 /// How many rounds a test of killed servers makes: `SQUALL_CRASH_ROUNDS`, for long runs, or else so many.
 pub fn crash_rounds(otherwise: u64) -> u64 {

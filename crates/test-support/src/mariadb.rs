@@ -1,6 +1,7 @@
 //! A MariaDB server that answers are compared with.
 
 use crate::server::{START_TIME_MAX, connect, free_port};
+use crate::skip;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -15,15 +16,14 @@ pub struct MariaDb {
 }
 
 impl MariaDb {
-    /// Starts the machine's MariaDB on a new data directory and a free port; `None`, with a line that says how to get it, where it is not
+    /// Starts the machine's MariaDB on a new data directory and a free port; `None`, and the test is [skipped](skip), where it is not
     /// installed.
     ///
     /// # Panics
     /// If it does not come up, or it is not installed and tests must not be skipped.
-    pub fn start() -> Option<MariaDb> {
+    pub fn start(test: &str) -> Option<MariaDb> {
         if !Command::new("mariadbd").arg("--version").output().is_ok_and(|output| output.status.success()) {
-            eprintln!("skipped: to run it: apt-get install mariadb-server");
-            assert!(std::env::var_os("SQUALL_SKIP_IS_FAILURE").is_none(), "mariadbd is not installed");
+            skip(test, "apt-get install mariadb-server");
             return None;
         }
         let folder = tempfile::tempdir().expect("a temporary folder");

@@ -253,14 +253,13 @@ impl Scanner {
 mod tests {
     use super::*;
     use squall_parser::ast::{FileFormat, SqlString};
+    use squall_test_support::random::Random;
 
-    /// Numbers that look random, always the same.
-    struct Dice(u64);
+    struct Dice(Random);
 
     impl Dice {
         fn below(&mut self, limit: usize) -> usize {
-            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (self.0 >> 33) as usize % limit
+            self.0.below(limit as u64) as usize
         }
     }
 
@@ -346,7 +345,7 @@ mod tests {
             b"ab",
             b";",
         ];
-        let mut dice = Dice(20);
+        let mut dice = Dice(Random::of_run("blocks_hold_the_rows_that_one_reader_finds"));
         for round in 0..20_000 {
             let mut text = Vec::new();
             for _ in 0..dice.below(40) {

@@ -220,6 +220,9 @@ impl Session {
         now: Surroundings,
         plan_use: Option<&PlanUse>,
     ) -> KeptPlan {
+        if !self.settings.query_shortcuts {
+            return KeptPlan::General;
+        }
         // Names may mean the session's own tables.
         let shares = self.temporary_tables.is_empty();
         let plan_use = plan_use.filter(|_| shares);

@@ -71,6 +71,7 @@ impl Session {
         let context = Arc::new(self.statement_context(request.statement));
         let timer = self.start_timer(request.statement, &context);
         let keeps_diagnostics = keeps_diagnostics(request.statement);
+        let kept = if keeps_diagnostics { self.diagnostics.total() } else { 0 };
         let result = match logged.and_then(|()| self.check_state(request.statement)) {
             Ok(()) => self.dispatch(request, &context, writer).await,
             Err(error) => Err(Failure::Sql(error)),
@@ -93,7 +94,7 @@ impl Session {
         match result {
             Ok(outcome) => {
                 self.finish(&outcome, &context, keeps_diagnostics);
-                let written = self.write(outcome, more_results, writer).await;
+                let written = self.write(outcome, kept, more_results, writer).await;
                 self.note_end(active, &request, &context, &begun, 0);
                 written.map(|()| true)
             }
@@ -269,13 +270,16 @@ impl Session {
         }
     }
 
+    /// Writes what a statement has given. Conditions that it has `kept` are not its own: they are not counted.
     async fn write(
         &mut self,
         outcome: Outcome,
+        kept: u64,
         more_results: bool,
         writer: &mut dyn ResultWriter,
     ) -> std::io::Result<()> {
-        let status = self.status_info(more_results);
+        let mut status = self.status_info(more_results);
+        status.warnings = status.warnings.saturating_sub(u16::try_from(kept).unwrap_or(u16::MAX));
         match outcome {
             Outcome::Ok(mut ok) => {
                 if !ok.info.is_empty() && ok.info.ends_with("Warnings: ") {

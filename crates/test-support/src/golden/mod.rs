@@ -22,15 +22,24 @@
 //! `-- session NAME, waits` starts the block's one statement and expects it to be waiting for a row or metadata lock;
 //! `-- session NAME, goes on` gives the answer of the statement that was waiting. `-- session NAME, until` repeats the
 //! block's one statement until it gives the expected answer, which is written by hand. After every statement that has
-//! warnings they are listed. `-- sorted` before the SQL sorts the rows of the answer; use it where the order is not
-//! defined. `-- lines` shows values of several lines as lines, with the times of EXPLAIN ANALYZE left out.
+//! warnings they are listed; of more than twenty it is said how often each came. `-- sorted` before the SQL sorts the rows
+//! of the answer, and the warnings; use it where the order is not defined. `-- lines` shows values of several lines as lines, with the times of EXPLAIN ANALYZE left out. `-- types` shows the
+//! types of the result's columns behind their names.
+//!
+//! Each script is run in several [ways](Way), and must get the same answers in each. A block with `-- by text` is never prepared, one
+//! with `-- with shortcuts` never loses them: what it asks is how statements are sent or run.
 //!
 //! With `SQUALL_GOLDEN=update` the answers are written into the scripts instead of being compared.
 //! With `SQUALL_GOLDEN_PORT=3306` the scripts run on whatever server listens there (root without password).
 
+mod answer;
+mod script;
+
 use crate::server;
+use answer::execute;
+use mysql::Conn;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Value};
+use script::{Block, Mode, Show, parse};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -40,16 +49,32 @@ use std::time::{Duration, Instant};
 /// How long a statement that must come to wait for a lock may take until it does, and one that goes on to end.
 const WAIT_TIME_MAX: Duration = Duration::from_secs(60);
 
+/// How the statements of a script are sent and run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As texts. What update mode writes are these answers.
+    Text,
+    /// What can be prepared is, and goes by the binary protocol; queries that can be repeated are executed several times.
+    Prepared,
+    /// As texts, on a server that has `query_shortcuts` off: every query has a general plan, made for it.
+    General,
+}
+
+/// Whether answers are written into the scripts instead of being compared.
+pub fn is_update() -> bool {
+    std::env::var("SQUALL_GOLDEN").is_ok_and(|mode| mode == "update")
+}
+
 /// Runs a script on a server and compares, or rewrites it in update mode.
 ///
 /// # Errors
-/// The first difference, with both sides; or what is wrong with the script.
-pub fn run_script(path: &Path, port: u16) -> Result<(), String> {
+/// The differences, with both sides; or what is wrong with the script.
+pub fn run_script(path: &Path, port: u16, way: Way) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let blocks = parse(&text)?;
-    let mut run = Run::new(port)?;
+    let mut run = Run::new(port, way)?;
     let mut updated = String::new();
-    let update = std::env::var("SQUALL_GOLDEN").is_ok_and(|mode| mode == "update");
+    let update = is_update();
     let mut differences = String::new();
     for block in &blocks {
         let answer = run.block(block)?;
@@ -73,110 +98,19 @@ pub fn run_script(path: &Path, port: u16) -> Result<(), String> {
     if differences.is_empty() { Ok(()) } else { Err(differences) }
 }
 
-#[derive(Debug, PartialEq)]
-enum Mode {
-    Run,
-    Waits,
-    GoesOn,
-    Until,
-}
-
-/// How rows are shown.
-#[derive(Clone, Copy, Default)]
-struct Show {
-    sorted: bool,
-    lines: bool,
-}
-
-struct Block {
-    line: usize,
-    comment: String,
-    head_and_sql: String,
-    session: String,
-    mode: Mode,
-    show: Show,
-    statements: Vec<String>,
-    expected: String,
-}
-
-fn parse(text: &str) -> Result<Vec<Block>, String> {
-    let mut blocks = Vec::new();
-    let mut lines = text.lines().enumerate().peekable();
-    while lines.peek().is_some() {
-        let mut comment = String::new();
-        while let Some((_, line)) = lines.next_if(|(_, line)| line.is_empty() || line.starts_with('#')) {
-            comment.push_str(line);
-            comment.push('\n');
-        }
-        let Some(&(number, _)) = lines.peek() else { break };
-        let mut block = Block {
-            line: number + 1,
-            comment,
-            head_and_sql: String::new(),
-            session: "main".to_string(),
-            mode: Mode::Run,
-            show: Show::default(),
-            statements: Vec::new(),
-            expected: String::new(),
-        };
-        let mut sql = String::new();
-        loop {
-            let Some((number, line)) = lines.next() else {
-                return Err(format!("line {}: a block without ----", block.line));
-            };
-            if line == "----" {
-                break;
-            }
-            block.head_and_sql.push_str(line);
-            block.head_and_sql.push('\n');
-            if let Some(head) = line.strip_prefix("-- session ") {
-                let (name, mode) = head.split_once(", ").unwrap_or((head, ""));
-                block.session = name.to_string();
-                block.mode = match mode {
-                    "" => Mode::Run,
-                    "waits" => Mode::Waits,
-                    "goes on" => Mode::GoesOn,
-                    "until" => Mode::Until,
-                    other => return Err(format!("line {}: unknown mode `{other}`", number + 1)),
-                };
-            } else if line == "-- sorted" {
-                block.show.sorted = true;
-            } else if line == "-- lines" {
-                block.show.lines = true;
-            } else {
-                sql.push_str(line);
-                if line.ends_with(';') {
-                    sql.pop();
-                    block.statements.push(std::mem::take(&mut sql));
-                } else {
-                    sql.push('\n');
-                }
-            }
-        }
-        if !sql.trim().is_empty() {
-            return Err(format!("line {}: the last statement does not end with `;`", block.line));
-        }
-        while let Some((_, line)) = lines.next_if(|(_, line)| !line.is_empty()) {
-            block.expected.push_str(line);
-            block.expected.push('\n');
-        }
-        blocks.push(block);
-    }
-    Ok(blocks)
-}
-
 type Answer = (Conn, String);
 
 struct Run {
     port: u16,
+    way: Way,
     sessions: HashMap<String, Conn>,
     waiting: HashMap<String, mpsc::Receiver<Answer>>,
 }
 
 impl Run {
     /// Connects and makes an empty `test` the only database.
-    fn new(port: u16) -> Result<Run, String> {
-        let mut run = Run { port, sessions: HashMap::new(), waiting: HashMap::new() };
+    fn new(port: u16, way: Way) -> Result<Run, String> {
+        let mut run = Run { port, way, sessions: HashMap::new(), waiting: HashMap::new() };
         let mut conn = run.open()?;
         let system = ["data_dictionary", "information_schema", "mysql", "performance_schema", "sys"];
         let databases: Vec<String> = conn.query("SHOW DATABASES").map_err(text)?;
@@ -216,12 +150,31 @@ impl Run {
     }
 
     fn block(&mut self, block: &Block) -> Result<String, String> {
+        let general = self.way == Way::General && block.with_shortcuts;
+        if general {
+            self.set_shortcuts(&block.session, "ON")?;
+        }
+        let answer = self.answer(block, Show { prepared: self.way == Way::Prepared && !block.by_text, ..block.show });
+        if general {
+            self.set_shortcuts(&block.session, "DEFAULT")?;
+        }
+        answer
+    }
+
+    fn set_shortcuts(&mut self, session: &str, value: &str) -> Result<(), String> {
+        let mut conn = self.session(session)?;
+        conn.query_drop(format!("SET SESSION query_shortcuts = {value}")).map_err(text)?;
+        self.sessions.insert(session.to_string(), conn);
+        Ok(())
+    }
+
+    fn answer(&mut self, block: &Block, show: Show) -> Result<String, String> {
         match block.mode {
             Mode::Run => {
                 let mut conn = self.session(&block.session)?;
                 let mut answer = String::new();
                 for statement in &block.statements {
-                    answer.push_str(&execute(&mut conn, statement, block.show));
+                    answer.push_str(&execute(&mut conn, statement, show));
                 }
                 self.sessions.insert(block.session.clone(), conn);
                 Ok(answer)
@@ -233,7 +186,7 @@ impl Run {
                 let conn = self.session(&block.session)?;
                 let waiters_before = self.lock_waiters()?;
                 let (sender, receiver) = mpsc::channel();
-                let (statement, show) = (statement.clone(), block.show);
+                let statement = statement.clone();
                 std::thread::spawn(move || {
                     let mut conn = conn;
                     let answer = execute(&mut conn, &statement, show);
@@ -260,10 +213,10 @@ impl Run {
                 };
                 let mut conn = self.session(&block.session)?;
                 let started = Instant::now();
-                let mut answer = execute(&mut conn, statement, block.show);
+                let mut answer = execute(&mut conn, statement, show);
                 while answer != block.expected && started.elapsed() < WAIT_TIME_MAX {
                     std::thread::sleep(Duration::from_millis(2));
-                    answer = execute(&mut conn, statement, block.show);
+                    answer = execute(&mut conn, statement, show);
                 }
                 self.sessions.insert(block.session.clone(), conn);
                 Ok(answer)
@@ -296,97 +249,4 @@ impl Run {
 
 fn text(error: mysql::Error) -> String {
     error.to_string()
-}
-
-/// Runs a statement and shows what came back.
-fn execute(conn: &mut Conn, sql: &str, show: Show) -> String {
-    let mut answer = String::new();
-    let mut warnings = 0;
-    match conn.query_iter(sql) {
-        Err(error) => return show_error(error),
-        Ok(mut result) => {
-            while let Some(mut set) = result.iter() {
-                let columns: Vec<String> =
-                    set.columns().as_ref().iter().map(|column| column.name_str().into_owned()).collect();
-                if columns.is_empty() {
-                    match set.affected_rows() {
-                        0 => answer.push_str("ok\n"),
-                        1 => answer.push_str("ok, 1 row\n"),
-                        rows => {
-                            let _ = writeln!(answer, "ok, {rows} rows");
-                        }
-                    }
-                } else {
-                    let _ = writeln!(answer, "{}", columns.join(" | "));
-                }
-                let mut rows = Vec::new();
-                for row in set.by_ref() {
-                    match row {
-                        Ok(row) => {
-                            let values: Vec<String> =
-                                row.unwrap().iter().map(|value| show_value(value, show)).collect();
-                            rows.push(values.join(" | "));
-                        }
-                        Err(error) => return answer + &show_error(error),
-                    }
-                }
-                if show.sorted {
-                    rows.sort_unstable();
-                }
-                for row in rows {
-                    // An empty line would end the expected answer.
-                    let _ = writeln!(answer, "{}", if row.is_empty() { "''" } else { &row });
-                }
-                warnings = set.warnings();
-            }
-        }
-    }
-    if warnings > 0 {
-        match conn.query::<(String, u32, String), _>("SHOW WARNINGS") {
-            Ok(rows) => {
-                for (level, code, message) in rows {
-                    let _ = writeln!(answer, "{level} {code}: {message}");
-                }
-            }
-            Err(error) => answer.push_str(&show_error(error)),
-        }
-    }
-    answer
-}
-
-fn show_error(error: mysql::Error) -> String {
-    match error {
-        mysql::Error::MySqlError(error) => format!("ERROR {} ({}): {}\n", error.code, error.state, error.message),
-        other => format!("CONNECTION LOST: {other}\n"),
-    }
-}
-
-fn show_value(value: &Value, show: Show) -> String {
-    match value {
-        Value::NULL => "NULL".to_string(),
-        Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) if show.lines => without_times(text.trim_end()),
-            Ok(text) if !text.chars().any(char::is_control) => text.to_string(),
-            Ok(text) => text.escape_debug().to_string(),
-            Err(_) => bytes.iter().fold("0x".to_string(), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02X}");
-                hex
-            }),
-        },
-        other => other.as_sql(true),
-    }
-}
-
-/// The text of EXPLAIN ANALYZE without what is never the same twice.
-fn without_times(text: &str) -> String {
-    const TIME: &str = "actual time=";
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(TIME) {
-        let (before, after) = rest.split_at(at + TIME.len());
-        out.push_str(before);
-        out.push('…');
-        rest = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    }
-    out + rest
 }

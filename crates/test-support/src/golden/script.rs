@@ -1,0 +1,109 @@
+//! A script's text as blocks.
+
+#[derive(Debug, PartialEq)]
+pub(super) enum Mode {
+    Run,
+    Waits,
+    GoesOn,
+    Until,
+}
+
+/// How statements are sent, and how what comes back is shown.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Show {
+    pub(super) sorted: bool,
+    pub(super) lines: bool,
+    pub(super) types: bool,
+    pub(super) prepared: bool,
+}
+
+pub(super) struct Block {
+    pub(super) line: usize,
+    pub(super) comment: String,
+    pub(super) head_and_sql: String,
+    pub(super) session: String,
+    pub(super) mode: Mode,
+    pub(super) show: Show,
+    /// Never prepared.
+    pub(super) by_text: bool,
+    /// Never without the shortcuts of queries.
+    pub(super) with_shortcuts: bool,
+    pub(super) statements: Vec<String>,
+    pub(super) expected: String,
+}
+
+pub(super) fn parse(text: &str) -> Result<Vec<Block>, String> {
+    let mut blocks = Vec::new();
+    let mut lines = text.lines().enumerate().peekable();
+    while lines.peek().is_some() {
+        let mut comment = String::new();
+        while let Some((_, line)) = lines.next_if(|(_, line)| line.is_empty() || line.starts_with('#')) {
+            comment.push_str(line);
+            comment.push('\n');
+        }
+        let Some(&(number, _)) = lines.peek() else { break };
+        let mut block = Block {
+            line: number + 1,
+            comment,
+            head_and_sql: String::new(),
+            session: "main".to_string(),
+            mode: Mode::Run,
+            show: Show::default(),
+            by_text: false,
+            with_shortcuts: false,
+            statements: Vec::new(),
+            expected: String::new(),
+        };
+        let mut sql = String::new();
+        loop {
+            let Some((number, line)) = lines.next() else {
+                return Err(format!("line {}: a block without ----", block.line));
+            };
+            if line == "----" {
+                break;
+            }
+            block.head_and_sql.push_str(line);
+            block.head_and_sql.push('\n');
+            if let Some(head) = line.strip_prefix("-- session ") {
+                let (name, mode) = head.split_once(", ").unwrap_or((head, ""));
+                block.session = name.to_string();
+                block.mode = match mode {
+                    "" => Mode::Run,
+                    "waits" => Mode::Waits,
+                    "goes on" => Mode::GoesOn,
+                    "until" => Mode::Until,
+                    other => return Err(format!("line {}: unknown mode `{other}`", number + 1)),
+                };
+            } else if line == "-- sorted" {
+                block.show.sorted = true;
+            } else if line == "-- lines" {
+                block.show.lines = true;
+            } else if line == "-- types" {
+                block.show.types = true;
+            } else if line == "-- by text" {
+                block.by_text = true;
+            } else if line == "-- with shortcuts" {
+                block.with_shortcuts = true;
+            } else if line.starts_with("-- ") {
+                return Err(format!("line {}: unknown directive `{line}`", number + 1));
+            } else {
+                sql.push_str(line);
+                if line.ends_with(';') {
+                    sql.pop();
+                    block.statements.push(std::mem::take(&mut sql));
+                } else {
+                    sql.push('\n');
+                }
+            }
+        }
+        if !sql.trim().is_empty() {
+            return Err(format!("line {}: the last statement does not end with `;`", block.line));
+        }
+        while let Some((_, line)) = lines.next_if(|(_, line)| !line.is_empty()) {
+            block.expected.push_str(line);
+            block.expected.push('\n');
+        }
+        blocks.push(block);
+    }
+    Ok(blocks)
+}

@@ -1,0 +1,14 @@
+//! Tests that cannot be run here.
+
+use std::io::Write as _;
+
+/// Says that a test, or a part of it, is skipped and what it needs. It is said where it is read though the test passes: the test
+/// runner keeps what `eprintln!` prints of tests that pass to itself.
+///
+/// # Panics
+/// With `SQUALL_SKIP_IS_FAILURE` in the environment, as in continuous integration: what cannot be tested there is not tested anywhere.
+pub fn skip(test: &str, needs: &str) {
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "skipped: {test} (it needs {needs})");
+    assert!(std::env::var_os("SQUALL_SKIP_IS_FAILURE").is_none(), "{test} is skipped: it needs {needs}");
+}
