@@ -222,6 +222,7 @@ fn value(kind: Kind, input: &mut Input<'_>) -> Decoded<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use squall_test_support::random::Random;
 
     fn round_trip(values: &[Value]) {
         let mut bytes = Vec::new();
@@ -251,14 +252,9 @@ mod tests {
 
     #[test]
     fn any_bytes_are_read_without_harm() {
-        let mut state = 1u64;
+        let mut random = Random::of_run("any_bytes_are_read_without_harm");
         for _ in 0..20_000 {
-            let bytes: Vec<u8> = (0..24)
-                .map(|_| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    (state >> 33) as u8
-                })
-                .collect();
+            let bytes: Vec<u8> = (0..24).map(|_| random.below(256) as u8).collect();
             let _ = decode(&mut Input(&bytes), 9);
         }
     }

@@ -1,6 +1,7 @@
 //! Many writers of one file: whole entries, none missing, whatever happens to the file meanwhile.
 
 use squall_logs::{LogFile, Rotation};
+use squall_test_support::random::Random;
 use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -23,16 +24,13 @@ fn log_file(path: &Path, header: &[u8], rotation: Rotation) -> (Arc<LogFile>, Ar
     (Arc::new(file), lost)
 }
 
-/// Lengths from 10 bytes to 64 kB, most of them short (xorshift64).
-struct Lengths(u64);
+/// Lengths from 10 bytes to 64 kB, most of them short.
+struct Lengths(Random);
 
 impl Lengths {
     fn next(&mut self) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        let bits = 4 + self.0 % 13;
-        ENTRY_BYTES_MIN.max((self.0 >> 16) as usize % (1 << bits)).min(ENTRY_BYTES_MAX)
+        let bits = 4 + self.0.below(13);
+        ENTRY_BYTES_MIN.max(self.0.below(1 << bits) as usize).min(ENTRY_BYTES_MAX)
     }
 }
 
@@ -64,11 +62,11 @@ fn check(path: &Path, seen: &mut HashSet<(u64, u64)>) {
 }
 
 fn write_all(file: &Arc<LogFile>, entries: u64) {
+    let mut random = Random::of_run("logs/tests/files.rs");
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
-            let file = file.clone();
+            let (file, mut lengths) = (file.clone(), Lengths(Random::new(random.number())));
             scope.spawn(move || {
-                let mut lengths = Lengths(thread * 7919 + 1);
                 for number in 0..entries {
                     assert!(file.append(&entry(thread, number, lengths.next()), number as i64 * 20_000));
                 }
@@ -196,7 +194,7 @@ fn a_deleted_file_is_made_again() {
 fn a_full_disk_is_counted() {
     let full = Path::new("/dev/full");
     if !full.exists() {
-        eprintln!("skipped: a_full_disk_is_counted (there is no /dev/full)");
+        squall_test_support::skip("a_full_disk_is_counted", "/dev/full");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

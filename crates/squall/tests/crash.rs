@@ -23,7 +23,7 @@ fn killed_servers_lose_nothing() {
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     create_tables(&server);
     let acknowledged: Vec<Arc<AtomicU64>> = (0..WRITERS).map(|_| Arc::new(AtomicU64::new(0))).collect();
-    let mut random = Random::new(0x5DEE_CE66);
+    let mut random = Random::of_run("killed_servers_lose_nothing");
     let mut slowest = Duration::ZERO;
     for round in 1..=rounds {
         let port = server.port();
@@ -80,7 +80,7 @@ fn killed_definitions_happen_as_a_whole() {
             conn.query_drop(format!("INSERT INTO crash.{table} VALUES {}", values.join(", "))).expect("rows");
         }
     }
-    let mut random = Random::new(0xB5AD_4ECE);
+    let mut random = Random::of_run("killed_definitions_happen_as_a_whole");
     let done = Arc::new(AtomicU64::new(0));
     for round in 1..=rounds {
         let port = server.port();

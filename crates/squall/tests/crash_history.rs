@@ -18,7 +18,7 @@ fn killed_servers_lose_no_snapshot_and_double_none() {
     let rounds = squall_test_support::crash_rounds(6);
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     server.connect().query_drop("CALL ps_history.set_collection_interval(1)").expect("a setting");
-    let mut random = Random::new(0x0B5E_55ED);
+    let mut random = Random::of_run("killed_servers_lose_no_snapshot_and_double_none");
     let mut acknowledged = BTreeSet::new();
     for round in 1..=rounds {
         let port = server.port();

@@ -21,7 +21,7 @@ fn killed_servers_lose_no_queued_statement_and_run_none_twice() {
     conn.query_drop("CREATE DATABASE crash").expect("a database");
     conn.query_drop("CREATE TABLE crash.seen (client INT, n BIGINT, KEY (client, n))").expect("a table");
     conn.query_drop("CALL async.set_concurrency(4)").expect("a setting");
-    let mut random = Random::new(0x1CE_B00DA);
+    let mut random = Random::of_run("killed_servers_lose_no_queued_statement_and_run_none_twice");
     let mut acknowledged: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     let mut kept: BTreeMap<u64, (String, Option<String>)> = BTreeMap::new();
     for round in 1..=rounds {

@@ -63,20 +63,28 @@ const COLUMN_TABLE: Case = Case {
 
 #[test]
 fn killed_servers_keep_keys_of_expressions_and_documents() {
-    kill_under_writers(&ROW_TABLE, squall_test_support::crash_rounds(10));
+    kill_under_writers(
+        "killed_servers_keep_keys_of_expressions_and_documents",
+        &ROW_TABLE,
+        squall_test_support::crash_rounds(10),
+    );
 }
 
 #[test]
 fn killed_servers_keep_keys_of_expressions_of_column_tables() {
-    kill_under_writers(&COLUMN_TABLE, squall_test_support::crash_rounds(6));
+    kill_under_writers(
+        "killed_servers_keep_keys_of_expressions_of_column_tables",
+        &COLUMN_TABLE,
+        squall_test_support::crash_rounds(6),
+    );
 }
 
-fn kill_under_writers(case: &Case, rounds: u64) {
+fn kill_under_writers(test: &str, case: &Case, rounds: u64) {
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     let mut conn = server.connect();
     conn.query_drop("CREATE DATABASE crash").expect("a database");
     conn.query_drop(case.table).expect("a table");
-    let mut random = Random::new(0x0FF_5E75);
+    let mut random = Random::of_run(test);
     let done = Arc::new(AtomicU64::new(0));
     for round in 1..=rounds {
         let port = server.port();

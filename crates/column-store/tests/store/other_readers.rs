@@ -57,27 +57,23 @@ fn columns() -> Vec<(&'static str, ColumnType, ArrayRef)> {
 
 #[test]
 fn duckdb_and_pandas() {
-    read_by("duckdb, pandas, pyarrow", "read_segment.py");
+    read_by("duckdb_and_pandas", "duckdb, pandas, pyarrow", "read_segment.py");
 }
 
 #[test]
 fn spark() {
     // It needs a Java machine.
     if !Command::new("java").arg("-version").output().is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: to run it: apt-get install default-jre-headless");
-        assert!(std::env::var_os("SQUALL_SKIP_IS_FAILURE").is_none(), "there is no java");
-        return;
+        return squall_test_support::skip("spark", "apt-get install default-jre-headless");
     }
-    read_by("duckdb, pandas, pyspark", "read_segment_with_spark.py");
+    read_by("spark", "duckdb, pandas, pyspark", "read_segment_with_spark.py");
 }
 
 /// A script that needs these packages reads a segment.
-fn read_by(packages: &str, script: &str) {
+fn read_by(test: &str, packages: &str, script: &str) {
     let there = Command::new("python3").args(["-c", &format!("import {packages}")]).output();
     if !there.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: to run it: pip install {}", packages.replace(',', ""));
-        assert!(std::env::var_os("SQUALL_SKIP_IS_FAILURE").is_none(), "python3 does not have all of {packages}");
-        return;
+        return squall_test_support::skip(test, &format!("pip install {}", packages.replace(',', "")));
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.parquet");

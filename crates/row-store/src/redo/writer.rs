@@ -102,26 +102,26 @@ impl Writer {
 mod tests {
     use super::*;
     use crate::redo::segment::Segment;
+    use squall_test_support::random::Random;
 
     #[test]
     fn bytes_stand_where_they_were_put() {
-        for (seed, refuses_direct) in [(1u64, false), (2, true), (3, false)] {
+        let mut random = Random::of_run("bytes_stand_where_they_were_put");
+        for refuses_direct in [false, true, false] {
             let folder = tempfile::tempdir().unwrap();
             let segment = Segment::create(folder.path(), 1, 1 << 20).unwrap();
             let mut writer = Writer { refuses_direct, ..Writer::default() };
-            let mut random = seed;
             let mut expected = Vec::new();
             for round in 0..400u64 {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 // Nothing, a few bytes, exactly to a block's end, and more than a block.
-                let length = match random >> 60 {
+                let length = match random.below(16) {
                     0 => 0,
                     1..4 => BLOCK_BYTES - expected.len() % BLOCK_BYTES,
-                    4..6 => (random >> 40) as usize % (3 * BLOCK_BYTES),
-                    _ => (random >> 40) as usize % 300,
+                    4..6 => random.below(3 * BLOCK_BYTES as u64) as usize,
+                    _ => random.below(300) as usize,
                 };
                 let bytes = vec![round as u8 | 1; length];
-                writer.put(&segment.file, expected.len() as u64, &bytes, random >> 33 & 3 != 0).unwrap();
+                writer.put(&segment.file, expected.len() as u64, &bytes, random.below(4) != 0).unwrap();
                 expected.extend_from_slice(&bytes);
             }
             writer.put(&segment.file, expected.len() as u64, &[], true).unwrap();

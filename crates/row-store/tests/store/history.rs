@@ -4,6 +4,7 @@
 use crate::fixture::*;
 use parking_lot::Mutex;
 use squall_row_store::{IsolationLevel, LockMode, LockRequest, LockWait, StoreResult, Table};
+use squall_test_support::random::Random;
 use squall_types::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,31 +25,21 @@ fn list(values: &[Value]) -> Vec<u64> {
     text.split(' ').filter(|number| !number.is_empty()).map(|number| number.parse().unwrap()).collect()
 }
 
-/// Numbers that look random and are the same each time.
-struct Scatter(u64);
-
-impl Scatter {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-}
-
 fn transact(
     fixture: &Fixture,
     table: &Table,
     level: IsolationLevel,
     number: u64,
-    scatter: &mut Scatter,
+    random: &mut Random,
 ) -> StoreResult<Committed> {
     let wait = LockWait::Timeout(Duration::from_secs(30));
     let mut txn = fixture.store.begin(level, false);
     txn.begin_statement(wait);
     let mut committed = Committed { number, found: Vec::new(), appended: BTreeSet::new() };
-    for _ in 0..1 + scatter.below(4) {
-        let id = scatter.below(KEYS as u64) as i64;
+    for _ in 0..1 + random.below(4) {
+        let id = random.below(KEYS as u64) as i64;
         let at = key(table, id);
-        if scatter.below(2) == 0 {
+        if random.below(2) == 0 {
             let values = txn.get(table, &at)?.expect("lists stay").values(table)?;
             let mut found = list(&values);
             if committed.appended.contains(&id) {
@@ -80,13 +71,14 @@ fn run(level: IsolationLevel) -> (BTreeMap<i64, Vec<u64>>, Vec<Committed>) {
     }
     txn.commit().unwrap();
     let history = Mutex::new(Vec::new());
+    let mut random = Random::of_run(&format!("a history at {level:?}"));
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let (fixture, table, history) = (&fixture, &table, &history);
+            let mut random = Random::new(random.number());
             scope.spawn(move || {
-                let mut scatter = Scatter(thread + 1);
                 for at in 0..TRANSACTIONS {
-                    if let Ok(committed) = transact(fixture, table, level, thread * TRANSACTIONS + at + 1, &mut scatter)
+                    if let Ok(committed) = transact(fixture, table, level, thread * TRANSACTIONS + at + 1, &mut random)
                     {
                         history.lock().push(committed);
                     }

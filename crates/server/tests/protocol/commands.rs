@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use squall_client::Client;
+use squall_test_support::random::Random;
 use squall_wire::constants::command_code;
 
 use crate::backend::{TestServer, code};
@@ -85,18 +86,13 @@ fn pipelined_commands_are_answered_in_order() {
 fn anything_at_all_before_authentication_is_survived() {
     let server = TestServer::start();
     let address = server.server.as_ref().expect("a server").tcp_addresses()[0];
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = Random::of_run("anything_at_all_before_authentication_is_survived");
     for length in 0..60_usize {
         let mut stream = TcpStream::connect(address).expect("a connection");
         let mut greeting = [0; 256];
         let _ = stream.read(&mut greeting).expect("a greeting");
         let mut bytes = vec![length as u8 * 4, 0, 0, 1];
-        for _ in 0..length * 4 {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            bytes.push(state as u8);
-        }
+        bytes.extend((0..length * 4).map(|_| random.below(256) as u8));
         stream.write_all(&bytes).expect("sent");
         stream.shutdown(std::net::Shutdown::Write).expect("half closed");
         let mut answer = Vec::new();

@@ -9,6 +9,7 @@ mod slow_disk;
 use mysql::prelude::{FromValue, Queryable};
 use squall_test_support::faults::Faults;
 use squall_test_support::server::TestServer;
+use squall_test_support::skip;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,7 @@ fn start(test: &str) -> Option<(TestServer, Faults)> {
     let started = Faults::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     match &started {
         Some((server, _)) => run(&mut server.connect(), "CREATE DATABASE d"),
-        None => eprintln!("skipped: {test} (there is no C compiler here)"),
+        None => skip(test, "a C compiler"),
     }
     started
 }

@@ -5,6 +5,7 @@ mod columns;
 
 use mysql::prelude::Queryable;
 use squall_test_support::server::{TestServer, error_code};
+use squall_test_support::skip;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -32,7 +33,7 @@ impl SmallDisk {
             .arg(folder.path())
             .status();
         if !mounted.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: {test} (mounting a tmpfs is not allowed here)");
+            skip(test, "to mount a tmpfs, which root may");
             return None;
         }
         Some(SmallDisk(folder))
@@ -163,7 +164,7 @@ fn a_failed_write_stops_writes_and_says_why() {
     let process = server.process_id().to_string();
     let limited = Command::new("prlimit").args(["--pid", &process, "--fsize=500000"]).status();
     if !limited.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: a_failed_write_stops_writes_and_says_why (there is no prlimit here)");
+        skip("a_failed_write_stops_writes_and_says_why", "prlimit");
         return;
     }
     let mut stored = 0;

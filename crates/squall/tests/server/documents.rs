@@ -128,7 +128,7 @@ fn an_index_of_documents_says_what_none_says() {
     let mut client = connect(&server);
     run(&mut client, "CREATE DATABASE d; USE d; SET sql_mode = ''");
     run(&mut client, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, doc JSON, FULLTEXT KEY k (doc))");
-    let mut random = Random::new(0x15_0DE5);
+    let mut random = Random::of_run("an_index_of_documents_says_what_none_says");
     for _ in 0..30 {
         let rows: Vec<String> = (0..4).map(|_| format!("('{}')", document(&mut random, 3))).collect();
         run(&mut client, &format!("INSERT INTO t (doc) VALUES {}", rows.join(", ")));
@@ -178,7 +178,7 @@ fn sums_by_an_index_are_those_of_the_documents() {
     let mut client = connect(&server);
     run(&mut client, "CREATE DATABASE d; USE d; SET sql_mode = ''");
     run(&mut client, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, doc JSON, FULLTEXT KEY k (doc))");
-    let mut random = Random::new(0x5_0135);
+    let mut random = Random::of_run("sums_by_an_index_are_those_of_the_documents");
     for _ in 0..DOCUMENTS / 100 {
         let rows: Vec<String> = (0..100).map(|_| format!("('{}')", document(&mut random, 4))).collect();
         run(&mut client, &format!("INSERT INTO t (doc) VALUES {}", rows.join(", ")));

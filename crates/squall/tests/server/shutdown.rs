@@ -2,6 +2,7 @@
 
 use super::{connect, error, options, run, start, value, wait_until};
 use squall_client::{Client, ConnectOptions};
+use squall_test_support::skip;
 use squall_wire::constants::command_code;
 use std::process::Command;
 
@@ -60,7 +61,7 @@ fn the_usual_program_stops_it() {
             "shutdown",
         ])
         .output();
-    let Ok(told) = tell else { return eprintln!("skipped: no mariadb-admin") };
+    let Ok(told) = tell else { return skip("the_usual_program_stops_it", "mariadb-admin, of mariadb-client") };
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
     assert_eq!(server.wait(), Some(0), "{}", server.log());
 }

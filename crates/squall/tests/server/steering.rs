@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use squall_client::{Client, ClientError, ConnectOptions, TlsMode};
+use squall_test_support::skip;
 
 use super::{WAIT_MAX, connect, options, run, start, value};
 
@@ -19,6 +20,7 @@ fn connections_that_move_keep_all_that_they_have() {
     let allowed = sched_getaffinity(None).expect("the cores");
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
     if cores.len() < 2 {
+        skip("connections_that_move_keep_all_that_they_have", "two cores");
         return;
     }
     let server = start();
