@@ -1,19 +1,22 @@
 //! Checks a password in a conversation with the client.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use squall_session::api::Account;
 use squall_types::{ErrorCode, SqlError};
 use squall_wire::auth::{
-    CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Sha2CacheEntry, caching_sha2, native_check, sha2_check,
-    xor_with_nonce,
+    CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, SHA2_PASSWORD_BYTES_MAX, Sha2CacheEntry, caching_sha2, native_check,
+    sha2_check, xor_with_nonce,
 };
 use squall_wire::handshake::{AuthSwitch, Nonce, encode_auth_more_data};
 
 use crate::packet_stream::{PacketStream, ReadError};
-use crate::rsa_key::LazyRsaKeyPair;
+use crate::password_checks::PasswordChecks;
+use crate::rsa_key::{LazyRsaKeyPair, RsaKeyPair};
 
 /// How many accounts the cache may hold before it starts anew.
 const CACHE_ENTRIES_MAX: usize = 10_000;
@@ -83,6 +86,9 @@ pub(crate) struct Authenticator<'a> {
     pub(crate) io: &'a mut PacketStream,
     pub(crate) nonce: &'a Nonce,
     pub(crate) cache: &'a PasswordCache,
+    pub(crate) checks: &'a PasswordChecks,
+    /// Where the client is; `None` for a Unix socket.
+    pub(crate) address: Option<IpAddr>,
     pub(crate) rsa_key: &'a LazyRsaKeyPair,
     pub(crate) patience: Duration,
 }
@@ -138,15 +144,16 @@ impl Authenticator<'_> {
         }
         let more = [caching_sha2::PERFORM_FULL_AUTHENTICATION];
         self.io.writer.packet(|buf| encode_auth_more_data(buf, &more));
-        let Some(password) = self.read_password().await? else {
+        let password = self.read_password().await?;
+        let Some(password) = password.filter(SentPassword::is_short) else {
             return decide(false, response);
         };
-        // Thousands of hashes: not on the event loop.
-        let stored = String::from_utf8_lossy(auth_string).into_owned();
-        let checked =
-            tokio::task::spawn_blocking(move || sha2_check(&stored, &password).then(|| Sha2CacheEntry::new(&password)));
-        let entry = checked.await.map_err(|error| AuthError::Refused(SqlError::internal(error)))?;
-        match (entry, account) {
+        let (stored, nonce) = (String::from_utf8_lossy(auth_string).into_owned(), *self.nonce);
+        let checked = self.checks.run(self.address, move || {
+            let password = password.read(&nonce).filter(|password| sha2_check(&stored, password))?;
+            Some(Sha2CacheEntry::new(&password))
+        });
+        match (checked.await.map_err(AuthError::Refused)?, account) {
             (Some(entry), Some(_)) => {
                 self.cache.insert(auth_string, entry);
                 Ok(())
@@ -156,21 +163,45 @@ impl Authenticator<'_> {
     }
 
     /// The password itself, by a way on which nobody can read it. `None` if the client sent something else.
-    async fn read_password(&mut self) -> Result<Option<Vec<u8>>, AuthError> {
-        let mut packet = self.io.read_reply(self.patience).await?.to_vec();
-        if !self.io.transport.is_secure() {
-            let key = self.rsa_key.get().await.map_err(|error| AuthError::Refused(SqlError::internal(error)))?;
-            if packet == [caching_sha2::REQUEST_PUBLIC_KEY] {
-                self.io.writer.packet(|buf| encode_auth_more_data(buf, key.public_pem.as_bytes()));
-                packet = self.io.read_reply(self.patience).await?.to_vec();
-            }
-            let Some(decrypted) = key.decrypt(&packet) else {
-                return Ok(None);
-            };
-            packet = decrypted;
-            xor_with_nonce(&mut packet, self.nonce);
+    async fn read_password(&mut self) -> Result<Option<SentPassword>, AuthError> {
+        let mut packet = self.io.read_reply(self.patience).await?;
+        if self.io.transport.is_secure() {
+            return Ok((packet.last() == Some(&0)).then(|| SentPassword::Plain(packet[..packet.len() - 1].to_vec())));
         }
-        Ok((packet.pop() == Some(0)).then_some(packet))
+        let key = self.rsa_key.get().await.map_err(|error| AuthError::Refused(SqlError::internal(error)))?;
+        if *packet == [caching_sha2::REQUEST_PUBLIC_KEY] {
+            self.io.writer.packet(|buf| encode_auth_more_data(buf, key.public_pem.as_bytes()));
+            packet = self.io.read_reply(self.patience).await?;
+        }
+        Ok((packet.len() == key.encrypted_bytes()).then(|| SentPassword::Encrypted(packet.to_vec(), key)))
+    }
+}
+
+/// A password as it came.
+enum SentPassword {
+    Plain(Vec<u8>),
+    /// To be decrypted with the key, which takes about as long as to check it.
+    Encrypted(Vec<u8>, Arc<RsaKeyPair>),
+}
+
+impl SentPassword {
+    /// Whether it is not known to be too long.
+    fn is_short(&self) -> bool {
+        match self {
+            Self::Plain(password) => password.len() <= SHA2_PASSWORD_BYTES_MAX,
+            Self::Encrypted(..) => true,
+        }
+    }
+
+    fn read(self, nonce: &Nonce) -> Option<Vec<u8>> {
+        match self {
+            Self::Plain(password) => Some(password),
+            Self::Encrypted(encrypted, key) => {
+                let mut password = key.decrypt(&encrypted)?;
+                xor_with_nonce(&mut password, nonce);
+                (password.pop() == Some(0)).then_some(password)
+            }
+        }
     }
 }
 

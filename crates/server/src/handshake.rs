@@ -232,6 +232,8 @@ async fn authenticate(
         io,
         nonce: &established.nonce,
         cache: &shared.passwords,
+        checks: &shared.password_checks,
+        address: info.address,
         rsa_key: &shared.rsa_key,
         patience: Duration::from_secs(settings.connect_timeout_seconds),
     };

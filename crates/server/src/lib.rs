@@ -22,6 +22,7 @@ mod event_loop;
 mod handshake;
 mod listener;
 mod packet_stream;
+mod password_checks;
 mod prepared;
 mod result_writer;
 mod rsa_key;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use rsa::pkcs1::DecodeRsaPrivateKey as _;
 use rsa::pkcs8::{DecodePrivateKey as _, EncodePrivateKey as _, EncodePublicKey as _, LineEnding};
 use rsa::rand_core::OsRng;
+use rsa::traits::PublicKeyParts as _;
 use rsa::{Oaep, RsaPrivateKey, RsaPublicKey};
 use sha1::Sha1;
 use tokio::sync::OnceCell;
@@ -28,6 +29,11 @@ pub(crate) struct RsaKeyPair {
 }
 
 impl RsaKeyPair {
+    /// Length of everything that is encrypted with the key, bytes.
+    pub(crate) fn encrypted_bytes(&self) -> usize {
+        self.private.size()
+    }
+
     /// Decrypts a password; `None` when it was not encrypted with our public key.
     pub(crate) fn decrypt(&self, encrypted: &[u8]) -> Option<Vec<u8>> {
         // Blinded, so that the time taken tells nothing about the key.

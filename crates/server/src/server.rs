@@ -19,6 +19,7 @@ use crate::authentication::PasswordCache;
 use crate::certificates::tls_config;
 use crate::event_loop::{self, Accepted};
 use crate::listener::{Dispatch, Listeners, resolve, resolve_administrative};
+use crate::password_checks::PasswordChecks;
 use crate::rsa_key::LazyRsaKeyPair;
 use crate::steering::Loops;
 use crate::transport::acceptor;
@@ -82,6 +83,7 @@ pub(crate) struct Shared {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) tls: TlsAcceptor,
     pub(crate) passwords: PasswordCache,
+    pub(crate) password_checks: PasswordChecks,
     pub(crate) rsa_key: LazyRsaKeyPair,
     pub(crate) drain_timeout: Duration,
     /// Connections that `max_connections` limits.
@@ -111,6 +113,7 @@ impl Server {
             backend,
             tls,
             passwords: PasswordCache::default(),
+            password_checks: PasswordChecks::default(),
             rsa_key: LazyRsaKeyPair::new(options.data_directory.clone()),
             drain_timeout: options.drain_timeout,
             connection_count: Arc::default(),

@@ -114,12 +114,18 @@ const SHA2_PREFIX: &str = "$A$005$";
 /// The `005` of the prefix, in thousands.
 const SHA2_ROUNDS: u32 = 5000;
 
-/// The authentication string of `caching_sha2_password`; empty for an empty password.
+/// Longest password of `caching_sha2_password`, as MySQL has it. The work that the hash takes grows with the length.
+pub const SHA2_PASSWORD_BYTES_MAX: usize = 256;
+
+/// The authentication string of `caching_sha2_password`; empty for an empty password, `None` for one that is too long.
 ///
 /// The salt's bytes are brought into the printable range without `$`, so that the string is text.
-pub fn sha2_auth_string(password: &[u8], salt: &[u8; SHA2_SALT_BYTES]) -> String {
+pub fn sha2_auth_string(password: &[u8], salt: &[u8; SHA2_SALT_BYTES]) -> Option<String> {
     if password.is_empty() {
-        return String::new();
+        return Some(String::new());
+    }
+    if password.len() > SHA2_PASSWORD_BYTES_MAX {
+        return None;
     }
     let salt = salt.map(|byte| match byte & 0x7f {
         byte @ (0x21..=0x23 | 0x25..=0x7e) => byte,
@@ -128,11 +134,15 @@ pub fn sha2_auth_string(password: &[u8], salt: &[u8; SHA2_SALT_BYTES]) -> String
     let mut text = String::from(SHA2_PREFIX);
     text.extend(salt.iter().map(|&byte| char::from(byte)));
     text.push_str(&sha256_crypt::digest(password, &salt, SHA2_ROUNDS));
-    text
+    Some(text)
 }
 
-/// Checks a password against an account's authentication string. Slow on purpose: thousands of hashes.
+/// Checks a password against an account's authentication string. Slow on purpose: thousands of hashes. What is too long to
+/// be a password is none and costs nothing.
 pub fn sha2_check(auth_string: &str, password: &[u8]) -> bool {
+    if password.len() > SHA2_PASSWORD_BYTES_MAX {
+        return false;
+    }
     if auth_string.is_empty() {
         return password.is_empty();
     }
@@ -186,7 +196,7 @@ mod tests {
 
     #[test]
     fn sha2_password_fast_and_full() {
-        let auth_string = sha2_auth_string(b"s3cret", &[0x24; SHA2_SALT_BYTES]);
+        let auth_string = sha2_auth_string(b"s3cret", &[0x24; SHA2_SALT_BYTES]).unwrap();
         assert_eq!(auth_string.len(), 7 + 20 + 43);
         assert!(sha2_check(&auth_string, b"s3cret"));
         assert!(!sha2_check(&auth_string, b"s3cres"));
@@ -196,6 +206,17 @@ mod tests {
         let entry = Sha2CacheEntry::new(b"s3cret");
         assert!(entry.check(&sha2_scramble(b"s3cret", &NONCE), &NONCE));
         assert!(!entry.check(&sha2_scramble(b"other", &NONCE), &NONCE));
+    }
+
+    #[test]
+    fn no_password_is_longer_than_the_limit() {
+        let longest = [b'x'; SHA2_PASSWORD_BYTES_MAX];
+        let auth_string = sha2_auth_string(&longest, &[1; SHA2_SALT_BYTES]).unwrap();
+        assert!(sha2_check(&auth_string, &longest));
+        let longer = [b'x'; SHA2_PASSWORD_BYTES_MAX + 1];
+        assert_eq!(sha2_auth_string(&longer, &[1; SHA2_SALT_BYTES]), None);
+        assert!(!sha2_check(&auth_string, &longer));
+        assert!(!sha2_check("", &longer));
     }
 
     proptest! {

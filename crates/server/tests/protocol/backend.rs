@@ -63,7 +63,9 @@ impl Backend for ScriptBackend {
         };
         match user {
             "root" | "locked" | "secret_keeper" | "expired" => Some(account("caching_sha2_password", String::new())),
-            "sha2" => Some(account("caching_sha2_password", sha2_auth_string(b"pw", &[7; 20]))),
+            "sha2" => {
+                Some(account("caching_sha2_password", sha2_auth_string(b"pw", &[7; 20]).expect("a short password")))
+            }
             "native" => Some(account("mysql_native_password", native_auth_string(b"pw"))),
             _ => None,
         }

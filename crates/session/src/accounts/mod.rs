@@ -98,17 +98,23 @@ impl AccountStore {
         let changing = self.change.clone().try_lock_owned().map_err(SqlError::internal)?;
         let mut change = self.change_with(changing);
         for host in hosts {
+            let key = AccountKey::new("root", host);
             let root = AccountDef {
-                user: "root".to_string(),
-                host: host.to_string(),
+                user: key.user.clone(),
+                host: key.host.clone(),
                 plugin: "caching_sha2_password".to_string(),
-                authentication: password.map(hash_password).unwrap_or_default(),
+                authentication: match password {
+                    Some(password) => {
+                        hash_password(password).ok_or_else(|| user::failed("CREATE USER", &[key.clone()]))?
+                    }
+                    None => Vec::new(),
+                },
                 password_changed_micros: now_micros,
                 global: Privileges::ALL_GLOBAL.union(Privileges::GRANT_OPTION),
                 dynamic: DYNAMIC_PRIVILEGES.iter().map(|name| (name.to_string(), true)).collect(),
                 ..Default::default()
             };
-            change.accounts.accounts.insert(root.key(), Arc::new(root));
+            change.accounts.accounts.insert(key, Arc::new(root));
         }
         change.write(store)?.ticket.wait()
     }
@@ -151,13 +157,11 @@ fn record_key(key: &AccountKey) -> Vec<u8> {
     record
 }
 
-/// The verifier of a password by `caching_sha2_password`.
-pub fn hash_password(password: &str) -> Vec<u8> {
-    if password.is_empty() {
-        return Vec::new();
-    }
+/// The verifier of a password by `caching_sha2_password`; `None` for one that is too long. Thousands of hashes: not for an
+/// event loop.
+fn hash_password(password: &str) -> Option<Vec<u8>> {
     let salt = crate::random::bytes::<20>();
-    squall_wire::auth::sha2_auth_string(password.as_bytes(), &salt).into_bytes()
+    squall_wire::auth::sha2_auth_string(password.as_bytes(), &salt).map(String::into_bytes)
 }
 
 /// `'user'@'host'` as messages quote it.

@@ -90,7 +90,7 @@ impl Session {
         let mut passwords = Vec::new();
         for user in &statement.users {
             let mut account = new_account(self.account_key(&user.name)?);
-            self.apply_authentication(&mut account, user, false, &mut passwords)?;
+            self.apply_authentication(&mut account, user, "CREATE USER", &mut passwords).await?;
             apply_options(&mut account, statement)?;
             made.push(account);
         }
@@ -141,7 +141,7 @@ impl Session {
                 continue;
             };
             let mut account = (**account).clone();
-            self.apply_authentication(&mut account, user, true, &mut passwords)?;
+            self.apply_authentication(&mut account, user, "ALTER USER", &mut passwords).await?;
             apply_options(&mut account, statement)?;
             if let Some(roles) = &statement.default_role {
                 account.default_roles = self.default_roles_of(&account, roles)?;
@@ -159,12 +159,12 @@ impl Session {
         Ok(generated_passwords(passwords))
     }
 
-    /// Takes IDENTIFIED … into the account.
-    fn apply_authentication(
+    /// Takes IDENTIFIED … into the account. `operation` is the statement, for errors.
+    async fn apply_authentication(
         &self,
         account: &mut AccountDef,
         user: &UserSpecification,
-        alter: bool,
+        operation: &'static str,
         passwords: &mut Vec<(AccountKey, String)>,
     ) -> SqlResult<()> {
         if user.authentication.len() > 1 {
@@ -184,14 +184,14 @@ impl Session {
             }
             account.plugin = known.to_string();
         }
-        self.check_current_password(account, authentication)?;
+        self.check_current_password(account, authentication).await?;
         let before = account.authentication.clone();
         match &authentication.credential {
             None => {}
-            Some(Credential::Password(password)) => set_verifier(account, password),
+            Some(Credential::Password(password)) => self.set_verifier(account, password, operation).await?,
             Some(Credential::Random) => {
                 let password = self.random_password();
-                set_verifier(account, &password);
+                self.set_verifier(account, &password, operation).await?;
                 passwords.push((account.key(), password));
             }
             Some(Credential::Hash(hash)) => account.authentication = hash.as_bytes().to_vec(),
@@ -199,7 +199,7 @@ impl Session {
         if authentication.credential.is_some() {
             account.password_changed_micros = now_micros();
             account.password_expired = false;
-            if alter && authentication.retain_current {
+            if operation != "CREATE USER" && authentication.retain_current {
                 account.second_authentication = before;
             }
         }
@@ -207,18 +207,36 @@ impl Session {
     }
 
     /// REPLACE 'current password'.
-    fn check_current_password(&self, account: &AccountDef, authentication: &Authentication) -> SqlResult<()> {
-        let Some(current) = &authentication.replace else { return Ok(()) };
-        let verifier = String::from_utf8_lossy(&account.authentication);
-        let right = match account.plugin.as_str() {
-            "mysql_native_password" => squall_wire::auth::native_auth_string(current.as_bytes()) == verifier,
-            _ => squall_wire::auth::sha2_check(&verifier, current.as_bytes()),
-        };
-        if right {
+    async fn check_current_password(&self, account: &AccountDef, authentication: &Authentication) -> SqlResult<()> {
+        let Some(current) = authentication.replace.clone() else { return Ok(()) };
+        let verifier = String::from_utf8_lossy(&account.authentication).into_owned();
+        let native = account.plugin == "mysql_native_password";
+        let right = self.blocking(move |_| {
+            Ok(match native {
+                true => squall_wire::auth::native_auth_string(current.as_bytes()) == verifier,
+                false => squall_wire::auth::sha2_check(&verifier, current.as_bytes()),
+            })
+        });
+        if right.await? {
             return Ok(());
         }
         let message = "Incorrect current password. Specify the correct password which has to be replaced.".to_string();
         Err(SqlError { code: 3893, sqlstate: *b"HY000", message })
+    }
+
+    /// Gives an account a password. The hash is made on the query pool.
+    async fn set_verifier(&self, account: &mut AccountDef, password: &str, operation: &'static str) -> SqlResult<()> {
+        let (key, native) = (account.key(), account.plugin == "mysql_native_password");
+        let (kill, password) = (self.process.kill.clone(), password.to_owned());
+        let verifier = self.blocking(move |_| {
+            kill.check()?;
+            match native {
+                true => Ok(squall_wire::auth::native_auth_string(password.as_bytes()).into_bytes()),
+                false => hash_password(&password).ok_or_else(|| failed(operation, &[key])),
+            }
+        });
+        account.authentication = verifier.await?;
+        Ok(())
     }
 
     fn random_password(&self) -> String {
@@ -301,7 +319,7 @@ impl Session {
             discard_old_password: false,
         };
         let mut passwords = Vec::new();
-        self.apply_authentication(&mut account, &user, true, &mut passwords)?;
+        self.apply_authentication(&mut account, &user, "SET PASSWORD", &mut passwords).await?;
         change.accounts.accounts.insert(key, Arc::new(account));
         self.commit_accounts(change).await?;
         Ok(generated_passwords(passwords))
@@ -333,14 +351,6 @@ fn new_account(key: AccountKey) -> AccountDef {
         password_changed_micros: now_micros(),
         ..Default::default()
     }
-}
-
-fn set_verifier(account: &mut AccountDef, password: &str) {
-    account.authentication = match account.plugin.as_str() {
-        _ if password.is_empty() => Vec::new(),
-        "mysql_native_password" => squall_wire::auth::native_auth_string(password.as_bytes()).into_bytes(),
-        _ => hash_password(password),
-    };
 }
 
 fn apply_options(account: &mut AccountDef, statement: &CreateUser) -> SqlResult<()> {
