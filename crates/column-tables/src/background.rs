@@ -6,8 +6,8 @@ use crate::tables::ColumnTables;
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashSet;
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
-use squall_row_store::{BACKGROUND_FAMILY, LockWait, RowStore, Table, TableLock};
-use squall_types::{SqlError, SqlResult};
+use squall_row_store::{BACKGROUND_FAMILY, HeldTable, LockWait, RowStore};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -163,15 +163,12 @@ fn table_of(catalog: &Catalog, id: TableId) -> Option<Arc<TableDef>> {
 
 /// Seals and merges while the definition cannot change: rows of a later one would lose what the segment has no column for.
 fn work_on(store: &RowStore, def: &TableDef, threads: usize) -> SqlResult<TableWork> {
-    let mut locks = store.session_locks(BACKGROUND_FAMILY);
-    if locks.lock(def.id, TableLock::Read, LockWait::Nowait).is_err() {
-        return Ok(TableWork::default());
-    }
-    // The definition as it is now, under the lock.
-    let Some(def) = table_of(&store.load_catalog(), def.id) else {
-        return Ok(TableWork { complete: true, ..TableWork::default() });
+    let table = match store.hold_table(BACKGROUND_FAMILY, def.id, LockWait::Nowait).map_err(SqlError::from) {
+        Ok(Some(table)) => table,
+        Ok(None) => return Ok(TableWork { complete: true, ..TableWork::default() }),
+        Err(error) if error.is(ErrorCode::LockNowait) => return Ok(TableWork::default()),
+        Err(error) => return Err(error),
     };
-    let table = store.table(&def)?;
     let mut all = TableWork { complete: true, ..TableWork::default() };
     for column_table in ColumnTable::of(&table).into_iter().chain(ColumnTable::of_copy(&table)) {
         let work = column_table.work(store, &table, threads)?;
@@ -183,8 +180,8 @@ fn work_on(store: &RowStore, def: &TableDef, threads: usize) -> SqlResult<TableW
 }
 
 impl ColumnTable {
-    /// Seals if there are many changes, then merges what is worth it. The caller keeps the definition from changing.
-    fn work(self: Arc<Self>, store: &RowStore, table: &Arc<Table>, threads: usize) -> SqlResult<TableWork> {
+    /// Seals if there are many changes, then merges what is worth it.
+    fn work(self: Arc<Self>, store: &RowStore, table: &HeldTable, threads: usize) -> SqlResult<TableWork> {
         let Some(_turn) = self.turn.try_lock() else { return Ok(TableWork::default()) };
         if !self.copy_is_complete(store, table)? && !self.copy_all(store, table, &|| Ok(()))? {
             return Ok(TableWork::default());
@@ -199,13 +196,12 @@ impl ColumnTable {
         self.seal_and_merge(store, table, threads, Asked { seal, merge_all: false, check: &|| Ok(()) })
     }
 
-    /// Seals every fresh row and merges as far as it goes, as OPTIMIZE TABLE does, after the background if that is at it. The caller keeps the definition from
-    /// changing.
+    /// Seals every fresh row and merges as far as it goes, as OPTIMIZE TABLE does, after the background if that is at it.
     /// `check` is called between steps and columns; its error ends the work, and what has been done stays.
     pub fn optimize(
         &self,
         store: &RowStore,
-        table: &Arc<Table>,
+        table: &HeldTable,
         threads: usize,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<TableWork> {
@@ -216,7 +212,7 @@ impl ColumnTable {
     fn seal_and_merge(
         &self,
         store: &RowStore,
-        table: &Arc<Table>,
+        table: &HeldTable,
         threads: usize,
         asked: Asked<'_>,
     ) -> SqlResult<TableWork> {
@@ -240,7 +236,7 @@ impl ColumnTable {
         &self,
         work: &mut TableWork,
         store: &RowStore,
-        table: &Arc<Table>,
+        table: &HeldTable,
         threads: usize,
         Asked { seal, merge_all, check }: Asked<'_>,
     ) -> SqlResult<()> {

@@ -7,7 +7,7 @@
 use crate::entry::complete_name;
 use crate::level::{ColumnTable, TableState};
 use crate::load::SegmentLoad;
-use squall_row_store::{RowStore, SealedWriter, Table};
+use squall_row_store::{HeldTable, RowStore, SealedWriter, Table};
 use squall_types::SqlResult;
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,12 +21,12 @@ impl ColumnTable {
         Ok(!self.is_copy() || ColumnTable::seen_copy(&store.read_view(), table)?.is_some())
     }
 
-    /// Makes a new copy, while others read and write the table. The caller keeps the definition from changing; `check` is called
+    /// Makes a new copy, while others read and write the table. `check` is called
     /// every few thousand rows, and its error ends the work.
     pub fn make_copy(
         self: &Arc<Self>,
         store: &RowStore,
-        table: &Arc<Table>,
+        table: &HeldTable,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<()> {
         let _turn = self.turn.lock();
@@ -36,12 +36,11 @@ impl ColumnTable {
         Ok(())
     }
 
-    /// Copies all rows as they are at one moment; `false` if somebody else seals. The caller has the turn, and keeps the
-    /// definition from changing.
+    /// Copies all rows as they are at one moment; `false` if somebody else seals. The caller has the turn.
     pub(crate) fn copy_all(
         self: &Arc<Self>,
         store: &RowStore,
-        table: &Arc<Table>,
+        table: &HeldTable,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<bool> {
         let began = Instant::now();
@@ -62,12 +61,12 @@ impl ColumnTable {
     fn copy_rows(
         self: &Arc<Self>,
         store: &RowStore,
-        table: &Arc<Table>,
+        table: &HeldTable,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<bool> {
         let Some(mut sealing) = squall_row_store::Sealing::begin_copy(store, table, true)? else { return Ok(false) };
         let changes_before = self.fresh_changes();
-        let mut load = Box::new(SegmentLoad::new(table.clone(), self.clone()));
+        let mut load = Box::new(SegmentLoad::new((**table).clone(), self.clone()));
         let mut read = 0u64;
         while let Some(row) = sealing.next_row()? {
             if read.is_multiple_of(ROWS_PER_CHECK) {

@@ -9,7 +9,7 @@ use squall_column_store::ColumnSpec;
 use squall_column_store::index::IndexChoice;
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
 use squall_functions::arrow_map::ValueArrayBuilder;
-use squall_row_store::{ListEntry, RowStore, Table};
+use squall_row_store::{HeldTable, ListEntry, RowStore, Table};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -31,11 +31,11 @@ pub(crate) enum MergeOutcome {
 }
 
 impl ColumnTable {
-    /// Merges some segments if it is worth it, or, `all`, if it is possible. The caller keeps the definition from changing.
+    /// Merges some segments if it is worth it, or, `all`, if it is possible.
     pub(crate) fn merge(
         &self,
         store: &RowStore,
-        table: &Arc<Table>,
+        table: &HeldTable,
         threads: usize,
         all: bool,
         check: &dyn Fn() -> SqlResult<()>,

@@ -7,7 +7,7 @@ use crate::{segment_columns, segment_ordinals};
 use arrow::array::{ArrayRef, UInt64Array};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_row_store::{Row, RowStore, Sealing, Table};
+use squall_row_store::{HeldTable, Row, RowStore, Sealing, Table};
 use squall_types::SqlResult;
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl ColumnTable {
 
     /// Moves up to [`SEAL_ROWS_MAX`] fresh rows of the table into a segment, on `threads` threads; `None` if somebody else is
     /// at it.
-    pub fn seal(&self, store: &RowStore, table: &Arc<Table>, threads: usize) -> SqlResult<Option<SealOutcome>> {
+    pub fn seal(&self, store: &RowStore, table: &HeldTable, threads: usize) -> SqlResult<Option<SealOutcome>> {
         let Some(mut sealing) = self.sealing(store, table)? else { return Ok(None) };
         let changes_before = self.fresh_changes();
         let list = self.segments(sealing.list()?)?;

@@ -9,8 +9,8 @@ use squall_column_store::ColumnCache;
 use squall_column_tables::{BulkChange, ColumnSnapshot, ColumnTable, ColumnTables, TableColumns};
 use squall_functions::arrow_map::{ValueArrayBuilder, value_at};
 use squall_row_store::{
-    Direction, Durability, IsolationLevel, LockMode, LockRequest, LockWait, OnDuplicate, RowStore, StoreError,
-    StoreOptions, Table, Transaction, ValueRange, ValueRef,
+    BACKGROUND_FAMILY, Direction, Durability, HeldTable, IsolationLevel, LockMode, LockRequest, LockWait, OnDuplicate,
+    RowStore, StoreError, StoreOptions, Table, Transaction, ValueRange, ValueRef,
 };
 use squall_types::{CollationId, Date, Decimal, ErrorCode, SqlType, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -112,13 +112,18 @@ impl Fixture {
         self.store.begin(IsolationLevel::RepeatableRead, false)
     }
 
+    fn held(&self) -> HeldTable {
+        let wait = LockWait::Nowait;
+        self.store.hold_table(BACKGROUND_FAMILY, self.table.id(), wait).unwrap().unwrap()
+    }
+
     fn seal(&self) {
-        let outcome = self.column_table.seal(&self.store, &self.table, 1).unwrap();
+        let outcome = self.column_table.seal(&self.store, &self.held(), 1).unwrap();
         assert!(outcome.is_some_and(|outcome| outcome.complete));
     }
 
     fn merge(&self) {
-        assert!(self.column_table.optimize(&self.store, &self.table, 1, &|| Ok(())).unwrap().complete);
+        assert!(self.column_table.optimize(&self.store, &self.held(), 1, &|| Ok(())).unwrap().complete);
         let list = ColumnTable::seen(&self.store.read_view(), &self.table).unwrap().unwrap();
         assert!(list.segments().len() <= 1);
         assert!(list.segments().iter().all(|segment| segment.deleted().is_empty()));
@@ -527,7 +532,7 @@ fn a_segment_whose_rows_are_all_gone_is_gone_from_the_list() {
     let old = txn.get_locked(&fixture.table, &key(&fixture.table, ("ada", 1)), FOR_UPDATE).unwrap().unwrap();
     txn.delete(&fixture.table, &old).unwrap();
     txn.commit().unwrap();
-    let outcome = fixture.column_table.seal(&fixture.store, &fixture.table, 1).unwrap().unwrap();
+    let outcome = fixture.column_table.seal(&fixture.store, &fixture.held(), 1).unwrap().unwrap();
     assert_eq!((outcome.rows, outcome.replaced), (0, 1));
     let fixture = fixture.reopen();
     assert!(fixture.rows(&mut fixture.begin(), Direction::Forward).is_empty());

@@ -113,6 +113,15 @@ impl Committed {
     }
 }
 
+/// 1412 for a moment at which what a range begins in was not there as it is now.
+fn check_moment(view: &ReadView, table: &Table, start: &Bound<Slice>) -> SqlResult<()> {
+    let key: &[u8] = match start {
+        Bound::Included(key) | Bound::Excluded(key) => key,
+        Bound::Unbounded => &[],
+    };
+    table.data.check_moment(key, view.snapshot.seqno())
+}
+
 struct OwnWrites {
     fetched: VecDeque<(Slice, Change)>,
     start: Bound<Slice>,
@@ -126,9 +135,10 @@ impl Cursor {
         // Bounds that cross are refused by the engine and by the maps of own writes.
         let empty = range.is_empty();
         let (start, end) = if empty { KeyRange::point(&[]).to_slices() } else { range.to_slices() };
-        let committed = match empty {
-            true => Committed::Ended(None),
-            false => Committed::open(view, table, range, (&start, &end), direction),
+        let committed = match (empty, check_moment(view, table, &start)) {
+            (true, _) => Committed::Ended(None),
+            (false, Err(error)) => Committed::Ended(Some(error)),
+            (false, Ok(())) => Committed::open(view, table, range, (&start, &end), direction),
         };
         Self::with_own_writes(view, table, committed, (start, end), direction)
     }
@@ -136,7 +146,10 @@ impl Cursor {
     /// What the store itself has of a range of rows, for [`Cursor::next_change`].
     pub(crate) fn open_fresh(view: &ReadView, table: &Arc<Table>, range: &KeyRange) -> Cursor {
         let (start, end) = range.to_slices();
-        let committed = Committed::open_entries(view, table, &start, &end, Direction::Forward);
+        let committed = match check_moment(view, table, &start) {
+            Ok(()) => Committed::open_entries(view, table, &start, &end, Direction::Forward),
+            Err(error) => Committed::Ended(Some(error)),
+        };
         Self::with_own_writes(view, table, committed, (start, end), Direction::Forward)
     }
 

@@ -14,7 +14,7 @@ use crate::store::{RowStore, StoreInner, malformed};
 use crate::table::TableData;
 use fjall::Keyspace;
 use rustc_hash::FxHashMap;
-use squall_catalog::{Catalog, Database, DatabaseId, TableDef, TableEntry, TableId, ViewDef};
+use squall_catalog::{Catalog, Database, DatabaseId, IndexDef, IndexId, TableDef, TableEntry, TableId, ViewDef};
 use squall_types::{SqlError, SqlResult};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -101,17 +101,24 @@ impl RowStore {
         };
         batch.insert(&inner.meta, [meta::COUNTERS], counters.encode());
         push_system(&inner.meta, &mut batch, &changes.system);
-        let dropped: Vec<TableId> = old.tables.keys().filter(|id| !new.tables.contains_key(id)).copied().collect();
-        for id in &dropped {
+        let dropped: Vec<Arc<TableDef>> = old
+            .tables
+            .iter()
+            .filter(|(id, _)| !new.tables.contains_key(id))
+            .map(|(_, (_, def))| (*def).clone())
+            .collect();
+        for def in &dropped {
             // Opened, so that its files can be let go once nothing names them.
-            inner.open_sealed_level(&*inner.data(*id)?, old.tables[id].1)?;
-            inner.remove_table_records(&mut batch, *id)?;
+            inner.open_sealed_level(&*inner.data(def.id)?, def)?;
+            inner.remove_table_records(&mut batch, def.id)?;
         }
-        let (mut dropped_copies, mut indexed) = (Vec::new(), Vec::new());
+        let (mut dropped_copies, mut defined) = (Vec::new(), Vec::new());
         for (id, (_, before)) in &old.tables {
             let Some((_, after)) = new.tables.get(id) else { continue };
-            if after.indexes.iter().any(|index| before.indexes.iter().all(|old| old.id != index.id)) {
-                indexed.push((*id, after.version));
+            if !Arc::ptr_eq(before, after) {
+                let is_new = |index: &&IndexDef| before.indexes.iter().all(|old| old.id != index.id);
+                let built: Vec<IndexId> = after.indexes.iter().filter(is_new).map(|index| index.id).collect();
+                defined.push((*id, after.version, built));
             }
             for index in before.indexes.iter().filter(|index| after.indexes.iter().all(|kept| kept.id != index.id)) {
                 batch.insert(&inner.meta, meta::dropped_index_key(*id, index.id), []);
@@ -123,11 +130,22 @@ impl RowStore {
         }
         // Should the batch fail, the engine has stopped; new files are removed at the next start.
         let fresh = inner.fresh_data(&mut batch, &old, &new, &changes.truncated)?;
+        let filled: Vec<TableId> = new.tables.keys().filter(|id| !old.tables.contains_key(id)).copied().collect();
         inner.committer.write(batch, true)?;
         *current = next.clone();
         drop(current);
-        for (table, version) in indexed {
-            inner.data(table)?.indexed_since.fetch_max(version, Ordering::AcqRel);
+        let moment =
+            inner.show_definition(!filled.is_empty() || !changes.truncated.is_empty() || !defined.is_empty())?;
+        for (table, version, built) in defined {
+            let data = inner.data(table)?;
+            data.defined_since.fetch_max(version, Ordering::AcqRel);
+            built.into_iter().for_each(|index| data.built_from(index, moment));
+        }
+        for id in &filled {
+            // A table that was filled before it came into the catalog. A new one is empty at any moment.
+            if let Some(data) = inner.data.read().get(id) {
+                data.complete_from(moment);
+            }
         }
         for (table, index) in dropped_copies {
             inner.data(table)?.drop_copy(index);
@@ -135,14 +153,15 @@ impl RowStore {
         for data in fresh {
             let id = data.id;
             inner.forget_table(id);
-            let replaced = inner.data.write().insert(id, data);
+            let replaced = inner.data.write().insert(id, data.clone());
             if let Some(replaced) = replaced {
+                data.complete_from(moment);
                 inner.retire(&replaced)?;
             }
         }
         let makes_room = !dropped.is_empty() || !changes.truncated.is_empty();
-        for id in dropped {
-            inner.drop_data(id)?;
+        for def in &dropped {
+            inner.drop_table(def)?;
         }
         if makes_room {
             inner.reserve_space();
@@ -212,6 +231,21 @@ impl StoreInner {
             }
         }
         Ok(())
+    }
+
+    /// The first moment that has a definition which has just been written; whoever begins to read from now on reads at that moment
+    /// or a later one.
+    fn show_definition(&self, is_asked_for: bool) -> SqlResult<u64> {
+        if !is_asked_for {
+            return Ok(0);
+        }
+        let moment = {
+            let _log = self.committer.log.lock();
+            self.db.snapshot()
+        };
+        let since = moment.seqno();
+        self.committer.show_or_sync(moment)?;
+        Ok(since)
     }
 
     /// Makes the files of new and of truncated tables.

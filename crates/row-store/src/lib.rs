@@ -26,6 +26,7 @@ mod batch;
 mod bulk;
 mod bytes;
 mod catalog_codec;
+mod check;
 mod column;
 mod commit;
 mod conflicts;
@@ -67,6 +68,7 @@ mod write_set;
 pub use bulk::{BlockKeys, BulkEncoder, BulkLoad, BulkOutcome, BulkWriter, EncodedRows, OnDuplicate, RowIds};
 pub use bytes::{Malformed, Reader, Writer};
 pub use catalog_codec::{read_type, read_value, write_type, write_value};
+pub use check::IndexFault;
 pub use column::FixedColumn;
 pub use commit::CommitTicket;
 pub use cursor::{Cursor, Direction, IndexEntry};
@@ -90,7 +92,7 @@ pub use sealed::{
     UncommittedRows,
 };
 pub use statistics::TableStatistics;
-pub use store::{RowStore, SessionLocks};
+pub use store::{HeldTable, RowStore, SessionLocks};
 pub use table::Table;
 pub use transaction::{LockingScan, Savepoint, Transaction};
 pub use write_set::ListChange;

@@ -86,6 +86,7 @@ impl StoreInner {
             self.committer.redo.take_unneeded(&self.db)
         };
         let _ = self.committer.redo.maintain(unneeded);
+        self.forget_dropped();
         self.remove_unused_files();
         self.make_dictionaries();
         if self.dropped_indexes.swap(false, Ordering::AcqRel) && self.remove_dropped_entries().is_err() {

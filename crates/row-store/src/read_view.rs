@@ -91,6 +91,7 @@ impl ReadView {
     /// The row at a storage key; `keep` it for the next reader too.
     fn row_at(&self, table: &Table, key: &[u8], keep: bool) -> SqlResult<Option<Row>> {
         self.note(table, || KeyRange::point(key));
+        table.data.check_moment(key, self.snapshot.seqno())?;
         let value = match self.own_change(table, key) {
             Some(own) => own,
             None => match self.own_sealed_rows(table)? {
@@ -104,6 +105,7 @@ impl ReadView {
     /// The row that a unique index has at `entry_key`, as [`Table::unique_key`] makes it.
     pub fn get_by_unique(&self, table: &Table, entry_key: &[u8]) -> SqlResult<Option<Row>> {
         self.note(table, || KeyRange::point(entry_key));
+        table.data.check_moment(entry_key, self.snapshot.seqno())?;
         let value = match self.own_change(table, entry_key) {
             Some(own) => own,
             None => self.snapshot.get(&table.data.keyspace, entry_key).map_err(engine_error)?,
@@ -129,6 +131,7 @@ impl ReadView {
         if let Some(own) = self.own_sealed_rows(table)? {
             return Ok(Some(own));
         }
+        table.data.check_moment(&[], self.snapshot.seqno())?;
         let level = table.data.sealed();
         level.map(|level| level.at(&table.data.keyspace, self.snapshot.seqno())).transpose()
     }
@@ -150,6 +153,8 @@ impl ReadView {
 
     /// The rows that a copy of columns has, in whatever version of them; `None` if the table has no copy.
     pub fn copied_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
+        // Where the copy itself came later, its list at that moment says that it is not complete.
+        table.data.check_moment(&[], self.snapshot.seqno())?;
         let level = table.data.copy();
         level.map(|level| level.at(&table.data.keyspace, self.snapshot.seqno())).transpose()
     }

@@ -30,10 +30,10 @@ use fjall::{
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, TableCompression, TableDef, TableId};
-use squall_types::{SqlError, SqlResult};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -84,6 +84,8 @@ pub(crate) struct StoreInner {
     /// The catalog as it is on disk.
     pub catalog: Mutex<Catalog>,
     pub data: RwLock<FxHashMap<TableId, Arc<TableData>>>,
+    /// Dropped tables that somebody's catalog still has. Locked after `data`.
+    leaving: Mutex<Vec<(Weak<TableDef>, Arc<TableData>)>>,
     tables: RwLock<FxHashMap<TableId, Arc<Table>>>,
     /// Entries of dropped indexes may be there.
     pub dropped_indexes: AtomicBool,
@@ -139,6 +141,7 @@ impl RowStore {
             row_cache: Arc::new(RowCache::new(options.row_cache_bytes)),
             catalog: Mutex::new(catalog),
             data: RwLock::default(),
+            leaving: Mutex::default(),
             tables: RwLock::default(),
             dropped_indexes: AtomicBool::new(true),
             next_owner: AtomicU64::new(1),
@@ -345,7 +348,11 @@ impl RowStore {
         self.0.open_sealed_level(&data, def)?;
         let layout = self.0.layout_for(&data, def)?;
         let table = Arc::new(Table::new(def.clone(), data, layout)?);
-        self.0.tables.write().insert(def.id, table.clone());
+        let mut tables = self.0.tables.write();
+        // Whoever drops a table says so before it is forgotten here: what is gone must not come back.
+        if !table.is_retired() {
+            tables.insert(def.id, table.clone());
+        }
         Ok(table)
     }
 
@@ -420,6 +427,43 @@ impl SessionLocks {
     }
 }
 
+/// A table whose definition stays as it is for as long as this is held, while others read and write its rows: what works on a
+/// table's files in the background, or waits for a lock first, takes this.
+#[derive(Debug)]
+pub struct HeldTable {
+    table: Arc<Table>,
+    // Dropping gives it back.
+    _locks: SessionLocks,
+}
+
+impl std::ops::Deref for HeldTable {
+    type Target = Arc<Table>;
+
+    fn deref(&self) -> &Arc<Table> {
+        &self.table
+    }
+}
+
+impl std::fmt::Debug for SessionLocks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("SessionLocks").field(&self.0.owner).finish()
+    }
+}
+
+impl RowStore {
+    /// Locks a table against definitions and gives it as it is from then on; `None` if the catalog has no such table any more.
+    ///
+    /// # Errors
+    /// Those of waiting.
+    pub fn hold_table(&self, session: u64, id: TableId, wait: LockWait) -> crate::StoreResult<Option<HeldTable>> {
+        let mut locks = self.session_locks(session);
+        locks.lock(id, TableLock::Read, wait)?;
+        let def = self.0.catalog.lock().table_by_id(id).map(|(_, def)| def.clone());
+        let Some(def) = def else { return Ok(None) };
+        Ok(Some(HeldTable { table: self.table(&def)?, _locks: locks }))
+    }
+}
+
 impl StoreInner {
     /// How a table's files are made. Those that small buffers become are short-lived and not compressed.
     pub fn keyspace_options(&self, compression: Option<TableCompression>) -> KeyspaceCreateOptions {
@@ -487,14 +531,18 @@ impl StoreInner {
         if let Some(data) = all.get(&id) {
             return Ok(data.clone());
         }
+        if let Some((_, data)) = self.leaving.lock().iter().find(|(_, data)| data.id == id) {
+            return Ok(data.clone());
+        }
         let data = Arc::new(self.open_data(id)?);
         all.insert(id, data.clone());
         Ok(data)
     }
 
     fn open_data(&self, id: TableId) -> SqlResult<TableData> {
-        let generation = read_u64(&self.meta, &meta::table_key(meta::GENERATION, id))?
-            .ok_or_else(|| SqlError::internal(format_args!("table {} has no data", id.0)))?;
+        // The definition is of a catalog that is not the newest one any more.
+        let dropped = || SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]);
+        let generation = read_u64(&self.meta, &meta::table_key(meta::GENERATION, id))?.ok_or_else(dropped)?;
         let name = keyspace_name(id, generation);
         if !self.db.keyspace_exists(&name) {
             return Err(SqlError::internal(format_args!("the files of table {} are missing", id.0)));
@@ -546,12 +594,31 @@ impl StoreInner {
 
     /// Forgets a table and lets its files go as soon as nobody reads them.
     pub fn drop_data(&self, id: TableId) -> SqlResult<()> {
-        self.tables.write().remove(&id);
-        let data = match self.data.write().remove(&id) {
-            Some(data) => data,
-            None => return Ok(()),
+        match self.data.write().remove(&id) {
+            Some(data) => self.retire(&data),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`StoreInner::drop_data`] of a table that the last catalog had: who reads by that one still finds its rows.
+    pub fn drop_table(&self, def: &Arc<TableDef>) -> SqlResult<()> {
+        let data = {
+            let mut all = self.data.write();
+            let Some(data) = all.remove(&def.id) else { return Ok(()) };
+            self.leaving.lock().push((Arc::downgrade(def), data.clone()));
+            data
         };
         self.retire(&data)
+    }
+
+    /// Lets go of dropped tables that are in nobody's catalog any more.
+    pub fn forget_dropped(&self) {
+        let mut leaving = self.leaving.lock();
+        let (stay, gone) = std::mem::take(&mut *leaving).into_iter().partition(|(def, _)| def.strong_count() > 0);
+        *leaving = stay;
+        drop(leaving);
+        // The last to have a table removes its files.
+        drop::<Vec<_>>(gone);
     }
 
     /// Removes whatever a range holds, a batch at a time.
@@ -571,6 +638,7 @@ impl StoreInner {
     /// Lets the files of a generation go as soon as nobody reads them.
     pub fn retire(&self, data: &TableData) -> SqlResult<()> {
         data.retired.store(true, Ordering::Release);
+        self.forget_table(data.id);
         self.files.retire(&data.keyspace);
         self.db.delete_keyspace(data.keyspace.clone()).map_err(|error| self.committer.gate.files_failed(error))
     }

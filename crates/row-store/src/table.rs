@@ -15,7 +15,7 @@ use fjall::{AbstractTree, Keyspace, SeqNo, Slice};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{IndexId, TableCompression, TableDef, TableId};
-use squall_types::{SqlError, SqlResult};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -52,8 +52,15 @@ pub(crate) struct TableData {
     pub scanned: AtomicBool,
     /// Dropped or truncated: nothing may be written any more.
     pub retired: AtomicBool,
-    /// The version of the definition that has brought the newest index: whoever has an older one would leave its entries out.
-    pub indexed_since: AtomicU64,
+    /// The version of the newest definition: whoever has an older one would leave entries of new indexes out, and not see to
+    /// new constraints.
+    pub defined_since: AtomicU64,
+    /// The first moment at which readers find everything: a copy that took the place of a table, or what is left of a truncated
+    /// one, has nothing of what was there before. 0 if it was so at the start.
+    complete_since: AtomicU64,
+    /// The same of indexes that were built since the start, and the newest of their moments.
+    built_since: RwLock<FxHashMap<IndexId, u64>>,
+    newest_built: AtomicU64,
     /// Rows outside of the store, if there can be any.
     sealed: OnceLock<Arc<SealedLevel>>,
     /// A copy of columns.
@@ -99,7 +106,10 @@ impl TableData {
             overwrites: AtomicU64::new(0),
             scanned: AtomicBool::new(false),
             retired: AtomicBool::new(false),
-            indexed_since: AtomicU64::new(0),
+            defined_since: AtomicU64::new(0),
+            complete_since: AtomicU64::new(0),
+            built_since: RwLock::default(),
+            newest_built: AtomicU64::new(0),
             sealed: OnceLock::new(),
             copy: RwLock::default(),
             copy_dropped: AtomicU32::new(0),
@@ -109,6 +119,30 @@ impl TableData {
 
     pub fn is_retired(&self) -> bool {
         self.retired.load(Ordering::Acquire)
+    }
+
+    /// Readers at earlier moments than this one are told so: they would not find what they have seen before.
+    pub fn complete_from(&self, moment: u64) {
+        self.complete_since.fetch_max(moment, Ordering::AcqRel);
+    }
+
+    /// The same of an index.
+    pub fn built_from(&self, index: IndexId, moment: u64) {
+        self.built_since.write().insert(index, moment);
+        self.newest_built.fetch_max(moment, Ordering::AcqRel);
+    }
+
+    /// 1412 for who reads a place of the table at a moment from which that is not complete.
+    pub fn check_moment(&self, key: &[u8], moment: u64) -> SqlResult<()> {
+        let newest = self.complete_since.load(Ordering::Acquire);
+        if moment >= newest && moment >= self.newest_built.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let is_built = |index| self.built_since.read().get(&index).is_none_or(|built| moment >= *built);
+        match moment >= newest && split_index_id(key).is_none_or(|(index, _)| is_built(index)) {
+            true => Ok(()),
+            false => Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[])),
+        }
     }
 
     pub fn layout(&self, number: u16) -> Option<Arc<RowLayout>> {
@@ -415,9 +449,9 @@ impl Table {
         self.data.is_retired()
     }
 
-    /// Whether rows that are written by this definition would lack entries of an index.
-    pub(crate) fn lacks_indexes(&self) -> bool {
-        self.def.version < self.data.indexed_since.load(Ordering::Acquire)
+    /// Whether there is a newer definition, with indexes or constraints that rows which are written by this one would lack.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.def.version < self.data.defined_since.load(Ordering::Acquire)
     }
 
     pub(crate) fn current_projection(&self) -> &Projection {

@@ -18,7 +18,7 @@ use squall_parser::ast::{
     Prepare, Reset, TableMaintenance,
 };
 use squall_registry::StatementContext;
-use squall_row_store::{Direction, LockWait, TableLock, ValueRange};
+use squall_row_store::{Direction, HeldTable, LockWait, ValueRange};
 use squall_types::convert::text::write_text;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
@@ -310,11 +310,11 @@ impl Session {
         context: &Arc<StatementContext>,
     ) -> SqlResult<Vec<(&'static str, String)>> {
         let catalog = self.shared.catalog.load();
-        let table = match catalog.entry(&name.0, &name.1) {
-            Some(TableEntry::Table(table)) => table.clone(),
+        match catalog.entry(&name.0, &name.1) {
+            Some(TableEntry::Table(_)) => {}
             Some(TableEntry::View(_)) => return Ok(Vec::new()),
             None => return Err(crate::ddl::execute::no_such_table(name)),
-        };
+        }
         if kind == MaintenanceKind::Repair {
             let text = "The storage engine for the table doesn't support repair".to_string();
             return Ok(vec![("note", text)]);
@@ -322,25 +322,25 @@ impl Session {
         let session = self.process.id;
         let wait = LockWait::Timeout(Duration::from_secs(self.settings.table_lock_wait_seconds));
         let context = context.clone();
+        let name = name.clone();
         self.blocking(move |shared| {
             let check = || context.kill.check();
-            let table = shared.store.table(&table)?;
+            // Its definition stays as it is meanwhile.
+            let table = shared.hold_table(session, &name, wait)?;
             if let Some(column_table) = ColumnTable::of(&table) {
-                return maintain_column_table(shared, session, (&table, &column_table), kind, wait, &check);
+                return maintain_column_table(shared, (&table, &column_table), kind, &check);
             }
             match kind {
                 MaintenanceKind::Analyze => shared.store.analyze(&table)?,
                 MaintenanceKind::Check => {
-                    count_rows(shared, &table)?;
-                    let view = shared.store.read_view();
-                    if let Some(list) = ColumnTable::seen_copy(&view, &table)? {
-                        return Ok(damaged_segments(&list));
+                    let mut notes = damaged_indexes(shared, &table, &check)?;
+                    if let Some(list) = ColumnTable::seen_copy(&shared.store.read_view(), &table)? {
+                        notes.extend(damaged_segments(&list));
                     }
+                    return Ok(notes);
                 }
                 _ => {
                     if let Some(copy) = ColumnTable::of_copy(&table) {
-                        let mut locks = shared.store.session_locks(session);
-                        locks.lock(table.id(), TableLock::Read, wait).map_err(SqlError::from)?;
                         copy.optimize(&shared.store, &table, cores(), &check)?;
                     }
                     shared.store.analyze(&table)?;
@@ -403,11 +403,9 @@ fn damaged_segments(list: &SegmentList) -> Vec<(&'static str, String)> {
 /// ANALYZE, CHECK and OPTIMIZE of a column table.
 fn maintain_column_table(
     shared: &Shared,
-    session: u64,
-    (table, column_table): (&Arc<squall_row_store::Table>, &ColumnTable),
+    (table, column_table): (&HeldTable, &ColumnTable),
     kind: MaintenanceKind,
-    wait: LockWait,
-    check: &dyn Fn() -> SqlResult<()>,
+    check: &(dyn Fn() -> SqlResult<()> + Sync),
 ) -> SqlResult<Vec<(&'static str, String)>> {
     match kind {
         MaintenanceKind::Analyze => shared.store.analyze(table)?,
@@ -418,17 +416,9 @@ fn maintain_column_table(
             if !notes.is_empty() {
                 return Ok(notes);
             }
-            let mut fresh = view.fresh_rows(table)?;
-            while let Some(change) = fresh.next_row()? {
-                if let Some(row) = change.row(table)? {
-                    row.values(table)?;
-                }
-            }
+            return damaged_indexes(shared, table, check);
         }
         _ => {
-            // Held by whoever reads: the definition stays as it is.
-            let mut locks = shared.store.session_locks(session);
-            locks.lock(table.id(), TableLock::Read, wait).map_err(SqlError::from)?;
             if !column_table.optimize(&shared.store, table, cores(), check)?.complete {
                 return Ok(vec![("note", "The table is being sealed in the background".to_string())]);
             }
@@ -438,16 +428,34 @@ fn maintain_column_table(
     Ok(Vec::new())
 }
 
-/// Reads every row, which fails on a damaged one.
-fn count_rows(shared: &crate::database::Shared, table: &Arc<squall_row_store::Table>) -> SqlResult<u64> {
-    let range = table.range(squall_catalog::IndexId(0), ValueRange::ALL)?;
-    let mut cursor = shared.store.read_view().scan(table, &range, Direction::Forward);
-    let mut rows = 0;
-    while let Some(row) = cursor.next_row()? {
-        row.values(table)?;
-        rows += 1;
+/// What CHECK TABLE says of indexes that are not what the rows give: InnoDB's words, and where to look. Reads every row, which fails on a
+/// damaged one.
+fn damaged_indexes(
+    shared: &Shared,
+    table: &HeldTable,
+    check: &(dyn Fn() -> SqlResult<()> + Sync),
+) -> SqlResult<Vec<(&'static str, String)>> {
+    let mut notes = Vec::new();
+    for fault in shared.store.check_indexes(table, |_| check())? {
+        let name = &fault.index;
+        notes.push(match fault.entries == fault.expected {
+            true => ("Warning", format!("InnoDB: The B-tree of index {name} is corrupted.")),
+            false => {
+                let (entries, expected) = (fault.entries, fault.expected);
+                ("Warning", format!("InnoDB: Index '{name}' contains {entries} entries, should be {expected}."))
+            }
+        });
+        if let Some(entry) = fault.missing {
+            notes.push(("error", format!("Index '{name}' lacks the entry '{entry}' of a row")));
+        }
+        if let Some(entry) = fault.surplus {
+            notes.push(("error", format!("Index '{name}' has an entry '{entry}' of no row")));
+        }
     }
-    Ok(rows)
+    if !notes.is_empty() {
+        notes.push(("error", "Corrupt".to_string()));
+    }
+    Ok(notes)
 }
 
 /// A number that depends on the rows as a client sees them, and on nothing else: not on their order, nor on how and where they are

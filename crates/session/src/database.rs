@@ -2,7 +2,7 @@
 
 use crate::accounts::AccountStore;
 use crate::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
-use crate::ddl::execute::{database_mut, insert_database};
+use crate::ddl::edit::{database_mut, insert_database};
 use crate::event::EventScheduler;
 use crate::globals::GlobalVariables;
 use crate::logging::variables::default_file;

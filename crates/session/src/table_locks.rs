@@ -1,18 +1,24 @@
 //! LOCK TABLES, FLUSH TABLES WITH READ LOCK and UNLOCK TABLES.
 
 use crate::authorization::lock_needs;
-use crate::ddl::execute::missing;
+use crate::ddl::execute::{QualifiedName, missing};
 use crate::information_schema;
 use crate::process::count;
 use crate::result::Outcome;
 use crate::session::Session;
-use squall_catalog::{Need, TableEntry};
+use squall_catalog::{Catalog, Need, TableEntry, TableId};
 use squall_parser::ast::{self, LockTables, ObjectName, TableLockKind};
 use squall_planner::bind::TableUse;
 use squall_row_store::{LockWait, SessionLocks, TableLock, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Tables, and how they are locked.
+type Wanted = Vec<(TableId, TableLock)>;
+
+/// Names of LOCK TABLES, and whether they may be written.
+type Locked = Vec<(QualifiedName, bool)>;
 
 impl Session {
     /// `lock_wait_timeout`.
@@ -91,7 +97,39 @@ impl Session {
     }
 
     async fn take_table_locks(&mut self, tables: &[ast::TableLock]) -> SqlResult<()> {
-        let catalog = self.shared.catalog.load();
+        let mut catalog = self.shared.catalog.load();
+        let (mut wanted, mut locked) = self.tables_to_lock(tables, &catalog)?;
+        loop {
+            let (session, wait, ids) = (self.process.id, self.table_lock_wait(), wanted.clone());
+            let locks = self
+                .blocking(move |shared| {
+                    let mut locks = shared.store.session_locks(session);
+                    for (id, mode) in ids {
+                        locks.lock(id, mode, wait).map_err(SqlError::from)?;
+                    }
+                    Ok(locks)
+                })
+                .await?;
+            // While it waited, names may have come to stand for other tables.
+            let now = self.shared.catalog.load();
+            if now.version != catalog.version {
+                catalog = now;
+                let (again, names) = self.tables_to_lock(tables, &catalog)?;
+                locked = names;
+                if again != wanted {
+                    wanted = again;
+                    continue;
+                }
+            }
+            self.table_locks = Some(locks);
+            self.locked_tables = locked;
+            return Ok(());
+        }
+    }
+
+    /// The tables that are to be locked and how, in one order for all sessions; and the names that then may be read and,
+    /// or, written.
+    fn tables_to_lock(&mut self, tables: &[ast::TableLock], catalog: &Arc<Catalog>) -> SqlResult<(Wanted, Locked)> {
         let mut wanted = Vec::with_capacity(tables.len());
         let mut locked = Vec::with_capacity(tables.len());
         for lock in tables {
@@ -110,7 +148,7 @@ impl Session {
                     // The tables behind a view are locked in its place.
                     let query = crate::query::select_all(lock.table.clone());
                     let context = Arc::new(self.statement_context(&squall_parser::ast::Statement::UnlockTables));
-                    let bound = self.bind_query(&query, b"", &[], &catalog, &context, None)?;
+                    let bound = self.bind_query(&query, b"", &[], catalog, &context, None)?;
                     let bound = self.authorize(bound)?;
                     for table in bound.tables.iter().filter(|table| table.view.is_none()) {
                         self.check_lock_inside_view(table)?;
@@ -120,23 +158,11 @@ impl Session {
                 }
                 // Rows that are made when they are read need no lock.
                 None if self.shared.registry.virtual_table(&name.0, &name.1).is_some() => {}
-                None => return Err(missing(&catalog, &name)),
+                None => return Err(missing(catalog, &name)),
             }
         }
-        // One order for all sessions; of two modes for a table the stronger one first.
+        // Of two modes for a table the stronger one first.
         wanted.sort_by_key(|(id, mode)| (*id, *mode == TableLock::ReadOnly));
-        let (session, wait) = (self.process.id, self.table_lock_wait());
-        let locks = self
-            .blocking(move |shared| {
-                let mut locks = shared.store.session_locks(session);
-                for (id, mode) in wanted {
-                    locks.lock(id, mode, wait).map_err(SqlError::from)?;
-                }
-                Ok(locks)
-            })
-            .await?;
-        self.table_locks = Some(locks);
-        self.locked_tables = locked;
-        Ok(())
+        Ok((wanted, locked))
     }
 }

@@ -77,8 +77,8 @@ impl RowStore {
     }
 }
 
-/// Puts the entries of a range's rows into a sorter.
-fn collect_entries(
+/// Puts the entries of a range's rows into a sorter. `check` is as in [`RowStore::build_indexes`].
+pub(crate) fn collect_entries(
     table: &Arc<Table>,
     codecs: &[&IndexCodec],
     view: &ReadView,

@@ -9,6 +9,7 @@
 
 mod encoder;
 mod index;
+pub(crate) use index::collect_entries;
 mod ingest;
 mod table_files;
 
@@ -88,7 +89,7 @@ impl RowStore {
         }
     }
 
-    fn sorter(&self, threads: usize) -> Sorter {
+    pub(crate) fn sorter(&self, threads: usize) -> Sorter {
         let budget = self.options().sort_buffer_bytes / threads.max(1);
         Sorter::new(&self.temporary_directory(), budget, self.gate().clone())
     }
@@ -191,7 +192,7 @@ impl BulkWriter {
         let sorted = Sorter::finish_all(sorters.collect())?;
         let mut locks: SessionLocks = store.session_locks(session);
         locks.lock(table.id(), TableLock::Exclusive, wait)?;
-        if table.is_retired() || table.lacks_indexes() {
+        if table.is_retired() || table.is_outdated() {
             return Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]).into());
         }
         let was_empty = table.data.keyspace.is_empty().map_err(engine_error)?;

@@ -172,6 +172,7 @@ impl Transaction {
             Some(change) => change,
             None => {
                 let moment = self.snapshot().seqno();
+                table.data.check_moment(key, moment)?;
                 match self.own_sealed_rows(table)? {
                     Some(rows) => table.row_above(key, moment, &*rows)?,
                     None => table.row_at(key, moment, true)?,
@@ -201,8 +202,7 @@ impl Transaction {
         if mode != TableLock::Read {
             self.heed_read_lock(table, wait)?;
         }
-        if self.locks.tables.iter().any(|(id, held)| *id == table.id() && covers(*held, mode)) && !table.lacks_indexes()
-        {
+        if self.locks.tables.iter().any(|(id, held)| *id == table.id() && covers(*held, mode)) && !table.is_outdated() {
             return Ok(());
         }
         match self.locks.table.lock_table(self.locks.owner, table.id(), mode, wait) {
@@ -215,7 +215,7 @@ impl Transaction {
             }
             Err(failure) => return Err(self.lock_failed(failure)),
         }
-        if table.is_retired() || mode != TableLock::Read && table.lacks_indexes() {
+        if table.is_retired() || mode != TableLock::Read && table.is_outdated() {
             return Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]).into());
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 mod basics;
 mod bulk;
+mod check;
 mod crash;
 mod file_io;
 mod fixture;

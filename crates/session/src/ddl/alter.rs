@@ -2,8 +2,10 @@
 
 use super::alter_table::{Alteration, Work, alter_table as resolve_alteration};
 use super::create::check_constraint_names;
-use super::drop::rename_entry;
-use super::execute::{DdlEnv, QualifiedName, base_table, replace_table};
+use super::drop::{rename_entry, with_children};
+use super::edit::ReservedId;
+use super::execute::{DdlEnv, QualifiedName, base_table};
+use super::locked::{LockedTable, LockedTables};
 use super::sorted_rows::for_each_sorted_row;
 use crate::copy::RowCopier;
 use crate::database::Shared;
@@ -13,7 +15,7 @@ use squall_catalog::{Catalog, IndexId, TableDef, TableId};
 use squall_column_tables::ColumnTable;
 use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, OrderItem, TableConstraint};
 use squall_registry::StatementContext;
-use squall_row_store::{DdlChanges, Direction, OnDuplicate, Table, TableLock, ValueRange};
+use squall_row_store::{Direction, OnDuplicate, Table, ValueRange};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
@@ -77,54 +79,61 @@ pub fn alter_table(
     statement: &AlterTable,
     name: &QualifiedName,
 ) -> SqlResult<u64> {
-    let seen = shared.catalog.load();
-    base_table(&seen, name)?;
-    let names = std::slice::from_ref(name);
-    let locks = shared.lock_for_ddl(env, names)?;
-    // The lock keeps the table as it is from here on; what was read before may be old.
-    let seen = shared.catalog.load();
-    let old = base_table(&seen, name)?.clone();
-    let alteration = resolve_alteration(&old, statement, &env.ddl_context(&seen, &name.0))?;
-    check_constraint_names(&seen, &name.0, &alteration.table)?;
-    note_keys_switch(env, &old, &alteration);
+    let tables = shared.lock_tables(env, |catalog| {
+        base_table(catalog, name)?;
+        Ok(if renames(statement) { with_children(catalog, name.clone()) } else { vec![name.clone()] })
+    })?;
+    let old = tables.base_table(name)?;
+    let seen = tables.catalog();
+    let alteration = resolve_alteration(old, statement, &env.ddl_context(seen, &name.0))?;
+    check_constraint_names(seen, &name.0, &alteration.table)?;
+    note_keys_switch(env, old, &alteration);
     let rename = alteration.rename.as_ref().map(|to| rename_target(env, name, to)).transpose()?;
-    check_rename(&seen, name, rename.as_ref())?;
+    check_rename(seen, name, rename.as_ref())?;
+    let place = rename.as_ref().unwrap_or(name);
     match alteration.work {
         Work::Metadata => {
-            commit_in_place(shared, &seen, name, &alteration.table, rename.as_ref())?;
+            commit_in_place(shared, &tables, old, &alteration.table, rename.as_ref())?;
             set_auto_increment(shared, &alteration)?;
             Ok(0)
         }
         Work::Indexes => {
             let table = Arc::new(alteration.table.clone());
-            build_indexes(shared, &env.context, &old, &table)?;
-            commit_in_place(shared, &seen, name, &table, rename.as_ref())?;
+            build_indexes(shared, &env.context, old, &table)?;
+            commit_in_place(shared, &tables, old, &table, rename.as_ref())?;
             set_auto_increment(shared, &alteration)?;
             // Segments without an index that is asked for now are written anew in the background.
             let changed = shared.store.table(&table)?;
             if let Some(column_table) = ColumnTable::of(&changed) {
                 column_table.wake();
             }
-            drop(locks);
-            make_copy(shared, env, rename.as_ref().unwrap_or(name), Some(&old), &table)?;
+            let before = old.def().clone();
+            drop(tables);
+            make_copy(shared, env, place, Some(&before), &table)?;
             Ok(0)
         }
         Work::Rebuild | Work::Copy => {
+            let reserved = shared.reserve_table_id()?;
             let mut table = alteration.table.clone();
-            table.id = reserve_table_id(shared)?;
-            let (table, rows) = copy_rows(shared, env, alter_env, statement, &name.0, &old, table)?;
-            let commit = commit_copy(shared, &seen, name, &table, rename.as_ref());
+            table.id = reserved.id();
+            let (table, rows) = copy_rows(shared, env, alter_env, statement, &name.0, old, table)?;
+            // While nobody else knows the copy.
+            let next = set_auto_increment(shared, &Alteration { table: (*table).clone(), ..alteration.clone() });
+            let commit = next.and_then(|()| commit_copy(shared, &tables, old, &reserved, &table, rename.as_ref()));
             if commit.is_err() {
                 shared.store.drop_data(table.id)?;
             }
             commit?;
-            let counted = if alteration.work == Work::Copy { rows } else { 0 };
-            set_auto_increment(shared, &Alteration { table: (*table).clone(), ..alteration })?;
-            drop(locks);
-            make_copy(shared, env, rename.as_ref().unwrap_or(name), None, &table)?;
-            Ok(counted)
+            drop(tables);
+            make_copy(shared, env, place, None, &table)?;
+            Ok(if alteration.work == Work::Copy { rows } else { 0 })
         }
     }
+}
+
+/// Whether the table gets another name, which those that refer to it have to follow.
+fn renames(statement: &AlterTable) -> bool {
+    statement.actions.iter().any(|action| matches!(action, AlterAction::RenameTable(_)))
 }
 
 /// Makes the copy of columns that a definition has come to have, while others use the table. If that fails, a copy that the
@@ -138,17 +147,12 @@ fn make_copy(
 ) -> SqlResult<()> {
     let copy_of = |def: &TableDef| def.column_copy().map(|index| index.id);
     let Some(index) = copy_of(new).filter(|index| old.and_then(copy_of) != Some(*index)) else { return Ok(()) };
-    let mut locks = shared.store.session_locks(env.session);
-    locks.lock(new.id, TableLock::Read, env.wait).map_err(SqlError::from)?;
     // Another statement may have been faster.
-    let catalog = shared.catalog.load();
-    let Some((_, def)) = catalog.table_by_id(new.id).filter(|(_, def)| copy_of(def) == Some(index)) else {
-        return Ok(());
-    };
-    let table = shared.store.table(def)?;
+    let held = shared.store.hold_table(env.session, new.id, env.wait).map_err(SqlError::from)?;
+    let Some(table) = held.filter(|table| copy_of(table.def()) == Some(index)) else { return Ok(()) };
     let Some(copy) = ColumnTable::of_copy(&table) else { return Ok(()) };
     let made = copy.make_copy(&shared.store, &table, &|| env.context.kill.check());
-    drop(locks);
+    drop(table);
     if made.is_err() && old.is_some() {
         // Its own error is nobody's any more: the copy is made in the background if it cannot be removed.
         let _ = drop_copy(shared, env, name, new.id, index);
@@ -158,16 +162,17 @@ fn make_copy(
 
 /// Takes a copy of columns out of a table's definition.
 fn drop_copy(shared: &Shared, env: &DdlEnv, name: &QualifiedName, id: TableId, index: IndexId) -> SqlResult<()> {
-    let names = std::slice::from_ref(name);
-    let _locks = shared.lock_for_ddl(env, names)?;
-    let seen = shared.catalog.load();
-    let mut table = (**base_table(&seen, name)?).clone();
-    if table.id != id {
-        return Ok(());
-    }
-    table.indexes.retain(|other| other.id != index);
-    table.version += 1;
-    commit_in_place(shared, &seen, name, &table, None)
+    shared.define(
+        env,
+        |_| Ok(vec![name.clone()]),
+        |tables, catalog| {
+            let Some(locked) = tables.table(name).filter(|table| table.id == id) else { return Ok(()) };
+            let mut table = (**locked.def()).clone();
+            table.indexes.retain(|other| other.id != index);
+            table.version += 1;
+            catalog.replace(locked, table)
+        },
+    )
 }
 
 /// ALTER TABLE of a session's TEMPORARY table: the new definition, its new name and the rows copied.
@@ -180,8 +185,9 @@ pub fn alter_temporary(
     database: &str,
 ) -> SqlResult<(Arc<TableDef>, Option<QualifiedName>, u64)> {
     let seen = shared.catalog.load();
-    let alteration = resolve_alteration(old, statement, &env.ddl_context(&seen, database))?;
     let name = (database.to_string(), old.name.clone());
+    let old = &LockedTable::of_session(name.clone(), old)?;
+    let alteration = resolve_alteration(old, statement, &env.ddl_context(&seen, database))?;
     let rename = alteration.rename.as_ref().map(|to| rename_target(env, &name, to)).transpose()?;
     let mut table = alteration.table.clone();
     if let Some((_, new)) = &rename {
@@ -231,36 +237,36 @@ fn check_rename(catalog: &Catalog, from: &QualifiedName, to: Option<&QualifiedNa
 
 fn commit_in_place(
     shared: &Shared,
-    seen: &Catalog,
-    name: &QualifiedName,
+    tables: &LockedTables,
+    old: &LockedTable,
     table: &TableDef,
     rename: Option<&QualifiedName>,
 ) -> SqlResult<()> {
-    shared.change_locked(std::slice::from_ref(name), seen, |catalog| {
-        replace_table(catalog, &name.0, table.clone())?;
-        if let Some(to) = rename.filter(|to| *to != name) {
-            rename_entry(catalog, name, to)?;
+    shared.change_catalog(|catalog| {
+        catalog.check_references(tables, old)?;
+        catalog.replace(old, table.clone())?;
+        match rename.filter(|to| *to != old.name()) {
+            Some(to) => rename_entry(catalog, tables, old.name(), to),
+            None => Ok(()),
         }
-        Ok(((), DdlChanges::default()))
     })
 }
 
 fn commit_copy(
     shared: &Shared,
-    seen: &Catalog,
-    name: &QualifiedName,
+    tables: &LockedTables,
+    old: &LockedTable,
+    reserved: &ReservedId,
     table: &TableDef,
     rename: Option<&QualifiedName>,
 ) -> SqlResult<()> {
-    commit_in_place(shared, seen, name, table, rename)
-}
-
-/// An id that no table of the catalog has or will have.
-pub fn reserve_table_id(shared: &Shared) -> SqlResult<TableId> {
     shared.change_catalog(|catalog| {
-        let id = TableId(catalog.next_table_id);
-        catalog.next_table_id += 1;
-        Ok((id, DdlChanges::default()))
+        catalog.check_references(tables, old)?;
+        catalog.replace_by_copy(old, reserved, table.clone())?;
+        match rename.filter(|to| *to != old.name()) {
+            Some(to) => rename_entry(catalog, tables, old.name(), to),
+            None => Ok(()),
+        }
     })
 }
 
@@ -272,7 +278,7 @@ fn set_auto_increment(shared: &Shared, alteration: &Alteration) -> SqlResult<()>
     shared.store.set_auto_increment(&table, next.max(used.saturating_add(1)))
 }
 
-fn build_indexes(shared: &Shared, context: &StatementContext, old: &TableDef, new: &Arc<TableDef>) -> SqlResult<()> {
+fn build_indexes(shared: &Shared, context: &StatementContext, old: &LockedTable, new: &Arc<TableDef>) -> SqlResult<()> {
     let table = shared.store.table(new)?;
     let fresh: Vec<IndexId> = new
         .indexes
@@ -334,7 +340,7 @@ fn copy_rows(
     alter_env: &AlterEnv,
     statement: &AlterTable,
     database: &str,
-    old: &Arc<TableDef>,
+    old: &LockedTable,
     new: TableDef,
 ) -> SqlResult<(Arc<TableDef>, u64)> {
     let new = Arc::new(new);
@@ -343,10 +349,10 @@ fn copy_rows(
         let reason = format!("ORDER BY ignored as there is a user-defined clustered index in the table '{}'", new.name);
         env.context.diagnostics.warn(SqlError::with_message(ErrorCode::UnknownError, reason));
     }
-    let source = shared.store.table(old)?;
+    let source = shared.store.table(old.def())?;
     let target = shared.store.create_data(&new)?;
     let copied = (|| {
-        let mut copier = RowCopier::new(shared, env, database, old, &target, alter_env.strict)?;
+        let mut copier = RowCopier::new(shared, env, database, old.def(), &target, alter_env.strict)?;
         let mut load = shared.store.bulk_load(&target);
         let progress = Progress::begin(shared, env.session, &source);
         let mut copy = |row: Vec<Value>| -> SqlResult<()> {
@@ -364,7 +370,7 @@ fn copy_rows(
                 copy(row.values(&source)?)?;
             }
         } else {
-            for_each_sorted_row(shared, env, database, old, order_by, copy)?;
+            for_each_sorted_row(shared, env, database, old.def(), order_by, copy)?;
         }
         let on_duplicate = if statement.ignore { OnDuplicate::Skip } else { OnDuplicate::Fail };
         let outcome = load.finish(env.session, env.wait, on_duplicate).map_err(SqlError::from)?;

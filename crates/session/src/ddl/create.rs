@@ -1,13 +1,12 @@
 //! Carrying CREATE TABLE out.
 
 use super::create_table::resolve_table;
-use super::execute::{DdlEnv, QualifiedName, insert_table};
+use super::execute::{DdlEnv, QualifiedName};
 use super::names::check_table_name;
 use super::table_option::set_default_compression;
 use crate::database::Shared;
 use squall_catalog::{Catalog, ColumnDef, TableDef, TableEntry};
 use squall_parser::ast::{CreateTable, TableOption};
-use squall_row_store::DdlChanges;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -82,20 +81,18 @@ pub fn create_table(
     selected: &[ColumnDef],
     source: Option<Arc<TableDef>>,
 ) -> SqlResult<bool> {
-    let seen = shared.catalog.load();
-    let replaced = statement.or_replace && seen.table(&name.0, &name.1).is_some();
-    let names = if replaced { vec![name.clone()] } else { Vec::new() };
-    let _locks = shared.lock_for_ddl(env, &names)?;
-    shared.change_locked(&names, &seen, |catalog| {
+    let replaced = |_: &Catalog| Ok(if statement.or_replace { vec![name.clone()] } else { Vec::new() });
+    shared.define(env, replaced, |tables, catalog| {
         match catalog.entry(&name.0, &name.1) {
-            Some(TableEntry::Table(_)) if statement.or_replace => {
-                super::execute::database_mut(catalog, &name.0)?.tables.remove(&name.1);
+            Some(TableEntry::Table(table)) if statement.or_replace => {
+                let id = table.id;
+                catalog.drop_table(tables.by_id(id)?)?;
             }
             Some(_) => {
                 let error = SqlError::new(ErrorCode::TableExists, &[&name.1]);
                 if statement.if_not_exists {
                     env.note(error);
-                    return Ok((false, DdlChanges::default()));
+                    return Ok(false);
                 }
                 return Err(error);
             }
@@ -103,8 +100,8 @@ pub fn create_table(
         }
         let table = definition(catalog, env, statement, name, selected, source.as_deref())?;
         check_constraint_names(catalog, &name.0, &table)?;
-        insert_table(catalog, &name.0, table)?;
-        Ok((true, DdlChanges::default()))
+        catalog.create_table(&name.0, table)?;
+        Ok(true)
     })
 }
 

@@ -4,19 +4,18 @@
 //! by accident. Whatever ends the statement before (an error, KILL, a crash) leaves no table: files that no catalog names
 //! are removed at the next start.
 
-use super::alter::reserve_table_id;
 use super::create::{check_constraint_names, definition};
-use super::execute::{DdlEnv, QualifiedName, database_mut};
+use super::edit::ReservedId;
+use super::execute::{DdlEnv, QualifiedName};
 use crate::api::OkInfo;
 use crate::database::Shared;
 use crate::query::change_environment;
 use crate::result::{Failure, Outcome};
 use crate::session::{Request, Session};
-use squall_catalog::{ColumnDef, TableDef, TableEntry};
+use squall_catalog::{Catalog, ColumnDef, TableDef, TableEntry};
 use squall_parser::ast::{CreateTable, Ident, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
 use squall_planner::dml::{DmlContext, DmlPlan, fill_table};
 use squall_registry::StatementContext;
-use squall_row_store::DdlChanges;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -67,12 +66,13 @@ impl Session {
         }
         let mut table = definition(&catalog, &env, statement, name, &selected, None)?;
         check_constraint_names(&catalog, &name.0, &table)?;
-        let table = self
+        let (table, reserved) = self
             .blocking(move |shared| {
-                table.id = reserve_table_id(shared)?;
+                let reserved = shared.reserve_table_id()?;
+                table.id = reserved.id();
                 let table = Arc::new(table);
                 shared.store.create_data(&table)?;
-                Ok(table)
+                Ok((table, reserved))
             })
             .await?;
         let hidden = (name.0.clone(), format!("#sql-create-{}", table.id.0));
@@ -83,7 +83,7 @@ impl Session {
         let created = match filled {
             Ok(filled) => {
                 let (name, table, or_replace) = (name.clone(), table.clone(), statement.or_replace);
-                let publish = move |shared: &Shared| publish_table(shared, &env, &name, table, or_replace);
+                let publish = move |shared: &Shared| publish_table(shared, &env, &name, &reserved, table, or_replace);
                 self.blocking(publish).await.map(|()| filled)
             }
             Err(error) => Err(error),
@@ -134,23 +134,17 @@ fn publish_table(
     shared: &Shared,
     env: &DdlEnv,
     name: &QualifiedName,
+    reserved: &ReservedId,
     table: Arc<TableDef>,
     or_replace: bool,
 ) -> SqlResult<()> {
-    let seen = shared.catalog.load();
-    let replaced = or_replace && seen.table(&name.0, &name.1).is_some();
-    let names = if replaced { vec![name.clone()] } else { Vec::new() };
-    let _locks = shared.lock_for_ddl(env, &names)?;
-    shared.change_locked(&names, &seen, |catalog| {
-        match catalog.entry(&name.0, &name.1) {
-            Some(TableEntry::Table(_)) if or_replace => {
-                database_mut(catalog, &name.0)?.tables.remove(&name.1);
-            }
-            Some(_) => return Err(SqlError::new(ErrorCode::TableExists, &[&name.1])),
-            None => {}
+    let replaced = |_: &Catalog| Ok(if or_replace { vec![name.clone()] } else { Vec::new() });
+    shared.define(env, replaced, |tables, catalog| {
+        if let Some(old) = catalog.table(&name.0, &name.1).filter(|_| or_replace) {
+            let id = old.id;
+            catalog.drop_table(tables.by_id(id)?)?;
         }
         check_constraint_names(catalog, &name.0, &table)?;
-        database_mut(catalog, &name.0)?.tables.insert(table.name.clone(), TableEntry::Table(table));
-        Ok(((), DdlChanges::default()))
+        catalog.create_filled(&name.0, reserved, table.clone())
     })
 }

@@ -1,12 +1,12 @@
 //! CREATE, ALTER and DROP DATABASE.
 
 use super::data_type::named_collation;
-use super::execute::{DdlEnv, QualifiedName, database_mut, insert_database, referring_keys};
+use super::execute::{DdlEnv, QualifiedName, referring_keys};
 use super::names::check_database_name;
 use crate::charset;
 use crate::database::Shared;
+use squall_catalog::Catalog;
 use squall_parser::ast::{AlterDatabase, CreateDatabase, DatabaseOption, DropDatabase};
-use squall_row_store::DdlChanges;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
 
 fn collation_of(options: &[DatabaseOption], default: CollationId) -> SqlResult<CollationId> {
@@ -58,9 +58,9 @@ pub fn create_database(shared: &Shared, env: &DdlEnv, statement: &CreateDatabase
             }
             env.note(error);
         } else {
-            insert_database(catalog, name, collation);
+            catalog.create_database(name, collation);
         }
-        Ok((1, DdlChanges::default()))
+        Ok(1)
     })
 }
 
@@ -73,9 +73,9 @@ pub fn alter_database(shared: &Shared, env: &DdlEnv, statement: &AlterDatabase) 
     };
     refuse_system(env, &name)?;
     shared.change_catalog(|catalog| {
-        let database = database_mut(catalog, &name)?;
-        database.collation = collation_of(&statement.options, database.collation)?;
-        Ok((1, DdlChanges::default()))
+        let before = catalog.database(&name).map_or(env.server_collation, |database| database.collation);
+        catalog.alter_database(&name, collation_of(&statement.options, before)?)?;
+        Ok(1)
     })
 }
 
@@ -86,32 +86,31 @@ pub fn drop_database(shared: &Shared, env: &DdlEnv, statement: &DropDatabase) ->
     if shared.is_of_module(name) {
         return Err(SqlError::new(ErrorCode::NoSystemSchemaAccess, &[&name]));
     }
-    let seen = shared.catalog.load();
-    let names: Vec<QualifiedName> = seen
-        .database(name)
-        .map(|database| database.tables.keys().map(|table| (name.to_string(), table.clone())).collect())
-        .unwrap_or_default();
-    let _locks = shared.lock_for_ddl(env, &names)?;
-    shared.change_locked(&names, &seen, |catalog| {
-        let Some(database) = catalog.databases.get(name) else {
+    let in_it = |catalog: &Catalog| -> Vec<QualifiedName> {
+        let tables = catalog.database(name).map(|database| database.tables.keys());
+        tables.into_iter().flatten().map(|table| (name.to_string(), table.clone())).collect()
+    };
+    let wanted = |catalog: &Catalog| Ok(in_it(catalog));
+    shared.define(env, wanted, |tables, catalog| {
+        let Some(database) = catalog.database(name) else {
             let error = SqlError::new(ErrorCode::DbDropExists, &[&name]);
             if !statement.if_exists {
                 return Err(error);
             }
             env.note(error);
-            return Ok((0, DdlChanges::default()));
+            return Ok(0);
         };
+        let count = database.tables.len() as u64;
         if env.foreign_key_checks {
-            for table in &names {
+            for table in in_it(catalog) {
                 if let Some((_, child, key)) =
-                    referring_keys(catalog, table).into_iter().find(|(database, ..)| database != name)
+                    referring_keys(catalog, &table).into_iter().find(|(database, ..)| database != name)
                 {
                     return Err(super::drop::referenced(&table.1, &key, &child));
                 }
             }
         }
-        let count = database.tables.len() as u64;
-        catalog.databases.remove(name);
-        Ok((count, DdlChanges::default()))
+        catalog.drop_database(name, tables)?;
+        Ok(count)
     })
 }

@@ -1,11 +1,12 @@
 //! DROP TABLE, DROP VIEW, TRUNCATE and RENAME TABLE.
 
-use super::execute::{DdlEnv, QualifiedName, base_table, database_mut, missing, referring_keys, replace_table};
+use super::edit::CatalogEdit;
+use super::execute::{DdlEnv, QualifiedName, base_table, missing, referring_keys};
+use super::locked::LockedTables;
 use super::names::check_table_name;
 use crate::database::Shared;
 use squall_catalog::{Catalog, TableEntry};
 use squall_parser::ast::{DropView, ObjectName, RenameTable};
-use squall_row_store::DdlChanges;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -28,36 +29,39 @@ pub fn drop_tables(shared: &Shared, env: &DdlEnv, names: &[QualifiedName], if_ex
             return Err(SqlError::new(ErrorCode::NonUniqueTable, &[&name.1]));
         }
     }
-    let seen = shared.catalog.load();
-    let _locks = shared.lock_for_ddl(env, names)?;
-    shared.change_locked(names, &seen, |catalog| {
-        let is_table = |name: &&QualifiedName| catalog.table(&name.0, &name.1).is_some();
-        let unknown: Vec<&QualifiedName> = names.iter().filter(|name| !is_table(name)).collect();
-        if !unknown.is_empty() {
-            if !if_exists {
-                return Err(unknown_tables(&unknown));
-            }
-            for name in unknown {
-                env.note(unknown_tables(&[name]));
-            }
-        }
-        if env.foreign_key_checks {
-            for name in names {
-                let child = referring_keys(catalog, name)
-                    .into_iter()
-                    .find(|(database, table, _)| !names.contains(&(database.clone(), table.clone())));
-                if let Some((_, child, key)) = child {
-                    return Err(referenced(&name.1, &key, &child));
+    shared.define(
+        env,
+        |_| Ok(names.to_vec()),
+        |tables, catalog| {
+            let is_table = |name: &&QualifiedName| tables.table(name).is_some();
+            let unknown: Vec<&QualifiedName> = names.iter().filter(|name| !is_table(name)).collect();
+            if !unknown.is_empty() {
+                if !if_exists {
+                    return Err(unknown_tables(&unknown));
+                }
+                for name in unknown {
+                    env.note(unknown_tables(&[name]));
                 }
             }
-        }
-        for (database, table) in names {
-            if catalog.table(database, table).is_some() {
-                database_mut(catalog, database)?.tables.remove(table);
+            if env.foreign_key_checks {
+                for name in names {
+                    let child = referring_keys(catalog, name)
+                        .into_iter()
+                        .find(|(database, table, _)| !names.contains(&(database.clone(), table.clone())));
+                    if let Some((_, child, key)) = child {
+                        return Err(referenced(&name.1, &key, &child));
+                    }
+                }
             }
-        }
-        Ok(((), DdlChanges::default()))
-    })
+            // Those that were there when the locks were taken.
+            for name in names {
+                if let Some(table) = tables.table(name) {
+                    catalog.drop_table(table)?;
+                }
+            }
+            Ok(())
+        },
+    )
 }
 
 /// DROP VIEW: all or none.
@@ -80,24 +84,17 @@ pub fn drop_views(shared: &Shared, env: &DdlEnv, statement: &DropView) -> SqlRes
         for name in unknown {
             env.note(unknown_tables(&[name]));
         }
-        for (database, view) in &names {
-            if catalog.entry(database, view).is_some() {
-                database_mut(catalog, database)?.tables.remove(view);
-            }
-        }
-        Ok(((), DdlChanges::default()))
+        names.iter().try_for_each(|name| catalog.drop_view(name))
     })
 }
 
 /// TRUNCATE TABLE.
 pub fn truncate_table(shared: &Shared, env: &DdlEnv, name: &ObjectName) -> SqlResult<()> {
     let name = env.qualify(name)?;
-    let names = std::slice::from_ref(&name);
-    let seen = shared.catalog.load();
-    base_table(&seen, &name)?;
-    let _locks = shared.lock_for_ddl(env, names)?;
-    shared.change_locked(names, &seen, |catalog| {
-        let mut table = (**base_table(catalog, &name)?).clone();
+    let wanted = |catalog: &Catalog| base_table(catalog, &name).map(|_| vec![name.clone()]);
+    shared.define(env, wanted, |tables, catalog| {
+        let locked = tables.base_table(&name)?;
+        let mut table = (**locked.def()).clone();
         if env.foreign_key_checks
             && let Some((database, child, key)) = referring_keys(catalog, &name).into_iter().next()
         {
@@ -108,9 +105,7 @@ pub fn truncate_table(shared: &Shared, env: &DdlEnv, name: &ObjectName) -> SqlRe
         }
         table.version += 1;
         table.auto_increment_start = 0;
-        let id = table.id;
-        replace_table(catalog, &name.0, table)?;
-        Ok(((), DdlChanges { truncated: vec![id], ..Default::default() }))
+        catalog.truncate(locked, table)
     })
 }
 
@@ -120,23 +115,33 @@ pub fn rename_tables(shared: &Shared, env: &DdlEnv, statement: &RenameTable) -> 
     for (from, to) in &statement.renames {
         renames.push((env.qualify(from)?, env.qualify(to)?));
     }
-    let names: Vec<QualifiedName> = renames.iter().map(|(from, _)| from.clone()).collect();
-    let seen = shared.catalog.load();
-    let _locks = shared.lock_for_ddl(env, &names)?;
-    shared.change_locked(&names, &seen, |catalog| {
+    let wanted =
+        |catalog: &Catalog| Ok(renames.iter().flat_map(|(from, _)| with_children(catalog, from.clone())).collect());
+    shared.define(env, wanted, |tables, catalog| {
         for (from, to) in &renames {
             if statement.if_exists && catalog.entry(&from.0, &from.1).is_none() {
                 env.note(missing(catalog, from));
                 continue;
             }
-            rename_entry(catalog, from, to)?;
+            rename_entry(catalog, tables, from, to)?;
         }
-        Ok(((), DdlChanges::default()))
+        Ok(())
     })
 }
 
-/// Moves a table or view to another name, and what refers to it along.
-pub fn rename_entry(catalog: &mut Catalog, from: &QualifiedName, to: &QualifiedName) -> SqlResult<()> {
+/// A table, and those whose foreign keys name it and change with its name.
+pub fn with_children(catalog: &Catalog, name: QualifiedName) -> Vec<QualifiedName> {
+    let children = referring_keys(catalog, &name).into_iter().map(|(database, child, _)| (database, child));
+    children.chain([name.clone()]).collect()
+}
+
+/// Moves a table or view to another name, and what refers to it along. The table and those that refer to it are locked.
+pub fn rename_entry(
+    catalog: &mut CatalogEdit<'_>,
+    tables: &LockedTables,
+    from: &QualifiedName,
+    to: &QualifiedName,
+) -> SqlResult<()> {
     check_table_name(&to.1)?;
     if catalog.entry(&from.0, &from.1).is_none() {
         return Err(missing(catalog, from));
@@ -147,10 +152,7 @@ pub fn rename_entry(catalog: &mut Catalog, from: &QualifiedName, to: &QualifiedN
     if catalog.entry(&to.0, &to.1).is_some() {
         return Err(SqlError::new(ErrorCode::TableExists, &[&to.1]));
     }
-    let Some(entry) = database_mut(catalog, &from.0)?.tables.remove(&from.1) else {
-        return Err(missing(catalog, from));
-    };
-    let entry = match entry {
+    let entry = match catalog.take(from, tables)? {
         TableEntry::Table(table) => {
             let mut table = (*table).clone();
             let old = std::mem::replace(&mut table.name, to.1.clone());
@@ -168,8 +170,8 @@ pub fn rename_entry(catalog: &mut Catalog, from: &QualifiedName, to: &QualifiedN
             TableEntry::View(Arc::new(view))
         }
     };
-    database_mut(catalog, &to.0)?.tables.insert(to.1.clone(), entry);
-    rename_parent(catalog, from, to)
+    catalog.put(to, entry, tables)?;
+    rename_parent(catalog, tables, from, to)
 }
 
 /// Names of constraints that were made from the table's name follow it.
@@ -192,7 +194,12 @@ fn rename_generated(table: &mut squall_catalog::TableDef, old: &str) {
 }
 
 /// Foreign keys that refer to a renamed table follow it.
-fn rename_parent(catalog: &mut Catalog, from: &QualifiedName, to: &QualifiedName) -> SqlResult<()> {
+fn rename_parent(
+    catalog: &mut CatalogEdit<'_>,
+    tables: &LockedTables,
+    from: &QualifiedName,
+    to: &QualifiedName,
+) -> SqlResult<()> {
     let mut children = referring_keys(catalog, from);
     // A key of the table on itself refers by its old name too.
     children.push((to.0.clone(), to.1.clone(), String::new()));
@@ -209,7 +216,7 @@ fn rename_parent(catalog: &mut Catalog, from: &QualifiedName, to: &QualifiedName
         }
         if changed {
             table.version += 1;
-            replace_table(catalog, &database, table)?;
+            catalog.replace_named(&(database, child), table, tables)?;
         }
     }
     Ok(())

@@ -1,13 +1,11 @@
 //! CREATE VIEW and ALTER VIEW.
 
-use super::execute::{DdlEnv, database_mut};
+use super::execute::DdlEnv;
 use super::names::{check_column_name, check_table_name};
 use crate::database::Shared;
 use squall_catalog::{AccountKey, TableEntry, ViewDef};
 use squall_parser::ast::{AccountName, CheckOption, CreateView, Security, ViewAlgorithm};
-use squall_row_store::DdlChanges;
 use squall_types::{ErrorCode, SqlError, SqlResult};
-use std::sync::Arc;
 
 /// A view's query as the planner has understood it.
 #[derive(Clone, Debug)]
@@ -77,14 +75,13 @@ pub fn create_view(
                 let error = SqlError::new(ErrorCode::TableExists, &[&name.1]);
                 if statement.if_not_exists {
                     env.note(error);
-                    return Ok(((), DdlChanges::default()));
+                    return Ok(());
                 }
                 return Err(error);
             }
             None if statement.alter => return Err(super::execute::missing(catalog, &name)),
             _ => {}
         }
-        database_mut(catalog, &name.0)?.tables.insert(name.1.clone(), TableEntry::View(Arc::new(view)));
-        Ok(((), DdlChanges::default()))
+        catalog.put_view(&name.0, view)
     })
 }

@@ -104,25 +104,39 @@ impl Session {
         };
         let returning = returned_columns(&plan);
         let inline = runs_inline(&plan);
+        let version = catalog.version;
         let result = match self.change_rows(plan, request.parameters, context, catalog, inline).await {
-            // The table has got a key while the statement waited for it. It cannot get another one now.
+            // The table was defined anew while the statement waited for it.
             // Boxed: it is rare, and what every change keeps while it runs would be twice as large.
             Err(error) if error.is(ErrorCode::DoesNotSupportSchemaChange) => {
-                Box::pin(self.change_rows_anew(request, context)).await?
+                Box::pin(self.change_rows_anew(request, context, version, error)).await?
             }
             result => result?,
         };
         Ok(self.change_outcome(result, returning, context))
     }
 
+    /// Does what a definition has come in between of, by the catalog of now; as often as there is a newer one.
     async fn change_rows_anew(
         &mut self,
         request: Request<'_>,
         context: &Arc<StatementContext>,
+        mut version: u64,
+        mut error: SqlError,
     ) -> SqlResult<DmlResult> {
-        let catalog = self.shared.catalog.load();
-        let plan = Arc::new(self.bind_change_of(request, &catalog, context).await?);
-        self.change_rows(plan, request.parameters, context, catalog, false).await
+        loop {
+            let catalog = self.shared.catalog.load();
+            if catalog.version == version {
+                return Err(error);
+            }
+            context.kill.check()?;
+            version = catalog.version;
+            let plan = Arc::new(self.bind_change_of(request, &catalog, context).await?);
+            match self.change_rows(plan, request.parameters, context, catalog, false).await {
+                Err(again) if again.is(ErrorCode::DoesNotSupportSchemaChange) => error = again,
+                result => return result,
+            }
+        }
     }
 
     pub(crate) fn change_outcome(

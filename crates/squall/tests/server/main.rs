@@ -5,6 +5,7 @@ mod background;
 mod client_charsets;
 mod columns;
 mod connections;
+mod definitions;
 mod documents;
 mod fairness;
 mod files;

@@ -1,0 +1,148 @@
+//! Tables that a definition has for itself, and the only way to get them.
+//!
+//! A name may stand for another table, and a table may have another definition, each time a lock was waited for. So names
+//! are looked up again after the locks are had, until what they stand for is what is locked. What a definition changes it
+//! changes through the [`LockedTable`]s that come out of this: there is no other way to make one, and none outlives its
+//! locks.
+
+use super::execute::{DdlEnv, QualifiedName, base_table};
+use crate::database::Shared;
+use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
+use squall_row_store::{HeldTable, LockWait, SessionLocks, TableLock};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A table that nobody else writes, locks or defines: what a definition may change, empty or drop.
+#[derive(Debug)]
+pub struct LockedTable {
+    name: QualifiedName,
+    def: Arc<TableDef>,
+}
+
+impl LockedTable {
+    /// A TEMPORARY table, which nobody but its session has.
+    pub fn of_session(name: QualifiedName, def: &Arc<TableDef>) -> SqlResult<LockedTable> {
+        match def.temporary {
+            true => Ok(LockedTable { name, def: def.clone() }),
+            false => Err(SqlError::internal("a table of everybody's taken for a session's")),
+        }
+    }
+
+    /// Its database and name.
+    pub fn name(&self) -> &QualifiedName {
+        &self.name
+    }
+
+    /// Its definition, which nobody else changes.
+    pub fn def(&self) -> &Arc<TableDef> {
+        &self.def
+    }
+}
+
+impl Deref for LockedTable {
+    type Target = TableDef;
+
+    fn deref(&self) -> &TableDef {
+        &self.def
+    }
+}
+
+/// The tables of one definition, locked until this is dropped, and the catalog as it was when all of them were.
+pub struct LockedTables {
+    catalog: Arc<Catalog>,
+    tables: BTreeMap<TableId, LockedTable>,
+    // Dropping gives them back.
+    _locks: SessionLocks,
+}
+
+impl LockedTables {
+    /// The catalog with the locked tables as they are; others may have changed since.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// The table of a name that was asked for (1146, 1049; 1347 for a view).
+    pub fn base_table(&self, name: &QualifiedName) -> SqlResult<&LockedTable> {
+        self.by_id(base_table(&self.catalog, name)?.id)
+    }
+
+    /// The table of a name that was asked for, if there is one.
+    pub fn table(&self, name: &QualifiedName) -> Option<&LockedTable> {
+        self.tables.get(&self.catalog.table(&name.0, &name.1)?.id)
+    }
+
+    /// A table by its id (1412 if it is not among the locked ones).
+    pub fn by_id(&self, id: TableId) -> SqlResult<&LockedTable> {
+        self.tables.get(&id).ok_or_else(|| SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]))
+    }
+}
+
+/// What is left of a time that all waits of a statement take together.
+struct WaitBudget {
+    wait: LockWait,
+    since: Instant,
+}
+
+impl WaitBudget {
+    fn new(wait: LockWait) -> WaitBudget {
+        WaitBudget { wait, since: Instant::now() }
+    }
+
+    fn left(&self) -> LockWait {
+        match self.wait {
+            LockWait::Timeout(time) => {
+                // Never nothing: who has waited his turn gets a lock that is free.
+                LockWait::Timeout(time.saturating_sub(self.since.elapsed()).max(Duration::from_millis(1)))
+            }
+            other => other,
+        }
+    }
+}
+
+impl Shared {
+    /// Locks tables against everyone else: those among `wanted` that are base tables, as the catalog has them once all are
+    /// locked. `wanted` is asked anew after each wait. Names without a table are left to the statement to complain about.
+    pub fn lock_tables(
+        &self,
+        env: &DdlEnv,
+        wanted: impl Fn(&Catalog) -> SqlResult<Vec<QualifiedName>>,
+    ) -> SqlResult<LockedTables> {
+        let budget = WaitBudget::new(env.wait);
+        let mut locks = self.store.session_locks(env.session);
+        let mut held: Vec<TableId> = Vec::new();
+        loop {
+            let catalog = self.catalog.load();
+            let mut tables = BTreeMap::new();
+            for name in wanted(&catalog)? {
+                if let Some(TableEntry::Table(def)) = catalog.entry(&name.0, &name.1) {
+                    tables.insert(def.id, LockedTable { name, def: def.clone() });
+                }
+            }
+            // In the order of ids, which is one for all, so that two statements cannot wait for each other.
+            if tables.keys().eq(&held) {
+                return Ok(LockedTables { catalog, tables, _locks: locks });
+            }
+            locks.release();
+            held = tables.into_keys().collect();
+            for id in &held {
+                locks.lock(*id, TableLock::Exclusive, budget.left()).map_err(SqlError::from)?;
+            }
+        }
+    }
+
+    /// The table of a name with a lock that keeps its definition as it is while others read and write it (1146, 1049, 1347).
+    pub fn hold_table(&self, session: u64, name: &QualifiedName, wait: LockWait) -> SqlResult<HeldTable> {
+        let budget = WaitBudget::new(wait);
+        loop {
+            let id = base_table(&self.catalog.load(), name)?.id;
+            if let Some(table) = self.store.hold_table(session, id, budget.left()).map_err(SqlError::from)?
+                && self.catalog.load().table(&name.0, &name.1).is_some_and(|def| def.id == id)
+            {
+                return Ok(table);
+            }
+        }
+    }
+}
