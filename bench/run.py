@@ -13,6 +13,7 @@ commands:
                 [--minutes 60] [--slice 300] [--rows 1000000] [--threads 64]
   logs          point selects with no log, the general log, and every log of statements on, direct and buffered   [--threads 4] [--seconds 10] [--rounds 3]
   connections   10,000 idle connections: memory, how fast they are opened, point selects of four clients beside them   [--connections 10000] [--seconds 10]
+  definitions   CREATE + DROP pairs beside tables that stay: what one costs first and last, and what the data directory takes   [--count 10000] [--tables 100]
   fairness      point selects of four clients beside a greedy session of each kind   [--kinds a,b] [--seconds 10] [--rounds 3]
   background    statements run directly, and queued with async.queue and done by as many workers   [--count 10000] [--threads 8] [--rounds 3]
   profile       what a statement costs, as text: system calls, context switches, CPU, where it goes; --profile profiling has names
@@ -27,7 +28,7 @@ commands:
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
 import argparse, os, pathlib, re, resource, signal, statistics, subprocess, sys, time
-import accounts, background, connections, endurance, history, instructions, instruments, profile, ssb
+import accounts, background, connections, definitions, endurance, history, instructions, instruments, profile, ssb
 from peers import MariaDB, Squall, commit, machine, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
@@ -417,6 +418,15 @@ def run_fairness(a):
     return 0
 
 
+def run_definitions(a):
+    for server in (Squall(a.profile), MariaDB()):
+        result = definitions.pairs(server, a.count, a.tables)
+        print(f"{server.name}: {result['pairs']} CREATE + DROP pairs beside {result['kept']} tables take {result['ms_first']} ms each at first and {result['ms_last']} at last; {result['mib_before']} MiB before, {result['mib_after']} after, {result['mib_restarted']} after a restart (stop {result['stop_s']} s, start {result['start_s']} s)")
+        if a.record:
+            record("definitions", {"server": server.name, **result})
+    return 0
+
+
 def run_background(a):
     workers = int(a.threads.split(",")[0]) if a.threads != "1,4,64" else 8
     results, starts, sleeps = background.run(Squall(a.profile), a.count, workers, a.rounds)
@@ -432,7 +442,7 @@ def run_background(a):
 
 
 def main():
-    commands = {"background": run_background, "connections": run_connections, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "history": run_history}
+    commands = {"background": run_background, "connections": run_connections, "definitions": run_definitions, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "history": run_history}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "profiling", "debug"])
@@ -442,7 +452,7 @@ def main():
     p.add_argument("--seconds", type=int, default=10), p.add_argument("--rows", type=int, default=1000000)
     p.add_argument("--minutes", type=float, default=60), p.add_argument("--slice", type=int, default=300)
     p.add_argument("--rounds", type=int, default=3)
-    p.add_argument("--count", type=int, default=10000), p.add_argument("--connections", type=int, default=10000), p.add_argument("--kinds")
+    p.add_argument("--count", type=int, default=10000), p.add_argument("--connections", type=int, default=10000), p.add_argument("--tables", type=int, default=100), p.add_argument("--kinds")
     p.add_argument("--scale", type=int, default=1), p.add_argument("--lines", type=int), p.add_argument("--part-rows", type=int, default=1000000)
     p.set_defaults(**OWN_DEFAULTS.get(p.parse_args().command, {}))
     a = p.parse_args()
