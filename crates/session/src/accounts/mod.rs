@@ -104,9 +104,8 @@ impl AccountStore {
                 host: key.host.clone(),
                 plugin: "caching_sha2_password".to_string(),
                 authentication: match password {
-                    Some(password) => {
-                        hash_password(password).ok_or_else(|| user::failed("CREATE USER", &[key.clone()]))?
-                    }
+                    Some(password) => hash_password(password)
+                        .ok_or_else(|| user::failed("CREATE USER", std::slice::from_ref(&key)))?,
                     None => Vec::new(),
                 },
                 password_changed_micros: now_micros,
