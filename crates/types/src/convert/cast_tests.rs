@@ -73,7 +73,7 @@ fn temporals() {
     assert_eq!(cast("2020-1-2 3:4:5.678".into(), CastTarget::DateTime { fsp: 1 }), "2020-01-02 03:04:05.7");
     assert_eq!(cast("abc".into(), CastTarget::Date), "NULL [1292 Incorrect datetime value: 'abc']");
     assert_eq!(cast("2020-02-30".into(), CastTarget::Date), "NULL [1292 Incorrect datetime value: '2020-02-30']");
-    assert_eq!(cast("2020-00-01".into(), CastTarget::Date), "2020-00-01");
+    assert_eq!(cast("2020-00-01".into(), CastTarget::Date), "NULL [1292 Incorrect datetime value: '2020-00-01']");
     assert_eq!(
         cast("2020-01-01x".into(), CastTarget::Date),
         "2020-01-01 [1292 Truncated incorrect date value: '2020-01-01x']"
