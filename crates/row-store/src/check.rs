@@ -43,7 +43,12 @@ impl RowStore {
         while let Some(row) = cursor.next_row()? {
             row.values(table)?;
         }
-        let codecs: Vec<&IndexCodec> = table.secondary_codecs().iter().collect();
+        // A copy by column and bitmaps have no entries of rows: their segments are checked by themselves.
+        let files_rows = |codec: &&IndexCodec| {
+            let index = table.def().indexes.iter().find(|index| index.id == codec.id);
+            index.is_some_and(|index| !index.is_columnar() && !index.is_bitmap())
+        };
+        let codecs: Vec<&IndexCodec> = table.secondary_codecs().iter().filter(files_rows).collect();
         if codecs.is_empty() {
             return Ok(Vec::new());
         }

@@ -209,7 +209,7 @@ fn execute_is_needed() {
         let info = ConnectionInfo { user: "u".into(), ..Default::default() };
         let mut user = Backend::connect(database, database.next_connection_id(), &account, info, Arc::new(|| {}))
             .expect("a session");
-        let denied = "1370 (42000): execute command denied to user 'u'@'%' for routine 'demo.repeat'";
+        let denied = "1370 (42000): execute command denied to user 'u'@'localhost' for routine 'demo.repeat'";
         assert!(run(&mut *user, "CALL demo.repeat('DO 1', @a, @b)").await.contains(denied));
         run(session, "GRANT EXECUTE ON PROCEDURE demo.repeat TO u").await;
         assert_eq!(run(&mut *user, "CALL demo.repeat('DO 1', @a, @b)").await, "[Int(0)]\nok 0\n");

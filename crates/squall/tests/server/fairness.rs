@@ -106,7 +106,7 @@ fn long_statements_mean_what_short_ones_do() {
     let mut reader = Client::connect(&options).unwrap_or_else(|error| panic!("{error}"));
     run(&mut reader, "USE d");
     let error = super::error(&mut reader, &select);
-    assert_eq!(error, "ERROR 1142 (42000): SELECT command denied to user 'reader'@'%' for table 't'");
+    assert_eq!(error, "ERROR 1142 (42000): SELECT command denied to user 'reader'@'localhost' for table 't'");
     run(&mut client, "SET sql_select_limit = 1");
     assert_eq!(value(&mut client, &format!("SELECT id FROM t WHERE id IN ({}) ORDER BY id", ids.join(","))), "0");
 }
