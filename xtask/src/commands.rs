@@ -7,7 +7,7 @@ use std::time::Instant;
 
 /// Runs every test there is.
 pub fn test(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let mut cargo = vec!["test", "--workspace"];
+    let mut cargo = vec!["test", "--locked", "--workspace"];
     if let [flag, text] = arguments
         && flag == "--filter"
     {
@@ -27,7 +27,7 @@ pub fn test(root: &Path, arguments: &[String]) -> Result<(), String> {
 /// Writes `docs/reference/`. The lists are in crates that this one would take minutes to build with: a test of theirs
 /// writes the pages, and compares them whenever the tests are run.
 pub fn reference(root: &Path) -> Result<(), String> {
-    let cargo = ["test", "--workspace", "--test", "reference"];
+    let cargo = ["test", "--locked", "--workspace", "--test", "reference"];
     step_with(root, "cargo", &cargo, &[("SQUALL_REFERENCE", "update")])
 }
 
@@ -35,9 +35,39 @@ pub fn reference(root: &Path) -> Result<(), String> {
 pub fn check(root: &Path) -> Result<(), String> {
     step(root, "cargo", &["fmt", "--all", "--check"])?;
     tidy::run(root)?;
-    step(root, "cargo", &["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
-    step_with(root, "cargo", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])?;
-    test(root, &[])
+    step(root, "cargo", &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
+    step_with(root, "cargo", &["doc", "--locked", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])?;
+    test(root, &[])?;
+    release_flags(root)?;
+    fuzz(root, &["--seconds".to_owned(), "20".to_owned()])
+}
+
+/// Runs the golden scripts on a server without overflow checks and debug assertions, as the release profile has it: what is an error of
+/// the tests may be a wrong answer there. Only the workspace's crates are built anew: docs/decisions/0040-how-scripts-are-run.md.
+pub fn release_flags(root: &Path) -> Result<(), String> {
+    let mut cargo = vec!["test", "--locked", "--workspace", "--test", "golden"];
+    for flag in [
+        "profile.dev.overflow-checks=false",
+        "profile.dev.debug-assertions=false",
+        "profile.dev.package.'*'.overflow-checks=true",
+        "profile.dev.package.'*'.debug-assertions=true",
+    ] {
+        cargo.extend(["--config", flag]);
+    }
+    // The other ways are the tests'.
+    cargo.extend(["--", "--skip", "(prepared)", "--skip", "(general)"]);
+    step(root, "cargo", &cargo)
+}
+
+/// Runs the fuzz targets. Crates of the workspace are built so that they count what of them is run; dependencies are those of the
+/// tests, as long as the whole workspace is what features are chosen for.
+pub fn fuzz(root: &Path, arguments: &[String]) -> Result<(), String> {
+    let wrapper = root.join("fuzz/instrument.sh").display().to_string();
+    let build = ["build", "--locked", "--workspace", "--bin", "squall-fuzz"];
+    step_with(root, "cargo", &build, &[("RUSTC_WORKSPACE_WRAPPER", &wrapper)])?;
+    let itself = std::env::current_exe().map_err(|error| error.to_string())?;
+    let program = itself.with_file_name("squall-fuzz").display().to_string();
+    step(root, &program, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn step(root: &Path, program: &str, arguments: &[&str]) -> Result<(), String> {

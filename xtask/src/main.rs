@@ -10,10 +10,12 @@ const USAGE: &str = "\
 Usage: cargo xtask <COMMAND>
 
 Commands:
-  test       Runs every test: crates, golden scripts, crash runs and real clients
-  tidy       Checks what the compiler does not: crate order, file sizes, scripts that no runner reads
-  reference  Writes docs/reference anew from the program's lists of functions, variables and errors
-  check      Everything CI runs: format, clippy, tidy, doc builds, tests
+  test           Runs every test: crates, golden scripts, crash runs and real clients
+  tidy           Checks what the compiler does not: crate order, file sizes, scripts that no runner reads
+  reference      Writes docs/reference anew from the program's lists of functions, variables and errors
+  release-flags  Runs the golden scripts on a server that has the release profile's flags
+  fuzz           Runs the fuzz targets, a minute each: see fuzz/src/main.rs for what may follow
+  check          Everything CI runs: format, clippy, tidy, doc builds, tests, fuzz targets
 
 Options of `test`:
   --filter TEXT   Only cargo tests whose name contains TEXT
@@ -28,6 +30,8 @@ fn main() -> ExitCode {
         "test" => commands::test(&root, &rest),
         "tidy" => tidy::run(&root),
         "reference" => commands::reference(&root),
+        "release-flags" => commands::release_flags(&root),
+        "fuzz" => commands::fuzz(&root, &rest),
         "check" => commands::check(&root),
         "" | "help" | "--help" | "-h" => {
             print!("{USAGE}");

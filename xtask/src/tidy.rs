@@ -44,6 +44,7 @@ pub fn run(root: &Path) -> Result<(), String> {
     crate_order(root, &mut findings)?;
     let mut sources = Vec::new();
     collect(&root.join("crates"), "rs", &mut sources)?;
+    collect(&root.join("fuzz/src"), "rs", &mut sources)?;
     collect(&root.join("xtask"), "rs", &mut sources)?;
     for path in &sources {
         source_file(root, path, &mut findings)?;

@@ -340,6 +340,7 @@ fn only_block(blocks: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
     use crate::row::FORMAT;
+    use squall_test_support::random::Random;
 
     const KEY: &[u8] = b"key";
 
@@ -403,13 +404,7 @@ mod tests {
 
     #[test]
     fn what_does_not_become_shorter_stays() {
-        let mut random = 1_u64;
-        let mut row: Vec<u8> = std::iter::repeat_with(|| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (random >> 56) as u8
-        })
-        .take(1000)
-        .collect();
+        let mut row = Random::of_run("what_does_not_become_shorter_stays").bytes(1000);
         let before = row.clone();
         trained().pack(KEY, &mut row, 0);
         assert_eq!(row, before);

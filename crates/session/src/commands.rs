@@ -20,7 +20,7 @@ use squall_parser::ast::{
 use squall_registry::StatementContext;
 use squall_row_store::{Direction, HeldTable, LockWait, ValueRange};
 use squall_types::convert::text::write_text;
-use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -270,7 +270,7 @@ impl Session {
             MaintenanceKind::Optimize => "optimize",
             MaintenanceKind::Repair | MaintenanceKind::Checksum => "repair",
         };
-        let mut result = ResultSet::of_texts(&["Table", "Op", "Msg_type", "Msg_text"]);
+        let mut result = maintenance_result(statement.kind);
         for table in &statement.tables {
             let name = self.qualify(table)?;
             let shown = format!("{}.{}", name.0, name.1);
@@ -354,8 +354,7 @@ impl Session {
     }
 
     async fn checksum_tables(&mut self, statement: &TableMaintenance) -> SqlResult<Outcome> {
-        let mut result =
-            ResultSet::new(vec![crate::result::text_column("Table", 128), crate::result::number_column("Checksum")]);
+        let mut result = maintenance_result(statement.kind);
         for table in &statement.tables {
             let name = self.qualify(table)?;
             let catalog = self.shared.catalog.load();
@@ -383,6 +382,18 @@ impl Session {
             (None, Some(database)) => Ok((database.to_string(), name.name.to_string())),
             (None, None) => Err(SqlError::new(ErrorCode::NoDatabase, &[])),
         }
+    }
+}
+
+/// What a statement about tables answers, without rows.
+pub(crate) fn maintenance_result(kind: MaintenanceKind) -> ResultSet {
+    match kind {
+        MaintenanceKind::Checksum => {
+            // NULL for a table that is not there.
+            let checksum = crate::result::typed_column("Checksum", SqlType::BIGINT, false);
+            ResultSet::new(vec![crate::result::text_column("Table", 128), checksum])
+        }
+        _ => ResultSet::of_texts(&["Table", "Op", "Msg_type", "Msg_text"]),
     }
 }
 

@@ -1,8 +1,12 @@
 //! An account that sees one database asks for everything it can think of; a secret stands in every other table. Wherever
 //! a secret shows (in a result, a message, a warning, a log table) there is a way around the privileges.
 //!
+//! Everything is asked of two servers that differ in nothing but the secrets, and in how many rows a table has that the account may
+//! not see. Where what they say differs, or how long they take to say it, the account learns something of what it may not see though
+//! no secret is shown.
+//!
 //! `SQUALL_ATTACK_SECONDS=600 cargo test -p squall-session --test attacker -- --nocapture` goes on for longer than the tests
-//! do; `SQUALL_ATTACK_SEED` begins as an earlier run did.
+//! do; `SQUALL_SEED` begins as an earlier run did.
 
 #[path = "attacker/statements.rs"]
 mod statements;
@@ -10,22 +14,35 @@ mod statements;
 use squall_session::api::{Backend, Connection, ConnectionInfo};
 use squall_session::collector::Collector;
 use squall_session::{Database, OpenOptions, Session};
+use squall_test_support::random::seed;
 use statements::Generator;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
-/// In every row that the account may not see. As a number where columns are numbers.
-const SECRET_TEXT: &str = "xyzzy";
-const SECRET_NUMBER: &str = "770077";
+/// In every row that the account may not see: a number, a text, and how often a table without anything to see is doubled.
+#[derive(Clone, Copy)]
+struct Secret {
+    number: &'static str,
+    text: &'static str,
+    doublings: u32,
+}
 
+const SECRETS: [Secret; 2] = [
+    Secret { number: "770077", text: "xyzzy", doublings: 0 },
+    Secret { number: "880088", text: "plugh", doublings: 15 },
+];
+
+/// What is there, with `#` and `$` for the secrets. The logs have statements of others in them.
 const OBJECTS: &str = "
+    SET GLOBAL log_output = 'TABLE', general_log = ON, slow_query_log = ON, long_query_time = 0;
     CREATE DATABASE other;
-    CREATE TABLE other.t (id INT PRIMARY KEY, n INT, s VARCHAR(40), KEY (n)); INSERT INTO other.t VALUES (1, 770077, 'xyzzy');
-    CREATE TABLE other.c (id INT PRIMARY KEY, n INT, s VARCHAR(40)) ENGINE=COLUMN; INSERT INTO other.c VALUES (1, 770077, 'xyzzy');
+    CREATE TABLE other.t (id INT PRIMARY KEY, n INT, s VARCHAR(40), KEY (n)); INSERT INTO other.t VALUES (1, #, '$');
+    CREATE TABLE other.c (id INT PRIMARY KEY, n INT, s VARCHAR(40)) ENGINE=COLUMN; INSERT INTO other.c VALUES (1, #, '$');
     CREATE VIEW other.v AS SELECT * FROM other.t; CREATE TABLE other.part (id INT PRIMARY KEY, n INT, s VARCHAR(40));
-    INSERT INTO other.part VALUES (1, 770077, 'xyzzy');
+    INSERT INTO other.part VALUES (1, #, '$');
     CREATE USER attacker; GRANT ALL ON own.* TO attacker; GRANT SELECT (id), INSERT (id), UPDATE (id) ON other.part TO attacker";
 
 /// What is the account's own, made anew now and then.
@@ -38,6 +55,17 @@ const OWN: &str = "
 
 /// Statements between two such moments: the account drops much of what it has.
 const STATEMENTS_PER_ROUND: u64 = 100;
+
+/// How long the account's events may take until they are done.
+const EVENT_TIME_MAX: Duration = Duration::from_secs(20);
+
+/// A statement that takes so much longer where there is more to find has looked at it.
+const TIME_DIFFERENCE_MAX: Duration = Duration::from_millis(20);
+/// How often it is run again before that is said of it: machines have other things to do.
+const TIMED_AGAIN: usize = 10;
+
+/// An error that nobody should be told.
+const INTERNAL_ERROR: u16 = 1105;
 
 /// What came back, as a text, and the error's code.
 async fn answer(session: &mut dyn Connection, sql: &str) -> (String, Option<u16>) {
@@ -55,9 +83,82 @@ async fn answer(session: &mut dyn Connection, sql: &str) -> (String, Option<u16>
     }
 }
 
-fn shows_a_secret(sql: &str, text: &str) -> bool {
-    // A statement that has the word in it says it back.
-    [SECRET_TEXT, SECRET_NUMBER].iter().any(|secret| text.contains(secret) && !sql.contains(secret))
+/// All that a statement lets the account see.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    answer: String,
+    code: Option<u16>,
+    warnings: String,
+    variables: String,
+}
+
+/// A server, its administrator, and the account.
+struct World {
+    secret: Secret,
+    folder: TempDir,
+    database: Database,
+    root: Session,
+    attacker: Box<dyn Connection>,
+    rows_of_others: String,
+}
+
+impl World {
+    async fn new(secret: Secret) -> World {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path(), OpenOptions::default()).expect("a database");
+        let mut root = database.connect().expect("a session");
+        run_as_root(&mut root, &OBJECTS.replace('#', secret.number).replace('$', secret.text)).await;
+        for doubling in 0..secret.doublings {
+            let double = format!("INSERT INTO other.c SELECT id + {}, n, s FROM other.c", 1u32 << doubling);
+            run_as_root(&mut root, &double).await;
+        }
+        let attacker = connect(&database);
+        let mut world = World { secret, folder, database, root, attacker, rows_of_others: String::new() };
+        world.rows_of_others = world.rows_of_others().await;
+        world
+    }
+
+    /// Makes what is the account's own anew.
+    async fn begin_round(&mut self) {
+        run_as_root(&mut self.root, OWN).await;
+        self.attacker = connect(&self.database);
+    }
+
+    /// Where the rows of other tables stand, whatever is tried.
+    async fn rows_of_others(&mut self) -> String {
+        let number = self.secret.number;
+        let tables = ["t", "c", "part"]
+            .map(|table| format!("SELECT MAX(id), COUNT(*), MAX(n), MIN(s) FROM other.{table} WHERE n = {number}"));
+        answer(&mut self.root, &tables.join("; ")).await.0
+    }
+
+    /// Runs a statement as the account; what it sees, and how long that took.
+    async fn attack(&mut self, sql: &str) -> (Seen, Duration) {
+        let begun = Instant::now();
+        let (text, code) = answer(&mut *self.attacker, sql).await;
+        let taken = begun.elapsed();
+        let (warnings, _) = answer(&mut *self.attacker, "SHOW WARNINGS").await;
+        let (variables, _) = answer(&mut *self.attacker, "SELECT @a, @b").await;
+        // Where a server lies is no secret of its tables.
+        let answer = text.replace(&*self.folder.path().to_string_lossy(), "folder");
+        (Seen { answer, code, warnings, variables }, taken)
+    }
+
+    fn shows_its_secret(&self, sql: &str, seen: &Seen) -> bool {
+        // A statement that has the word in it says it back.
+        let Seen { answer, warnings, variables, .. } = seen;
+        let shown = |secret: &str| [answer, warnings, variables].into_iter().any(|text| text.contains(secret));
+        [self.secret.number, self.secret.text].iter().any(|secret| !sql.contains(secret) && shown(secret))
+    }
+
+    /// Waits until what the account has told the server to do later is done.
+    async fn await_events(&mut self) {
+        let begun = Instant::now();
+        let pending = "SELECT COUNT(*) FROM information_schema.events WHERE event_schema = 'own'";
+        while begun.elapsed() < EVENT_TIME_MAX && !answer(&mut self.root, pending).await.0.contains("\"0\"") {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
 }
 
 fn connect(database: &Database) -> Box<dyn Connection> {
@@ -71,57 +172,89 @@ async fn run_as_root(root: &mut Session, sql: &str) {
     assert_eq!(code, None, "{sql}: {message}");
 }
 
-/// Where the rows of other tables stand, whatever is tried.
-async fn rows_of_others(root: &mut Session) -> String {
-    let tables = ["t", "c", "part"].map(|table| format!("SELECT n, s FROM other.{table} WHERE n = 770077"));
-    answer(root, &tables.join("; ")).await.0
+/// Whether a statement shows what is of the server and of the moment: counters, times, identifiers.
+fn is_of_the_moment(sql: &str) -> bool {
+    ["SHOW STATUS", "SHOW VARIABLES", "SHOW EVENTS", "information_schema", "EXPLAIN ANALYZE"]
+        .iter()
+        .any(|text| sql.contains(text))
+}
+
+/// Whether a statement takes longer wherever there is more to find, every time.
+async fn takes_longer(few: &mut World, many: &mut World, sql: &str) -> bool {
+    let (mut shortest_of_few, mut shortest_of_many) = (Duration::MAX, Duration::MAX);
+    for _ in 0..TIMED_AGAIN {
+        shortest_of_few = shortest_of_few.min(few.attack(sql).await.1);
+        shortest_of_many = shortest_of_many.min(many.attack(sql).await.1);
+    }
+    shortest_of_many > shortest_of_few + TIME_DIFFERENCE_MAX
+}
+
+/// What a run has met.
+#[derive(Default)]
+struct Counts {
+    statements: u64,
+    compared: u64,
+    timed_again: u64,
+    codes: BTreeMap<Option<u16>, u64>,
+    slowest_refusal: Duration,
 }
 
 async fn attack(seed: u64, time: Duration) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let database = Database::open(folder.path(), OpenOptions::default()).expect("a database");
-    let mut root = database.connect().expect("a session");
-    run_as_root(&mut root, OBJECTS).await;
-    let before = rows_of_others(&mut root).await;
-    let mut attacker = connect(&database);
+    let [mut few, mut many] = [World::new(SECRETS[0]).await, World::new(SECRETS[1]).await];
     let mut generator = Generator::new(seed);
-    let mut codes: BTreeMap<Option<u16>, u64> = BTreeMap::new();
-    let (begun, mut statements) = (Instant::now(), 0u64);
+    let mut counts = Counts::default();
+    let begun = Instant::now();
     while begun.elapsed() < time {
-        if statements.is_multiple_of(STATEMENTS_PER_ROUND) {
-            run_as_root(&mut root, OWN).await;
-            attacker = connect(&database);
+        if counts.statements.is_multiple_of(STATEMENTS_PER_ROUND) {
+            few.begin_round().await;
+            many.begin_round().await;
         }
-        statements += 1;
+        counts.statements += 1;
         let sql = generator.statement();
-        let (text, code) = answer(&mut *attacker, &sql).await;
-        assert!(!shows_a_secret(&sql, &text), "seed {seed}: {sql}\n{text}");
-        // No secret, but a defect of its own.
-        if code == Some(1105) {
-            println!("an internal error: {sql}\n{text}");
+        let (seen, taken) = few.attack(&sql).await;
+        let (seen_of_many, taken_of_many) = many.attack(&sql).await;
+        for (world, seen) in [(&mut few, &seen), (&mut many, &seen_of_many)] {
+            assert!(!world.shows_its_secret(&sql, seen), "seed {seed}: {sql}\n{seen:?}");
+            assert!(seen.code != Some(INTERNAL_ERROR), "seed {seed}: an internal error: {sql}\n{seen:?}");
+            if seen.code.is_none() {
+                let before = world.rows_of_others.clone();
+                assert_eq!(world.rows_of_others().await, before, "seed {seed}: rows of others were changed by {sql}");
+            }
         }
-        *codes.entry(code).or_default() += 1;
-        if code.is_none() {
-            assert_eq!(rows_of_others(&mut root).await, before, "seed {seed}: rows of others were changed by {sql}");
+        if sql.contains("CREATE EVENT") {
+            few.await_events().await;
+            many.await_events().await;
         }
-        let (warnings, _) = answer(&mut *attacker, "SHOW WARNINGS").await;
-        assert!(!shows_a_secret(&sql, &warnings), "seed {seed}: {sql}\n{warnings}");
-        let (variables, _) = answer(&mut *attacker, "SELECT @a, @b").await;
-        assert!(!shows_a_secret(&sql, &variables), "seed {seed}: {sql}\n{variables}");
+        if !is_of_the_moment(&sql) {
+            counts.compared += 1;
+            assert_eq!(seen, seen_of_many, "seed {seed}: what may not be seen makes a difference to {sql}");
+        }
+        if taken_of_many > taken + TIME_DIFFERENCE_MAX {
+            counts.timed_again += 1;
+            let longer = takes_longer(&mut few, &mut many, &sql).await;
+            assert!(!longer, "seed {seed}: how long it takes tells of rows that may not be seen: {sql}");
+        }
+        if seen.code.is_some() {
+            counts.slowest_refusal = counts.slowest_refusal.max(taken_of_many.min(taken));
+        }
+        *counts.codes.entry(seen.code).or_default() += 1;
     }
+    let Counts { statements, compared, timed_again, codes, slowest_refusal } = counts;
     let succeeded = codes.get(&None).copied().unwrap_or_default();
-    println!("seed {seed}: {statements} statements, {succeeded} succeeded; errors: {codes:?}");
+    println!(
+        "seed {seed}: {statements} statements, {succeeded} succeeded; {compared} compared, {timed_again} timed again; \
+         the slowest error took {slowest_refusal:?}; errors: {codes:?}"
+    );
     // It is no attack if nothing of it runs.
     assert!(succeeded * 20 > statements, "seed {seed}: only {succeeded} of {statements} statements ran");
+    assert!(compared * 2 > statements, "seed {seed}: only {compared} of {statements} statements were compared");
 }
 
 #[test]
 fn no_secret_shows() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-    let seed = number("SQUALL_ATTACK_SEED").unwrap_or(now);
     let seconds = number("SQUALL_ATTACK_SECONDS").unwrap_or(10);
-    println!("SQUALL_ATTACK_SEED={seed}");
+    let seed = seed("no_secret_shows");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(attack(seed, Duration::from_secs(seconds)));
 }

@@ -24,7 +24,7 @@ const FOLDERS: &[&str] = &[
 
 /// The ways that scripts are run in, with what their names have behind them. Each has a server of its own, so that two scripts can
 /// run at a time.
-const WAYS: [(Way, &str); 1] = [(Way::Text, "")];
+const WAYS: [(Way, &str); 3] = [(Way::Text, ""), (Way::Prepared, " (prepared)"), (Way::General, " (general)")];
 
 /// The servers, each started by the first script that runs on it, and the locks that have scripts run one after the other: each begins
 /// with an empty server.

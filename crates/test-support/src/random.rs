@@ -43,6 +43,12 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
     }
 
+    /// Bytes that do not shrink when they are compressed.
+    pub fn bytes(&mut self, length: usize) -> Vec<u8> {
+        // The upper ones are the best.
+        std::iter::repeat_with(|| (self.number() >> 40) as u8).take(length).collect()
+    }
+
     /// A number from 0 to `end` - 1.
     pub fn below(&mut self, end: u64) -> u64 {
         self.number() % end

@@ -276,7 +276,7 @@ pub fn error_code(result: mysql::Result<()>) -> Option<u16> {
 }
 
 /// A port that was free a moment ago.
-pub(crate) fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").port()
 }

@@ -87,16 +87,19 @@ impl Session {
                 Ok((columns, reads_base_tables(&bound).then(|| bound.needs())))
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+                if let Some(table) = self.changed_virtual_table(statement) {
+                    self.check_virtual_change(&*table, statement)?;
+                    return Ok((Vec::new(), None));
+                }
                 let request = Request::without_parameters(statement, sql);
                 let plan = self.bind_change(request, &catalog, &context, false)?;
                 Ok((super::change::returned_columns(&plan), changes_base_tables(&plan).then(|| plan.needs())))
             }
+            Statement::TableMaintenance(maintenance) => {
+                Ok((crate::commands::maintenance_result(maintenance.kind).columns, None))
+            }
             // What these show does not depend on parameters: they are run once for their columns.
-            Statement::Show(_) | Statement::DescribeTable(_) | Statement::TableMaintenance(_) => {
-                if matches!(statement, Statement::TableMaintenance(_)) {
-                    let columns = crate::result::ResultSet::of_texts(&["Table", "Op", "Msg_type", "Msg_text"]).columns;
-                    return Ok((columns, None));
-                }
+            Statement::Show(_) | Statement::DescribeTable(_) => {
                 let mut buffer = CursorBuffer::default();
                 let request = Request::without_parameters(statement, sql);
                 match Box::pin(self.dispatch(request, &context, &mut buffer)).await {

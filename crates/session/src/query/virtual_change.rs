@@ -35,6 +35,20 @@ impl Session {
         self.shared.registry.virtual_table(database, &name.name).cloned()
     }
 
+    /// What is wrong with a change of a virtual table before a row of it is looked at.
+    pub(super) fn check_virtual_change(&self, table: &dyn VirtualTable, statement: &Statement) -> SqlResult<()> {
+        self.check_names(statement)?;
+        if table.takes_changes() {
+            return Ok(());
+        }
+        let (error, word) = match statement {
+            Statement::Insert(_) => (ErrorCode::NonInsertableTable, "INSERT"),
+            Statement::Delete(_) => (ErrorCode::NonUpdatableTable, "DELETE"),
+            _ => (ErrorCode::NonUpdatableTable, "UPDATE"),
+        };
+        Err(SqlError::new(error, &[&table.name(), &word]))
+    }
+
     /// Carries a change of a virtual table out.
     pub(super) async fn change_virtual_table(
         &mut self,
@@ -42,15 +56,7 @@ impl Session {
         request: Request<'_>,
         context: &Arc<StatementContext>,
     ) -> SqlResult<Outcome> {
-        self.check_names(request.statement)?;
-        if !table.takes_changes() {
-            let (error, word) = match request.statement {
-                Statement::Insert(_) => (ErrorCode::NonInsertableTable, "INSERT"),
-                Statement::Delete(_) => (ErrorCode::NonUpdatableTable, "DELETE"),
-                _ => (ErrorCode::NonUpdatableTable, "UPDATE"),
-            };
-            return Err(SqlError::new(error, &[&table.name(), &word]));
-        }
+        self.check_virtual_change(&*table, request.statement)?;
         match request.statement {
             Statement::Insert(_) => {
                 table.change(VirtualChange::Insert, context)?;

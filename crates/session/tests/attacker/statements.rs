@@ -1,23 +1,20 @@
 //! Random statements: every place where an expression, a query or a table may stand gets what may not be read.
 
+use squall_test_support::random::Random;
+
 /// Makes statements.
 pub struct Generator {
-    state: u64,
+    random: Random,
 }
 
 impl Generator {
     /// As of a seed.
     pub fn new(seed: u64) -> Generator {
-        Generator { state: seed | 1 }
+        Generator { random: Random::new(seed) }
     }
 
     fn next(&mut self, below: usize) -> usize {
-        // SplitMix64.
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % below as u64) as usize
+        self.random.below(below as u64) as usize
     }
 
     fn pick<'t>(&mut self, of: &[&'t str]) -> &'t str {

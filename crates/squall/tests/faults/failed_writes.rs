@@ -3,6 +3,7 @@
 use super::{ERROR_DURING_COMMIT, READ_ONLY, refusal, run, start, status, value, wait_until};
 use mysql::prelude::Queryable;
 use squall_test_support::faults::{Control, EIO, ENOSPC, Faults};
+use squall_test_support::random::Random;
 use squall_test_support::server::{self, TestServer, error_code};
 use std::time::Duration;
 
@@ -179,7 +180,7 @@ fn a_disk_that_fills_up_in_the_background() {
     let mut conn = create_pairs(&server);
     faults.set(Control::WriteBytesLeft, 34 << 20);
     faults.set(Control::WriteError, ENOSPC);
-    let payload: Vec<u8> = (0..500_000u64).map(|at| (at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
+    let payload = Random::of_run("a_disk_that_fills_up_in_the_background").bytes(500_000);
     let mut acknowledged = 0;
     let refused = loop {
         match error_code(conn.exec_drop("INSERT INTO d.a VALUES (?, ?)", (acknowledged + 1, &payload))) {

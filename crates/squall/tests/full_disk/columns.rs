@@ -1,10 +1,11 @@
 //! Column tables on a disk that fills up: whatever was being written is an error of its statement and gone, the table is as it was,
 //! and the server writes on.
 
-use super::{DISK_FULL, ERROR_DURING_COMMIT, SmallDisk, TABLE_FULL, count, noise, until_done};
+use super::{DISK_FULL, ERROR_DURING_COMMIT, SmallDisk, TABLE_FULL, count, until_done};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use squall_client::{Client, ClientError, ConnectOptions, LoadError, Target};
+use squall_test_support::random::{Random, seed};
 use squall_test_support::server::{TestServer, error_code};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,19 +17,32 @@ fn run(conn: &mut Conn, sql: &str) {
     conn.query_drop(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
 }
 
-/// A kilobyte of text that takes half of that at least, however it is compressed.
-fn text(seed: u64) -> String {
-    noise(512, seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+/// The texts of a run: each number has one, which is the same in every table.
+#[derive(Clone, Copy)]
+struct Texts {
+    seed: u64,
+}
+
+impl Texts {
+    fn of_run(test: &str) -> Texts {
+        Texts { seed: seed(test) }
+    }
+
+    /// A kilobyte of text that takes half of that at least, however it is compressed.
+    fn text(self, number: u64) -> String {
+        let mut random = Random::new((self.seed ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        random.bytes(512).iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
 }
 
 /// A table of some rows, all of them sealed, and a second connection's view of nothing else.
-fn fill(conn: &mut Conn, table: &str, engine: &str) {
+fn fill(conn: &mut Conn, texts: Texts, table: &str, engine: &str) {
     run(conn, &format!("CREATE TABLE {table} (id BIGINT PRIMARY KEY, v TEXT) ENGINE={engine}"));
     for first in (0..ROWS).step_by(500) {
-        let rows: Vec<String> = (first..first + 500).map(|id| format!("({id}, '{}')", text(id))).collect();
+        let rows: Vec<String> = (first..first + 500).map(|id| format!("({id}, '{}')", texts.text(id))).collect();
         run(conn, &format!("INSERT INTO {table} VALUES {}", rows.join(",")));
     }
     run(conn, &format!("OPTIMIZE TABLE {table}"));
@@ -74,7 +88,7 @@ fn start(disk: &SmallDisk) -> (TestServer, Conn) {
 }
 
 /// Sends rows until the server has had enough; its error.
-fn load(server: &TestServer, table: &str, first: u64) -> u16 {
+fn load(server: &TestServer, texts: Texts, table: &str, first: u64) -> u16 {
     let target = Target::Tcp("127.0.0.1".to_owned(), server.port());
     let options = ConnectOptions { user: "root".to_owned(), ..ConnectOptions::new(target) };
     let mut client = Client::connect(&options).expect("a connection");
@@ -82,7 +96,7 @@ fn load(server: &TestServer, table: &str, first: u64) -> u16 {
     let limit = first + 2 * super::DISK_BYTES / 512;
     let loaded = client.load_local(&format!("LOAD DATA LOCAL INFILE 'x' INTO TABLE {table}"), |piece| {
         while piece.len() < 200_000 && id < limit {
-            piece.extend(format!("{id}\t{}\n", text(id)).bytes());
+            piece.extend(format!("{id}\t{}\n", texts.text(id)).bytes());
             id += 1;
         }
         Ok(())
@@ -97,15 +111,16 @@ fn load(server: &TestServer, table: &str, first: u64) -> u16 {
 #[test]
 fn loads_into_column_tables() {
     let Some(disk) = SmallDisk::mount("loads_into_column_tables") else { return };
+    let texts = Texts::of_run("loads_into_column_tables");
     let (server, mut conn) = start(&disk);
-    fill(&mut conn, "d.c", "COLUMN");
+    fill(&mut conn, texts, "d.c", "COLUMN");
     // In the order of the key, and with rows that have to be sorted.
     for first in [1_000_000, 0] {
         if first == 0 {
             run(&mut conn, "DELETE FROM d.c WHERE id = 0");
         }
         let before = contents(&mut conn, "d.c");
-        let refused = load(&server, "d.c", first);
+        let refused = load(&server, texts, "d.c", first);
         assert!([DISK_FULL, TABLE_FULL].contains(&refused), "from {first}: {refused}");
         assert_eq!(contents(&mut conn, "d.c"), before);
         await_no_leftovers(&mut conn, &server);
@@ -131,9 +146,10 @@ fn loads_into_column_tables() {
 #[test]
 fn another_engine_and_changes_of_many_rows() {
     let Some(disk) = SmallDisk::mount("another_engine_and_changes_of_many_rows") else { return };
+    let texts = Texts::of_run("another_engine_and_changes_of_many_rows");
     let (mut server, mut conn) = start(&disk);
-    fill(&mut conn, "d.r", "InnoDB");
-    fill(&mut conn, "d.c", "COLUMN");
+    fill(&mut conn, texts, "d.r", "InnoDB");
+    fill(&mut conn, texts, "d.c", "COLUMN");
     let (rows, columns) = (contents(&mut conn, "d.r"), contents(&mut conn, "d.c"));
     assert_eq!(rows, columns);
     // Another program takes what is left, but for less than the tables take.
@@ -181,12 +197,13 @@ fn another_engine_and_changes_of_many_rows() {
 #[test]
 fn seals_and_merges() {
     let Some(disk) = SmallDisk::mount("seals_and_merges") else { return };
+    let texts = Texts::of_run("seals_and_merges");
     let (server, mut conn) = start(&disk);
     run(&mut conn, "CREATE TABLE d.c (id BIGINT PRIMARY KEY, v TEXT) ENGINE=COLUMN");
     // Until there is no room, while the background seals what it can and merges that.
     let mut stored = 0;
     let refused = loop {
-        let rows: Vec<String> = (stored..stored + 500).map(|id| format!("({id}, '{}')", text(id))).collect();
+        let rows: Vec<String> = (stored..stored + 500).map(|id| format!("({id}, '{}')", texts.text(id))).collect();
         match error_code(conn.query_drop(format!("INSERT INTO d.c VALUES {}", rows.join(",")))) {
             None => stored += 500,
             Some(code) => break code,
@@ -206,7 +223,7 @@ fn seals_and_merges() {
     assert_eq!(count(&mut conn, "d.c"), stored - 100);
     run(&mut conn, "TRUNCATE TABLE d.c");
     check_writes(&mut conn);
-    until_done(|| error_code(conn.query_drop(format!("INSERT INTO d.c VALUES (1, '{}')", text(1)))));
+    until_done(|| error_code(conn.query_drop(format!("INSERT INTO d.c VALUES (1, '{}')", texts.text(1)))));
     run(&mut conn, "OPTIMIZE TABLE d.c");
     assert_eq!(contents(&mut conn, "d.c").0, 1);
     await_no_leftovers(&mut conn, &server);

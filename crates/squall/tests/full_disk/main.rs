@@ -4,6 +4,7 @@
 mod columns;
 
 use mysql::prelude::Queryable;
+use squall_test_support::random::Random;
 use squall_test_support::server::{TestServer, error_code};
 use squall_test_support::skip;
 use std::path::Path;
@@ -63,18 +64,6 @@ fn until_done(mut attempt: impl FnMut() -> Option<u16>) {
     }
 }
 
-/// Bytes that do not shrink when they are compressed (xorshift64).
-fn noise(len: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed + 0x5DEE_CE66;
-    let next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    };
-    std::iter::repeat_with(next).take(len).collect()
-}
-
 fn count(conn: &mut mysql::Conn, table: &str) -> u64 {
     conn.query_first(format!("SELECT COUNT(*) FROM {table}")).expect("a count").expect("a row")
 }
@@ -87,11 +76,12 @@ fn a_full_disk_is_an_error_of_the_statement() {
     conn.query_drop("CREATE DATABASE d").expect("a database");
     conn.query_drop("CREATE TABLE d.t (id INT PRIMARY KEY, v LONGBLOB, KEY (id, v(10)))").expect("a table");
     conn.query_drop("INSERT INTO d.t VALUES (0, 'first')").expect("a row");
+    let mut random = Random::of_run("a_full_disk_is_an_error_of_the_statement");
 
     // Until there is no room.
     let mut stored = 1;
     let refused = loop {
-        let insert = conn.exec_drop("INSERT INTO d.t VALUES (?, ?)", (stored, noise(500_000, stored)));
+        let insert = conn.exec_drop("INSERT INTO d.t VALUES (?, ?)", (stored, random.bytes(500_000)));
         match error_code(insert) {
             None => stored += 1,
             Some(code) => break code,
@@ -167,9 +157,10 @@ fn a_failed_write_stops_writes_and_says_why() {
         skip("a_failed_write_stops_writes_and_says_why", "prlimit");
         return;
     }
+    let mut random = Random::of_run("a_failed_write_stops_writes_and_says_why");
     let mut stored = 0;
     let first = loop {
-        let insert = conn.exec_drop("INSERT INTO d.t VALUES (?, ?)", (stored, noise(100_000, stored)));
+        let insert = conn.exec_drop("INSERT INTO d.t VALUES (?, ?)", (stored, random.bytes(100_000)));
         match error_code(insert) {
             None => stored += 1,
             Some(code) => break code,

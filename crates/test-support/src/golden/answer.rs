@@ -17,15 +17,12 @@ const NOT_FIXED_DECIMALS: u8 = 31;
 /// Warnings that are listed; of more than so many it is said how often each came.
 const WARNINGS_MAX: usize = 20;
 
-/// How often what can be repeated is executed: from some time on it is answered by a plan that was kept.
-const EXECUTIONS: usize = 3;
-
 /// Runs a statement and shows what came back.
 pub(super) fn execute(conn: &mut Conn, sql: &str, show: Show) -> String {
     match if show.prepared { conn.prep(sql).map(Some) } else { Ok(None) } {
         Ok(Some(statement)) if statement.num_params() == 0 => {
             let mut answer = executed(conn, &statement, show);
-            for time in 2..=if is_repeatable(sql) { EXECUTIONS } else { 1 } {
+            for time in 2..=if is_repeatable(sql) { show.executions } else { 1 } {
                 let again = executed(conn, &statement, show);
                 if again != answer {
                     let _ = writeln!(answer, "EXECUTED FOR THE {time}. TIME:\n{again}");
@@ -51,8 +48,10 @@ pub(super) fn execute(conn: &mut Conn, sql: &str, show: Show) -> String {
 
 /// Executes a prepared statement.
 fn executed(conn: &mut Conn, statement: &mysql::Statement, show: Show) -> String {
+    // The client takes the columns of a result for what it had been told before.
+    let columns = statement.columns();
     let answer = match conn.exec_iter(statement, Params::Empty) {
-        Ok(result) => show_results(result, show, Some(&statement.columns())),
+        Ok(result) => show_results(result, show, Some(&columns)),
         Err(error) => Err(show_error(error)),
     };
     with_warnings(conn, answer, show.sorted)
@@ -83,6 +82,9 @@ fn is_repeatable(sql: &str) -> bool {
         "CURRENT",
         "SQL_CALC",
         "CONNECTION",
+        // FastBit's functions change what their names say.
+        "FB_",
+        "FASTBIT.",
     ];
     sql.trim_start().starts_with("SELECT") && !own.iter().any(|word| sql.contains(word))
 }
@@ -118,11 +120,12 @@ fn with_warnings(conn: &mut Conn, answer: Result<String, String>, sorted: bool) 
     answer
 }
 
-/// All results, or those before an error and the error. `prepared` are the columns that PREPARE has told of.
+/// All results, or those before an error and the error. `prepared` are the columns that PREPARE has told of, which are those of the
+/// first result, or none.
 fn show_results<T: Protocol>(
     mut result: QueryResult<'_, '_, '_, T>,
     show: Show,
-    prepared: Option<&[Column]>,
+    mut prepared: Option<&[Column]>,
 ) -> Result<String, String> {
     let mut answer = String::new();
     while let Some(mut set) = result.iter() {
@@ -141,7 +144,7 @@ fn show_results<T: Protocol>(
             if show.types {
                 let _ = writeln!(answer, "{}", show_types(&columns));
             }
-            if let Some(prepared) = prepared.filter(|prepared| !prepared.is_empty())
+            if let Some(prepared) = prepared.take().filter(|prepared| !prepared.is_empty())
                 && show_types(prepared) != show_types(&columns)
             {
                 let _ = writeln!(answer, "{}\nPREPARED AS {}", show_types(&columns), show_types(prepared));

@@ -27,7 +27,8 @@
 //! types of the result's columns behind their names.
 //!
 //! Each script is run in several [ways](Way), and must get the same answers in each. A block with `-- by text` is never prepared, one
-//! with `-- with shortcuts` never loses them: what it asks is how statements are sent or run.
+//! with `-- once` is prepared and executed once, one with `-- with shortcuts` never loses them: what it asks is how statements are
+//! sent or run, or how often. `-- all by text` and the like are for the rest of the script. A comment says why.
 //!
 //! With `SQUALL_GOLDEN=update` the answers are written into the scripts instead of being compared.
 //! With `SQUALL_GOLDEN_PORT=3306` the scripts run on whatever server listens there (root without password).
@@ -48,6 +49,9 @@ use std::time::{Duration, Instant};
 
 /// How long a statement that must come to wait for a lock may take until it does, and one that goes on to end.
 const WAIT_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// How often what can be repeated is executed: from some time on it is answered by a plan that was kept.
+const EXECUTIONS: usize = 3;
 
 /// How the statements of a script are sent and run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,11 +154,13 @@ impl Run {
     }
 
     fn block(&mut self, block: &Block) -> Result<String, String> {
-        let general = self.way == Way::General && block.with_shortcuts;
+        let general = self.way == Way::General && block.limits.with_shortcuts;
         if general {
             self.set_shortcuts(&block.session, "ON")?;
         }
-        let answer = self.answer(block, Show { prepared: self.way == Way::Prepared && !block.by_text, ..block.show });
+        let prepared = self.way == Way::Prepared && !block.limits.by_text;
+        let executions = if block.limits.once { 1 } else { EXECUTIONS };
+        let answer = self.answer(block, Show { prepared, executions, ..block.show });
         if general {
             self.set_shortcuts(&block.session, "DEFAULT")?;
         }

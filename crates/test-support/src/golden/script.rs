@@ -15,6 +15,33 @@ pub(super) struct Show {
     pub(super) lines: bool,
     pub(super) types: bool,
     pub(super) prepared: bool,
+    /// How often what can be repeated is executed once it is prepared.
+    pub(super) executions: usize,
+}
+
+/// In which ways a block is not run.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Limits {
+    /// Never prepared.
+    pub(super) by_text: bool,
+    /// Executed once, also where it could be executed again.
+    pub(super) once: bool,
+    /// Never without the shortcuts of queries.
+    pub(super) with_shortcuts: bool,
+}
+
+impl Limits {
+    /// Adds the limit of a name; whether it is one.
+    fn add(&mut self, name: &str) -> bool {
+        let limit = match name {
+            "by text" => &mut self.by_text,
+            "once" => &mut self.once,
+            "with shortcuts" => &mut self.with_shortcuts,
+            _ => return false,
+        };
+        *limit = true;
+        true
+    }
 }
 
 pub(super) struct Block {
@@ -24,16 +51,14 @@ pub(super) struct Block {
     pub(super) session: String,
     pub(super) mode: Mode,
     pub(super) show: Show,
-    /// Never prepared.
-    pub(super) by_text: bool,
-    /// Never without the shortcuts of queries.
-    pub(super) with_shortcuts: bool,
+    pub(super) limits: Limits,
     pub(super) statements: Vec<String>,
     pub(super) expected: String,
 }
 
 pub(super) fn parse(text: &str) -> Result<Vec<Block>, String> {
     let mut blocks = Vec::new();
+    let mut all = Limits::default();
     let mut lines = text.lines().enumerate().peekable();
     while lines.peek().is_some() {
         let mut comment = String::new();
@@ -49,8 +74,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Block>, String> {
             session: "main".to_string(),
             mode: Mode::Run,
             show: Show::default(),
-            by_text: false,
-            with_shortcuts: false,
+            limits: all,
             statements: Vec::new(),
             expected: String::new(),
         };
@@ -80,12 +104,14 @@ pub(super) fn parse(text: &str) -> Result<Vec<Block>, String> {
                 block.show.lines = true;
             } else if line == "-- types" {
                 block.show.types = true;
-            } else if line == "-- by text" {
-                block.by_text = true;
-            } else if line == "-- with shortcuts" {
-                block.with_shortcuts = true;
-            } else if line.starts_with("-- ") {
-                return Err(format!("line {}: unknown directive `{line}`", number + 1));
+            } else if let Some(directive) = line.strip_prefix("-- ") {
+                let known = match directive.strip_prefix("all ") {
+                    Some(name) => all.add(name) && block.limits.add(name),
+                    None => block.limits.add(directive),
+                };
+                if !known {
+                    return Err(format!("line {}: unknown directive `{line}`", number + 1));
+                }
             } else {
                 sql.push_str(line);
                 if line.ends_with(';') {

@@ -1,9 +1,8 @@
 //! The blocks of a segment's file that are ours: directory, dictionary, bitmap index, index of elements. What decodes encodes to itself, and can be
 //! asked. Indexes of elements are made of documents, too, and then damaged: few bytes that come by chance are one of many keys.
-#![no_main]
 
+use crate::input::Input;
 use arrow::array::{ArrayRef, StringViewArray};
-use libfuzzer_sys::fuzz_target;
 use squall_column_store::coded::Dictionary;
 use squall_column_store::index::{BitmapIndex, ElementIndex, element_key};
 use squall_column_store::segment::Directory;
@@ -47,8 +46,22 @@ fn index_documents(documents: &Documents, damages: &[(u16, u8)], keep: u16) {
     }
 }
 
-fuzz_target!(|input: (u8, u32, &[u8], Documents, Vec<(u16, u8)>, u16, &[u8])| {
-    let (kind, rows, dictionary, documents, damages, keep, bytes) = input;
+fn documents(input: &mut Input<'_>) -> Documents {
+    let count = input.byte();
+    let document = |_| {
+        let length = input.byte() % 8;
+        (length != 7).then(|| (0..length).map(|_| input.u16()).collect())
+    };
+    (0..count).map(document).collect()
+}
+
+pub fn run(input: &[u8]) {
+    let mut input = Input::new(input);
+    let (kind, rows, dictionary) = (input.byte(), input.u32(), input.bytes());
+    let documents = documents(&mut input);
+    let damages: Vec<(u16, u8)> = (0..input.byte() % 16).map(|_| (input.u16(), input.byte())).collect();
+    let keep = input.u16();
+    let bytes = input.rest();
     index_documents(&documents, &damages, keep);
     let dictionary = Dictionary::decode(dictionary).ok().map(Arc::new);
     if let Ok(directory) = Directory::decode(bytes) {
@@ -69,4 +82,4 @@ fuzz_target!(|input: (u8, u32, &[u8], Documents, Vec<(u16, u8)>, u16, &[u8])| {
         assert!(all.possible().is_disjoint(index.nulls()));
         index.matching(|ordinal| ordinal % 2 == 0);
     }
-});
+}

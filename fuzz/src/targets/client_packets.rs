@@ -1,7 +1,6 @@
 //! Everything a client can send: framing, the handshake response, commands and their parameters.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::input::Input;
 use squall_wire::command::Command;
 use squall_wire::constants::{Capabilities, ColumnType};
 use squall_wire::framing::PacketReader;
@@ -24,18 +23,20 @@ impl StatementParameters for Statement {
     }
 }
 
-fuzz_target!(|input: (u32, u8, Vec<u8>)| {
-    let (capabilities, parameter_count, bytes) = input;
-    let capabilities = Capabilities(capabilities);
-    if let Ok(ClientHello::Response(response)) = ClientHello::decode(&bytes, capabilities) {
+pub fn run(input: &[u8]) {
+    let mut input = Input::new(input);
+    let capabilities = Capabilities(input.u32());
+    let parameter_count = input.byte();
+    let bytes = input.rest();
+    if let Ok(ClientHello::Response(response)) = ClientHello::decode(bytes, capabilities) {
         response.attributes.iter().count();
     }
-    if let Ok(Command::StmtExecute(execute)) = Command::decode(&bytes, capabilities) {
+    if let Ok(Command::StmtExecute(execute)) = Command::decode(bytes, capabilities) {
         let _ = execute.parameters.decode(&Statement(parameter_count));
     }
     let mut reader = PacketReader::new(1 << 20);
-    reader.buffer().extend_from_slice(&bytes);
+    reader.buffer().extend_from_slice(bytes);
     while let Ok(Some(packet)) = reader.next_packet() {
         let _ = Command::decode(&packet, capabilities);
     }
-});
+}

@@ -1,12 +1,11 @@
 //! FastBit's languages take any text, and what a query becomes is one SELECT.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use squall_fastbit::query::{Output, SqlOptions, parse};
 use squall_fastbit::quote::Dialect;
 use squall_fastbit::{columns, path, result_file, row_text};
 
-fuzz_target!(|text: &str| {
+pub fn run(input: &[u8]) {
+    let text = &*String::from_utf8_lossy(input);
     let dialect = Dialect::default();
     if let Ok(columns) = columns::parse_columns(text) {
         let sql = format!("CREATE TABLE t ({})", columns::column_definitions(&columns, dialect));
@@ -23,4 +22,4 @@ fuzz_target!(|text: &str| {
     }
     let _ = row_text::fields(text, ",|", true);
     let _ = (result_file::insert_statement(text, "t", dialect), result_file::in_list(text, dialect));
-});
+}

@@ -1,11 +1,15 @@
 //! Any text as a statement: no panic, and what is parsed prints as text that parses to the same tree.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::input::Input;
 use squall_parser::{ParseOptions, digest, introduced_strings, parse, parse_bytes};
 
-fuzz_target!(|input: (u8, &[u8])| {
-    let (modes, sql) = input;
+/// The number of the error of what is nested too deep.
+const NESTED_TOO_DEEPLY: u16 = 1436;
+
+pub fn run(input: &[u8]) {
+    let mut input = Input::new(input);
+    let modes = input.byte();
+    let sql = input.rest();
     let options = ParseOptions {
         ansi_quotes: modes & 1 != 0,
         pipes_as_concat: modes & 2 != 0,
@@ -26,7 +30,9 @@ fuzz_target!(|input: (u8, &[u8])| {
         let text = parsed.statement.to_string();
         match parse(&text, &ParseOptions::default()) {
             Ok(again) => assert_eq!(again.statement, parsed.statement, "{text}"),
+            // Every operator has its parentheses in what is printed, so that a long text without any may be nested too deep.
+            Err(error) if error.code == NESTED_TOO_DEEPLY => {}
             Err(error) => panic!("{text}: {error}"),
         }
     }
-});
+}

@@ -1,0 +1,32 @@
+//! Any text as a JSON document, as a path and as what is stored: what is read prints as text that is read as the same.
+
+use crate::input::Input;
+use squall_types::json::path::{JsonPath, extract};
+use squall_types::json::{DEPTH_MAX, Json, lines, stored};
+
+pub fn run(input: &[u8]) {
+    let mut input = Input::new(input);
+    let path = String::from_utf8_lossy(input.bytes());
+    let text = String::from_utf8_lossy(input.rest());
+    let path = JsonPath::parse(&path).ok();
+    // What lies in a table may have been damaged.
+    if let Some(path) = &path {
+        let _ = stored::at_path(&text, path);
+    }
+    let _ = Json::parse_stored(&text);
+    let _ = lines::scalars_stored(&text, |_, _| {});
+    let Ok(json) = Json::parse(&text) else { return };
+    assert!(json.nesting() <= DEPTH_MAX);
+    let printed = json.to_text();
+    assert_eq!(Json::parse(&printed).as_ref(), Ok(&json), "{printed}");
+    let pretty = json.to_pretty_text();
+    assert_eq!(Json::parse(&pretty).as_ref(), Ok(&json), "{pretty}");
+    let kept = json.to_stored();
+    assert_eq!(Json::parse_stored(&kept).as_ref(), Ok(&json), "{kept}");
+    if let Some(path) = &path {
+        let found = extract(&json, std::slice::from_ref(path));
+        if !path.has_wildcard() {
+            assert_eq!(path.find(&json).cloned(), found);
+        }
+    }
+}

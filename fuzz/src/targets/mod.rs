@@ -1,0 +1,34 @@
+//! What is fuzzed.
+
+mod client_packets;
+mod documents;
+mod fastbit;
+mod segment_blocks;
+mod server_packets;
+mod statements;
+
+/// A function of bytes that panics if something is wrong.
+#[derive(Debug)]
+pub struct Target {
+    /// Its name, which its corpus has, too.
+    pub name: &'static str,
+    /// Runs one input.
+    pub run: fn(&[u8]),
+    /// Whether statements of the golden scripts are inputs, each behind a byte of options that is 0.
+    pub reads_scripts: bool,
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target { name: "client_packets", run: client_packets::run, reads_scripts: false },
+    Target { name: "documents", run: documents::run, reads_scripts: false },
+    Target { name: "fastbit", run: fastbit::run, reads_scripts: false },
+    Target { name: "segment_blocks", run: segment_blocks::run, reads_scripts: false },
+    Target { name: "server_packets", run: server_packets::run, reads_scripts: false },
+    Target { name: "statements", run: statements::run, reads_scripts: true },
+];
+
+/// The target of a name.
+pub fn find(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
