@@ -161,6 +161,11 @@ impl AccessMap {
         !self.on_any_column(database, table).without(Privileges::GRANT_OPTION).is_empty()
     }
 
+    /// Whether a column is visible: some privilege on it, or on its table.
+    pub fn sees_column(&self, database: &str, table: &str, column: &str) -> bool {
+        !self.on_column(database, table, column).without(Privileges::GRANT_OPTION).is_empty()
+    }
+
     fn table_grant(&self, database: &str, table: &str) -> Option<&TableGrant> {
         if self.tables.is_empty() {
             return None;

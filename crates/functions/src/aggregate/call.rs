@@ -163,6 +163,9 @@ impl ExprBuilder<'_> {
     fn count(&self, args: Vec<BoundExpr>, distinct: bool) -> SqlResult<Arc<AggregateCall>> {
         let ty = ExprType { sql_type: SqlType::BIGINT, nullable: false, coercibility: Coercibility::Numeric };
         if !distinct {
+            // COUNT(1) counts what COUNT(*) does.
+            let is_star = matches!(args.as_slice(), [BoundExpr::Literal(value, _)] if !value.is_null());
+            let args = if is_star { Vec::new() } else { args };
             return Ok(Arc::new(AggregateCall::new("COUNT", Arc::new(CountKernel), args, ty)));
         }
         let keys: Vec<BoundExpr> = args.into_iter().map(sort_key).collect();

@@ -92,6 +92,20 @@ impl CastTarget {
     }
 }
 
+/// What errors about a document call where it comes from: a column by its name, anything else by its function.
+fn name_of(operand: &BoundExpr) -> Box<str> {
+    match operand {
+        BoundExpr::Column(column) => {
+            let last = column.display.rsplit("`.`").next().unwrap_or_default();
+            last.trim_matches('`').replace("``", "`").into()
+        }
+        BoundExpr::Call(call) if call.name.starts_with("JSON_") => call.name.to_lowercase().into(),
+        // A constant document was made by a cast.
+        _ if operand.sql_type() == SqlType::Json => "cast_as_json".into(),
+        _ => "".into(),
+    }
+}
+
 impl ExprBuilder<'_> {
     /// `CAST(operand AS target)`, `CONVERT(operand, target)`; `CONVERT(operand USING charset)` is a CAST to CHAR.
     pub fn cast(&self, operand: BoundExpr, target: &CastTarget) -> BuildResult {
@@ -142,7 +156,7 @@ impl ExprBuilder<'_> {
             CastTarget::Json => type_in_document(&operand),
             _ => from.sql_type,
         };
-        let kernel = CastKernel { from, target: target.conversion(), to: sql_type.clone() };
+        let kernel = CastKernel { from, column: name_of(&operand), target: target.conversion(), to: sql_type.clone() };
         Ok(self.immutable(&name, Arc::new(kernel), vec![operand], ExprType { sql_type, nullable, coercibility }))
     }
 

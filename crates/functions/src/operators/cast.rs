@@ -11,6 +11,8 @@ use squall_types::{CollationId, SqlResult, SqlType, StringKind, Value};
 pub struct CastKernel {
     /// The type of the values.
     pub from: SqlType,
+    /// What errors call the operand: a column's name or a function's.
+    pub column: Box<str>,
     /// What was asked for.
     pub target: CastTarget,
     /// The type of the result.
@@ -37,7 +39,7 @@ impl ScalarKernel for CastKernel {
             time_zone: &context.time_zone,
             current_date,
             table: "",
-            column: "",
+            column: &self.column,
             row: 1,
         };
         let cast = cast_value(value.clone(), &self.from, &self.target, &conversion)?;

@@ -235,6 +235,21 @@ fn quoted_digests() -> String {
     format!("`performance_schema`.`{DIGESTS_TABLE}`")
 }
 
+/// A query of another table of digests, which stands in front of columns, too; `None` if it reads no digests.
+fn of_source(query: &str, source: &str) -> Option<String> {
+    let lower = query.to_ascii_lowercase();
+    let written = [DIGESTS.to_string(), quoted_digests(), format!("performance_schema.`{DIGESTS_TABLE}`")];
+    let (mut made, mut from) = (String::new(), 0);
+    while let Some((at, name)) =
+        written.iter().filter_map(|name| Some((from + lower[from..].find(name.as_str())?, name))).min()
+    {
+        made.push_str(&query[from..at]);
+        made.push_str(source);
+        from = at + name.len();
+    }
+    (from > 0).then(|| made + &query[from..])
+}
+
 /// The query or the view that a setting names, of another table of digests.
 async fn custom(call: &mut ProcedureCall<'_>, source: &str, limit: u64) -> Result<(), Failure> {
     let Some(named) = setting(call.context(), "statement_performance_analyzer.view") else {
@@ -252,14 +267,12 @@ async fn custom(call: &mut ProcedureCall<'_>, source: &str, limit: u64) -> Resul
             found.ok_or_else(|| refusal(format!("There is no view {name}")))?
         }
     };
-    let lower = query.to_ascii_lowercase();
-    let written = [DIGESTS.to_string(), quoted_digests(), format!("performance_schema.`{DIGESTS_TABLE}`")];
-    let found = written.iter().find_map(|name| lower.find(name.as_str()).map(|at| (at, at + name.len())));
-    let Some((begin, end)) = found else {
+    let Some(mut sql) = of_source(&query, source) else {
         return Err(refusal(format!("The query or view has to read {DIGESTS}")).into());
     };
-    let limit = if limit > 0 { format!(" LIMIT {limit}") } else { String::new() };
-    let sql = format!("{}{source}{}{limit}", &query[..begin], &query[end..]);
+    if limit > 0 {
+        sql.push_str(&format!(" LIMIT {limit}"));
+    }
     // One statement, whatever the text is.
     call.set_user_variable("sys.statement_performance_analyzer.query", Value::String(sql));
     call.query("PREPARE `__sys.statement_performance_analyzer` FROM @`sys.statement_performance_analyzer.query`")

@@ -3,13 +3,13 @@
 use super::{Ident, Query, QueryBody, Select, SelectItem, TableReference};
 
 impl Query {
-    /// Gives every item that names a column of the query, or of a derived table or table expression in it, the name that it has as an
+    /// Gives every item of the query's blocks, and of derived tables and table expressions in it, the name that it has as an
     /// alias: printed anew, its text would be another name. `sql` is what the query was parsed from.
     pub fn name_items(&mut self, sql: &[u8]) {
         if let Some(with) = &mut self.with {
             with.tables.iter_mut().for_each(|table| table.query.name_items(sql));
         }
-        name_body(&mut self.body, sql, true);
+        name_body(&mut self.body, sql);
     }
 
     /// The names of the first block's items, after which the query's columns are called; `None` if one has no alias.
@@ -33,25 +33,22 @@ fn alias(item: &SelectItem) -> Option<&str> {
     }
 }
 
-/// `is_first`: the block's items name the columns of the whole.
-fn name_body(body: &mut QueryBody, sql: &[u8], is_first: bool) {
+fn name_body(body: &mut QueryBody, sql: &[u8]) {
     match body {
-        QueryBody::Select(select) => name_select(select, sql, is_first),
+        QueryBody::Select(select) => name_select(select, sql),
         QueryBody::SetOperation(operation) => {
-            name_body(&mut operation.left, sql, is_first);
-            name_body(&mut operation.right, sql, false);
+            name_body(&mut operation.left, sql);
+            name_body(&mut operation.right, sql);
         }
-        QueryBody::Nested(query) if is_first => query.name_items(sql),
-        QueryBody::Nested(query) => name_body(&mut query.body, sql, false),
+        QueryBody::Nested(query) => query.name_items(sql),
         QueryBody::Table(_) | QueryBody::Values(_) => {}
     }
 }
 
-fn name_select(select: &mut Select, sql: &[u8], is_first: bool) {
+fn name_select(select: &mut Select, sql: &[u8]) {
     select.from.iter_mut().for_each(|table| name_reference(table, sql));
     for item in &mut select.items {
         if let SelectItem::Expr(item) = item
-            && is_first
             && item.alias.is_none()
         {
             item.alias = Some(Ident::new(item.column_name(sql)));

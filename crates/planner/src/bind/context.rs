@@ -215,6 +215,11 @@ impl<'a> Context<'a> {
             let frame = &self.frames[depth];
             match frame.scope.find(database, table, &name.column) {
                 Found::One(id) => {
+                    if self.binder.tables.wants_columns()
+                        && let Some(relation) = frame.scope.relation_of(id)
+                    {
+                        self.binder.tables.found_column(name, relation.database.as_deref(), &relation.alias);
+                    }
                     self.mark_used(id);
                     return Ok(Some(self.columns.expr(id)));
                 }

@@ -2,7 +2,7 @@
 
 use datafusion::catalog::TableProvider;
 use squall_catalog::TableDef;
-use squall_parser::ast::{DataType, IndexHint, LockStrength, LockWait, SystemVariable};
+use squall_parser::ast::{ColumnName, DataType, IndexHint, LockStrength, LockWait, SystemVariable};
 use squall_registry::ExprType;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -57,6 +57,15 @@ pub trait TableResolver {
     fn column_type(&self, _data_type: &DataType, _name: &str) -> SqlResult<SqlType> {
         Err(SqlError::unsupported("JSON_TABLE here"))
     }
+
+    /// Whether [`TableResolver::found_column`] is to be called.
+    fn wants_columns(&self) -> bool {
+        false
+    }
+
+    /// Told of each column that a name was found to be: the name, and the table as the statement calls it, with its
+    /// database unless it is a derived one.
+    fn found_column(&self, _name: &ColumnName, _database: Option<&str>, _table: &str) {}
 
     /// `@@name`.
     fn system_variable(&self, variable: &SystemVariable) -> SqlResult<(Value, SqlType)>;

@@ -125,6 +125,11 @@ impl Scope {
         }))
     }
 
+    /// The first relation that has a column.
+    pub fn relation_of(&self, column: ColumnId) -> Option<&Relation> {
+        self.relations.iter().find(|relation| relation.columns.iter().any(|found| found.id == column))
+    }
+
     /// The relation of that name.
     pub fn relation(&self, database: Option<&str>, table: &str) -> Option<&Relation> {
         self.relations.iter().find(|relation| relation.matches(database, table))

@@ -3,6 +3,7 @@
 //! Reading order: [`table`], [`json`], [`tree`], `key_parts` (names in it).
 
 pub mod change;
+mod condition;
 pub mod json;
 pub mod key_length;
 mod key_parts;

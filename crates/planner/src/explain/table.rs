@@ -1,5 +1,6 @@
 //! EXPLAIN in MySQL's table form.
 
+use super::condition::condition_notes;
 use super::key_length::key_length;
 use super::key_parts::is_key_part;
 use super::tree::readable;
@@ -12,6 +13,7 @@ use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
 use crate::exec::{as_hash_join, as_sort};
 use crate::operators::json_table::JsonTableExec;
 use crate::star::StarExec;
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
@@ -93,7 +95,7 @@ impl ExplainRow {
 
 /// The lines of a plan.
 pub fn explain_table(plan: &Arc<dyn ExecutionPlan>) -> Vec<ExplainRow> {
-    let mut walker = Walker { rows: Vec::new(), block: 1, block_type: "SIMPLE", where_next: false, joined: None };
+    let mut walker = Walker { rows: Vec::new(), block: 1, block_type: "SIMPLE", condition: None, joined: None };
     walker.walk(plan);
     if walker.rows.is_empty() {
         return vec![ExplainRow {
@@ -106,12 +108,20 @@ pub fn explain_table(plan: &Arc<dyn ExecutionPlan>) -> Vec<ExplainRow> {
     walker.rows
 }
 
+/// The condition on a table.
+enum Condition {
+    /// Of a filter above it.
+    Filter(Arc<dyn PhysicalExpr>),
+    /// Inside of what reads the table.
+    Within,
+}
+
 struct Walker {
     rows: Vec<ExplainRow>,
     block: u64,
     block_type: &'static str,
-    /// A filter stands above the next table.
-    where_next: bool,
+    /// What the filter above the next table asks for.
+    condition: Option<Condition>,
     /// How the next table is joined.
     joined: Option<&'static str>,
 }
@@ -160,8 +170,9 @@ impl Walker {
             self.walk_union(plan);
             return;
         }
-        if plan.is::<FilterExec>() {
-            self.where_next = true;
+        let filter = plan.downcast_ref::<FilterExec>();
+        if let Some(filter) = filter {
+            self.condition = Some(Condition::Filter(Arc::clone(filter.predicate())));
         }
         let hash = as_hash_join(plan).is_some() || plan.is::<NestedLoopJoinExec>() || plan.is::<CrossJoinExec>();
         for (position, child) in plan.children().into_iter().enumerate() {
@@ -182,8 +193,8 @@ impl Walker {
         {
             row.extra.push(note);
         }
-        if plan.is::<FilterExec>() {
-            self.where_next = false;
+        if filter.is_some() {
+            self.condition = None;
         }
     }
 
@@ -202,10 +213,7 @@ impl Walker {
     }
 
     fn common(&mut self, alias: &str) -> ExplainRow {
-        let mut extra = Vec::new();
-        if std::mem::take(&mut self.where_next) {
-            extra.push("Using where");
-        }
+        let extra = if self.condition.take().is_some() { vec!["Using where"] } else { Vec::new() };
         ExplainRow {
             id: Some(self.block),
             select_type: self.block_type.into(),
@@ -218,7 +226,13 @@ impl Walker {
 
     fn scan_row(&mut self, scan: &RowScanExec) -> ExplainRow {
         let joined = self.joined.take();
-        let mut row = ExplainRow { ..path_row(&scan.source.def, &scan.path, self.common(&scan.source.alias)) };
+        let notes = match self.condition.take() {
+            Some(Condition::Filter(condition)) => condition_notes(scan, &condition),
+            Some(Condition::Within) => vec!["Using where"],
+            None => Vec::new(),
+        };
+        let common = ExplainRow { extra: notes, ..self.common(&scan.source.alias) };
+        let mut row = path_row(&scan.source.def, &scan.path, common);
         if scan.path.covering {
             row.extra.push("Using index");
         }
@@ -231,7 +245,9 @@ impl Walker {
 
     fn column_scan_row(&mut self, scan: &ColumnScanExec) -> ExplainRow {
         let joined = self.joined.take();
-        self.where_next |= scan.filter.is_some();
+        if scan.filter.is_some() {
+            self.condition = Some(Condition::Within);
+        }
         let rows = scan.visible_rows();
         let mut row =
             ExplainRow { access_type: Some("ALL".into()), rows: Some(rows), ..self.common(&scan.source.alias) };
@@ -254,7 +270,9 @@ impl Walker {
 
     fn star_row(&mut self, star: &StarExec) -> ExplainRow {
         let fact = &star.spec.fact;
-        self.where_next |= star.filter.is_some();
+        if star.filter.is_some() {
+            self.condition = Some(Condition::Within);
+        }
         let rows = fact.store.table_stats(&fact.table).row_count;
         let mut row = ExplainRow { access_type: Some("ALL".into()), rows: Some(rows), ..self.common(&fact.alias) };
         row.key = copy_name(fact);
@@ -265,7 +283,7 @@ impl Walker {
     fn lookup_row(&mut self, join: &IndexLookupJoinExec) -> ExplainRow {
         self.joined = None;
         let inner = join.inner();
-        self.where_next = inner.filter.is_some();
+        self.condition = inner.filter.as_ref().map(|_| Condition::Within);
         let source = &inner.scan.source;
         let mut row = self.common(&source.alias);
         let Some(index) = source.def.indexes.get(inner.index) else { return row };

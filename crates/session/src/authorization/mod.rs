@@ -8,6 +8,7 @@
 mod accounts;
 mod definition;
 mod grants;
+mod show;
 mod statement;
 
 pub(crate) use statement::lock_needs;
@@ -102,6 +103,13 @@ impl Touches for InsertPlan {
     }
 }
 
+/// PROCESS, for whoever reads a table of information_schema that tells of everybody's data.
+fn process_need(need: &Need) -> Option<Need> {
+    let (database, table) = (need.database_name()?, need.table_name()?);
+    crate::information_schema::needs_process(database, table)
+        .then(|| Need { invoker: need.invoker.clone(), ..Need::server(Privileges::PROCESS, &[], "PROCESS") })
+}
+
 /// Whether LOCK TABLES has locked what a statement calls its table for writing.
 fn check_written(session: &Session, target: &Target) -> SqlResult<()> {
     match &target.view {
@@ -170,6 +178,9 @@ impl Session {
         };
         for need in needs {
             if self.is_public(need)? {
+                if let Some(need) = process_need(need) {
+                    subject.check([&need])?;
+                }
                 continue;
             }
             subject.check([need])?;

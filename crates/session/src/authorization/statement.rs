@@ -1,6 +1,7 @@
 //! What each kind of statement needs before it is run. Rows are the binder's to tell: here is what names alone say.
 
 use super::Authorized;
+use super::show::needs_of_show;
 use crate::session::{Request, Session};
 use squall_catalog::{Need, Object, Privileges};
 use squall_parser::ast::{
@@ -76,8 +77,9 @@ impl Session {
             Statement::Reset(_) => Ok(vec![Need::server(Privileges::RELOAD, &[], "RELOAD")]),
             Statement::TableMaintenance(maintenance) => self.needs_of_maintenance(maintenance),
             Statement::Shutdown | Statement::Restart => Ok(vec![Need::server(Privileges::SHUTDOWN, &[], "SHUTDOWN")]),
-            // What is seen depends on grants, so that each form asks for itself while it looks.
-            Statement::Show(_) | Statement::DescribeTable(_) => Ok(Vec::new()),
+            Statement::Show(show) => Ok(needs_of_show(show).into_iter().collect()),
+            // What is seen depends on grants.
+            Statement::DescribeTable(_) => Ok(Vec::new()),
             // Whose connection it is stands in an expression.
             Statement::Kill(_) => Ok(Vec::new()),
             // The database has to be seen, which `use_database` finds out.

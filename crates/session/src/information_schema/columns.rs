@@ -52,8 +52,10 @@ fn columns(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Val
             }
         };
         for (ordinal, column) in table.named_columns().iter().enumerate() {
-            let own = source.access.on_column(&database.name, name, &column.name);
-            rows.push(row(&database.name, table, ordinal, column, own));
+            if source.access.sees_column(&database.name, name, &column.name) {
+                let own = source.access.on_column(&database.name, name, &column.name);
+                rows.push(row(&database.name, table, ordinal, column, own));
+            }
         }
     }
     let is_wanted = |table_of: &str, name: &str| {
@@ -91,6 +93,7 @@ fn view_columns(source: &Source<'_>, database: &str, name: &str, view: &ViewDef)
         crate::ddl::create_table::empty_table(name, squall_types::CollationId::UTF8MB4_0900_AI_CI, false, 0);
     table.columns = bound.columns.iter().map(column_of_output).collect();
     let columns = table.columns.iter().enumerate();
+    let columns = columns.filter(|(_, column)| source.access.sees_column(database, name, &column.name));
     let own = |column: &ColumnDef| source.access.on_column(database, name, &column.name);
     columns.map(|(at, column)| row(database, &table, at, column, own(column))).collect()
 }

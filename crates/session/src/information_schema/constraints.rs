@@ -102,6 +102,9 @@ fn key_column_usage(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Ve
     let mut rows = Vec::new();
     for (database, table) in base_tables(source, scan.equal_text(4)) {
         let mut push = |name: &str, ordinal: usize, at: usize, parent: Option<(&str, &str, &str)>| {
+            if !source.access.sees_column(database, &table.name, &table.columns[ordinal].name) {
+                return;
+            }
             rows.push(vec![
                 s("def"),
                 s(database),

@@ -58,6 +58,13 @@ pub fn virtual_databases() -> &'static [&'static str] {
     VIRTUAL_DATABASES
 }
 
+/// Whether a table tells of the files and transactions of all accounts, so that reading it needs PROCESS.
+pub(crate) fn needs_process(database: &str, table: &str) -> bool {
+    database == "information_schema"
+        && (table.eq_ignore_ascii_case("FILES")
+            || table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("INNODB_")))
+}
+
 /// What the rows are made from.
 pub(crate) struct Source<'a> {
     pub shared: &'a Shared,

@@ -3,13 +3,14 @@
 use crate::database::Shared;
 use crate::ddl::data_type::{TypeRules, resolve_type};
 use crate::program::SharedLocals;
+use crate::query::view::FoundColumns;
 use crate::result::ResultSet;
 use crate::session::Session;
 use crate::set::check_read_scope;
 use datafusion::catalog::TableProvider;
 use squall_catalog::{AccessMap, Privileges, TableDef};
 use squall_parser::ast::{
-    DataType, Expr, Ident, ObjectName, Query, QueryBody, Select, SelectItem, SystemVariable, TableFactor,
+    ColumnName, DataType, Expr, Ident, ObjectName, Query, QueryBody, Select, SelectItem, SystemVariable, TableFactor,
     TableReference, VariableScope,
 };
 use squall_planner::access::{RowTable, TableLock, VirtualTableProvider};
@@ -35,6 +36,8 @@ pub(crate) struct SessionTables {
     locals: Option<SharedLocals>,
     /// Who asks; `None` is the server itself.
     caller: Option<Caller>,
+    /// Where to write down what columns' names are, if anybody wants to know.
+    found: Option<FoundColumns>,
 }
 
 /// Who asks for tables.
@@ -81,11 +84,17 @@ impl SessionTables {
             rows,
             locals: session.locals.clone(),
             caller: Some(Caller::of(session)),
+            found: None,
         }
     }
 }
 
 impl SessionTables {
+    /// The same, writing down what columns' names are found to be.
+    pub fn telling(self, found: &FoundColumns) -> SessionTables {
+        SessionTables { found: Some(found.clone()), ..self }
+    }
+
     /// The tables of the catalog alone, for what belongs to no session.
     pub fn of_catalog(shared: &Shared, context: &Arc<StatementContext>) -> SessionTables {
         SessionTables {
@@ -97,6 +106,7 @@ impl SessionTables {
             rows: None,
             locals: None,
             caller: None,
+            found: None,
         }
     }
 
@@ -129,6 +139,16 @@ impl TableResolver for SessionTables {
         }
         let table = RowTable::new(request.database, request.alias, definition.clone(), &self.store)?;
         Ok(Arc::new(table.with_lock(lock).with_hints(request.hints)))
+    }
+
+    fn wants_columns(&self) -> bool {
+        self.found.is_some()
+    }
+
+    fn found_column(&self, name: &ColumnName, database: Option<&str>, table: &str) {
+        if let Some(found) = &self.found {
+            found.add(name, database, table);
+        }
     }
 
     fn temporary_table(&self, database: &str, name: &str) -> Option<Arc<TableDef>> {

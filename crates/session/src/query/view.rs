@@ -2,12 +2,17 @@
 
 use crate::ddl::view::ResolvedView;
 use crate::information_schema;
+use crate::query::SessionTables;
 use crate::session::{Request, Session};
+use parking_lot::Mutex;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId};
-use squall_parser::ast::{self, CreateView, Expr, Ident, ObjectName, Query, QueryBody, SelectItem};
+use squall_parser::ast::{
+    self, ColumnName, CreateView, Expr, Ident, Literal, NameMut, ObjectName, Query, QueryBody, SelectItem,
+};
 use squall_planner::OutputColumn;
 use squall_registry::StatementContext;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The column that CREATE TABLE … SELECT makes of a result's.
@@ -81,6 +86,10 @@ impl Session {
         if let Some(database) = &self.database {
             qualify_query(&mut query, database);
         }
+        let found = FoundColumns::default();
+        let tables = SessionTables::new(self, context, None).telling(&found);
+        self.binder(request.sql, &[], &catalog, context, &tables).bind_query(&query)?;
+        found.qualify(&mut query);
         Ok(ResolvedView {
             query: query.to_string(),
             columns: bound.columns.iter().map(|column| column.name.to_string()).collect(),
@@ -99,7 +108,8 @@ impl Session {
         let bound = self.bind_query(&super::meta::select_all(object), b"", &[], &catalog, context, None)?;
         let s = |text: &str| Value::String(text.to_string());
         let mut rows = Vec::with_capacity(bound.columns.len());
-        for output in &bound.columns {
+        let is_seen = |output: &&OutputColumn| self.access.sees_column(&name.0, &name.1, &output.name);
+        for output in bound.columns.iter().filter(is_seen) {
             let column = column_of_output(output);
             let mut row = vec![s(&column.name), s(&crate::ddl::type_text::type_text(&column.sql_type))];
             if full {
@@ -199,6 +209,42 @@ fn column_item(output: &OutputColumn) -> SelectItem {
         alias: Some(Ident::new(&*output.name)),
         span: Default::default(),
     }))
+}
+
+/// What names of columns were found to be, by where the names stand: the database of a table that has one, and what the
+/// table is called.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FoundColumns(Arc<Mutex<HashMap<usize, (Option<Ident>, Ident)>>>);
+
+impl FoundColumns {
+    /// Remembers a column.
+    pub fn add(&self, name: &ColumnName, database: Option<&str>, table: &str) {
+        let found = (database.map(Ident::new), Ident::new(table));
+        self.0.lock().insert(std::ptr::from_ref(name).addr(), found);
+    }
+
+    /// Puts tables in front of the names of a query that has been bound, as MySQL prints a view: with their databases,
+    /// unless they are called otherwise than by their names. COUNT(*) counts zeros.
+    fn qualify(&self, query: &mut Query) {
+        let mut aliases = Vec::new();
+        query.for_each_name_mut(&mut |name| {
+            if let NameMut::Alias(alias) = name {
+                aliases.push(alias.clone());
+            }
+        });
+        let found = self.0.lock();
+        query.for_each_name_mut(&mut |name| match name {
+            NameMut::Column(name) => {
+                let Some((database, table)) = found.get(&std::ptr::from_ref(name).addr()) else { return };
+                name.schema = database.clone().filter(|_| !aliases.contains(table));
+                name.table = Some(table.clone());
+            }
+            NameMut::Aggregate(call) if call.arguments.is_empty() => {
+                call.arguments.push(Expr::Literal(Literal::Integer("0".into())));
+            }
+            _ => {}
+        });
+    }
 }
 
 /// Puts the database in front of every table that has none; names of WITH stay.

@@ -8,6 +8,7 @@ use squall_catalog::{
     ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, JSON_PARSER, ReferentialAction, TableDef, ViewDef,
 };
 use squall_functions::operators::coerce::to_text;
+use squall_parser::ast::{NameMut, Query};
 use squall_registry::VirtualColumn;
 use squall_types::{CollationId, SqlType, Value};
 
@@ -221,14 +222,20 @@ pub fn create_view_text(view: &ViewDef, database: &str, current: Option<&str>) -
     } else {
         format!("{}.{}", quote(database), quote(&view.name))
     };
+    let mut query = squall_planner::parse_view(view, database).ok();
     // Names that the query does not give itself.
-    let columns = match squall_planner::parse_view(view, database) {
-        Ok(query) if query.item_aliases().is_some_and(|names| names == view.columns) => String::new(),
+    let columns = match &query {
+        Some(query) if query.item_aliases().is_some_and(|names| names == view.columns) => String::new(),
         _ => {
             let columns: Vec<String> = view.columns.iter().map(|column| quote(column)).collect();
             format!(" ({})", columns.join(","))
         }
     };
+    let text = match query.as_mut().filter(|_| current == Some(database)) {
+        Some(query) => without_database(query, database),
+        None => None,
+    };
+    let text = text.unwrap_or_else(|| view.query.clone());
     let check = match view.check_option.as_str() {
         "LOCAL" => " WITH LOCAL CHECK OPTION",
         "CASCADED" => " WITH CASCADED CHECK OPTION",
@@ -239,8 +246,23 @@ pub fn create_view_text(view: &ViewDef, database: &str, current: Option<&str>) -
         view.algorithm,
         quote(user),
         quote(host),
-        view.query
+        text
     )
+}
+
+/// A query's text without the database in front of its names, if all its tables are in that one.
+fn without_database(query: &mut Query, database: &str) -> Option<String> {
+    let mut is_only = true;
+    query.for_each_table_mut(&mut |name| is_only &= name.schema.as_deref() == Some(database));
+    if !is_only {
+        return None;
+    }
+    query.for_each_name_mut(&mut |name| match name {
+        NameMut::Table(name) => name.schema = None,
+        NameMut::Column(name) => name.schema = None,
+        NameMut::Alias(_) | NameMut::Aggregate(_) => {}
+    });
+    Some(query.to_string())
 }
 
 /// CREATE DATABASE.

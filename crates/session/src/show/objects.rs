@@ -8,7 +8,7 @@ use crate::ddl::type_text::{has_charset, type_text};
 use crate::information_schema::{self, Source};
 use crate::result::{ResultSet, number_column, text_column, typed_column};
 use crate::session::Session;
-use squall_catalog::{Need, Privileges, TableDef, TableEntry};
+use squall_catalog::{ColumnDef, Need, Privileges, TableDef, TableEntry};
 use squall_parser::ast::{ObjectName, ShowFilter};
 use squall_registry::{StatementContext, VirtualScan};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -171,7 +171,9 @@ impl Session {
 
     fn column_rows(&self, name: &QualifiedName, table: &TableDef, full: bool) -> Vec<Vec<Value>> {
         let mut rows = Vec::with_capacity(table.columns.len());
-        for column in table.named_columns() {
+        // Who has been given single columns sees no others.
+        let is_seen = |column: &&ColumnDef| table.temporary || self.access.sees_column(&name.0, &name.1, &column.name);
+        for column in table.named_columns().iter().filter(is_seen) {
             let collation = column.sql_type.collation().filter(|_| has_charset(&column.sql_type));
             let mut row = vec![s(&column.name), s(type_text(&column.sql_type))];
             if full {
@@ -261,6 +263,12 @@ impl Session {
         }
         let (qualified, entry) = self.visible_entry(name)?;
         match entry {
+            // The text has all columns: a privilege on some of them does not do.
+            TableEntry::Table(table)
+                if !table.temporary && self.access.on_table(&qualified.0, &qualified.1).is_empty() =>
+            {
+                Err(self.table_denied("SHOW", &qualified.1))
+            }
             TableEntry::Table(table) => {
                 let next = match table.auto_increment_ordinal() {
                     Some(_) => Some(self.shared.store.peek_auto_increment(&*self.shared.store.table(&table)?)),

@@ -84,6 +84,8 @@ pub const ROWS: &[Row] = &[
     reads("Query", "SELECT MAX(a) INTO @a FROM d.t", &[("SELECT (a) ON d.t", 1142)]),
     refused("Query", "SELECT a INTO OUTFILE 'f' FROM d.t", &[("SELECT (a) ON d.t", 1142), ("FILE ON *.*", 1227)], 1290),
     reads("Query", "SELECT TABLE_NAME FROM information_schema.tables", &[]),
+    reads("Query", "SELECT FILE_NAME FROM information_schema.files", &[("PROCESS ON *.*", 1227)]),
+    reads("Query", "SELECT TRX_ID FROM information_schema.innodb_trx", &[("PROCESS ON *.*", 1227)]),
     // ---- changes of rows ----
     changes(
         "Insert",
@@ -332,6 +334,10 @@ pub const ROWS: &[Row] = &[
     reads("Show", "SHOW CHARACTER SET WHERE (SELECT MAX(a) FROM d.t) = 1", &[("SELECT (a) ON d.t", 1142)]),
     reads("Show", "SHOW COLUMNS FROM d.t", &[("INSERT (a) ON d.t", 1142)]),
     reads("Show", "SHOW CREATE TABLE d.t", &[("INSERT ON d.t", 1142)]),
+    reads("Show", "SHOW ENGINE INNODB STATUS", &[("PROCESS ON *.*", 1227)]),
+    refused("Show", "SHOW BINARY LOGS", &[("REPLICATION CLIENT ON *.*", 1227)], 1381),
+    reads("Show", "SHOW REPLICA STATUS", &[("REPLICATION CLIENT ON *.*", 1227)]),
+    reads("Show", "SHOW REPLICAS", &[("REPLICATION SLAVE ON *.*", 1227)]),
     reads("Show", "SHOW CREATE VIEW d.v", &[("SELECT ON d.v", 1142), ("SHOW VIEW ON d.v", 1142)]),
     reads("Show", "SHOW TABLES FROM d", &[("SELECT ON d.t", 1044)]),
     reads("Show", "SHOW EVENTS FROM d", &[("EVENT ON d.*", 1044)]),

@@ -1,15 +1,37 @@
-//! Going through a query to change the names of its tables.
+//! Going through a query to change names in it.
 
 use super::{
-    Expr, FrameBound, JoinCondition, JsonResponse, JsonTable, Limit, ObjectName, OrderItem, Query, QueryBody, Select,
-    SelectItem, SequenceOperation, TableReference, WindowReference, WindowSpecification,
+    AggregateCall, ColumnName, Expr, FrameBound, Ident, JoinCondition, JsonResponse, JsonTable, Limit, ObjectName,
+    OrderItem, Query, QueryBody, Select, SelectItem, SequenceOperation, TableReference, WindowReference,
+    WindowSpecification,
 };
 
+/// What stands in a query and may be changed.
+#[derive(Debug)]
+pub enum NameMut<'a> {
+    /// A table or view that is read. Names of table expressions (WITH) are none.
+    Table(&'a mut ObjectName),
+    /// What a table or view is called instead of its name.
+    Alias(&'a mut Ident),
+    /// A column, wherever an expression has one.
+    Column(&'a mut ColumnName),
+    /// A call of an aggregate.
+    Aggregate(&'a mut AggregateCall),
+}
+
 impl Query {
-    /// Calls `found` with the name of every table that the query and its subqueries read. Names of table expressions
-    /// (WITH) are left out.
-    pub fn for_each_table_mut(&mut self, found: &mut dyn FnMut(&mut ObjectName)) {
+    /// Calls `found` with every name in the query and its subqueries.
+    pub fn for_each_name_mut(&mut self, found: &mut dyn FnMut(NameMut<'_>)) {
         Walk { common: Vec::new(), found }.query(self);
+    }
+
+    /// Calls `found` with the name of every table that the query and its subqueries read.
+    pub fn for_each_table_mut(&mut self, found: &mut dyn FnMut(&mut ObjectName)) {
+        self.for_each_name_mut(&mut |name| {
+            if let NameMut::Table(name) = name {
+                found(name);
+            }
+        });
     }
 }
 
@@ -17,12 +39,13 @@ impl Query {
 enum Part<'a> {
     Expr(&'a mut Expr),
     Query(&'a mut Query),
+    Column(&'a mut ColumnName),
 }
 
 struct Walk<'f> {
     /// Names of table expressions in force.
     common: Vec<String>,
-    found: &'f mut dyn FnMut(&mut ObjectName),
+    found: &'f mut dyn FnMut(NameMut<'_>),
 }
 
 impl Walk<'_> {
@@ -75,7 +98,10 @@ impl Walk<'_> {
 
     fn reference(&mut self, table: &mut TableReference) {
         match table {
-            TableReference::Table(factor) => self.name(&mut factor.name),
+            TableReference::Table(factor) => {
+                self.name(&mut factor.name);
+                factor.alias.iter_mut().for_each(|alias| (self.found)(NameMut::Alias(alias)));
+            }
             TableReference::Derived(derived) => self.query(&mut derived.query),
             TableReference::Join(join) => {
                 self.reference(&mut join.left);
@@ -103,7 +129,7 @@ impl Walk<'_> {
     fn name(&mut self, name: &mut ObjectName) {
         let is_common = name.schema.is_none() && self.common.iter().any(|other| other.eq_ignore_ascii_case(&name.name));
         if !is_common {
-            (self.found)(name);
+            (self.found)(NameMut::Table(name));
         }
     }
 
@@ -112,8 +138,13 @@ impl Walk<'_> {
         let mut pending = vec![Part::Expr(expr)];
         while let Some(part) = pending.pop() {
             match part {
+                Part::Expr(Expr::Aggregate(call)) => {
+                    (self.found)(NameMut::Aggregate(call));
+                    push_aggregate(call, &mut pending);
+                }
                 Part::Expr(expr) => push_parts(expr, &mut pending),
                 Part::Query(query) => self.query(query),
+                Part::Column(name) => (self.found)(NameMut::Column(name)),
             }
         }
     }
@@ -123,8 +154,8 @@ impl Walk<'_> {
 fn push_parts<'a>(expr: &'a mut Expr, parts: &mut Vec<Part<'a>>) {
     let mut push = |expr: &'a mut Expr| parts.push(Part::Expr(expr));
     match expr {
+        Expr::Column(name) => parts.push(Part::Column(name)),
         Expr::Literal(_)
-        | Expr::Column(_)
         | Expr::Placeholder(_)
         | Expr::UserVariable(_)
         | Expr::SystemVariable(_)
@@ -163,13 +194,7 @@ fn push_parts<'a>(expr: &'a mut Expr, parts: &mut Vec<Part<'a>>) {
         }
         Expr::Cast(cast) => push(&mut cast.operand),
         Expr::Function(call) => call.arguments.iter_mut().for_each(push),
-        Expr::Aggregate(call) => {
-            call.arguments.iter_mut().for_each(&mut push);
-            call.order_by.iter_mut().for_each(|item| push(&mut item.expr));
-            if let Some(WindowReference::Specification(window)) = &mut call.over {
-                push_window(window, parts);
-            }
-        }
+        Expr::Aggregate(call) => push_aggregate(call, parts),
         Expr::Window(call) => {
             call.arguments.iter_mut().for_each(push);
             if let WindowReference::Specification(window) = &mut call.over {
@@ -184,7 +209,10 @@ fn push_parts<'a>(expr: &'a mut Expr, parts: &mut Vec<Part<'a>>) {
         Expr::TimestampDiff { from, to, .. } => [from, to].into_iter().for_each(|expr| push(expr)),
         Expr::GetFormat { format, .. } => push(format),
         Expr::Char { arguments, .. } => arguments.iter_mut().for_each(push),
-        Expr::Match { against, .. } => push(against),
+        Expr::Match { columns, against, .. } => {
+            push(against);
+            parts.extend(columns.iter_mut().map(Part::Column));
+        }
         Expr::JsonValue(value) => {
             [&mut value.document, &mut value.path].into_iter().for_each(&mut push);
             for response in [&mut value.on_empty, &mut value.on_error].into_iter().flatten() {
@@ -198,6 +226,14 @@ fn push_parts<'a>(expr: &'a mut Expr, parts: &mut Vec<Part<'a>>) {
                 arguments.iter_mut().for_each(push);
             }
         }
+    }
+}
+
+fn push_aggregate<'a>(call: &'a mut AggregateCall, parts: &mut Vec<Part<'a>>) {
+    parts.extend(call.arguments.iter_mut().map(Part::Expr));
+    parts.extend(call.order_by.iter_mut().map(|item| Part::Expr(&mut item.expr)));
+    if let Some(WindowReference::Specification(window)) = &mut call.over {
+        push_window(window, parts);
     }
 }
 
