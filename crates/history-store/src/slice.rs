@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::store::TableContent;
 use parking_lot::{RwLock, RwLockReadGuard};
 use rustc_hash::FxHashMap;
+use squall_types::durable_files::sync_folder;
 use squall_types::file_use::{HISTORY_SLICE, MeteredFile};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -200,6 +201,8 @@ impl Slice {
         let file = options.read(true).write(true).create(true).truncate(true).open(&path).map_err(&failed)?;
         let file = MeteredFile::new(file, HISTORY_SLICE, &path);
         file.write_all_at(MAGIC, 0).map_err(&failed)?;
+        // Snapshots in it are synced, and have to be found.
+        sync_folder(directory).map_err(&failed)?;
         let index = SliceIndex { end: MAGIC.len() as u64, ..SliceIndex::default() };
         Ok(Slice { path: path.clone(), file, first_micros, index: OnceLock::from(RwLock::new(index)) })
     }

@@ -5,8 +5,8 @@ use crate::reader::Reader;
 use crate::slice::{Slice, SliceWriter};
 use parking_lot::{Mutex, RwLock};
 use squall_types::Value;
+use squall_types::durable_files::{Readers, create_folder, replace_file};
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -49,7 +49,7 @@ impl HistoryStore {
     /// When it cannot be read or made.
     pub fn open(directory: &Path) -> Result<HistoryStore> {
         let failed = Error::io(directory);
-        fs::create_dir_all(directory).map_err(&failed)?;
+        create_folder(directory).map_err(&failed)?;
         let mut slices = Vec::new();
         for entry in fs::read_dir(directory).map_err(&failed)? {
             let path = entry.map_err(&failed)?.path();
@@ -226,13 +226,7 @@ fn read_floor(directory: &Path) -> i64 {
 
 fn write_floor(directory: &Path, ts_micros: i64) -> Result<()> {
     let path = directory.join(FLOOR_FILE);
-    let new = path.with_extension("new");
-    let failed = Error::io(&path);
     let floor = ts_micros.to_le_bytes();
-    let mut file = fs::File::create(&new).map_err(&failed)?;
-    file.write_all(&floor).map_err(&failed)?;
-    file.write_all(&crc32fast::hash(&floor).to_le_bytes()).map_err(&failed)?;
-    file.sync_all().map_err(&failed)?;
-    fs::rename(&new, &path).map_err(&failed)?;
-    fs::File::open(directory).and_then(|directory| directory.sync_all()).map_err(&failed)
+    let contents = [&floor[..], &crc32fast::hash(&floor).to_le_bytes()].concat();
+    replace_file(&path, &contents, Readers::Default).map_err(Error::io(&path))
 }

@@ -24,7 +24,7 @@ impl DirectoryLock {
         let failed = |error: std::io::Error| {
             SqlError::internal(format_args!("cannot open data directory {}: {error}", directory.display()))
         };
-        std::fs::create_dir_all(directory).map_err(failed)?;
+        squall_types::durable_files::create_folder(directory).map_err(failed)?;
         let path = directory.join(LOCK_FILE);
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
         let deadline = Instant::now() + WAIT_MAX;

@@ -3,7 +3,6 @@
 //! The files have MySQL's names: `ca.pem`, `ca-key.pem`, `server-cert.pem`, `server-key.pem`. Whoever has certificates of
 //! their own puts them there under those names.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,14 +14,21 @@ use rcgen::{
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use squall_types::durable_files::{Readers, name_new, new_path, write_new};
+
+/// What is made, in the order in which it gets its names: the authority's key and certificate, and the server's.
+const FILES: [&str; 4] = ["ca-key.pem", "ca.pem", "server-key.pem", "server-cert.pem"];
 
 /// Reads the certificate, making one first if there is none.
 pub(crate) fn tls_config(data_directory: &Path) -> io::Result<Arc<ServerConfig>> {
     let certificate_path = data_directory.join("server-cert.pem");
     let key_path = data_directory.join("server-key.pem");
-    if !certificate_path.exists() && !key_path.exists() {
-        make(data_directory).map_err(|error| named(error, "making a certificate"))?;
-    }
+    let made = match (certificate_path.exists(), key_path.exists()) {
+        (false, false) => make(data_directory),
+        (true, true) => Ok(()),
+        _ => finish_making(data_directory),
+    };
+    made.map_err(|error| named(error, "making a certificate"))?;
     let chain = CertificateDer::pem_file_iter(&certificate_path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| named(io::Error::other(error), &certificate_path.display().to_string()))?;
@@ -59,29 +65,43 @@ fn make(data_directory: &Path) -> io::Result<()> {
     let key = generate()?;
     let certificate = params.signed_by(&key, &authority).map_err(io::Error::other)?;
 
-    // A start that is cut short must not leave one of a pair: both are complete before either has its name.
-    let path = |name: &str| data_directory.join(name);
-    write_secret(&path("ca-key.pem.new"), &authority.key().serialize_pem())?;
-    fs::write(path("ca.pem.new"), authority.pem())?;
-    write_secret(&path("server-key.pem.new"), &key.serialize_pem())?;
-    fs::write(path("server-cert.pem.new"), certificate.pem())?;
-    for name in ["ca-key.pem", "ca.pem", "server-key.pem", "server-cert.pem"] {
-        fs::rename(path(&format!("{name}.new")), path(name))?;
+    // A start that is cut short must not leave one of a pair: all are complete before any has its name.
+    let contents = [
+        (authority.key().serialize_pem(), Readers::Owner),
+        (authority.pem(), Readers::Default),
+        (key.serialize_pem(), Readers::Owner),
+        (certificate.pem(), Readers::Default),
+    ];
+    for (name, (contents, readers)) in FILES.into_iter().zip(contents) {
+        write_new(&data_directory.join(name), contents.as_bytes(), readers)?;
     }
-    Ok(())
+    FILES.into_iter().try_for_each(|name| name_new(&data_directory.join(name)))
 }
 
-/// Writes a file that only its owner may read.
-pub(crate) fn write_secret(path: &Path, contents: &str) -> io::Result<()> {
-    use std::io::Write as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(contents.as_bytes())
+/// Gives those files their names that a start was cut short before.
+fn finish_making(data_directory: &Path) -> io::Result<()> {
+    let paths = FILES.map(|name| data_directory.join(name));
+    paths.iter().filter(|path| !path.exists() && new_path(path).exists()).try_for_each(|path| name_new(path))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_start_that_was_cut_short_goes_on() {
+        let directory = tempfile::tempdir().expect("a directory");
+        tls_config(directory.path()).expect("a certificate");
+        for done in 0..FILES.len() {
+            for name in &FILES[done..] {
+                let path = directory.path().join(name);
+                fs::rename(&path, new_path(&path)).expect("the name is taken away");
+            }
+            tls_config(directory.path()).expect("a certificate");
+            assert!(FILES.iter().all(|name| directory.path().join(name).exists()), "{done} had their names");
+        }
+    }
 
     #[test]
     fn a_certificate_is_made_once() {

@@ -16,7 +16,7 @@ use rsa::{Oaep, RsaPrivateKey, RsaPublicKey};
 use sha1::Sha1;
 use tokio::sync::OnceCell;
 
-use crate::certificates::write_secret;
+use squall_types::durable_files::{Readers, replace_file};
 
 const KEY_BITS: usize = 2048;
 
@@ -48,7 +48,8 @@ impl RsaKeyPair {
                 .map_err(|error| io::Error::other(format!("{}: {error}", private_path.display())))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let private = RsaPrivateKey::new(&mut OsRng, KEY_BITS).map_err(io::Error::other)?;
-                write_secret(&private_path, &private.to_pkcs8_pem(LineEnding::LF).map_err(io::Error::other)?)?;
+                let pem = private.to_pkcs8_pem(LineEnding::LF).map_err(io::Error::other)?;
+                replace_file(&private_path, pem.as_bytes(), Readers::Owner)?;
                 private
             }
             Err(error) => return Err(error),
@@ -56,7 +57,7 @@ impl RsaKeyPair {
         let public_pem = RsaPublicKey::from(&private).to_public_key_pem(LineEnding::LF).map_err(io::Error::other)?;
         let public_path = data_directory.join("public_key.pem");
         if fs::read_to_string(&public_path).ok().as_ref() != Some(&public_pem) {
-            fs::write(&public_path, &public_pem)?;
+            replace_file(&public_path, public_pem.as_bytes(), Readers::Default)?;
         }
         Ok(Self { private, public_pem })
     }

@@ -4,11 +4,12 @@
 //! nothing of tables, packets, Arrow arrays or sessions.
 //!
 //! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`],
-//! [`convert`], [`json`], [`key_codec`]; beside them [`file_use`] and [`processor_time`].
+//! [`convert`], [`json`], [`key_codec`]; beside them [`durable_files`], [`file_use`] and [`processor_time`].
 
 pub mod collation;
 pub mod convert;
 pub mod decimal;
+pub mod durable_files;
 pub mod error;
 pub mod file_use;
 pub mod hex;

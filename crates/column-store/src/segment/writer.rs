@@ -20,6 +20,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
+use squall_types::durable_files::sync_name;
 use squall_types::file_use::{COLUMN_SEGMENT, MeteredFile};
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -181,8 +182,7 @@ impl<'a> SegmentWriter<'a> {
         let footer_start = writer.bytes_written() as u64;
         writer.close().map_err(|error| self.parquet_error(error))?;
         file.meter().other(|| file.file().sync_all()).map_err(io_error)?;
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(io_error)?;
+        sync_name(self.path).map_err(io_error)?;
         let file_bytes = file.file().metadata().map_err(io_error)?.len();
         let mut footer = vec![0; (file_bytes - footer_start) as usize];
         file.read_exact_at(&mut footer, footer_start).map_err(io_error)?;

@@ -1,0 +1,125 @@
+//! Names of files that outlive a power cut.
+//!
+//! To sync a file is to sync what is in it. That it has its name, or another, is in its folder, which is synced for itself; a folder's
+//! own name likewise. Whoever makes, renames or removes a file that something else relies on does it by these.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// What a file that is to take another's place is called until it is complete, behind the other's whole name.
+const NEW: &str = ".new";
+
+/// Makes the names in a folder durable: what was made, renamed or removed in it.
+///
+/// # Errors
+/// The system's.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    // The path of a file without a folder.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    File::open(folder)?.sync_all()
+}
+
+/// Makes the name of a file or folder durable.
+///
+/// # Errors
+/// The system's.
+pub fn sync_name(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) => sync_folder(folder),
+        // The root has no name.
+        None => Ok(()),
+    }
+}
+
+/// Makes a folder with those that it is to be in, as far as they are not there, durably. One that is there was made durable by
+/// whoever made it.
+///
+/// # Errors
+/// The system's.
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        create_folder(folder)?;
+    }
+    match fs::create_dir(path) {
+        // Another thread has made it, and may not have come to sync it.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+        made => made?,
+    }
+    sync_name(path)
+}
+
+/// Who may read a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Whoever the process lets read what it makes.
+    Default,
+    /// Its owner alone.
+    Owner,
+}
+
+/// Puts a file in the place of another, if there is one, as a whole and durably: after a power cut there is the old one or the new
+/// one. What an earlier attempt has left is written over.
+///
+/// # Errors
+/// The system's. The old one is still there then.
+pub fn replace_file(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()> {
+    write_new(path, contents, readers)?;
+    name_new(path)
+}
+
+/// Writes a file that is to take the place of another, durably, and leaves it aside until it is [given its name](name_new).
+///
+/// # Errors
+/// The system's.
+pub fn write_new(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    if readers == Readers::Owner {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    let mut file = options.open(new_path(path))?;
+    file.write_all(contents)?;
+    file.sync_all()
+}
+
+/// Gives a file that was [written](write_new) its name, durably.
+///
+/// # Errors
+/// The system's.
+pub fn name_new(path: &Path) -> io::Result<()> {
+    fs::rename(new_path(path), path)?;
+    sync_name(path)
+}
+
+/// Where a file is that was [written](write_new) and has not got its name.
+pub fn new_path(path: &Path) -> PathBuf {
+    let mut new = path.as_os_str().to_os_string();
+    new.push(NEW);
+    new.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_and_files_are_there() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().join("a/b/c");
+        create_folder(&folder).expect("folders");
+        create_folder(&folder).expect("those that are there");
+        let path = folder.join("file.txt");
+        replace_file(&path, b"one", Readers::Default).expect("a file");
+        replace_file(&path, b"two", Readers::Owner).expect("another");
+        assert_eq!(fs::read(&path).expect("the file"), b"two");
+        assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 1);
+        assert!(create_folder(&path).is_err(), "a file is no folder");
+        sync_folder(Path::new("")).expect("the folder that the process is in");
+    }
+}
