@@ -293,6 +293,8 @@ struct Counts {
     changes: u64,
     /// Rows that are changed below it.
     sealed: u64,
+    /// The next AUTO_INCREMENT value, as the log has it with the commit.
+    counter: u64,
 }
 
 impl Changes {
@@ -326,7 +328,7 @@ impl Changes {
                 changes.push((key, change));
             }
             let own = (changes.len() - list_keys.len()) as u64;
-            found.counts.push(Counts { data: data.clone(), row_delta, changes: own, sealed });
+            found.counts.push(Counts { data: data.clone(), row_delta, changes: own, sealed, counter: 0 });
             found.batch.push_part(Part { keyspace: data.keyspace.clone(), changes });
             // Which rows a changed list is about is not said by keys.
             found.keys.push((data.id, if list_keys.is_empty() { Keys::Sorted(keys) } else { Keys::All }));
@@ -465,13 +467,10 @@ impl Committer {
         if reads.is_some_and(|(reads, snapshot)| !log.is_valid(reads, *snapshot)) {
             return Err(SqlError::new(ErrorCode::Deadlock, &[]));
         }
-        let Changes { mut batch, counts, rows, copies, lists, keys, bytes } = changes;
+        let Changes { mut batch, mut counts, rows, copies, lists, keys, bytes } = changes;
         self.gate.check_commit(bytes)?;
-        for Counts { data, .. } in &counts {
-            let next = data.auto_increment.load(Ordering::Relaxed);
-            if data.auto_increment_saved.fetch_max(next, Ordering::Relaxed) < next {
-                batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, data.id), next.to_le_bytes());
-            }
+        for counts in &mut counts {
+            counts.counter = self.put_counter(&mut batch, &counts.data);
         }
         let moment = {
             // Whoever reads what is newest must not see half a list.
@@ -498,11 +497,48 @@ impl Committer {
             copy.note_commit(marks.iter(), moment);
             copy.source().note_changes(marks.len() as u64);
         }
-        for Counts { data, row_delta, changes, sealed } in counts {
+        for Counts { data, row_delta, changes, sealed, counter } in counts {
+            data.auto_increment_saved.fetch_max(counter, Ordering::Relaxed);
             data.count_changes(row_delta, changes, sealed);
         }
         self.count_written(bytes);
         Ok(())
+    }
+
+    /// Adds a table's next AUTO_INCREMENT value to a batch, if the log has only smaller ones; the value. Whoever has applied the batch
+    /// says that it is [there](TableData::auto_increment_saved), under the same lock of `log`: what is not there is written by the next
+    /// commit.
+    fn put_counter(&self, batch: &mut Batch, data: &TableData) -> u64 {
+        let next = data.auto_increment.load(Ordering::Relaxed);
+        if data.auto_increment_saved.load(Ordering::Relaxed) < next {
+            batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, data.id), next.to_le_bytes());
+        }
+        next
+    }
+
+    /// Writes a table's next AUTO_INCREMENT value, for rows that come beside the log. It is durable with the next sync, which has to come
+    /// before the rows.
+    pub fn save_counter(&self, data: &TableData) -> SqlResult<()> {
+        let mut log = self.log.lock();
+        let mut batch = Batch::default();
+        let next = self.put_counter(&mut batch, data);
+        self.apply(&mut log, batch)?;
+        data.auto_increment_saved.fetch_max(next, Ordering::Relaxed);
+        self.unsynced.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Sets a table's next AUTO_INCREMENT value, to a smaller one, too; durable when it returns.
+    pub fn set_counter(&self, data: &TableData, next: u64) -> SqlResult<()> {
+        {
+            let mut log = self.log.lock();
+            let mut batch = Batch::default();
+            batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, data.id), next.to_le_bytes());
+            self.apply(&mut log, batch)?;
+            data.auto_increment.store(next, Ordering::Relaxed);
+            data.auto_increment_saved.store(next, Ordering::Relaxed);
+        }
+        self.sync()
     }
 
     /// Appends a batch to the log and applies it to the engine's buffers; the first moment that has it. It is as durable as

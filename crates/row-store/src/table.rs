@@ -36,7 +36,7 @@ pub(crate) struct TableData {
     layouts: RwLock<Vec<Arc<RowLayout>>>,
     /// The next AUTO_INCREMENT value.
     pub auto_increment: AtomicU64,
-    /// What of it is in the meta keyspace.
+    /// What of it is in the meta keyspace. Changes under the lock of the log, when it is there.
     pub auto_increment_saved: AtomicU64,
     /// The next hidden row id; 0 until the last one has been looked up.
     next_row_id: AtomicU64,

@@ -21,7 +21,6 @@ use crate::cursor::{Direction, is_row_key};
 use crate::error::{StoreError, StoreResult, corrupted, engine_error, io_error};
 use crate::index_key::KeyRange;
 use crate::memory_reuse::MemoryKept;
-use crate::meta;
 use crate::options::{LockWait, TableLock};
 use crate::row::{Row, ValueRef};
 use crate::sealed::SealedRows;
@@ -230,6 +229,8 @@ impl BulkWriter {
                 return Err(StoreError::duplicate(&table, codec, (&row.values(&table)?, loser.key), row.key.to_vec()));
             }
         }
+        // Before the rows: their files are durable beside the log, and it is synced before they are the table's.
+        store.0.committer.save_counter(&table.data)?;
         match ingesting {
             Some(ingesting) => ingesting.finish(sorted, left_out.clone())?,
             None => store.ingest(&table, &sorted, &left_out)?,
@@ -241,11 +242,7 @@ impl BulkWriter {
         for level in table.data.sealed().cloned().into_iter().chain(table.data.copy()) {
             level.source().note_changes(outcome.loaded);
         }
-        let next = table.data.auto_increment.load(Ordering::Relaxed);
-        table.data.auto_increment_saved.fetch_max(next, Ordering::Relaxed);
         let mut batch = Batch::default();
-        let counter = meta::table_key(meta::AUTO_INCREMENT, table.id());
-        batch.insert(&store.0.meta, counter, table.data.auto_increment_saved.load(Ordering::Relaxed).to_le_bytes());
         // A plan that takes a large table for empty is a bad one, so the count does not wait for its turn.
         store.0.put_statistics(&mut batch, &table.data)?;
         store.0.committer.write(batch, true)?;
