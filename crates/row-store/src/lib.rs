@@ -42,6 +42,7 @@ mod index_key;
 mod layout;
 mod level_keys;
 mod locks;
+mod log_check;
 mod maintenance;
 mod memory_reuse;
 mod meta;
@@ -85,6 +86,7 @@ pub use options::{
 pub use physical::Physical;
 pub use read_lock::{COMMIT_LOCK, GLOBAL_LOCK, GlobalReadLock};
 pub use read_view::{FreshRows, ReadView};
+pub use redo::{LogContents, LogDamage, LogPlace};
 pub use row::{Row, RowKey, RowView, ValueRef};
 pub use row_cache::RowCacheStatus;
 pub use sealed::{

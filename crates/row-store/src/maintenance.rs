@@ -81,10 +81,14 @@ impl StoreInner {
             }
         }
         // A segment that could not be made ready is made by the commit that needs it, which reports an error.
-        let unneeded = {
+        let (unneeded, is_stated) = {
             let _log = self.committer.log.lock();
-            self.committer.redo.take_unneeded(&self.db)
+            (self.committer.redo.take_unneeded(&self.db), self.committer.redo.state_durable())
         };
+        if matches!(is_stated, Ok(true)) {
+            // A log that has failed is reported by the next commit.
+            let _ = self.committer.sync();
+        }
         let _ = self.committer.redo.maintain(unneeded);
         self.forget_dropped();
         self.remove_unused_files();

@@ -15,8 +15,8 @@ use crate::maintenance::Maintenance;
 use crate::memory_reuse::MemoryReuse;
 use crate::meta;
 use crate::options::{IsolationLevel, LockWait, StoreOptions, TableLock, TransactionOptions};
-use crate::read_lock::COMMIT_LOCK;
-use crate::redo::{self, RedoLog};
+use crate::read_lock::{COMMIT_LOCK, is_temporary};
+use crate::redo::{self, LogError, RedoLog};
 use crate::row::Row;
 use crate::row_cache::{RowCache, RowCacheStatus};
 use crate::sealed::{SealedTables, read_list};
@@ -30,6 +30,7 @@ use fjall::{
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, TableCompression, TableDef, TableId};
+use squall_types::durable_files::{create_folder, sync_folder, sync_name};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -58,7 +59,7 @@ const PACKED_BLOCK_BYTES: u32 = 8 << 10;
 const ENGINE_FOLDER: &str = "rows";
 
 /// Where the log is.
-const LOG_FOLDER: &str = "redo";
+pub(crate) const LOG_FOLDER: &str = "redo";
 
 /// Where they are until they are complete.
 const UNFINISHED_FOLDER: &str = "rows.unfinished";
@@ -395,12 +396,7 @@ impl RowStore {
     /// Sets the next AUTO_INCREMENT value, as ALTER TABLE … AUTO_INCREMENT does; durable when it returns. The caller
     /// keeps it above the values that are in use.
     pub fn set_auto_increment(&self, table: &Table, next: u64) -> SqlResult<()> {
-        let next = next.max(1);
-        table.data.auto_increment.store(next, Ordering::Relaxed);
-        table.data.auto_increment_saved.store(next, Ordering::Relaxed);
-        let mut batch = Batch::default();
-        batch.insert(&self.0.meta, meta::table_key(meta::AUTO_INCREMENT, table.id()), next.to_le_bytes());
-        self.0.committer.write(batch, true)
+        self.0.committer.set_counter(&table.data, next.max(1))
     }
 }
 
@@ -492,6 +488,10 @@ impl StoreInner {
             self.db.delete_keyspace(leftover).map_err(failed)?;
         }
         let keyspace = self.db.keyspace(&name, options).map_err(failed)?;
+        if !is_temporary(id) {
+            // The engine syncs what is in the keyspace's folder, and not that there is one.
+            sync_name(keyspace.path()).map_err(|error| io_error(&error))?;
+        }
         self.files.add(&keyspace);
         Ok(Arc::new(self.new_data(id, generation, keyspace, Vec::new())))
     }
@@ -730,7 +730,7 @@ fn begin_epoch(committer: &Committer) -> SqlResult<()> {
 /// All of it goes to files at once: the numbers that the log knows keyspaces by may be given again in this run, and after a
 /// failed sync the system's memory may have what the disk has not.
 fn recover(db: &Database, folder: &Path) -> SqlResult<RedoLog> {
-    std::fs::create_dir_all(folder).map_err(|error| io_error(&error))?;
+    create_folder(folder).map_err(|error| io_error(&error))?;
     let known: FxHashMap<u64, (Keyspace, Option<SeqNo>)> = keyspaces(db)?
         .into_iter()
         .map(|keyspace| (keyspace.id(), (keyspace.clone(), keyspace.tree.get_highest_persisted_seqno())))
@@ -750,7 +750,7 @@ fn recover(db: &Database, folder: &Path) -> SqlResult<RedoLog> {
             };
         }
     };
-    redo::replay(folder, &mut apply).map_err(|error| io_error(&error))?;
+    redo::replay(folder, &mut apply).map_err(log_error)?;
     if let Some(newest) = newest {
         db.supervisor.seqno.fetch_max(newest + 1);
         db.supervisor.snapshot_tracker.set(newest + 1);
@@ -761,6 +761,18 @@ fn recover(db: &Database, folder: &Path) -> SqlResult<RedoLog> {
         wait_for_files(db, &keyspaces, None)?;
     }
     RedoLog::begin(folder).map_err(|error| io_error(&error))
+}
+
+/// Why a log was not replayed, with the way out.
+fn log_error(error: LogError) -> SqlError {
+    match error {
+        LogError::Io(error) => io_error(&error),
+        LogError::Damage(damage) => SqlError::internal(format_args!(
+            "the redo log is damaged: {damage}. `squall check` tells what is there, `squall check --recover-to {}` gives up what was \
+             committed from there on",
+            damage.fragment
+        )),
+    }
 }
 
 fn keyspaces(db: &Database) -> SqlResult<Vec<Keyspace>> {
@@ -799,10 +811,9 @@ fn create(directory: &Path, folder: &Path, options: &StoreOptions) -> SqlResult<
     let mut file = meta.start_ingestion().map_err(engine_error)?;
     file.write([meta::FORMAT], [STORE_FORMAT]).map_err(engine_error)?;
     file.finish().map_err(engine_error)?;
+    sync_name(meta.path()).map_err(|error| io_error(&error))?;
     drop((db, meta));
-    std::fs::rename(&unfinished, folder)
-        .and_then(|()| std::fs::File::open(directory)?.sync_all())
-        .map_err(|error| io_error(&error))
+    std::fs::rename(&unfinished, folder).and_then(|()| sync_folder(directory)).map_err(|error| io_error(&error))
 }
 
 /// Opens the engine. Its worker threads let go of a directory that this process has just closed a moment after the

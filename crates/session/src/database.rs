@@ -23,7 +23,7 @@ use squall_logs::{Client, Logs};
 use squall_planner::dml::RulesCache;
 use squall_planner::exec::runtime::{QueryRuntime, RuntimeOptions};
 use squall_registry::{Registry, StatementContext, ValueTable, VariableValues};
-use squall_row_store::{DdlChanges, DirectoryLock, Durability, RowStore, StoreOptions};
+use squall_row_store::{DdlChanges, DirectoryLock, Durability, LogContents, RowStore, StoreOptions};
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::net::IpAddr;
@@ -35,6 +35,8 @@ use tokio::sync::Notify;
 
 /// Where queries spill to and files of clients wait, in the data directory; emptied at each start.
 pub(crate) const TEMPORARY_FOLDER: &str = "tmp";
+/// Where the row store is in a data directory.
+const ROWS_FOLDER: &str = "rows";
 
 /// How a database is opened.
 #[derive(Debug, Default)]
@@ -132,6 +134,22 @@ pub(crate) fn now_micros() -> i64 {
 }
 
 impl Database {
+    /// Reads the redo log of a data directory that nobody has open and says what is there. Nothing is changed.
+    ///
+    /// # Errors
+    /// When another process has it open, or it cannot be read.
+    pub fn check_log(directory: &Path) -> SqlResult<LogContents> {
+        RowStore::check_log(&directory.join(ROWS_FOLDER))
+    }
+
+    /// Has the redo log of a data directory that nobody has open end before a fragment: what was committed from there on is given up.
+    ///
+    /// # Errors
+    /// Those of [`Database::check_log`], and 1105 if the log cannot be read as far as that.
+    pub fn end_log(directory: &Path, fragment: u64) -> SqlResult<LogContents> {
+        RowStore::end_log(&directory.join(ROWS_FOLDER), fragment)
+    }
+
     /// Opens a data directory, which is made if it is not there.
     pub fn open(directory: impl AsRef<Path>, options: OpenOptions) -> SqlResult<Database> {
         let directory = directory.as_ref().to_path_buf();
@@ -147,7 +165,7 @@ impl Database {
         let column_cache = Arc::new(ColumnCache::new(0));
         let column_tables = Arc::new(ColumnTables::new(directory.join("columns"), column_cache.clone()));
         let store_options = StoreOptions { keep_freed_memory: options.keep_freed_memory, ..StoreOptions::default() };
-        let store = RowStore::open_with(directory.join("rows"), store_options, Some(column_tables.clone()))?;
+        let store = RowStore::open_with(directory.join(ROWS_FOLDER), store_options, Some(column_tables.clone()))?;
         let store = Arc::new(store);
         let globals = Arc::new(GlobalVariables::load(&registry.variables, &store)?);
         for (name, value) in options.startup_variables {

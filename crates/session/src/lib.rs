@@ -53,3 +53,4 @@ pub use module::Module;
 pub use procedure::{Procedure, ProcedureCall};
 pub use result::Failure;
 pub use session::Session;
+pub use squall_row_store::LogContents;

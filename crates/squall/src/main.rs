@@ -1,5 +1,6 @@
 //! The command line.
 
+mod check;
 mod connection;
 mod embedded;
 mod export;
@@ -63,6 +64,7 @@ enum Command {
     Load(load::LoadArgs),
     Export(export::ExportArgs),
     History(history::HistoryArgs),
+    Check(check::CheckArgs),
 }
 
 fn main() -> ExitCode {
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Command::Load(args) => load::run(&args).map_err(ShellError::Message),
         Command::Export(args) => export::run(&args).map_err(ShellError::Message),
         Command::History(args) => history::run(&args).map_err(ShellError::Message),
+        Command::Check(args) => check::run(&args).map_err(ShellError::Message),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

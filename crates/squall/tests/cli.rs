@@ -34,7 +34,9 @@ fn path(path: &Path) -> &str {
 #[test]
 fn help_and_version_are_everywhere() {
     assert!(printed(&["--version"]).starts_with("squall "));
-    for arguments in [&["--help"][..], &["serve", "--help"], &["sql", "--help"], &["history", "--help"]] {
+    for arguments in
+        [&["--help"][..], &["serve", "--help"], &["sql", "--help"], &["history", "--help"], &["check", "--help"]]
+    {
         assert!(printed(arguments).contains("Usage: squall"), "{arguments:?}");
     }
 }
@@ -296,4 +298,42 @@ fn wrong_options_say_what_is_wrong() {
     assert!(text(&output.stderr).starts_with("squall: "), "{}", text(&output.stderr));
     let output = squall(&["sql", "--port", "1", "-e", "SELECT 1"]);
     assert!(text(&output.stderr).contains("cannot connect to 127.0.0.1:1"), "{}", text(&output.stderr));
+}
+
+/// A bit of an acknowledged commit in the log is another one: nobody starts on that, until somebody gives up what is behind it.
+#[test]
+fn a_damaged_log_is_refused_and_can_be_ended() {
+    let mut server = TestServer::start(Path::new(BINARY));
+    let data = server.data_directory();
+    let mut conn = server.connect();
+    conn.query_drop("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(40))").expect("a table");
+    for id in 1..=9 {
+        conn.query_drop(format!("INSERT INTO d.t VALUES ({id}, 'needle number {id}')")).expect("a row");
+    }
+    server.kill();
+    let whole = text(&squall(&["check", path(&data)]).stdout);
+    assert!(whole.starts_with(&format!("redo log {}: ", data.join("rows/redo").display())), "{whole}");
+    let log = data.join("rows/redo/1.redo");
+    let mut bytes = std::fs::read(&log).expect("the log");
+    let at = bytes.windows(15).position(|window| window == b"needle number 5").expect("the fifth row");
+    bytes[at] ^= 1;
+    std::fs::write(&log, &bytes).expect("damage");
+    let refused = squall(&["sql", "--datadir", path(&data), "-e", "SELECT 1"]);
+    assert!(!refused.status.success(), "{}", text(&refused.stdout));
+    let named = format!("the redo log is damaged: {}, byte ", log.display());
+    assert!(text(&refused.stderr).contains(&named), "{}", text(&refused.stderr));
+    let checked = squall(&["check", path(&data)]);
+    assert!(!checked.status.success());
+    let told = text(&checked.stderr);
+    assert!(told.starts_with(&format!("squall: {named}")), "{told}");
+    let fragment = told.split("--recover-to ").nth(1).and_then(|rest| rest.split('`').next()).expect("a fragment");
+    let beyond = squall(&["check", path(&data), "--recover-to", "1000000"]);
+    assert!(text(&beyond.stderr).contains("it cannot end at 1000000"), "{}", text(&beyond.stderr));
+    let ended = printed(&["check", path(&data), "--recover-to", fragment]);
+    assert!(ended.contains("it is to end in segment 1, byte "), "{ended}");
+    let rows = printed(&["sql", "--datadir", path(&data), "-e", "SELECT COUNT(*), MAX(id) FROM d.t"]);
+    assert_eq!(rows, "COUNT(*)\tMAX(id)\n4\t4\n");
+    // It is closed now, and everything is in files.
+    assert!(printed(&["check", path(&data)]).contains(": 0 transactions"));
+    assert!(text(&squall(&["check", "/nothing/there"]).stderr).starts_with("squall: there is no directory"));
 }

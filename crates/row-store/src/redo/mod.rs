@@ -4,7 +4,14 @@
 //! buffer in memory; whoever has to wait for the disk writes that buffer and syncs, once for all who wait. The log is a
 //! row of files of one size that were written before they are used (see `docs/decisions/0021-redo-log.md`). Files whose changes have
 //! all become part of the tables' files are used again, under a new number.
+//!
+//! Every fragment says up to where the log was durable when it was made, and a [checkpoint](checkpoint) from where on it is needed, so
+//! that reading it tells its end from damage (`replay`).
 
+mod checkpoint;
+#[cfg(test)]
+mod model_tests;
+mod place;
 mod record;
 mod replay;
 mod segment;
@@ -12,36 +19,58 @@ mod segment;
 mod tests;
 mod writer;
 
+pub(crate) use place::LogError;
+pub use place::{LogContents, LogDamage, LogPlace};
 pub(crate) use record::LoggedChange;
-pub(crate) use replay::replay;
+pub(crate) use replay::{end_at, read_log, replay};
 
 use crate::batch::{Batch, Part};
+use checkpoint::{Checkpoint, Found};
 use fjall::{AbstractTree, Database};
 use parking_lot::{Mutex, MutexGuard};
-use record::{FIRST, FragmentHeader, HEADER_BYTES, LAST, change_bytes, put_change, put_fragment, put_keyspace};
+use record::{
+    CONTINUED, FIRST, FragmentHeader, HEADER_BYTES, LAST, SYNCED, change_bytes, put_change, put_fragment, put_keyspace,
+};
 use rustc_hash::FxHashMap;
 use segment::Segment;
+use squall_types::durable_files::sync_folder;
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use writer::Writer;
 
-/// Bytes of a segment; one with a larger fragment is as large as that.
-const SEGMENT_BYTES: u64 = 16 << 20;
-/// Bytes of the first one, unless there is an old one: a server that starts does not write more than that.
-const FIRST_SEGMENT_BYTES: u64 = 1 << 20;
-/// The next segment is made ready when so much of the current one is used.
-const PREPARE_FROM: u64 = FIRST_SEGMENT_BYTES / 4;
-/// A fragment gets no further change beyond this.
-const FRAGMENT_BYTES: usize = 256 << 10;
-/// What waits in memory for somebody to sync is written when it is more than this.
-const BUFFER_BYTES_MAX: usize = 512 << 10;
+/// How large parts of the log are, bytes.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    /// A segment; one with a larger fragment is as large as that.
+    segment: u64,
+    /// The first one, unless there is an old one: a server that starts does not write more than that.
+    first_segment: u64,
+    /// A fragment gets no further change beyond this.
+    fragment: usize,
+    /// What waits in memory for somebody to sync is written when it is more than this.
+    buffer_max: usize,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Sizes { segment: 16 << 20, first_segment: 1 << 20, fragment: 256 << 10, buffer_max: 512 << 10 }
+    }
+}
+
+/// Bytes of a segment's last fragment, which names the next one.
+const CONTINUED_BYTES: usize = HEADER_BYTES + size_of::<u64>();
 
 /// The log. Batches are appended by one thread at a time; everything else may be done by any.
 pub(crate) struct RedoLog {
     folder: PathBuf,
+    sizes: Sizes,
+    /// As it was at the beginning.
+    checkpoint: Checkpoint,
     tail: Mutex<Tail>,
+    /// All fragments before this one are on the disk.
+    durable: AtomicU64,
     /// Held while the buffer goes to the file, so that it goes in order. Taken before `tail`.
     writer: Mutex<Writer>,
     /// The segment that comes after the current one, if it is ready.
@@ -55,38 +84,110 @@ pub(crate) struct RedoLog {
 /// The end of the log.
 struct Tail {
     segment: Segment,
+    /// What its checksums begin with.
+    seed: u64,
     /// What the segment's file has not got yet, and where it begins in the file.
     buffer: Vec<u8>,
     buffer_at: u64,
-    /// Bytes ever appended.
-    appended: u64,
     /// The next fragment's number.
     fragment: u64,
-    /// The newest change of each keyspace in this segment.
+    /// The number behind the last fragment with changes, and up to where the log is durable as the last fragment says.
+    changes_end: u64,
+    stated: u64,
+    /// Where the first batch begins that begins in this segment.
+    first_batch: Option<LogPlace>,
+    /// The newest change of each keyspace that a batch has which is in this segment, or a part of it.
     newest: Newest,
     changes: Vec<u8>,
+}
+
+impl Tail {
+    fn new(segment: Segment, seed: u64) -> Tail {
+        Tail {
+            segment,
+            seed,
+            buffer: Vec::new(),
+            buffer_at: 0,
+            fragment: 0,
+            changes_end: 0,
+            stated: 0,
+            first_batch: None,
+            newest: Newest::default(),
+            changes: Vec::new(),
+        }
+    }
+
+    /// The end.
+    fn place(&self) -> LogPlace {
+        let byte = self.buffer_at + self.buffer.len() as u64;
+        LogPlace { segment: self.segment.number, byte, fragment: self.fragment }
+    }
+
+    /// Where a batch begins in this segment, or will begin.
+    fn begins(&self) -> LogPlace {
+        self.first_batch.unwrap_or_else(|| self.place())
+    }
+
+    /// Whether so many bytes fit, and the segment's last fragment behind them.
+    fn has_room(&self, bytes: usize) -> bool {
+        self.place().byte + (bytes + CONTINUED_BYTES) as u64 <= self.segment.bytes
+    }
+
+    /// Appends a fragment, for which there is room.
+    fn put(&mut self, sequence: u64, flags: u8, changes: &[u8], durable: u64) {
+        if flags & FIRST != 0 && self.first_batch.is_none() {
+            self.first_batch = Some(self.place());
+        }
+        let header = FragmentHeader { number: self.fragment, durable, sequence, flags };
+        put_fragment(&mut self.buffer, self.seed, header, changes);
+        self.fragment += 1;
+        self.stated = durable;
+        if sequence != 0 {
+            self.changes_end = self.fragment;
+        }
+    }
 }
 
 /// The names and the newest changes of keyspaces, by their numbers.
 type Newest = FxHashMap<u64, (Box<str>, u64)>;
 
 /// A segment that is behind the end of the log.
-pub(crate) struct FullSegment {
+struct FullSegment {
     number: u64,
     bytes: u64,
     newest: Newest,
+    /// Where the first batch begins that begins in it.
+    begins: LogPlace,
+}
+
+/// Segments that nobody needs any more once the checkpoint is behind them.
+pub(crate) struct UnneededSegments {
+    segments: Vec<FullSegment>,
+    /// Where the log begins without them: with a whole batch.
+    begins: LogPlace,
 }
 
 impl RedoLog {
     /// Begins a log in a folder. What an earlier one has left there has been replayed and is not needed any more.
     pub fn begin(folder: &Path) -> io::Result<RedoLog> {
+        RedoLog::begin_with(folder, Sizes::default())
+    }
+
+    fn begin_with(folder: &Path, sizes: Sizes) -> io::Result<RedoLog> {
         let left = segment::numbers(folder)?;
-        let number = left.last().map_or(1, |last| last + 1);
+        let before = match Checkpoint::read(folder)? {
+            Found::Checkpoint(checkpoint) => checkpoint.place.segment,
+            Found::Nothing | Found::Damaged => 0,
+        };
+        let number = left.last().copied().unwrap_or(0).max(before) + 1;
+        let mut checkpoint = Checkpoint::new(number, false);
+        // From here on the earlier log is none, however much of it a power cut leaves.
+        checkpoint.write(folder)?;
         let mut reused = None;
         for old in left {
             let path = segment::path_of(folder, old);
             let bytes = std::fs::metadata(&path)?.len();
-            if reused.is_none() && bytes == SEGMENT_BYTES {
+            if reused.is_none() && bytes == sizes.segment {
                 reused = Some(Segment::reuse(folder, old, number)?);
             } else {
                 std::fs::remove_file(path)?;
@@ -94,20 +195,17 @@ impl RedoLog {
         }
         let segment = match reused {
             Some(segment) => segment,
-            None => Segment::create(folder, number, FIRST_SEGMENT_BYTES)?,
+            None => Segment::create(folder, number, sizes.first_segment)?,
         };
-        segment::sync_folder(folder)?;
+        sync_folder(folder)?;
+        checkpoint.is_begun = true;
+        checkpoint.write(folder)?;
         Ok(RedoLog {
             folder: folder.to_path_buf(),
-            tail: Mutex::new(Tail {
-                segment,
-                buffer: Vec::new(),
-                buffer_at: 0,
-                appended: 0,
-                fragment: 0,
-                newest: Newest::default(),
-                changes: Vec::new(),
-            }),
+            sizes,
+            checkpoint,
+            tail: Mutex::new(Tail::new(segment, checkpoint.seed(number))),
+            durable: AtomicU64::new(0),
             writer: Mutex::default(),
             next: Mutex::default(),
             full: Mutex::default(),
@@ -136,8 +234,8 @@ impl RedoLog {
             put_keyspace(&mut changes, part.keyspace.id());
             for (number, change) in part.changes.iter().enumerate() {
                 let is_first = (at, number) == (first, 0);
-                if changes.len() + change_bytes(change) > FRAGMENT_BYTES && !is_first {
-                    tail = self.append_fragment(tail, sequence, flags, &changes, &batch.parts()[first..=at])?;
+                if changes.len() + change_bytes(change) > self.sizes.fragment && !is_first {
+                    tail = self.append_fragment(tail, sequence, flags, &changes, batch.parts())?;
                     (flags, first) = (0, at);
                     changes.clear();
                     put_keyspace(&mut changes, part.keyspace.id());
@@ -145,13 +243,14 @@ impl RedoLog {
                 put_change(&mut changes, change);
             }
         }
-        tail = self.append_fragment(tail, sequence, flags | LAST, &changes, &batch.parts()[first..])?;
-        if changes.capacity() <= 2 * FRAGMENT_BYTES {
+        tail = self.append_fragment(tail, sequence, flags | LAST, &changes, batch.parts())?;
+        if changes.capacity() <= 2 * self.sizes.fragment {
             tail.changes = changes;
         }
         Ok(())
     }
 
+    /// Appends a fragment of a batch with these parts.
     fn append_fragment<'a>(
         &'a self,
         mut tail: MutexGuard<'a, Tail>,
@@ -161,21 +260,23 @@ impl RedoLog {
         parts: &[Part],
     ) -> io::Result<MutexGuard<'a, Tail>> {
         let bytes = HEADER_BYTES + changes.len();
-        if tail.buffer_at + (tail.buffer.len() + bytes) as u64 > tail.segment.bytes {
+        let mut is_first_here = flags & FIRST != 0;
+        if !tail.has_room(bytes) {
             drop(tail);
-            self.begin_segment(bytes as u64)?;
+            self.begin_segment(bytes)?;
             tail = self.tail.lock();
+            is_first_here = true;
         }
-        let header = FragmentHeader { number: tail.fragment, sequence, flags };
-        let Tail { segment, buffer, .. } = &mut *tail;
-        put_fragment(buffer, segment.number, header, changes);
-        tail.fragment += 1;
-        tail.appended += bytes as u64;
-        for part in parts {
-            let newest = tail.newest.entry(part.keyspace.id()).or_insert_with(|| ((&**part.keyspace.name()).into(), 0));
-            newest.1 = sequence;
+        tail.put(sequence, flags, changes, self.durable.load(Ordering::Acquire));
+        if is_first_here {
+            // All of them, not only those of this fragment: a segment is needed for as long as any part of a batch is that it has
+            // any part of.
+            for part in parts {
+                let name = || (&**part.keyspace.name()).into();
+                tail.newest.entry(part.keyspace.id()).or_insert_with(|| (name(), 0)).1 = sequence;
+            }
         }
-        if tail.buffer.len() > BUFFER_BYTES_MAX {
+        if tail.buffer.len() > self.sizes.buffer_max {
             drop(tail);
             self.write()?;
             tail = self.tail.lock();
@@ -183,10 +284,9 @@ impl RedoLog {
         Ok(tail)
     }
 
-    /// Goes on to the next segment.
-    fn begin_segment(&self, bytes: u64) -> io::Result<()> {
-        // All of this one is on the disk before anything is in the next: a gap is damage, and not the log's end.
-        self.sync()?;
+    /// Goes on to the next segment, which is to have room for so many bytes.
+    fn begin_segment(&self, bytes: usize) -> io::Result<()> {
+        let bytes = (bytes + CONTINUED_BYTES) as u64;
         let mut ready = self.next.lock();
         let number = match ready.as_ref() {
             Some(segment) if segment.bytes >= bytes => segment.number,
@@ -199,15 +299,35 @@ impl RedoLog {
                 if let Some(small) = too_small {
                     std::fs::remove_file(segment::path_of(&self.folder, small.number))?;
                 }
-                Segment::create_now(&self.folder, number, bytes.max(SEGMENT_BYTES))?
+                Segment::create_now(&self.folder, number, bytes.max(self.sizes.segment))?
             }
         };
+        // All of this one is on the disk before anything is in the next, and says that there is one.
+        self.tail.lock().put(0, CONTINUED, &number.to_le_bytes(), self.durable.load(Ordering::Acquire));
+        self.sync()?;
         let mut tail = self.tail.lock();
-        tail.buffer_at = 0;
+        let begins = tail.begins();
         let newest = std::mem::take(&mut tail.newest);
+        (tail.first_batch, tail.seed, tail.buffer_at) = (None, self.checkpoint.seed(number), 0);
         let before = std::mem::replace(&mut tail.segment, segment);
-        self.full.lock().push_back(FullSegment { number: before.number, bytes: before.bytes, newest });
+        self.full.lock().push_back(FullSegment { number: before.number, bytes: before.bytes, newest, begins });
         Ok(())
+    }
+
+    /// Says in the log up to where it is durable, if nothing in it does and nothing is on its way: else damage to the last commits before
+    /// a pause would look as if they had never been synced. Whether it is to be synced. The caller holds the lock under which batches are
+    /// appended.
+    ///
+    /// # Errors
+    /// As of [`RedoLog::append`].
+    pub fn state_durable(&self) -> io::Result<bool> {
+        let tail = self.tail.lock();
+        let (durable, end) = (self.durable.load(Ordering::Acquire), tail.changes_end);
+        if tail.stated >= end || durable < end {
+            return Ok(false);
+        }
+        drop(self.append_fragment(tail, 0, SYNCED, &[], &[])?);
+        Ok(true)
     }
 
     /// Gives what was appended to the operating system.
@@ -217,31 +337,31 @@ impl RedoLog {
 
     /// Makes everything durable that was appended before the call.
     pub fn sync(&self) -> io::Result<()> {
-        let appended = self.tail.lock().appended;
+        let fragment = self.tail.lock().fragment;
         let mut writer = self.writer.lock();
         self.check()?;
         // Another's sync may have had it.
-        if writer.synced < appended { self.put(&mut writer, true) } else { Ok(()) }
+        if self.durable.load(Ordering::Acquire) < fragment { self.put(&mut writer, true) } else { Ok(()) }
     }
 
     /// Writes what was appended, durably if `durable`.
     fn put(&self, writer: &mut Writer, durable: bool) -> io::Result<()> {
         self.check()?;
         let mut buffer = std::mem::take(&mut writer.spare);
-        let (file, at, appended) = {
+        let (file, at, fragment) = {
             let mut tail = self.tail.lock();
             let at = tail.buffer_at;
             std::mem::swap(&mut tail.buffer, &mut buffer);
             tail.buffer_at += buffer.len() as u64;
-            (tail.segment.file.clone(), at, tail.appended)
+            (tail.segment.file.clone(), at, tail.fragment)
         };
         self.note_failure(writer.put(&file, at, &buffer, durable))?;
         if durable {
-            writer.synced = appended;
+            self.durable.store(fragment, Ordering::Release);
         }
         buffer.clear();
         writer.spare = buffer;
-        writer.shrink(2 * BUFFER_BYTES_MAX);
+        writer.shrink(2 * self.sizes.buffer_max);
         Ok(())
     }
 
@@ -250,15 +370,9 @@ impl RedoLog {
     ///
     /// # Errors
     /// That of making a segment, which a commit may do again when it needs it.
-    pub fn maintain(&self, unneeded: Vec<FullSegment>) -> io::Result<()> {
-        for full in unneeded {
-            let mut next = self.next.lock();
-            if next.is_none() && full.bytes == SEGMENT_BYTES {
-                let number = self.tail.lock().segment.number + 1;
-                *next = Some(Segment::reuse(&self.folder, full.number, number)?);
-            } else {
-                std::fs::remove_file(segment::path_of(&self.folder, full.number))?;
-            }
+    pub fn maintain(&self, unneeded: Option<UnneededSegments>) -> io::Result<()> {
+        if let Some(unneeded) = unneeded {
+            self.let_go(unneeded)?;
         }
         let mut next = self.next.lock();
         if next.is_none() {
@@ -266,22 +380,42 @@ impl RedoLog {
                 let tail = self.tail.lock();
                 (tail.segment.number + 1, tail.buffer_at)
             };
-            if used >= PREPARE_FROM {
-                *next = Some(Segment::create(&self.folder, number, SEGMENT_BYTES)?);
+            // Ready when a quarter of the smallest is used.
+            if used >= self.sizes.first_segment / 4 {
+                *next = Some(Segment::create(&self.folder, number, self.sizes.segment)?);
             }
         }
         Ok(())
     }
 
-    /// Takes the oldest segments, as far as tables' files have all that is in them. No batch may be between the log and the
-    /// engine's buffers: the caller holds the lock under which they are applied.
-    pub fn take_unneeded(&self, db: &Database) -> Vec<FullSegment> {
-        let mut full = self.full.lock();
-        let mut unneeded = Vec::new();
-        if full.is_empty() {
-            return unneeded;
+    fn let_go(&self, unneeded: UnneededSegments) -> io::Result<()> {
+        let UnneededSegments { segments, begins } = unneeded;
+        if let Err(error) = (Checkpoint { place: begins, ..self.checkpoint }).write(&self.folder) {
+            let mut full = self.full.lock();
+            segments.into_iter().rev().for_each(|segment| full.push_front(segment));
+            return Err(error);
         }
-        let Ok(keyspaces) = db.supervisor.keyspaces.read() else { return unneeded };
+        for full in segments {
+            let mut next = self.next.lock();
+            if next.is_none() && full.bytes == self.sizes.segment {
+                let number = self.tail.lock().segment.number + 1;
+                *next = Some(Segment::reuse(&self.folder, full.number, number)?);
+            } else {
+                std::fs::remove_file(segment::path_of(&self.folder, full.number))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the oldest segments, as far as tables' files have all of every batch that is in them or has a part in them. No batch may
+    /// be between the log and the engine's buffers: the caller holds the lock under which they are applied.
+    pub fn take_unneeded(&self, db: &Database) -> Option<UnneededSegments> {
+        let end = self.tail.lock().begins();
+        let mut full = self.full.lock();
+        if full.is_empty() {
+            return None;
+        }
+        let keyspaces = db.supervisor.keyspaces.read().ok()?;
         let is_in_files = |(id, (name, sequence)): (&u64, &(Box<str>, u64))| {
             // What is there no more, or there anew, needs nothing from the log.
             keyspaces.get(&**name).filter(|keyspace| keyspace.id() == *id).is_none_or(|keyspace| {
@@ -291,10 +425,13 @@ impl RedoLog {
                     || (tree.active_memtable().is_empty() && tree.sealed_memtable_count() == 0)
             })
         };
+        let mut segments = Vec::new();
         while full.front().is_some_and(|oldest| oldest.newest.iter().all(is_in_files)) {
-            unneeded.extend(full.pop_front());
+            segments.extend(full.pop_front());
         }
-        unneeded
+        // The rest of a batch that has begun in one of them is in files, too.
+        let begins = full.front().map_or(end, |oldest| oldest.begins);
+        (!segments.is_empty()).then_some(UnneededSegments { segments, begins })
     }
 
     /// How many segments before the current one are still needed.
@@ -305,10 +442,12 @@ impl RedoLog {
     /// Forgets everything: tables' files have it, and nothing will be appended any more.
     pub fn clear(&self) -> io::Result<()> {
         self.sync()?;
+        let place = self.tail.lock().place();
+        Checkpoint { place, ..self.checkpoint }.write(&self.folder)?;
         for full in self.full.lock().drain(..) {
             std::fs::remove_file(segment::path_of(&self.folder, full.number))?;
         }
-        self.tail.lock().segment.clear()
+        Ok(())
     }
 
     fn check(&self) -> io::Result<()> {

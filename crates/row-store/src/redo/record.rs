@@ -3,42 +3,62 @@
 //! A batch is one or more fragments, each small enough to be held in memory:
 //!
 //! ```text
-//! length    u32   of everything behind the checksum
-//! checksum  u64   XXH3 of everything behind it, seeded with the segment's number: what is left
-//!                 from before a segment was used again is not taken for its own
-//! number    u64   of the fragment, counted from the beginning of the log
-//! sequence  u64   the engine's sequence number of the batch
-//! flags     u8    1: the batch's first fragment, 2: its last one
-//! changes         0, keyspace u64: of what follows
-//!                 1, key length u16, value length u32, key, value
-//!                 2, key length u16, key: removed
+//! header checksum  u32  the low half of XXH3 of the header behind it, seeded: see `Checkpoint::seed`. What is
+//!                       left from before a segment was used again, and what is in somebody's rows, is not
+//!                       taken for a fragment
+//! length           u32  of the changes
+//! checksum         u64  XXH3 of the changes, with the same seed
+//! number           u64  of the fragment, counted from the beginning of the log
+//! durable          u64  all fragments before this one were on the disk when this fragment was made
+//! sequence         u64  the engine's sequence number of the batch; 0 if it is none's
+//! flags            u8   1: a batch's first fragment, 2: its last one, 4: the segment's last, whose changes are
+//!                       the next segment's number (u64), 8: without changes
+//! changes               0, keyspace u64: of what follows
+//!                       1, key length u16, value length u32, key, value
+//!                       2, key length u16, key: removed
 //! ```
 //!
-//! Numbers are little-endian. A length of 0 is the end.
+//! Numbers are little-endian.
 
 use crate::batch::KeyChange;
 use fjall::Slice;
+use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-const CHECKED_FROM: usize = 12;
 /// Bytes of a fragment before its changes.
-pub(super) const HEADER_BYTES: usize = CHECKED_FROM + 17;
+pub(super) const HEADER_BYTES: usize = 41;
+const CHECKED_FROM: usize = 4;
+const NUMBER_AT: usize = 16;
 
 /// The batch's first fragment.
 pub(super) const FIRST: u8 = 1;
 /// The batch's last fragment.
 pub(super) const LAST: u8 = 2;
+/// The segment's last fragment: the log goes on in another one, which is there.
+pub(super) const CONTINUED: u8 = 4;
+/// A fragment that says what is durable and nothing else.
+pub(super) const SYNCED: u8 = 8;
 
 const KEYSPACE: u8 = 0;
 const INSERT: u8 = 1;
 const REMOVE: u8 = 2;
 
-/// What a fragment is of.
+/// What a fragment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FragmentHeader {
     pub number: u64,
+    pub durable: u64,
     pub sequence: u64,
     pub flags: u8,
+}
+
+/// A header as it is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadHeader {
+    pub fragment: FragmentHeader,
+    /// Bytes of its changes.
+    pub length: usize,
+    checksum: u64,
 }
 
 /// Bytes that a change takes.
@@ -63,36 +83,64 @@ pub(super) fn put_change(changes: &mut Vec<u8>, (key, value): &KeyChange) {
     changes.extend_from_slice(value.as_deref().unwrap_or_default());
 }
 
-/// Writes a fragment of a segment behind what is in `buffer`.
-pub(super) fn put_fragment(buffer: &mut Vec<u8>, segment: u64, header: FragmentHeader, changes: &[u8]) {
+/// Writes a fragment behind what is in `buffer`.
+pub(super) fn put_fragment(buffer: &mut Vec<u8>, seed: u64, header: FragmentHeader, changes: &[u8]) {
     let start = buffer.len();
-    let length = HEADER_BYTES - CHECKED_FROM + changes.len();
-    buffer.extend_from_slice(&(length as u32).to_le_bytes());
-    buffer.extend_from_slice(&[0; 8]);
+    buffer.extend_from_slice(&[0; CHECKED_FROM]);
+    buffer.extend_from_slice(&(changes.len() as u32).to_le_bytes());
+    buffer.extend_from_slice(&xxh3_64_with_seed(changes, seed).to_le_bytes());
     buffer.extend_from_slice(&header.number.to_le_bytes());
+    buffer.extend_from_slice(&header.durable.to_le_bytes());
     buffer.extend_from_slice(&header.sequence.to_le_bytes());
     buffer.push(header.flags);
+    let checksum = xxh3_64_with_seed(&buffer[start + CHECKED_FROM..], seed) as u32;
+    buffer[start..start + CHECKED_FROM].copy_from_slice(&checksum.to_le_bytes());
     buffer.extend_from_slice(changes);
-    let checksum = xxh3_64_with_seed(&buffer[start + CHECKED_FROM..], segment);
-    buffer[start + 4..start + CHECKED_FROM].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// The length and the checksum that a fragment begins with.
-pub(super) fn split_prefix(prefix: [u8; CHECKED_FROM]) -> (usize, u64) {
-    let [l0, l1, l2, l3, checksum @ ..] = prefix;
-    (u32::from_le_bytes([l0, l1, l2, l3]) as usize, u64::from_le_bytes(checksum))
-}
-
-/// Reads what stands behind a fragment's checksum; `None` if it is not as it was written.
-pub(super) fn read_fragment(segment: u64, checksum: u64, checked: &[u8]) -> Option<(FragmentHeader, &[u8])> {
-    if xxh3_64_with_seed(checked, segment) != checksum {
+/// Reads a header; `None` if it is not as it was written.
+pub(super) fn read_header(seed: u64, bytes: &[u8; HEADER_BYTES]) -> Option<ReadHeader> {
+    let mut rest = &bytes[..];
+    let header_checksum = u32::from_le_bytes(take(&mut rest)?);
+    if xxh3_64_with_seed(rest, seed) as u32 != header_checksum {
         return None;
     }
-    let mut rest = checked;
+    let length = u32::from_le_bytes(take(&mut rest)?) as usize;
+    let checksum = u64::from_le_bytes(take(&mut rest)?);
     let number = u64::from_le_bytes(take(&mut rest)?);
+    let durable = u64::from_le_bytes(take(&mut rest)?);
     let sequence = u64::from_le_bytes(take(&mut rest)?);
     let [flags] = take(&mut rest)?;
-    Some((FragmentHeader { number, sequence, flags }, rest))
+    Some(ReadHeader { fragment: FragmentHeader { number, durable, sequence, flags }, length, checksum })
+}
+
+impl ReadHeader {
+    /// Whether these are the changes that were written with it.
+    pub fn is_of(&self, seed: u64, changes: &[u8]) -> bool {
+        xxh3_64_with_seed(changes, seed) == self.checksum
+    }
+}
+
+/// Up to where the log was durable, as the headers of some numbers say that stand anywhere in these bytes; 0 if there are none.
+pub(super) fn durable_of_headers(seed: u64, bytes: &[u8], numbers: &RangeInclusive<u64>) -> u64 {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let mut durable = 0;
+    let mut at = 0;
+    while let Some(header) = bytes[at..].first_chunk::<HEADER_BYTES>() {
+        if bytes[at..].starts_with(&ZEROS) {
+            // A header may begin with zeros, but all of it is none.
+            at += ZEROS.len() - HEADER_BYTES;
+            continue;
+        }
+        let number = header[NUMBER_AT..].first_chunk().map_or(0, |number| u64::from_le_bytes(*number));
+        if numbers.contains(&number)
+            && let Some(found) = read_header(seed, header)
+        {
+            durable = durable.max(found.fragment.durable);
+        }
+        at += 1;
+    }
+    durable
 }
 
 /// A change as it is read: its keyspace, its key and value.

@@ -1,5 +1,6 @@
 //! The files of the log.
 
+use squall_types::durable_files::sync_folder;
 use squall_types::file_use::{FileMeter, REDO_LOG};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -100,12 +101,6 @@ impl Segment {
         let bytes = file.buffered.metadata()?.len();
         Ok(Segment { number, file: Arc::new(file), bytes })
     }
-
-    /// Makes it one without records.
-    pub fn clear(&self) -> io::Result<()> {
-        self.file.buffered.write_all_at(&[0; super::record::HEADER_BYTES], 0)?;
-        self.file.buffered.sync_data()
-    }
 }
 
 fn fill(file: &File, bytes: u64) -> io::Result<()> {
@@ -145,9 +140,4 @@ pub(super) fn numbers(folder: &Path) -> io::Result<Vec<u64>> {
     }
     numbers.sort_unstable();
     Ok(numbers)
-}
-
-/// Makes the names in a folder durable.
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }

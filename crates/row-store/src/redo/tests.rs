@@ -4,14 +4,14 @@ use super::*;
 use fjall::{Keyspace, KeyspaceCreateOptions, Slice};
 use std::os::unix::fs::FileExt;
 
-struct Fixture {
-    folder: tempfile::TempDir,
-    db: Database,
-    keyspace: Keyspace,
+pub(super) struct Fixture {
+    pub folder: tempfile::TempDir,
+    pub db: Database,
+    pub keyspace: Keyspace,
 }
 
 impl Fixture {
-    fn new() -> Fixture {
+    pub fn new() -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         let db = Database::builder(folder.path().join("engine")).open().unwrap();
         let keyspace = db.keyspace("k", KeyspaceCreateOptions::default).unwrap();
@@ -19,7 +19,7 @@ impl Fixture {
         Fixture { folder, db, keyspace }
     }
 
-    fn path(&self) -> PathBuf {
+    pub fn path(&self) -> PathBuf {
         self.folder.path().join("redo")
     }
 
@@ -35,11 +35,34 @@ impl Fixture {
     }
 
     /// Sequence numbers and numbers of changes of the batches that are read.
-    fn replayed(&self) -> io::Result<Vec<(u64, usize)>> {
+    pub fn replayed(&self) -> Result<Vec<(u64, usize)>, LogDamage> {
         let mut found = Vec::new();
-        replay(&self.path(), &mut |sequence, changes| found.push((sequence, changes.len())))?;
-        Ok(found)
+        let contents = read_log(&self.path(), &mut |sequence, changes| found.push((sequence, changes.len()))).unwrap();
+        assert_eq!(contents.batches, found.len() as u64);
+        contents.damage.map_or(Ok(found), Err)
     }
+
+    /// Appends a batch and applies it as committing does.
+    pub fn apply(&self, log: &RedoLog, sequence: u64, batch: Batch) {
+        log.append(sequence, &batch).unwrap();
+        for part in batch.into_parts() {
+            for (key, value) in part.changes {
+                match value {
+                    Some(value) => part.keyspace.tree.insert(key, value, sequence),
+                    None => part.keyspace.tree.remove(key, sequence),
+                };
+            }
+        }
+        self.db.supervisor.seqno.fetch_max(sequence + 1);
+    }
+}
+
+/// Changes one bit of a file.
+pub(super) fn flip(path: &Path, at: u64) {
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 1], at).unwrap();
 }
 
 #[test]
@@ -54,7 +77,7 @@ fn what_was_appended_is_read() {
     // The last one is in memory.
     assert_eq!(fixture.replayed().unwrap(), (1..=5).map(|sequence| (sequence, 2)).collect::<Vec<_>>());
     let mut changes = Vec::new();
-    replay(&fixture.path(), &mut |_, batch| changes.extend(batch)).unwrap();
+    read_log(&fixture.path(), &mut |_, batch| changes.extend(batch)).unwrap();
     let id = fixture.keyspace.id();
     assert_eq!(changes[0], (id, Slice::from(1u64.to_be_bytes()), Some(Slice::from([b'v'; 10]))));
     assert_eq!(changes[1], (id, Slice::from([b"gone", &1u64.to_be_bytes()[..]].concat()), None));
@@ -93,29 +116,31 @@ fn missing_segments_are_damage() {
     log.sync().unwrap();
     let numbers = numbers(&fixture.path()).unwrap();
     assert_eq!(numbers.len(), 3);
-    let damaged = path_of(&fixture.path(), numbers[1]);
-    let file = std::fs::OpenOptions::new().read(true).write(true).open(&damaged).unwrap();
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, 1000).unwrap();
-    file.write_all_at(&[byte[0] ^ 1], 1000).unwrap();
-    assert_eq!(fixture.replayed().unwrap_err().kind(), io::ErrorKind::InvalidData);
-    std::fs::remove_file(&damaged).unwrap();
-    assert_eq!(fixture.replayed().unwrap_err().kind(), io::ErrorKind::InvalidData);
+    for (number, missing) in numbers.iter().zip([0, 1, 25]) {
+        let damaged = path_of(&fixture.path(), *number);
+        flip(&damaged, 1000);
+        let found = fixture.replayed();
+        // All of a segment but the last is durable before the next is begun. In the last one a crash may leave anything.
+        match number == &numbers[2] {
+            true => assert!(found.unwrap().len() < 40),
+            false => assert_eq!(found.unwrap_err().file, damaged),
+        }
+        flip(&damaged, 1000);
+        let aside = damaged.with_extension("aside");
+        std::fs::rename(&damaged, &aside).unwrap();
+        let damage = fixture.replayed().unwrap_err();
+        assert_eq!((damage.file, damage.byte, damage.what), (damaged.clone(), 0, "the file is missing"));
+        assert!(damage.fragment >= missing, "{}", damage.fragment);
+        std::fs::rename(&aside, &damaged).unwrap();
+    }
+    assert_eq!(fixture.replayed().unwrap().len(), 40);
 }
 
 #[test]
 fn segments_go_when_files_have_them_and_are_used_again() {
     let fixture = Fixture::new();
     let log = fixture.begin();
-    let apply = |sequence: u64| {
-        let batch = fixture.batch(sequence, 100 << 10);
-        log.append(sequence, &batch).unwrap();
-        for part in batch.into_parts() {
-            for (key, value) in part.changes {
-                part.keyspace.tree.insert(key, value.unwrap_or_else(Slice::empty), sequence);
-            }
-        }
-    };
+    let apply = |sequence: u64| fixture.apply(&log, sequence, fixture.batch(sequence, 100 << 10));
     let mut sequence = 0;
     // Until there is a full segment of those that are made ahead.
     while numbers(&fixture.path()).unwrap().len() < 4 {
@@ -125,7 +150,6 @@ fn segments_go_when_files_have_them_and_are_used_again() {
         log.maintain(log.take_unneeded(&fixture.db)).unwrap();
     }
     assert!(log.full_segments() >= 2, "nothing is in files yet");
-    fixture.db.supervisor.seqno.fetch_max(sequence + 1);
     fixture.keyspace.rotate_memtable_and_wait().unwrap();
     log.maintain(log.take_unneeded(&fixture.db)).unwrap();
     assert_eq!(log.full_segments(), 0);
@@ -134,7 +158,7 @@ fn segments_go_when_files_have_them_and_are_used_again() {
         .into_iter()
         .map(|number| std::fs::metadata(path_of(&fixture.path(), number)).unwrap().len())
         .collect();
-    assert_eq!(sizes, [SEGMENT_BYTES, SEGMENT_BYTES], "the current one and the next");
+    assert_eq!(sizes, [Sizes::default().segment; 2], "the current one and the next");
     // What an old life has left in the next one is not read.
     assert!(fixture.replayed().unwrap().iter().all(|(found, _)| *found <= sequence));
     let newest = fixture.replayed().unwrap().last().map(|(newest, _)| *newest);
@@ -161,11 +185,7 @@ fn removed_rows_keep_no_segment() {
             Some(value) => batch.insert(&fixture.keyspace, "k", value.clone()),
             None => batch.remove(&fixture.keyspace, "k"),
         }
-        log.append(sequence, &batch).unwrap();
-        match value {
-            Some(value) => fixture.keyspace.tree.insert("k", value, sequence),
-            None => fixture.keyspace.tree.remove("k", sequence),
-        };
+        fixture.apply(&log, sequence, batch);
     };
     apply(1, Some(Slice::from(vec![1; 900 << 10])));
     apply(2, None);
@@ -173,15 +193,102 @@ fn removed_rows_keep_no_segment() {
     let other = fixture.db.keyspace("other", KeyspaceCreateOptions::default).unwrap();
     let mut batch = Batch::default();
     batch.insert(&other, "k", vec![2; 900 << 10]);
-    log.append(3, &batch).unwrap();
-    other.tree.insert("k", vec![2; 900 << 10], 3);
-    fixture.db.supervisor.seqno.fetch_max(4);
+    fixture.apply(&log, 3, batch);
     fixture.db.supervisor.snapshot_tracker.set(4);
-    assert_eq!((log.full_segments(), log.take_unneeded(&fixture.db).len()), (1, 0));
+    assert_eq!((log.full_segments(), log.take_unneeded(&fixture.db).is_none()), (1, true));
     // The files have had the removal, and nothing is left of it or of the row.
     fixture.keyspace.rotate_memtable_and_wait().unwrap();
     fixture.db.supervisor.snapshot_tracker.set(100);
     fixture.keyspace.tree.major_compact(64 << 20, 50).unwrap();
     assert!(fixture.keyspace.tree.get_highest_persisted_seqno().is_none_or(|persisted| persisted < 2));
-    assert_eq!(log.take_unneeded(&fixture.db).len(), 1);
+    assert_eq!(log.take_unneeded(&fixture.db).unwrap().segments.len(), 1);
+}
+
+#[test]
+fn a_segment_stays_while_a_part_of_a_batch_that_goes_on_behind_it_is_in_no_file() {
+    let fixture = Fixture::new();
+    let log = fixture.begin();
+    let other = fixture.db.keyspace("other", KeyspaceCreateOptions::default).unwrap();
+    // Three segments, and a last row of another table.
+    let mut batch = Batch::default();
+    for key in 0..36u64 {
+        batch.insert(&fixture.keyspace, key.to_be_bytes(), vec![1; 512 << 10]);
+    }
+    batch.insert(&other, "x", "one row");
+    fixture.apply(&log, 1, batch);
+    log.sync().unwrap();
+    assert_eq!(log.full_segments(), 2);
+    fixture.keyspace.rotate_memtable_and_wait().unwrap();
+    log.maintain(log.take_unneeded(&fixture.db)).unwrap();
+    assert_eq!(log.full_segments(), 2, "the other table's row is in the log alone");
+    assert_eq!(fixture.replayed().unwrap(), [(1, 37)]);
+    // Begun in the segment that the last one ends in.
+    fixture.apply(&log, 2, fixture.batch(7, 10));
+    log.sync().unwrap();
+    other.rotate_memtable_and_wait().unwrap();
+    log.maintain(log.take_unneeded(&fixture.db)).unwrap();
+    assert_eq!(log.full_segments(), 0);
+    assert_eq!(fixture.replayed().unwrap(), [(2, 2)], "without the rest of the one before");
+}
+
+#[test]
+fn a_batch_without_its_beginning_is_damage() {
+    let fixture = Fixture::new();
+    let log = fixture.begin();
+    let mut batch = Batch::default();
+    for key in 0..6u64 {
+        batch.insert(&fixture.keyspace, key.to_be_bytes(), vec![1; 300 << 10]);
+    }
+    log.append(1, &batch).unwrap();
+    log.append(2, &fixture.batch(2, 10)).unwrap();
+    log.sync().unwrap();
+    // As if the segment with its beginning had been let go.
+    let second = numbers(&fixture.path()).unwrap()[1];
+    let Found::Checkpoint(checkpoint) = Checkpoint::read(&fixture.path()).unwrap() else { panic!() };
+    let mut first = [0; HEADER_BYTES];
+    let file = std::fs::File::open(path_of(&fixture.path(), second)).unwrap();
+    file.read_exact_at(&mut first, 0).unwrap();
+    let header = record::read_header(checkpoint.seed(second), &first).unwrap();
+    let place = LogPlace { segment: second, byte: 0, fragment: header.fragment.number };
+    Checkpoint { place, ..checkpoint }.write(&fixture.path()).unwrap();
+    let damage = fixture.replayed().unwrap_err();
+    assert_eq!(damage.what, "the beginning of its batch is missing");
+    assert_eq!((damage.byte, damage.fragment), (0, place.fragment));
+}
+
+#[test]
+fn what_was_durable_is_said_before_a_pause() {
+    let fixture = Fixture::new();
+    let log = fixture.begin();
+    assert!(!log.state_durable().unwrap(), "there is nothing to say");
+    log.append(1, &fixture.batch(1, 10)).unwrap();
+    assert!(!log.state_durable().unwrap(), "it is not durable");
+    log.sync().unwrap();
+    assert!(log.state_durable().unwrap());
+    log.sync().unwrap();
+    assert!(!log.state_durable().unwrap(), "it has been said");
+    let path = path_of(&fixture.path(), 1);
+    flip(&path, HEADER_BYTES as u64 + 3);
+    let damage = fixture.replayed().unwrap_err();
+    assert_eq!((damage.file, damage.byte, damage.fragment), (path, 0, 0));
+    end_at(&fixture.path(), 0).unwrap();
+    assert_eq!(fixture.replayed().unwrap(), []);
+}
+
+#[test]
+fn a_log_without_its_checkpoint_is_not_empty() {
+    let fixture = Fixture::new();
+    let log = fixture.begin();
+    log.append(1, &fixture.batch(1, 10)).unwrap();
+    log.sync().unwrap();
+    let path = Checkpoint::path(&fixture.path());
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, vec![0; whole.len()]).unwrap();
+    assert_eq!(fixture.replayed().unwrap_err().file, path);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(fixture.replayed().unwrap_err().file, path);
+    end_at(&fixture.path(), 0).unwrap();
+    assert_eq!(fixture.replayed().unwrap(), []);
+    std::fs::write(&path, &whole).unwrap();
+    assert_eq!(fixture.replayed().unwrap(), [(1, 2)]);
 }

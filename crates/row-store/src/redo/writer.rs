@@ -16,8 +16,6 @@ pub(super) const BLOCK_BYTES: usize = 4096;
 /// writes, bytes go there and are synced as any file's.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
-    /// Bytes, counted as they were appended, that are on the disk.
-    pub synced: u64,
     /// An empty buffer to go on with.
     pub spare: Vec<u8>,
     /// What the last block has.
