@@ -2,6 +2,7 @@
 
 use super::Status;
 use super::definition::{EventDef, Schedule, interval};
+use super::scheduler::ChangingEvents;
 use crate::database::now_micros;
 use crate::ddl::names::check_identifier;
 use crate::program::check_program;
@@ -15,7 +16,6 @@ use squall_planner::bind::interval_unit;
 use squall_registry::StatementContext;
 use squall_types::{DateTime, ErrorCode, Level, SqlError, SqlResult, Value};
 use std::sync::Arc;
-use tokio::sync::OwnedMutexGuard;
 
 /// The greatest number of units in an event's interval, as in MySQL.
 const INTERVAL_MAX: i64 = 1_000_000_000;
@@ -47,7 +47,7 @@ impl Session {
         let body = statement.body.as_ref().map(|_| statement.body_span.bytes(request.sql));
         let body = body.map(|body| String::from_utf8_lossy(body).trim().to_string());
         let shared = self.shared.clone();
-        let changing = shared.events.change.clone().lock_owned().await;
+        let changing = shared.events.begin_change().await;
         let known = shared.events.get(&database, &name);
         let new = match (statement.alter, known) {
             (false, Some(_)) if statement.if_not_exists => {
@@ -94,14 +94,10 @@ impl Session {
         database: String,
         name: String,
         new: Option<EventDef>,
-        changing: OwnedMutexGuard<()>,
+        changing: ChangingEvents,
     ) -> SqlResult<()> {
         let shared = self.shared.clone();
-        self.blocking(move |_| {
-            let _changing = changing;
-            shared.events.replace(&shared, &[(&database, &name)], new)
-        })
-        .await
+        self.blocking(move |_| shared.events.replace(&shared, &changing, &[(&database, &name)], new)).await
     }
 
     /// DROP EVENT.
@@ -112,7 +108,7 @@ impl Session {
         };
         let (database, name) = self.event_name(name)?;
         let shared = self.shared.clone();
-        let changing = shared.events.change.clone().lock_owned().await;
+        let changing = shared.events.begin_change().await;
         if shared.events.get(&database, &name).is_none() {
             if !drop.if_exists {
                 return Err(SqlError::new(ErrorCode::NoSuchEvent, &[&name]));

@@ -36,8 +36,17 @@ pub(crate) struct EventScheduler {
     state: Mutex<State>,
     changed: Condvar,
     kind: OnceLock<Kind>,
-    /// Held by whoever changes events, from looking at them to the record.
-    pub change: Arc<tokio::sync::Mutex<()>>,
+    /// See [`ChangingEvents`].
+    change: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// The right to change events, for one at a time from looking at them to the record: nothing is [replaced](EventScheduler::replace)
+/// without it.
+#[derive(Debug)]
+#[must_use = "others may change events as soon as it is dropped"]
+pub(crate) struct ChangingEvents {
+    // Dropping gives it back.
+    _turn: tokio::sync::OwnedMutexGuard<()>,
 }
 
 #[derive(Debug, Default)]
@@ -97,8 +106,24 @@ impl EventScheduler {
         self.state.lock().events.get(&key(database, name)).map(|entry| entry.event.clone())
     }
 
+    /// Waits until nobody else changes events.
+    pub async fn begin_change(&self) -> ChangingEvents {
+        ChangingEvents { _turn: self.change.clone().lock_owned().await }
+    }
+
+    /// As [`EventScheduler::begin_change`], on a thread that may wait.
+    fn begin_change_blocking(&self) -> ChangingEvents {
+        ChangingEvents { _turn: self.change.clone().blocking_lock_owned() }
+    }
+
     /// Makes events hold, and others hold no more, durably and as a whole.
-    pub fn replace(&self, shared: &Arc<Shared>, gone: &[(&str, &str)], new: Option<EventDef>) -> SqlResult<()> {
+    pub fn replace(
+        &self,
+        shared: &Arc<Shared>,
+        _changing: &ChangingEvents,
+        gone: &[(&str, &str)],
+        new: Option<EventDef>,
+    ) -> SqlResult<()> {
         let removed = gone.iter().map(|(database, name)| EventDef::key(database, name));
         let mut changes: Vec<SystemChange> =
             removed.map(|key| SystemChange { space: SPACE, key, value: None }).collect();
@@ -126,11 +151,11 @@ impl EventScheduler {
 
     /// A database is gone, and its events with it.
     pub fn drop_database(&self, shared: &Arc<Shared>, database: &str) -> SqlResult<()> {
-        let _changing = self.change.blocking_lock();
+        let changing = self.begin_change_blocking();
         let events = self.list();
         let own = events.iter().filter(|event| event.database == database);
         let gone: Vec<(&str, &str)> = own.map(|event| (event.database.as_str(), event.name.as_str())).collect();
-        self.replace(shared, &gone, None)
+        self.replace(shared, &changing, &gone, None)
     }
 
     /// `event_scheduler` was set.
@@ -212,7 +237,7 @@ impl EventScheduler {
 
     /// Has an event run, once its record says that it has.
     fn fire(&self, shared: &Arc<Shared>, event: &Arc<EventDef>, now: i64) -> SqlResult<()> {
-        let _changing = self.change.lock();
+        let changing = self.begin_change_blocking();
         let current = self.get(&event.database, &event.name);
         if !current.is_some_and(|current| Arc::ptr_eq(&current, event)) {
             // It was altered or dropped meanwhile.
@@ -225,12 +250,12 @@ impl EventScheduler {
         };
         let name = (event.database.as_str(), event.name.as_str());
         if goes_on {
-            self.replace(shared, &[], Some(after))?;
+            self.replace(shared, &changing, &[], Some(after))?;
         } else if after.preserve {
             after.status = Status::Disabled;
-            self.replace(shared, &[], Some(after))?;
+            self.replace(shared, &changing, &[], Some(after))?;
         } else {
-            self.replace(shared, &[name], None)?;
+            self.replace(shared, &changing, &[name], None)?;
         }
         let mut state = self.state.lock();
         if let Some(entry) = state.events.get_mut(&key(name.0, name.1)) {

@@ -269,3 +269,26 @@ fn a_commit_is_a_wait_while_it_lasts() {
     faults.release_syncs();
     update.join().expect("a thread").expect("an update");
 }
+
+#[test]
+fn an_event_that_fires_while_it_is_dropped_stays_dropped() {
+    let Some((mut server, faults)) = start("an_event_that_fires_while_it_is_dropped_stays_dropped") else { return };
+    let mut conn = server.connect();
+    run(&mut conn, "SET GLOBAL event_scheduler = ON");
+    for round in 0..6 {
+        run(&mut conn, "CREATE EVENT d.e ON SCHEDULE EVERY 1 SECOND DO DO 1");
+        // Most often the record that it has fired is what is held up.
+        std::thread::sleep(Duration::from_millis(700));
+        faults.hold_syncs();
+        faults.await_held_sync();
+        let (_, drop) = in_background(&server, "DROP EVENT d.e");
+        await_running(&mut conn, "DROP EVENT", 1);
+        faults.release_syncs();
+        drop.join().expect("a thread").expect("the event is dropped");
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(value(&mut conn, "SELECT COUNT(*) FROM information_schema.events"), Some(0), "round {round}");
+    }
+    server.kill();
+    server.restart();
+    assert_eq!(value(&mut server.connect(), "SELECT COUNT(*) FROM information_schema.events"), Some(0));
+}
