@@ -7,6 +7,8 @@ use mysql::{Conn, Value};
 use squall_test_support::random::{Random, seed};
 use squall_test_support::server::TestServer;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Rounds of changes and queries, and queries in each unless the environment says otherwise.
 const ROUNDS: usize = 6;
@@ -558,6 +560,13 @@ fn a_copy_is_what_the_rows_are() {
 
 /// Rows that a statement of many rows brings.
 const MANY: u64 = 30_000;
+/// The row that counts transactions, which no other change takes.
+const LAST_ID: u64 = 1_000_000;
+const LAST: &str = "SELECT MAX(v) - 1000000 FROM d.r WHERE id = 1000000";
+
+fn number(client: &mut Conn, sql: &str) -> u64 {
+    client.query_first::<Option<u64>, _>(sql).expect(sql).flatten().unwrap_or(0)
+}
 
 /// Changes of a row table and of a column table in one transaction, while the second one is sealed, merged, loaded and made
 /// another engine's, until the server is killed: afterwards both have the same rows, and loads have happened or have not.
@@ -587,7 +596,11 @@ fn killed_servers_keep_column_tables() {
     run(&mut client, &numbers("d.swept").replace("MD5(id % 1000)", "0"));
     drop(client);
     let mut random = Random::of_run("killed_servers_keep_column_tables");
+    let mut done = [0; 4];
     for round in 1..=rounds {
+        // What was acknowledged: loads, changes of many rows, changes of the engine, transactions.
+        let told: [Arc<AtomicU64>; 4] = Default::default();
+        let swept_before = number(&mut server.connect(), "SELECT MAX(v) FROM d.swept");
         let works: Vec<Vec<String>> = vec![
             vec!["OPTIMIZE TABLE d.c, d.r".into()],
             vec![
@@ -621,16 +634,38 @@ fn killed_servers_keep_column_tables() {
         let mut threads: Vec<_> = works
             .into_iter()
             .map(|work| {
+                let [loads, sweeps, engines, _] = told.clone();
                 std::thread::spawn(move || {
-                    while_alive(port, |client, _| work.iter().try_for_each(|sql| client.query_drop(sql)))
+                    while_alive(port, |client, _| {
+                        work.iter().enumerate().try_for_each(|(step, sql)| {
+                            client.query_drop(sql)?;
+                            let told = match sql {
+                                sql if sql.starts_with("INSERT INTO d.many") => &loads,
+                                // The others are rolled back.
+                                sql if sql.starts_with("UPDATE d.swept") && step == 0 => &sweeps,
+                                sql if sql.starts_with("ALTER TABLE d.changing") => &engines,
+                                _ => return Ok(()),
+                            };
+                            told.fetch_add(1, Ordering::Relaxed);
+                            Ok(())
+                        })
+                    })
                 })
             })
             .collect();
         let seed = random.number();
+        let transactions = told[3].clone();
+        let last_before = number(&mut server.connect(), LAST);
+        transactions.store(last_before, Ordering::Relaxed);
         threads.push(std::thread::spawn(move || {
             let mut random = Random::new(seed);
             while_alive(port, |client, _| {
+                let next = transactions.load(Ordering::Relaxed) + 1;
                 client.query_drop("BEGIN")?;
+                for table in ["d.r", "d.c"] {
+                    client
+                        .query_drop(format!("REPLACE INTO {table} VALUES ({LAST_ID}, {LAST_ID} + {next}, 'last')"))?;
+                }
                 let (first, count, value) = (random.below(5000), 1 + random.below(300), random.below(1000));
                 for table in ["d.r", "d.c"] {
                     let rows: Vec<String> =
@@ -643,10 +678,13 @@ fn killed_servers_keep_column_tables() {
                         value
                     ))?;
                 }
-                client.query_drop("COMMIT")
+                client.query_drop("COMMIT")?;
+                transactions.store(next, Ordering::Relaxed);
+                Ok(())
             })
         }));
-        std::thread::sleep(std::time::Duration::from_millis(100 + random.below(900)));
+        let is_done = || told.iter().any(|told| told.load(Ordering::Relaxed) > 0);
+        squall_test_support::let_work(std::time::Duration::from_millis(100 + random.below(900)), is_done);
         server.kill();
         threads.into_iter().for_each(|thread| thread.join().expect("a client's thread"));
         server.restart();
@@ -662,8 +700,27 @@ fn killed_servers_keep_column_tables() {
                 assert!(found == expected, "round {round}: {query} ({table})\n{}", difference(&expected, &found));
             }
         }
-        let many: u64 = client.query_first("SELECT COUNT(*) FROM d.many").unwrap().unwrap();
+        let [loads, sweeps, engines, last] = told.each_ref().map(|told| told.load(Ordering::Relaxed));
+        let many = number(&mut client, "SELECT COUNT(*) FROM d.many");
         assert!(many.is_multiple_of(MANY), "round {round}: a load of {MANY} rows has left {many}");
+        let loaded = many / MANY;
+        assert!(
+            loaded == loads || loaded == loads + 1,
+            "round {round}: {loads} loads were acknowledged, {loaded} are there"
+        );
+        let found = number(&mut client, LAST);
+        assert!(
+            found == last || found == last + 1,
+            "round {round}: transaction {last} was acknowledged, {found} is there"
+        );
+        let swept = number(&mut client, "SELECT MAX(v) FROM d.swept") - swept_before;
+        assert!(
+            swept == sweeps || swept == sweeps + 1,
+            "round {round}: {sweeps} changes of all rows, {swept} are there"
+        );
+        for (done, told) in done.iter_mut().zip([loads, sweeps, engines, last - last_before]) {
+            *done += told;
+        }
         let changing: (u64, u64) = client.query_first("SELECT COUNT(*), SUM(id) FROM d.changing").unwrap().unwrap();
         assert_eq!(changing, (MANY, MANY * (MANY + 1) / 2), "round {round}");
         let swept: (u64, u64, u64) =
@@ -686,6 +743,11 @@ fn killed_servers_keep_column_tables() {
             assert!(std::time::Instant::now() < deadline, "round {round}: {files} files, {listed} in lists");
         }
     }
+    let [loads, sweeps, engines, transactions] = done;
+    println!(
+        "{rounds} kills, {loads} loads, {sweeps} changes of all rows, {engines} of the engine, {transactions} transactions"
+    );
+    assert!(done.iter().all(|done| *done > 0), "too little was done for the run to mean anything: {done:?}");
 }
 
 /// A byte of a segment that is another, or a file that ends early, is an error that names the file, for whoever reads it and for CHECK

@@ -2,15 +2,15 @@
 //!
 //! Each writer's transaction touches three tables: it appends a journal row with a checksum, sets its counter to the
 //! journal row's number, and moves money between two accounts. After every restart the three must agree. Definitions are
-//! killed likewise: afterwards the catalog and the data agree, and each has happened or has not.
+//! killed likewise: afterwards the catalog and the data agree, each has happened or has not, and those that were acknowledged have.
 //! `SQUALL_CRASH_ROUNDS=500` makes the long run.
 
 use mysql::prelude::Queryable;
 use squall_test_support::random::Random;
 use squall_test_support::server::{self, TestServer};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const WRITERS: u64 = 4;
@@ -35,7 +35,9 @@ fn killed_servers_lose_nothing() {
                 std::thread::spawn(move || write_until_killed(port, writer, &acknowledged, Random::new(seed)))
             })
             .collect();
-        std::thread::sleep(Duration::from_millis(20 + random.number() % 200));
+        let total = || acknowledged.iter().map(|count| count.load(Ordering::Relaxed)).sum::<u64>();
+        let before = total();
+        squall_test_support::let_work(Duration::from_millis(20 + random.number() % 200), || total() > before + 1);
         server.kill();
         for writer in writers {
             writer.join().expect("a writer's thread");
@@ -51,21 +53,103 @@ fn killed_servers_lose_nothing() {
 /// Rows of the tables that definitions are tried on.
 const ROWS: u64 = 500;
 
-/// Definitions, each over and over again by a connection of its own. Whatever was going on when the server was killed
-/// has happened as a whole or not at all.
-const DEFINITIONS: &[&[&str]] = &[
-    &["CREATE TABLE crash.copied (PRIMARY KEY (id), KEY (v)) AS SELECT * FROM crash.source", "DROP TABLE crash.copied"],
-    &[
-        "ALTER TABLE crash.altered ADD KEY by_v (v)",
-        "ALTER TABLE crash.altered ADD COLUMN w INT NOT NULL DEFAULT 7",
-        "ALTER TABLE crash.altered MODIFY v VARCHAR(40)",
-        "ALTER TABLE crash.altered DROP COLUMN w",
-        "ALTER TABLE crash.altered MODIFY v VARCHAR(50), DROP KEY by_v",
-    ],
-    &["RENAME TABLE crash.old_name TO crash.new_name", "RENAME TABLE crash.new_name TO crash.old_name"],
-    &["INSERT INTO crash.emptied SELECT * FROM crash.source", "TRUNCATE TABLE crash.emptied"],
-    &["CREATE DATABASE passing", "CREATE TABLE passing.t AS SELECT * FROM crash.source", "DROP DATABASE passing"],
+/// Definitions that one connection makes over and over again, and a query that tells which of them was the last one.
+struct Definitions {
+    state: &'static str,
+    /// Each with the answer to the query behind it.
+    steps: &'static [(&'static str, &'static str)],
+}
+
+const ALTERED: &str = "SELECT CONCAT((SELECT GROUP_CONCAT(CONCAT_WS(' ', column_name, column_type, column_default) \
+    ORDER BY ordinal_position SEPARATOR ', ') FROM information_schema.columns WHERE table_schema = 'crash' AND table_name = '$'), \
+    '; ', (SELECT GROUP_CONCAT(index_name ORDER BY index_name) FROM information_schema.statistics \
+    WHERE table_schema = 'crash' AND table_name = '$' AND seq_in_index = 1))";
+
+const DEFINITIONS: &[Definitions] = &[
+    Definitions {
+        state: "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'crash' AND table_name = 'copied'",
+        steps: &[
+            ("CREATE TABLE crash.copied (PRIMARY KEY (id), KEY (v)) AS SELECT * FROM crash.source", "1"),
+            ("DROP TABLE crash.copied", "0"),
+        ],
+    },
+    Definitions {
+        state: "altered",
+        steps: &[
+            ("ALTER TABLE crash.altered ADD KEY by_v (v)", "id int, v varchar(50); by_v,PRIMARY"),
+            (
+                "ALTER TABLE crash.altered ADD COLUMN w INT NOT NULL DEFAULT 7",
+                "id int, v varchar(50), w int 7; by_v,PRIMARY",
+            ),
+            (
+                "ALTER TABLE crash.altered MODIFY v VARCHAR(40) DEFAULT 'x'",
+                "id int, v varchar(40) x, w int 7; by_v,PRIMARY",
+            ),
+            ("ALTER TABLE crash.altered DROP COLUMN w", "id int, v varchar(40) x; by_v,PRIMARY"),
+            ("ALTER TABLE crash.altered MODIFY v VARCHAR(50), DROP KEY by_v", "id int, v varchar(50); PRIMARY"),
+        ],
+    },
+    Definitions {
+        state: "columns",
+        steps: &[
+            ("ALTER TABLE crash.columns ADD KEY by_v (v)", "id int, v varchar(50); by_v,PRIMARY"),
+            ("ALTER TABLE crash.columns MODIFY v VARCHAR(60) DEFAULT 'y'", "id int, v varchar(60) y; by_v,PRIMARY"),
+            ("ALTER TABLE crash.columns ALTER v SET DEFAULT 'z'", "id int, v varchar(60) z; by_v,PRIMARY"),
+            ("ALTER TABLE crash.columns MODIFY v VARCHAR(50), DROP KEY by_v", "id int, v varchar(50); PRIMARY"),
+        ],
+    },
+    Definitions {
+        state: "SELECT engine FROM information_schema.tables WHERE table_schema = 'crash' AND table_name = 'engine'",
+        steps: &[
+            ("ALTER TABLE crash.engine ENGINE = COLUMN", "COLUMN"),
+            ("ALTER TABLE crash.engine ENGINE = InnoDB", "InnoDB"),
+        ],
+    },
+    Definitions {
+        state: "SELECT table_name FROM information_schema.tables WHERE table_schema = 'crash' AND table_name LIKE '%_name'",
+        steps: &[
+            ("RENAME TABLE crash.old_name TO crash.new_name", "new_name"),
+            ("RENAME TABLE crash.new_name TO crash.old_name", "old_name"),
+        ],
+    },
+    Definitions {
+        state: "SELECT COUNT(*) FROM crash.emptied",
+        steps: &[
+            ("INSERT INTO crash.emptied SELECT * FROM crash.source", "500"),
+            ("TRUNCATE TABLE crash.emptied", "0"),
+        ],
+    },
+    Definitions {
+        state: "SELECT CONCAT((SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'passing'), ' ', \
+            (SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'passing'))",
+        steps: &[
+            ("CREATE DATABASE passing", "1 0"),
+            ("CREATE TABLE passing.t AS SELECT * FROM crash.source", "1 1"),
+            ("DROP DATABASE passing", "0 0"),
+        ],
+    },
 ];
+
+impl Definitions {
+    fn state(&self, conn: &mut mysql::Conn) -> String {
+        let sql = match self.state.starts_with("SELECT") {
+            true => self.state.to_owned(),
+            false => ALTERED.replace('$', self.state),
+        };
+        let state: Option<String> = conn.query_first(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        state.unwrap_or_else(|| panic!("{sql}: nothing"))
+    }
+}
+
+/// What a client of definitions has been told.
+#[derive(Default)]
+struct Told {
+    /// As it was after the last definition that was acknowledged.
+    state: String,
+    /// And after the one that the server was asked for when it was killed.
+    asked_for: Option<&'static str>,
+    acknowledged: u64,
+}
 
 #[test]
 fn killed_definitions_happen_as_a_whole() {
@@ -74,52 +158,83 @@ fn killed_definitions_happen_as_a_whole() {
     let mut conn = server.connect();
     conn.query_drop("CREATE DATABASE crash").expect("a database");
     let values: Vec<String> = (1..=ROWS).map(|id| format!("({id}, 'value {}')", id * 7919 % ROWS)).collect();
-    for table in ["source", "altered", "old_name", "emptied"] {
-        conn.query_drop(format!("CREATE TABLE crash.{table} (id INT PRIMARY KEY, v VARCHAR(50))")).expect("a table");
+    for table in ["source", "altered", "columns", "engine", "old_name", "emptied"] {
+        let engine = if table == "columns" { "ENGINE = COLUMN" } else { "" };
+        conn.query_drop(format!("CREATE TABLE crash.{table} (id INT PRIMARY KEY, v VARCHAR(50)) {engine}"))
+            .expect("a table");
         if table != "emptied" {
             conn.query_drop(format!("INSERT INTO crash.{table} VALUES {}", values.join(", "))).expect("rows");
         }
     }
+    let told: Vec<Arc<Mutex<Told>>> = DEFINITIONS
+        .iter()
+        .map(|definitions| {
+            let state = definitions.state(&mut conn);
+            Arc::new(Mutex::new(Told { state, ..Told::default() }))
+        })
+        .collect();
+    drop(conn);
     let mut random = Random::of_run("killed_definitions_happen_as_a_whole");
-    let done = Arc::new(AtomicU64::new(0));
     for round in 1..=rounds {
         let port = server.port();
         let writers: Vec<_> = DEFINITIONS
             .iter()
-            .map(|statements| {
-                let done = done.clone();
-                std::thread::spawn(move || define_until_killed(port, statements, &done))
+            .zip(&told)
+            .map(|(definitions, told)| {
+                let told = told.clone();
+                std::thread::spawn(move || define_until_killed(port, definitions, &told))
             })
             .collect();
-        std::thread::sleep(Duration::from_millis(100 + random.number() % 800));
+        let total = || told.iter().map(|told| told.lock().expect("nobody panicked").acknowledged).sum::<u64>();
+        let before = total();
+        squall_test_support::let_work(Duration::from_millis(100 + random.number() % 800), || total() > before + 1);
         server.kill();
         for writer in writers {
             writer.join().expect("a writer's thread");
         }
         server.restart();
         check_definitions(&server, round);
+        let mut conn = server.connect();
+        for (definitions, told) in DEFINITIONS.iter().zip(&told) {
+            let mut told = told.lock().expect("nobody panicked");
+            let found = definitions.state(&mut conn);
+            assert!(
+                found == told.state || told.asked_for == Some(&found),
+                "round {round}: {} gives {found}; acknowledged was {}, asked for {:?}",
+                definitions.state,
+                told.state,
+                told.asked_for
+            );
+            (told.state, told.asked_for) = (found, None);
+        }
     }
-    let done = done.load(Ordering::Relaxed);
-    assert!(done > rounds, "too few definitions ({done}) for the run to mean anything");
-    println!("{rounds} kills, {done} definitions");
+    let done: Vec<u64> = told.iter().map(|told| told.lock().expect("nobody panicked").acknowledged).collect();
+    println!("{rounds} kills, {done:?} definitions");
+    assert!(done.iter().sum::<u64>() > rounds, "too few definitions ({done:?}) for the run to mean anything");
+    assert!(done.iter().all(|done| *done > 0), "definitions of a kind that were never done: {done:?}");
 }
 
 /// Runs statements in turn; those that the last run left half way through are refused as already done.
-fn define_until_killed(port: u16, statements: &[&str], done: &AtomicU64) {
+fn define_until_killed(port: u16, definitions: &Definitions, told: &Mutex<Told>) {
     let Ok(mut conn) = server::connect("127.0.0.1", port, Duration::from_secs(5)) else { return };
     // Table exists, is missing, is unknown to DROP; database exists, is missing, is unknown; column or key exists, is missing;
     // rows are there already.
     const DONE_BEFORE: [u16; 10] = [1050, 1146, 1051, 1007, 1008, 1049, 1060, 1061, 1091, 1062];
     loop {
-        for sql in statements {
-            match conn.query_drop(sql) {
+        for (sql, after) in definitions.steps {
+            told.lock().expect("nobody panicked").asked_for = Some(after);
+            let done = conn.query_drop(sql);
+            let mut told = told.lock().expect("nobody panicked");
+            match done {
                 Ok(()) => {
-                    done.fetch_add(1, Ordering::Relaxed);
+                    told.state = (*after).to_owned();
+                    told.acknowledged += 1;
                 }
                 Err(mysql::Error::MySqlError(error)) if DONE_BEFORE.contains(&error.code) => {}
                 Err(mysql::Error::MySqlError(error)) => panic!("{sql}: {error}"),
                 Err(_) => return,
             }
+            told.asked_for = None;
         }
     }
 }
@@ -132,7 +247,7 @@ fn check_definitions(server: &TestServer, round: u64) {
         )
         .expect("the tables");
     let has = |name: &str| tables.iter().any(|(schema, table)| schema == "crash" && table == name);
-    for name in ["source", "altered", "emptied"] {
+    for name in ["source", "altered", "columns", "engine", "emptied"] {
         assert!(has(name), "round {round}: table {name} is gone, there are {tables:?}\n{}", server.log());
     }
     assert!(has("old_name") != has("new_name"), "round {round}: {tables:?}");

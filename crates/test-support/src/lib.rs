@@ -12,6 +12,19 @@ mod skip;
 
 pub use skip::skip;
 
+use std::time::{Duration, Instant};
+
+/// Waits for a moment of a test's choice, and on a busy machine until something has been done by then.
+pub fn let_work(time: Duration, mut is_done: impl FnMut() -> bool) {
+    const WAIT_MAX: Duration = Duration::from_secs(20);
+    let begun = Instant::now();
+    std::thread::sleep(time);
+    while !is_done() && begun.elapsed() < WAIT_MAX {
+        // Long enough that the kill does not always come behind an acknowledgement.
+        std::thread::sleep(time / 4 + Duration::from_millis(5));
+    }
+}
+
 /// How many rounds a test of killed servers makes: `SQUALL_CRASH_ROUNDS`, for long runs, or else so many.
 pub fn crash_rounds(otherwise: u64) -> u64 {
     std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(otherwise)
