@@ -10,6 +10,7 @@ pub mod cell;
 pub mod ids;
 pub mod name;
 pub mod privilege;
+mod references;
 pub mod snapshot;
 pub mod table;
 pub mod view;
@@ -21,9 +22,10 @@ pub use cell::CatalogCell;
 pub use ids::{ColumnId, DatabaseId, IndexId, TableId};
 pub use name::NameKey;
 pub use privilege::{DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges};
-pub use snapshot::{Catalog, Database, TableEntry};
+pub use snapshot::{Catalog, Database, Reference, TableEntry};
 pub use table::{
     BITMAP, COLUMN_ENGINE, COLUMNAR, ColumnDef, ColumnDefault, ConstraintCheck, FULLTEXT, ForeignKey, FunctionalPart,
-    GeneratedKind, IndexDef, IndexPart, JSON, JSON_PARSER, MULTI_VALUED, ReferentialAction, TableCompression, TableDef,
+    GeneratedKind, IndexDef, IndexPart, JSON, JSON_PARSER, MULTI_VALUED, ReferencedColumns, ReferentialAction,
+    TableCompression, TableDef,
 };
 pub use view::ViewDef;

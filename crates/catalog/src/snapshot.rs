@@ -1,6 +1,7 @@
 //! The catalog as one immutable value.
 
-use crate::{DatabaseId, TableDef, TableId, ViewDef};
+use crate::references::{References, referring};
+use crate::{DatabaseId, ForeignKey, ReferencedColumns, TableDef, TableId, ViewDef};
 use squall_types::CollationId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,12 +11,14 @@ use std::sync::Arc;
 pub struct Catalog {
     /// Counts every published change.
     pub version: u64,
-    /// By exact name.
-    pub databases: BTreeMap<String, Arc<Database>>,
     /// The next free [`DatabaseId`].
     pub next_database_id: u32,
     /// The next free [`TableId`].
     pub next_table_id: u32,
+    /// By exact name.
+    databases: BTreeMap<String, Arc<Database>>,
+    /// Kept up by whatever puts tables in and takes them out.
+    references: Arc<References>,
 }
 
 /// A database.
@@ -40,7 +43,38 @@ pub enum TableEntry {
     View(Arc<ViewDef>),
 }
 
+impl TableEntry {
+    /// The name of the table or view.
+    pub fn name(&self) -> &str {
+        match self {
+            TableEntry::Table(table) => &table.name,
+            TableEntry::View(view) => &view.name,
+        }
+    }
+}
+
+/// A foreign key that refers to a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference<'c> {
+    /// The database of the table that has the key.
+    pub database: &'c Arc<Database>,
+    /// The table that has the key.
+    pub table: &'c Arc<TableDef>,
+    /// The key.
+    pub key: &'c ForeignKey,
+}
+
 impl Catalog {
+    /// An empty one at a version, with the next free ids.
+    pub fn new(version: u64, next_database_id: u32, next_table_id: u32) -> Catalog {
+        Catalog { version, next_database_id, next_table_id, ..Catalog::default() }
+    }
+
+    /// All databases, by exact name.
+    pub fn databases(&self) -> &BTreeMap<String, Arc<Database>> {
+        &self.databases
+    }
+
     /// The database of that name.
     pub fn database(&self, name: &str) -> Option<&Arc<Database>> {
         self.databases.get(name)
@@ -68,4 +102,105 @@ impl Catalog {
             })
         })
     }
+
+    /// The base table that a foreign key refers to.
+    pub fn parent_of(&self, key: &ForeignKey) -> Option<&Arc<TableDef>> {
+        self.table(&key.parent_database, &key.parent_table)
+    }
+
+    /// The foreign keys that refer to the table of a name, its own ones among them, in the order of their tables' names.
+    pub fn references_to<'c>(&'c self, database: &'c str, table: &'c str) -> impl Iterator<Item = Reference<'c>> {
+        let children = self.references.to(database, table).filter_map(|(owner, child)| {
+            let owner = self.databases.get(owner)?;
+            match owner.tables.get(child)? {
+                TableEntry::Table(def) => Some((owner, def)),
+                TableEntry::View(_) => None,
+            }
+        });
+        children.flat_map(move |(owner, def)| {
+            let keys = def.foreign_keys.iter().filter(move |key| key.refers_to(database, table));
+            keys.map(move |key| Reference { database: owner, table: def, key })
+        })
+    }
+
+    /// Puts a database with what is in it, in the place of the one of its name.
+    pub fn put_database(&mut self, database: Database) {
+        self.remove_database(&database.name);
+        for table in database.tables.values().filter_map(referring) {
+            Arc::make_mut(&mut self.references).add(&database.name, table);
+        }
+        self.databases.insert(database.name.clone(), Arc::new(database));
+    }
+
+    /// Takes a database out with what is in it.
+    pub fn remove_database(&mut self, name: &str) -> Option<Arc<Database>> {
+        let database = self.databases.remove(name)?;
+        for table in database.tables.values().filter_map(referring) {
+            Arc::make_mut(&mut self.references).remove(name, table);
+        }
+        Some(database)
+    }
+
+    /// Gives a database another collation; tells whether there is one.
+    pub fn set_collation(&mut self, name: &str, collation: CollationId) -> bool {
+        let Some(database) = self.databases.get_mut(name) else { return false };
+        Arc::make_mut(database).collation = collation;
+        true
+    }
+
+    /// Puts a table or view, in the place of what has its name; tells whether there is the database.
+    pub fn put_entry(&mut self, database: &str, entry: TableEntry) -> bool {
+        self.remove_entry(database, entry.name());
+        let Some(owner) = self.databases.get_mut(database) else { return false };
+        if let Some(table) = referring(&entry) {
+            Arc::make_mut(&mut self.references).add(database, table);
+        }
+        Arc::make_mut(owner).tables.insert(entry.name().to_string(), entry);
+        true
+    }
+
+    /// Takes a table or view out.
+    pub fn remove_entry(&mut self, database: &str, name: &str) -> Option<TableEntry> {
+        let owner = self.databases.get_mut(database)?;
+        owner.tables.get(name)?;
+        let removed = Arc::make_mut(owner).tables.remove(name)?;
+        if let Some(table) = referring(&removed) {
+            Arc::make_mut(&mut self.references).remove(database, table);
+        }
+        Some(removed)
+    }
+
+    /// Gives foreign keys that name the columns of tables which are there their ids, as records of before version 2 need.
+    /// Tells which tables have been changed by it.
+    pub fn resolve_references(&mut self) -> Vec<(DatabaseId, Arc<TableDef>)> {
+        let mut resolved = Vec::new();
+        for database in self.databases.values() {
+            for table in database.tables.values().filter_map(referring) {
+                if let Some(table) = self.with_resolved_keys(table) {
+                    resolved.push((database.clone(), Arc::new(table)));
+                }
+            }
+        }
+        for (database, table) in &resolved {
+            self.put_entry(&database.name, TableEntry::Table(table.clone()));
+        }
+        resolved.into_iter().map(|(database, table)| (database.id, table)).collect()
+    }
+
+    fn with_resolved_keys(&self, table: &TableDef) -> Option<TableDef> {
+        let mut resolved: Option<TableDef> = None;
+        for (at, key) in table.foreign_keys.iter().enumerate() {
+            let ReferencedColumns::Names(_) = &key.parent_columns else { continue };
+            let Some(parent) = self.parent_of(key) else { continue };
+            let Some(ordinals) = key.parent_columns.ordinals(parent) else { continue };
+            let ids = ordinals.into_iter().map(|ordinal| parent.columns[ordinal].id).collect();
+            let table = resolved.get_or_insert_with(|| table.clone());
+            table.foreign_keys[at].parent_columns = ReferencedColumns::Ids(ids);
+        }
+        resolved
+    }
 }
+
+#[cfg(test)]
+#[path = "snapshot_tests.rs"]
+mod tests;

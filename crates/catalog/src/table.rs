@@ -159,12 +159,64 @@ pub struct ForeignKey {
     pub parent_database: String,
     /// Referenced table.
     pub parent_table: String,
-    /// Referenced columns, by name as they may not exist yet with `foreign_key_checks = 0`.
-    pub parent_columns: Vec<String>,
+    /// Referenced columns.
+    pub parent_columns: ReferencedColumns,
     /// ON DELETE.
     pub on_delete: ReferentialAction,
     /// ON UPDATE.
     pub on_update: ReferentialAction,
+}
+
+/// The columns that a foreign key refers to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReferencedColumns {
+    /// Of the table that is there, whatever they are renamed to.
+    Ids(Vec<ColumnId>),
+    /// The table is not there, or not yet (`foreign_key_checks = 0`): the names that its columns are to have.
+    Names(Vec<String>),
+}
+
+impl ReferencedColumns {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        match self {
+            ReferencedColumns::Ids(ids) => ids.len(),
+            ReferencedColumns::Names(names) => names.len(),
+        }
+    }
+
+    /// Ordinals of the columns in the table that is referred to; `None` if it lacks one.
+    pub fn ordinals(&self, parent: &TableDef) -> Option<Vec<usize>> {
+        match self {
+            ReferencedColumns::Ids(ids) => ids.iter().map(|id| parent.ordinal(*id)).collect(),
+            ReferencedColumns::Names(names) => {
+                names.iter().map(|name| parent.column(name).map(|(ordinal, _)| ordinal)).collect()
+            }
+        }
+    }
+
+    /// The names that the columns have in the table that is referred to, or are to have if there is none.
+    pub fn names<'a>(&'a self, parent: Option<&'a TableDef>) -> Vec<&'a str> {
+        match self {
+            ReferencedColumns::Ids(ids) => {
+                let column = |id: &ColumnId| parent.and_then(|parent| Some(&parent.columns[parent.ordinal(*id)?]));
+                ids.iter().filter_map(column).map(|column| column.name.as_str()).collect()
+            }
+            ReferencedColumns::Names(names) => names.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+impl ForeignKey {
+    /// Whether it refers to the table of that name.
+    pub fn refers_to(&self, database: &str, table: &str) -> bool {
+        self.parent_database == database && self.parent_table == table
+    }
+
+    /// Ordinals of its own columns in the table that it is of.
+    pub fn ordinals(&self, table: &TableDef) -> Option<Vec<usize>> {
+        self.columns.iter().map(|column| table.ordinal(*column)).collect()
+    }
 }
 
 /// What happens to child rows.

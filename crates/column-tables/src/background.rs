@@ -154,7 +154,7 @@ impl Drop for BackgroundSealer {
 }
 
 fn table_of(catalog: &Catalog, id: TableId) -> Option<Arc<TableDef>> {
-    let tables = catalog.databases.values().flat_map(|database| database.tables.values());
+    let tables = catalog.databases().values().flat_map(|database| database.tables.values());
     tables.into_iter().find_map(|entry| match entry {
         TableEntry::Table(def) if def.id == id => Some(def.clone()),
         _ => None,

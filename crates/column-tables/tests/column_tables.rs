@@ -88,8 +88,8 @@ impl Fixture {
         let tables = BTreeMap::from([("t".to_string(), TableEntry::Table(Arc::new(def(keyed))))]);
         let collation = CollationId::UTF8MB4_0900_AI_CI;
         let database = Database { id: DatabaseId(1), name: "d".into(), collation, tables };
-        let databases = BTreeMap::from([("d".to_string(), Arc::new(database))]);
-        let catalog = Catalog { version: 1, databases, next_database_id: 2, next_table_id: 100 };
+        let mut catalog = Catalog::new(1, 2, 100);
+        catalog.put_database(database);
         store.commit_ddl(&catalog, &Default::default()).unwrap();
         Self::with(store, directory)
     }

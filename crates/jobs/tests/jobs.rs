@@ -28,7 +28,7 @@ fn open(folder: &Path) -> (RowStore, JobSystem) {
         let tables: BTreeMap<String, TableEntry> = entries.collect();
         let collation = CollationId::UTF8MB4_0900_AI_CI;
         let database = Database { id: DatabaseId(1), name: "mysql".to_string(), collation, tables };
-        catalog.databases.insert("mysql".to_string(), Arc::new(database));
+        catalog.put_database(database);
         (catalog.next_database_id, catalog.next_table_id, catalog.version) = (2, 3, 1);
         store.commit_ddl(&catalog, &DdlChanges::default()).expect("tables");
     }

@@ -250,10 +250,7 @@ fn catalog() -> Catalog {
         collation: CollationId::UTF8MB4_0900_AI_CI,
         tables: entries,
     };
-    Catalog {
-        version: 1,
-        databases: BTreeMap::from([("bench".to_string(), Arc::new(database))]),
-        next_database_id: 2,
-        next_table_id: 4,
-    }
+    let mut catalog = Catalog::new(1, 2, 4);
+    catalog.put_database(database);
+    catalog
 }

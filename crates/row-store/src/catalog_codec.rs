@@ -4,7 +4,7 @@ use crate::bytes::{Malformed, Reader, Writer};
 use arrow_buffer::i256;
 use squall_catalog::{
     ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, DatabaseId, ForeignKey, FunctionalPart, GeneratedKind,
-    IndexDef, IndexId, IndexPart, ReferentialAction, TableDef, TableId, ViewDef,
+    IndexDef, IndexId, IndexPart, ReferencedColumns, ReferentialAction, TableDef, TableId, ViewDef,
 };
 use squall_types::hex::HEX_DIGITS_MAX;
 use squall_types::json::Document;
@@ -12,6 +12,13 @@ use squall_types::{CollationId, Date, DateTime, Decimal, IntWidth, SqlType, Stri
 use std::sync::Arc;
 
 const VERSION: u8 = 1;
+
+/// Records of tables. Version 1 has the referenced columns of foreign keys by name.
+const TABLE_VERSION: u8 = 2;
+
+/// How a foreign key has its referenced columns.
+const REFERENCED_NAMES: u8 = 0;
+const REFERENCED_IDS: u8 = 1;
 
 /// What stands in place of a generated column's STORED for the hidden columns of functional key parts.
 const FUNCTIONAL_VALUE: u8 = 2;
@@ -86,7 +93,7 @@ pub(crate) fn decode_view(record: &[u8]) -> Decoded<ViewDef> {
 }
 
 pub(crate) fn encode_table(database: DatabaseId, table: &TableDef) -> Vec<u8> {
-    let mut out = Writer::new(VERSION);
+    let mut out = Writer::new(TABLE_VERSION);
     out.uint(u64::from(database.0));
     out.uint(u64::from(table.id.0));
     out.str(&table.name);
@@ -115,8 +122,11 @@ pub(crate) fn encode_table(database: DatabaseId, table: &TableDef) -> Vec<u8> {
 }
 
 pub(crate) fn decode_table(record: &[u8]) -> Decoded<(DatabaseId, TableDef)> {
-    let mut reader = versioned(record)?;
-    let reader = &mut reader;
+    let reader = &mut Reader::new(record);
+    let version = reader.u8()?;
+    if !(1..=TABLE_VERSION).contains(&version) {
+        return Err(Malformed);
+    }
     let database = DatabaseId(reader.u32()?);
     let table = TableDef {
         id: TableId(reader.u32()?),
@@ -127,7 +137,7 @@ pub(crate) fn decode_table(record: &[u8]) -> Decoded<(DatabaseId, TableDef)> {
         checks: reader.list(|reader| {
             Ok(ConstraintCheck { name: reader.string()?, expression: reader.string()?, enforced: reader.bool()? })
         })?,
-        foreign_keys: reader.list(read_foreign_key)?,
+        foreign_keys: reader.list(|reader| read_foreign_key(reader, version))?,
         collation: collation(reader)?,
         comment: reader.string()?,
         engine: reader.string()?,
@@ -251,7 +261,16 @@ fn write_foreign_key(out: &mut Writer, key: &ForeignKey) {
     out.list(&key.columns, |out, column| out.uint(u64::from(column.0)));
     out.str(&key.parent_database);
     out.str(&key.parent_table);
-    out.list(&key.parent_columns, |out, column| out.str(column));
+    match &key.parent_columns {
+        ReferencedColumns::Names(names) => {
+            out.u8(REFERENCED_NAMES);
+            out.list(names, |out, column| out.str(column));
+        }
+        ReferencedColumns::Ids(ids) => {
+            out.u8(REFERENCED_IDS);
+            out.list(ids, |out, column| out.uint(u64::from(column.0)));
+        }
+    }
     for action in [key.on_delete, key.on_update] {
         out.u8(match action {
             ReferentialAction::Restrict => 0,
@@ -262,7 +281,7 @@ fn write_foreign_key(out: &mut Writer, key: &ForeignKey) {
     }
 }
 
-fn read_foreign_key(reader: &mut Reader<'_>) -> Decoded<ForeignKey> {
+fn read_foreign_key(reader: &mut Reader<'_>, version: u8) -> Decoded<ForeignKey> {
     fn action(reader: &mut Reader<'_>) -> Decoded<ReferentialAction> {
         Ok(match reader.u8()? {
             0 => ReferentialAction::Restrict,
@@ -277,9 +296,18 @@ fn read_foreign_key(reader: &mut Reader<'_>) -> Decoded<ForeignKey> {
         columns: reader.list(|reader| Ok(ColumnId(reader.u32()?)))?,
         parent_database: reader.string()?,
         parent_table: reader.string()?,
-        parent_columns: reader.list(Reader::string)?,
+        parent_columns: read_referenced_columns(reader, version)?,
         on_delete: action(reader)?,
         on_update: action(reader)?,
+    })
+}
+
+fn read_referenced_columns(reader: &mut Reader<'_>, version: u8) -> Decoded<ReferencedColumns> {
+    let kind = if version == 1 { REFERENCED_NAMES } else { reader.u8()? };
+    Ok(match kind {
+        REFERENCED_NAMES => ReferencedColumns::Names(reader.list(Reader::string)?),
+        REFERENCED_IDS => ReferencedColumns::Ids(reader.list(|reader| Ok(ColumnId(reader.u32()?)))?),
+        _ => return Err(Malformed),
     })
 }
 

@@ -102,7 +102,10 @@ fn full_table() -> TableDef {
                 columns: vec![ColumnId(1), ColumnId(2)],
                 parent_database: "d".into(),
                 parent_table: "p".into(),
-                parent_columns: vec!["x".into(), "y".into()],
+                parent_columns: match action {
+                    ReferentialAction::Cascade => ReferencedColumns::Names(vec!["x".into(), "y".into()]),
+                    _ => ReferencedColumns::Ids(vec![ColumnId(3), ColumnId(u32::MAX)]),
+                },
                 on_delete: action,
                 on_update: ReferentialAction::Cascade,
             })
@@ -154,5 +157,18 @@ fn damaged_records_are_errors() {
             let _ = decode_table(&damaged);
         }
     }
-    assert!(decode_table(&[2]).is_err(), "another version");
+    assert!(decode_table(&[TABLE_VERSION + 1]).is_err(), "another version");
+}
+
+#[test]
+fn records_with_names_of_referenced_columns_are_read() {
+    let mut table = full_table();
+    table.foreign_keys.truncate(1);
+    table.foreign_keys[0].parent_columns = ReferencedColumns::Names(vec!["x".into(), "y".into()]);
+    let mut record = encode_table(DatabaseId(9), &table);
+    // As version 1 had them: without what says that they are names.
+    let names = record.windows(5).position(|bytes| bytes == [2, 1, b'x', 1, b'y']).unwrap();
+    assert_eq!(record.remove(names - 1), REFERENCED_NAMES);
+    record[0] = 1;
+    assert_eq!(decode_table(&record).unwrap(), (DatabaseId(9), table));
 }

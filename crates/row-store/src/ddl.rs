@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::catalog_codec::{
     Counters, decode_database, decode_table, decode_view, encode_database, encode_table, encode_view,
 };
-use crate::commit::CommitTicket;
+use crate::commit::{CommitTicket, Committer};
 use crate::error::engine_error;
 use crate::meta;
 use crate::store::{RowStore, StoreInner, malformed};
@@ -51,8 +51,8 @@ impl<'a> Objects<'a> {
     fn not_shared(catalog: &'a Catalog, other: &Catalog) -> Objects<'a> {
         let mut objects =
             Objects { databases: FxHashMap::default(), tables: FxHashMap::default(), views: FxHashMap::default() };
-        for (name, database) in &catalog.databases {
-            if other.databases.get(name).is_some_and(|same| Arc::ptr_eq(same, database)) {
+        for (name, database) in catalog.databases() {
+            if other.database(name).is_some_and(|same| Arc::ptr_eq(same, database)) {
                 continue;
             }
             objects.databases.insert(database.id, database);
@@ -332,7 +332,7 @@ fn write_objects(meta_keyspace: &Keyspace, batch: &mut Batch, old: &Objects<'_>,
 
 /// Reads the catalog.
 pub(crate) fn load_catalog(meta_keyspace: &Keyspace) -> SqlResult<Catalog> {
-    let mut catalog = Catalog { next_database_id: 1, next_table_id: 1, ..Catalog::default() };
+    let mut catalog = Catalog::new(0, 1, 1);
     if let Some(record) = meta_keyspace.get([meta::COUNTERS]).map_err(engine_error)? {
         let counters = Counters::decode(&record)?;
         catalog.version = counters.version;
@@ -357,8 +357,26 @@ pub(crate) fn load_catalog(meta_keyspace: &Keyspace) -> SqlResult<Catalog> {
         let database = databases.get_mut(&database_id(&key)?).ok_or_else(|| malformed("view"))?;
         database.tables.insert(view.name.clone(), TableEntry::View(Arc::new(view)));
     }
-    catalog.databases = databases.into_values().map(|database| (database.name.clone(), Arc::new(database))).collect();
+    databases.into_values().for_each(|database| catalog.put_database(database));
     Ok(catalog)
+}
+
+/// Has the catalog's foreign keys refer to columns by their ids, which records of before did by name, and writes those records
+/// anew: from now on a name may be another column's.
+pub(crate) fn convert_references(
+    catalog: &mut Catalog,
+    committer: &Committer,
+    meta_keyspace: &Keyspace,
+) -> SqlResult<()> {
+    let converted = catalog.resolve_references();
+    if converted.is_empty() {
+        return Ok(());
+    }
+    let mut batch = Batch::default();
+    for (database, table) in &converted {
+        batch.insert(meta_keyspace, meta::table_key(meta::TABLE, table.id), encode_table(*database, table));
+    }
+    committer.write(batch, true)
 }
 
 fn database_id(key: &[u8]) -> SqlResult<DatabaseId> {

@@ -3,6 +3,7 @@
 use crate::batch::Batch;
 use crate::bytes::Malformed;
 use crate::commit::{Committer, HeldLocks};
+use crate::ddl::{convert_references, load_catalog};
 use crate::directory_lock::{self, DirectoryLock};
 use crate::error::{engine_error, io_error};
 use crate::file_io::FileWatch;
@@ -135,7 +136,8 @@ impl RowStore {
         let committer = Arc::new(Committer::new(db.clone(), meta.clone(), redo, gate, options.table_buffer_bytes_max));
         begin_epoch(&committer)?;
         remove_folder(&directory.join(TEMPORARY_FOLDER))?;
-        let catalog = crate::ddl::load_catalog(&meta)?;
+        let mut catalog = load_catalog(&meta)?;
+        convert_references(&mut catalog, &committer, &meta)?;
         remove_orphans(&db, &meta, sealed_tables.as_deref())?;
         let store = RowStore(Arc::new(StoreInner {
             locks: Arc::new(LockTable::new()),
@@ -867,7 +869,7 @@ fn remove_orphans(db: &Database, meta: &Keyspace, sealed_tables: Option<&dyn Sea
     }
     match sealed_tables {
         Some(tables) => {
-            let catalog = crate::ddl::load_catalog(meta)?;
+            let catalog = load_catalog(meta)?;
             let is_copy = |table, copy| {
                 let def = catalog.table_by_id(table).map(|(_, def)| def);
                 def.and_then(|def| def.column_copy()).is_some_and(|index| index.id == copy)

@@ -450,7 +450,7 @@ impl Table {
     }
 
     /// Whether there is a newer definition, with indexes or constraints that rows which are written by this one would lack.
-    pub(crate) fn is_outdated(&self) -> bool {
+    pub fn is_outdated(&self) -> bool {
         self.def.version < self.data.defined_since.load(Ordering::Acquire)
     }
 

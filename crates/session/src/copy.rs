@@ -2,13 +2,12 @@
 
 use crate::database::Shared;
 use crate::ddl::execute::DdlEnv;
-use squall_catalog::{ColumnDefault, IndexId, TableDef};
+use squall_catalog::{ColumnDefault, ForeignKey, IndexId, TableDef};
 use squall_functions::operators::convert::convert_value;
-use squall_planner::dml::foreign_key::check_parents;
+use squall_planner::dml::foreign_key::check_parents_in;
 use squall_planner::dml::target::{RowMaker, Target, zero_value};
-use squall_planner::dml::{DmlContext, DmlOptions};
 use squall_planner::exec::StatementEnv;
-use squall_row_store::{Direction, RowStore, Table, Transaction, TransactionOptions, ValueRange};
+use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::temporal::TimeZone;
 use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -40,9 +39,11 @@ pub struct RowCopier<'a> {
     statement: Arc<StatementEnv>,
     /// Whether rows have to be computed on or checked beyond conversion.
     has_rules: bool,
-    /// For looking parents up; present when foreign keys were added.
-    transaction: Option<Transaction>,
-    shared: &'a Shared,
+    /// The table before, whose rows may be parents of others.
+    old: Arc<TableDef>,
+    /// Foreign keys that are new, whose parents every row has to have; nobody changes those meanwhile.
+    new_keys: Vec<ForeignKey>,
+    view: ReadView,
 }
 
 impl<'a> RowCopier<'a> {
@@ -51,7 +52,7 @@ impl<'a> RowCopier<'a> {
         shared: &'a Shared,
         env: &'a DdlEnv,
         database: &str,
-        old: &TableDef,
+        old: &Arc<TableDef>,
         target: &Arc<Table>,
         strict: bool,
     ) -> SqlResult<RowCopier<'a>> {
@@ -77,16 +78,15 @@ impl<'a> RowCopier<'a> {
             rules: shared.rules.get(&shared.registry, database, new)?,
             view: None,
         };
-        let added_key = |key: &&squall_catalog::ForeignKey| !old.foreign_keys.contains(key);
-        let checks_parents = env.foreign_key_checks && new.foreign_keys.iter().any(|key| added_key(&key));
-        let has_rules = checks_parents
+        let is_new = |key: &&ForeignKey| env.foreign_key_checks && !old.foreign_keys.contains(key);
+        let new_keys: Vec<ForeignKey> = new.foreign_keys.iter().filter(is_new).cloned().collect();
+        let has_rules = !new_keys.is_empty()
             || sources.iter().any(|source| matches!(source, Source::Computed))
             || new.checks.iter().any(|check| check.enforced && !old.checks.contains(check));
-        let transaction =
-            checks_parents.then(|| shared.store.begin_with(TransactionOptions::autocommit(), Some(env.session)));
         let store = (*shared.store).clone();
         let view = store.read_view();
-        let statement = Arc::new(StatementEnv::new(env.context.clone(), shared.catalog.load(), store, Some(view)));
+        let catalog = shared.catalog.load();
+        let statement = Arc::new(StatementEnv::new(env.context.clone(), catalog, store, Some(view.clone())));
         Ok(RowCopier {
             env,
             store: &shared.store,
@@ -98,8 +98,9 @@ impl<'a> RowCopier<'a> {
             rules,
             statement,
             has_rules,
-            transaction,
-            shared,
+            old: old.clone(),
+            new_keys,
+            view,
         })
     }
 
@@ -151,18 +152,7 @@ impl<'a> RowCopier<'a> {
         }
         maker.generate(&mut row, row_number)?;
         maker.check(&row)?;
-        if let Some(transaction) = &mut self.transaction {
-            let mut dml = DmlContext {
-                env: &self.statement,
-                runtime: &self.shared.runtime,
-                transaction,
-                parameters: &[],
-                options: DmlOptions { lock_wait: self.env.wait, ..DmlOptions::default() },
-                rules: &self.shared.rules,
-                registry: &self.shared.registry,
-            };
-            check_parents(&mut dml, &self.rules, &row, None).map_err(SqlError::from)?;
-        }
+        check_parents_in(&self.statement, &self.view, &self.rules, &self.old, &self.new_keys, &row)?;
         Ok(self.rules.stored_row(&row, &self.zone).into_owned())
     }
 

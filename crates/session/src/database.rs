@@ -2,7 +2,7 @@
 
 use crate::accounts::AccountStore;
 use crate::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
-use crate::ddl::edit::{database_mut, insert_database};
+use crate::ddl::edit::insert_database;
 use crate::event::EventScheduler;
 use crate::globals::GlobalVariables;
 use crate::logging::variables::default_file;
@@ -421,7 +421,7 @@ fn server_uuid(store: &RowStore) -> SqlResult<String> {
 /// A new directory has the database `mysql`, for what clients expect there, and those of the modules.
 fn bootstrap_catalog(store: &RowStore, of_modules: &[&str]) -> SqlResult<()> {
     let mut catalog: Catalog = store.load_catalog();
-    let missing = |name: &&str| !catalog.databases.contains_key(*name);
+    let missing = |name: &&str| !catalog.databases().contains_key(*name);
     let missing: Vec<&str> = std::iter::once("mysql").chain(of_modules.iter().copied()).filter(missing).collect();
     let has_jobs = catalog.table("mysql", "job").is_some();
     let of_jobs = ["job", "job_output"].into_iter().filter_map(|name| catalog.table("mysql", name));
@@ -436,8 +436,7 @@ fn bootstrap_catalog(store: &RowStore, of_modules: &[&str]) -> SqlResult<()> {
         insert_database(&mut catalog, name, CollationId::UTF8MB4_0900_AI_CI);
     }
     for table in changed {
-        let mysql = database_mut(&mut catalog, "mysql")?;
-        mysql.tables.insert(table.name.clone(), TableEntry::Table(Arc::new(table)));
+        catalog.put_entry("mysql", TableEntry::Table(Arc::new(table)));
     }
     if !has_jobs {
         let mut id = catalog.next_table_id;
@@ -447,9 +446,8 @@ fn bootstrap_catalog(store: &RowStore, of_modules: &[&str]) -> SqlResult<()> {
         };
         let tables = squall_jobs::tables(next_id, now_micros());
         catalog.next_table_id = id;
-        let mysql = database_mut(&mut catalog, "mysql")?;
         for table in tables {
-            mysql.tables.insert(table.name.clone(), TableEntry::Table(Arc::new(table)));
+            catalog.put_entry("mysql", TableEntry::Table(Arc::new(table)));
         }
     }
     store.commit_ddl(&catalog, &DdlChanges::default())

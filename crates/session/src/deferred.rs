@@ -87,7 +87,7 @@ impl Session {
         if self.answer_text(sql, reads_one_row, writer) {
             return Brief::Answered;
         }
-        if !self.known_change().is_some_and(|change| runs_inline(&change.plan)) {
+        if !self.known_change().is_some_and(|change| runs_inline(&change.plan, &self.shared.catalog.load())) {
             self.known_text = None;
             return Brief::Unknown;
         }

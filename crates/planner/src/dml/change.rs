@@ -1,10 +1,11 @@
 //! UPDATE and DELETE of one table, and the single row changes that every statement is made of.
 
 use super::find::{RowChange, change_keys, choose_path, find_by_columns, for_each_selected, note_use, push_returned};
+use super::foreign_key::{self, Cause};
 use super::plan::{ColumnAssignment, DeletePlan, NewValue, Selection, UpdatePlan};
 use super::sealed_rows::{self, BulkDone, FoundRows};
 use super::target::{RowMaker, Target};
-use super::{DmlContext, DmlResult, foreign_key, ignorable};
+use super::{DmlContext, DmlResult};
 use squall_catalog::IndexId;
 use squall_registry::TableOperation;
 use squall_row_store::{Row, StoreResult};
@@ -24,7 +25,7 @@ pub fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreR
         let index = for_each_found(context, &plan.target, &plan.selection, found, &mut |context, row, old| {
             matched += 1;
             changed += u64::from(update_selected(context, plan, row, &old, matched)?);
-            Ok(())
+            Ok(true)
         })?;
         note_use(context, &plan.target, index, TableOperation::Update, changed);
         Ok(update_result(matched, changed, context.options.found_rows))
@@ -42,16 +43,11 @@ pub fn update_selected(
     let strict = context.env.context.sql_mode.is_strict() && !plan.ignore;
     let (env, parameters) = (context.env, context.parameters);
     let maker = RowMaker { target: &plan.target, env, parameters, strict, null_becomes_zero: !strict };
-    let updated = assign(&maker, &plan.assignments, old, &[], row_number);
-    let done =
-        updated.map_err(Into::into).and_then(|updated| update_row(context, &plan.target, row, old, &updated, strict));
-    match done {
-        Err(error) if plan.ignore && ignorable(&error) => {
-            context.env.context.diagnostics.warn(error.into());
-            Ok(false)
-        }
-        done => done,
-    }
+    let done = context.one_row(plan.ignore, |context| {
+        let updated = assign(&maker, &plan.assignments, old, &[], row_number)?;
+        update_row(context, &plan.target, row, old, &updated, strict)
+    })?;
+    Ok(done.unwrap_or(false))
 }
 
 /// What has been found of a statement's rows.
@@ -117,16 +113,12 @@ pub fn execute_delete(context: &mut DmlContext<'_>, plan: &DeletePlan) -> StoreR
             result.affected_rows = done.changed;
         }
         let index = for_each_found(context, &plan.target, &plan.selection, found, &mut |context, row, old| {
-            match delete_row(context, &plan.target, row) {
-                Ok(()) => result.affected_rows += 1,
-                Err(error) if plan.ignore && ignorable(&error) => {
-                    context.env.context.diagnostics.warn(error.into());
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
+            if context.one_row(plan.ignore, |context| delete_row(context, &plan.target, row))?.is_none() {
+                return Ok(false);
             }
+            result.affected_rows += 1;
             push_returned(&mut result, context, &plan.target, &plan.returning, &old)?;
-            Ok(())
+            Ok(true)
         })?;
         note_use(context, &plan.target, index, TableOperation::Delete, result.affected_rows);
         Ok(result)
@@ -198,25 +190,50 @@ pub fn update_row(
     updated: &[Value],
     strict: bool,
 ) -> StoreResult<bool> {
+    update_row_as(context, target, row, (old, updated), strict, &Cause::STATEMENT)
+}
+
+/// [`update_row`] because of something.
+pub(super) fn update_row_as(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    row: &Row,
+    (old, updated): (&[Value], &[Value]),
+    strict: bool,
+    cause: &Cause<'_>,
+) -> StoreResult<bool> {
     if updated == old {
         return Ok(false);
     }
     RowMaker { target, env: context.env, parameters: context.parameters, strict, null_becomes_zero: !strict }
         .check(updated)?;
-    if context.options.foreign_key_checks {
-        foreign_key::check_parents(context, target, updated, Some(old))?;
-        foreign_key::parent_updated(context, target, old, updated, 0)?;
-    }
     let stored = target.stored_row(updated, &context.env.context.time_zone);
     context.transaction.update(&target.table, row, &stored)?;
+    if context.options.foreign_key_checks {
+        foreign_key::check_parents(context, target, updated, Some(old))?;
+        let children = foreign_key::children(context, target);
+        foreign_key::parent_updated(context, target, &children, (old, updated), cause)?;
+    }
     Ok(true)
 }
 
 /// Deletes a row, with all checks.
 pub fn delete_row(context: &mut DmlContext<'_>, target: &Target, row: &Row) -> StoreResult<()> {
-    if context.options.foreign_key_checks {
-        let old = target.read_row(row, &context.env.context.time_zone)?;
-        foreign_key::parent_deleted(context, target, &old, 0)?;
+    delete_row_as(context, target, row, &Cause::STATEMENT)
+}
+
+/// [`delete_row`] because of something.
+pub(super) fn delete_row_as(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    row: &Row,
+    cause: &Cause<'_>,
+) -> StoreResult<()> {
+    context.transaction.delete(&target.table, row)?;
+    let children = foreign_key::children(context, target);
+    if children.is_empty() {
+        return Ok(());
     }
-    context.transaction.delete(&target.table, row)
+    let old = target.read_row(row, &context.env.context.time_zone)?;
+    foreign_key::parent_deleted(context, target, &children, &old, cause)
 }

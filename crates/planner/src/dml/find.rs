@@ -24,8 +24,8 @@ use std::sync::Arc;
 /// Memory of one remembered row beyond its key and sort values, roughly.
 const ENTRY_BYTES: usize = 64;
 
-/// What is done with a selected row: the row as stored and its values.
-pub type RowChange<'c> = dyn FnMut(&mut DmlContext<'_>, &Row, Vec<Value>) -> StoreResult<()> + 'c;
+/// What is done with a selected row: the row as stored and its values. Tells whether it counts for LIMIT.
+pub type RowChange<'c> = dyn FnMut(&mut DmlContext<'_>, &Row, Vec<Value>) -> StoreResult<bool> + 'c;
 
 /// The same, saying whether to go on.
 type RowVisit<'c> = dyn FnMut(&mut DmlContext<'_>, &Row, Vec<Value>) -> StoreResult<bool> + 'c;
@@ -71,17 +71,20 @@ pub fn for_each_selected(
         Some(direction) => {
             let mut left = limit;
             scan(context, target, selection, &path, direction, &mut |context, row, values| {
-                change(context, row, values)?;
-                left -= 1;
+                left -= u64::from(change(context, row, values)?);
                 Ok(left > 0)
             })?;
         }
         None => {
-            for key in sorted_keys(context, target, selection, &path, limit)? {
+            let mut left = limit;
+            for key in sorted_keys(context, target, selection, &path)? {
                 let request = context.write_lock();
                 if let Some(row) = context.transaction.get_locked(&target.table, &key, request)? {
                     let values = target.read_row(&row, &context.env.context.time_zone)?;
-                    change(context, &row, values)?;
+                    left -= u64::from(change(context, &row, values)?);
+                    if left == 0 {
+                        break;
+                    }
                 }
             }
         }
@@ -135,8 +138,7 @@ pub fn change_keys(
             context.transaction.unlock_last(&row.key());
             continue;
         }
-        change(context, &row, values)?;
-        limit -= 1;
+        limit -= u64::from(change(context, &row, values)?);
         if limit == 0 {
             break;
         }
@@ -239,13 +241,12 @@ pub(super) fn matches(selection: &Selection, context: &DmlContext<'_>, values: &
     }
 }
 
-/// Keys of the selected rows in the statement's order, up to its limit.
+/// Keys of the selected rows in the statement's order.
 fn sorted_keys(
     context: &mut DmlContext<'_>,
     target: &Target,
     selection: &Selection,
     path: &AccessPath,
-    limit: u64,
 ) -> StoreResult<Vec<Vec<u8>>> {
     let reservation = context.runtime.reserve(&context.env.context.memory, "rows to change");
     let mut found: Vec<(Vec<Value>, Vec<u8>)> = Vec::new();
@@ -271,7 +272,6 @@ fn sorted_keys(
         });
         by_key.into_iter().find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
     });
-    found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(found.into_iter().map(|(_, key)| key).collect())
 }
 

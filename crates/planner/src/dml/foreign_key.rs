@@ -1,21 +1,66 @@
-//! FOREIGN KEY constraints: checked row by row, as each row is written.
+//! FOREIGN KEY constraints: checked row by row, after each row is written.
+//!
+//! Both ends look in the newest rows, whatever the transaction's snapshot is. Who writes a child takes a shared lock of its
+//! parent first and keeps it to the end of the transaction; who deletes a parent, or changes its key, holds its exclusive
+//! lock before children are looked for. So of the two the second finds what the first has done, or waits for it. The
+//! tables at both ends are locked as the statement's catalog has them: one that has been defined anew since, perhaps with
+//! other keys, ends the statement (1412), which begins again with the catalog of now.
 
 use super::DmlContext;
-use super::change::{delete_row, update_row};
-use super::rules::TableRules;
-use super::target::Target;
+use super::change::{delete_row_as, update_row_as};
+use super::target::{RowMaker, Target};
 use crate::access::key::storage_range;
 use crate::access::path::{IndexHints, choose};
 use crate::access::predicate::{CompareOp, Predicate};
-use squall_catalog::{Catalog, Database, ForeignKey, ReferentialAction, TableDef, TableEntry};
-use squall_row_store::{Direction, LockMode, LockRequest, Row, StoreResult};
-use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use crate::exec::env::StatementEnv;
+use squall_catalog::{Catalog, ForeignKey, IndexId, ReferentialAction, TableDef, TableId};
+use squall_row_store::{
+    Direction, KeyRange, LockMode, LockRequest, ReadView, Row, RowStore, StoreResult, Table, TableLock,
+};
+use squall_types::temporal::TimeZone;
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value, collation};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// How deep actions may cascade.
 const DEPTH_MAX: usize = 15;
 
-/// Checks that the parents of a row exist. For an update only keys that changed are looked at.
+/// What a change of a row follows from: the statement itself, or the change of another row that a foreign key answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cause<'c> {
+    /// The actions between the statement and the row.
+    depth: usize,
+    /// The table whose row has been updated last on the way.
+    updated: Option<TableId>,
+    before: Option<&'c Cause<'c>>,
+}
+
+impl Cause<'_> {
+    /// The statement.
+    pub const STATEMENT: Cause<'static> = Cause { depth: 0, updated: None, before: None };
+
+    /// One more action, because of a row of a table that has been deleted, or updated.
+    fn action<'n>(&'n self, table: TableId, updates: bool) -> Cause<'n> {
+        Cause { depth: self.depth + 1, updated: updates.then_some(table), before: Some(self) }
+    }
+
+    /// Whether rows of a table have been updated on the way.
+    fn has_updated(&self, table: TableId) -> bool {
+        self.updated == Some(table) || self.before.is_some_and(|before| before.has_updated(table))
+    }
+
+    fn check_depth(&self) -> SqlResult<()> {
+        if self.depth <= DEPTH_MAX {
+            return Ok(());
+        }
+        let message = format!("Foreign key cascade delete/update exceeds max depth of {DEPTH_MAX}.");
+        Err(SqlError { code: 3008, sqlstate: *b"HY000", message })
+    }
+}
+
+// ---- parents ----
+
+/// Checks that the parents of a row that has been written exist, and keeps them. For an update only keys that changed are looked at.
 pub fn check_parents(
     context: &mut DmlContext<'_>,
     target: &Target,
@@ -24,307 +69,358 @@ pub fn check_parents(
 ) -> StoreResult<()> {
     let def = target.def().clone();
     for key in &def.foreign_keys {
-        let Some(columns) = ordinals(&def, key) else { continue };
-        let changed = old.is_none_or(|old| columns.iter().any(|column| old[*column] != row[*column]));
-        if !changed || columns.iter().any(|column| row[*column].is_null()) {
-            continue;
-        }
+        let Some(values) = referring_values(&def, key, row, old) else { continue };
         let catalog = context.env.catalog.clone();
-        let violated = || {
-            let text = constraint_text(&target.database, &def, key);
-            SqlError::new(ErrorCode::NoReferencedRow2, &[&text])
+        let mut found = false;
+        if let Some((parent, columns)) = parent_of(&catalog, &target.database, &def, key) {
+            for_each_row(context, parent, &columns, &values, LockMode::Shared, &mut |_, _, _| {
+                found = true;
+                Ok(ControlFlow::Break(()))
+            })?;
+        }
+        if !found {
+            return Err(no_parent(&catalog, &target.database, &def, key).into());
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a row has the parents that some keys of its table demand, in what a view sees: for tables that nobody else
+/// changes meanwhile. `own` is where rows of the table itself are found.
+pub fn check_parents_in(
+    env: &StatementEnv,
+    view: &ReadView,
+    target: &Target,
+    own: &Arc<TableDef>,
+    keys: &[ForeignKey],
+    row: &[Value],
+) -> SqlResult<()> {
+    let def = target.def();
+    for key in keys {
+        let Some(values) = referring_values(def, key, row, None) else { continue };
+        let found = match parent_of(&env.catalog, &target.database, own, key) {
+            Some((parent, columns)) => {
+                let rows = KeyedRows::new(&env.store, view, parent, &columns, &values, &env.context.time_zone)?;
+                rows.is_any_in(view)?
+            }
+            None => false,
         };
-        let parent = catalog.table(&key.parent_database, &key.parent_table).ok_or_else(violated)?;
-        let parent_columns = key
-            .parent_columns
-            .iter()
-            .map(|name| parent.column(name).map(|(ordinal, _)| ordinal))
-            .collect::<Option<Vec<_>>>()
-            .ok_or_else(violated)?;
-        let values: Vec<Value> = columns.iter().map(|column| row[*column].clone()).collect();
-        // A row may be its own parent.
-        if parent.id == def.id
-            && parent_columns.iter().zip(&values).all(|(column, value)| row.get(*column) == Some(value))
-        {
-            continue;
-        }
-        if rows_with(context, parent, &parent_columns, &values, LockMode::Shared, true)?.is_empty() {
-            return Err(violated().into());
+        if !found {
+            return Err(no_parent(&env.catalog, &target.database, def, key));
         }
     }
     Ok(())
 }
 
-/// Does what the children of a row that is deleted demand.
-pub fn parent_deleted(context: &mut DmlContext<'_>, target: &Target, old: &[Value], depth: usize) -> StoreResult<()> {
-    for child in children(&context.env.catalog.clone(), &target.database, target.def()) {
-        let Some((columns, values)) = child.key_of(target.def(), old) else { continue };
-        match child.key.on_delete {
-            ReferentialAction::Restrict | ReferentialAction::NoAction => {
-                restrict(context, &child, &columns, &values, old)?;
-            }
-            ReferentialAction::Cascade => {
-                for (child_target, row) in child.rows(context, &columns, &values, depth)? {
-                    cascade_delete(context, &child_target, &row, depth + 1)?;
-                }
-            }
-            ReferentialAction::SetNull => {
-                for (child_target, row) in child.rows(context, &columns, &values, depth)? {
-                    set_key(context, &child_target, &row, &columns, None)?;
-                }
-            }
-        }
+/// The values by which a row refers to its parent; `None` if it refers to none, or to the one that it did before.
+fn referring_values(def: &TableDef, key: &ForeignKey, row: &[Value], old: Option<&[Value]>) -> Option<Vec<Value>> {
+    let columns = key.ordinals(def)?;
+    let is_same = |old: &[Value]| columns.iter().all(|column| old[*column] == row[*column]);
+    if old.is_some_and(is_same) || columns.iter().any(|column| row[*column].is_null()) {
+        return None;
     }
-    Ok(())
+    Some(columns.into_iter().map(|column| row[column].clone()).collect())
 }
 
-/// Whether foreign keys of any table lead to this one.
-pub fn has_children(context: &DmlContext<'_>, target: &Target) -> bool {
-    !children(&context.env.catalog, &target.database, target.def()).is_empty()
+/// The table that a key of a table refers to, and the columns there.
+fn parent_of<'c>(
+    catalog: &'c Catalog,
+    database: &str,
+    def: &'c Arc<TableDef>,
+    key: &ForeignKey,
+) -> Option<(&'c Arc<TableDef>, Vec<usize>)> {
+    // A table that is being made is not in the catalog.
+    let parent = if key.refers_to(database, &def.name) { def } else { catalog.parent_of(key)? };
+    Some((parent, key.parent_columns.ordinals(parent)?))
 }
 
-/// Does what the children of a row demand whose referenced columns change.
-pub fn parent_updated(
-    context: &mut DmlContext<'_>,
-    target: &Target,
-    old: &[Value],
-    new: &[Value],
-    depth: usize,
-) -> StoreResult<()> {
-    for child in children(&context.env.catalog.clone(), &target.database, target.def()) {
-        let Some((columns, values)) = child.key_of(target.def(), old) else { continue };
-        let Some(parent_columns) = child.parent_columns(target.def()) else { continue };
-        if parent_columns.iter().all(|column| old[*column] == new[*column]) {
-            continue;
-        }
-        match child.key.on_update {
-            ReferentialAction::Restrict | ReferentialAction::NoAction => {
-                restrict(context, &child, &columns, &values, old)?;
-            }
-            action => {
-                let new_values: Vec<Value> = parent_columns.iter().map(|column| new[*column].clone()).collect();
-                let new_values = (action == ReferentialAction::Cascade).then_some(new_values);
-                for (child_target, row) in child.rows(context, &columns, &values, depth)? {
-                    set_key(context, &child_target, &row, &columns, new_values.as_deref())?;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-fn cascade_delete(context: &mut DmlContext<'_>, target: &Target, row: &Row, depth: usize) -> StoreResult<()> {
-    let request = context.write_lock();
-    // A row that two ways of cascading lead to is gone the second time.
-    let Some(row) = context.transaction.get_locked(&target.table, row.key_bytes(), request)? else { return Ok(()) };
-    let old = target.read_row(&row, &context.env.context.time_zone)?;
-    parent_deleted(context, target, &old, depth)?;
-    let checks = std::mem::replace(&mut context.options.foreign_key_checks, false);
-    let deleted = delete_row(context, target, &row);
-    context.options.foreign_key_checks = checks;
-    deleted
-}
-
-/// Sets the key of a child row to its parent's new values, or to NULL.
-fn set_key(
-    context: &mut DmlContext<'_>,
-    target: &Target,
-    row: &Row,
-    columns: &[usize],
-    values: Option<&[Value]>,
-) -> StoreResult<()> {
-    let request = context.write_lock();
-    let Some(row) = context.transaction.get_locked(&target.table, row.key_bytes(), request)? else { return Ok(()) };
-    let old = target.read_row(&row, &context.env.context.time_zone)?;
-    let mut updated = old.clone();
-    for (at, column) in columns.iter().enumerate() {
-        updated[*column] = values.and_then(|values| values.get(at).cloned()).unwrap_or(Value::Null);
-    }
-    // The parent's new row is not written yet, so the child's own check would not find it.
-    let checks = std::mem::replace(&mut context.options.foreign_key_checks, false);
-    let result = update_row(context, target, &row, &old, &updated, true);
-    context.options.foreign_key_checks = checks;
-    result?;
-    if context.options.foreign_key_checks {
-        parent_updated(context, target, &old, &updated, 1)?;
-    }
-    Ok(())
-}
-
-fn restrict(
-    context: &mut DmlContext<'_>,
-    child: &Child,
-    columns: &[usize],
-    values: &[Value],
-    parent_row: &[Value],
-) -> StoreResult<()> {
-    let found = rows_with(context, &child.def, columns, values, LockMode::Shared, false)?;
-    // A row that is its own parent stands in nobody's way.
-    let own = |row: &Row| -> SqlResult<bool> {
-        let table = context.env.store.table(&child.def)?;
-        let values = row.values(&table)?;
-        Ok(child.is_self && values == parent_row)
-    };
-    for row in &found {
-        if !own(row)? {
-            let text = constraint_text(&child.database, &child.def, &child.key);
-            return Err(SqlError::new(ErrorCode::RowIsReferenced2, &[&text]).into());
-        }
-    }
-    Ok(())
-}
+// ---- children ----
 
 /// A constraint that refers to a table.
-struct Child {
+pub struct Child {
     database: Arc<str>,
     def: Arc<TableDef>,
     key: ForeignKey,
-    is_self: bool,
+    /// Its columns.
+    columns: Vec<usize>,
+    /// Those of the parent.
+    parent_columns: Vec<usize>,
+}
+
+/// The constraints that refer to the table that a statement changes, and are to be heeded.
+pub fn children(context: &DmlContext<'_>, target: &Target) -> Vec<Child> {
+    if !context.options.foreign_key_checks {
+        return Vec::new();
+    }
+    children_of(&context.env.catalog, &target.database, target.def())
+}
+
+fn children_of(catalog: &Catalog, database: &str, parent: &TableDef) -> Vec<Child> {
+    let mut references = catalog.references_to(database, &parent.name).peekable();
+    // A TEMPORARY table, or one that is being made, has the name of another one.
+    if references.peek().is_none() || catalog.table(database, &parent.name).is_none_or(|table| table.id != parent.id) {
+        return Vec::new();
+    }
+    let child = references.filter_map(|reference| {
+        Some(Child {
+            database: reference.database.name.as_str().into(),
+            def: reference.table.clone(),
+            key: reference.key.clone(),
+            columns: reference.key.ordinals(reference.table)?,
+            parent_columns: reference.key.parent_columns.ordinals(parent)?,
+        })
+    });
+    child.collect()
+}
+
+/// Whether a change of rows of a table may lead to changes of others: of all columns for a DELETE, of some for an UPDATE.
+pub fn may_cascade(catalog: &Catalog, database: &str, table: &TableDef, assigned: Option<&[usize]>) -> bool {
+    let acts = |action| matches!(action, ReferentialAction::Cascade | ReferentialAction::SetNull);
+    children_of(catalog, database, table).iter().any(|child| match assigned {
+        None => acts(child.key.on_delete),
+        Some(assigned) => {
+            let changes = |column: &usize| {
+                let definition = &table.columns[*column];
+                assigned.contains(column) || definition.generated.is_some() || definition.on_update_now
+            };
+            acts(child.key.on_update) && child.parent_columns.iter().any(changes)
+        }
+    })
+}
+
+/// Does what the children of a row that has been deleted demand.
+pub fn parent_deleted(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    children: &[Child],
+    old: &[Value],
+    cause: &Cause<'_>,
+) -> StoreResult<()> {
+    let cause = &cause.action(target.def().id, false);
+    for child in children {
+        let Some(values) = child.values_in(old) else { continue };
+        match child.key.on_delete {
+            ReferentialAction::Restrict | ReferentialAction::NoAction => child.refuse(context, &values)?,
+            ReferentialAction::Cascade => child.for_each(context, &values, &mut |context, child_target, row| {
+                cause.check_depth()?;
+                delete_row_as(context, child_target, &row, cause)
+            })?,
+            ReferentialAction::SetNull => child.set_keys(context, &values, None, cause)?,
+        }
+    }
+    Ok(())
+}
+
+/// Does what the children of a row demand whose referenced columns have changed.
+pub fn parent_updated(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    children: &[Child],
+    (old, new): (&[Value], &[Value]),
+    cause: &Cause<'_>,
+) -> StoreResult<()> {
+    let cause = &cause.action(target.def().id, true);
+    for child in children {
+        if child.parent_columns.iter().all(|column| old[*column] == new[*column]) {
+            continue;
+        }
+        let Some(values) = child.values_in(old) else { continue };
+        match child.key.on_update {
+            ReferentialAction::Restrict | ReferentialAction::NoAction => child.refuse(context, &values)?,
+            ReferentialAction::SetNull => child.set_keys(context, &values, None, cause)?,
+            ReferentialAction::Cascade => {
+                let new: Vec<Value> = child.parent_columns.iter().map(|column| new[*column].clone()).collect();
+                child.set_keys(context, &values, Some(&new), cause)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Child {
-    fn parent_columns(&self, parent: &TableDef) -> Option<Vec<usize>> {
-        self.key.parent_columns.iter().map(|name| parent.column(name).map(|(ordinal, _)| ordinal)).collect()
+    /// The values that refer to a parent row; `None` if none can.
+    fn values_in(&self, parent: &[Value]) -> Option<Vec<Value>> {
+        let values: Vec<Value> = self.parent_columns.iter().map(|column| parent[*column].clone()).collect();
+        (!values.iter().any(Value::is_null)).then_some(values)
     }
 
-    /// The child's columns and the values that refer to a parent row; `None` if none can.
-    fn key_of(&self, parent: &TableDef, row: &[Value]) -> Option<(Vec<usize>, Vec<Value>)> {
-        let values: Vec<Value> = self.parent_columns(parent)?.into_iter().map(|column| row[column].clone()).collect();
-        if values.iter().any(Value::is_null) {
-            return None;
-        }
-        Some((ordinals(&self.def, &self.key)?, values))
+    /// Fails if there is a child.
+    fn refuse(&self, context: &mut DmlContext<'_>, values: &[Value]) -> StoreResult<()> {
+        let catalog = context.env.catalog.clone();
+        for_each_row(context, &self.def, &self.columns, values, LockMode::Shared, &mut |_, _, _| {
+            let text = constraint_text(&catalog, &self.database, &self.def, &self.key);
+            Err(SqlError::new(ErrorCode::RowIsReferenced2, &[&text]).into())
+        })
     }
 
-    fn rows(
+    /// Calls `change` for each child, locked to be changed.
+    fn for_each(
         &self,
         context: &mut DmlContext<'_>,
+        values: &[Value],
+        change: &mut dyn FnMut(&mut DmlContext<'_>, &Target, Row) -> StoreResult<()>,
+    ) -> StoreResult<()> {
+        let mut target: Option<Target> = None;
+        for_each_row(context, &self.def, &self.columns, values, LockMode::Exclusive, &mut |context, table, row| {
+            if target.is_none() {
+                target = Some(Target {
+                    database: self.database.clone(),
+                    alias: self.def.name.as_str().into(),
+                    table: table.clone(),
+                    rules: context.rules.get(context.registry, &self.database, &self.def)?,
+                    view: None,
+                });
+            }
+            if let Some(target) = &target {
+                change(context, target, row)?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    /// Sets the key of each child to its parent's new values, or to NULL.
+    fn set_keys(
+        &self,
+        context: &mut DmlContext<'_>,
+        values: &[Value],
+        new: Option<&[Value]>,
+        cause: &Cause<'_>,
+    ) -> StoreResult<()> {
+        // Updates that come back to a table which they began with would have no end.
+        if cause.has_updated(self.def.id) {
+            return self.refuse(context, values);
+        }
+        self.for_each(context, values, &mut |context, target, row| {
+            cause.check_depth()?;
+            let old = target.read_row(&row, &context.env.context.time_zone)?;
+            let mut updated = old.clone();
+            for (at, column) in self.columns.iter().enumerate() {
+                updated[*column] = new.and_then(|values| values.get(at).cloned()).unwrap_or(Value::Null);
+            }
+            let (env, parameters) = (context.env, context.parameters);
+            RowMaker { target, env, parameters, strict: true, null_becomes_zero: false }.generate(&mut updated, 1)?;
+            update_row_as(context, target, &row, (&old, &updated), true, cause).map(|_| ())
+        })
+    }
+}
+
+// ---- look-ups ----
+
+/// The rows of a table that have certain values in certain columns.
+struct KeyedRows {
+    table: Arc<Table>,
+    columns: Vec<usize>,
+    /// As they are stored.
+    values: Vec<Value>,
+    ranges: Vec<KeyRange>,
+}
+
+impl KeyedRows {
+    fn new(
+        store: &RowStore,
+        view: &ReadView,
+        def: &Arc<TableDef>,
         columns: &[usize],
         values: &[Value],
-        depth: usize,
-    ) -> StoreResult<Vec<(Target, Row)>> {
-        if depth >= DEPTH_MAX {
-            return Err(SqlError::with_message(
-                ErrorCode::RowIsReferenced2,
-                format!("Foreign key cascade delete/update exceeds max depth of {DEPTH_MAX}."),
-            )
-            .into());
-        }
-        let rows = rows_with(context, &self.def, columns, values, LockMode::Exclusive, false)?;
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let target = Target {
-            database: self.database.clone(),
-            alias: self.def.name.as_str().into(),
-            table: context.env.store.table(&self.def)?,
-            rules: self.rules(context)?,
-            view: None,
+        zone: &TimeZone,
+    ) -> SqlResult<KeyedRows> {
+        let table = store.table(def)?;
+        let stored = |(column, value): (&usize, &Value)| match (&def.columns[*column].sql_type, value) {
+            (SqlType::Timestamp { .. }, Value::DateTime(at)) => Value::DateTime(zone.to_utc(*at).unwrap_or(*at)),
+            _ => value.clone(),
         };
-        Ok(rows.into_iter().map(|row| (target.clone(), row)).collect())
+        let values: Vec<Value> = columns.iter().zip(values).map(stored).collect();
+        let equal = columns.iter().zip(&values).map(|(column, value)| Predicate::Compare {
+            column: *column,
+            op: CompareOp::Equal,
+            value: value.clone(),
+        });
+        let all: Vec<usize> = (0..def.columns.len()).collect();
+        let path = choose(store, view, &table, &Predicate::and(equal), &all, &IndexHints::default())?;
+        let index: IndexId = path.index_id;
+        let encoded = path.encoded_ranges();
+        let ranges = encoded.iter().map(|range| storage_range(&table, index, range)).collect::<SqlResult<_>>()?;
+        Ok(KeyedRows { table, columns: columns.to_vec(), values, ranges })
     }
 
-    fn rules(&self, context: &DmlContext<'_>) -> SqlResult<Arc<TableRules>> {
-        context.rules.get(context.registry, &self.database, &self.def)
+    /// Whether a row, which a range has led to, has the values by the columns' collations.
+    fn has(&self, row: &Row) -> SqlResult<bool> {
+        let view = row.view(&self.table);
+        for (column, value) in self.columns.iter().zip(&self.values) {
+            let found = view.get_value(*column)?;
+            let equal = match (self.table.def().columns[*column].sql_type.collation(), &found, value) {
+                (Some(collation), Value::String(a), Value::String(b)) => collation::eq(collation, a, b),
+                _ => found == *value,
+            };
+            if !equal {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a view sees one.
+    fn is_any_in(&self, view: &ReadView) -> SqlResult<bool> {
+        for range in &self.ranges {
+            let mut rows = view.scan(&self.table, range, Direction::Forward);
+            while let Some(row) = rows.next_row()? {
+                if self.has(&row)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 }
 
-/// Constraints of other tables, and the table's own, that refer to a table.
-fn children(catalog: &Catalog, database: &str, parent: &TableDef) -> Vec<Child> {
-    let refers = |key: &&ForeignKey| key.parent_database == database && key.parent_table == parent.name;
-    let of_table = |owner: &Arc<Database>, entry: &TableEntry| -> Vec<Child> {
-        let TableEntry::Table(def) = entry else { return Vec::new() };
-        def.foreign_keys
-            .iter()
-            .filter(refers)
-            .map(|key| Child {
-                database: owner.name.as_str().into(),
-                def: def.clone(),
-                key: key.clone(),
-                is_self: def.id == parent.id,
-            })
-            .collect()
-    };
-    catalog
-        .databases
-        .values()
-        .flat_map(|owner| owner.tables.values().flat_map(move |entry| of_table(owner, entry)))
-        .collect()
-}
+/// What is done with a row that a look-up finds, and whether to go on.
+type Visit<'v> = dyn FnMut(&mut DmlContext<'_>, &Arc<Table>, Row) -> StoreResult<ControlFlow<()>> + 'v;
 
-fn ordinals(def: &TableDef, key: &ForeignKey) -> Option<Vec<usize>> {
-    key.columns.iter().map(|column| def.ordinal(*column)).collect()
-}
-
-/// Rows of a table with these values, locked; `first` stops at the first one.
-fn rows_with(
+/// Calls `visit` for the newest rows of a table with these values, each locked to the end of the transaction. What is written
+/// meanwhile is not met.
+fn for_each_row(
     context: &mut DmlContext<'_>,
     def: &Arc<TableDef>,
     columns: &[usize],
     values: &[Value],
     mode: LockMode,
-    first: bool,
-) -> StoreResult<Vec<Row>> {
-    let table = context.env.store.table(def)?;
-    let stored: Vec<Value> = columns
-        .iter()
-        .zip(values)
-        .map(|(column, value)| match (&def.columns[*column].sql_type, value) {
-            (squall_types::SqlType::Timestamp { .. }, Value::DateTime(moment)) => {
-                Value::DateTime(context.env.context.time_zone.to_utc(*moment).unwrap_or(*moment))
-            }
-            _ => value.clone(),
-        })
-        .collect();
-    let predicate = Predicate::and(columns.iter().zip(&stored).map(|(column, value)| Predicate::Compare {
-        column: *column,
-        op: CompareOp::Equal,
-        value: value.clone(),
-    }));
-    let all: Vec<usize> = (0..def.columns.len()).collect();
-    let view = context.transaction.change_view();
-    let path = choose(&context.env.store, &view, &table, &predicate, &all, &IndexHints::default())?;
+    visit: &mut Visit<'_>,
+) -> StoreResult<()> {
     let request = LockRequest { mode, wait: context.options.lock_wait };
-    let mut found = Vec::new();
-    for range in path.encoded_ranges() {
-        let range = storage_range(&table, path.index_id, &range)?;
-        let mut rows = context.transaction.scan_locked(&table, &range, Direction::Forward, request);
-        while let Some(row) = rows.next(context.transaction)? {
+    let table = context.env.store.table(def)?;
+    context.transaction.lock_table(&table, TableLock::Read, request.wait)?;
+    if table.is_outdated() {
+        return Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]).into());
+    }
+    let view = context.transaction.newest_view();
+    let env = context.env;
+    let rows = KeyedRows::new(&env.store, &view, def, columns, values, &env.context.time_zone)?;
+    for range in &rows.ranges {
+        let mut scan = context.transaction.scan_newest(&view, &table, range, request);
+        while let Some(row) = scan.next(context.transaction)? {
             context.env.context.kill.check()?;
-            let view = row.view(&table);
-            let mut equal = true;
-            for (column, value) in columns.iter().zip(&stored) {
-                equal &= same_key(&def.columns[*column].sql_type, &view.get_value(*column)?, value);
-            }
-            if !equal {
-                context.transaction.unlock_last(&row.key());
-                continue;
-            }
-            found.push(row);
-            if first {
-                return Ok(found);
+            if rows.has(&row)? && visit(context, &table, row)?.is_break() {
+                return Ok(());
             }
         }
     }
-    Ok(found)
+    Ok(())
 }
 
-/// Whether two values of a key column are equal by the column's collation.
-fn same_key(sql_type: &squall_types::SqlType, a: &Value, b: &Value) -> bool {
-    match (sql_type.collation(), a, b) {
-        (Some(collation), Value::String(a), Value::String(b)) => squall_types::collation::eq(collation, a, b),
-        _ => a == b,
-    }
+// ---- errors ----
+
+fn no_parent(catalog: &Catalog, database: &str, def: &TableDef, key: &ForeignKey) -> SqlError {
+    SqlError::new(ErrorCode::NoReferencedRow2, &[&constraint_text(catalog, database, def, key)])
 }
 
-fn constraint_text(database: &str, def: &TableDef, key: &ForeignKey) -> String {
+fn constraint_text(catalog: &Catalog, database: &str, def: &TableDef, key: &ForeignKey) -> String {
     let quoted = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let columns = key
-        .columns
-        .iter()
-        .filter_map(|column| def.ordinal(*column))
-        .map(|ordinal| def.columns[ordinal].name.as_str())
-        .collect();
+    let columns = key.ordinals(def).unwrap_or_default();
+    let columns = columns.into_iter().map(|ordinal| def.columns[ordinal].name.as_str()).collect();
+    let referenced = match key.refers_to(database, &def.name) {
+        true => Some(def),
+        false => catalog.parent_of(key).map(|parent| &**parent),
+    };
     let action = |clause: &str, action: ReferentialAction| match action {
         ReferentialAction::Cascade => format!(" ON {clause} CASCADE"),
         ReferentialAction::SetNull => format!(" ON {clause} SET NULL"),
@@ -341,7 +437,7 @@ fn constraint_text(database: &str, def: &TableDef, key: &ForeignKey) -> String {
         def.name,
         key.name,
         quoted(columns),
-        quoted(key.parent_columns.iter().map(String::as_str).collect()),
+        quoted(key.parent_columns.names(referenced)),
         action("DELETE", key.on_delete),
         action("UPDATE", key.on_update),
     )

@@ -215,6 +215,8 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     fn store(&mut self, mut row: Vec<Value>) -> StoreResult<()> {
         self.context.env.context.kill.check()?;
         let generated_before = self.result.generated_id;
+        let ignore = self.plan.ignore;
+        let savepoint = ignore.then(|| self.context.transaction.savepoint());
         match self.try_store(&mut row) {
             Ok(()) => {
                 self.records += 1;
@@ -224,7 +226,12 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
                 }
                 Ok(())
             }
-            Err(error) if self.plan.ignore && ignorable(&error) => {
+            Err(error) if ignore && ignorable(&error) => {
+                if let Some(savepoint) = savepoint
+                    && !self.context.transaction.is_aborted()
+                {
+                    self.context.transaction.rollback_to(savepoint);
+                }
                 self.records += 1;
                 self.duplicates += 1;
                 if self.result.affected_rows == 0 {
@@ -251,9 +258,6 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     fn try_store(&mut self, row: &mut Vec<Value>) -> StoreResult<()> {
         self.filler().maker().check(row)?;
         let target = &self.plan.target;
-        if self.context.options.foreign_key_checks {
-            foreign_key::check_parents(self.context, target, row, None)?;
-        }
         let stored = target.stored_row(row, &self.context.env.context.time_zone);
         if self.bulk.is_some() || self.staged.is_some() {
             let stored = match stored {
@@ -277,6 +281,9 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         loop {
             match self.context.transaction.insert(&target.table, &stored) {
                 Ok(_) => {
+                    if self.context.options.foreign_key_checks {
+                        foreign_key::check_parents(self.context, target, row, None)?;
+                    }
                     self.result.affected_rows += 1;
                     return Ok(());
                 }

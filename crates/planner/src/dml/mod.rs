@@ -117,6 +117,29 @@ impl DmlContext<'_> {
     }
 }
 
+impl DmlContext<'_> {
+    /// Changes one row. Where IGNORE makes a warning of the error that stops it, what it has done by then, to other rows too, is
+    /// taken back, and `None` given.
+    pub fn one_row<T>(
+        &mut self,
+        ignore: bool,
+        change: impl FnOnce(&mut Self) -> StoreResult<T>,
+    ) -> StoreResult<Option<T>> {
+        if !ignore {
+            return change(self).map(Some);
+        }
+        let savepoint = self.transaction.savepoint();
+        match change(self) {
+            Err(error) if ignorable(&error) && !self.transaction.is_aborted() => {
+                self.transaction.rollback_to(savepoint);
+                self.env.context.diagnostics.warn(error.into());
+                Ok(None)
+            }
+            done => done.map(Some),
+        }
+    }
+}
+
 /// What a data change did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DmlResult {

@@ -5,7 +5,7 @@ use super::find::{note_use, with_parameters};
 use super::plan::{QueryChangePlan, TableChange, column_types};
 use super::sealed_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
 use super::target::RowMaker;
-use super::{DmlContext, DmlResult, ignorable};
+use super::{DmlContext, DmlResult};
 use crate::exec::env::StatementEnv;
 use crate::exec::runtime::QueryRuntime;
 use datafusion::execution::memory_pool::MemoryReservation;
@@ -236,14 +236,10 @@ impl<'a> RowChanges<'a> {
                 Cow::Owned(key)
             }
         };
-        match change_row(context, self.env, self.plan, self.change, &key, values, number) {
-            Ok(true) => self.changed += 1,
-            Ok(false) => {}
-            Err(error) if self.plan.ignore && ignorable(&error) => {
-                context.env.context.diagnostics.warn(error.into());
-            }
-            Err(error) => return Err(error),
-        }
+        let done = context.one_row(self.plan.ignore, |context| {
+            change_row(context, self.env, self.plan, self.change, &key, values, number)
+        })?;
+        self.changed += u64::from(done == Some(true));
         Ok(())
     }
 

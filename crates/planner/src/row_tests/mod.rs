@@ -76,7 +76,7 @@ impl TestDatabase {
             database.tables.insert(def.name.clone(), TableEntry::Table(def));
         }
         let mut catalog = Catalog::default();
-        catalog.databases.insert("test".into(), Arc::new(database));
+        catalog.put_database(database);
         TestDatabase {
             catalog,
             store,
@@ -326,7 +326,7 @@ fn with_foreign_key(mut def: TableDef, column: &str, parent: &str, change: impl 
         columns: vec![def.column(column).expect("a column").1.id],
         parent_database: "test".into(),
         parent_table: parent.into(),
-        parent_columns: vec!["id".into()],
+        parent_columns: ReferencedColumns::Names(vec!["id".into()]),
         on_delete: squall_catalog::ReferentialAction::NoAction,
         on_update: squall_catalog::ReferentialAction::NoAction,
     };

@@ -69,7 +69,7 @@ impl TestDatabase {
             tables: BTreeMap::new(),
         };
         let mut catalog = Catalog::default();
-        catalog.databases.insert("test".to_string(), Arc::new(database));
+        catalog.put_database(database);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         Self { catalog, registry, rows: HashMap::new(), context: Arc::default(), runtime }
     }
@@ -95,7 +95,7 @@ impl TestDatabase {
                     check_option: "NONE".to_string(),
                     sql_mode: 0,
                 };
-                self.add(view.name.clone(), TableEntry::View(Arc::new(view)));
+                self.add(TableEntry::View(Arc::new(view)));
                 Ok(String::new())
             }
             ast::Statement::Insert(insert) => self.insert(&insert).map(|()| String::new()),
@@ -161,10 +161,8 @@ impl TestDatabase {
         Ok(text)
     }
 
-    fn add(&mut self, name: String, entry: TableEntry) {
-        let mut database = self.catalog.databases["test"].as_ref().clone();
-        database.tables.insert(name, entry);
-        self.catalog.databases.insert("test".to_string(), Arc::new(database));
+    fn add(&mut self, entry: TableEntry) {
+        assert!(self.catalog.put_entry("test", entry), "the database is there");
     }
 
     fn create_table(&mut self, create: &ast::CreateTable) -> SqlResult<()> {
@@ -190,7 +188,7 @@ impl TestDatabase {
             });
         }
         let table = TableDef {
-            id: TableId(self.catalog.databases["test"].tables.len() as u32 + 1),
+            id: TableId(self.catalog.databases()["test"].tables.len() as u32 + 1),
             name: create.name.name.value.to_string(),
             version: 1,
             columns,
@@ -207,7 +205,7 @@ impl TestDatabase {
             created_micros: 0,
             temporary: false,
         };
-        self.add(table.name.clone(), TableEntry::Table(Arc::new(table)));
+        self.add(TableEntry::Table(Arc::new(table)));
         Ok(())
     }
 

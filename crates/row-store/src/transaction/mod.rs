@@ -267,7 +267,7 @@ impl Transaction {
         self.fix_moment();
         let key = Slice::new(key);
         match self.lock_row(table, &key, request) {
-            Ok(_) => self.newest_row(table, &key),
+            Ok(_) => self.newest_row(table, &key, self.fails_on_change()),
             Err(StoreError::Sql(_)) if request.wait == LockWait::SkipLocked && !self.aborted => Ok(None),
             Err(error) => Err(error),
         }
@@ -283,7 +283,7 @@ impl Transaction {
         request: LockRequest,
     ) -> LockingScan {
         let view = self.change_view();
-        LockingScan { cursor: view.scan(table, range, direction), request, pending: None }
+        LockingScan { cursor: view.scan(table, range, direction), request, pending: None, of_newest: false }
     }
 
     /// What rows to be changed are looked for in. One may have changed since, so whoever has found it locks it, reads it
@@ -296,6 +296,25 @@ impl Transaction {
         }
     }
 
+    /// What constraints are checked against: the newest rows, whatever the transaction's snapshot is.
+    pub fn newest_view(&mut self) -> ReadView {
+        self.fix_moment();
+        self.view_at(self.store.snapshot())
+    }
+
+    /// A scan of the [newest rows](Transaction::newest_view) that locks each and yields its newest version. At SERIALIZABLE one that
+    /// has changed since the transaction's moment is an error (1020), as everywhere.
+    pub fn scan_newest(
+        &mut self,
+        view: &ReadView,
+        table: &Arc<Table>,
+        range: &KeyRange,
+        request: LockRequest,
+    ) -> LockingScan {
+        let cursor = view.scan(table, range, Direction::Forward);
+        LockingScan { cursor, request, pending: None, of_newest: true }
+    }
+
     /// SERIALIZABLE checks everything since one moment, so the moment comes before the first lock.
     fn fix_moment(&mut self) {
         if self.own.reads.is_some() {
@@ -305,16 +324,23 @@ impl Transaction {
 
     /// Whether meeting a row that changed after the snapshot is an error.
     fn fails_on_change(&self) -> bool {
-        !self.options.autocommit
-            && match self.options.isolation {
-                IsolationLevel::Serializable => true,
-                IsolationLevel::RepeatableRead => self.options.snapshot_isolation,
-                IsolationLevel::ReadCommitted | IsolationLevel::ReadUncommitted => false,
-            }
+        self.is_serializable()
+            || !self.options.autocommit
+                && self.options.isolation == IsolationLevel::RepeatableRead
+                && self.options.snapshot_isolation
+    }
+
+    fn is_serializable(&self) -> bool {
+        !self.options.autocommit && self.options.isolation == IsolationLevel::Serializable
     }
 
     /// The newest version of a key that is locked.
     fn newest(&mut self, table: &Table, key: &[u8]) -> StoreResult<Option<Slice>> {
+        self.newest_checked(table, key, self.fails_on_change())
+    }
+
+    /// The newest version of a key that is locked; `fails` if it has changed after the snapshot.
+    fn newest_checked(&mut self, table: &Table, key: &[u8], fails: bool) -> StoreResult<Option<Slice>> {
         if let Some(change) = self.own_change(table, key) {
             return Ok(change);
         }
@@ -330,7 +356,7 @@ impl Transaction {
             return Ok(table.or_sealed(entry, key, snapshot.seqno())?);
         }
         let (newest, written) = table.newest(key)?;
-        if let Some(snapshot) = self.snapshot.as_ref().filter(|_| self.fails_on_change()) {
+        if let Some(snapshot) = self.snapshot.as_ref().filter(|_| fails) {
             let changed = match written {
                 Some(written) => written >= snapshot.seqno(),
                 // When a sealed row was written is not known any more.
@@ -353,8 +379,8 @@ impl Transaction {
         self.own.sealed_rows(table, moment, u64::MAX)
     }
 
-    fn newest_row(&mut self, table: &Table, key: &Slice) -> StoreResult<Option<Row>> {
-        match self.newest(table, key)? {
+    fn newest_row(&mut self, table: &Table, key: &Slice, fails: bool) -> StoreResult<Option<Row>> {
+        match self.newest_checked(table, key, fails)? {
             Some(value) => Ok(Some(Row::check(table, key.clone(), value)?)),
             None => Ok(None),
         }
@@ -483,7 +509,7 @@ impl Transaction {
     fn lock_for_change(&mut self, table: &Table, row: &Row) -> StoreResult<()> {
         self.check_writable(table)?;
         if self.lock_row(table, &row.key, self.write_request())?.is_new()
-            && self.newest_row(table, &row.key)?.is_none_or(|newest| newest.value != row.value)
+            && self.newest_row(table, &row.key, self.fails_on_change())?.is_none_or(|newest| newest.value != row.value)
         {
             return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
         }
@@ -750,6 +776,8 @@ pub struct LockingScan {
     request: LockRequest,
     /// A row that could not be locked at once.
     pending: Option<Slice>,
+    /// See [`Transaction::scan_newest`].
+    of_newest: bool,
 }
 
 impl LockingScan {
@@ -778,7 +806,8 @@ impl LockingScan {
                 Err(StoreError::Sql(_)) if self.request.wait == LockWait::SkipLocked && !txn.aborted => continue,
                 Err(error) => return Err(error),
             }
-            if let Some(row) = txn.newest_row(&table, &key)? {
+            let fails = if self.of_newest { txn.is_serializable() } else { txn.fails_on_change() };
+            if let Some(row) = txn.newest_row(&table, &key, fails)? {
                 return Ok(Some(row));
             }
         }

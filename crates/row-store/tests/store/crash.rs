@@ -42,7 +42,7 @@ fn text(writer: i64, number: i64) -> String {
 fn writers() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
     let store = RowStore::open(directory, options()).unwrap();
-    if store.load_catalog().databases.is_empty() {
+    if store.load_catalog().databases().is_empty() {
         store.commit_ddl(&base_catalog(), &DdlChanges::default()).unwrap();
     }
     acknowledge("ready", 0, 0);
@@ -133,13 +133,14 @@ fn define(store: &RowStore) {
         txn.insert(&made, &row(1, 1, "made", None)).unwrap();
         txn.commit().unwrap();
         drop(made);
-        let database = Arc::make_mut(catalog.databases.get_mut("d").unwrap());
-        database.tables.insert(def.name.clone(), TableEntry::Table(def.clone()));
+        assert!(catalog.put_entry("d", TableEntry::Table(def.clone())));
         store.commit_ddl(&catalog, &DdlChanges::default()).unwrap();
         acknowledge("define", 0, i64::from(id));
         if id.is_multiple_of(3) {
-            let database = Arc::make_mut(catalog.databases.get_mut("d").unwrap());
-            database.tables.retain(|name, _| name.len() < 3 || *name == def.name);
+            let made: Vec<String> = catalog.databases()["d"].tables.keys().cloned().collect();
+            for name in made.iter().filter(|name| name.len() >= 3 && **name != def.name) {
+                catalog.remove_entry("d", name);
+            }
             store.commit_ddl(&catalog, &DdlChanges::default()).unwrap();
         }
     }
@@ -211,7 +212,7 @@ fn check(directory: &std::path::Path, acknowledged: &BTreeMap<(String, i64), i64
     let opened = started.elapsed();
     assert!(opened < Duration::from_secs(5), "round {round}: ready after {opened:?}");
     let catalog = store.load_catalog();
-    if catalog.databases.is_empty() {
+    if catalog.databases().is_empty() {
         assert!(acknowledged.is_empty());
         return;
     }
@@ -245,7 +246,7 @@ fn check(directory: &std::path::Path, acknowledged: &BTreeMap<(String, i64), i64
     let next = store.next_auto_increment(&table(&store, "t4"), 1) as i64;
     assert!(next > newest("number", 0), "round {round}: AUTO_INCREMENT went back to {next}");
     assert!(i64::from(catalog.next_table_id) > newest("define", 0), "round {round}: a definition is lost");
-    for entry in catalog.databases["d"].tables.values() {
+    for entry in catalog.databases()["d"].tables.values() {
         let TableEntry::Table(def) = entry else { continue };
         if def.id.0 >= 100 {
             let made = store.table(def).unwrap();

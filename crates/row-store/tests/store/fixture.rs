@@ -100,12 +100,9 @@ pub fn catalog_of(tables: &[&TableDef]) -> Catalog {
     }
     let database =
         Database { id: DatabaseId(1), name: "d".into(), collation: CollationId::UTF8MB4_0900_AI_CI, tables: entries };
-    Catalog {
-        version: 1,
-        databases: BTreeMap::from([("d".to_string(), Arc::new(database))]),
-        next_database_id: 2,
-        next_table_id: 100,
-    }
+    let mut catalog = Catalog::new(1, 2, 100);
+    catalog.put_database(database);
+    catalog
 }
 
 /// The store is closed before its directory is removed.

@@ -1,6 +1,7 @@
 //! Carrying ALTER TABLE out: the definition alone, new keys, or a copy of all rows.
 
 use super::alter_table::{Alteration, Work, alter_table as resolve_alteration};
+use super::constraint::parent_name;
 use super::create::check_constraint_names;
 use super::drop::{rename_entry, with_children};
 use super::edit::ReservedId;
@@ -81,14 +82,19 @@ pub fn alter_table(
 ) -> SqlResult<u64> {
     let tables = shared.lock_tables(env, |catalog| {
         base_table(catalog, name)?;
-        Ok(if renames(statement) { with_children(catalog, name.clone()) } else { vec![name.clone()] })
+        let mut wanted = new_parents(statement, &name.0);
+        match renamed_to(env, name, statement)? {
+            Some(to) => wanted.extend([name.clone(), to].into_iter().flat_map(|name| with_children(catalog, name))),
+            None => wanted.push(name.clone()),
+        }
+        Ok(wanted)
     })?;
     let old = tables.base_table(name)?;
     let seen = tables.catalog();
     let alteration = resolve_alteration(old, statement, &env.ddl_context(seen, &name.0))?;
     check_constraint_names(seen, &name.0, &alteration.table)?;
     note_keys_switch(env, old, &alteration);
-    let rename = alteration.rename.as_ref().map(|to| rename_target(env, name, to)).transpose()?;
+    let rename = renamed_to(env, name, statement)?;
     check_rename(seen, name, rename.as_ref())?;
     let place = rename.as_ref().unwrap_or(name);
     match alteration.work {
@@ -131,9 +137,30 @@ pub fn alter_table(
     }
 }
 
-/// Whether the table gets another name, which those that refer to it have to follow.
-fn renames(statement: &AlterTable) -> bool {
-    statement.actions.iter().any(|action| matches!(action, AlterAction::RenameTable(_)))
+/// RENAME TO: the table's new name, which those that refer to it have to follow.
+fn renamed_to(env: &DdlEnv, from: &QualifiedName, statement: &AlterTable) -> SqlResult<Option<QualifiedName>> {
+    let to = statement.actions.iter().rev().find_map(|action| match action {
+        AlterAction::RenameTable(to) => Some(to),
+        _ => None,
+    });
+    match to {
+        None => Ok(None),
+        Some(to) if to.schema.is_some() => env.qualify(to).map(Some),
+        // Without a database the table stays in its own.
+        Some(to) => Ok(Some((from.0.clone(), to.name.to_string()))),
+    }
+}
+
+/// The tables that foreign keys of the statement refer to.
+fn new_parents(statement: &AlterTable, database: &str) -> Vec<QualifiedName> {
+    let references = statement.actions.iter().filter_map(|action| match action {
+        AlterAction::AddConstraint(TableConstraint::ForeignKey(key)) => Some(&key.references),
+        AlterAction::AddColumn { column, .. }
+        | AlterAction::ChangeColumn { column, .. }
+        | AlterAction::ModifyColumn { column, .. } => column.references.as_ref(),
+        _ => None,
+    });
+    references.map(|references| parent_name(references, database)).collect()
 }
 
 /// Makes the copy of columns that a definition has come to have, while others use the table. If that fails, a copy that the
@@ -170,7 +197,7 @@ fn drop_copy(shared: &Shared, env: &DdlEnv, name: &QualifiedName, id: TableId, i
             let mut table = (**locked.def()).clone();
             table.indexes.retain(|other| other.id != index);
             table.version += 1;
-            catalog.replace(locked, table)
+            catalog.replace(locked, table, tables)
         },
     )
 }
@@ -188,7 +215,7 @@ pub fn alter_temporary(
     let name = (database.to_string(), old.name.clone());
     let old = &LockedTable::of_session(name.clone(), old)?;
     let alteration = resolve_alteration(old, statement, &env.ddl_context(&seen, database))?;
-    let rename = alteration.rename.as_ref().map(|to| rename_target(env, &name, to)).transpose()?;
+    let rename = renamed_to(env, &name, statement)?;
     let mut table = alteration.table.clone();
     if let Some((_, new)) = &rename {
         table.name = new.clone();
@@ -216,14 +243,6 @@ fn note_keys_switch(env: &DdlEnv, old: &TableDef, alteration: &Alteration) {
     }
 }
 
-fn rename_target(env: &DdlEnv, from: &QualifiedName, to: &squall_parser::ast::ObjectName) -> SqlResult<QualifiedName> {
-    // Without a database the table stays in its own.
-    match &to.schema {
-        Some(_) => env.qualify(to),
-        None => Ok((from.0.clone(), to.name.to_string())),
-    }
-}
-
 fn check_rename(catalog: &Catalog, from: &QualifiedName, to: Option<&QualifiedName>) -> SqlResult<()> {
     let Some(to) = to.filter(|to| *to != from) else { return Ok(()) };
     if catalog.database(&to.0).is_none() {
@@ -243,8 +262,7 @@ fn commit_in_place(
     rename: Option<&QualifiedName>,
 ) -> SqlResult<()> {
     shared.change_catalog(|catalog| {
-        catalog.check_references(tables, old)?;
-        catalog.replace(old, table.clone())?;
+        catalog.replace(old, table.clone(), tables)?;
         match rename.filter(|to| *to != old.name()) {
             Some(to) => rename_entry(catalog, tables, old.name(), to),
             None => Ok(()),
@@ -261,8 +279,7 @@ fn commit_copy(
     rename: Option<&QualifiedName>,
 ) -> SqlResult<()> {
     shared.change_catalog(|catalog| {
-        catalog.check_references(tables, old)?;
-        catalog.replace_by_copy(old, reserved, table.clone())?;
+        catalog.replace_by_copy(old, reserved, table.clone(), tables)?;
         match rename.filter(|to| *to != old.name()) {
             Some(to) => rename_entry(catalog, tables, old.name(), to),
             None => Ok(()),

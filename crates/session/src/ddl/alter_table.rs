@@ -2,7 +2,7 @@
 
 use super::DdlContext;
 use super::column::{resolve_column, resolve_default};
-use super::constraint::{add_check, add_foreign_key};
+use super::constraint::{add_check, add_foreign_key, check_nullable, check_types, has_index_on, has_unique_key_of};
 use super::create_table::{add_column_constraints, add_column_keys, check_table};
 use super::data_type::named_collation;
 use super::functional_key::settle_hidden_columns;
@@ -11,19 +11,17 @@ use super::names::{check_column_name, check_index_name, check_table_name};
 use super::table_option::{apply_options, table_collation};
 use crate::constant;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, IndexDef, TableDef};
+use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, IndexDef, Reference, ReferencedColumns, TableDef};
 use squall_parser::ast::{
-    AlterAction, AlterTable, ColumnDefinition, ColumnPosition, Ident, ObjectName, TableConstraint, TableOption,
+    AlterAction, AlterTable, ColumnDefinition, ColumnPosition, Ident, TableConstraint, TableOption,
 };
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 
 /// What ALTER TABLE comes to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alteration {
-    /// The definition afterwards, with the id and the name of the table before.
+    /// The definition afterwards, with the id and the name of the table before, whatever RENAME TO says.
     pub table: TableDef,
-    /// RENAME TO.
-    pub rename: Option<ObjectName>,
     /// What happens to the rows.
     pub work: Work,
     /// AUTO_INCREMENT = n.
@@ -70,7 +68,7 @@ pub fn alter_table(old: &TableDef, statement: &AlterTable, context: &DdlContext<
     table.collation = collation;
     let mut builder = Builder { table, old, work: Work::Metadata, context, collation };
     let mut alteration =
-        Alteration { table: old.clone(), rename: None, work: Work::Metadata, auto_increment: None, keys_switch: false };
+        Alteration { table: old.clone(), work: Work::Metadata, auto_increment: None, keys_switch: false };
     for action in statement.actions.iter().filter(|action| is_drop(action)) {
         builder.drop(action)?;
     }
@@ -203,6 +201,7 @@ impl Builder<'_> {
             let message = format!("Cannot drop column '{shown}': needed in a foreign key constraint '{}'", key.name);
             return Err(SqlError { code: 1828, sqlstate: *b"HY000", message });
         }
+        self.refuse_drop_of_referenced(id, &shown)?;
         self.refuse_generated_dependency(&shown)?;
         self.table.checks.retain(|check| {
             let mut columns = Vec::new();
@@ -299,11 +298,7 @@ impl Builder<'_> {
             AlterAction::SetIndexVisible { index, visible } => self.set_index_visible(index, *visible),
             AlterAction::SetCheckEnforced { name, enforced }
             | AlterAction::SetConstraintEnforced { name, enforced } => self.set_check_enforced(name, *enforced),
-            AlterAction::RenameTable(name) => {
-                check_table_name(&name.name)?;
-                alteration.rename = Some(name.clone());
-                Ok(())
-            }
+            AlterAction::RenameTable(name) => check_table_name(&name.name),
             AlterAction::RenameColumn { old, new } => self.rename_column(old, new),
             AlterAction::RenameIndex { old, new } => self.rename_index(old, new),
             AlterAction::ConvertCharset { charset, collation } => {
@@ -631,18 +626,104 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// A column that other tables refer to stays (1829).
+    fn refuse_drop_of_referenced(&self, id: ColumnId, name: &str) -> SqlResult<()> {
+        let refers = |reference: &Reference<'_>| match &reference.key.parent_columns {
+            ReferencedColumns::Ids(ids) => ids.contains(&id),
+            ReferencedColumns::Names(names) => names.iter().any(|other| eq_ignore_case(other, name)),
+        };
+        // What the statement has dropped of the table itself is not among them.
+        let own = |reference: &Reference<'_>| {
+            reference.table.id == self.old.id
+                && self.table.foreign_keys.iter().all(|key| key.name != reference.key.name)
+        };
+        let mut references = self.context.catalog.references_to(self.context.database, &self.old.name);
+        match references.find(|reference| refers(reference) && !own(reference)) {
+            None => Ok(()),
+            Some(Reference { database, table, key }) => {
+                let message = format!(
+                    "Cannot drop column '{name}': needed in a foreign key constraint '{}' of table '{}.{}'",
+                    key.name, database.name, table.name
+                );
+                Err(SqlError { code: 1829, sqlstate: *b"HY000", message })
+            }
+        }
+    }
+
+    /// What foreign keys need of this table and of those that refer to it: columns that keep their values unless
+    /// `foreign_key_checks` is off (1832, 1833), of the same types at both ends (3780), which can be NULL where they are
+    /// set to that (1830), and the unique key that is referred to (1553).
+    fn check_foreign_keys(&self) -> SqlResult<()> {
+        let (catalog, database) = (self.context.catalog, self.context.database);
+        for key in &self.table.foreign_keys {
+            if !self.old.foreign_keys.iter().any(|old| old.name == key.name) {
+                continue;
+            }
+            if let Some(column) = self.changed_column(&key.columns) {
+                let message =
+                    format!("Cannot change column '{}': used in a foreign key constraint '{}'", column.name, key.name);
+                return Err(SqlError { code: 1832, sqlstate: *b"HY000", message });
+            }
+            check_nullable(&self.table, key)?;
+            if !key.refers_to(database, &self.old.name)
+                && let Some(parent) = catalog.parent_of(key)
+            {
+                check_types(&self.table, key, parent, self.context.foreign_key_checks)?;
+            }
+        }
+        for Reference { database: owner, table, key } in catalog.references_to(database, &self.old.name) {
+            let is_own = table.id == self.old.id;
+            if is_own && self.table.foreign_keys.iter().all(|kept| kept.name != key.name) {
+                continue;
+            }
+            let Some(ordinals) = key.parent_columns.ordinals(self.old) else { continue };
+            let ids: Vec<ColumnId> = ordinals.into_iter().map(|ordinal| self.old.columns[ordinal].id).collect();
+            if let Some(column) = self.changed_column(&ids) {
+                let message = format!(
+                    "Cannot change column '{}': used in a foreign key constraint '{}' of table '{}.{}'",
+                    column.name, key.name, owner.name, table.name
+                );
+                return Err(SqlError { code: 1833, sqlstate: *b"HY000", message });
+            }
+            let child = if is_own { &self.table } else { table };
+            check_types(child, key, &self.table, self.context.foreign_key_checks)?;
+            if !has_unique_key_of(&self.table, &ids) {
+                return Err(self.needed_index());
+            }
+        }
+        Ok(())
+    }
+
+    /// The first of these columns whose values may be other ones afterwards, as it was.
+    fn changed_column(&self, ids: &[ColumnId]) -> Option<&ColumnDef> {
+        if !self.context.foreign_key_checks {
+            return None;
+        }
+        let changes = |before: &&ColumnDef| {
+            let now = self.table.ordinal(before.id).map(|at| &self.table.columns[at]);
+            now.is_some_and(|now| !keeps_values(&before.sql_type, &now.sql_type) || before.nullable && !now.nullable)
+        };
+        ids.iter().filter_map(|id| Some(&self.old.columns[self.old.ordinal(*id)?])).find(changes)
+    }
+
+    /// "Cannot drop index": the one that the statement drops.
+    fn needed_index(&self) -> SqlError {
+        let dropped = self.old.indexes.iter().find(|index| self.table.indexes.iter().all(|i| i.id != index.id));
+        let name = dropped.map_or("", |index: &IndexDef| index.name.as_str());
+        let message = format!("Cannot drop index '{name}': needed in a foreign key constraint");
+        SqlError { code: 1553, sqlstate: *b"HY000", message }
+    }
+
     fn finish(&mut self) -> SqlResult<()> {
         if self.table.named_columns().is_empty() {
             return Err(SqlError::new(ErrorCode::CantRemoveAllFields, &[]));
         }
         for key in &self.table.foreign_keys {
-            if !super::constraint::has_index_on(&self.table, &key.columns) {
-                let dropped = self.old.indexes.iter().find(|index| self.table.indexes.iter().all(|i| i.id != index.id));
-                let name = dropped.map_or("", |index: &IndexDef| index.name.as_str());
-                let message = format!("Cannot drop index '{name}': needed in a foreign key constraint");
-                return Err(SqlError { code: 1553, sqlstate: *b"HY000", message });
+            if !has_index_on(&self.table, &key.columns) {
+                return Err(self.needed_index());
             }
         }
+        self.check_foreign_keys()?;
         sort_indexes(&mut self.table);
         settle_kinds(&mut self.table)?;
         self.settle_hidden_columns()?;

@@ -1,11 +1,12 @@
 //! CHECK and FOREIGN KEY constraints as written, made into the catalog's.
 
 use super::DdlContext;
+use super::execute::QualifiedName;
 use super::index::add_index;
 use super::names::check_identifier;
 use crate::constant;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{ColumnId, ConstraintCheck, ForeignKey, ReferentialAction, TableDef, TableEntry};
+use squall_catalog::{ColumnId, ConstraintCheck, ForeignKey, ReferencedColumns, ReferentialAction, TableDef};
 use squall_parser::ast::{
     self, CheckConstraint, Ident, IndexDefinition, IndexKind, IndexOptions, KeyPart, KeyPartSource, ReferenceAction,
 };
@@ -71,32 +72,44 @@ pub fn add_foreign_key(table: &mut TableDef, key: &ast::ForeignKey, context: &Dd
             table.column(column).ok_or_else(|| SqlError::new(ErrorCode::KeyColumnDoesNotExist, &[&column.as_str()]))?;
         columns.push(column.id);
     }
-    let on_delete = action(references.on_delete)?;
-    let on_update = action(references.on_update)?;
-    if on_delete == ReferentialAction::SetNull || on_update == ReferentialAction::SetNull {
-        let not_null = table.columns.iter().find(|column| columns.contains(&column.id) && !column.nullable);
-        if let Some(column) = not_null {
-            let message = format!(
-                "Column '{}' cannot be NOT NULL: needed in a foreign key constraint '{name}' SET NULL",
-                column.name
-            );
-            return Err(SqlError { code: 1830, sqlstate: *b"HY000", message });
-        }
-    }
-    let parent_database = references.table.schema.as_ref().map_or(context.database, |schema| schema.as_str());
-    let foreign_key = ForeignKey {
+    let (parent_database, parent_table_name) = parent_name(references, context.database);
+    let mut foreign_key = ForeignKey {
         name,
         columns,
-        parent_database: parent_database.to_string(),
-        parent_table: references.table.name.to_string(),
-        parent_columns: references.columns.iter().map(|column| column.to_string()).collect(),
-        on_delete,
-        on_update,
+        parent_database,
+        parent_table: parent_table_name,
+        parent_columns: ReferencedColumns::Names(references.columns.iter().map(|column| column.to_string()).collect()),
+        on_delete: action(references.on_delete)?,
+        on_update: action(references.on_update)?,
     };
-    check_parent(table, &foreign_key, context)?;
+    check_nullable(table, &foreign_key)?;
+    if let Some(parent) = parent_table(table, &foreign_key, context)? {
+        let ids = check_parent(table, &foreign_key, parent, context.foreign_key_checks)?;
+        foreign_key.parent_columns = ReferencedColumns::Ids(ids);
+    }
     add_supporting_index(table, key, &foreign_key, context)?;
     table.foreign_keys.push(foreign_key);
     Ok(())
+}
+
+/// What is set to NULL can be NULL (1830).
+pub fn check_nullable(table: &TableDef, key: &ForeignKey) -> SqlResult<()> {
+    if ![key.on_delete, key.on_update].contains(&ReferentialAction::SetNull) {
+        return Ok(());
+    }
+    let not_null = table.columns.iter().find(|column| key.columns.contains(&column.id) && !column.nullable);
+    let Some(column) = not_null else { return Ok(()) };
+    let message = format!(
+        "Column '{}' cannot be NOT NULL: needed in a foreign key constraint '{}' SET NULL",
+        column.name, key.name
+    );
+    Err(SqlError { code: 1830, sqlstate: *b"HY000", message })
+}
+
+/// Database and name of the table that a foreign key of a table in a database refers to.
+pub fn parent_name(references: &ast::References, database: &str) -> QualifiedName {
+    let schema = references.table.schema.as_ref().map_or(database, |schema| schema.as_str());
+    (schema.to_string(), references.table.name.to_string())
 }
 
 fn action(action: Option<ReferenceAction>) -> SqlResult<ReferentialAction> {
@@ -109,60 +122,90 @@ fn action(action: Option<ReferenceAction>) -> SqlResult<ReferentialAction> {
     })
 }
 
-/// The parent has to exist, with columns of the same types that some unique key begins with.
-fn check_parent(table: &TableDef, key: &ForeignKey, context: &DdlContext<'_>) -> SqlResult<()> {
-    let itself = key.parent_database == context.database && key.parent_table == table.name;
-    let entry = context.catalog.entry(&key.parent_database, &key.parent_table);
-    let parent = match entry {
-        _ if itself => table,
-        Some(TableEntry::Table(parent)) => parent,
-        _ if !context.foreign_key_checks => return Ok(()),
-        _ => {
+/// The table that a key refers to. It has to be there (1824) unless `foreign_key_checks` is off.
+fn parent_table<'a>(
+    table: &'a TableDef,
+    key: &ForeignKey,
+    context: &DdlContext<'a>,
+) -> SqlResult<Option<&'a TableDef>> {
+    if key.refers_to(context.database, &table.name) {
+        return Ok(Some(table));
+    }
+    match context.catalog.parent_of(key) {
+        Some(parent) => Ok(Some(parent)),
+        None if !context.foreign_key_checks => Ok(None),
+        None => {
             let message = format!("Failed to open the referenced table '{}'", key.parent_table);
-            return Err(SqlError { code: 1824, sqlstate: *b"HY000", message });
-        }
-    };
-    let mut parent_ids = Vec::with_capacity(key.parent_columns.len());
-    for (name, child) in key.parent_columns.iter().zip(&key.columns) {
-        let Some((_, column)) = parent.column(name) else {
-            let message = format!(
-                "Failed to add the foreign key constraint. Missing column '{name}' for constraint '{}' in the \
-                 referenced table '{}'",
-                key.name, key.parent_table
-            );
-            return Err(SqlError { code: 3734, sqlstate: *b"HY000", message });
-        };
-        parent_ids.push(column.id);
-        let Some(at) = table.ordinal(*child) else { continue };
-        if !comparable(&table.columns[at].sql_type, &column.sql_type) {
-            let message = format!(
-                "Referencing column '{}' and referenced column '{name}' in foreign key constraint '{}' are incompatible.",
-                table.columns[at].name, key.name
-            );
-            return Err(SqlError { code: 3780, sqlstate: *b"HY000", message });
+            Err(SqlError { code: 1824, sqlstate: *b"HY000", message })
         }
     }
-    let unique = parent.indexes.iter().any(|index| {
-        index.unique
-            && index.parts.len() == parent_ids.len()
-            && index.parts.iter().zip(&parent_ids).all(|(part, id)| part.column == *id && part.prefix.is_none())
-    });
-    if !unique {
+}
+
+/// Checks that a table has what a foreign key refers to: columns (3734) of the same types (3780) that are all columns of
+/// some unique key (6125). Gives the ids of the columns.
+pub fn check_parent(
+    table: &TableDef,
+    key: &ForeignKey,
+    parent: &TableDef,
+    same_charsets: bool,
+) -> SqlResult<Vec<ColumnId>> {
+    let Some(ordinals) = key.parent_columns.ordinals(parent) else {
+        let names = key.parent_columns.names(None);
+        let missing = names.into_iter().find(|name| parent.column(name).is_none()).unwrap_or_default();
+        let message = format!(
+            "Failed to add the foreign key constraint. Missing column '{missing}' for constraint '{}' in the referenced \
+             table '{}'",
+            key.name, key.parent_table
+        );
+        return Err(SqlError { code: 3734, sqlstate: *b"HY000", message });
+    };
+    check_types(table, key, parent, same_charsets)?;
+    let ids: Vec<ColumnId> = ordinals.into_iter().map(|ordinal| parent.columns[ordinal].id).collect();
+    if !has_unique_key_of(parent, &ids) {
         let message = format!(
             "Failed to add the foreign key constraint. Missing unique key for constraint '{}' in the referenced table '{}'",
             key.name, key.parent_table
         );
         return Err(SqlError { code: 6125, sqlstate: *b"HY000", message });
     }
+    Ok(ids)
+}
+
+/// Checks that the columns at both ends of a foreign key have the same types (3780).
+pub fn check_types(table: &TableDef, key: &ForeignKey, parent: &TableDef, same_charsets: bool) -> SqlResult<()> {
+    let (Some(columns), Some(referenced)) = (key.ordinals(table), key.parent_columns.ordinals(parent)) else {
+        return Ok(());
+    };
+    for (at, referenced) in columns.into_iter().zip(referenced) {
+        let (child, parent) = (&table.columns[at], &parent.columns[referenced]);
+        if !comparable(&child.sql_type, &parent.sql_type, same_charsets) {
+            let message = format!(
+                "Referencing column '{}' and referenced column '{}' in foreign key constraint '{}' are incompatible.",
+                child.name, parent.name, key.name
+            );
+            return Err(SqlError { code: 3780, sqlstate: *b"HY000", message });
+        }
+    }
     Ok(())
 }
 
-fn comparable(left: &SqlType, right: &SqlType) -> bool {
+/// Whether a unique key has exactly these columns, whole and in this order.
+pub fn has_unique_key_of(table: &TableDef, columns: &[ColumnId]) -> bool {
+    table.indexes.iter().any(|index| {
+        index.unique
+            && index.parts.len() == columns.len()
+            && index.parts.iter().zip(columns).all(|(part, id)| part.column == *id && part.prefix.is_none())
+    })
+}
+
+fn comparable(left: &SqlType, right: &SqlType, same_charsets: bool) -> bool {
     match (left, right) {
         (SqlType::Int { width, unsigned, .. }, SqlType::Int { width: other, unsigned: other_unsigned, .. }) => {
             width == other && unsigned == other_unsigned
         }
-        (SqlType::String { collation, .. }, SqlType::String { collation: other, .. }) => collation == other,
+        (SqlType::String { collation, .. }, SqlType::String { collation: other, .. }) => {
+            !same_charsets || collation == other
+        }
         _ => std::mem::discriminant(left) == std::mem::discriminant(right),
     }
 }
@@ -191,9 +234,10 @@ fn add_supporting_index(
     add_index(table, &definition, context)
 }
 
-/// Whether some key begins with these columns.
+/// Whether some key begins with these columns, whole.
 pub fn has_index_on(table: &TableDef, columns: &[ColumnId]) -> bool {
     table.indexes.iter().filter(|index| !index.is_columnar()).any(|index| {
-        index.parts.len() >= columns.len() && columns.iter().zip(&index.parts).all(|(id, part)| part.column == *id)
+        index.parts.len() >= columns.len()
+            && columns.iter().zip(&index.parts).all(|(id, part)| part.column == *id && part.prefix.is_none())
     })
 }

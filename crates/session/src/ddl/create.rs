@@ -1,12 +1,14 @@
 //! Carrying CREATE TABLE out.
 
+use super::constraint::parent_name;
 use super::create_table::resolve_table;
-use super::execute::{DdlEnv, QualifiedName};
+use super::drop::{referenced, with_children};
+use super::execute::{DdlEnv, QualifiedName, referring_keys};
 use super::names::check_table_name;
 use super::table_option::set_default_compression;
 use crate::database::Shared;
 use squall_catalog::{Catalog, ColumnDef, TableDef, TableEntry};
-use squall_parser::ast::{CreateTable, TableOption};
+use squall_parser::ast::{CreateTable, TableConstraint, TableOption};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -81,12 +83,14 @@ pub fn create_table(
     selected: &[ColumnDef],
     source: Option<Arc<TableDef>>,
 ) -> SqlResult<bool> {
-    let replaced = |_: &Catalog| Ok(if statement.or_replace { vec![name.clone()] } else { Vec::new() });
-    shared.define(env, replaced, |tables, catalog| {
+    let parents = written_parents(statement, &name.0);
+    let wanted = |catalog: &Catalog| Ok(tables_concerned(catalog, name, &parents, statement.or_replace));
+    shared.define(env, wanted, |tables, catalog| {
         match catalog.entry(&name.0, &name.1) {
             Some(TableEntry::Table(table)) if statement.or_replace => {
                 let id = table.id;
-                catalog.drop_table(tables.by_id(id)?)?;
+                refuse_if_referenced(catalog, env, name)?;
+                catalog.drop_table(tables.by_id(id)?, tables)?;
             }
             Some(_) => {
                 let error = SqlError::new(ErrorCode::TableExists, &[&name.1]);
@@ -100,9 +104,42 @@ pub fn create_table(
         }
         let table = definition(catalog, env, statement, name, selected, source.as_deref())?;
         check_constraint_names(catalog, &name.0, &table)?;
-        catalog.create_table(&name.0, table)?;
+        catalog.create_table(&name.0, table, tables)?;
         Ok(true)
     })
+}
+
+/// The tables that foreign keys of a CREATE TABLE refer to.
+pub fn written_parents(statement: &CreateTable, database: &str) -> Vec<QualifiedName> {
+    let of_table = statement.constraints.iter().filter_map(|constraint| match constraint {
+        TableConstraint::ForeignKey(key) => Some(&key.references),
+        _ => None,
+    });
+    let of_columns = statement.columns.iter().filter_map(|column| column.references.as_ref());
+    of_table.chain(of_columns).map(|references| parent_name(references, database)).collect()
+}
+
+/// The tables that a new table concerns: those that it refers to, those that have waited for it, and what it replaces.
+pub fn tables_concerned(
+    catalog: &Catalog,
+    name: &QualifiedName,
+    parents: &[QualifiedName],
+    or_replace: bool,
+) -> Vec<QualifiedName> {
+    let mut concerned = with_children(catalog, name.clone());
+    if !or_replace {
+        concerned.retain(|other| other != name);
+    }
+    concerned.extend(parents.iter().filter(|parent| *parent != name).cloned());
+    concerned
+}
+
+/// A table that others refer to is replaced only if `foreign_key_checks` is off (3730).
+pub fn refuse_if_referenced(catalog: &Catalog, env: &DdlEnv, name: &QualifiedName) -> SqlResult<()> {
+    match referring_keys(catalog, name).into_iter().next().filter(|_| env.foreign_key_checks) {
+        Some((_, child, key)) => Err(referenced(&name.1, &key, &child)),
+        None => Ok(()),
+    }
 }
 
 /// Names of CHECK and FOREIGN KEY constraints are unique within a database (3822, 1826).

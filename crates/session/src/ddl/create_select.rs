@@ -4,18 +4,23 @@
 //! by accident. Whatever ends the statement before (an error, KILL, a crash) leaves no table: files that no catalog names
 //! are removed at the next start.
 
-use super::create::{check_constraint_names, definition};
+use super::create::{check_constraint_names, definition, refuse_if_referenced, tables_concerned, written_parents};
 use super::edit::ReservedId;
 use super::execute::{DdlEnv, QualifiedName};
+use super::locked::LockedTables;
 use crate::api::OkInfo;
 use crate::database::Shared;
 use crate::query::change_environment;
 use crate::result::{Failure, Outcome};
 use crate::session::{Request, Session};
-use squall_catalog::{Catalog, ColumnDef, TableDef, TableEntry};
+use squall_catalog::{Catalog, ColumnDef, IndexId, TableDef, TableEntry};
 use squall_parser::ast::{CreateTable, Ident, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
+use squall_planner::dml::foreign_key::check_parents_in;
+use squall_planner::dml::target::Target;
 use squall_planner::dml::{DmlContext, DmlPlan, fill_table};
+use squall_planner::exec::StatementEnv;
 use squall_registry::StatementContext;
+use squall_row_store::{Direction, ValueRange};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -83,7 +88,9 @@ impl Session {
         let created = match filled {
             Ok(filled) => {
                 let (name, table, or_replace) = (name.clone(), table.clone(), statement.or_replace);
-                let publish = move |shared: &Shared| publish_table(shared, &env, &name, &reserved, table, or_replace);
+                let parents = written_parents(statement, &name.0);
+                let publish =
+                    move |shared: &Shared| publish_table(shared, &env, &name, &reserved, &table, &parents, or_replace);
                 self.blocking(publish).await.map(|()| filled)
             }
             Err(error) => Err(error),
@@ -135,16 +142,51 @@ fn publish_table(
     env: &DdlEnv,
     name: &QualifiedName,
     reserved: &ReservedId,
-    table: Arc<TableDef>,
+    table: &Arc<TableDef>,
+    parents: &[QualifiedName],
     or_replace: bool,
 ) -> SqlResult<()> {
-    let replaced = |_: &Catalog| Ok(if or_replace { vec![name.clone()] } else { Vec::new() });
-    shared.define(env, replaced, |tables, catalog| {
+    let wanted = |catalog: &Catalog| Ok(tables_concerned(catalog, name, parents, or_replace));
+    // Parents that were there when the rows were inserted may have gone since.
+    let prepare = |tables: &LockedTables| check_rows(shared, env, tables, &name.0, table);
+    shared.define_after(env, wanted, prepare, |tables, catalog| {
         if let Some(old) = catalog.table(&name.0, &name.1).filter(|_| or_replace) {
             let id = old.id;
-            catalog.drop_table(tables.by_id(id)?)?;
+            refuse_if_referenced(catalog, env, name)?;
+            catalog.drop_table(tables.by_id(id)?, tables)?;
         }
-        check_constraint_names(catalog, &name.0, &table)?;
-        catalog.create_filled(&name.0, reserved, table.clone())
+        check_constraint_names(catalog, &name.0, table)?;
+        catalog.create_filled(&name.0, reserved, table.clone(), tables)
     })
+}
+
+/// Checks that every row of a table that nobody else knows yet has its parents.
+fn check_rows(
+    shared: &Shared,
+    env: &DdlEnv,
+    tables: &LockedTables,
+    database: &str,
+    table: &Arc<TableDef>,
+) -> SqlResult<()> {
+    if table.foreign_keys.is_empty() || !env.foreign_key_checks {
+        return Ok(());
+    }
+    let store = (*shared.store).clone();
+    let view = store.read_view();
+    let target = Target {
+        database: database.into(),
+        alias: table.name.as_str().into(),
+        table: store.table(table)?,
+        rules: shared.rules.get(&shared.registry, database, table)?,
+        view: None,
+    };
+    let range = target.table.range(IndexId(0), ValueRange::ALL)?;
+    let mut rows = view.scan(&target.table, &range, Direction::Forward);
+    let statement = StatementEnv::new(env.context.clone(), tables.catalog().clone(), store, Some(view.clone()));
+    while let Some(row) = rows.next_row()? {
+        env.context.kill.check()?;
+        let row = target.read_row(&row, &env.context.time_zone)?;
+        check_parents_in(&statement, &view, &target, table, &table.foreign_keys, &row)?;
+    }
+    Ok(())
 }

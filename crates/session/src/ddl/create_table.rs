@@ -86,6 +86,9 @@ pub fn check_table(table: &TableDef) -> SqlResult<()> {
     if table.is_column_table() && !table.foreign_keys.is_empty() {
         return Err(SqlError::unsupported("FOREIGN KEY of an ENGINE=COLUMN table"));
     }
+    if table.temporary && !table.foreign_keys.is_empty() {
+        return Err(SqlError::new(ErrorCode::CannotAddForeign, &[]));
+    }
     if row_bytes(table) > ROW_BYTES_MAX {
         return Err(SqlError::new(ErrorCode::TooBigRowSize, &[&ROW_BYTES_MAX]));
     }

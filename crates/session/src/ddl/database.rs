@@ -1,6 +1,7 @@
 //! CREATE, ALTER and DROP DATABASE.
 
 use super::data_type::named_collation;
+use super::drop::with_children;
 use super::execute::{DdlEnv, QualifiedName, referring_keys};
 use super::names::check_database_name;
 use crate::charset;
@@ -90,7 +91,8 @@ pub fn drop_database(shared: &Shared, env: &DdlEnv, statement: &DropDatabase) ->
         let tables = catalog.database(name).map(|database| database.tables.keys());
         tables.into_iter().flatten().map(|table| (name.to_string(), table.clone())).collect()
     };
-    let wanted = |catalog: &Catalog| Ok(in_it(catalog));
+    let wanted =
+        |catalog: &Catalog| Ok(in_it(catalog).into_iter().flat_map(|table| with_children(catalog, table)).collect());
     shared.define(env, wanted, |tables, catalog| {
         let Some(database) = catalog.database(name) else {
             let error = SqlError::new(ErrorCode::DbDropExists, &[&name]);

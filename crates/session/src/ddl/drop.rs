@@ -31,7 +31,7 @@ pub fn drop_tables(shared: &Shared, env: &DdlEnv, names: &[QualifiedName], if_ex
     }
     shared.define(
         env,
-        |_| Ok(names.to_vec()),
+        |catalog| Ok(names.iter().flat_map(|name| with_children(catalog, name.clone())).collect()),
         |tables, catalog| {
             let is_table = |name: &&QualifiedName| tables.table(name).is_some();
             let unknown: Vec<&QualifiedName> = names.iter().filter(|name| !is_table(name)).collect();
@@ -56,7 +56,7 @@ pub fn drop_tables(shared: &Shared, env: &DdlEnv, names: &[QualifiedName], if_ex
             // Those that were there when the locks were taken.
             for name in names {
                 if let Some(table) = tables.table(name) {
-                    catalog.drop_table(table)?;
+                    catalog.drop_table(table, tables)?;
                 }
             }
             Ok(())
@@ -105,7 +105,7 @@ pub fn truncate_table(shared: &Shared, env: &DdlEnv, name: &ObjectName) -> SqlRe
         }
         table.version += 1;
         table.auto_increment_start = 0;
-        catalog.truncate(locked, table)
+        catalog.truncate(locked, table, tables)
     })
 }
 
@@ -115,8 +115,10 @@ pub fn rename_tables(shared: &Shared, env: &DdlEnv, statement: &RenameTable) -> 
     for (from, to) in &statement.renames {
         renames.push((env.qualify(from)?, env.qualify(to)?));
     }
-    let wanted =
-        |catalog: &Catalog| Ok(renames.iter().flat_map(|(from, _)| with_children(catalog, from.clone())).collect());
+    let wanted = |catalog: &Catalog| {
+        let names = renames.iter().flat_map(|(from, to)| [from, to]);
+        Ok(names.flat_map(|name| with_children(catalog, name.clone())).collect())
+    };
     shared.define(env, wanted, |tables, catalog| {
         for (from, to) in &renames {
             if statement.if_exists && catalog.entry(&from.0, &from.1).is_none() {
@@ -129,7 +131,7 @@ pub fn rename_tables(shared: &Shared, env: &DdlEnv, statement: &RenameTable) -> 
     })
 }
 
-/// A table, and those whose foreign keys name it and change with its name.
+/// What a name stands for, and the tables whose foreign keys name it and change with it.
 pub fn with_children(catalog: &Catalog, name: QualifiedName) -> Vec<QualifiedName> {
     let children = referring_keys(catalog, &name).into_iter().map(|(database, child, _)| (database, child));
     children.chain([name.clone()]).collect()
@@ -171,7 +173,8 @@ pub fn rename_entry(
         }
     };
     catalog.put(to, entry, tables)?;
-    rename_parent(catalog, tables, from, to)
+    catalog.rename_parent(from, to, tables)?;
+    catalog.resolve_keys_to(to, tables)
 }
 
 /// Names of constraints that were made from the table's name follow it.
@@ -191,33 +194,4 @@ fn rename_generated(table: &mut squall_catalog::TableDef, old: &str) {
             check.name = name;
         }
     }
-}
-
-/// Foreign keys that refer to a renamed table follow it.
-fn rename_parent(
-    catalog: &mut CatalogEdit<'_>,
-    tables: &LockedTables,
-    from: &QualifiedName,
-    to: &QualifiedName,
-) -> SqlResult<()> {
-    let mut children = referring_keys(catalog, from);
-    // A key of the table on itself refers by its old name too.
-    children.push((to.0.clone(), to.1.clone(), String::new()));
-    for (database, child, _) in children {
-        let Some(table) = catalog.table(&database, &child) else { continue };
-        let mut table = (**table).clone();
-        let mut changed = false;
-        for key in &mut table.foreign_keys {
-            if key.parent_database == from.0 && key.parent_table == from.1 {
-                key.parent_database = to.0.clone();
-                key.parent_table = to.1.clone();
-                changed = true;
-            }
-        }
-        if changed {
-            table.version += 1;
-            catalog.replace_named(&(database, child), table, tables)?;
-        }
-    }
-    Ok(())
 }

@@ -1,9 +1,12 @@
 //! Changes of the catalog, made by nobody but who may make them.
 
-use super::execute::{DdlEnv, QualifiedName, missing, referring_keys};
+use super::constraint::check_parent;
+use super::execute::{DdlEnv, QualifiedName, missing};
 use super::locked::{LockedTable, LockedTables};
 use crate::database::Shared;
-use squall_catalog::{Catalog, Database, DatabaseId, TableDef, TableEntry, TableId, ViewDef};
+use squall_catalog::{
+    Catalog, Database, DatabaseId, ForeignKey, ReferencedColumns, TableDef, TableEntry, TableId, ViewDef,
+};
 use squall_row_store::DdlChanges;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
 use std::ops::Deref;
@@ -61,8 +64,20 @@ impl Shared {
         wanted: impl Fn(&Catalog) -> SqlResult<Vec<QualifiedName>>,
         change: impl Fn(&LockedTables, &mut CatalogEdit<'_>) -> SqlResult<T>,
     ) -> SqlResult<T> {
+        self.define_after(env, wanted, |_| Ok(()), change)
+    }
+
+    /// [`Shared::define`]; `prepare` is done with the tables locked, and in no other definition's way.
+    pub fn define_after<T>(
+        &self,
+        env: &DdlEnv,
+        wanted: impl Fn(&Catalog) -> SqlResult<Vec<QualifiedName>>,
+        prepare: impl Fn(&LockedTables) -> SqlResult<()>,
+        change: impl Fn(&LockedTables, &mut CatalogEdit<'_>) -> SqlResult<T>,
+    ) -> SqlResult<T> {
         loop {
             let tables = self.lock_tables(env, &wanted)?;
+            prepare(&tables)?;
             match self.change_catalog(|catalog| change(&tables, catalog)) {
                 Err(error)
                     if error.is(ErrorCode::DoesNotSupportSchemaChange)
@@ -82,8 +97,11 @@ impl Shared {
 }
 
 impl CatalogEdit<'_> {
-    fn database_mut(&mut self, name: &str) -> SqlResult<&mut Database> {
-        database_mut(self.catalog, name)
+    fn put_entry(&mut self, database: &str, entry: TableEntry) -> SqlResult<()> {
+        match self.catalog.put_entry(database, entry) {
+            true => Ok(()),
+            false => Err(SqlError::new(ErrorCode::BadDatabase, &[&database])),
+        }
     }
 
     fn next_id(&mut self) -> TableId {
@@ -100,27 +118,34 @@ impl CatalogEdit<'_> {
     // ---- tables ----
 
     /// Puts a new table where nothing is.
-    pub fn create_table(&mut self, database: &str, mut table: TableDef) -> SqlResult<()> {
+    pub fn create_table(&mut self, database: &str, mut table: TableDef, tables: &LockedTables) -> SqlResult<()> {
         table.id = self.next_id();
-        self.put_new(database, Arc::new(table))
+        self.put_new(database, Arc::new(table), tables)
     }
 
     /// Puts a new table, which has been filled under its reserved number, where nothing is.
-    pub fn create_filled(&mut self, database: &str, id: &ReservedId, table: Arc<TableDef>) -> SqlResult<()> {
+    pub fn create_filled(
+        &mut self,
+        database: &str,
+        id: &ReservedId,
+        table: Arc<TableDef>,
+        tables: &LockedTables,
+    ) -> SqlResult<()> {
         if table.id != id.0 {
             return Err(SqlError::internal("a filled table has another number"));
         }
-        self.put_new(database, table)
+        self.put_new(database, table, tables)
     }
 
-    fn put_new(&mut self, database: &str, table: Arc<TableDef>) -> SqlResult<()> {
+    fn put_new(&mut self, database: &str, table: Arc<TableDef>, tables: &LockedTables) -> SqlResult<()> {
         let name = table.name.clone();
         if self.catalog.entry(database, &name).is_some() {
             return Err(SqlError::new(ErrorCode::TableExists, &[&name]));
         }
         self.own.push(table.id);
-        self.database_mut(database)?.tables.insert(name, TableEntry::Table(table));
-        Ok(())
+        self.put_entry(database, TableEntry::Table(table.clone()))?;
+        self.begin_references(None, &table, tables)?;
+        self.resolve_keys_to(&(database.to_string(), name), tables)
     }
 
     /// The place of a locked table, wherever this statement has put it (1412 if it is gone).
@@ -135,57 +160,135 @@ impl CatalogEdit<'_> {
     }
 
     /// Gives a locked table another definition.
-    pub fn replace(&mut self, table: &LockedTable, def: TableDef) -> SqlResult<()> {
+    pub fn replace(&mut self, table: &LockedTable, def: TableDef, tables: &LockedTables) -> SqlResult<()> {
         if def.id != table.id {
             return Err(SqlError::internal("a definition of another table"));
         }
-        let (database, name) = self.place_of(table)?;
-        self.database_mut(&database)?.tables.insert(name, TableEntry::Table(Arc::new(def)));
-        Ok(())
-    }
-
-    /// Gives the table of a name, which has to be among the locked ones, another definition.
-    pub fn replace_named(&mut self, name: &QualifiedName, def: TableDef, tables: &LockedTables) -> SqlResult<()> {
-        if self.catalog.table(&name.0, &name.1).is_none_or(|table| table.id != def.id) {
-            return Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]));
-        }
-        self.check_locked(tables, def.id)?;
-        self.database_mut(&name.0)?.tables.insert(name.1.clone(), TableEntry::Table(Arc::new(def)));
-        Ok(())
+        let (database, _) = self.place_of(table)?;
+        let def = Arc::new(def);
+        self.put_entry(&database, TableEntry::Table(def.clone()))?;
+        self.begin_references(Some(table.def()), &def, tables)
     }
 
     /// Puts a copy, which has been filled under its reserved number, in the place of a locked table.
-    pub fn replace_by_copy(&mut self, table: &LockedTable, id: &ReservedId, copy: TableDef) -> SqlResult<()> {
+    pub fn replace_by_copy(
+        &mut self,
+        table: &LockedTable,
+        id: &ReservedId,
+        copy: TableDef,
+        tables: &LockedTables,
+    ) -> SqlResult<()> {
         if copy.id != id.0 {
             return Err(SqlError::internal("a filled table has another number"));
         }
-        let (database, name) = self.place_of(table)?;
+        let (database, _) = self.place_of(table)?;
         self.own.push(copy.id);
-        self.database_mut(&database)?.tables.insert(name, TableEntry::Table(Arc::new(copy)));
-        Ok(())
+        let copy = Arc::new(copy);
+        self.put_entry(&database, TableEntry::Table(copy.clone()))?;
+        self.begin_references(Some(table.def()), &copy, tables)
     }
 
     /// Empties a locked table, which gets another definition.
-    pub fn truncate(&mut self, table: &LockedTable, def: TableDef) -> SqlResult<()> {
-        self.replace(table, def)?;
+    pub fn truncate(&mut self, table: &LockedTable, def: TableDef, tables: &LockedTables) -> SqlResult<()> {
+        self.replace(table, def, tables)?;
         self.changes.truncated.push(table.id);
         Ok(())
     }
 
-    /// Drops a locked table.
-    pub fn drop_table(&mut self, table: &LockedTable) -> SqlResult<()> {
-        let (database, name) = self.place_of(table)?;
-        self.database_mut(&database)?.tables.remove(&name);
+    /// Drops a locked table. Foreign keys of others that are left refer to its name from now on; they are locked too.
+    pub fn drop_table(&mut self, table: &LockedTable, tables: &LockedTables) -> SqlResult<()> {
+        let place = self.place_of(table)?;
+        self.unresolve_keys_to(&place, tables)?;
+        self.catalog.remove_entry(&place.0, &place.1);
         Ok(())
     }
 
-    /// Fails with 1412 if others have begun or ceased to refer to a table by foreign keys since it was locked: what a
-    /// definition was checked against does not hold any more.
-    pub fn check_references(&self, tables: &LockedTables, table: &LockedTable) -> SqlResult<()> {
-        match referring_keys(self.catalog, table.name()) == referring_keys(tables.catalog(), table.name()) {
-            true => Ok(()),
-            false => Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[])),
+    // ---- foreign keys ----
+
+    /// Says to the tables that foreign keys of a table have begun to refer to that they have: each gets another version, so that a
+    /// statement which was planned before looks for children too. They are locked, as nobody is to change their rows meanwhile.
+    fn begin_references(&mut self, old: Option<&TableDef>, table: &TableDef, tables: &LockedTables) -> SqlResult<()> {
+        for key in &table.foreign_keys {
+            let is_same = |before: &ForeignKey| {
+                before.refers_to(&key.parent_database, &key.parent_table)
+                    && before.columns == key.columns
+                    && before.parent_columns == key.parent_columns
+            };
+            if old.is_some_and(|old| old.foreign_keys.iter().any(is_same)) {
+                continue;
+            }
+            let Some(parent) = self.catalog.parent_of(key).filter(|parent| parent.id != table.id) else { continue };
+            if matches!(key.parent_columns, ReferencedColumns::Names(_)) {
+                // It has come since the definition was made.
+                return Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]));
+            }
+            let mut parent = (**parent).clone();
+            parent.version += 1;
+            self.check_locked(tables, parent.id)?;
+            self.put_entry(&key.parent_database, TableEntry::Table(Arc::new(parent)))?;
         }
+        Ok(())
+    }
+
+    /// Has foreign keys that have waited for a table refer to it, which has what they refer to (3734, 3780, 6125).
+    pub fn resolve_keys_to(&mut self, name: &QualifiedName, tables: &LockedTables) -> SqlResult<()> {
+        let Some(parent) = self.catalog.table(&name.0, &name.1).cloned() else { return Ok(()) };
+        self.change_keys_to(name, tables, &|table, key| {
+            if matches!(key.parent_columns, ReferencedColumns::Ids(_)) {
+                return Ok(None);
+            }
+            let ids = check_parent(table, key, &parent, false)?;
+            Ok(Some(ForeignKey { parent_columns: ReferencedColumns::Ids(ids), ..key.clone() }))
+        })
+    }
+
+    /// Has foreign keys of others refer by name to a table that goes.
+    fn unresolve_keys_to(&mut self, name: &QualifiedName, tables: &LockedTables) -> SqlResult<()> {
+        let Some(parent) = self.catalog.table(&name.0, &name.1).cloned() else { return Ok(()) };
+        self.change_keys_to(name, tables, &|table, key| {
+            if table.id == parent.id {
+                return Ok(None);
+            }
+            let names = key.parent_columns.names(Some(&parent)).into_iter().map(str::to_string).collect();
+            Ok(Some(ForeignKey { parent_columns: ReferencedColumns::Names(names), ..key.clone() }))
+        })
+    }
+
+    /// Has foreign keys that refer to a table refer to another name, which it has from now on.
+    pub fn rename_parent(&mut self, from: &QualifiedName, to: &QualifiedName, tables: &LockedTables) -> SqlResult<()> {
+        self.change_keys_to(from, tables, &|_, key| {
+            let (parent_database, parent_table) = to.clone();
+            Ok(Some(ForeignKey { parent_database, parent_table, ..key.clone() }))
+        })
+    }
+
+    /// Gives locked tables, among the foreign keys that refer to a name, those that `change` makes of them.
+    fn change_keys_to(
+        &mut self,
+        name: &QualifiedName,
+        tables: &LockedTables,
+        change: &dyn Fn(&TableDef, &ForeignKey) -> SqlResult<Option<ForeignKey>>,
+    ) -> SqlResult<()> {
+        let mut children: Vec<(String, Arc<TableDef>)> = Vec::new();
+        for reference in self.catalog.references_to(&name.0, &name.1) {
+            if children.last().is_none_or(|(_, table)| table.id != reference.table.id) {
+                children.push((reference.database.name.clone(), reference.table.clone()));
+            }
+        }
+        for (database, child) in children {
+            let mut changed = (*child).clone();
+            for key in changed.foreign_keys.iter_mut().filter(|key| key.refers_to(&name.0, &name.1)) {
+                if let Some(other) = change(&child, key)? {
+                    *key = other;
+                }
+            }
+            if changed.foreign_keys != child.foreign_keys {
+                self.check_locked(tables, child.id)?;
+                changed.version += 1;
+                self.put_entry(&database, TableEntry::Table(Arc::new(changed)))?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes a table or view out of its place, to be put into another one. A table has to be among the locked ones.
@@ -194,7 +297,7 @@ impl CatalogEdit<'_> {
         if let TableEntry::Table(table) = &entry {
             self.check_locked(tables, table.id)?;
         }
-        self.database_mut(&name.0)?.tables.remove(&name.1);
+        self.catalog.remove_entry(&name.0, &name.1);
         Ok(entry)
     }
 
@@ -206,8 +309,7 @@ impl CatalogEdit<'_> {
         if let TableEntry::Table(table) = &entry {
             self.check_locked(tables, table.id)?;
         }
-        self.database_mut(&name.0)?.tables.insert(name.1.clone(), entry);
-        Ok(())
+        self.put_entry(&name.0, entry)
     }
 
     // ---- views ----
@@ -217,9 +319,7 @@ impl CatalogEdit<'_> {
         if self.catalog.table(database, &view.name).is_some() {
             return Err(SqlError::new(ErrorCode::WrongObject, &[&database, &view.name, &"VIEW"]));
         }
-        let name = view.name.clone();
-        self.database_mut(database)?.tables.insert(name, TableEntry::View(Arc::new(view)));
-        Ok(())
+        self.put_entry(database, TableEntry::View(Arc::new(view)))
     }
 
     /// Drops a view (1347 for a table).
@@ -231,7 +331,7 @@ impl CatalogEdit<'_> {
             }
             Some(TableEntry::View(_)) => {}
         }
-        self.database_mut(&name.0)?.tables.remove(&name.1);
+        self.catalog.remove_entry(&name.0, &name.1);
         Ok(())
     }
 
@@ -244,28 +344,25 @@ impl CatalogEdit<'_> {
 
     /// Gives a database another collation.
     pub fn alter_database(&mut self, name: &str, collation: CollationId) -> SqlResult<()> {
-        self.database_mut(name)?.collation = collation;
-        Ok(())
+        match self.catalog.set_collation(name, collation) {
+            true => Ok(()),
+            false => Err(SqlError::new(ErrorCode::BadDatabase, &[&name])),
+        }
     }
 
     /// Drops a database and what is in it, all of whose tables have to be locked (1412).
     pub fn drop_database(&mut self, name: &str, tables: &LockedTables) -> SqlResult<()> {
         let entries = self.catalog.database(name).map(|database| database.tables.values()).into_iter().flatten();
+        let mut places = Vec::new();
         for entry in entries {
             if let TableEntry::Table(table) = entry {
                 tables.by_id(table.id)?;
+                places.push((name.to_string(), table.name.clone()));
             }
         }
-        self.catalog.databases.remove(name);
+        places.iter().try_for_each(|place| self.unresolve_keys_to(place, tables))?;
+        self.catalog.remove_database(name);
         Ok(())
-    }
-}
-
-/// The database to edit.
-pub(crate) fn database_mut<'c>(catalog: &'c mut Catalog, name: &str) -> SqlResult<&'c mut Database> {
-    match catalog.databases.get_mut(name) {
-        Some(database) => Ok(Arc::make_mut(database)),
-        None => Err(SqlError::new(ErrorCode::BadDatabase, &[&name])),
     }
 }
 
@@ -273,6 +370,5 @@ pub(crate) fn database_mut<'c>(catalog: &'c mut Catalog, name: &str) -> SqlResul
 pub(crate) fn insert_database(catalog: &mut Catalog, name: &str, collation: CollationId) {
     let id = DatabaseId(catalog.next_database_id);
     catalog.next_database_id += 1;
-    let database = Database { id, name: name.to_string(), collation, tables: Default::default() };
-    catalog.databases.insert(name.to_string(), Arc::new(database));
+    catalog.put_database(Database { id, name: name.to_string(), collation, tables: Default::default() });
 }

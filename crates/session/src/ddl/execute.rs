@@ -92,19 +92,10 @@ pub fn missing(catalog: &Catalog, name: &QualifiedName) -> SqlError {
 
 /// Foreign keys of other tables that refer to a table: database, table, constraint.
 pub fn referring_keys(catalog: &Catalog, name: &QualifiedName) -> Vec<(String, String, String)> {
-    let mut found = Vec::new();
-    for (database, definition) in &catalog.databases {
-        for entry in definition.tables.values() {
-            let TableEntry::Table(table) = entry else { continue };
-            if *database == name.0 && table.name == name.1 {
-                continue;
-            }
-            for key in &table.foreign_keys {
-                if key.parent_database == name.0 && key.parent_table == name.1 {
-                    found.push((database.clone(), table.name.clone(), key.name.clone()));
-                }
-            }
-        }
-    }
-    found
+    let of_others = catalog
+        .references_to(&name.0, &name.1)
+        .filter(|reference| reference.database.name != name.0 || reference.table.name != name.1);
+    of_others
+        .map(|reference| (reference.database.name.clone(), reference.table.name.clone(), reference.key.name.clone()))
+        .collect()
 }

@@ -128,7 +128,8 @@ fn key_column_usage(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Ve
         }
         for key in &table.foreign_keys {
             let columns = key.columns.iter().filter_map(|id| table.ordinal(*id));
-            for (at, (ordinal, parent)) in columns.zip(&key.parent_columns).enumerate() {
+            let parent = source.catalog.parent_of(key).map(|parent| &**parent);
+            for (at, (ordinal, parent)) in columns.zip(key.parent_columns.names(parent)).enumerate() {
                 push(&key.name, ordinal, at, Some((&key.parent_database, &key.parent_table, parent)));
             }
         }
@@ -138,15 +139,10 @@ fn key_column_usage(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Ve
 
 /// The unique key that a foreign key refers to.
 fn parent_key_name(catalog: &Catalog, key: &squall_catalog::ForeignKey) -> Option<String> {
-    let parent = catalog.table(&key.parent_database, &key.parent_table)?;
-    let matches = |index: &&squall_catalog::IndexDef| {
-        let names: Vec<&str> =
-            parent.index_ordinals(index).into_iter().map(|at| parent.columns[at].name.as_str()).collect();
-        index.unique
-            && names.len() == key.parent_columns.len()
-            && names.iter().zip(&key.parent_columns).all(|(name, wanted)| name.eq_ignore_ascii_case(wanted))
-    };
-    parent.indexes.iter().find(matches).map(|index| index.name.clone())
+    let parent = catalog.parent_of(key)?;
+    let columns = key.parent_columns.ordinals(parent)?;
+    let found = parent.indexes.iter().find(|index| index.unique && parent.index_ordinals(index) == columns);
+    found.map(|index| index.name.clone())
 }
 
 fn referential_constraints(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {

@@ -80,7 +80,7 @@ const ENGINE: &str = "INNODB";
 /// Tables by their numbers, with the databases that they are in.
 fn tables(catalog: &Catalog) -> HashMap<TableId, (&str, &Arc<TableDef>)> {
     let mut tables = HashMap::new();
-    for (name, database) in &catalog.databases {
+    for (name, database) in catalog.databases() {
         for entry in database.tables.values() {
             if let TableEntry::Table(def) = entry {
                 tables.insert(def.id, (name.as_str(), def));

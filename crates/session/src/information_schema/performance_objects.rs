@@ -30,7 +30,7 @@ pub(super) const TABLES: &[DescribedTable] = &[
 /// The base tables, in the order of their names.
 fn base_tables(catalog: &Catalog) -> Vec<(&str, &Arc<TableDef>)> {
     let mut tables = Vec::new();
-    for (name, database) in &catalog.databases {
+    for (name, database) in catalog.databases() {
         let entries = database.tables.values();
         tables.extend(entries.filter_map(|entry| match entry {
             TableEntry::Table(def) => Some((name.as_str(), def)),

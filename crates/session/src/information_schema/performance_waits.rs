@@ -66,7 +66,7 @@ type Tables = HashMap<TableId, (String, Arc<TableDef>)>;
 
 fn tables(source: &Source<'_>) -> Tables {
     let mut tables = Tables::new();
-    for (name, database) in &source.catalog.databases {
+    for (name, database) in source.catalog.databases() {
         for entry in database.tables.values() {
             if let TableEntry::Table(def) = entry {
                 tables.insert(def.id, (name.as_str().to_string(), def.clone()));

@@ -96,7 +96,7 @@ impl Source<'_> {
     /// The databases that are visible, or the one that is wanted.
     pub(super) fn databases(&self, wanted: Option<&str>) -> impl Iterator<Item = &Database> {
         self.catalog
-            .databases
+            .databases()
             .values()
             .filter(move |database| wanted.is_none_or(|wanted| wanted == database.name))
             .filter(|database| self.access.sees_database(&database.name))

@@ -10,7 +10,9 @@ use squall_catalog::{Catalog, TableDef};
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_parser::ast::{DeleteTarget, InsertSource, Statement};
 use squall_planner::Binder;
-use squall_planner::dml::plan::{InsertRows, NewValue, OnDuplicate};
+use squall_planner::dml::foreign_key::may_cascade;
+use squall_planner::dml::plan::{ColumnAssignment, InsertRows, NewValue, OnDuplicate};
+use squall_planner::dml::target::Target;
 use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute};
 use squall_planner::exec::StatementEnv;
 use squall_registry::StatementContext;
@@ -103,7 +105,7 @@ impl Session {
             None => Arc::new(self.bind_change_of(request, &catalog, context).await?),
         };
         let returning = returned_columns(&plan);
-        let inline = runs_inline(&plan);
+        let inline = runs_inline(&plan, &catalog);
         let version = catalog.version;
         let result = match self.change_rows(plan, request.parameters, context, catalog, inline).await {
             // The table was defined anew while the statement waited for it.
@@ -350,7 +352,7 @@ impl Session {
 
 /// Whether a change is short whatever the data: rows written out, or one row by its primary key, and nothing in it that
 /// waits or makes long strings.
-pub(crate) fn runs_inline(plan: &DmlPlan) -> bool {
+pub(crate) fn runs_inline(plan: &DmlPlan, catalog: &Catalog) -> bool {
     match plan {
         DmlPlan::Insert(insert) => match &insert.source {
             InsertRows::Values(rows) => {
@@ -358,8 +360,14 @@ pub(crate) fn runs_inline(plan: &DmlPlan) -> bool {
                     OnDuplicate::Update(assignments) => assignments.as_slice(),
                     OnDuplicate::Fail | OnDuplicate::Replace => &[],
                 };
+                let cascades = match &insert.on_duplicate {
+                    OnDuplicate::Fail => false,
+                    OnDuplicate::Replace => changes_children(&insert.target, catalog, None),
+                    OnDuplicate::Update(_) => changes_children(&insert.target, catalog, Some(on_duplicate)),
+                };
                 rows.len() <= INLINE_ROWS_MAX
-                    && is_childless(insert.target.def())
+                    && insert.target.def().foreign_keys.is_empty()
+                    && !cascades
                     && rows.iter().flatten().all(is_brief)
                     && on_duplicate.iter().all(|assignment| is_brief(&assignment.value))
             }
@@ -369,13 +377,16 @@ pub(crate) fn runs_inline(plan: &DmlPlan) -> bool {
             let one_row = update.selection.key.is_some()
                 || names_one_row(update.target.def(), update.selection.condition.as_ref());
             one_row
+                && !changes_children(&update.target, catalog, Some(&update.assignments))
                 && update.selection.exprs().all(BoundExpr::is_brief)
                 && update.assignments.iter().all(|assignment| is_brief(&assignment.value))
         }
         DmlPlan::Delete(delete) => {
             let one_row = delete.selection.key.is_some()
                 || names_one_row(delete.target.def(), delete.selection.condition.as_ref());
-            one_row && delete.selection.exprs().all(BoundExpr::is_brief)
+            one_row
+                && !changes_children(&delete.target, catalog, None)
+                && delete.selection.exprs().all(BoundExpr::is_brief)
         }
         DmlPlan::ByQuery(_) => false,
     }
@@ -412,9 +423,11 @@ fn equal_columns(condition: &BoundExpr, found: &mut Vec<usize>) {
     }
 }
 
-/// Whether no foreign key leads elsewhere.
-fn is_childless(table: &TableDef) -> bool {
-    table.foreign_keys.is_empty()
+/// Whether actions of foreign keys may follow from a row's new values, or from its end, in as many rows as there are.
+fn changes_children(target: &Target, catalog: &Catalog, assignments: Option<&[ColumnAssignment]>) -> bool {
+    let assigned: Option<Vec<usize>> =
+        assignments.map(|assignments| assignments.iter().map(|assignment| assignment.column).collect());
+    may_cascade(catalog, &target.database, target.def(), assigned.as_deref())
 }
 
 pub(crate) fn environment(

@@ -5,18 +5,24 @@ use crate::ddl::functional_key::part_text;
 use crate::ddl::names::{quote, quote_text};
 use crate::ddl::type_text::{charset_clause, type_text};
 use squall_catalog::{
-    ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, JSON_PARSER, ReferentialAction, TableDef, ViewDef,
+    Catalog, ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, JSON_PARSER, ReferentialAction, TableDef,
+    ViewDef,
 };
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::{NameMut, Query};
 use squall_registry::VirtualColumn;
 use squall_types::{CollationId, SqlType, Value};
 
-/// CREATE TABLE; `next_auto_increment` is shown when it is not the first value.
-pub fn create_table_text(table: &TableDef, next_auto_increment: Option<u64>, database: &str) -> String {
+/// CREATE TABLE of a table in a database; `next_auto_increment` is shown when it is not the first value.
+pub fn create_table_text(
+    catalog: &Catalog,
+    table: &TableDef,
+    next_auto_increment: Option<u64>,
+    database: &str,
+) -> String {
     let mut lines: Vec<String> = table.named_columns().iter().map(|column| column_line(column, table)).collect();
     lines.extend(table.indexes.iter().map(|index| index_line(index, table)));
-    lines.extend(table.foreign_keys.iter().map(|key| foreign_key_line(key, table, database)));
+    lines.extend(table.foreign_keys.iter().map(|key| foreign_key_line(catalog, key, table, database)));
     lines.extend(table.checks.iter().map(|check| {
         let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
         format!("  CONSTRAINT {} CHECK ({}){enforced}", quote(&check.name), check.expression)
@@ -189,10 +195,11 @@ pub fn action_words(action: ReferentialAction) -> &'static str {
     }
 }
 
-fn foreign_key_line(key: &ForeignKey, table: &TableDef, database: &str) -> String {
+fn foreign_key_line(catalog: &Catalog, key: &ForeignKey, table: &TableDef, database: &str) -> String {
     let columns: Vec<String> =
         key.columns.iter().filter_map(|id| table.ordinal(*id)).map(|at| quote(&table.columns[at].name)).collect();
-    let parents: Vec<String> = key.parent_columns.iter().map(|name| quote(name)).collect();
+    let referenced = catalog.parent_of(key).map(|parent| &**parent);
+    let parents: Vec<String> = key.parent_columns.names(referenced).into_iter().map(quote).collect();
     let parent = if key.parent_database == database {
         quote(&key.parent_table)
     } else {

@@ -46,7 +46,7 @@ impl Session {
         let catalog = self.shared.catalog.load();
         let mut names: Vec<String> =
             information_schema::virtual_databases().iter().map(|name| name.to_string()).collect();
-        names.extend(catalog.databases.keys().filter(|name| self.access.sees_database(name)).cloned());
+        names.extend(catalog.databases().keys().filter(|name| self.access.sees_database(name)).cloned());
         names.sort();
         let rows = names.into_iter().map(|name| vec![s(name)]).collect();
         ResultSet { columns: vec![text_column(&title, 64)], rows }
@@ -274,7 +274,7 @@ impl Session {
                     Some(_) => Some(self.shared.store.peek_auto_increment(&*self.shared.store.table(&table)?)),
                     None => None,
                 };
-                let text = create_table_text(&table, next, &qualified.0);
+                let text = create_table_text(&self.shared.catalog.load(), &table, next, &qualified.0);
                 let columns = vec![text_column("Table", 64), text_column("Create Table", 16_383)];
                 Ok(ResultSet { columns, rows: vec![vec![s(&table.name), s(text)]] })
             }

@@ -9,6 +9,7 @@ mod definitions;
 mod documents;
 mod fairness;
 mod files;
+mod foreign_keys;
 mod kill;
 mod limits;
 mod logs;

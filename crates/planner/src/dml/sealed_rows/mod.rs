@@ -146,7 +146,7 @@ pub struct BulkDone {
 /// Deletes the sealed ones of the rows that were found; `None` if rows have to be deleted one by one.
 pub fn delete(context: &mut DmlContext<'_>, plan: &DeletePlan, found: FoundRows) -> StoreResult<Option<BulkDone>> {
     let target = &plan.target;
-    if !plan.returning.is_empty() || foreign_key::has_children(context, target) {
+    if !plan.returning.is_empty() || !foreign_key::children(context, target).is_empty() {
         return Ok(None);
     }
     let Some(found) = found.alone(context, target, &plan.selection)? else { return Ok(None) };
@@ -219,7 +219,7 @@ fn indexed_columns(def: &TableDef) -> Vec<usize> {
 pub fn update(context: &mut DmlContext<'_>, plan: &UpdatePlan, found: FoundRows) -> StoreResult<Option<BulkDone>> {
     let target = &plan.target;
     let assigned: Vec<usize> = plan.assignments.iter().map(|assignment| assignment.column).collect();
-    if !keeps_keys(target, &assigned) || foreign_key::has_children(context, target) {
+    if !keeps_keys(target, &assigned) || !foreign_key::children(context, target).is_empty() {
         return Ok(None);
     }
     let Some(found) = found.alone(context, target, &plan.selection)? else { return Ok(None) };
