@@ -49,6 +49,14 @@ impl ParseError {
         Self::other(1436, "HY000", "Thread stack overrun: the statement is nested too deeply", offset)
     }
 
+    /// 3170: more memory than `parser_max_mem_size`.
+    pub(crate) fn too_large(memory_max: u64, offset: usize) -> Self {
+        let message = format!(
+            "Memory capacity of {memory_max} bytes for 'parser_max_mem_size' exceeded. Parser bailed out for this query."
+        );
+        Self::other(3170, "HY000", message, offset)
+    }
+
     /// Any other error that MySQL reports while parsing.
     pub(crate) fn other(code: u16, sqlstate: &'static str, message: impl Into<String>, offset: usize) -> Self {
         Self { code, sqlstate, message: message.into(), offset }

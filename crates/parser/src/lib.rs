@@ -20,7 +20,7 @@ pub use secrets::{placeholders, secrets};
 pub use shape::{ShapeLiteral, ShapeScanner};
 
 /// The parts of sql_mode that change how text is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ParseOptions {
     /// ANSI_QUOTES: `"` quotes names instead of strings.
     pub ansi_quotes: bool,
@@ -34,6 +34,26 @@ pub struct ParseOptions {
     pub high_not_precedence: bool,
     /// REAL_AS_FLOAT: `REAL` is `FLOAT` instead of `DOUBLE`.
     pub real_as_float: bool,
+    /// Memory that a statement may take while it is read, bound and planned, in bytes, as far as its text tells; 3170 if
+    /// it takes more.
+    pub memory_max: u64,
+}
+
+/// [`ParseOptions::memory_max`] where nobody says otherwise.
+pub const PARSER_MEMORY_MAX: u64 = 192 << 20;
+
+impl Default for ParseOptions {
+    fn default() -> Self {
+        Self {
+            ansi_quotes: false,
+            pipes_as_concat: false,
+            no_backslash_escapes: false,
+            ignore_space: false,
+            high_not_precedence: false,
+            real_as_float: false,
+            memory_max: PARSER_MEMORY_MAX,
+        }
+    }
 }
 
 /// A statement and how it stands in the text.
@@ -47,6 +67,8 @@ pub struct Parsed {
     pub rest: Option<usize>,
     /// How many `?` there are.
     pub placeholders: u32,
+    /// What the statement takes of [`ParseOptions::memory_max`].
+    pub memory: u64,
 }
 
 /// Parses the first statement of `sql`.

@@ -94,7 +94,7 @@ fn push_insert(insert: &InsertPlan, needs: &mut Vec<Need>) {
         }
     }
     match &insert.source {
-        InsertRows::Values(rows) => reads_of_target(target, rows.iter().flatten().filter_map(value_of), needs),
+        InsertRows::Values(rows) => reads_of_target(target, rows.values().filter_map(value_of), needs),
         InsertRows::Query(query) => needs.extend(of_query(query)),
     }
     returned(target, &insert.returning, needs);

@@ -248,7 +248,8 @@ impl Session {
 
     /// How the parser has to read text.
     pub(crate) fn parse_options(&self) -> ParseOptions {
-        parse_options(self.settings.sql_mode, self.info.ignore_space)
+        let options = parse_options(self.settings.sql_mode, self.info.ignore_space);
+        ParseOptions { memory_max: self.settings.parser_memory_max, ..options }
     }
 
     /// Runs every statement of a text.
@@ -544,6 +545,7 @@ pub fn parse_options(mode: SqlMode, ignore_space: bool) -> ParseOptions {
         ignore_space: ignore_space || mode.contains(SqlMode::IGNORE_SPACE),
         high_not_precedence: mode.contains(SqlMode::HIGH_NOT_PRECEDENCE),
         real_as_float: mode.contains(SqlMode::REAL_AS_FLOAT),
+        ..ParseOptions::default()
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Settings {
     pub patience: Patience,
     /// `max_allowed_packet`, bytes.
     pub max_allowed_packet: u64,
+    /// `parser_max_mem_size`, bytes.
+    pub parser_memory_max: u64,
     /// `group_concat_max_len`, bytes.
     pub group_concat_max_len: u64,
     /// `div_precision_increment`.
@@ -148,6 +150,7 @@ pub mod ids {
         SQL_NOTES = "sql_notes";
         MAX_EXECUTION_TIME = "max_execution_time";
         MAX_ALLOWED_PACKET = "max_allowed_packet";
+        PARSER_MAX_MEM_SIZE = "parser_max_mem_size";
         GROUP_CONCAT_MAX_LEN = "group_concat_max_len";
         DIV_PRECISION_INCREMENT = "div_precision_increment";
         DEFAULT_WEEK_FORMAT = "default_week_format";
@@ -281,6 +284,7 @@ impl Settings {
                 write_seconds: values.number(ids::NET_WRITE_TIMEOUT),
             },
             max_allowed_packet: values.number(ids::MAX_ALLOWED_PACKET),
+            parser_memory_max: values.number(ids::PARSER_MAX_MEM_SIZE),
             group_concat_max_len: values.number(ids::GROUP_CONCAT_MAX_LEN),
             div_precision_increment: values.number(ids::DIV_PRECISION_INCREMENT) as u8,
             default_week_format: values.number(ids::DEFAULT_WEEK_FORMAT) as u8,

@@ -17,6 +17,7 @@ pub fn run(input: &[u8]) {
         ignore_space: modes & 8 != 0,
         high_not_precedence: modes & 16 != 0,
         real_as_float: modes & 32 != 0,
+        ..ParseOptions::default()
     };
     digest(sql, &options);
     for string in introduced_strings(sql, &options) {

@@ -2,7 +2,7 @@
 
 use super::{
     ColumnName, Expr, FileFormat, Ident, Limit, NamedFormat, ObjectName, OrderItem, Query, SelectItem, SqlString,
-    TableReference, VariableTarget, With,
+    TableReference, ValueRows, VariableTarget, With,
 };
 
 /// INSERT and REPLACE.
@@ -34,7 +34,7 @@ pub enum InsertPriority {
 #[derive(Clone, Debug, PartialEq)]
 pub enum InsertSource {
     /// `VALUES (…), (…)`, and `SET a = 1` as one row. A row may be empty: `VALUES ()`.
-    Values(Vec<Vec<Expr>>),
+    Values(ValueRows),
     /// A SELECT, `TABLE t` or `VALUES ROW(…)`.
     Query(Box<Query>),
 }

@@ -1,8 +1,9 @@
 //! Expressions.
 
 use super::{
-    CastType, ColumnName, Ident, ObjectName, OrderItem, Query, Span, SqlString, SystemVariable, WindowReference,
+    CastType, ColumnName, Ident, ObjectName, OrderItem, PackedValues, Query, Span, SqlString, SystemVariable, WindowReference,
 };
+use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
@@ -47,6 +48,12 @@ pub enum Expr {
     InList {
         operand: Box<Expr>,
         list: Vec<Expr>,
+        negated: bool,
+    },
+    /// IN a long list of literals.
+    InLiterals {
+        operand: Box<Expr>,
+        list: Arc<PackedValues>,
         negated: bool,
     },
     InSubquery {

@@ -174,6 +174,7 @@ fn push_parts<'a>(expr: &'a mut Expr, parts: &mut Vec<Part<'a>>) {
         | Expr::Collate { operand, .. }
         | Expr::Extract { operand, .. }
         | Expr::WeightString { operand, .. }
+        | Expr::InLiterals { operand, .. }
         | Expr::JsonArrow { operand, .. } => push(operand),
         Expr::Binary { left, right, .. } => [left, right].into_iter().for_each(|expr| push(expr)),
         Expr::And(list) | Expr::Or(list) | Expr::Row(list) | Expr::Grouping(list) => list.iter_mut().for_each(push),

@@ -34,6 +34,7 @@ fn push_children<'e>(expr: &'e Expr, pending: &mut Vec<&'e Expr>) {
         | Expr::Extract { operand, .. }
         | Expr::WeightString { operand, .. }
         | Expr::JsonArrow { operand, .. }
+        | Expr::InLiterals { operand, .. }
         | Expr::InSubquery { operand, .. } => pending.push(operand),
         Expr::Binary { left, right, .. } => pending.extend([&**left, &**right]),
         Expr::And(list) | Expr::Or(list) | Expr::Row(list) | Expr::Grouping(list) => pending.extend(list),

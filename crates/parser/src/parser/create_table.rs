@@ -57,7 +57,11 @@ impl Parser<'_> {
     fn table_element(&mut self, table: &mut CreateTable) -> Result<()> {
         match self.table_constraint()? {
             Some(constraint) => table.constraints.push(constraint),
-            None => table.columns.push(self.column_definition()?),
+            None => {
+                table.columns.push(self.column_definition()?);
+                self.check_columns(table.columns.len())?;
+                self.charge(memory::listed::<ColumnDefinition>());
+            }
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ impl Parser<'_> {
             table,
             partitions,
             columns: Vec::new(),
-            source: InsertSource::Values(Vec::new()),
+            source: InsertSource::Values(ValueRows::default()),
             row_alias: None,
             on_duplicate: Vec::new(),
             returning: Vec::new(),
@@ -38,7 +38,7 @@ impl Parser<'_> {
                 insert.columns.push(assignment.column.column);
                 row.push(assignment.value);
             }
-            insert.source = InsertSource::Values(vec![row]);
+            insert.source = InsertSource::Values(vec![row].into());
         } else {
             if self.at_kind(TokenKind::LeftParen)
                 && !self.query_follows_paren()
@@ -73,31 +73,7 @@ impl Parser<'_> {
             return Ok(InsertSource::Query(Box::new(self.inner_query()?)));
         }
         self.advance();
-        let mut rows: Vec<Vec<Expr>> = Vec::new();
-        loop {
-            let width = rows.last().map_or(0, Vec::len);
-            rows.push(self.insert_row(width)?);
-            if !self.accept_kind(TokenKind::Comma) {
-                return Ok(InsertSource::Values(rows));
-            }
-        }
-    }
-
-    /// `(value, …)`; `width` is how many values to expect.
-    fn insert_row(&mut self, width: usize) -> Result<Vec<Expr>> {
-        self.expect_kind(TokenKind::LeftParen)?;
-        let mut row = Vec::with_capacity(width);
-        if self.accept_kind(TokenKind::RightParen) {
-            return Ok(row);
-        }
-        loop {
-            row.push(self.value_or_default()?);
-            if !self.accept_kind(TokenKind::Comma) {
-                break;
-            }
-        }
-        self.expect_kind(TokenKind::RightParen)?;
-        Ok(row)
+        Ok(InsertSource::Values(self.value_rows()?))
     }
 
     /// `column = value, …`.

@@ -66,6 +66,7 @@ impl Parser<'_> {
             self.advance();
         }
         let literal = self.literal()?.map(Expr::Literal);
+        self.charge(self.node);
         Ok(literal.map(|literal| match sign {
             0 => literal,
             _ => Expr::Unary { op: UnaryOp::Minus, operand: Box::new(literal) },
@@ -108,6 +109,7 @@ impl Parser<'_> {
     pub(super) fn measured<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let outer = std::mem::replace(&mut self.height, 0);
         let value = self.nested(rule)?;
+        self.charge(self.node);
         self.grow()?;
         self.height = self.height.max(outer);
         Ok(value)
@@ -176,6 +178,7 @@ impl Parser<'_> {
             }
             ceiling = if level == level::PREDICATE { level::COMPARISON } else { level };
             self.grow()?;
+            self.charge(self.node);
             if negated {
                 self.advance();
             }
@@ -339,18 +342,14 @@ impl Parser<'_> {
         self.advance();
         // `IN ((SELECT …))`: a query in more parentheses than it needs.
         let nested = self.at_kind(TokenKind::LeftParen);
-        let mut list = vec![match self.expr()? {
+        let first = match self.expr()? {
             Expr::Subquery(query) if nested && !self.at_kind(TokenKind::Comma) => {
                 let query = if self.at_query_tail() { Box::new(self.query_after(*query)?) } else { query };
                 self.expect_kind(TokenKind::RightParen)?;
                 return Ok(Expr::InSubquery { operand, query, negated });
             }
             first => first,
-        }];
-        while self.accept_kind(TokenKind::Comma) {
-            list.push(self.expr()?);
-        }
-        self.expect_kind(TokenKind::RightParen)?;
-        Ok(Expr::InList { operand, list, negated })
+        };
+        self.in_items(operand, first, negated)
     }
 }

@@ -16,6 +16,7 @@ mod explain;
 mod expr;
 mod literal;
 mod load;
+mod memory;
 mod name;
 mod partition;
 mod primary;
@@ -28,6 +29,7 @@ mod statement;
 mod table_reference;
 mod transaction;
 mod types;
+mod value_rows;
 mod variable;
 mod view;
 mod window;
@@ -69,6 +71,10 @@ pub(crate) struct Parser<'a> {
     /// How tall the tree is that has been read on this level.
     height: u32,
     placeholders: u32,
+    /// What has been read takes so much of [`ParseOptions::memory_max`].
+    memory: u64,
+    /// What a node of an expression takes of it here.
+    node: u64,
     /// How many queries deep INTO may no longer stand.
     subqueries: u32,
     /// The INTO clause of the last part of a set operation, on its way to the whole.
@@ -94,7 +100,7 @@ pub(crate) fn parse_statement(sql: &[u8], options: &ParseOptions) -> Result<Pars
         }
         _ => return Err(parser.unexpected()),
     };
-    Ok(Parsed { statement, end, rest, placeholders: parser.placeholders })
+    Ok(Parsed { statement, end, rest, placeholders: parser.placeholders, memory: parser.memory })
 }
 
 /// Parses text that is one rule and nothing else.
@@ -140,6 +146,8 @@ impl<'a> Parser<'a> {
             depth: 0,
             height: 0,
             placeholders: 0,
+            memory: 0,
+            node: memory::NODE,
             subqueries: 0,
             last_into: None,
             in_program: false,
@@ -156,6 +164,10 @@ impl<'a> Parser<'a> {
             self.current = self.ahead[0];
             self.ahead.copy_within(1.., 0);
             self.ahead_count -= 1;
+        }
+        self.charge(memory::TOKEN);
+        if self.memory > self.options.memory_max {
+            self.read_no_further();
         }
         token
     }
@@ -180,6 +192,9 @@ impl<'a> Parser<'a> {
     }
 
     fn syntax_error(&self, offset: u32) -> Box<ParseError> {
+        if self.memory > self.options.memory_max {
+            return Box::new(ParseError::too_large(self.options.memory_max, offset as usize));
+        }
         Box::new(ParseError::syntax(self.sql, offset as usize))
     }
 
@@ -298,6 +313,7 @@ impl<'a> Parser<'a> {
         let mut items = vec![item(self)?];
         while self.accept_kind(TokenKind::Comma) {
             items.push(item(self)?);
+            self.charge(memory::listed::<T>());
         }
         Ok(items)
     }

@@ -188,6 +188,7 @@ impl Parser<'_> {
 
     fn select(&mut self) -> Result<(Select, Option<SelectInto>)> {
         self.expect(K::Select)?;
+        self.charge(memory::BLOCK);
         let hints = self.hints();
         let options = self.select_options()?;
         let items = self.select_items()?;
@@ -242,6 +243,7 @@ impl Parser<'_> {
         }
         loop {
             items.push(self.select_item()?);
+            self.check_columns(items.len())?;
             if !self.accept_kind(TokenKind::Comma) {
                 return Ok(items);
             }

@@ -21,7 +21,7 @@ impl Printer {
         match &insert.source {
             InsertSource::Values(rows) => {
                 self.put(" values ");
-                self.list(rows, ",", |printer, row| printer.paren_list(row, Self::expr));
+                self.value_rows(rows);
             }
             InsertSource::Query(query) => {
                 self.put(" ");
@@ -38,6 +38,19 @@ impl Printer {
             self.assignments(&insert.on_duplicate);
         }
         self.returning(&insert.returning);
+    }
+
+    fn value_rows(&mut self, rows: &ValueRows) {
+        self.list(&rows.trees, ",", |printer, row| printer.paren_list(row, Self::expr));
+        let Some(packed) = &rows.packed else { return };
+        let (mut reader, mut row) = (packed.reader(), Vec::new());
+        while reader.next_row(&mut row) {
+            self.put(",");
+            self.paren_list(&row, |printer, value| match value {
+                PackedValue::Leaf(expr) => printer.expr(expr),
+                PackedValue::Shared(number) => printer.expr(&packed.exprs()[*number as usize]),
+            });
+        }
     }
 
     fn assignments(&mut self, assignments: &[Assignment]) {

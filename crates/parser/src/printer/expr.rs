@@ -74,6 +74,19 @@ impl Printer {
                 self.exprs(list);
                 self.put("))");
             }
+            Expr::InLiterals { operand, list, negated } => {
+                self.put("(");
+                self.expr(operand);
+                self.put(if *negated { " not in (" } else { " in (" });
+                let mut reader = list.reader();
+                let mut between = "";
+                while let Some(PackedValue::Leaf(item)) = reader.next_value() {
+                    self.put(between);
+                    self.expr(&item);
+                    between = ",";
+                }
+                self.put("))");
+            }
             Expr::InSubquery { operand, query, negated } => {
                 self.put("(");
                 self.expr(operand);

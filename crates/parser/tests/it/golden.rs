@@ -84,6 +84,7 @@ fn modes() {
         ignore_space: true,
         high_not_precedence: true,
         real_as_float: true,
+        ..ParseOptions::default()
     };
     run("modes.txt", &options);
 }

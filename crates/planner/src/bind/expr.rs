@@ -1,6 +1,7 @@
 //! Expressions.
 
 use super::aggregate::Aggregate;
+use super::literal::{bind_literal, bind_negative};
 use super::context::{Context, display_name};
 use super::scope::{Clause, Found};
 use squall_catalog::name::eq_ignore_case;
@@ -18,7 +19,7 @@ impl Context<'_> {
     /// Binds an expression that gives one value.
     pub fn bind_expr(&mut self, expr: &ast::Expr) -> SqlResult<BoundExpr> {
         match expr {
-            ast::Expr::Literal(literal) => self.bind_literal(literal),
+            ast::Expr::Literal(literal) => bind_literal(&self.binder.builder(), literal),
             ast::Expr::Column(name) => self.bind_column(name),
             ast::Expr::Placeholder(number) => Ok(self.bind_parameter(*number)),
             ast::Expr::UserVariable(name) => self.bind_user_variable(name),
@@ -211,12 +212,8 @@ impl Context<'_> {
     }
 
     fn bind_unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr) -> SqlResult<BoundExpr> {
-        if op == ast::UnaryOp::Minus
-            && let ast::Expr::Literal(ast::Literal::Integer(digits)) = operand
-            && &**digits == "9223372036854775808"
-        {
-            // The least BIGINT, whose digits alone are beyond BIGINT.
-            return Ok(self.binder.builder().literal(Value::Int(i64::MIN)));
+        if let (ast::UnaryOp::Minus, ast::Expr::Literal(literal)) = (op, operand) {
+            return bind_negative(&self.binder.builder(), literal);
         }
         let bound = self.bind_expr(operand)?;
         let builder = self.binder.builder();

@@ -19,7 +19,7 @@ mod from;
 mod functional_key;
 mod join;
 mod json_table;
-mod literal;
+pub(crate) mod literal;
 mod match_against;
 pub mod output;
 mod own_expr;

@@ -37,5 +37,6 @@ pub fn parse_options(mode: SqlMode) -> ParseOptions {
         ignore_space: mode.contains(SqlMode::IGNORE_SPACE),
         high_not_precedence: mode.contains(SqlMode::HIGH_NOT_PRECEDENCE),
         real_as_float: mode.contains(SqlMode::REAL_AS_FLOAT),
+        ..ParseOptions::default()
     }
 }

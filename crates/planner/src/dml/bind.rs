@@ -1,8 +1,9 @@
 //! Binding data changes.
 
+use super::packed::plain_literal;
 use super::plan::{
-    ColumnAssignment, DeletePlan, DmlPlan, InsertPlan, InsertRows, NewValue, OnDuplicate, QueryChangePlan, Selection,
-    TableChange, UpdatePlan,
+    ColumnAssignment, DeletePlan, DmlPlan, InsertPlan, InsertRows, InsertValues, NewValue, OnDuplicate, PackedInsert,
+    QueryChangePlan, Selection, TableChange, UpdatePlan,
 };
 use super::rules::RulesCache;
 use super::target::Target;
@@ -15,7 +16,7 @@ use squall_functions::expr::BoundExpr;
 use squall_functions::operators::sort_key::sort_key;
 use squall_parser::ast;
 use squall_row_store::RowStore;
-use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 
 /// What binding a data change needs beside the binder.
@@ -29,6 +30,9 @@ pub struct DmlBinder<'a> {
     /// Whether rows of UPDATE and DELETE are found by a query also where they need none: EXPLAIN shows its plan.
     pub by_query: bool,
 }
+
+/// The most rows of VALUES that may hold subqueries.
+const QUERY_ROWS_MAX: usize = 16 << 10;
 
 /// The name by which VALUES(column) finds the new row; no identifier can be this.
 const NEW_ROW: &str = "\u{0}new";
@@ -128,7 +132,7 @@ impl<'a> DmlBinder<'a> {
         }
         // `t () VALUES ()` and `t VALUES ()`: nothing is given.
         let empty_rows = matches!(&insert.source, ast::InsertSource::Values(rows)
-            if !rows.is_empty() && rows.iter().all(Vec::is_empty));
+            if !rows.is_empty() && rows.row_of_other_width(0).is_none());
         if insert.columns.is_empty() {
             if empty_rows {
                 return Ok(Vec::new());
@@ -152,66 +156,60 @@ impl<'a> DmlBinder<'a> {
         Ok(columns)
     }
 
-    fn bind_rows(&self, target: &Target, columns: &[usize], rows: &[Vec<ast::Expr>]) -> SqlResult<InsertRows> {
+    fn bind_rows(&self, target: &Target, columns: &[usize], rows: &ast::ValueRows) -> SqlResult<InsertRows> {
+        if let Some(number) = rows.row_of_other_width(columns.len()) {
+            return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, &[&number]));
+        }
+        match self.bind_values(target, columns, rows) {
+            Ok(values) => Ok(InsertRows::Values(values)),
+            Err(error) if error.is(ErrorCode::NotSupportedYet) => self.bind_rows_as_query(columns, rows, error),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn bind_values(&self, target: &Target, columns: &[usize], rows: &ast::ValueRows) -> SqlResult<InsertValues> {
         let def = target.def();
         let scope = [row_of(target)];
-        let mut bound = Vec::with_capacity(rows.len());
-        for (number, row) in rows.iter().enumerate() {
-            if row.len() != columns.len() {
-                return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, &[&(number + 1)]));
-            }
+        let bind = |expr: &ast::Expr| match expr {
+            ast::Expr::Default => Ok(NewValue::Default),
+            expr => self.binder.bind_expr(expr, &scope).map(NewValue::Expr),
+        };
+        let mut bound = Vec::with_capacity(rows.trees.len());
+        for row in &rows.trees {
             let mut values = Vec::with_capacity(row.len());
             for (expr, ordinal) in row.iter().zip(columns) {
-                let value = match expr {
-                    ast::Expr::Default => NewValue::Default,
-                    expr => match self.plain_literal(expr, &def.columns[*ordinal].sql_type) {
-                        Some(literal) => NewValue::Expr(literal),
-                        None => match self.binder.bind_expr(expr, &scope) {
-                            Ok(expr) => NewValue::Expr(expr),
-                            Err(error) if error.is(ErrorCode::NotSupportedYet) => {
-                                return self.bind_rows_as_query(columns, rows, error);
-                            }
-                            Err(error) => return Err(error),
-                        },
-                    },
-                };
-                values.push(value);
+                values.push(match self.plain_literal(expr, &def.columns[*ordinal].sql_type) {
+                    Some(literal) => NewValue::Expr(literal),
+                    None => bind(expr)?,
+                });
             }
             bound.push(values);
         }
-        Ok(InsertRows::Values(bound))
+        let packed = rows.packed.as_ref().map(|packed| {
+            let exprs = packed.exprs().iter().map(bind).collect::<SqlResult<_>>()?;
+            Ok(PackedInsert { rows: packed.clone(), exprs })
+        });
+        Ok(InsertValues { rows: bound, packed: packed.transpose()? })
     }
 
     /// Rows with subqueries in them are rows of a VALUES query.
-    fn bind_rows_as_query(&self, columns: &[usize], rows: &[Vec<ast::Expr>], error: SqlError) -> SqlResult<InsertRows> {
-        if columns.is_empty() || rows.iter().flatten().any(|expr| matches!(expr, ast::Expr::Default)) {
+    fn bind_rows_as_query(&self, columns: &[usize], rows: &ast::ValueRows, error: SqlError) -> SqlResult<InsertRows> {
+        if columns.is_empty() || rows.len() > QUERY_ROWS_MAX {
             return Err(error);
         }
-        let query = ast::Query::new(ast::QueryBody::Values(rows.to_vec()));
+        let rows = rows.to_trees();
+        if rows.iter().flatten().any(|expr| matches!(expr, ast::Expr::Default)) {
+            return Err(error);
+        }
+        let query = ast::Query::new(ast::QueryBody::Values(rows));
         Ok(InsertRows::Query(Box::new(self.binder.bind_query(&query)?)))
     }
 
     /// The literals that most rows of an INSERT are made of, without a scope being set up for each.
     fn plain_literal(&self, expr: &ast::Expr, column: &SqlType) -> Option<BoundExpr> {
-        let literal = |value| {
-            let builder = squall_functions::build::ExprBuilder::new(self.binder.registry, self.binder.context);
-            Some(builder.literal(value))
-        };
         match expr {
-            ast::Expr::Literal(ast::Literal::Integer(digits)) => literal(Value::Int(digits.parse().ok()?)),
-            ast::Expr::Literal(ast::Literal::String(text)) if text.introducer.is_none() => {
-                literal(Value::String(text.value.as_str()?.to_string()))
-            }
-            ast::Expr::Literal(ast::Literal::Null) => Some(BoundExpr::null()),
-            // Hexadecimal digits are a number where a number is asked for.
-            ast::Expr::Literal(ast::Literal::Hex { introducer: None, value })
-            | ast::Expr::Literal(ast::Literal::Bit { introducer: None, value })
-                if column.is_numeric() && value.as_bytes().len() <= 8 =>
-            {
-                literal(Value::UInt(value.as_bytes().iter().fold(0, |number, byte| number << 8 | u64::from(*byte))))
-            }
             ast::Expr::Placeholder(number) => self.binder.bind_parameter(*number),
-            _ => None,
+            expr => plain_literal(&self.binder.builder(), expr, column),
         }
     }
 

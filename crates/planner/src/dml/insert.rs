@@ -2,10 +2,12 @@
 
 use super::fill::{IdSource, RowFiller, as_u64, next_auto_increment};
 use super::find::{note_use, with_parameters};
-use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, column_types};
+use super::packed::RowReader;
+use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, PackedInsert, column_types};
 use super::query::for_each_row;
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
+use squall_functions::build::ExprBuilder;
 use squall_registry::TableOperation;
 use squall_row_store::{BulkLoad, DuplicateKey, OnDuplicate as BulkDuplicate, Row, StoreError, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -20,24 +22,24 @@ pub fn execute_insert(context: &mut DmlContext<'_>, plan: &InsertPlan) -> StoreR
         let single = matches!(&plan.source, InsertRows::Values(rows) if rows.len() == 1);
         let mut inserter = Inserter::new(context, plan, single);
         match &plan.source {
-            InsertRows::Values(rows) => {
-                for row in rows {
+            InsertRows::Values(values) => {
+                inserter.stage(values.len() >= BULK_ROWS_MIN);
+                for row in &values.rows {
                     inserter.insert_exprs(row)?;
                 }
+                if let Some(packed) = &values.packed {
+                    inserter.insert_packed(packed)?;
+                }
+                inserter.end_staged()?;
             }
             InsertRows::Query(query) => {
-                let bulk_session = inserter.context.options.bulk_session.filter(|_| may_go_around(plan));
-                inserter.staged = bulk_session.map(|_| Vec::new());
+                inserter.stage(true);
                 let env = with_parameters(inserter.context);
                 let (runtime, types) = (inserter.context.runtime.clone(), column_types(query));
                 for_each_row(&runtime, &env, query.plan.clone(), &types, |values| {
                     inserter.insert_values(values.into_iter().zip(&types).map(|(value, ty)| Some((value, ty))))
                 })?;
-                inserter.store_staged()?;
-                if let (Some(bulk), Some(session)) = (inserter.take_bulk(), bulk_session) {
-                    inserter.context.env.context.kill.check()?;
-                    bulk.finish(session, inserter.context.options.lock_wait, BulkDuplicate::Fail)?;
-                }
+                inserter.end_staged()?;
             }
         }
         Ok(inserter.finish(!single))
@@ -187,6 +189,18 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         self.store(row)
     }
 
+    /// Inserts the rows of a long VALUES.
+    fn insert_packed(&mut self, packed: &PackedInsert) -> StoreResult<()> {
+        let statement = self.context.env.context.clone();
+        let builder = ExprBuilder::new(self.context.registry, &statement);
+        let mut reader = RowReader::new(self.plan, packed, builder, self.context.parameters);
+        let mut row = Vec::new();
+        while reader.next_row(&mut row)? {
+            self.insert_exprs(&row)?;
+        }
+        Ok(())
+    }
+
     /// Inserts a row of values with their types; `None` is DEFAULT.
     pub fn insert_values<'t>(&mut self, values: impl Iterator<Item = Option<(Value, &'t SqlType)>>) -> StoreResult<()> {
         self.row_number += 1;
@@ -243,6 +257,22 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Rows wait from now on until it is known whether they are many, if they may go around the transaction then.
+    fn stage(&mut self, may_be_many: bool) {
+        let goes_around = may_be_many && self.context.options.bulk_session.is_some() && may_go_around(self.plan);
+        self.staged = goes_around.then(Vec::new);
+    }
+
+    /// Stores the rows that have waited, on the way that their number asks for.
+    fn end_staged(&mut self) -> StoreResult<()> {
+        self.store_staged()?;
+        if let (Some(bulk), Some(session)) = (self.take_bulk(), self.context.options.bulk_session) {
+            self.context.env.context.kill.check()?;
+            bulk.finish(session, self.context.options.lock_wait, BulkDuplicate::Fail)?;
+        }
+        Ok(())
     }
 
     /// Puts rows that have waited into the transaction, as they are not many.

@@ -16,6 +16,7 @@ pub mod foreign_key;
 mod functional_key;
 pub mod insert;
 pub mod load;
+mod packed;
 pub mod plan;
 pub mod query;
 pub mod rules;

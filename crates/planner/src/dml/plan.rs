@@ -7,6 +7,7 @@ use super::target::Target;
 use crate::bind::BoundQuery;
 use crate::point::PointAccess;
 use squall_functions::expr::BoundExpr;
+use squall_parser::ast::PackedRows;
 use squall_types::SqlType;
 use std::sync::Arc;
 
@@ -82,9 +83,44 @@ pub struct Returned {
 #[derive(Clone, Debug)]
 pub enum InsertRows {
     /// VALUES and SET; expressions read the row as far as it has been filled in.
-    Values(Vec<Vec<NewValue>>),
+    Values(InsertValues),
     /// A query.
     Query(Box<BoundQuery>),
+}
+
+/// Rows of VALUES.
+#[derive(Clone, Debug, Default)]
+pub struct InsertValues {
+    /// The first rows: all there are of a short statement.
+    pub rows: Vec<Vec<NewValue>>,
+    /// The rows behind them.
+    pub packed: Option<PackedInsert>,
+}
+
+/// Rows of VALUES whose literals are bound when their turn comes.
+#[derive(Clone, Debug)]
+pub struct PackedInsert {
+    /// The rows, all of as many values as the statement has columns.
+    pub rows: Arc<PackedRows>,
+    /// What [`PackedRows::exprs`] are, bound.
+    pub exprs: Vec<NewValue>,
+}
+
+impl InsertValues {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len() + self.packed.as_ref().map_or(0, |packed| packed.rows.len())
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The values that are bound, those of literals in packed rows left out.
+    pub fn values(&self) -> impl Iterator<Item = &NewValue> {
+        self.rows.iter().flatten().chain(self.packed.iter().flat_map(|packed| &packed.exprs))
+    }
 }
 
 /// UPDATE of one table.

@@ -12,7 +12,9 @@ pub fn is_point_change(statement: &ast::Statement) -> bool {
     match statement {
         ast::Statement::Insert(insert) => {
             let values = match &insert.source {
-                ast::InsertSource::Values(rows) => rows.iter().flatten().all(is_stored_value),
+                ast::InsertSource::Values(rows) => {
+                    rows.packed.is_none() && rows.trees.iter().flatten().all(is_stored_value)
+                }
                 ast::InsertSource::Query(_) => false,
             };
             values && insert.on_duplicate.is_empty() && insert.returning.is_empty() && insert.partitions.is_empty()

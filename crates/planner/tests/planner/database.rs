@@ -215,7 +215,7 @@ impl TestDatabase {
             return Err(SqlError::unsupported("this INSERT"));
         };
         let mut added = Vec::new();
-        for row in source {
+        for row in &source.trees {
             let bound = self.binder(b"").bind_exprs(row, &[])?;
             let values = bound
                 .into_iter()

@@ -197,7 +197,14 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("query_prealloc_size", Both, 8192, 8192, u64::MAX - 1023, "First memory of a statement.")
         .block(1024)
         .compatibility(),
-    unsigned("parser_max_mem_size", Both, u64::MAX, 10_000_000, u64::MAX, "Memory of the parser.").compatibility(),
+    unsigned(
+        "parser_max_mem_size",
+        Both,
+        192 << 20,
+        10_000_000,
+        u64::MAX,
+        "Memory that a statement may take while it is read, bound and planned, as far as its text tells (3170).",
+    ),
     unsigned("preload_buffer_size", Both, 32_768, 1024, 1 << 30, "Buffer of index preloading.").compatibility(),
     unsigned(
         "sort_buffer_size",

@@ -219,7 +219,7 @@ impl Session {
             ignore,
             table: statement.table.clone(),
             partitions: statement.partitions.clone(),
-            source: InsertSource::Values(vec![vec![Expr::Default; names.len()]]),
+            source: InsertSource::Values(vec![vec![Expr::Default; names.len()]].into()),
             columns: names,
             row_alias: None,
             on_duplicate: Vec::new(),

@@ -368,7 +368,7 @@ pub(crate) fn runs_inline(plan: &DmlPlan, catalog: &Catalog) -> bool {
                 rows.len() <= INLINE_ROWS_MAX
                     && insert.target.def().foreign_keys.is_empty()
                     && !cascades
-                    && rows.iter().flatten().all(is_brief)
+                    && rows.values().all(is_brief)
                     && on_duplicate.iter().all(|assignment| is_brief(&assignment.value))
             }
             InsertRows::Query(_) => false,

@@ -1,0 +1,47 @@
+//! How much memory a statement takes, counted while it is read: its tree, and what the binder and the planner make of that.
+//!
+//! What a tree costs later on is a multiple of what it costs here, so it is the text that is refused. The numbers are
+//! rounded up from what was measured of long statements of each kind.
+
+use super::{Parser, Token, TokenKind};
+use crate::keyword::Keyword;
+
+/// A token: names, and parts of statements that nothing else counts.
+pub(super) const TOKEN: u64 = 24;
+/// An operator, call or literal of a query: a node of the tree, of the bound expression, of the logical and of the physical
+/// plan.
+pub(super) const NODE: u64 = 768;
+/// The same of a row of INSERT, which is not planned.
+pub(super) const INSERT_NODE: u64 = 384;
+/// A SELECT block, with its operators in the plans.
+pub(super) const BLOCK: u64 = 16 << 10;
+/// The most columns that a table or a result has.
+pub(super) const COLUMNS_MAX: usize = 4096;
+
+/// An item of a list that grows by doubling.
+pub(super) const fn listed<T>() -> u64 {
+    2 * size_of::<T>() as u64
+}
+
+impl Parser<'_> {
+    /// Counts what has been read.
+    pub(super) fn charge(&mut self, bytes: u64) {
+        self.memory += bytes;
+    }
+
+    /// No rule reads on: the current token fits nowhere, and the error that it makes says why.
+    pub(super) fn read_no_further(&mut self) {
+        let at = self.current.start;
+        self.current = Token { kind: TokenKind::Invalid, keyword: Keyword::None, start: at, end: at };
+        self.ahead = [self.current; super::LOOKAHEAD];
+        self.ahead_count = super::LOOKAHEAD;
+    }
+
+    /// 1117 if there are more columns than a table or a result may have.
+    pub(super) fn check_columns(&self, count: usize) -> super::Result<()> {
+        if count > COLUMNS_MAX {
+            return self.error(1117, "42000", "Too many columns");
+        }
+        Ok(())
+    }
+}
