@@ -70,7 +70,7 @@ impl Session {
     /// Parses a statement and finds out what its result looks like and, if that holds for other sessions too, what it
     /// needs.
     async fn parse_and_describe(&mut self, sql: &[u8]) -> SqlResult<(PreparedStatement, Option<Vec<Need>>)> {
-        let parsed = self.parse_whole(sql).await?.map_err(parse_error)?;
+        let (parsed, reserved) = self.parse_whole(sql).await?.map_err(parse_error)?;
         if let Some(rest) = parsed.rest {
             let near =
                 String::from_utf8_lossy(&sql[rest.min(sql.len())..]).trim_start().chars().take(80).collect::<String>();
@@ -91,6 +91,7 @@ impl Session {
             placeholders: parsed.placeholders,
             columns: columns.into(),
             options: self.parse_options(),
+            reserved,
             places: OnceLock::new(),
             digest: OnceLock::new(),
             counted: OnceLock::new(),

@@ -9,6 +9,7 @@ use squall_catalog::Catalog;
 use squall_parser::ast::Statement;
 use squall_parser::{ParseError, ParseOptions, Parsed, parse_bytes};
 use squall_planner::Binder;
+use squall_planner::exec::ReservedMemory;
 use squall_registry::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::ops::Deref;
@@ -25,6 +26,9 @@ pub(crate) struct LongStatement {
     start: usize,
     parsed: Parsed,
     pool: Handle,
+    /// The session's share of the memory pool for it.
+    #[expect(dead_code, reason = "given back when the statement goes")]
+    reserved: ReservedMemory,
 }
 
 impl Drop for LongStatement {
@@ -94,12 +98,19 @@ impl Session {
         let Some(shared) = text.shared.as_ref().filter(|_| rest.len() > BYTES_MAX && !ends_soon(rest)) else {
             return Ok(parse_bytes(rest, &options).map(ReadStatement::Short));
         };
-        let (shared, pool) = (shared.clone(), self.shared.runtime.pool().clone());
-        self.blocking(move |_| {
-            Ok(parse_bytes(&shared[start..], &options).map(|parsed| match parsed.end > BYTES_MAX {
-                true => ReadStatement::Long(Arc::new(LongStatement { text: shared, start, parsed, pool })),
-                false => ReadStatement::Short(parsed),
-            }))
+        let (shared, memory) = (shared.clone(), self.process.memory.clone());
+        self.blocking(move |database| {
+            let parsed = match parse_bytes(&shared[start..], &options) {
+                Ok(parsed) => parsed,
+                Err(error) => return Ok(Err(error)),
+            };
+            if parsed.end <= BYTES_MAX {
+                return Ok(Ok(ReadStatement::Short(parsed)));
+            }
+            let reserved = database.runtime.reserve_for_statement(&memory, parsed.memory)?;
+            let pool = database.runtime.pool().clone();
+            let long = LongStatement { text: shared, start, parsed, pool, reserved };
+            Ok(Ok(ReadStatement::Long(Arc::new(long))))
         })
         .await
     }
@@ -119,14 +130,24 @@ impl Session {
         is_short.then(|| ClientText::new(bytes, self.client_charset(), &self.parse_options()))
     }
 
-    /// Parses a text of one statement.
-    pub(crate) async fn parse_whole(&self, sql: &[u8]) -> SqlResult<Result<Parsed, ParseError>> {
+    /// Parses a text of one statement. A long one has a share of the memory pool, for as long as its tree is kept.
+    pub(crate) async fn parse_whole(
+        &self,
+        sql: &[u8],
+    ) -> SqlResult<Result<(Parsed, Option<Arc<ReservedMemory>>), ParseError>> {
         let options: ParseOptions = self.parse_options();
         if sql.len() <= BYTES_MAX {
-            return Ok(parse_bytes(sql, &options));
+            return Ok(parse_bytes(sql, &options).map(|parsed| (parsed, None)));
         }
-        let sql: Arc<[u8]> = sql.into();
-        self.blocking(move |_| Ok(parse_bytes(&sql, &options))).await
+        let (sql, memory): (Arc<[u8]>, _) = (sql.into(), self.process.memory.clone());
+        self.blocking(move |database| match parse_bytes(&sql, &options) {
+            Ok(parsed) => {
+                let reserved = database.runtime.reserve_for_statement(&memory, parsed.memory)?;
+                Ok(Ok((parsed, Some(Arc::new(reserved)))))
+            }
+            Err(error) => Ok(Err(error)),
+        })
+        .await
     }
 
     /// Binds on the pool what is a long statement's; `None` if the request's statement is not long.

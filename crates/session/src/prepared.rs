@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use squall_catalog::NameKey;
 use squall_parser::ast::Statement;
 use squall_parser::{Digest, ParseOptions};
+use squall_planner::exec::ReservedMemory;
 use squall_types::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -27,6 +28,9 @@ pub struct PreparedStatement {
     pub columns: Arc<[ColumnMeta]>,
     /// How its text was read.
     pub options: ParseOptions,
+    /// The share of the memory pool that a long one has, given back with the last copy.
+    #[expect(dead_code, reason = "it is held, not read")]
+    pub(crate) reserved: Option<Arc<ReservedMemory>>,
     /// Where its `?` stand, once somebody has asked.
     pub places: OnceLock<Box<[usize]>>,
     /// Its digest, once it has run.

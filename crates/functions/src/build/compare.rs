@@ -104,7 +104,7 @@ impl ExprBuilder<'_> {
     }
 
     /// `operand = item`, not folded, so that the list can still be made a set.
-    fn in_item(&self, operand: &BoundExpr, item: BoundExpr) -> BuildResult {
+    pub(super) fn in_item(&self, operand: &BoundExpr, item: BoundExpr) -> BuildResult {
         if operand.sql_type() == SqlType::Json || item.sql_type() == SqlType::Json {
             return self.compare(CompareOp::Equal, operand.clone(), item);
         }

@@ -9,6 +9,7 @@ mod cast;
 mod compare;
 mod control;
 mod fold;
+mod in_set;
 mod json;
 mod literal;
 mod logical;

@@ -7,6 +7,7 @@ pub mod control;
 pub mod convert;
 pub mod decimal;
 pub mod double;
+pub mod in_set;
 pub mod integer;
 pub mod interval;
 pub mod json_compare;

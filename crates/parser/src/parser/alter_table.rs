@@ -81,6 +81,7 @@ impl Parser<'_> {
     }
 
     fn alter_add(&mut self, actions: &mut Vec<AlterAction>) -> Result<()> {
+        self.charge(memory::listed::<AlterAction>());
         if self.at(K::Partition) {
             self.advance();
             self.no_write_to_binlog();
@@ -101,6 +102,7 @@ impl Parser<'_> {
         let if_not_exists = self.if_not_exists()?;
         if self.accept_kind(TokenKind::LeftParen) {
             loop {
+                self.charge(memory::listed::<AlterAction>());
                 if let Some(constraint) = self.table_constraint()? {
                     actions.push(AlterAction::AddConstraint(constraint));
                 } else {

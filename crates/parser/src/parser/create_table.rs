@@ -56,7 +56,10 @@ impl Parser<'_> {
     /// A column, key or constraint.
     fn table_element(&mut self, table: &mut CreateTable) -> Result<()> {
         match self.table_constraint()? {
-            Some(constraint) => table.constraints.push(constraint),
+            Some(constraint) => {
+                table.constraints.push(constraint);
+                self.charge(memory::listed::<TableConstraint>());
+            }
             None => {
                 table.columns.push(self.column_definition()?);
                 self.check_columns(table.columns.len())?;

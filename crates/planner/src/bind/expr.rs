@@ -53,6 +53,7 @@ impl Context<'_> {
                 self.binder.builder().between(operand, low, high, *negated)
             }
             ast::Expr::InList { operand, list, negated } => self.bind_in_list(operand, list, *negated),
+            ast::Expr::InLiterals { operand, list, negated } => self.bind_in_literals(operand, list, *negated),
             ast::Expr::InSubquery { operand, query, negated } => {
                 let operands = self.bind_row(operand)?;
                 let (op, all) = if *negated { (CompareOp::NotEqual, true) } else { (CompareOp::Equal, false) };
@@ -318,6 +319,29 @@ impl Context<'_> {
             })
             .collect::<SqlResult<Vec<_>>>()?;
         self.binder.builder().in_rows(operands, rows, negated)
+    }
+
+    /// IN a list that is too long for an expression for each item.
+    fn bind_in_literals(
+        &mut self,
+        operand: &ast::Expr,
+        list: &ast::PackedValues,
+        negated: bool,
+    ) -> SqlResult<BoundExpr> {
+        let mut operands = self.bind_row(operand)?;
+        super::subquery::check_columns(1, operands.len())?;
+        let operand = self.keyed_operand(operands.remove(0));
+        let builder = self.binder.builder();
+        let mut reader = list.reader();
+        let literals = std::iter::from_fn(|| match reader.next_value()? {
+            ast::PackedValue::Leaf(ast::Expr::Literal(literal)) => Some(bind_literal(&builder, &literal)),
+            ast::PackedValue::Leaf(ast::Expr::Unary { operand, .. }) => match *operand {
+                ast::Expr::Literal(literal) => Some(bind_negative(&builder, &literal)),
+                _ => None,
+            },
+            _ => None,
+        });
+        builder.in_constants(operand, literals, negated)
     }
 
     fn bind_case(

@@ -185,11 +185,14 @@ impl<'a> DmlBinder<'a> {
             }
             bound.push(values);
         }
-        let packed = rows.packed.as_ref().map(|packed| {
-            let exprs = packed.exprs().iter().map(bind).collect::<SqlResult<_>>()?;
-            Ok(PackedInsert { rows: packed.clone(), exprs })
-        });
-        Ok(InsertValues { rows: bound, packed: packed.transpose()? })
+        let packed = match &rows.packed {
+            Some(rows) => {
+                let exprs = self.binder.bind_exprs(rows.exprs(), &scope)?;
+                Some(PackedInsert { rows: rows.clone(), exprs: exprs.into_iter().map(NewValue::Expr).collect() })
+            }
+            None => None,
+        };
+        Ok(InsertValues { rows: bound, packed })
     }
 
     /// Rows with subqueries in them are rows of a VALUES query.

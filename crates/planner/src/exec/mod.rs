@@ -26,6 +26,6 @@ mod spilling_top;
 pub use env::{SharedTransaction, StatementEnv};
 pub use kill_check::check_kill_in_joins;
 pub use output::write_batch;
-pub use runtime::{QueryRuntime, QueryStream, RuntimeOptions};
+pub use runtime::{QueryRuntime, QueryStream, ReservedMemory, RuntimeOptions};
 pub use spilling_join::{as_hash_join, let_joins_spill};
 pub use spilling_top::{as_sort, let_limited_sorts_spill};

@@ -77,6 +77,10 @@ pub struct QueryRuntime {
     pool: Option<tokio::runtime::Runtime>,
 }
 
+/// A share of the memory pool, given back when this goes.
+#[derive(Debug)]
+pub struct ReservedMemory(#[expect(dead_code, reason = "it is held, not read")] MemoryReservation);
+
 impl std::fmt::Debug for QueryRuntime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("QueryRuntime").finish_non_exhaustive()
@@ -149,6 +153,13 @@ impl QueryRuntime {
     /// A share of the memory pool for something of a session that cannot spill; growing it beyond the pool is an error.
     pub fn reserve(&self, session: &Arc<SessionMemory>, what: &str) -> MemoryReservation {
         MemoryConsumer::new(what).register(&self.pool_of(session))
+    }
+
+    /// A share of the memory pool, bytes, for what a long statement takes while it is read, bound and planned.
+    pub fn reserve_for_statement(&self, session: &Arc<SessionMemory>, bytes: u64) -> SqlResult<ReservedMemory> {
+        let reserved = self.reserve(session, "a long statement");
+        reserved.try_grow(usize::try_from(bytes).unwrap_or(usize::MAX)).map_err(sql_error_from)?;
+        Ok(ReservedMemory(reserved))
     }
 
     /// The memory pool with what a session reserves of it counted.

@@ -262,6 +262,7 @@ impl Session {
             placeholders: parsed.placeholders,
             columns: Arc::default(),
             options: self.parse_options(),
+            reserved: None,
             places: OnceLock::new(),
             digest: OnceLock::new(),
             counted: OnceLock::new(),

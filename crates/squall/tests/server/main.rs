@@ -13,6 +13,7 @@ mod foreign_keys;
 mod kill;
 mod limits;
 mod logs;
+mod long_statements;
 mod memory;
 mod plans;
 mod protocol;
