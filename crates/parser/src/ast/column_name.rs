@@ -35,7 +35,9 @@ fn own_name(expr: &Expr) -> Option<String> {
         Expr::Column(name) => Some(name.column.value.to_string()),
         Expr::Literal(Literal::Null) => Some("NULL".to_string()),
         Expr::Literal(Literal::Boolean(value)) => Some(if *value { "TRUE" } else { "FALSE" }.to_string()),
-        Expr::Literal(Literal::Integer(text) | Literal::Decimal(text) | Literal::Float(text)) => Some(beginning(text.as_bytes())),
+        Expr::Literal(Literal::Integer(text) | Literal::Decimal(text) | Literal::Float(text)) => {
+            Some(beginning(text.as_bytes()))
+        }
         Expr::Literal(Literal::String(literal)) => {
             let bytes = literal.value.as_bytes();
             let first = bytes.get(..literal.first_length as usize).unwrap_or(bytes);

@@ -1,7 +1,8 @@
 //! Expressions.
 
 use super::{
-    CastType, ColumnName, Ident, ObjectName, OrderItem, PackedValues, Query, Span, SqlString, SystemVariable, WindowReference,
+    CastType, ColumnName, Ident, ObjectName, OrderItem, PackedValues, Query, Span, SqlString, SystemVariable,
+    WindowReference,
 };
 use std::sync::Arc;
 

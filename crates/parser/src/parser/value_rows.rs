@@ -154,13 +154,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes on with a long list that has turned out to be one of other things too, which is a list of trees.
-    fn unpacked_items(
-        &mut self,
-        operand: Box<Expr>,
-        packed: &PackedValues,
-        item: Expr,
-        negated: bool,
-    ) -> Result<Expr> {
+    fn unpacked_items(&mut self, operand: Box<Expr>, packed: &PackedValues, item: Expr, negated: bool) -> Result<Expr> {
         self.charge((packed.len() as u64 + 1) * (memory::listed::<Expr>() + self.node));
         if self.memory > self.options.memory_max {
             return Err(self.unexpected());

@@ -1,8 +1,8 @@
 //! Expressions.
 
 use super::aggregate::Aggregate;
-use super::literal::{bind_literal, bind_negative};
 use super::context::{Context, display_name};
+use super::literal::{bind_literal, bind_negative};
 use super::scope::{Clause, Found};
 use squall_catalog::name::eq_ignore_case;
 use squall_functions::aggregate::{AggregateCall, GroupConcatOptions};

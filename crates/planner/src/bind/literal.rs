@@ -81,10 +81,9 @@ fn bind_temporal(builder: &ExprBuilder<'_>, kind: ast::TemporalKind, text: &str)
         ast::TemporalKind::Time => {
             ("TIME", parse_time(text).ok().filter(|p| !p.truncated).map(|p| Value::Time(p.value)))
         }
-        ast::TemporalKind::Timestamp => (
-            "DATETIME",
-            parse_datetime(text, rules).ok().filter(|p| !p.truncated).map(|p| Value::DateTime(p.value)),
-        ),
+        ast::TemporalKind::Timestamp => {
+            ("DATETIME", parse_datetime(text, rules).ok().filter(|p| !p.truncated).map(|p| Value::DateTime(p.value)))
+        }
     };
     match value {
         Some(value) => Ok(builder.literal(value)),
