@@ -40,7 +40,7 @@ pub struct ParseOptions {
 }
 
 /// [`ParseOptions::memory_max`] where nobody says otherwise.
-pub const PARSER_MEMORY_MAX: u64 = 192 << 20;
+pub const PARSER_MEMORY_MAX: u64 = 256 << 20;
 
 impl Default for ParseOptions {
     fn default() -> Self {

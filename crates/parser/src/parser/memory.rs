@@ -40,7 +40,7 @@ impl Parser<'_> {
     /// 1117 if there are more columns than a table or a result may have.
     pub(super) fn check_columns(&self, count: usize) -> super::Result<()> {
         if count > COLUMNS_MAX {
-            return self.error(1117, "42000", "Too many columns");
+            return self.error(1117, "HY000", "Too many columns");
         }
         Ok(())
     }

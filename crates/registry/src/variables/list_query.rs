@@ -200,7 +200,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned(
         "parser_max_mem_size",
         Both,
-        192 << 20,
+        256 << 20,
         10_000_000,
         u64::MAX,
         "Memory that a statement may take while it is read, bound and planned, as far as its text tells (3170).",

@@ -240,7 +240,7 @@ fn a_statement_that_its_client_has_left_gives_its_memory_back() {
 fn the_parsers_memory_is_a_setting() {
     let server = start();
     let mut client = connect(&server);
-    assert_eq!(value(&mut client, "SELECT @@parser_max_mem_size"), "201326592");
+    assert_eq!(value(&mut client, "SELECT @@parser_max_mem_size"), "268435456");
     let sql = repeated("SELECT ", "1", " OR ", "", 100_000);
     assert_eq!(value(&mut client, &sql), "1");
     run(&mut client, "SET parser_max_mem_size = 10000000");
