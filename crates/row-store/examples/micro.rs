@@ -10,7 +10,6 @@ use squall_row_store::{
     StoreOptions, Table, TransactionOptions, ValueRange,
 };
 use squall_types::{CollationId, SqlResult, SqlType, Value};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -15,7 +15,7 @@ use crate::explain::explain_table;
 use datafusion::catalog::TableProvider;
 use squall_catalog::{
     Catalog, ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, Database, DatabaseId, ForeignKey, GeneratedKind,
-    IndexDef, IndexId, IndexPart, TableDef, TableEntry, TableId,
+    IndexDef, IndexId, IndexPart, ReferencedColumns, TableDef, TableEntry, TableId,
 };
 use squall_parser::ast;
 use squall_registry::{Registry, StatementContext};
