@@ -6,6 +6,8 @@
 pub mod faults;
 pub mod golden;
 pub mod mariadb;
+#[cfg(unix)]
+pub mod power_cuts;
 pub mod random;
 pub mod server;
 mod skip;

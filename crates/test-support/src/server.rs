@@ -61,7 +61,8 @@ impl TestServer {
         server
     }
 
-    fn stopped(binary: &Path, folder: TempDir) -> TestServer {
+    /// A server that is not running, with a folder for its data directory, `data`, and free port: [`TestServer::restart`] starts it.
+    pub fn stopped(binary: &Path, folder: TempDir) -> TestServer {
         let (environment, arguments) = (Vec::new(), Vec::new());
         TestServer { binary: binary.to_path_buf(), folder, port: free_port(), environment, arguments, child: None }
     }

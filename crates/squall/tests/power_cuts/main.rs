@@ -1,0 +1,75 @@
+//! Power cuts at any moment: of all files and names in the data directory, rows, log, catalog, segments, snapshots and jobs, the disk has
+//! what was synced and any part of what was not. Afterwards the server starts, what was acknowledged before is there, everything is
+//! there as a whole or not at all, and counters are past every key.
+//!
+//! `SQUALL_POWER_CUTS=500` makes the long run, `SQUALL_SEED=7` chooses the same moments, though threads run as they like.
+
+#![cfg(target_os = "linux")]
+
+mod check;
+mod work;
+
+use check::check;
+use squall_test_support::power_cuts::Recorder;
+use squall_test_support::random::Random;
+use squall_test_support::server::TestServer;
+use std::path::Path;
+use std::sync::Arc;
+use work::{Acknowledged, set_up, work_until_killed};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_squall");
+const TEST: &str = "power_cuts_lose_nothing_that_was_acknowledged";
+/// Moments that are tried of one recording.
+const CUTS_OF_A_RECORDING: u64 = 20;
+
+fn cuts(otherwise: u64) -> u64 {
+    std::env::var("SQUALL_POWER_CUTS").map_or(otherwise, |text| text.parse().expect("SQUALL_POWER_CUTS is a number"))
+}
+
+#[test]
+fn power_cuts_lose_nothing_that_was_acknowledged() {
+    let mut random = Random::of_run(TEST);
+    let (mut left, mut total) = (cuts(6), Acknowledged::default());
+    let all = left;
+    while left > 0 {
+        let Some((mut server, recorder)) = Recorder::start(Path::new(BINARY)) else {
+            return squall_test_support::skip(TEST, "a C compiler");
+        };
+        set_up(&server);
+        let begun = recorder.now();
+        let recorder = Arc::new(recorder);
+        let mut acknowledged = Acknowledged::default();
+        // Twice, with an end of one kind or the other in between: files are made then, and the log begins anew.
+        work_until_killed(&mut server, &recorder, &mut acknowledged, &mut random, |server, random| {
+            match random.below(2) {
+                0 => server.kill(),
+                _ => drop(server.terminate()),
+            }
+        });
+        recorder.mend();
+        server.restart();
+        work_until_killed(&mut server, &recorder, &mut acknowledged, &mut random, |server, _| server.kill());
+        let record = recorder.record();
+        for _ in 0..left.min(CUTS_OF_A_RECORDING) {
+            let moment = match random.below(3) {
+                0 => acknowledged.moment(&mut random).unwrap_or(begun),
+                _ => begun + random.below(record.moments() - begun + 1),
+            };
+            let folder = tempfile::Builder::new().disable_cleanup(true).tempdir().expect("a folder");
+            let path = folder.path().to_path_buf();
+            // What fails is kept, also as it was before a server has seen it.
+            record.cut_power(moment, &path.join("before"), &mut random.clone());
+            record.cut_power(moment, &path.join("data"), &mut random);
+            let mut cut = TestServer::stopped(Path::new(BINARY), folder);
+            println!("moment {moment} of {} in {}", record.moments(), path.display());
+            cut.restart();
+            check(&cut, &acknowledged, moment);
+            drop(cut);
+            std::fs::remove_dir_all(path).expect("the folder is removed");
+        }
+        left = left.saturating_sub(CUTS_OF_A_RECORDING);
+        total.add(acknowledged);
+    }
+    println!("{all} power cuts; {}", total.description());
+    total.assert_not_nothing();
+}

@@ -1,0 +1,424 @@
+//! What a power cut may leave of a server's files at any moment.
+//!
+//! A small library (`recorder.c`, made with `cc`) is preloaded into the server's process and writes down what is done with the files and
+//! names of its data directory, in order. Of that, any moment's remains can be made: what was synced by then is there; of what was not, any
+//! part is, each block of a file and each name for itself, and of a folder's names those that came first or any. Linux only.
+
+use crate::random::Random;
+use crate::server::TestServer;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// What a disk writes as a whole.
+const BLOCK: usize = 4096;
+
+/// The kinds of records, in the order of `recorder.c`.
+const MADE: u32 = 1;
+const FOLDER_MADE: u32 = 2;
+const WRITTEN: u32 = 3;
+const ZEROS: u32 = 4;
+const CUT: u32 = 5;
+const RENAMED: u32 = 6;
+const REMOVED: u32 = 7;
+const SYNC_BEGUN: u32 = 8;
+const SYNC_ENDED: u32 = 9;
+const LISTED: u32 = 10;
+
+/// Records what a server does with its files.
+#[derive(Debug)]
+pub struct Recorder {
+    folder: TempDir,
+    data: PathBuf,
+}
+
+impl Recorder {
+    /// Starts a server on a new data directory. `None` where there is no C compiler, or no Linux.
+    ///
+    /// # Panics
+    /// If the server does not come up.
+    pub fn start(binary: &Path) -> Option<(TestServer, Recorder)> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let source = folder.path().join("recorder.c");
+        std::fs::write(&source, include_str!("recorder.c")).expect("the library's source");
+        let library = folder.path().join("recorder.so");
+        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(&source).status();
+        if !cfg!(target_os = "linux") || compiled.is_err() {
+            return None;
+        }
+        assert!(compiled.is_ok_and(|status| status.success()), "cc does not compile recorder.c");
+        let (record, count) = (folder.path().join("record"), folder.path().join("count"));
+        File::create(&record).expect("the record's file");
+        File::create(&count).and_then(|file| file.set_len(4096)).expect("the count's file");
+        let server_folder = tempfile::tempdir().expect("a temporary folder");
+        // As the system will name the files.
+        let data = server_folder.path().canonicalize().expect("the server's folder").join("data");
+        let environment = vec![
+            ("LD_PRELOAD", library.into_os_string()),
+            ("RECORD_FILE", record.into_os_string()),
+            ("RECORD_COUNT", count.into_os_string()),
+            ("RECORD_FOLDER", OsString::from(&data)),
+        ];
+        let server = TestServer::start_with(binary, server_folder, environment);
+        let recorder = Recorder { folder, data };
+        assert!(recorder.now() > 0, "the library is not loaded");
+        Some((server, recorder))
+    }
+
+    /// The moment: how many records there are. What a server has acknowledged before is at a moment before this.
+    ///
+    /// # Panics
+    /// If the count cannot be read.
+    pub fn now(&self) -> u64 {
+        let mut bytes = [0; 8];
+        let count = File::open(self.folder.path().join("count")).expect("the count's file");
+        count.read_exact_at(&mut bytes, 0).expect("the count");
+        u64::from_ne_bytes(bytes)
+    }
+
+    /// Forgets what a killed server had half recorded, so that the next one can go on.
+    ///
+    /// # Panics
+    /// If the files cannot be written.
+    pub fn mend(&self) {
+        let path = self.folder.path().join("record");
+        let bytes = std::fs::read(&path).expect("the record");
+        let (mut rest, mut count) = (&bytes[..], 0_u64);
+        while let Some((_, behind)) = Event::read(rest, &self.data) {
+            (rest, count) = (behind, count + 1);
+        }
+        let record = File::options().write(true).open(&path).expect("the record");
+        record.set_len((bytes.len() - rest.len()) as u64).expect("its length");
+        let counted = File::options().write(true).open(self.folder.path().join("count")).expect("the count's file");
+        counted.write_all_at(&count.to_ne_bytes(), 0).expect("the count");
+    }
+
+    /// All that was recorded, of a server that has been killed.
+    ///
+    /// # Panics
+    /// If the record cannot be read.
+    pub fn record(&self) -> Record {
+        let bytes = std::fs::read(self.folder.path().join("record")).expect("the record");
+        let mut events = Vec::new();
+        let mut rest = &bytes[..];
+        while let Some((event, behind)) = Event::read(rest, &self.data) {
+            events.push(event);
+            rest = behind;
+        }
+        Record { events }
+    }
+}
+
+/// What a server did with its files, in order.
+#[derive(Debug)]
+pub struct Record {
+    events: Vec<Event>,
+}
+
+#[derive(Clone, Debug)]
+struct Event {
+    kind: u32,
+    /// Within the data directory.
+    path: PathBuf,
+    /// The inode.
+    file: u64,
+    at: u64,
+    number: u64,
+    bytes: Vec<u8>,
+    to: PathBuf,
+}
+
+impl Event {
+    /// `None` at the end, or where the kill has cut a record short.
+    fn read<'a>(bytes: &'a [u8], data: &Path) -> Option<(Event, &'a [u8])> {
+        let (head, mut rest) = bytes.split_at_checked(40)?;
+        let short = |at: usize| u32::from_ne_bytes(head[at..at + 4].try_into().expect("four bytes"));
+        let long = |at: usize| u64::from_ne_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+        let (kind, path, bytes) =
+            (short(0), rest.split_off(..short(4) as usize)?, rest.split_off(..short(8) as usize)?);
+        let within = |path: &[u8]| {
+            let path = Path::new(OsStr::from_bytes(path.strip_suffix(b"\0").unwrap_or(path)));
+            path.strip_prefix(data).unwrap_or(Path::new("")).to_path_buf()
+        };
+        let to = if kind == RENAMED { within(bytes) } else { PathBuf::new() };
+        let event = Event {
+            kind,
+            path: within(path),
+            file: long(16),
+            at: long(24),
+            number: long(32),
+            bytes: bytes.to_vec(),
+            to,
+        };
+        Some((event, rest))
+    }
+}
+
+/// What was done to a file.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    /// By the event with that number.
+    Write(usize),
+    Zeros(usize),
+    Cut(u64),
+}
+
+#[derive(Clone, Debug, Default)]
+struct FileState {
+    durable: Vec<u8>,
+    /// With the numbers of their events.
+    unsynced: Vec<(usize, Change)>,
+}
+
+/// What a name stands for: a file, or a folder.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Node {
+    File(usize),
+    Folder,
+}
+
+#[derive(Clone, Debug)]
+enum NameChange {
+    Made(PathBuf, Node),
+    Renamed(PathBuf, PathBuf),
+    Removed(PathBuf),
+}
+
+impl NameChange {
+    fn folder(&self) -> &Path {
+        let (NameChange::Made(path, _) | NameChange::Renamed(_, path) | NameChange::Removed(path)) = self;
+        path.parent().unwrap_or(Path::new(""))
+    }
+
+    fn apply(&self, names: &mut BTreeMap<PathBuf, Node>) {
+        match self {
+            NameChange::Made(path, node) => {
+                names.insert(path.clone(), *node);
+            }
+            NameChange::Removed(path) => {
+                names.remove(path);
+            }
+            NameChange::Renamed(from, to) => {
+                // What is in a folder goes with it.
+                let moved: Vec<PathBuf> = names.keys().filter(|path| path.starts_with(from)).cloned().collect();
+                for path in moved {
+                    if let (Some(node), Ok(within)) = (names.remove(&path), path.strip_prefix(from)) {
+                        // A file's own name has nothing within.
+                        let path = if within.as_os_str().is_empty() { to.clone() } else { to.join(within) };
+                        names.insert(path, node);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl FileState {
+    /// Makes a change, or a part of it: each block for itself if `random` says so.
+    fn apply(bytes: &mut Vec<u8>, change: Change, events: &[Event], mut keeps_block: impl FnMut() -> bool) {
+        let (at, length, content) = match change {
+            Change::Cut(length) => {
+                if keeps_block() {
+                    bytes.resize(length as usize, 0);
+                }
+                return;
+            }
+            Change::Write(event) => (events[event].at as usize, events[event].bytes.len(), Some(&events[event].bytes)),
+            Change::Zeros(event) => (events[event].at as usize, events[event].number as usize, None),
+        };
+        let mut from = at;
+        while from < at + length {
+            let to = (at + length).min((from / BLOCK + 1) * BLOCK);
+            if keeps_block() {
+                if bytes.len() < to {
+                    bytes.resize(to, 0);
+                }
+                match content {
+                    Some(content) => bytes[from..to].copy_from_slice(&content[from - at..to - at]),
+                    None => bytes[from..to].fill(0),
+                }
+            }
+            from = to;
+        }
+    }
+}
+
+/// The files up to a moment.
+struct Disk<'e> {
+    events: &'e [Event],
+    files: Vec<FileState>,
+    /// Of inodes, which are used again.
+    by_inode: HashMap<u64, usize>,
+    /// As they are.
+    present: BTreeMap<PathBuf, Node>,
+    /// As they were synced, and what has not been.
+    names: BTreeMap<PathBuf, Node>,
+    unsynced: Vec<(usize, NameChange)>,
+}
+
+impl<'e> Disk<'e> {
+    fn at(events: &'e [Event], moment: u64) -> Disk<'e> {
+        let (files, by_inode, present, names, unsynced) = Default::default();
+        let mut disk = Disk { events, files, by_inode, present, names, unsynced };
+        events.iter().enumerate().take(moment as usize).for_each(|(number, event)| disk.take(number, event));
+        disk
+    }
+
+    fn take(&mut self, number: usize, event: &Event) {
+        let change = match event.kind {
+            MADE => {
+                self.by_inode.insert(event.file, self.files.len());
+                self.change_names(number, NameChange::Made(event.path.clone(), Node::File(self.files.len())));
+                return self.files.push(FileState::default());
+            }
+            FOLDER_MADE => return self.change_names(number, NameChange::Made(event.path.clone(), Node::Folder)),
+            RENAMED => return self.rename(number, &event.path, &event.to),
+            REMOVED => return self.change_names(number, NameChange::Removed(event.path.clone())),
+            LISTED => return self.compare(number, event),
+            SYNC_BEGUN => return,
+            SYNC_ENDED => return self.sync(event.number as usize),
+            WRITTEN => Change::Write(number),
+            ZEROS => Change::Zeros(number),
+            CUT => Change::Cut(event.at),
+            other => panic!("record {number} is of kind {other}"),
+        };
+        // Files that were there before the recording are none of ours.
+        if let Some(file) = self.by_inode.get(&event.file) {
+            self.files[*file].unsynced.push((number, change));
+        }
+    }
+
+    fn rename(&mut self, number: usize, from: &Path, to: &Path) {
+        // What is not synced within a folder goes with it.
+        for (_, change) in &mut self.unsynced {
+            if let NameChange::Made(path, _) | NameChange::Removed(path) = change
+                && let Ok(within) = path.strip_prefix(from)
+                && !within.as_os_str().is_empty()
+            {
+                *path = to.join(within);
+            }
+        }
+        self.change_names(number, NameChange::Renamed(from.to_path_buf(), to.to_path_buf()));
+    }
+
+    fn change_names(&mut self, number: usize, change: NameChange) {
+        change.apply(&mut self.present);
+        self.unsynced.push((number, change));
+    }
+
+    /// Finds out what has been renamed and removed without a record, from what is in a folder.
+    fn compare(&mut self, number: usize, event: &Event) {
+        let mut rest = &event.bytes[..];
+        let mut listed = BTreeMap::new();
+        while let Some((inode, behind)) = rest.split_first_chunk::<8>() {
+            let end = behind.iter().position(|byte| *byte == 0).expect("a name's end");
+            listed.insert(event.path.join(OsStr::from_bytes(&behind[..end])), u64::from_ne_bytes(*inode));
+            rest = &behind[end + 1..];
+        }
+        for (path, inode) in &listed {
+            let Some(file) = self.by_inode.get(inode).copied() else { continue };
+            if self.present.get(path) == Some(&Node::File(file)) {
+                continue;
+            }
+            let before = self.present.iter().find(|(_, node)| **node == Node::File(file));
+            match before.map(|(before, _)| before.clone()) {
+                Some(before) => self.rename(number, &before, path),
+                None => self.change_names(number, NameChange::Made(path.clone(), Node::File(file))),
+            }
+        }
+        let gone = self.present.iter().filter(|(path, node)| {
+            **node != Node::Folder && path.parent() == Some(&event.path) && !listed.contains_key(*path)
+        });
+        for path in gone.map(|(path, _)| path.clone()).collect::<Vec<_>>() {
+            self.change_names(number, NameChange::Removed(path));
+        }
+    }
+
+    fn sync(&mut self, begun: usize) {
+        let event = &self.events[begun];
+        if event.at == 0 {
+            let Some(file) = self.by_inode.get(&event.file) else { return };
+            let FileState { durable, unsynced } = &mut self.files[*file];
+            unsynced.retain(|(number, change)| {
+                let is_synced = *number < begun;
+                if is_synced {
+                    FileState::apply(durable, *change, self.events, || true);
+                }
+                !is_synced
+            });
+            return;
+        }
+        let names = &mut self.names;
+        self.unsynced.retain(|(number, change)| {
+            let is_synced = *number < begun && change.folder() == event.path;
+            if is_synced {
+                change.apply(names);
+            }
+            !is_synced
+        });
+    }
+
+    /// Writes what may be left into a folder.
+    fn write(&self, folder: &Path, random: &mut Random) {
+        let mut names = self.names.clone();
+        // None, half or nearly all of what was not synced; of names those that came first or any.
+        let keeps = [0, 5, 9, 10][random.below(4) as usize];
+        let first = random.below(self.unsynced.len() as u64 + 1) as usize;
+        let in_order = random.below(2) == 0;
+        for (at, (_, change)) in self.unsynced.iter().enumerate() {
+            if if in_order { at < first } else { random.below(10) < keeps } {
+                change.apply(&mut names);
+            }
+        }
+        std::fs::create_dir_all(folder).expect("the folder");
+        // In the order of paths: folders come before what is in them.
+        for (path, node) in &names {
+            let is_in_folder = path
+                .parent()
+                .is_some_and(|parent| parent.as_os_str().is_empty() || names.get(parent) == Some(&Node::Folder));
+            let path = folder.join(path);
+            match node {
+                _ if !is_in_folder || !path.parent().is_some_and(Path::is_dir) => {}
+                Node::Folder => std::fs::create_dir(path).expect("a folder"),
+                Node::File(file) => {
+                    let FileState { durable, unsynced } = &self.files[*file];
+                    let mut bytes = durable.clone();
+                    for (_, change) in unsynced {
+                        FileState::apply(&mut bytes, *change, self.events, || random.below(10) < keeps);
+                    }
+                    write_sparse(&path, &bytes);
+                }
+            }
+        }
+    }
+}
+
+fn write_sparse(path: &Path, bytes: &[u8]) {
+    let file = File::create(path).expect("a file");
+    file.set_len(bytes.len() as u64).expect("its length");
+    for (number, block) in bytes.chunks(1 << 16).enumerate() {
+        if block.iter().any(|byte| *byte != 0) {
+            file.write_all_at(block, (number << 16) as u64).expect("a part of it");
+        }
+    }
+}
+
+impl Record {
+    /// How many moments there are.
+    pub fn moments(&self) -> u64 {
+        self.events.len() as u64
+    }
+
+    /// Makes a folder what a power cut at a moment may leave of the data directory.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    pub fn cut_power(&self, moment: u64, folder: &Path, random: &mut Random) {
+        Disk::at(&self.events, moment).write(folder, random);
+    }
+}
