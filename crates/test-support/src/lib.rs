@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// Waits for a moment of a test's choice, and on a busy machine until something has been done by then.
 pub fn let_work(time: Duration, mut is_done: impl FnMut() -> bool) {
-    const WAIT_MAX: Duration = Duration::from_secs(20);
+    const WAIT_MAX: Duration = Duration::from_secs(60);
     let begun = Instant::now();
     std::thread::sleep(time);
     while !is_done() && begun.elapsed() < WAIT_MAX {
