@@ -20,6 +20,9 @@ pub fn seed(test: &str) -> u64 {
     seed
 }
 
+/// Bytes of a number of [`Random`].
+const NUMBER_BYTES: usize = 6;
+
 /// Numbers that look random and are the same for the same seed.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
@@ -45,8 +48,12 @@ impl Random {
 
     /// Bytes that do not shrink when they are compressed.
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
-        // The upper ones are the best.
-        std::iter::repeat_with(|| (self.number() >> 40) as u8).take(length).collect()
+        let mut bytes = Vec::with_capacity(length + 8);
+        while bytes.len() < length {
+            bytes.extend_from_slice(&self.number().to_le_bytes()[..NUMBER_BYTES]);
+        }
+        bytes.truncate(length);
+        bytes
     }
 
     /// A number from 0 to `end` - 1.
