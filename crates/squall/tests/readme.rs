@@ -41,6 +41,15 @@ exec "$SQUALL" "$program" -P "$MYSQL_TCP_PORT" "$@"
 /// `pidof`, which would find servers of other tests.
 const PIDOF: &str = "#!/bin/bash\ncat \"$PLACE/process\"\n";
 
+/// MariaDB's clients, which have MySQL's names only where another package is.
+const MARIADB: &str = "#!/bin/bash\nexec mariadb \"$@\"\n";
+const MARIADB_ADMIN: &str = "#!/bin/bash\nexec mariadb-admin \"$@\"\n";
+
+/// Whether a program is installed.
+fn has(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|it| it.status.success())
+}
+
 /// A code block of README: its language and its text.
 struct Block<'a> {
     language: &'a str,
@@ -61,7 +70,11 @@ struct Reader {
 impl Reader {
     fn new() -> Reader {
         let folder = tempfile::tempdir().expect("a folder");
-        for (name, text) in [("cargo", CARGO), ("pidof", PIDOF)] {
+        let mut programs = vec![("cargo", CARGO), ("pidof", PIDOF)];
+        if !has("mysql") {
+            programs.extend([("mysql", MARIADB), ("mysqladmin", MARIADB_ADMIN)]);
+        }
+        for (name, text) in programs {
             let programs = folder.path().join("programs");
             fs::create_dir_all(&programs).expect("a folder");
             let path = programs.join(name);
@@ -141,8 +154,7 @@ fn prepared(commands: &str) -> String {
 
 #[test]
 fn every_command_does_what_it_says() {
-    let has = |program: &str| Command::new(program).arg("--version").output().is_ok_and(|it| it.status.success());
-    if !["bash", "python3", "mysql", "mysqladmin"].into_iter().all(has) {
+    if !has("bash") || !has("python3") || !(has("mysql") && has("mysqladmin") || has("mariadb")) {
         return skip("every_command_does_what_it_says", "bash, python3 and a MySQL or MariaDB client");
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
