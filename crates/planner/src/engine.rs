@@ -6,6 +6,7 @@
 use crate::exec::env::StatementEnv;
 use crate::exec::in_order::in_order;
 use crate::exec::one_row::{is_assignment, one_row_at_a_time};
+use crate::exec::stopping::stoppable;
 use crate::operators::null_supply::HideConstants;
 use crate::operators::optimize_subqueries::OptimizeSubqueries;
 use crate::operators::planner::SquallQueryPlanner;
@@ -57,7 +58,7 @@ impl Default for EngineOptions {
     }
 }
 
-/// The optimizer's rules in order.
+/// The optimizer's rules in order. Each looks whether the statement that is planned has been stopped.
 pub fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![
         Arc::new(OptimizeUnions::new()),
@@ -74,6 +75,7 @@ pub fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         Arc::new(CommonSubexprEliminate::new()),
         Arc::new(OptimizeProjections::new()),
     ];
+    rules = stoppable(rules);
     rules.push(Arc::new(OptimizeSubqueries::new(rules.clone())));
     rules
 }

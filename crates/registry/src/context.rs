@@ -5,12 +5,11 @@ use crate::plan_counts::PlanCounts;
 use crate::session_memory::SessionMemory;
 use crate::table_uses::TableUses;
 use crate::user_locks::UserLocks;
+use crate::user_variables::UserVariables;
 use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
-use squall_catalog::NameKey;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, Level, SqlError, SqlMode, SqlType, Value, Warning};
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use tokio::sync::Notify;
@@ -57,7 +56,7 @@ pub struct StatementContext {
     /// Warnings and notes.
     pub diagnostics: Diagnostics,
     /// `@variables` of the session, as [`held_by_variable`] has them.
-    pub user_variables: Arc<Mutex<HashMap<NameKey, (Value, SqlType)>>>,
+    pub user_variables: Arc<UserVariables>,
     /// KILL and time-outs.
     pub kill: Arc<KillState>,
     /// State of `RAND()` without a seed.

@@ -11,6 +11,7 @@ pub mod plan_counts;
 pub mod session_memory;
 pub mod table_uses;
 pub mod user_locks;
+pub mod user_variables;
 pub mod variables;
 pub mod virtual_table;
 
@@ -22,8 +23,9 @@ pub use function::{
 };
 pub use nested::{AppendColumn, NestedResult, NestedStatements};
 pub use plan_counts::PlanCounts;
-pub use session_memory::SessionMemory;
+pub use session_memory::{Charge, GrowingCharge, MemoryBudget, SessionMemory};
 pub use table_uses::{TableOperation, TableUse, TableUses};
 pub use user_locks::{Acquired, UserLock, UserLocks};
+pub use user_variables::UserVariables;
 pub use variables::{ReadScope, ValueTable, VariableDef, VariableId, VariableRegistry, VariableValues};
 pub use virtual_table::{ColumnRange, RowParts, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};

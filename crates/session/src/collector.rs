@@ -1,8 +1,10 @@
 //! Results as values in memory.
 
 use crate::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
+use squall_registry::{GrowingCharge, SessionMemory};
 use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, RowWriter, SqlError, SqlType, Time, Value};
+use std::sync::Arc;
 
 /// What one statement answered.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -27,12 +29,21 @@ pub struct Collector {
     /// What the rows take, roughly, and how much that may be.
     bytes: usize,
     bytes_max: Option<usize>,
+    /// The same, of the memory that all sessions share.
+    charge: Option<GrowingCharge>,
+    /// Why no more is kept.
+    refused: Option<SqlError>,
 }
 
 impl Collector {
-    /// One that stops a statement whose rows take more than that.
-    pub fn bounded(bytes_max: usize) -> Self {
-        Self { bytes_max: Some(bytes_max), ..Self::default() }
+    /// One whose rows are charged to a session, and stop the statement where there is no memory left for them.
+    pub fn charged(memory: &Arc<SessionMemory>) -> Self {
+        Self { charge: Some(GrowingCharge::new(memory)), ..Self::default() }
+    }
+
+    /// The same, where the rows may not take more than that either way.
+    pub fn bounded(bytes_max: usize, memory: &Arc<SessionMemory>) -> Self {
+        Self { bytes_max: Some(bytes_max), ..Self::charged(memory) }
     }
 
     /// Whether there was more than may be kept.
@@ -40,15 +51,37 @@ impl Collector {
         self.bytes_max.is_some_and(|most| self.bytes > most)
     }
 
+    /// The error of what there was no memory for: the statement's own, if it has one, is that it could not send it.
+    pub fn refused(&self) -> Result<(), SqlError> {
+        self.refused.clone().map_or(Ok(()), Err)
+    }
+
     /// Everything that was answered, or the error that ended it.
     pub fn into_results(self) -> Result<Vec<StatementResult>, SqlError> {
-        match self.error {
+        self.into_charged_results().map(|(results, _)| results)
+    }
+
+    /// The same with what it was charged for, to be kept for as long as the results are.
+    pub fn into_charged_results(self) -> Result<(Vec<StatementResult>, Option<GrowingCharge>), SqlError> {
+        match self.refused.or(self.error) {
             Some(error) => Err(error),
-            None => Ok(self.results),
+            None => Ok((self.results, self.charge)),
+        }
+    }
+
+    fn take_in(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        if self.refused.is_none()
+            && let Some(charge) = &mut self.charge
+        {
+            self.refused = charge.grow(bytes).err();
         }
     }
 
     fn put(&mut self, make: impl FnOnce(&SqlType) -> Value) {
+        if self.refused.is_some() {
+            return;
+        }
         if let Some(result) = self.results.last_mut()
             && let Some(row) = result.rows.last_mut()
             && let Some(column) = result.columns.get(row.len())
@@ -90,8 +123,11 @@ impl ResultWriter for LastError {
 
 impl RowWriter for Collector {
     fn begin_row(&mut self) {
-        if let Some(result) = self.results.last_mut() {
-            self.bytes += size_of::<Vec<Value>>() + result.columns.len() * size_of::<Value>();
+        let width = self.results.last().map_or(0, |result| result.columns.len());
+        self.take_in(size_of::<Vec<Value>>() + width * size_of::<Value>());
+        if self.refused.is_none()
+            && let Some(result) = self.results.last_mut()
+        {
             result.rows.push(Vec::with_capacity(result.columns.len()));
         }
     }
@@ -117,7 +153,7 @@ impl RowWriter for Collector {
     }
 
     fn put_bytes(&mut self, value: &[u8]) {
-        self.bytes += value.len();
+        self.take_in(value.len());
         let text = || String::from_utf8_lossy(value).into_owned();
         self.put(|sql_type| match sql_type {
             SqlType::Json => Value::Json(Document::from_stored(text())),
@@ -166,11 +202,11 @@ impl ResultWriter for Collector {
     }
 
     fn needs_flush(&self) -> bool {
-        self.is_full()
+        self.is_full() || self.refused.is_some()
     }
 
     fn flush(&mut self) -> LocalFuture<'_, std::io::Result<()>> {
-        let result = if self.is_full() { Err(std::io::ErrorKind::OutOfMemory.into()) } else { Ok(()) };
+        let result = if self.needs_flush() { Err(std::io::ErrorKind::OutOfMemory.into()) } else { Ok(()) };
         Box::pin(async { result })
     }
 }
@@ -181,7 +217,7 @@ mod tests {
 
     #[test]
     fn rows_beyond_the_bound_stop_the_statement() {
-        let mut collector = Collector::bounded(100);
+        let mut collector = Collector::bounded(100, &Arc::default());
         collector.begin_result_set(&[]);
         assert!(!collector.needs_flush());
         collector.put_bytes(&[0; 101]);

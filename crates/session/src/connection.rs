@@ -12,6 +12,7 @@ use crate::session::{Request, Session, parse_error};
 use crate::settings::{Values, ids};
 use squall_catalog::Need;
 use squall_parser::ast::Statement;
+use squall_registry::SessionMemory;
 use squall_types::processor_time::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::atomic::Ordering;
@@ -149,8 +150,14 @@ impl Session {
         request: Request<'_>,
         writer: &mut dyn ResultWriter,
     ) -> std::io::Result<()> {
-        let mut buffer = CursorBuffer::default();
-        if !self.run(request, false, &mut buffer).await? {
+        let mut buffer = CursorBuffer::new(&self.process.memory);
+        let ran = self.run(request, false, &mut buffer).await;
+        if let Some(error) = buffer.rows.refused() {
+            self.finish_with_error(error, None);
+            writer.error(error);
+            return Ok(());
+        }
+        if !ran? {
             if let Some(error) = &buffer.error {
                 writer.error(error);
             }
@@ -164,7 +171,7 @@ impl Session {
         status.cursor_exists = true;
         writer.begin_result_set(&buffer.rows.result.columns);
         writer.end_result_set(&status);
-        self.prepared.set_cursor(id, Some(buffer.rows.result));
+        self.prepared.set_cursor(id, Some(buffer.rows));
         Ok(())
     }
 
@@ -229,12 +236,18 @@ impl Session {
 }
 
 /// Keeps what a statement sends.
-#[derive(Default)]
 pub(crate) struct CursorBuffer {
     pub(crate) rows: RowCollector,
     pub(crate) ok: crate::api::OkInfo,
     pub(crate) status: Option<StatusInfo>,
     pub(crate) error: Option<SqlError>,
+}
+
+impl CursorBuffer {
+    /// Nothing yet, of a session that is charged for it.
+    pub(crate) fn new(memory: &Arc<SessionMemory>) -> Self {
+        Self { rows: RowCollector::new(memory), ok: Default::default(), status: None, error: None }
+    }
 }
 
 impl squall_types::RowWriter for CursorBuffer {
@@ -286,6 +299,13 @@ impl ResultWriter for CursorBuffer {
     }
     fn error(&mut self, error: &SqlError) {
         self.error = Some(error.clone());
+    }
+    fn needs_flush(&self) -> bool {
+        self.rows.refused().is_some()
+    }
+    fn flush(&mut self) -> LocalFuture<'_, std::io::Result<()>> {
+        let result = if self.needs_flush() { Err(std::io::ErrorKind::OutOfMemory.into()) } else { Ok(()) };
+        Box::pin(async { result })
     }
 }
 

@@ -247,6 +247,12 @@ impl Shapes {
         self.entries.insert(shape.into(), entry);
     }
 
+    /// Lets go of all plans: a TEMPORARY table is gone, none of them holds any more, and some hold the table.
+    pub fn forget_plans(&mut self) {
+        self.entries.values_mut().for_each(|entry| entry.slot = PlanSlot::default());
+        self.constants.clear();
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = Shapes::default();

@@ -10,7 +10,8 @@ use squall_catalog::NameKey;
 use squall_parser::ast::Statement;
 use squall_parser::{Digest, ParseOptions};
 use squall_planner::exec::ReservedMemory;
-use squall_types::Value;
+use squall_registry::{GrowingCharge, SessionMemory};
+use squall_types::{SqlError, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -58,6 +59,8 @@ pub struct OpenCursor {
     pub result: ResultSet,
     /// The next row.
     pub next: usize,
+    /// What the rows are charged, until the cursor is closed.
+    _charge: GrowingCharge,
 }
 
 /// A statement of the protocol.
@@ -111,10 +114,10 @@ impl PreparedStatements {
     }
 
     /// Opens a cursor, or closes it with `None`.
-    pub fn set_cursor(&mut self, id: u32, result: Option<ResultSet>) -> bool {
+    pub fn set_cursor(&mut self, id: u32, rows: Option<RowCollector>) -> bool {
         match self.by_id.get_mut(&id) {
             Some(entry) => {
-                entry.cursor = result.map(|result| OpenCursor { result, next: 0 });
+                entry.cursor = rows.map(|rows| OpenCursor { result: rows.result, next: 0, _charge: rows.charge });
                 true
             }
             None => false,
@@ -143,11 +146,25 @@ impl PreparedStatements {
 }
 
 /// Collects the rows of a result for a cursor.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RowCollector {
     /// What was collected.
     pub result: ResultSet,
     row: Vec<Value>,
+    charge: GrowingCharge,
+    refused: Option<SqlError>,
+}
+
+impl RowCollector {
+    /// Nothing yet, of a session that is charged for it.
+    pub fn new(memory: &Arc<SessionMemory>) -> Self {
+        Self { result: ResultSet::default(), row: Vec::new(), charge: GrowingCharge::new(memory), refused: None }
+    }
+
+    /// Why no more is kept, if there was no memory for more.
+    pub fn refused(&self) -> Option<&SqlError> {
+        self.refused.as_ref()
+    }
 }
 
 impl squall_types::RowWriter for RowCollector {
@@ -196,6 +213,14 @@ impl squall_types::RowWriter for RowCollector {
     }
 
     fn end_row(&mut self) {
-        self.result.rows.push(std::mem::take(&mut self.row));
+        let row = std::mem::take(&mut self.row);
+        if self.refused.is_some() {
+            return;
+        }
+        let bytes = row.iter().map(|value| size_of::<Value>() + value.heap_bytes()).sum::<usize>();
+        match self.charge.grow(size_of::<Vec<Value>>() + bytes) {
+            Ok(()) => self.result.rows.push(row),
+            Err(error) => self.refused = Some(error),
+        }
     }
 }

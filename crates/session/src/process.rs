@@ -12,16 +12,11 @@ use crate::statistics::tables::CountedTables;
 use crate::statistics::transactions::CountedTransactions;
 use crate::statistics::waits::CountedWaits;
 use parking_lot::{Mutex, RwLock};
-use squall_catalog::NameKey;
-use squall_registry::{KillState, PlanCounts, SessionMemory};
-use squall_types::{SqlType, Value};
-use std::collections::{BTreeMap, HashMap};
+use squall_registry::{KillState, PlanCounts, SessionMemory, UserVariables};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-
-/// `@variables` by name.
-pub type UserVariables = Mutex<HashMap<NameKey, (Value, SqlType)>>;
 
 /// One connection as others see it.
 pub struct Process {

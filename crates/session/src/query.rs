@@ -32,7 +32,7 @@ use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, Selec
 use squall_planner::exec::{QueryStream, SharedTransaction, StatementEnv, write_batch};
 use squall_planner::point;
 use squall_planner::{Binder, BoundQuery};
-use squall_registry::{StatementContext, TableOperation};
+use squall_registry::{GrowingCharge, StatementContext, TableOperation};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -253,8 +253,12 @@ impl Session {
         }
     }
 
-    /// Ends a query and takes its transaction back.
+    /// Ends a query and takes its transaction back. One that was killed and has none is not waited for: whatever its operators
+    /// are at, they look at the kill flag when they have made a value.
     pub(crate) async fn end_query(&mut self, running: RunningQuery) -> SqlResult<()> {
+        if running.transaction.is_none() && running.stream.is_killed() {
+            return Ok(());
+        }
         running.stream.stop().await;
         self.give_back(running.transaction).await
     }
@@ -321,18 +325,22 @@ impl Session {
         Ok(Outcome::Streamed { rows: seen })
     }
 
-    /// All rows of a query, for what needs them as values.
+    /// The rows of a query, for what needs them as values; no more than `rows_max`. They are charged to the session while they
+    /// are gathered.
     pub(crate) async fn collect_rows(
         &mut self,
         bound: &Authorized<BoundQuery>,
         context: &Arc<StatementContext>,
         catalog: Arc<Catalog>,
+        rows_max: usize,
     ) -> SqlResult<Vec<Vec<Value>>> {
         let mut running = self.start_query(bound, context, catalog).await?;
-        let mut rows = Vec::new();
+        let mut rows = Rows { rows: Vec::new(), rows_max, charge: GrowingCharge::new(&context.memory) };
         let mut failed = None;
-        while let Some(batch) = running.stream.next().await {
-            match batch.and_then(|batch| values_of(&batch, bound, &mut rows)) {
+        while rows.rows.len() < rows_max
+            && let Some(batch) = running.stream.next().await
+        {
+            match batch.and_then(|batch| rows.take(&batch, bound)) {
                 Ok(()) => {}
                 Err(error) => {
                     failed = Some(error);
@@ -343,7 +351,7 @@ impl Session {
         self.end_query(running).await?;
         match failed {
             Some(error) => Err(error),
-            None => Ok(rows),
+            None => Ok(rows.rows),
         }
     }
 
@@ -372,7 +380,7 @@ impl Session {
         let bound = self.bind_query(&query, request.sql, request.parameters, &catalog, context, None)?;
         let bound = self.authorize(bound)?;
         let sql_type = bound.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());
-        let rows = self.collect_rows(&bound, context, catalog).await?;
+        let rows = self.collect_rows(&bound, context, catalog, 1).await?;
         let value = rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or_default();
         Ok((value, sql_type))
     }
@@ -389,7 +397,7 @@ impl Session {
         let query = RowsTable::select_all(Some(condition.clone()));
         let catalog = self.shared.catalog.load();
         let bound = self.authorize(self.bind_query(&query, b"", &[], &catalog, context, Some(rows))?)?;
-        let rows = self.collect_rows(&bound, context, catalog).await?;
+        let rows = self.collect_rows(&bound, context, catalog, usize::MAX).await?;
         Ok(ResultSet { columns, rows })
     }
 }
@@ -400,17 +408,26 @@ pub(crate) struct RunningQuery {
     transaction: Option<SharedTransaction>,
 }
 
-fn values_of(
-    batch: &arrow::record_batch::RecordBatch,
-    bound: &BoundQuery,
-    rows: &mut Vec<Vec<Value>>,
-) -> SqlResult<()> {
-    for row in 0..batch.num_rows() {
-        let mut values = Vec::with_capacity(batch.num_columns());
-        for (array, column) in batch.columns().iter().zip(&bound.columns) {
-            values.push(value_at(array.as_ref(), row, &column.expr_type.sql_type)?);
+/// Rows that are gathered.
+struct Rows {
+    rows: Vec<Vec<Value>>,
+    rows_max: usize,
+    charge: GrowingCharge,
+}
+
+impl Rows {
+    fn take(&mut self, batch: &arrow::record_batch::RecordBatch, bound: &BoundQuery) -> SqlResult<()> {
+        for row in 0..batch.num_rows().min(self.rows_max - self.rows.len()) {
+            let mut values = Vec::with_capacity(batch.num_columns());
+            let mut bytes = size_of::<Vec<Value>>();
+            for (array, column) in batch.columns().iter().zip(&bound.columns) {
+                let value = value_at(array.as_ref(), row, &column.expr_type.sql_type)?;
+                bytes += size_of::<Value>() + value.heap_bytes();
+                values.push(value);
+            }
+            self.charge.grow(bytes)?;
+            self.rows.push(values);
         }
-        rows.push(values);
+        Ok(())
     }
-    Ok(())
 }

@@ -16,7 +16,7 @@ use crate::long_statement::{LongStatement, Text};
 use crate::plan_cache::Meaning;
 use crate::prepared::{PreparedStatement, PreparedStatements};
 use crate::procedure::SessionStatements;
-use crate::process::{Process, UserVariables, count};
+use crate::process::{Process, count};
 use crate::program::SharedLocals;
 use crate::settings::{Settings, Values, ids};
 use crate::transaction::TransactionState;
@@ -26,7 +26,7 @@ use squall_logs::Client;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};
 use squall_planner::dml::DmlPlan;
-use squall_registry::{KillState, PlanCounts, TableUse, VariableValues};
+use squall_registry::{KillState, PlanCounts, TableUse, UserVariables, VariableValues};
 use squall_row_store::{GlobalReadLock, SessionLocks, Transaction};
 use squall_types::collation::Charset;
 use squall_types::processor_time::{carried, measured};
@@ -172,6 +172,8 @@ impl Session {
         let now = now_micros();
         let process = Process::new(id, info.user.clone(), shown_host, info.attributes.clone(), on_kill, kill, now);
         let process = Arc::new(process.with_socket(info.socket.take(), info.address));
+        process.memory.set_budget(shared.runtime.budget());
+        process.set_user_variables(&Arc::new(UserVariables::new(&process.memory)));
         let client =
             Client { account_user: account.user.clone(), since_micros: now, ..client(id, &info, &host) }.described();
         let global = shared.globals.load_values();
@@ -444,7 +446,7 @@ impl Session {
         let global = self.shared.globals.load_values();
         self.variables = VariableValues { session: global.clone(), global, warning_count: 0, error_count: 0 };
         self.settings_changed();
-        self.set_user_variables(Arc::default());
+        self.set_user_variables(Arc::new(UserVariables::new(&self.process.memory)));
         self.transaction = TransactionState::default();
         self.diagnostics = DiagnosticsArea::default();
         self.found_rows = 0;

@@ -59,7 +59,7 @@ impl Procedure for Repeat {
             let mut summary = ResultSet::new(vec![number_column("times")]);
             summary.rows.push(vec![Value::Int(times)]);
             call.send_rows(&summary).await?;
-            call.set_user_variable("seen", Value::Int(times));
+            call.set_user_variable("seen", Value::Int(times))?;
             call.set_argument(1, Value::Int(times + 1));
             call.set_argument(2, Value::String(format!("{:?}", collected[0].rows)));
             Ok(ok)

@@ -36,6 +36,16 @@ impl Value {
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
+
+    /// Memory that it holds beside itself, bytes.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Value::String(text) => text.capacity(),
+            Value::Bytes(bytes) => bytes.capacity(),
+            Value::Json(document) => document.stored().len(),
+            _ => 0,
+        }
+    }
 }
 
 impl From<bool> for Value {

@@ -2,6 +2,7 @@
 
 use super::call::AggregateCall;
 use super::group_concat::GroupConcatKernel;
+use super::state_charge::StateCharge;
 use crate::arrow_map::{value_at, value_to_scalar};
 use crate::expr::{BoundExpr, ExecutionSlot, datafusion_error};
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -96,9 +97,11 @@ impl AggregateUDFImpl for KernelUdaf {
         if let Some(kernel) = self.plain_concat() {
             return Ok(Box::new(kernel.plain_accumulator(self.slot.context())));
         }
+        let context = self.slot.context();
         Ok(Box::new(RowAccumulator {
-            inner: self.kernel().accumulator(self.slot.context()),
-            context: self.slot.context(),
+            inner: self.kernel().accumulator(context.clone()),
+            charge: StateCharge::new(&context),
+            context,
             arg_types: self.arg_types.clone(),
             return_type: self.call.ty.sql_type.clone(),
         }))
@@ -136,9 +139,12 @@ impl AggregateUDFImpl for KernelUdaf {
         {
             return self.accumulator(args);
         }
+        let context = self.slot.context();
         Ok(Box::new(SlidingAccumulator {
             kernel: self.call.kernel.clone(),
-            context: self.slot.context(),
+            charge: StateCharge::new(&context),
+            bytes: 0,
+            context,
             arg_types: self.arg_types.clone(),
             return_type: self.call.ty.sql_type.clone(),
             rows: VecDeque::new(),
@@ -173,9 +179,6 @@ impl Hash for KernelUdaf {
     }
 }
 
-/// Rows between two looks at whether the statement was killed.
-const ROWS_PER_KILL_CHECK: usize = 4096;
-
 fn row_of(values: &[ArrayRef], row: usize, types: &[SqlType], buffer: &mut Vec<Value>) -> SqlResult<()> {
     buffer.clear();
     for (array, sql_type) in values.iter().zip(types) {
@@ -186,6 +189,7 @@ fn row_of(values: &[ArrayRef], row: usize, types: &[SqlType], buffer: &mut Vec<V
 
 struct RowAccumulator {
     inner: Box<dyn ValueAccumulator>,
+    charge: StateCharge,
     context: Arc<StatementContext>,
     arg_types: Arc<[SqlType]>,
     return_type: SqlType,
@@ -196,13 +200,26 @@ impl RowAccumulator {
         let count = values.first().map_or(0, |array| array.len());
         let mut row_values = Vec::with_capacity(values.len());
         for row in 0..count {
-            if row % ROWS_PER_KILL_CHECK == 0 {
-                self.context.kill.check()?;
-            }
+            // A row may be a document of megabytes.
+            self.context.kill.check()?;
             row_of(values, row, &self.arg_types, &mut row_values)?;
             self.inner.update(&row_values)?;
+            self.charge.grown(self.inner.size())?;
         }
         Ok(())
+    }
+}
+
+impl RowAccumulator {
+    fn result(&mut self) -> SqlResult<ScalarValue> {
+        /// The value, and what the operator gets of it.
+        const COPIES: usize = 2;
+        self.context.kill.check()?;
+        self.charge.making(self.inner.size(), COPIES)?;
+        let value = self.inner.evaluate()?;
+        let result = value_to_scalar(&value, &self.return_type)?;
+        self.charge.gave(result.size())?;
+        Ok(result)
     }
 }
 
@@ -218,15 +235,15 @@ impl Accumulator for RowAccumulator {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let value = self.inner.evaluate().map_err(datafusion_error)?;
-        value_to_scalar(&value, &self.return_type).map_err(datafusion_error)
+        self.result().map_err(datafusion_error)
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>() + self.inner.size()
+        self.charge.tell(size_of::<Self>() + self.inner.size())
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        self.charge.making(self.inner.size(), 1).map_err(datafusion_error)?;
         Ok(vec![ScalarValue::Binary(Some(self.inner.state().map_err(datafusion_error)?))])
     }
 
@@ -235,7 +252,9 @@ impl Accumulator for RowAccumulator {
             return datafusion::common::internal_err!("a state of another aggregate");
         };
         for state in states.iter().flatten() {
+            self.context.kill.check().map_err(datafusion_error)?;
             self.inner.merge(state).map_err(datafusion_error)?;
+            self.charge.grown(self.inner.size()).map_err(datafusion_error)?;
         }
         Ok(())
     }
@@ -248,16 +267,26 @@ struct SlidingAccumulator {
     arg_types: Arc<[SqlType]>,
     return_type: SqlType,
     rows: VecDeque<Vec<Value>>,
+    /// What the rows hold.
+    bytes: usize,
+    charge: StateCharge,
 }
 
 impl SlidingAccumulator {
-    fn result(&self) -> SqlResult<Value> {
-        self.context.kill.check()?;
+    fn result(&mut self) -> SqlResult<ScalarValue> {
         let mut accumulator = self.kernel.accumulator(self.context.clone());
         for row in &self.rows {
+            self.context.kill.check()?;
             accumulator.update(row)?;
+            self.charge.grown(self.bytes + accumulator.size())?;
         }
-        accumulator.evaluate()
+        let result = value_to_scalar(&accumulator.evaluate()?, &self.return_type)?;
+        self.charge.gave(result.size())?;
+        Ok(result)
+    }
+
+    fn row_bytes(row: &[Value]) -> usize {
+        size_of::<Vec<Value>>() + row.iter().map(|value| size_of::<Value>() + value.heap_bytes()).sum::<usize>()
     }
 }
 
@@ -273,14 +302,18 @@ impl Accumulator for SlidingAccumulator {
         for row in 0..count {
             let mut row_values = Vec::with_capacity(values.len());
             row_of(values, row, &self.arg_types, &mut row_values).map_err(datafusion_error)?;
+            self.bytes += Self::row_bytes(&row_values);
             self.rows.push_back(row_values);
+            self.charge.grown(self.bytes).map_err(datafusion_error)?;
         }
         Ok(())
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let count = values.first().map_or(0, |array| array.len());
-        self.rows.drain(..count.min(self.rows.len()));
+        for row in self.rows.drain(..count.min(self.rows.len())) {
+            self.bytes -= Self::row_bytes(&row);
+        }
         Ok(())
     }
 
@@ -289,12 +322,11 @@ impl Accumulator for SlidingAccumulator {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let value = self.result().map_err(datafusion_error)?;
-        value_to_scalar(&value, &self.return_type).map_err(datafusion_error)
+        self.result().map_err(datafusion_error)
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>() + self.rows.len() * (size_of::<Vec<Value>>() + 2 * size_of::<Value>())
+        self.charge.tell(size_of::<Self>() + self.bytes)
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {

@@ -73,6 +73,9 @@ impl AggregateKernel for GroupConcatKernel {
             seen: HashSet::new(),
             rows: Vec::new(),
             bytes: 0,
+            bytes_high: 0,
+            text_bytes: 0,
+            is_full: false,
         })
     }
 }
@@ -88,7 +91,14 @@ struct Concat {
     seen: HashSet<Vec<u8>>,
     /// Texts with what they are ordered by.
     rows: Vec<(Vec<u8>, Vec<Value>)>,
+    /// What the rows and the keys of DISTINCT hold.
     bytes: usize,
+    /// The most it has been: operators add up what a state has grown by, and take nothing off when it shrinks.
+    bytes_high: usize,
+    /// What the rows' texts have together, with what stands between them.
+    text_bytes: usize,
+    /// Whether there are enough rows and none that comes can stand before one of them.
+    is_full: bool,
 }
 
 impl Concat {
@@ -106,10 +116,50 @@ impl Concat {
         }
         Ordering::Equal
     }
+
+    fn row_bytes((text, keys): &(Vec<u8>, Vec<Value>)) -> usize {
+        let keys: usize = keys.iter().map(|key| size_of::<Value>() + key.heap_bytes()).sum();
+        text.capacity() + size_of::<(Vec<u8>, Vec<Value>)>() + keys
+    }
+
+    fn sort(&self, rows: &mut [(Vec<u8>, Vec<Value>)]) {
+        if !self.descending.is_empty() {
+            rows.sort_by(|(_, left), (_, right)| self.compare(left, right));
+        }
+    }
+
+    /// Lets go of the rows that stand behind the cut at `group_concat_max_len` or behind LIMIT, whatever rows come.
+    fn prune(&mut self) {
+        let mut rows = std::mem::take(&mut self.rows);
+        self.sort(&mut rows);
+        let (offset, count) = self.limit.unwrap_or((0, u64::MAX));
+        let (mut kept, mut joined_bytes) = (0, 0_usize);
+        for (text, _) in &rows {
+            let at = kept as u64;
+            if joined_bytes > self.joining.bytes_max || at >= offset.saturating_add(count) {
+                self.is_full = self.descending.is_empty();
+                break;
+            }
+            if at >= offset {
+                joined_bytes += text.len() + if at > offset { self.joining.separator.len() } else { 0 };
+            }
+            kept += 1;
+        }
+        for row in rows.drain(kept..) {
+            self.bytes -= Self::row_bytes(&row);
+            self.text_bytes -= row.0.len() + self.joining.separator.len();
+        }
+        self.rows = rows;
+    }
 }
 
 impl ValueAccumulator for Concat {
     fn update(&mut self, arguments: &[Value]) -> SqlResult<()> {
+        /// Rows that are not worth looking through.
+        const ROWS_MIN: usize = 1024;
+        if self.is_full {
+            return Ok(());
+        }
         let Some((text, keys)) = arguments.split_first() else { return Ok(()) };
         let text = match text {
             Value::Bytes(bytes) => bytes.clone(),
@@ -122,24 +172,36 @@ impl ValueAccumulator for Concat {
         if self.distinct_count > 0 {
             let mut key = Vec::new();
             distinct.iter().for_each(|value| super::distinct::distinct_key(value, None, &mut key));
-            self.bytes += key.len();
+            // A set's places are half empty after it has grown.
+            let key_bytes = key.len() + 2 * size_of::<Vec<u8>>();
             if !self.seen.insert(key) {
                 return Ok(());
             }
+            self.bytes += key_bytes;
         }
-        self.bytes += text.len() + size_of::<(Vec<u8>, Vec<Value>)>() + order.len() * 2 * size_of::<Value>();
         let mut row_keys = order.to_vec();
         // A merged state needs what tells rows apart again.
         row_keys.extend_from_slice(distinct);
-        self.rows.push((text, row_keys));
+        let row = (text, row_keys);
+        self.bytes += Self::row_bytes(&row);
+        self.text_bytes += row.0.len() + self.joining.separator.len();
+        self.rows.push(row);
+        self.bytes_high = self.bytes_high.max(self.bytes);
+        // Sorting is paid for by twice as many rows as are kept.
+        let (rows, text) = (self.rows.len().max(ROWS_MIN), self.joining.bytes_max.max(ROWS_MIN));
+        let enough =
+            self.limit.is_some_and(|(offset, count)| rows as u64 > offset.saturating_add(count).saturating_mul(2));
+        if self.rows.len() >= ROWS_MIN && (enough || self.text_bytes > text.saturating_mul(2))
+            || self.text_bytes > text.saturating_mul(ROWS_MIN)
+        {
+            self.prune();
+        }
         Ok(())
     }
 
     fn evaluate(&mut self) -> SqlResult<Value> {
         let mut rows = std::mem::take(&mut self.rows);
-        if !self.descending.is_empty() {
-            rows.sort_by(|(_, left), (_, right)| self.compare(left, right));
-        }
+        self.sort(&mut rows);
         let mut joined = Joined::default();
         let (offset, count) = self.limit.unwrap_or((0, u64::MAX));
         let skip = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -177,7 +239,7 @@ impl ValueAccumulator for Concat {
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>() + self.bytes
+        size_of::<Self>() + self.bytes_high
     }
 }
 

@@ -114,9 +114,17 @@ struct JsonObject {
 
 impl JsonObject {
     fn insert(&mut self, key: String, value: String) {
+        /// What a map holds beside a key and its value.
+        const ENTRY_BYTES: usize = 64;
         self.any = true;
-        self.bytes += key.len() + value.len() + 64;
-        self.entries.insert((key.len(), key), value);
+        let (key_bytes, value_bytes) = (key.len(), value.len());
+        self.bytes += match self.entries.insert((key.len(), key), value) {
+            Some(before) => {
+                self.bytes -= before.len();
+                value_bytes
+            }
+            None => key_bytes + value_bytes + ENTRY_BYTES,
+        };
     }
 }
 
@@ -135,16 +143,20 @@ impl ValueAccumulator for JsonObject {
         if !self.any {
             return Ok(Value::Null);
         }
-        let entries: Vec<String> = self
-            .entries
-            .iter()
-            .map(|((_, key), value)| format!("{}: {value}", squall_types::json::quote(key)))
-            .collect();
-        Ok(Value::Json(Document::from_stored(format!("{{{}}}", entries.join(", ")))))
+        let mut text = String::from("{");
+        for (at, ((_, key), value)) in self.entries.iter().enumerate() {
+            text.push_str(if at > 0 { ", " } else { "" });
+            text.push_str(&squall_types::json::quote(key));
+            text.push_str(": ");
+            text.push_str(value);
+        }
+        text.push('}');
+        Ok(Value::Json(Document::from_stored(text)))
     }
 
     fn state(&mut self) -> SqlResult<Vec<u8>> {
         let mut state = Vec::new();
+        self.bytes = 0;
         for ((_, key), value) in std::mem::take(&mut self.entries) {
             encode_value(&Value::String(key), &mut state);
             encode_value(&Value::String(value), &mut state);

@@ -15,6 +15,7 @@ pub mod group_concat;
 mod json;
 pub mod min_max;
 mod native;
+mod state_charge;
 mod sum;
 mod variance;
 

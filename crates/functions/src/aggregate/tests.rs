@@ -15,7 +15,14 @@ use std::sync::Arc;
 
 fn column(ordinal: usize, name: &str, sql_type: SqlType) -> BoundExpr {
     let ty = ExprType { sql_type, nullable: true, coercibility: Coercibility::Implicit };
-    BoundExpr::Column(Arc::new(ColumnRef { ordinal, relation: None, name: name.into(), display: name.into(), ty }))
+    BoundExpr::Column(Arc::new(ColumnRef {
+        ordinal,
+        relation: None,
+        name: name.into(),
+        display: name.into(),
+        ty,
+        depth: Default::default(),
+    }))
 }
 
 fn table_columns() -> Vec<BoundExpr> {

@@ -3,11 +3,13 @@
 //! `docs/decisions/0002-arrow-types.md` says why each type is held as it is.
 
 mod builder;
+mod charged;
 mod convert;
 mod read;
 mod type_text;
 
 pub use builder::ValueArrayBuilder;
+pub(crate) use charged::charged;
 pub use convert::{array_of_value, scalar_to_value, value_to_scalar};
 pub use read::value_at;
 pub use type_text::{decode_type, encode_type};

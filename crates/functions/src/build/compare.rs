@@ -1,7 +1,7 @@
 //! Comparisons: which type two values are compared in.
 
 use super::{BuildResult, ExprBuilder};
-use crate::expr::{BoundExpr, CompareOp, boolean_type};
+use crate::expr::{BoundExpr, CompareOp, boolean_type, with_operand, with_operands};
 use crate::operators::json_compare::JsonCompareKernel;
 use crate::typing::collation::{StringOperand, aggregate_collations};
 use crate::typing::numeric::{NumericKind, decimal_digits, decimal_of_digits, numeric_kind};
@@ -53,9 +53,13 @@ impl ExprBuilder<'_> {
                 let Some((left, right)) = pairs.pop() else { return Ok(BoundExpr::null()) };
                 let mut result = self.compare(op, left, right)?;
                 while let Some((left, right)) = pairs.pop() {
-                    let before = self.compare(strict, left.clone(), right.clone())?;
-                    let equal = self.compare(CompareOp::Equal, left, right)?;
-                    result = self.or(vec![before, self.and(vec![equal, result])]);
+                    result = with_operand(left, |left| {
+                        with_operand(right, |right| {
+                            let before = self.compare(strict, left.clone(), right.clone())?;
+                            let equal = self.compare(CompareOp::Equal, left, right)?;
+                            Ok(self.or(vec![before, self.and(vec![equal, result])]))
+                        })
+                    })?;
                 }
                 Ok(result)
             }
@@ -64,14 +68,20 @@ impl ExprBuilder<'_> {
 
     /// `operand [NOT] BETWEEN low AND high`.
     pub fn between(&self, operand: BoundExpr, low: BoundExpr, high: BoundExpr, negated: bool) -> BuildResult {
-        let at_least = self.compare(CompareOp::GreaterOrEqual, operand.clone(), low)?;
-        let at_most = self.compare(CompareOp::LessOrEqual, operand, high)?;
-        let within = self.and(vec![at_least, at_most]);
-        Ok(if negated { self.not(within) } else { within })
+        with_operand(operand, |operand| {
+            let at_least = self.compare(CompareOp::GreaterOrEqual, operand.clone(), low)?;
+            let at_most = self.compare(CompareOp::LessOrEqual, operand, high)?;
+            let within = self.and(vec![at_least, at_most]);
+            Ok(if negated { self.not(within) } else { within })
+        })
     }
 
     /// `operand [NOT] IN (list)`.
     pub fn in_list(&self, operand: BoundExpr, list: Vec<BoundExpr>, negated: bool) -> BuildResult {
+        with_operand(operand, |operand| self.in_list_of(operand, list, negated))
+    }
+
+    fn in_list_of(&self, operand: BoundExpr, list: Vec<BoundExpr>, negated: bool) -> BuildResult {
         let mut comparisons = Vec::with_capacity(list.len());
         for item in list {
             comparisons.push(self.in_item(&operand, item)?);
@@ -114,10 +124,12 @@ impl ExprBuilder<'_> {
 
     /// `(a, b) [NOT] IN ((c, d), …)`.
     pub fn in_rows(&self, operand: Vec<BoundExpr>, rows: Vec<Vec<BoundExpr>>, negated: bool) -> BuildResult {
-        let any: SqlResult<Vec<_>> =
-            rows.into_iter().map(|row| self.compare_rows(CompareOp::Equal, operand.clone(), row)).collect();
-        let any = self.or(any?);
-        Ok(if negated { self.not(any) } else { any })
+        with_operands(operand, |operand| {
+            let any: SqlResult<Vec<_>> =
+                rows.into_iter().map(|row| self.compare_rows(CompareOp::Equal, operand.clone(), row)).collect();
+            let any = self.or(any?);
+            Ok(if negated { self.not(any) } else { any })
+        })
     }
 
     fn compare_json(&self, op: CompareOp, left: BoundExpr, right: BoundExpr) -> BuildResult {

@@ -1,7 +1,7 @@
 //! CASE and its relatives, LIKE, REGEXP.
 
 use super::{BuildResult, ExprBuilder};
-use crate::expr::{BoundExpr, Case, CompareOp, boolean_type};
+use crate::expr::{BoundExpr, Case, CompareOp, boolean_type, with_operand};
 use crate::operators::control::ExtremeOfRow;
 use crate::operators::like::{LikeKernel, PatternCache};
 use crate::operators::regexp::RegexpKernel;
@@ -21,6 +21,18 @@ impl ExprBuilder<'_> {
 
     /// `CASE [operand] WHEN … THEN … ELSE … END`.
     pub fn case(
+        &self,
+        operand: Option<BoundExpr>,
+        branches: Vec<(BoundExpr, BoundExpr)>,
+        otherwise: Option<BoundExpr>,
+    ) -> BuildResult {
+        match operand {
+            Some(operand) => with_operand(operand, |operand| self.case_of(Some(operand), branches, otherwise)),
+            None => self.case_of(None, branches, otherwise),
+        }
+    }
+
+    fn case_of(
         &self,
         operand: Option<BoundExpr>,
         branches: Vec<(BoundExpr, BoundExpr)>,
@@ -60,10 +72,12 @@ impl ExprBuilder<'_> {
 
     /// `NULLIF(a, b)`.
     pub fn null_if(&self, left: BoundExpr, right: BoundExpr) -> BuildResult {
-        let ty = ExprType { nullable: true, ..left.ty() };
-        let equal = self.compare(CompareOp::Equal, left.clone(), right)?;
-        let branches = vec![(equal, BoundExpr::Literal(Value::Null, ty.clone()))];
-        Ok(self.fold(BoundExpr::Case(Arc::new(Case { branches, otherwise: Some(left), ty }))))
+        with_operand(left, |left| {
+            let ty = ExprType { nullable: true, ..left.ty() };
+            let equal = self.compare(CompareOp::Equal, left.clone(), right)?;
+            let branches = vec![(equal, BoundExpr::Literal(Value::Null, ty.clone()))];
+            Ok(self.fold(BoundExpr::Case(Arc::new(Case { branches, otherwise: Some(left), ty }))))
+        })
     }
 
     /// `GREATEST(…)`, `LEAST(…)`: the extreme of the values in their common type.

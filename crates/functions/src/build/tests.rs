@@ -12,6 +12,7 @@ fn column(ordinal: usize, name: &str, sql_type: SqlType) -> BoundExpr {
         name: name.into(),
         display: format!("`t`.`{name}`").into(),
         ty,
+        depth: Default::default(),
     }))
 }
 

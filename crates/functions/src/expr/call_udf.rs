@@ -1,22 +1,22 @@
 //! A bound call as a DataFusion scalar function.
 
 use super::{Call, ExecutionSlot, datafusion_error};
-use crate::arrow_map::{ValueArrayBuilder, expr_type_of, field_ref, scalar_to_value, value_at, value_to_scalar};
-use arrow::array::ArrayRef;
+use crate::arrow_map::{
+    ValueArrayBuilder, charged, expr_type_of, field_ref, scalar_to_value, value_at, value_to_scalar,
+};
+use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::Result;
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, TypeSignature,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, TypeSignature,
     Volatility as DataFusionVolatility,
 };
-use squall_registry::{ExprType, StatementContext, Volatility};
+use rustc_hash::FxHasher;
+use squall_registry::{ExprType, GrowingCharge, StatementContext, Volatility};
 use squall_types::{SqlResult, SqlType, Value};
-use std::fmt::{self, Debug, Formatter};
+use std::fmt::{self, Debug, Formatter, Write};
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
-
-/// Rows between two looks at whether the statement was killed.
-const ROWS_PER_KILL_CHECK: usize = 4096;
+use std::sync::{Arc, OnceLock};
 
 /// A call with the slot that its statement comes from.
 pub struct CallUdf {
@@ -25,6 +25,44 @@ pub struct CallUdf {
     arg_types: Vec<SqlType>,
     return_field: FieldRef,
     signature: Signature,
+    column_name: ColumnName,
+}
+
+/// The name that DataFusion gives to a column of a call's values. It asks for it all the time, and each call's name has those of
+/// its arguments in it: it is made once, and no longer than names that people give.
+#[derive(Debug, Default)]
+pub(super) struct ColumnName(OnceLock<Box<str>>);
+
+impl ColumnName {
+    /// Most bytes of a name that tells all there is.
+    const BYTES_MAX: usize = 256;
+
+    /// The name of `function(args)`.
+    pub fn get(&self, function: &str, args: &[Expr]) -> String {
+        self.0.get_or_init(|| Self::make(function, args).into()).to_string()
+    }
+
+    fn make(function: &str, args: &[Expr]) -> String {
+        let mut name = format!("{function}(");
+        for (at, arg) in args.iter().enumerate() {
+            // Writing to a string does not fail.
+            let _ = write!(name, "{}{}", if at > 0 { "," } else { "" }, arg.schema_name());
+        }
+        name.push(')');
+        if name.len() <= Self::BYTES_MAX {
+            return name;
+        }
+        // Two hashes of different beginnings: as good as never the same for two names.
+        let digest = |seed: u8| {
+            let mut hasher = FxHasher::default();
+            (seed, &name).hash(&mut hasher);
+            hasher.finish()
+        };
+        let (first, second) = (digest(0), digest(1));
+        name.truncate(name.floor_char_boundary(Self::BYTES_MAX / 2));
+        let _ = write!(name, "... {first:016x}{second:016x})");
+        name
+    }
 }
 
 impl CallUdf {
@@ -45,7 +83,7 @@ impl CallUdf {
         // A kernel may give NULL for more reasons than its type can say (a result too long to send, a date that is none).
         let field_type = ExprType { nullable: true, ..call.ty.clone() };
         let return_field = field_ref(&call.name, &field_type);
-        Self { call, slot, arg_types, return_field, signature }
+        Self { call, slot, arg_types, return_field, signature, column_name: ColumnName::default() }
     }
 
     /// The call.
@@ -65,7 +103,9 @@ impl CallUdf {
         if !constant && let Some(array) = self.run_vectorised(args, row_count, &context) {
             // A vectorised form that fails leaves it to the row-wise one to say which row failed and how.
             if let Ok(array) = array {
-                return Ok(ColumnarValue::Array(array));
+                let mut charge = GrowingCharge::new(&context.memory);
+                charge.grow(array.get_buffer_memory_size())?;
+                return Ok(ColumnarValue::Array(charged(array, charge)?));
             }
         }
         self.run_row_wise(args, row_count, &context).map(ColumnarValue::Array)
@@ -92,18 +132,20 @@ impl CallUdf {
     ) -> SqlResult<ArrayRef> {
         let mut builder = ValueArrayBuilder::new(&self.call.ty.sql_type, row_count);
         let mut values = self.scalar_values(args)?;
+        let mut charge = GrowingCharge::new(&context.memory);
         for row in 0..row_count {
-            if row % ROWS_PER_KILL_CHECK == 0 {
-                context.kill.check()?;
-            }
+            // A row may take a while: its values may be megabytes.
+            context.kill.check()?;
             for (position, arg) in args.iter().enumerate() {
                 if let ColumnarValue::Array(array) = arg {
                     values[position] = value_at(array, row, &self.arg_types[position])?;
                 }
             }
-            builder.append(&self.call.kernel.eval(&values, context)?)?;
+            let value = self.call.kernel.eval(&values, context)?;
+            charge.grow(value.heap_bytes())?;
+            builder.append(&value)?;
         }
-        Ok(builder.finish())
+        charged(builder.finish(), charge)
     }
 
     /// The values of scalar arguments, with NULL in the places of arrays.
@@ -123,6 +165,10 @@ impl ScalarUDFImpl for CallUdf {
         &self.call.name
     }
 
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(self.column_name.get(self.name(), args))
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }
@@ -132,6 +178,8 @@ impl ScalarUDFImpl for CallUdf {
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        // Planning asks this of every call over and over: what takes long asks it most.
+        self.slot.check_kill().map_err(datafusion_error)?;
         // A join's equality lets DataFusion put one column in the place of another, which may be NULL where the first
         // is not.
         if !self.return_field.is_nullable() && args.arg_fields.iter().any(|field| field.is_nullable()) {

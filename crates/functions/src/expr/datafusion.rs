@@ -24,10 +24,34 @@ impl BoundExpr {
         self.to_value(slot)
     }
 
-    /// The expression as a value of its type's Arrow type.
+    /// The expression as a value of its type's Arrow type. A deep one is a single call to DataFusion.
     pub fn to_value(&self, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
+        match self.depth().is_shallow() {
+            true => self.part_value(slot),
+            false => self.clone().into_compound().part_value(slot),
+        }
+    }
+
+    /// The expression as a DataFusion Boolean. Of conditions joined by AND each is looked at by itself.
+    pub fn to_predicate(&self, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
+        if self.depth().is_shallow() {
+            return self.part_predicate(slot);
+        }
+        match self {
+            BoundExpr::And(list) if list.len() <= CONJUNCTS_MAX => {
+                let compact = |part: &BoundExpr| match part.depth().is_shallow() {
+                    true => part.clone(),
+                    false => part.clone().into_compound(),
+                };
+                BoundExpr::And(list.iter().map(compact).collect()).part_predicate(slot)
+            }
+            _ => self.clone().into_compound().part_predicate(slot),
+        }
+    }
+
+    fn part_value(&self, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
         if self.is_condition() {
-            return Ok(Expr::Cast(Cast::new(Box::new(self.to_predicate(slot)?), DataType::Int64)));
+            return Ok(Expr::Cast(Cast::new(Box::new(self.part_predicate(slot)?), DataType::Int64)));
         }
         Ok(match self {
             BoundExpr::Literal(value, ty) => {
@@ -39,7 +63,7 @@ impl BoundExpr {
                 Expr::Placeholder(Placeholder::new_with_field(id.clone(), Some(field_ref(&id, ty))))
             }
             BoundExpr::Call(call) => {
-                let args = call.args.iter().map(|arg| arg.to_value(slot)).collect::<Result<Vec<_>>>()?;
+                let args = call.args.iter().map(|arg| arg.part_value(slot)).collect::<Result<Vec<_>>>()?;
                 let udf = ScalarUDF::new_from_impl(CallUdf::new(call.clone(), slot.clone()));
                 Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(udf), args))
             }
@@ -47,10 +71,10 @@ impl BoundExpr {
                 let when_then_expr = case
                     .branches
                     .iter()
-                    .map(|(when, then)| Ok((Box::new(when.to_predicate(slot)?), Box::new(then.to_value(slot)?))))
+                    .map(|(when, then)| Ok((Box::new(when.part_predicate(slot)?), Box::new(then.part_value(slot)?))))
                     .collect::<Result<Vec<_>>>()?;
                 let otherwise = match &case.otherwise {
-                    Some(otherwise) => otherwise.to_value(slot)?,
+                    Some(otherwise) => otherwise.part_value(slot)?,
                     None => Expr::Literal(ScalarValue::try_from(&arrow_type(&case.ty.sql_type))?, None),
                 };
                 Expr::Case(Case::new(None, when_then_expr, Some(Box::new(otherwise))))
@@ -61,8 +85,7 @@ impl BoundExpr {
         })
     }
 
-    /// The expression as a DataFusion Boolean.
-    pub fn to_predicate(&self, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
+    fn part_predicate(&self, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
         Ok(match self {
             BoundExpr::Literal(Value::Null, _) => Expr::Literal(ScalarValue::Boolean(None), None),
             BoundExpr::Literal(value @ (Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_)), _) => {
@@ -76,15 +99,17 @@ impl BoundExpr {
                 Some(groups) => balanced(&groups, Operator::Or, slot)?,
                 None => balanced(list, Operator::Or, slot)?,
             },
-            BoundExpr::Not(operand) => Expr::Not(Box::new(operand.to_predicate(slot)?)),
+            BoundExpr::Not(operand) => Expr::Not(Box::new(operand.part_predicate(slot)?)),
             // `!=` on Booleans is NULL when either is.
-            BoundExpr::Xor(left, right) => binary(left.to_predicate(slot)?, Operator::NotEq, right.to_predicate(slot)?),
+            BoundExpr::Xor(left, right) => {
+                binary(left.part_predicate(slot)?, Operator::NotEq, right.part_predicate(slot)?)
+            }
             BoundExpr::IsNull { operand, negated } => {
                 let operand = Box::new(operand.to_either(slot)?);
                 if *negated { Expr::IsNotNull(operand) } else { Expr::IsNull(operand) }
             }
             BoundExpr::IsTruth { operand, truth, negated } => {
-                let operand = Box::new(operand.to_predicate(slot)?);
+                let operand = Box::new(operand.part_predicate(slot)?);
                 match (truth, negated) {
                     (true, false) => Expr::IsTrue(operand),
                     (true, true) => Expr::IsNotTrue(operand),
@@ -98,7 +123,7 @@ impl BoundExpr {
                     && (left.is_constant() || right.is_constant()) =>
             {
                 let udf = ScalarUDF::new_from_impl(TextCompareUdf::new(*op, *collation));
-                let args = vec![left.to_value(slot)?, right.to_value(slot)?];
+                let args = vec![left.part_value(slot)?, right.part_value(slot)?];
                 Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(udf), args))
             }
             BoundExpr::Compare { op, left, right, collation } => {
@@ -130,7 +155,7 @@ impl BoundExpr {
                     return Ok(Expr::Literal(ScalarValue::Boolean(None), None));
                 }
                 let zero = ScalarValue::new_zero(&arrow_type(&sql_type))?;
-                binary(self.to_value(slot)?, Operator::NotEq, Expr::Literal(zero, None))
+                binary(self.part_value(slot)?, Operator::NotEq, Expr::Literal(zero, None))
             }
         })
     }
@@ -138,15 +163,15 @@ impl BoundExpr {
     /// The value, or for strings of a collation their sort key, which compares as bytes.
     fn to_comparable(&self, collation: Option<CollationId>, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
         match collation {
-            None => self.to_value(slot),
-            Some(collation) if is_plain(collation) => self.to_value(slot),
-            Some(collation) => crate::operators::sort_key::sort_key_in(self.clone(), collation).to_value(slot),
+            None => self.part_value(slot),
+            Some(collation) if is_plain(collation) => self.part_value(slot),
+            Some(collation) => crate::operators::sort_key::sort_key_in(self.clone(), collation).part_value(slot),
         }
     }
 
     /// A predicate where the node is a condition, else a value: for IS NULL, which takes either.
     fn to_either(&self, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
-        if self.is_condition() { self.to_predicate(slot) } else { self.to_value(slot) }
+        if self.is_condition() { self.part_predicate(slot) } else { self.part_value(slot) }
     }
 
     /// COALESCE as CASE, which looks at later values only where earlier ones are NULL, and at each value twice: values
@@ -154,9 +179,13 @@ impl BoundExpr {
     fn coalesce(&self, values: &[BoundExpr], slot: &Arc<ExecutionSlot>) -> Result<Expr> {
         let (last, firsts) = match values {
             [] => return Ok(Expr::Literal(ScalarValue::Null, None)),
-            [only] => return only.to_value(slot),
+            [only] => return only.part_value(slot),
             [firsts @ .., last] => (last, firsts),
         };
+        if firsts.iter().any(|value| value.is_larger_than(super::compound::COPIED_NODES_MAX)) {
+            let ty = self.ty();
+            return BoundExpr::Coalesce { values: values.to_vec(), ty }.into_compound().part_value(slot);
+        }
         if firsts.iter().any(|value| value.volatility() == Volatility::Volatile) {
             let call = super::Call::new(
                 "COALESCE",
@@ -165,14 +194,14 @@ impl BoundExpr {
                 self.ty(),
                 Volatility::Volatile,
             );
-            return BoundExpr::call(call).to_value(slot);
+            return BoundExpr::call(call).part_value(slot);
         }
         let mut branches = Vec::with_capacity(firsts.len());
         for value in firsts {
             let when = Expr::IsNotNull(Box::new(value.to_either(slot)?));
-            branches.push((Box::new(when), Box::new(value.to_value(slot)?)));
+            branches.push((Box::new(when), Box::new(value.part_value(slot)?)));
         }
-        Ok(Expr::Case(Case::new(None, branches, Some(Box::new(last.to_value(slot)?)))))
+        Ok(Expr::Case(Case::new(None, branches, Some(Box::new(last.part_value(slot)?)))))
     }
 }
 
@@ -205,7 +234,7 @@ fn grouped(list: &[BoundExpr], count_max: usize, and: bool) -> Option<Vec<BoundE
 fn balanced(list: &[BoundExpr], op: Operator, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
     match list {
         [] => Ok(Expr::Literal(ScalarValue::Boolean(Some(op == Operator::And)), None)),
-        [only] => only.to_predicate(slot),
+        [only] => only.part_predicate(slot),
         _ => {
             let (left, right) = list.split_at(list.len() / 2);
             Ok(binary(balanced(left, op, slot)?, op, balanced(right, op, slot)?))

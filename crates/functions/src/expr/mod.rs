@@ -8,6 +8,7 @@
 
 mod brief;
 mod call_udf;
+mod compound;
 mod datafusion;
 mod error;
 mod eval;
@@ -18,6 +19,8 @@ mod walk;
 
 pub(crate) use brief::{is_brief, is_long};
 pub use call_udf::{CallUdf, ParameterUdf};
+pub use compound::Depth;
+pub(crate) use compound::{with_operand, with_operands};
 pub use datafusion::bind_parameters;
 pub use error::{datafusion_error, sql_error_from};
 pub(crate) use eval::physical_order;
@@ -127,6 +130,8 @@ pub struct ColumnRef {
     pub display: Arc<str>,
     /// Its type.
     pub ty: ExprType,
+    /// How deep the expression is that makes it; nothing for a table's column.
+    pub depth: Depth,
 }
 
 /// A call of a function or operator.

@@ -2,7 +2,7 @@
 
 use arc_swap::ArcSwap;
 use squall_registry::StatementContext;
-use squall_types::Value;
+use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 
 /// The statement and the parameters that a plan's expressions read when they run.
@@ -40,6 +40,11 @@ impl ExecutionSlot {
     /// The statement that runs.
     pub fn context(&self) -> Arc<StatementContext> {
         self.context.load_full()
+    }
+
+    /// The error to stop with, if the statement has to.
+    pub fn check_kill(&self) -> SqlResult<()> {
+        self.context.load().kill.check()
     }
 
     /// Its parameters.

@@ -11,7 +11,14 @@ use squall_types::{CollationId, SqlError, SqlResult};
 
 fn column(ordinal: usize, name: &str, sql_type: SqlType) -> BoundExpr {
     let ty = ExprType { sql_type, nullable: true, coercibility: Coercibility::Implicit };
-    BoundExpr::Column(Arc::new(ColumnRef { ordinal, relation: None, name: name.into(), display: name.into(), ty }))
+    BoundExpr::Column(Arc::new(ColumnRef {
+        ordinal,
+        relation: None,
+        name: name.into(),
+        display: name.into(),
+        ty,
+        depth: Default::default(),
+    }))
 }
 
 /// Runs an expression through DataFusion over rows.
@@ -236,4 +243,28 @@ mod vectorised {
             }
         }
     }
+}
+
+#[test]
+fn large_expressions_are_single_calls_with_the_same_values() {
+    let slot = ExecutionSlot::once(Arc::new(context()));
+    let column = column(0, "a", SqlType::BIGINT);
+    let mut deep = column.clone();
+    for _ in 0..100 {
+        deep = BoundExpr::Not(Box::new(BoundExpr::IsNull { operand: Box::new(deep), negated: true }));
+    }
+    assert!(!deep.depth().is_shallow() && deep.is_larger_than(200) && !deep.is_larger_than(201));
+    let planned = deep.to_value(&slot).unwrap();
+    assert_eq!(planned.to_string(), "expression(a)");
+    assert_eq!(deep.planned_depth().levels, 2);
+    let compound = deep.clone().into_compound();
+    for value in [Value::Null, Value::Int(3)] {
+        let (row, context) = (vec![value], slot.context());
+        assert_eq!(compound.eval(&row, &context), deep.eval(&row, &context));
+    }
+    // Named once it stays what it was, named twice it is one call.
+    let once = with_operand(deep.clone(), |operand| Ok(BoundExpr::Not(Box::new(operand)))).unwrap();
+    assert_eq!(once, BoundExpr::Not(Box::new(deep.clone())));
+    let twice = with_operand(deep.clone(), |operand| Ok(BoundExpr::And(vec![operand.clone(), operand]))).unwrap();
+    assert!(matches!(&twice, BoundExpr::Call(call) if call.args == [deep]));
 }

@@ -3,28 +3,45 @@
 //! Joins and groups need sort keys; a filter does not, and comparing is cheaper than making keys.
 
 use super::CompareOp;
+use super::call_udf::ColumnName;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, StringViewArray};
 use arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 use rustc_hash::FxHashMap;
 use squall_types::CollationId;
 use squall_types::collation::compare;
 use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// `text op text` in a collation, giving a Boolean.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 pub struct TextCompareUdf {
     op: CompareOp,
     collation: CollationId,
     signature: Signature,
+    column_name: ColumnName,
+}
+
+impl PartialEq for TextCompareUdf {
+    fn eq(&self, other: &Self) -> bool {
+        (self.op, self.collation) == (other.op, other.collation)
+    }
+}
+
+impl Eq for TextCompareUdf {}
+
+impl Hash for TextCompareUdf {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.op, self.collation).hash(state);
+    }
 }
 
 impl TextCompareUdf {
     /// A comparison; `<=>` is not one of them.
     pub fn new(op: CompareOp, collation: CollationId) -> Self {
-        Self { op, collation, signature: Signature::any(2, Volatility::Immutable) }
+        Self { op, collation, signature: Signature::any(2, Volatility::Immutable), column_name: ColumnName::default() }
     }
 
     /// Which comparison.
@@ -70,6 +87,10 @@ fn constant(scalar: &ScalarValue) -> Option<&str> {
 impl ScalarUDFImpl for TextCompareUdf {
     fn name(&self) -> &str {
         self.op.symbol()
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(self.column_name.get(self.name(), args))
     }
 
     fn signature(&self) -> &Signature {

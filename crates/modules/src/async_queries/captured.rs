@@ -7,6 +7,7 @@ use squall_session::api::ConnectionInfo;
 use squall_session::procedure::SessionImage;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -148,7 +149,7 @@ fn read(reader: &mut Reader<'_>, registry: &Registry) -> Result<SessionImage, Ma
         info,
         database: database.map(Into::into),
         variables,
-        user_variables: Arc::new(parking_lot::Mutex::new(user_variables.into_iter().collect())),
+        user_variables: Arc::new(user_variables.into_iter().collect::<HashMap<_, _>>().into()),
     })
 }
 
@@ -172,7 +173,7 @@ mod tests {
             info: ConnectionInfo { user: "u".into(), address: "::1".parse().ok(), port: 7, ..Default::default() },
             database: Some("d".into()),
             variables,
-            user_variables: Arc::new(parking_lot::Mutex::new([(NameKey::new("V"), variable.clone())].into())),
+            user_variables: Arc::new(HashMap::from([(NameKey::new("V"), variable.clone())]).into()),
         };
         assert!(
             sees_user_variables("SELECT @v") && sees_user_variables("CALL p()") && !sees_user_variables("SELECT 1")

@@ -136,8 +136,8 @@ impl AsyncProcedure {
             None => self.shared.kind()?.submit(job),
         }?;
         let number = Value::Int(submitted.await? as i64);
-        call.add_to_list(QUERY_LIST, &text(&number));
-        call.set_user_variable(QUERY_NUMBER, number.clone());
+        call.add_to_list(QUERY_LIST, &text(&number))?;
+        call.set_user_variable(QUERY_NUMBER, number.clone())?;
         let mut result = ResultSet::new(vec![typed_column("QUERY_NUMBER", SqlType::BIGINT, false)]);
         result.rows.push(vec![number]);
         call.send_rows(&result).await?;
@@ -214,7 +214,7 @@ impl AsyncProcedure {
         let result = self.answer_all(call, &list).await;
         // A wait that was cut short is begun again with the same list.
         if call.context().kill.check().is_ok() {
-            call.set_user_variable(QUERY_LIST, Value::from(""));
+            call.set_user_variable(QUERY_LIST, Value::from(""))?;
         }
         result
     }

@@ -55,6 +55,6 @@ fn debug(args: &Args<'_>) -> SqlResult<Value> {
         return Ok(Value::Null);
     }
     let variable = (Value::Int(level), SqlType::BIGINT);
-    args.context.user_variables.lock().insert(NameKey::new(DEBUG_VARIABLE), variable);
+    args.context.user_variables.assign(NameKey::new(DEBUG_VARIABLE), variable.0, variable.1)?;
     Ok(Value::Int(level))
 }

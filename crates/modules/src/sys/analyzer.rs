@@ -274,7 +274,7 @@ async fn custom(call: &mut ProcedureCall<'_>, source: &str, limit: u64) -> Resul
         sql.push_str(&format!(" LIMIT {limit}"));
     }
     // One statement, whatever the text is.
-    call.set_user_variable("sys.statement_performance_analyzer.query", Value::String(sql));
+    call.set_user_variable("sys.statement_performance_analyzer.query", Value::String(sql))?;
     call.query("PREPARE `__sys.statement_performance_analyzer` FROM @`sys.statement_performance_analyzer.query`")
         .await?;
     let done = call.send("EXECUTE `__sys.statement_performance_analyzer`").await;

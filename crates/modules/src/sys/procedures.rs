@@ -265,11 +265,11 @@ async fn execute_prepared(call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failur
         call.send_rows(&shown).await?;
     }
     let before = call.user_variable("sys.execute_prepared_stmt.sql");
-    call.set_user_variable("sys.execute_prepared_stmt.sql", Value::String(query));
+    call.set_user_variable("sys.execute_prepared_stmt.sql", Value::String(query))?;
     call.query("PREPARE `__sys.execute_prepared_stmt` FROM @`sys.execute_prepared_stmt.sql`").await?;
     let done = call.send("EXECUTE `__sys.execute_prepared_stmt`").await;
     let dropped = call.query("DEALLOCATE PREPARE `__sys.execute_prepared_stmt`").await;
-    call.set_user_variable("sys.execute_prepared_stmt.sql", before.unwrap_or_default());
+    call.set_user_variable("sys.execute_prepared_stmt.sql", before.unwrap_or_default())?;
     let done = done?;
     dropped?;
     Ok(done)

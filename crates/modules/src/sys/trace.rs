@@ -266,7 +266,7 @@ async fn explain(call: &mut ProcedureCall<'_>, statement: &Seen) -> Result<(), F
     }
     // One statement, whatever the text is.
     let sql = Value::String(format!("EXPLAIN {}", statement.text));
-    call.set_user_variable("sys.ps_trace_statement_digest.sql", sql);
+    call.set_user_variable("sys.ps_trace_statement_digest.sql", sql)?;
     let prepared = "PREPARE `__sys.ps_trace_statement_digest` FROM @`sys.ps_trace_statement_digest.sql`";
     if call.query(prepared).await.is_ok() {
         let explained = call.query("EXECUTE `__sys.ps_trace_statement_digest`").await;
@@ -325,7 +325,7 @@ pub(super) async fn thread(call: &mut ProcedureCall<'_>) -> Result<(), Failure> 
     }
     let graph = graph(thread, &watched?);
     let path = call.text(1).unwrap_or_default().to_string();
-    call.set_user_variable("sys.ps_trace_thread.graph", Value::String(graph));
+    call.set_user_variable("sys.ps_trace_thread.graph", Value::String(graph))?;
     let escaped = path.replace('\\', "\\\\").replace('\'', "''");
     let escaped = if call.context().sql_mode.contains(squall_types::SqlMode::NO_BACKSLASH_ESCAPES) {
         path.replace('\'', "''")
@@ -333,7 +333,7 @@ pub(super) async fn thread(call: &mut ProcedureCall<'_>) -> Result<(), Failure> 
         escaped
     };
     let written = call.query(&format!("SELECT @`sys.ps_trace_thread.graph` INTO DUMPFILE '{escaped}'")).await;
-    call.set_user_variable("sys.ps_trace_thread.graph", Value::Null);
+    call.set_user_variable("sys.ps_trace_thread.graph", Value::Null)?;
     written?;
     message(call, "Info", &format!("Stack trace written to {path}")).await?;
     let program = |kind: &str| format!("dot -T{kind} -o {}.{kind} {path}", path.trim_end_matches(".dot"));

@@ -24,7 +24,7 @@ use squall_catalog::{ColumnDef, IndexDef, TableDef};
 use squall_column_store::predicate::Predicate;
 use squall_column_tables::ColumnSnapshot;
 use squall_functions::arrow_map::{expr_type_of, field_for};
-use squall_functions::expr::{BoundExpr, ColumnRef, ExecutionSlot, datafusion_error};
+use squall_functions::expr::{BoundExpr, ColumnRef, Depth, ExecutionSlot, datafusion_error};
 use squall_functions::operators::sort_key::sort_key;
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType, StatementContext};
@@ -182,6 +182,7 @@ impl RowTable {
             name: column.name.as_str().into(),
             display: column.name.as_str().into(),
             ty: expr_type_of(&field_of(column)),
+            depth: Depth::default(),
         };
         let slot = ExecutionSlot::once(Arc::new(StatementContext::default()));
         let expr = sort_key(BoundExpr::Column(Arc::new(reference))).to_datafusion(&slot)?;

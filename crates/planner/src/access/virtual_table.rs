@@ -27,7 +27,8 @@ use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, TableDef, TableId};
 use squall_functions::arrow_map::{ValueArrayBuilder, field_for};
 use squall_functions::expr::datafusion_error;
 use squall_registry::{
-    Coercibility, ColumnRange, ExprType, RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable,
+    Coercibility, ColumnRange, ExprType, GrowingCharge, RowParts, StatementContext, VirtualColumn, VirtualScan,
+    VirtualTable,
 };
 use squall_types::{CollationId, SqlResult, SqlType, Value};
 use std::ops::Bound;
@@ -79,6 +80,11 @@ impl VirtualTableProvider {
         let ranges = ranges(self.table.columns(), filters, &env.context);
         let scan = VirtualScan { equals: &equals, ranges: &ranges, ..VirtualScan::all(&env.context) };
         let rows = self.table.rows(&scan)?;
+        // Rows and their arrays: what there is no room for is an error, though it is there for a moment.
+        let mut charge = GrowingCharge::new(&env.context.memory);
+        for row in &rows {
+            charge.grow(row.iter().map(|value| 2 * (size_of::<Value>() + value.heap_bytes())).sum())?;
+        }
         let ordinals: Vec<usize> = (0..self.table.columns().len()).collect();
         batch_of(&rows, self.table.columns(), &ordinals, &self.schema)
     }

@@ -5,7 +5,7 @@
 
 use super::output::ColumnOrigin;
 use datafusion::common::{Column, TableReference};
-use squall_functions::expr::{BoundExpr, ColumnRef};
+use squall_functions::expr::{BoundExpr, ColumnRef, Depth};
 use squall_registry::ExprType;
 use squall_types::SqlType;
 use std::sync::Arc;
@@ -49,7 +49,8 @@ impl Columns {
         origin: Option<Arc<ColumnOrigin>>,
     ) -> ColumnId {
         let ordinal = self.infos.len();
-        let reference = ColumnRef { ordinal, relation, name: name.into(), display: display.into(), ty };
+        let (name, display) = (name.into(), display.into());
+        let reference = ColumnRef { ordinal, relation, name, display, ty, depth: Depth::default() };
         self.infos.push(ColumnInfo {
             reference: Arc::new(reference),
             block,
@@ -84,6 +85,11 @@ impl Columns {
     /// Sets how error messages show it.
     pub fn set_display(&mut self, id: ColumnId, display: &Arc<str>) {
         Arc::make_mut(&mut self.infos[id].reference).display = Arc::clone(display);
+    }
+
+    /// Sets how deep the expression is that makes it.
+    pub fn set_depth(&mut self, id: ColumnId, depth: Depth) {
+        Arc::make_mut(&mut self.infos[id].reference).depth = depth;
     }
 
     /// A reference to it.

@@ -182,6 +182,7 @@ impl<'a> Context<'a> {
         if self.depth >= DEPTH_MAX || self.blocks >= BLOCKS_MAX {
             return Err(SqlError::new(ErrorCode::TooHighLevelOfNesting, &[]));
         }
+        self.binder.context.kill.check()?;
         self.depth += 1;
         self.blocks += 1;
         let result = f(self);

@@ -18,6 +18,7 @@ use std::sync::Arc;
 impl Context<'_> {
     /// Binds an expression that gives one value.
     pub fn bind_expr(&mut self, expr: &ast::Expr) -> SqlResult<BoundExpr> {
+        self.binder.context.kill.check()?;
         match expr {
             ast::Expr::Literal(literal) => bind_literal(&self.binder.builder(), literal),
             ast::Expr::Column(name) => self.bind_column(name),

@@ -400,6 +400,7 @@ impl Context<'_> {
                 ty,
                 Some(Arc::new(origin)),
             );
+            self.columns.set_depth(id, reference.depth);
             let invisible = **name == *ROW_KEY_COLUMN;
             columns.push(RelationColumn { name: Arc::clone(name), id, invisible, hidden: false });
         }

@@ -200,6 +200,7 @@ impl Context<'_> {
     /// The column of the result that an item of the select list makes.
     fn output_column(&mut self, item: &Item, block: BlockId) -> ColumnId {
         let id = self.columns.add_computed(block, &item.name, item.expr.ty());
+        self.columns.set_depth(id, item.expr.planned_depth());
         self.columns.set_announced(id, announced_type(&item.expr));
         if let BoundExpr::Column(column) = &item.expr {
             let info = self.columns.get(column.ordinal).clone();

@@ -37,7 +37,7 @@ struct AssignVariable {
 impl ScalarKernel for AssignVariable {
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let value = arguments.first().cloned().unwrap_or_default();
-        context.user_variables.lock().insert(self.name.clone(), (value.clone(), self.sql_type.clone()));
+        context.user_variables.assign(self.name.clone(), value.clone(), self.sql_type.clone())?;
         Ok(value)
     }
 }

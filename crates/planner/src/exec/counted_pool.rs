@@ -2,7 +2,9 @@
 
 use datafusion::common::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
-use squall_registry::SessionMemory;
+use squall_functions::expr::sql_error_from;
+use squall_registry::{MemoryBudget, SessionMemory};
+use squall_types::SqlResult;
 use std::sync::Arc;
 
 /// The pool.
@@ -53,6 +55,26 @@ impl MemoryPool for CountedPool {
 
     fn memory_limit(&self) -> MemoryLimit {
         self.pool.memory_limit()
+    }
+}
+
+/// The memory pool for what gathers outside of operators: all of it is one consumer that cannot spill.
+#[derive(Debug)]
+pub(crate) struct PoolBudget(MemoryReservation);
+
+impl PoolBudget {
+    pub fn new(pool: &Arc<dyn MemoryPool>) -> Self {
+        Self(MemoryConsumer::new("what statements gather").register(pool))
+    }
+}
+
+impl MemoryBudget for PoolBudget {
+    fn take(&self, bytes: usize) -> SqlResult<()> {
+        self.0.try_grow(bytes).map_err(sql_error_from)
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.0.shrink(bytes);
     }
 }
 

@@ -4,6 +4,7 @@
 //! asked whether it should go on. Its condition is: it is evaluated once per batch of pairs. A join without a condition
 //! makes row after row without ever waiting for anything; it is made to pause.
 
+use super::row_count::RowCountExec;
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::Result;
@@ -106,7 +107,7 @@ impl PhysicalExpr for KillCheck {
     }
 }
 
-/// Puts the check into the condition of every join of a plan.
+/// Puts the check into the condition of every join of a plan, and numbers in the place of rows without columns that a join keeps.
 pub fn check_kill_in_joins(plan: Arc<dyn ExecutionPlan>, kill: &Arc<KillState>) -> Result<Arc<dyn ExecutionPlan>> {
     let checked = |filter: &JoinFilter| {
         let condition =
@@ -118,7 +119,7 @@ pub fn check_kill_in_joins(plan: Arc<dyn ExecutionPlan>, kill: &Arc<KillState>) 
             && let Some(filter) = join.filter()
         {
             let join = NestedLoopJoinExec::try_new(
-                join.left().clone(),
+                RowCountExec::around(join.left()),
                 join.right().clone(),
                 Some(checked(filter)),
                 join.join_type(),
@@ -131,7 +132,11 @@ pub fn check_kill_in_joins(plan: Arc<dyn ExecutionPlan>, kill: &Arc<KillState>) 
         {
             return Ok(Transformed::yes(join.builder().with_filter(Some(checked(filter))).build_exec()?));
         }
-        if plan.is::<CrossJoinExec>() || plan.is::<NestedLoopJoinExec>() {
+        if let Some(join) = plan.downcast_ref::<CrossJoinExec>() {
+            let join = CrossJoinExec::new(RowCountExec::around(join.left()), join.right().clone());
+            return Ok(Transformed::yes(pausing(Arc::new(join))));
+        }
+        if plan.is::<NestedLoopJoinExec>() {
             return Ok(Transformed::yes(pausing(plan)));
         }
         Ok(Transformed::no(plan))

@@ -3,7 +3,7 @@
 //! Reading order: [`mod@env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), `counted_pool` (a session's memory), [`lookup_join`] and
 //! [`join_rule`] (index nested-loop joins), [`join_keys`] (a join's keys as a condition), [`order_rule`] (rows in an order), `seek_rule` and
 //! `seek_range_rule` (parts of a history), `spilling_join` (hash joins larger than memory), `spilling_top` (ORDER BY … LIMIT likewise), [`one_row`]
-//! (assignments of variables), [`in_order`] (parts of a UNION), [`output`] (from batches to rows on the wire).
+//! (assignments of variables), [`in_order`] (parts of a UNION), `stopping` (KILL while a plan is made), [`output`] (from batches to rows on the wire).
 
 mod counted_pool;
 pub mod env;
@@ -17,11 +17,14 @@ pub mod order_rule;
 pub mod output;
 mod plan_counts;
 mod processor_meters;
+mod row_count;
 pub mod runtime;
 pub(crate) mod seek_range_rule;
 pub(crate) mod seek_rule;
 mod spilling_join;
 mod spilling_top;
+pub(crate) mod stopping;
+mod window_input;
 
 pub use env::{SharedTransaction, StatementEnv};
 pub use kill_check::check_kill_in_joins;
@@ -29,3 +32,4 @@ pub use output::write_batch;
 pub use runtime::{QueryRuntime, QueryStream, ReservedMemory, RuntimeOptions};
 pub use spilling_join::{as_hash_join, let_joins_spill};
 pub use spilling_top::{as_sort, let_limited_sorts_spill};
+pub(crate) use window_input::charge_windows;

@@ -1,6 +1,6 @@
 //! Where query plans run: one memory pool, one folder for spilled data and one pool of threads for all statements.
 
-use super::counted_pool::CountedPool;
+use super::counted_pool::{CountedPool, PoolBudget};
 use super::env::StatementEnv;
 use super::join_keys::JoinKeysRule;
 use super::join_rule::IndexLookupJoinRule;
@@ -9,6 +9,7 @@ use super::plan_counts::CountedPlan;
 use super::processor_meters;
 use super::seek_range_rule::SeekRangeRule;
 use super::seek_rule::SeekPartsRule;
+use super::stopping::{planning_for, stoppable_physical};
 use crate::access::ColumnScanExec;
 use crate::access::scan::RowScanExec;
 use crate::engine::{EngineOptions, physical_plan, session_state};
@@ -26,7 +27,7 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_stream};
 use futures::StreamExt;
 use squall_functions::expr::sql_error_from;
-use squall_registry::{KillState, SessionMemory};
+use squall_registry::{KillState, MemoryBudget, SessionMemory};
 use squall_types::processor_time::carried_future;
 use squall_types::{SqlError, SqlResult};
 use std::path::PathBuf;
@@ -72,6 +73,7 @@ pub struct RuntimeOptions {
 pub struct QueryRuntime {
     state: SessionState,
     resources: Arc<RuntimeEnv>,
+    budget: Arc<dyn MemoryBudget>,
     handle: tokio::runtime::Handle,
     /// Taken by drop: a runtime may not be waited for where blocking is forbidden.
     pool: Option<tokio::runtime::Runtime>,
@@ -132,7 +134,8 @@ impl QueryRuntime {
         // One sort may not keep a large part of the pool to itself while many statements run.
         state.config_mut().options_mut().execution.sort_spill_reservation_bytes =
             (options.memory_bytes_max / 16).clamp(64 << 10, 10 << 20);
-        Ok(QueryRuntime { state, resources, handle: pool.handle().clone(), pool: Some(pool) })
+        let budget = Arc::new(PoolBudget::new(&resources.memory_pool));
+        Ok(QueryRuntime { state, resources, budget, handle: pool.handle().clone(), pool: Some(pool) })
     }
 
     /// The query pool, for whatever may not run on a connection's thread.
@@ -148,6 +151,11 @@ impl QueryRuntime {
     /// Memory that queries have reserved now, bytes.
     pub fn reserved_bytes(&self) -> usize {
         self.resources.memory_pool.reserved()
+    }
+
+    /// The pool for what a session gathers outside of operators.
+    pub fn budget(&self) -> Arc<dyn MemoryBudget> {
+        self.budget.clone()
     }
 
     /// A share of the memory pool for something of a session that cannot spill; growing it beyond the pool is an error.
@@ -180,7 +188,8 @@ impl QueryRuntime {
 
     /// Optimises a logical plan and makes it executable.
     pub async fn plan(&self, env: &Arc<StatementEnv>, logical: &LogicalPlan) -> SqlResult<Arc<dyn ExecutionPlan>> {
-        let plan = physical_plan(logical, &self.state_for(env)).await?;
+        let state = self.state_for(env);
+        let plan = planning_for(env.context.kill.clone(), physical_plan(logical, &state)).await?;
         if !streams(&plan) {
             return Ok(plan);
         }
@@ -198,10 +207,16 @@ impl QueryRuntime {
         logical: LogicalPlan,
     ) -> SqlResult<Arc<dyn ExecutionPlan>> {
         let (runtime, env) = (self.clone(), env.clone());
+        let kill = env.context.kill.clone();
         let task = self.pool().spawn(carried_future(async move { runtime.plan(&env, &logical).await }));
-        match task.await {
-            Ok(plan) => plan,
-            Err(error) => Err(SqlError::internal(format_args!("planning failed: {error}"))),
+        tokio::select! {
+            biased;
+            plan = task => match plan {
+                Ok(plan) => plan,
+                Err(error) => Err(SqlError::internal(format_args!("planning failed: {error}"))),
+            },
+            // Nobody waits until the rule at work looks.
+            stopped = kill.stopped() => Err(stopped),
         }
     }
 
@@ -262,6 +277,7 @@ fn with_row_table_rules(state: SessionState) -> SessionState {
     rules.insert(after + 2, Arc::new(SeekPartsRule));
     rules.insert(after + 3, Arc::new(SeekRangeRule));
     rules.insert(after + 4, Arc::new(JoinKeysRule));
+    let rules = stoppable_physical(rules);
     SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(rules).build()
 }
 
@@ -332,6 +348,11 @@ impl QueryStream {
         if let Some(task) = self.task.take() {
             task.abort();
         }
+    }
+
+    /// Whether its statement has to stop.
+    pub fn is_killed(&self) -> bool {
+        self.kill.check().is_err()
     }
 
     /// Stops the query and waits until its task has left its transaction.

@@ -197,6 +197,8 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
                 | "InOrderExec"
                 | "NoteBoundsExec"
                 | "KeysOfSideExec"
+                | "RowCountExec"
+                | "WindowInputExec"
         );
     if moves_rows { None } else { Some(one_line(plan)) }
 }

@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result, ScalarValue, Statistics, internal_err};
 use datafusion::execution::context::SessionState;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
@@ -21,7 +22,7 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSe
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, collect,
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, execute_stream,
 };
 use futures::{StreamExt, TryStreamExt};
 use squall_registry::StatementContext;
@@ -224,6 +225,8 @@ struct Runner {
     task: Arc<TaskContext>,
     cache: SubqueryCache,
     keys: Option<RowConverter>,
+    /// Rows of lateral joins that were made of one batch.
+    output: MemoryReservation,
 }
 
 impl Runner {
@@ -234,7 +237,8 @@ impl Runner {
         task: Arc<TaskContext>,
     ) -> Result<Self> {
         let cache = SubqueryCache::new(&task);
-        Ok(Self { spec, constant, schema, task, cache, keys: None })
+        let output = MemoryConsumer::new("Apply's rows").register(task.memory_pool());
+        Ok(Self { spec, constant, schema, task, cache, keys: None, output })
     }
 
     async fn apply(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
@@ -289,7 +293,11 @@ impl Runner {
                 .zip(outer)
                 .map(|((placeholder, _), array)| Ok((placeholder.clone(), ScalarValue::try_from_array(array, row)?)))
                 .collect::<Result<HashMap<_, _>>>()?;
-            let result = self.run(&values).await?;
+            let result = match self.run(&values).await {
+                // What is cached may be what is missing.
+                Err(error) if is_exhausted(&error) && self.cache.clear() => self.run(&values).await?,
+                result => result?,
+            };
             self.cache.insert(key, result.clone());
             results.push(result);
         }
@@ -301,13 +309,21 @@ impl Runner {
         let plan = substitute(self.spec.subquery.as_ref().clone(), values)?;
         let physical =
             self.spec.session.query_planner().create_physical_plan(&plan, self.spec.session.as_ref()).await?;
-        let batches = collect(in_order(physical)?, Arc::clone(&self.task)).await?;
-        let rows = concat_batches(&self.spec.subquery_schema, &conform(batches, &self.spec.subquery_schema)?)?;
-        if self.spec.kind == ApplyKind::Scalar && rows.num_rows() > 1 {
-            let error = SqlError::new(ErrorCode::SubqueryReturnsMoreRows, &[]);
-            return Err(DataFusionError::External(Box::new(error)));
+        let mut stream = execute_stream(in_order(physical)?, Arc::clone(&self.task))?;
+        let reservation = MemoryConsumer::new("Apply").register(self.task.memory_pool());
+        let (mut batches, mut count) = (Vec::new(), 0);
+        while let Some(batch) = stream.next().await {
+            let batch = batch?;
+            reservation.try_grow(batch.get_array_memory_size())?;
+            count += batch.num_rows();
+            batches.push(batch);
+            if self.spec.kind == ApplyKind::Scalar && count > 1 {
+                let error = SqlError::new(ErrorCode::SubqueryReturnsMoreRows, &[]);
+                return Err(DataFusionError::External(Box::new(error)));
+            }
         }
-        Ok(SubqueryResult::new(rows))
+        let rows = concat_batches(&self.spec.subquery_schema, &conform(batches, &self.spec.subquery_schema)?)?;
+        Ok(SubqueryResult::new(rows, reservation))
     }
 
     fn append(&self, batch: &RecordBatch, added: Vec<ArrayRef>) -> Result<Vec<RecordBatch>> {
@@ -375,7 +391,7 @@ impl Runner {
     }
 
     /// Each row beside the rows of its subquery.
-    fn expand(&self, batch: &RecordBatch, results: &[SubqueryResult]) -> Result<Vec<RecordBatch>> {
+    fn expand(&mut self, batch: &RecordBatch, results: &[SubqueryResult]) -> Result<Vec<RecordBatch>> {
         let keep_unmatched = self.spec.kind == ApplyKind::LeftLateral;
         let nulls = RecordBatch::try_new(
             Arc::clone(&self.spec.subquery_schema),
@@ -386,6 +402,8 @@ impl Runner {
                 .map(|field| arrow::array::new_null_array(field.data_type(), 1))
                 .collect(),
         )?;
+        // What was given before has been taken.
+        self.output.free();
         let mut output = Vec::new();
         let mut indices: Vec<u64> = Vec::new();
         let mut parts: Vec<&RecordBatch> = Vec::new();
@@ -398,7 +416,9 @@ impl Runner {
             indices.extend(std::iter::repeat_n(row as u64, part.num_rows()));
             parts.push(part);
             if indices.len() >= OUTPUT_ROWS {
-                output.push(self.beside(batch, std::mem::take(&mut indices), std::mem::take(&mut parts))?);
+                let made = self.beside(batch, std::mem::take(&mut indices), std::mem::take(&mut parts))?;
+                self.output.try_grow(made.get_array_memory_size())?;
+                output.push(made);
             }
         }
         if !indices.is_empty() {
@@ -432,6 +452,11 @@ pub(crate) fn conform(batches: Vec<RecordBatch>, schema: &SchemaRef) -> Result<V
 pub(crate) fn nullable_schema(schema: &Schema) -> SchemaRef {
     let fields: Vec<_> = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
     Arc::new(Schema::new(fields))
+}
+
+/// Whether there was no memory left.
+fn is_exhausted(error: &DataFusionError) -> bool {
+    matches!(error.find_root(), DataFusionError::ResourcesExhausted(_))
 }
 
 fn evaluate<'a>(

@@ -5,7 +5,8 @@ use super::apply_exec::{ApplyExec, ApplySpec, nullable_schema};
 use super::json_table::{JsonTableExec, JsonTableNode};
 use super::recursive::RecursiveUnion;
 use super::recursive_exec::RecursiveUnionExec;
-use crate::exec::{StatementEnv, check_kill_in_joins, let_joins_spill, let_limited_sorts_spill};
+use crate::exec::stopping;
+use crate::exec::{StatementEnv, charge_windows, check_kill_in_joins, let_joins_spill, let_limited_sorts_spill};
 use crate::star::exec::{Beside, StarExec};
 use crate::star::node::StarAggregate;
 use arrow::datatypes::DataType;
@@ -32,6 +33,7 @@ impl QueryPlanner for SquallQueryPlanner {
         logical_plan: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        stopping::check()?;
         let plan = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(OperatorPlanner)])
             .create_physical_plan(logical_plan, session)
             .await?;
@@ -40,7 +42,7 @@ impl QueryPlanner for SquallQueryPlanner {
             Some(env) => check_kill_in_joins(plan, &env.context.kill)?,
             None => plan,
         };
-        let_limited_sorts_spill(let_joins_spill(plan)?)
+        charge_windows(let_limited_sorts_spill(let_joins_spill(plan)?)?)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Moves conditions down to where the fewest rows are made, but none to where it means something else.
 
 use datafusion::common::Result;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
-use datafusion::logical_expr::{Expr, Filter, LogicalPlan};
+use datafusion::logical_expr::{Expr, Filter, LogicalPlan, Projection};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// DataFusion's [`PushDownFilter`] without what it gets wrong.
@@ -15,7 +16,7 @@ use std::sync::Arc;
 /// condition that has no column: one of constants, or of a correlated subquery on nothing but the row around it. A
 /// grouping without keys, and each ROLLUP, gives a row of no rows, so that the condition would have no effect below it. And it
 /// moves conditions that are not the same each time (`RAND()`, assignments of variables) to where they are looked at
-/// another number of times.
+/// another number of times. Nor are large expressions copied into conditions that name them more than once.
 #[derive(Debug, Default)]
 pub struct PushFiltersDown {
     inner: PushDownFilter,
@@ -44,7 +45,9 @@ impl OptimizerRule for PushFiltersDown {
             input = &filter.input;
         }
         let conditions = predicates.into_iter().rev().flat_map(split_conjunction_owned);
-        let (held, free): (Vec<Expr>, Vec<Expr>) = conditions.partition(|condition| stays_above(condition, input));
+        let mut copies = Copies::new(input);
+        let (held, free): (Vec<Expr>, Vec<Expr>) =
+            conditions.partition(|condition| stays_above(condition, input) || !copies.allow(condition));
         let (Some(held), input) = (conjunction(held), Arc::clone(input)) else {
             return self.inner.rewrite(plan, config);
         };
@@ -56,6 +59,56 @@ impl OptimizerRule for PushFiltersDown {
         };
         Ok(below.update_data(|plan| LogicalPlan::Filter(filtered(plan))))
     }
+}
+
+/// How often conditions name the columns of a projection, which they would get the expressions of.
+struct Copies<'a> {
+    projection: Option<&'a Projection>,
+    /// By the column's place.
+    named: HashMap<usize, usize>,
+}
+
+impl<'a> Copies<'a> {
+    fn new(input: &'a LogicalPlan) -> Self {
+        let projection = match input {
+            LogicalPlan::Projection(projection) => Some(projection),
+            _ => None,
+        };
+        Self { projection, named: HashMap::new() }
+    }
+
+    /// Whether a condition may get the expressions; then it counts.
+    fn allow(&mut self, condition: &Expr) -> bool {
+        let Some(projection) = self.projection else { return true };
+        let mut named = self.named.clone();
+        let mut allowed = true;
+        let visited = condition.apply(|part| {
+            if let Expr::Column(column) = part
+                && let Some(at) = projection.schema.maybe_index_of_column(column)
+            {
+                let count = named.entry(at).or_insert(0_usize);
+                *count += 1;
+                allowed &= *count == 1 || !is_large(&projection.expr[at]);
+            }
+            Ok(if allowed { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+        });
+        if visited.is_ok() && allowed {
+            self.named = named;
+        }
+        allowed
+    }
+}
+
+/// Whether an expression costs more than it is worth to look at it twice.
+fn is_large(expr: &Expr) -> bool {
+    /// Parts of an expression that is copied.
+    const PARTS_MAX: usize = 32;
+    let mut parts = 0;
+    let visited = expr.apply(|_| {
+        parts += 1;
+        Ok(if parts > PARTS_MAX { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    });
+    visited.is_err() || parts > PARTS_MAX
 }
 
 /// Whether a condition on the rows of `input` may not become one on the rows that `input` is made of.

@@ -12,24 +12,32 @@ use std::sync::Arc;
 
 /// The rows of one run of a subquery.
 #[derive(Clone, Debug)]
-pub(crate) struct SubqueryResult(Arc<RecordBatch>);
+pub(crate) struct SubqueryResult(Arc<ChargedRows>);
+
+#[derive(Debug)]
+struct ChargedRows {
+    rows: RecordBatch,
+    /// What the rows take, for as long as somebody has them.
+    _reservation: Option<MemoryReservation>,
+}
 
 impl SubqueryResult {
-    pub(crate) fn new(rows: RecordBatch) -> Self {
-        Self(Arc::new(rows))
+    pub(crate) fn new(rows: RecordBatch, reservation: MemoryReservation) -> Self {
+        Self(Arc::new(ChargedRows { rows, _reservation: Some(reservation) }))
     }
 
     /// No rows.
     pub(crate) fn empty(spec: &ApplySpec) -> Result<Self> {
-        Ok(Self::new(RecordBatch::new_empty(Arc::clone(&spec.subquery_schema))))
+        let rows = RecordBatch::new_empty(Arc::clone(&spec.subquery_schema));
+        Ok(Self(Arc::new(ChargedRows { rows, _reservation: None })))
     }
 
     pub(crate) fn rows(&self) -> &RecordBatch {
-        &self.0
+        &self.0.rows
     }
 
     pub(crate) fn row_count(&self) -> usize {
-        self.0.num_rows()
+        self.0.rows.num_rows()
     }
 
     /// The same for clones of one result, different for results that are alive together.
@@ -38,7 +46,7 @@ impl SubqueryResult {
     }
 }
 
-/// Results by key. It is emptied when it holds too much: a result can always be had again.
+/// Results by key, which are charged by themselves. It is emptied when it holds too much: a result can always be had again.
 #[derive(Debug)]
 pub(crate) struct SubqueryCache {
     results: HashMap<Vec<u8>, SubqueryResult>,
@@ -59,14 +67,22 @@ impl SubqueryCache {
         self.results.get(key).cloned()
     }
 
+    /// Lets go of everything; whether there was something.
+    pub(crate) fn clear(&mut self) -> bool {
+        let any = !self.results.is_empty();
+        self.results.clear();
+        self.reservation.free();
+        self.bytes = 0;
+        any
+    }
+
     pub(crate) fn insert(&mut self, key: Vec<u8>, result: SubqueryResult) {
         // Key, map entry and the batch's own bookkeeping, roughly.
-        let bytes = key.len() + 256 + result.rows().get_array_memory_size();
-        if self.bytes + bytes > Self::BYTES_MAX || self.reservation.try_grow(bytes).is_err() {
-            self.results.clear();
-            self.reservation.free();
-            self.bytes = 0;
-            if bytes > Self::BYTES_MAX || self.reservation.try_grow(bytes).is_err() {
+        let own_bytes = key.len() + 256;
+        let bytes = own_bytes + result.rows().get_array_memory_size();
+        if self.bytes + bytes > Self::BYTES_MAX || self.reservation.try_grow(own_bytes).is_err() {
+            self.clear();
+            if bytes > Self::BYTES_MAX || self.reservation.try_grow(own_bytes).is_err() {
                 return;
             }
         }

@@ -164,6 +164,7 @@ impl Reader<'_> {
                 name: column.name.as_str().into(),
                 display: format!("`{}`.`{}`.`{}`", table.database, table.alias, column.name).into(),
                 ty: scope.columns[ordinal].expr_type.clone(),
+                depth: Default::default(),
             }));
             self.push(column.name.as_str().into(), expr);
         }

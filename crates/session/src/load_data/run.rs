@@ -189,7 +189,7 @@ pub(super) fn row_values<'l>(
                     Some(field) => Value::String(decode(load.charset, field)),
                     None => Value::Null,
                 };
-                context.user_variables.lock().insert(name.clone(), (value, text_type()));
+                context.user_variables.assign(name.clone(), value, text_type())?;
             }
         }
     }

@@ -122,7 +122,7 @@ impl ProcedureCall<'_> {
             info: self.session.info.clone(),
             database: self.session.database.clone(),
             variables: self.session.variables.session.clone(),
-            user_variables: Arc::new(parking_lot::Mutex::new(user_variables)),
+            user_variables: Arc::new(user_variables.into()),
         }
     }
 
@@ -132,7 +132,10 @@ impl ProcedureCall<'_> {
     }
 
     /// Adds an ASCII text to the list `@name`, whose items have commas between them. The list is not copied: it may be long.
-    pub fn add_to_list(&mut self, name: &str, item: &str) {
+    ///
+    /// # Errors
+    /// 1041 if there is no memory for a new list.
+    pub fn add_to_list(&mut self, name: &str, item: &str) -> SqlResult<()> {
         let mut variables = self.session.user_variables.lock();
         if let Some((Value::String(list), SqlType::String { length, .. })) = variables.get_mut(&NameKey::new(name))
             && !list.is_empty()
@@ -140,16 +143,20 @@ impl ProcedureCall<'_> {
             list.push(',');
             list.push_str(item);
             *length = length.saturating_add(item.len() as u32 + 1);
-            return;
+            return Ok(());
         }
         drop(variables);
-        self.set_user_variable(name, Value::from(item));
+        self.set_user_variable(name, Value::from(item))
     }
 
     /// SET @name.
-    pub fn set_user_variable(&mut self, name: &str, value: Value) {
+    ///
+    /// # Errors
+    /// 1041 if there is no memory for the value.
+    pub fn set_user_variable(&mut self, name: &str, value: Value) -> SqlResult<()> {
         let sql_type = squall_functions::build::literal_type(&value, self.context.collation).sql_type;
-        self.session.user_variables.lock().insert(NameKey::new(name), held_by_variable(value, sql_type));
+        let (value, sql_type) = held_by_variable(value, sql_type);
+        self.session.user_variables.assign(NameKey::new(name), value, sql_type)
     }
 
     /// Runs a text of one or more statements in the caller's session and collects what they answer.
@@ -157,8 +164,10 @@ impl ProcedureCall<'_> {
     /// # Errors
     /// The first statement's that fails.
     pub async fn query(&mut self, sql: &str) -> SqlResult<Vec<StatementResult>> {
-        let mut collector = Collector::default();
-        self.session.run_within(sql, &mut collector).await.map_err(SqlError::internal)?;
+        let mut collector = Collector::charged(&self.session.process.memory);
+        let ran = self.session.run_within(sql, &mut collector).await;
+        collector.refused()?;
+        ran.map_err(SqlError::internal)?;
         self.after_statements();
         collector.into_results()
     }
@@ -257,7 +266,8 @@ impl Session {
                 Destination::Nowhere => {}
                 Destination::UserVariable(name) => {
                     let sql_type = variable_type(parameter, &value);
-                    self.user_variables.lock().insert(name.clone(), held_by_variable(value, sql_type));
+                    let (value, sql_type) = held_by_variable(value, sql_type);
+                    self.user_variables.assign(name.clone(), value, sql_type)?;
                 }
                 Destination::Placeholder => {
                     out.columns.push(typed_column(parameter.name, parameter.sql_type.clone(), false));

@@ -6,16 +6,16 @@ use crate::collector::Collector;
 use crate::database::{Database, Shared};
 use crate::process::Process;
 use crate::session::Session;
-use parking_lot::Mutex;
-use squall_catalog::{AccessMap, AccountKey, NameKey, Privileges, TableEntry};
+use squall_catalog::{AccessMap, AccountKey, Privileges, TableEntry};
 use squall_planner::exec::runtime::STACK_BYTES;
 use squall_registry::{
-    AppendColumn, KillState, NestedResult, NestedStatements, SessionMemory, StatementContext, ValueTable, off_pool,
+    AppendColumn, KillState, NestedResult, NestedStatements, SessionMemory, StatementContext, UserVariables,
+    ValueTable, off_pool,
 };
 use squall_types::processor_time::carried;
-use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use tokio::runtime::Runtime;
@@ -37,7 +37,7 @@ pub struct SessionImage {
     /// Values of the session's system variables.
     pub variables: ValueTable,
     /// `@variables`: shared with whoever else has them.
-    pub user_variables: Arc<Mutex<HashMap<NameKey, (Value, SqlType)>>>,
+    pub user_variables: Arc<UserVariables>,
 }
 
 impl SessionImage {
@@ -127,8 +127,10 @@ impl SessionStatements {
         let _member = parent.map(|parent| NestedMember::new(parent, id));
         let (image, kill) = (self.image(context), context.kill.clone());
         let mut session = Session::of_image(shared, id, image, kill, Arc::new(|| {}), self.depth + 1)?;
-        let mut collector = Collector::default();
-        run_on_this_thread(session.run_within(sql, &mut collector))?.map_err(SqlError::internal)?;
+        let mut collector = Collector::charged(&self.memory);
+        let ran = run_on_this_thread(session.run_within(sql, &mut collector))?;
+        collector.refused()?;
+        ran.map_err(SqlError::internal)?;
         let results = collector.into_results()?.into_iter().map(|result| NestedResult {
             columns: result.columns.iter().map(|meta| (meta.name.to_string(), meta.sql_type.clone())).collect(),
             rows: result.rows,

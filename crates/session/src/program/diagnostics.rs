@@ -61,7 +61,8 @@ impl Session {
         let sql_type = literal_type(&value, context.collation).sql_type;
         match &item.target {
             VariableTarget::User(name) => {
-                self.user_variables.lock().insert(NameKey::new(name), held_by_variable(value, sql_type));
+                let (value, sql_type) = held_by_variable(value, sql_type);
+                self.user_variables.assign(NameKey::new(name), value, sql_type)?;
             }
             VariableTarget::Local(name) => {
                 if !self.set_local(&name.column, (value, &sql_type), context)? {

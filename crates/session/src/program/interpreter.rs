@@ -12,6 +12,7 @@ use squall_parser::ast::{
     BinaryOp, Block, ColumnName, ConditionValue, Declaration, Expr, HandlerAction, Ident, ProgramStatement, Query, Set,
     SignalCondition, Span, Statement, Step,
 };
+use squall_registry::GrowingCharge;
 use squall_types::{Level, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -40,6 +41,8 @@ struct CursorRows {
     /// Those that were not fetched yet.
     left: std::vec::IntoIter<Vec<Value>>,
     types: Arc<[SqlType]>,
+    /// What all of them are charged, until the cursor is closed.
+    _charge: Option<GrowingCharge>,
 }
 
 impl<'a> Scope<'a> {
@@ -294,16 +297,18 @@ impl<'a> Interpreter<'_, 'a> {
             return Err(errors::cursor_already_open().into());
         }
         let statement = Statement::Query(Box::new(cursor.query.clone()));
-        let mut collector = Collector::bounded(CURSOR_BYTES_MAX);
+        let mut collector = Collector::bounded(CURSOR_BYTES_MAX, &self.session.process.memory);
         let request = Request::without_parameters(&statement, self.source);
         let ran = self.session.run(request, true, &mut collector).await;
         if collector.is_full() {
             return Err(errors::cursor_too_large(CURSOR_BYTES_MAX).into());
         }
+        collector.refused()?;
         ran.map_err(Stop::Client)?;
-        let result = collector.into_results()?.pop().unwrap_or_default();
+        let (mut results, charge) = collector.into_charged_results()?;
+        let result = results.pop().unwrap_or_default();
         let types = result.columns.iter().map(|column| column.sql_type.clone()).collect();
-        self.cursor(name)?.rows = Some(CursorRows { left: result.rows.into_iter(), types });
+        self.cursor(name)?.rows = Some(CursorRows { left: result.rows.into_iter(), types, _charge: charge });
         Ok(Flow::Next)
     }
 

@@ -41,7 +41,9 @@ impl Session {
             SelectInto::Variables(_) => {}
         }
         let types: Vec<SqlType> = bound.columns.iter().map(|column| column.expr_type.sql_type.clone()).collect();
-        let rows = self.collect_rows(&bound, context, catalog).await?;
+        /// The second one is an error, and the rest does not matter.
+        const ROWS_MAX: usize = 2;
+        let rows = self.collect_rows(&bound, context, catalog, ROWS_MAX).await?;
         let count = rows.len() as u64;
         if rows.len() > 1 {
             return Err(SqlError::new(ErrorCode::TooManyRows, &[]));
@@ -71,7 +73,8 @@ impl Session {
         for ((target, value), sql_type) in targets.iter().zip(row).zip(types) {
             match target {
                 VariableTarget::User(name) => {
-                    self.user_variables.lock().insert(NameKey::new(name), held_by_variable(value, sql_type));
+                    let (value, sql_type) = held_by_variable(value, sql_type);
+                    self.user_variables.assign(NameKey::new(name), value, sql_type)?;
                 }
                 VariableTarget::Local(name) => {
                     if !self.set_local(name.column.as_str(), (value, &sql_type), context)? {

@@ -100,7 +100,7 @@ impl Session {
             }
             // What these show does not depend on parameters: they are run once for their columns.
             Statement::Show(_) | Statement::DescribeTable(_) => {
-                let mut buffer = CursorBuffer::default();
+                let mut buffer = CursorBuffer::new(&self.process.memory);
                 let request = Request::without_parameters(statement, sql);
                 match Box::pin(self.dispatch(request, &context, &mut buffer)).await {
                     Ok(crate::result::Outcome::Rows(result)) => Ok((result.columns, None)),

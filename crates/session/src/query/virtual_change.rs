@@ -104,7 +104,7 @@ impl Session {
         let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
         let bound = self.authorize(bound)?;
         let types = bound.columns.iter().map(|column| column.expr_type.sql_type.clone()).collect();
-        Ok((self.collect_rows(&bound, context, catalog).await?, types))
+        Ok((self.collect_rows(&bound, context, catalog, usize::MAX).await?, types))
     }
 
     async fn update_virtual_rows(

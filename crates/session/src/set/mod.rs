@@ -323,7 +323,8 @@ impl Session {
         for assignment in assignments {
             match assignment {
                 Assignment::User { name, value, sql_type } => {
-                    self.user_variables.lock().insert(name, held_by_variable(value, sql_type));
+                    let (value, sql_type) = held_by_variable(value, sql_type);
+                    self.user_variables.assign(name, value, sql_type)?;
                     self.track_state_change();
                 }
                 Assignment::Session { id, value } => {

@@ -62,14 +62,9 @@ pub(crate) fn of_session(process: &Process) -> [SessionPart; OF_SESSIONS.len()] 
 fn user_variables(process: &Process) -> (u64, u64) {
     let variables = process.user_variables();
     let variables = variables.lock();
-    let content = |value: &Value| match value {
-        Value::String(text) => text.capacity(),
-        Value::Json(document) => document.stored().len(),
-        Value::Bytes(bytes) => bytes.capacity(),
-        _ => 0,
-    };
     let entry = size_of::<(NameKey, (Value, SqlType))>();
-    let bytes: usize = variables.iter().map(|(name, (value, _))| entry + name.as_str().len() + content(value)).sum();
+    let bytes: usize =
+        variables.iter().map(|(name, (value, _))| entry + name.as_str().len() + value.heap_bytes()).sum();
     (variables.len() as u64, bytes as u64)
 }
 

@@ -2,6 +2,7 @@
 //! commands on a real socket.
 
 mod background;
+mod bounds;
 mod client_charsets;
 mod columns;
 mod connections;

@@ -7,7 +7,7 @@ use squall_test_support::server::TestServer;
 const ROWS: u64 = 200_000;
 
 /// A server whose queries share 64 MB, with a table of some 100 MB.
-fn small_server() -> (TestServer, Client) {
+pub(super) fn small_server() -> (TestServer, Client) {
     let mut server = start();
     let mut client = connect(&server);
     run(&mut client, "SET PERSIST query_memory_limit = 67108864");

@@ -1,6 +1,7 @@
 //! GROUP_CONCAT without clauses, over arrays.
 
 use super::joined::{Joined, JoinedRef, Joining, Piece, text_of};
+use crate::aggregate::state_charge::StateCharge;
 use crate::arrow_map::value_at;
 use crate::expr::datafusion_error;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, BinaryViewBuilder, BooleanArray, StringViewBuilder};
@@ -80,6 +81,7 @@ fn rows_that_count(array: &ArrayRef, filter: Option<&BooleanArray>) -> Option<Nu
 #[derive(Debug)]
 pub struct PlainConcat {
     source: SqlType,
+    charge: StateCharge,
     joining: Joining,
     joined: Joined,
 }
@@ -87,7 +89,8 @@ pub struct PlainConcat {
 impl PlainConcat {
     /// An empty group of values of a type.
     pub fn new(source: SqlType, joining: Joining) -> Self {
-        Self { source, joining, joined: Joined::default() }
+        let charge = StateCharge::new(&joining.context);
+        Self { source, charge, joining, joined: Joined::default() }
     }
 
     /// What stands between texts.
@@ -122,11 +125,18 @@ impl Accumulator for PlainConcat {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let Some(values) = values.first() else { return Ok(()) };
         self.joining.context.kill.check().map_err(datafusion_error)?;
+        if self.joined.cut {
+            return Ok(());
+        }
         let mut sink = OneSink { joined: &mut self.joined, joining: &self.joining };
-        take_texts(values, &self.source, None, &mut sink)
+        take_texts(values, &self.source, None, &mut sink)?;
+        self.charge.grown(self.joined.bytes.capacity()).map_err(datafusion_error)
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
+        let length = self.joined.bytes.len();
+        self.joining.context.kill.check().map_err(datafusion_error)?;
+        self.charge.making(length, 1).and_then(|()| self.charge.gave(length)).map_err(datafusion_error)?;
         // Kept, for a result may be asked for again.
         Ok(match self.joined.rows {
             0 if self.joining.binary => ScalarValue::BinaryView(None),
@@ -137,7 +147,7 @@ impl Accumulator for PlainConcat {
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>() + self.joined.bytes.capacity()
+        self.charge.tell(size_of::<Self>() + self.joined.bytes.capacity())
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {

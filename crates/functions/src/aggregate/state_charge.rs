@@ -1,0 +1,69 @@
+//! What states of aggregates hold and their operators do not ask for.
+//!
+//! An operator asks for a state's size after each batch and charges it, or spills. Within a batch a state may grow by any
+//! amount, and windows never ask. That part is charged here.
+
+use parking_lot::Mutex;
+use squall_registry::{Charge, StatementContext};
+use squall_types::SqlResult;
+
+/// The charge of one state.
+#[derive(Debug)]
+pub(super) struct StateCharge(Mutex<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    charge: Charge,
+    /// Size that the operator was told last.
+    told: usize,
+    /// Results that were given to an operator which gathers them.
+    given: usize,
+}
+
+impl StateCharge {
+    /// What is not worth charging.
+    const SLACK_BYTES: usize = 256 << 10;
+    /// Results of more bytes than that are counted.
+    const RESULT_BYTES_MAX: usize = 1 << 10;
+
+    /// Of an empty state.
+    pub fn new(context: &StatementContext) -> Self {
+        Self(Mutex::new(Parts { charge: context.memory.charge(), told: 0, given: 0 }))
+    }
+
+    /// The state holds so many bytes now.
+    pub fn grown(&mut self, bytes: usize) -> SqlResult<()> {
+        let parts = self.0.get_mut();
+        let beyond = bytes.saturating_sub(parts.told) + parts.given;
+        match beyond > parts.charge.bytes() + Self::SLACK_BYTES {
+            true => parts.charge.resize(beyond),
+            false => Ok(()),
+        }
+    }
+
+    /// A result is about to be made of a state of so many bytes, which takes `copies` times as much.
+    pub fn making(&mut self, bytes: usize, copies: usize) -> SqlResult<()> {
+        self.grown(bytes.saturating_mul(1 + copies))
+    }
+
+    /// A result of so many bytes was given; the operator may ask for the next one while it keeps it.
+    pub fn gave(&mut self, bytes: usize) -> SqlResult<()> {
+        if bytes <= Self::RESULT_BYTES_MAX {
+            return Ok(());
+        }
+        self.0.get_mut().given += bytes;
+        self.grown(0)
+    }
+
+    /// The operator is told a size, which it charges itself.
+    pub fn tell(&self, bytes: usize) -> usize {
+        let mut parts = self.0.lock();
+        parts.told = bytes;
+        let given = parts.given;
+        if parts.charge.bytes() > given {
+            // Less can always be had.
+            let _ = parts.charge.resize(given);
+        }
+        bytes
+    }
+}

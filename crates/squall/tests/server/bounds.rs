@@ -1,0 +1,242 @@
+//! What a statement may cost: planning takes as long as the text is, stops with its statement, and whatever gathers is charged.
+
+use super::memory::small_server;
+use super::{connect, run, start, value, wait_until};
+use squall_client::{Client, ClientError};
+use std::time::{Duration, Instant};
+
+/// An expression around another one, in each of the ways that the binder and DataFusion have of their own.
+const AROUND: &[&str] = &[
+    "ABS({})",
+    "IF(y, ABS({}), 0)",
+    "IFNULL({}, y)",
+    "COALESCE({}, y, 3)",
+    "NULLIF({}, y)",
+    "({} BETWEEN 0 AND 9)",
+    "(1 BETWEEN {} AND 9)",
+    "CASE {} WHEN 1 THEN 2 ELSE 3 END",
+    "CASE WHEN {} > 1 THEN 2 ELSE 3 END",
+    "CASE WHEN y THEN ABS({}) ELSE 3 END",
+    "(1 + {})",
+    "(-{})",
+    "({} = 1)",
+    "({} <=> 1)",
+    "(NOT {})",
+    "({} IS NULL)",
+    "({} IS TRUE)",
+    "({} IN (1, 2, 3))",
+    "({} IN (1, y, 'a'))",
+    "(({}, 1) < (2, 3))",
+    "(({}, 1) IN ((1, 2), (3, 4)))",
+    "({} AND y)",
+    "({} OR y)",
+    "({} XOR y)",
+    "({} LIKE '1')",
+    "CAST({} AS CHAR(3))",
+    "GREATEST({}, 1)",
+    "ELT({}, 1, 2)",
+    "LEFT(CONCAT({}, 'a'), 3)",
+    "LEFT(CONCAT({}, 'a') COLLATE utf8mb4_0900_ai_ci, 3)",
+    "YEAR({})",
+];
+
+fn nested(around: &str, inside: &str, depth: usize) -> String {
+    let (before, after) = around.split_once("{}").expect("a place");
+    format!("{}{inside}{}", before.repeat(depth), after.repeat(depth))
+}
+
+fn derived(around: &str, depth: usize, levels: usize) -> String {
+    (0..levels).fold("t".to_owned(), |from, level| {
+        format!("(SELECT {} AS x, y FROM {from} d{level})", nested(around, "x", depth))
+    })
+}
+
+fn table(client: &mut Client) {
+    run(client, "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, x BIGINT, y BIGINT)");
+    run(client, "INSERT INTO t VALUES (1, 2, 3), (2, 3, 4), (3, NULL, 0)");
+}
+
+/// The rows of a query, or the error's number.
+fn rows(client: &mut Client, sql: &str) -> Result<Vec<Vec<Option<Vec<u8>>>>, u16> {
+    match client.run(sql) {
+        Ok(mut results) => Ok(results.pop().expect("a result").1),
+        Err(ClientError::Server(error)) => Err(error.code),
+        Err(error) => panic!("{}: {error}", super::beginning(sql)),
+    }
+}
+
+#[test]
+fn nested_expressions_cost_as_much_as_they_are_long() {
+    let server = start();
+    let mut client = connect(&server);
+    table(&mut client);
+    // What has powers of two in it does not come to an end: a limit makes an error of it.
+    run(&mut client, "SET max_execution_time = 20000, sql_mode = ''");
+    for around in AROUND {
+        let mut answers = Vec::new();
+        for shortcuts in ["ON", "OFF"] {
+            run(&mut client, &format!("SET query_shortcuts = {shortcuts}"));
+            let sql = format!("SELECT {} FROM t ORDER BY id", nested(around, "x", 120));
+            answers.push(rows(&mut client, &sql).unwrap_or_else(|code| panic!("{around}: {code}")));
+            let filter = format!("SELECT COUNT(*) FROM t WHERE {} OR 1", nested(around, "x", 120));
+            assert_eq!(value(&mut client, &filter), "3", "{around}");
+        }
+        assert_eq!(answers[0], answers[1], "{around}");
+    }
+}
+
+#[test]
+fn nested_derived_tables_cost_as_much_as_they_are_long() {
+    let server = start();
+    let mut client = connect(&server);
+    table(&mut client);
+    run(&mut client, "SET max_execution_time = 30000, sql_mode = ''");
+    for around in AROUND {
+        let sql = format!("SELECT x, y FROM {} z ORDER BY y", derived(around, 2, 25));
+        rows(&mut client, &sql).unwrap_or_else(|code| panic!("{around}: {code}"));
+        // Conditions that name the column more than once.
+        let sql = format!("SELECT COUNT(*) FROM {} z WHERE x > 0 OR x < 1 OR x IS NULL", derived(around, 2, 25));
+        rows(&mut client, &sql).unwrap_or_else(|code| panic!("{around}: {code}"));
+    }
+    let deep = format!("SELECT x FROM {} z ORDER BY y", derived("ABS({})", 1000, 5));
+    assert_eq!(rows(&mut client, &deep), Ok(vec![vec![None], vec![Some(b"2".to_vec())], vec![Some(b"3".to_vec())]]));
+}
+
+#[test]
+fn planning_stops_with_its_statement() {
+    let server = start();
+    let mut observer = connect(&server);
+    table(&mut observer);
+    let mut victim = connect(&server);
+    run(&mut victim, "USE d; SET query_shortcuts = OFF");
+    // Long to plan whichever way it is done: many joins of many columns, many times.
+    let columns: Vec<String> = (0..300).map(|number| format!("x + {number} AS c{number}")).collect();
+    let wide = format!("(SELECT {} FROM t)", columns.join(", "));
+    let joined: Vec<String> = (0..60).map(|number| format!("{wide} w{number}")).collect();
+    let sql = format!("SELECT * FROM {}", joined.join(" JOIN "));
+    for by_limit in [false, true] {
+        victim
+            .query(if by_limit {
+                sql.replacen("SELECT", "SELECT /*+ MAX_EXECUTION_TIME(300) */", 1)
+            } else {
+                sql.clone()
+            })
+            .expect("sent");
+        let id = victim.connection_id();
+        let running =
+            format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND command = 'Query'");
+        wait_until("the statement runs", || value(&mut observer, &running) == "1");
+        std::thread::sleep(Duration::from_millis(300));
+        let stopped = Instant::now();
+        if !by_limit {
+            run(&mut observer, &format!("KILL QUERY {id}"));
+        }
+        let code = match victim.next_result().and_then(|_| victim.next_row()) {
+            Err(ClientError::Server(error)) => error.code,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(code, if by_limit { 3024 } else { 1317 });
+        // A tenth of a second on a machine that has nothing else to do.
+        assert!(stopped.elapsed() < Duration::from_secs(5), "{:?}", stopped.elapsed());
+        assert_eq!(value(&mut victim, "SELECT 1"), "1");
+    }
+}
+
+#[test]
+fn products_of_many_tables_take_no_memory() {
+    let server = start();
+    let mut client = connect(&server);
+    table(&mut client);
+    let tables: Vec<String> = (0..61).map(|number| format!("t t{number}")).collect();
+    let product = format!("SELECT /*+ MAX_EXECUTION_TIME(3000) */ COUNT(*) FROM {}", tables.join(" CROSS JOIN "));
+    let before = server.resident_bytes();
+    assert_eq!(rows(&mut client, &product), Err(3024));
+    if let (Some(before), Some(after)) = (before, server.resident_bytes()) {
+        assert!(after < before + (200 << 20), "{} MB after {} MB", after >> 20, before >> 20);
+    }
+}
+
+#[test]
+fn what_gathers_is_charged() {
+    let (mut server, mut client) = small_server();
+    let before = server.resident_bytes();
+    run(&mut client, "SET group_concat_max_len = 4294967295");
+    let cursor = "BEGIN NOT ATOMIC DECLARE c CURSOR FOR SELECT filler FROM big; OPEN c; CLOSE c; END";
+    for sql in [
+        "SELECT LENGTH(GROUP_CONCAT(filler ORDER BY k)) FROM big",
+        "SELECT LENGTH(GROUP_CONCAT(DISTINCT filler)) FROM big",
+        "SELECT JSON_LENGTH(JSON_ARRAYAGG(filler)) FROM big",
+        "SELECT JSON_LENGTH(JSON_OBJECTAGG(id, filler)) FROM big",
+        "SELECT COUNT(DISTINCT filler, k) FROM big",
+        "SELECT MAX(l) FROM (SELECT LENGTH(GROUP_CONCAT(filler) OVER (ORDER BY id)) AS l FROM big WHERE id < 20000) w",
+        "SELECT MAX(l) FROM (SELECT LENGTH(GROUP_CONCAT(filler) OVER (ORDER BY id ROWS BETWEEN 3000 PRECEDING AND CURRENT ROW)) AS l FROM big WHERE id < 20000) w",
+        "SELECT MAX(l) FROM (SELECT LENGTH(JSON_ARRAYAGG(filler) OVER (ORDER BY id)) AS l FROM big WHERE id < 20000) w",
+        "SELECT MAX(l) FROM (SELECT LENGTH(JSON_OBJECTAGG(id, filler) OVER (ORDER BY id)) AS l FROM big WHERE id < 20000) w",
+        "SELECT MAX(l) FROM (SELECT LENGTH(MAX(REPEAT(filler, 1000)) OVER (ORDER BY id)) AS l FROM big WHERE id < 20000) w",
+        "SELECT MAX(LENGTH(REPEAT(filler, 2000))) FROM big",
+        "SELECT COUNT(*) FROM (SELECT RPAD(filler, 1000000 + id, 'y') AS x FROM big ORDER BY x LIMIT 100000) s",
+        "SELECT id, (SELECT JSON_LENGTH(JSON_ARRAYAGG(filler)) FROM big b WHERE b.id >= a.id) FROM big a LIMIT 1",
+        "SELECT JSON_LENGTH(JSON_ARRAYAGG(filler)) FROM big INTO @x",
+        "SET @x = (SELECT JSON_LENGTH(JSON_ARRAYAGG(filler)) FROM big)",
+        cursor,
+    ] {
+        assert_eq!(rows(&mut client, sql).map(|_| ()), Err(1041), "{sql}");
+    }
+    // A second row is an error, and what comes after it is not waited for.
+    assert_eq!(rows(&mut client, "SELECT filler FROM big INTO @x").map(|_| ()), Err(1172));
+    let mut refused = 0;
+    for number in 0..100 {
+        match rows(&mut client, &format!("SET @v{number} = REPEAT('x', 1000000)")) {
+            Ok(_) => assert_eq!(refused, 0, "@v{number}"),
+            Err(code) => {
+                assert_eq!(code, 1041);
+                refused += 1;
+            }
+        }
+    }
+    assert!((30..70).contains(&refused), "{refused} values were refused");
+    assert!(server.is_running());
+    if let (Some(before), Some(after)) = (before, server.resident_bytes()) {
+        assert!(after < before + (400 << 20), "{} MB after {} MB", after >> 20, before >> 20);
+    }
+    // What was charged is given back, the variables when their session ends.
+    drop(client);
+    let mut client = connect(&server);
+    run(&mut client, "USE d; SET group_concat_max_len = 1000");
+    let sorted = "SELECT COUNT(*), SUM(LENGTH(filler)) FROM (SELECT filler FROM big ORDER BY k LIMIT 190000) f";
+    wait_until("the variables' memory is given back", || rows(&mut client, sorted).is_ok());
+    for sql in [
+        "SELECT LENGTH(GROUP_CONCAT(filler)) FROM big",
+        "SELECT LENGTH(GROUP_CONCAT(filler ORDER BY k DESC)) FROM big",
+        "SELECT LENGTH(GROUP_CONCAT(filler ORDER BY k LIMIT 20)) FROM big",
+    ] {
+        assert_eq!(value(&mut client, sql), "1000", "{sql}");
+    }
+}
+
+#[test]
+fn temporary_tables_leave_no_memory_behind() {
+    let server = start();
+    let mut client = connect(&server);
+    run(&mut client, "CREATE DATABASE d; USE d");
+    let mut tables = |numbers: std::ops::Range<u32>| {
+        for number in numbers {
+            run(
+                &mut client,
+                &format!(
+                    "CREATE TEMPORARY TABLE t{number} (id INT PRIMARY KEY, a{number} INT, b VARCHAR(20), KEY (b)); \
+                     INSERT INTO t{number} VALUES (1, {number}, 'x'), (2, {number}, 'y'); \
+                     SELECT id x{number}, COUNT(*) FROM t{number} WHERE id > 0 GROUP BY id ORDER BY id LIMIT 3; \
+                     DROP TEMPORARY TABLE t{number}"
+                ),
+            );
+        }
+    };
+    // What is kept of statements is full by then, and what the allocator holds is there.
+    tables(0..200);
+    let before = server.resident_bytes();
+    tables(200..600);
+    if let (Some(before), Some(after)) = (before, server.resident_bytes()) {
+        assert!(after < before + (14 << 20), "{} KB after {} KB", after >> 10, before >> 10);
+    }
+}
