@@ -12,8 +12,8 @@ use crate::worker::call_worker;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use squall_catalog::{Catalog, IndexId};
 use squall_row_store::{
-    CommitTicket, Direction, Durability, LockMode, LockRequest, LockWait, RowStore, SystemChange, Table, Transaction,
-    TransactionOptions, ValueRange,
+    CommitTicket, Direction, Durability, LockMode, LockRequest, LockWait, LockedRow, RowStore, SystemChange, Table,
+    Transaction, TransactionOptions, ValueRange,
 };
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::collections::{BTreeMap, VecDeque};
@@ -723,7 +723,7 @@ impl SystemInner {
         let range = self.output.range(IndexId(0), ValueRange::prefix(&job_key(kind, number)))?;
         let mut scan = transaction.scan_locked(&self.output, &range, Direction::Forward, EXCLUSIVE);
         let mut bytes = 0;
-        while let Some(row) = scan.next(transaction).map_err(SqlError::from)? {
+        while let Some(LockedRow { row, .. }) = scan.next(transaction).map_err(SqlError::from)? {
             bytes += content_bytes(&row.values(&self.output)?);
             transaction.delete(&self.output, &row).map_err(SqlError::from)?;
         }

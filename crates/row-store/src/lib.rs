@@ -79,7 +79,7 @@ pub use error::{DuplicateKey, StoreError, StoreResult};
 pub use file_io::{FileIo, TableFileIo};
 pub use gate::DiskRoom;
 pub use index_key::{KeyRange, RowKeyBuf, ValueRange};
-pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength, LockWaitEvent, LockWaits, WaitTimes};
+pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength, LockWaitEvent, LockWaits, RowLock, WaitTimes};
 pub use options::{
     Durability, IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, TableLock, TransactionOptions,
 };
@@ -96,5 +96,5 @@ pub use sealed::{
 pub use statistics::TableStatistics;
 pub use store::{HeldTable, RowStore, SessionLocks};
 pub use table::Table;
-pub use transaction::{LockingScan, Savepoint, Transaction};
+pub use transaction::{LockedRow, LockingScan, Savepoint, Transaction};
 pub use write_set::ListChange;

@@ -15,7 +15,7 @@ use crate::point::Lookup;
 use squall_catalog::IndexId;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_registry::TableOperation;
-use squall_row_store::{Direction, Row, StoreResult};
+use squall_row_store::{Direction, LockedRow, Row, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -131,11 +131,13 @@ pub fn change_keys(
     for key in keys {
         context.env.context.kill.check()?;
         let request = context.write_lock();
-        let Some(row) = context.transaction.get_locked(&target.table, &key, request)? else { continue };
+        let Some(LockedRow { row, lock }) = context.transaction.find_locked(&target.table, &key, request)? else {
+            continue;
+        };
         context.env.context.examined(1);
         let values = target.read_row(&row, &context.env.context.time_zone)?;
         if !matches(selection, context, &values)? {
-            context.transaction.unlock_last(&row.key());
+            context.transaction.give_back(lock);
             continue;
         }
         limit -= u64::from(change(context, &row, values)?);
@@ -206,7 +208,7 @@ fn scan(
     'ranges: for range in ranges {
         let range = storage_range(&target.table, path.index_id, &range)?;
         let mut rows = context.transaction.scan_locked(&target.table, &range, direction, request);
-        while let Some(row) = rows.next(context.transaction)? {
+        while let Some(LockedRow { row, lock }) = rows.next(context.transaction)? {
             context.env.context.kill.check()?;
             if let Some(seen) = &mut seen
                 && !seen.insert(row.key_bytes().to_vec())
@@ -218,7 +220,7 @@ fn scan(
             let values = target.read_row(&row, &context.env.context.time_zone)?;
             if !matches(selection, context, &values)? {
                 // Nobody need wait for a row that is left as it is.
-                context.transaction.unlock_last(&row.key());
+                context.transaction.give_back(lock);
                 continue;
             }
             if !visit(context, &row, values)? {

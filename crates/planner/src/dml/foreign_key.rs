@@ -15,7 +15,7 @@ use crate::access::predicate::{CompareOp, Predicate};
 use crate::exec::env::StatementEnv;
 use squall_catalog::{Catalog, ForeignKey, IndexId, ReferentialAction, TableDef, TableId};
 use squall_row_store::{
-    Direction, KeyRange, LockMode, LockRequest, ReadView, Row, RowStore, StoreResult, Table, TableLock,
+    Direction, KeyRange, LockMode, LockRequest, LockedRow, ReadView, Row, RowStore, StoreResult, Table, TableLock,
 };
 use squall_types::temporal::TimeZone;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value, collation};
@@ -397,7 +397,7 @@ fn for_each_row(
     let rows = KeyedRows::new(&env.store, &view, def, columns, values, &env.context.time_zone)?;
     for range in &rows.ranges {
         let mut scan = context.transaction.scan_newest(&view, &table, range, request);
-        while let Some(row) = scan.next(context.transaction)? {
+        while let Some(LockedRow { row, .. }) = scan.next(context.transaction)? {
             context.env.context.kill.check()?;
             if rows.has(&row)? && visit(context, &table, row)?.is_break() {
                 return Ok(());

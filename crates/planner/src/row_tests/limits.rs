@@ -117,17 +117,27 @@ fn locked_ids(db: &TestDatabase, sql: &str, wait: LockWait) -> SqlResult<usize> 
     let bound = binder.bind_query(&query)?;
     let mut transaction = db.store.begin(IsolationLevel::RepeatableRead, false);
     let view = transaction.read_view();
+    let transaction = Arc::new(Mutex::new(transaction));
     let env = StatementEnv {
         view: Some(view),
-        transaction: Some(Arc::new(Mutex::new(transaction))),
+        transaction: Some(transaction.clone()),
         ..(*db.env(&context)).clone()
     };
     let mut stream = futures::executor::block_on(db.runtime.query(&Arc::new(env), bound.plan))?;
     let mut count = 0;
-    while let Some(batch) = stream.next_blocking() {
-        count += batch?.num_rows();
+    let ended = loop {
+        match stream.next_blocking() {
+            Some(Ok(batch)) => count += batch.num_rows(),
+            Some(Err(error)) => break Err(error),
+            None => break Ok(count),
+        }
+    };
+    drop(stream);
+    // The pool's thread may not have let go of the statement yet, and the locks last as long as the transaction.
+    while Arc::strong_count(&transaction) > 1 {
+        std::thread::yield_now();
     }
-    Ok(count)
+    ended
 }
 
 #[test]

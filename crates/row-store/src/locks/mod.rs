@@ -3,6 +3,7 @@
 //! A lock belongs to an *owner* (a transaction, or a session's LOCK TABLES); owners of one *family* (a session) never
 //! wait for each other. Nothing here is touched by plain reads.
 
+mod fresh;
 mod list;
 mod modes;
 mod queue;
@@ -10,6 +11,7 @@ mod queue;
 mod tests;
 mod waited;
 
+pub use fresh::RowLock;
 pub use list::{LockInfo, LockStrength};
 pub use waited::{LockWaitEvent, LockWaits, WaitTimes};
 
@@ -55,15 +57,19 @@ pub(crate) struct Owner {
 pub(crate) enum Acquired {
     /// It is new to the owner: to be released.
     New,
+    /// The owner had a weaker one.
+    Raised(Mode),
     /// The owner had it.
     Held,
-    /// The owner had a weaker one, or it was new, and it had to wait for another's release.
-    AfterWait { new: bool },
 }
 
 impl Acquired {
+    fn over(had: Option<Mode>) -> Acquired {
+        had.map_or(Acquired::New, Acquired::Raised)
+    }
+
     pub fn is_new(self) -> bool {
-        matches!(self, Acquired::New | Acquired::AfterWait { new: true })
+        self == Acquired::New
     }
 }
 
@@ -171,7 +177,7 @@ impl LockTable {
             };
             if entry.is_free_for(owner, mode, had.is_some()) {
                 entry.grant(Holder { owner, mode });
-                return Ok(if had.is_some() { Acquired::Held } else { Acquired::New });
+                return Ok(Acquired::over(had));
             }
             match wait {
                 LockWait::WouldBlock => return Err(LockFailure::WouldBlock),
@@ -192,7 +198,7 @@ impl LockTable {
         self.waiting.lock().remove(&owner.family);
         self.waited.add(owner.family, LockWaitEvent { time: Some(event.started.elapsed()), ..event });
         match outcome {
-            Outcome::Granted => return Ok(Acquired::AfterWait { new: had.is_none() }),
+            Outcome::Granted => return Ok(Acquired::over(had)),
             Outcome::Waiting | Outcome::Deadlock | Outcome::Interrupted => {}
         }
         let mut shard = self.shard(key).lock();
@@ -200,7 +206,7 @@ impl LockTable {
             entry.dequeue(&waiter);
             // A grant may have come between the time-out and now; then the lock is ours after all.
             if waiter.outcome() == Outcome::Granted {
-                return Ok(Acquired::AfterWait { new: had.is_none() });
+                return Ok(Acquired::over(had));
             }
             entry.grant_waiters();
             if entry.is_empty() {
@@ -221,9 +227,17 @@ impl LockTable {
 
     /// Gives a lock back and hands it on.
     pub fn release(&self, owner: Owner, key: &LockKey) {
+        self.set_mode(owner, key, None);
+    }
+
+    /// Makes a lock that an owner holds a weaker one, or gives it back, and hands on what others can have of it.
+    fn set_mode(&self, owner: Owner, key: &LockKey, mode: Option<Mode>) {
         let mut shard = self.shard(key).lock();
         if let Some(entry) = shard.get_mut(key) {
-            entry.remove(owner);
+            match mode {
+                Some(mode) => entry.weaken(owner, mode),
+                None => entry.remove(owner),
+            }
             entry.grant_waiters();
             if entry.is_empty() {
                 shard.remove(key);

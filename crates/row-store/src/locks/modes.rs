@@ -4,7 +4,7 @@ use crate::options::{LockMode, TableLock};
 
 /// A lock's strength. A key is locked by `Shared` and `Exclusive` only, a table by the others and `Exclusive`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// A row FOR SHARE, or a table that is read.
     Shared,
     /// A table whose rows are written.

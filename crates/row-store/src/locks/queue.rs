@@ -114,6 +114,11 @@ impl Entry {
         }
     }
 
+    pub fn weaken(&mut self, owner: Owner, mode: Mode) {
+        let held = self.holders.iter_mut().filter(|holder| holder.owner.id == owner.id);
+        held.for_each(|holder| holder.mode = mode);
+    }
+
     pub fn remove(&mut self, owner: Owner) {
         self.holders.retain(|holder| holder.owner.id != owner.id);
     }

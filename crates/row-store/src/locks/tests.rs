@@ -20,10 +20,31 @@ fn shared_locks_go_together_and_exclusive_ones_do_not() {
     assert_eq!(locks.lock_row(owner(3), &row, LockMode::Exclusive, LockWait::Nowait), Err(LockFailure::Nowait));
     assert_eq!(locks.lock_row(owner(3), &row, LockMode::Exclusive, LockWait::SkipLocked), Err(LockFailure::Skipped));
     locks.release(owner(1), &row);
-    assert_eq!(locks.lock_row(owner(2), &row, LockMode::Exclusive, LockWait::Nowait), Ok(Acquired::Held));
+    let raised = locks.lock_row(owner(2), &row, LockMode::Exclusive, LockWait::Nowait);
+    assert_eq!(raised, Ok(Acquired::Raised(Mode::Shared)));
     assert_eq!(locks.lock_row(owner(2), &row, LockMode::Shared, LockWait::Nowait), Ok(Acquired::Held));
     assert_eq!(locks.lock_row(owner(1), &row, LockMode::Shared, LockWait::WouldBlock), Err(LockFailure::WouldBlock));
     locks.release(owner(2), &row);
+    assert!(locks.is_empty());
+}
+
+#[test]
+fn what_is_given_back_is_what_was_taken() {
+    let locks = LockTable::new();
+    let row = key("a");
+    let take = |mode| RowLock::of(locks.lock_row(owner(1), &row, mode, LockWait::Nowait).unwrap(), &row);
+    let other = |mode| locks.lock_row(owner(2), &row, mode, LockWait::Nowait);
+    let first = take(LockMode::Shared);
+    let again = take(LockMode::Shared);
+    assert!(again.key().is_none());
+    assert_eq!(locks.give_back(owner(1), again), None);
+    let stronger = take(LockMode::Exclusive);
+    assert_eq!(other(LockMode::Shared), Err(LockFailure::Nowait));
+    assert_eq!(locks.give_back(owner(1), stronger), None, "it is shared, as before");
+    assert_eq!(other(LockMode::Exclusive), Err(LockFailure::Nowait));
+    assert_eq!(other(LockMode::Shared), Ok(Acquired::New));
+    locks.release(owner(2), &row);
+    assert_eq!(locks.give_back(owner(1), first), Some(row.clone()));
     assert!(locks.is_empty());
 }
 
@@ -38,7 +59,7 @@ fn a_wait_ends_by_release_or_by_time() {
         let waiting = scope.spawn(|| locks.lock_row(owner(2), &row, LockMode::Exclusive, SECOND));
         std::thread::sleep(Duration::from_millis(20));
         locks.release(owner(1), &row);
-        assert_eq!(waiting.join().unwrap(), Ok(Acquired::AfterWait { new: true }));
+        assert_eq!(waiting.join().unwrap(), Ok(Acquired::New));
     });
     locks.release(owner(2), &row);
     assert!(locks.is_empty());
@@ -94,7 +115,7 @@ fn two_upgrades_of_one_lock_are_a_deadlock() {
             result
         });
         assert_eq!(younger.join().unwrap(), Err(LockFailure::Deadlock));
-        assert_eq!(older.join().unwrap(), Ok(Acquired::AfterWait { new: false }));
+        assert_eq!(older.join().unwrap(), Ok(Acquired::Raised(Mode::Shared)));
     });
 }
 

@@ -8,7 +8,7 @@ use crate::cursor::{Cursor, Direction};
 use crate::error::{StoreError, StoreResult, corrupted, engine_error};
 use crate::index_key::{Entry, IndexCodec, KeyRange, row_key_of_entry};
 use crate::level_keys::mark_key;
-use crate::locks::{Acquired, LockFailure, LockKey};
+use crate::locks::{Acquired, LockFailure, LockKey, RowLock};
 use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait, TableLock, TransactionOptions};
 use crate::read_view::{ReadView, Uncommitted};
 use crate::row::{Row, RowKey, encode_row};
@@ -221,6 +221,12 @@ impl Transaction {
         Ok(())
     }
 
+    /// Locks a row and tells how, so that the lock can be given back.
+    fn lock_found(&mut self, table: &Table, key: &Slice, request: LockRequest) -> StoreResult<RowLock> {
+        let acquired = self.lock_row(table, key, request)?;
+        Ok(RowLock::of(acquired, &LockKey { table: table.id(), key: key.clone() }))
+    }
+
     fn lock_row(&mut self, table: &Table, key: &Slice, request: LockRequest) -> StoreResult<Acquired> {
         let mode = match request.mode {
             LockMode::Shared => TableLock::Read,
@@ -246,18 +252,16 @@ impl Transaction {
         failure.into()
     }
 
-    /// Gives the lock of a row back that turned out not to be wanted, if it is the last one taken (READ COMMITTED keeps
-    /// only the locks of rows that it changes).
-    pub fn unlock_last(&mut self, key: &RowKey) {
-        let unwritten = |locks: &HeldLocks| locks.rows.last().is_some_and(|last| last.key == key.0);
-        if unwritten(&self.locks)
-            && let Some(last) = self.locks.rows.pop()
+    /// Gives the lock of a row back that turned out not to be wanted: the lock is what it was before the row was found.
+    /// That of a row which has been written stays.
+    pub fn give_back(&mut self, lock: RowLock) {
+        if lock.key().is_some_and(|at| self.own.writes.read().get(at.table, &at.key).is_some()) {
+            return;
+        }
+        if let Some(key) = self.locks.table.give_back(self.locks.owner, lock)
+            && let Some(at) = self.locks.rows.iter().rposition(|held| *held == key)
         {
-            if self.own.writes.read().get(last.table, &last.key).is_some() {
-                self.locks.rows.push(last);
-            } else {
-                self.locks.table.release(self.locks.owner, &last);
-            }
+            self.locks.rows.swap_remove(at);
         }
     }
 
@@ -271,6 +275,14 @@ impl Transaction {
             Err(StoreError::Sql(_)) if request.wait == LockWait::SkipLocked && !self.aborted => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The same for a row that may turn out not to be wanted: its lock comes with it.
+    pub fn find_locked(&mut self, table: &Table, key: &[u8], request: LockRequest) -> StoreResult<Option<LockedRow>> {
+        self.fix_moment();
+        let key = Slice::new(key);
+        let lock = self.lock_found(table, &key, request)?;
+        Ok(self.newest_row(table, &key, self.fails_on_change())?.map(|row| LockedRow { row, lock }))
     }
 
     /// A scan that locks each row and yields its newest version. A row may have changed since the scan began, so the
@@ -770,6 +782,15 @@ fn indexed_values(table: &Table, row: &Row) -> SqlResult<Vec<Value>> {
     Ok(values)
 }
 
+/// A row in its newest version, and its lock.
+#[derive(Debug)]
+pub struct LockedRow {
+    /// The row.
+    pub row: Row,
+    /// To be [given back](Transaction::give_back) if the row is not wanted.
+    pub lock: RowLock,
+}
+
 /// A scan that locks what it yields.
 pub struct LockingScan {
     cursor: Cursor,
@@ -782,7 +803,7 @@ pub struct LockingScan {
 
 impl LockingScan {
     /// The next row, locked, in its newest version. After [`StoreError::WouldBlock`] the same row is tried again.
-    pub fn next(&mut self, txn: &mut Transaction) -> StoreResult<Option<Row>> {
+    pub fn next(&mut self, txn: &mut Transaction) -> StoreResult<Option<LockedRow>> {
         let table = self.cursor.table().clone();
         loop {
             let key = match self.pending.take() {
@@ -797,18 +818,18 @@ impl LockingScan {
                     }
                 }
             };
-            match txn.lock_row(&table, &key, self.request) {
-                Ok(_) => {}
+            let lock = match txn.lock_found(&table, &key, self.request) {
+                Ok(lock) => lock,
                 Err(StoreError::WouldBlock) => {
                     self.pending = Some(key);
                     return Err(StoreError::WouldBlock);
                 }
                 Err(StoreError::Sql(_)) if self.request.wait == LockWait::SkipLocked && !txn.aborted => continue,
                 Err(error) => return Err(error),
-            }
+            };
             let fails = if self.of_newest { txn.is_serializable() } else { txn.fails_on_change() };
             if let Some(row) = txn.newest_row(&table, &key, fails)? {
-                return Ok(Some(row));
+                return Ok(Some(LockedRow { row, lock }));
             }
         }
     }

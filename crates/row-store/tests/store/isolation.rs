@@ -3,8 +3,8 @@
 use crate::fixture::*;
 use squall_catalog::IndexId;
 use squall_row_store::{
-    Direction, IsolationLevel, LockMode, LockRequest, LockWait, StoreError, Table, Transaction, TransactionOptions,
-    ValueRange,
+    Direction, IsolationLevel, LockMode, LockRequest, LockWait, LockedRow, StoreError, Table, Transaction,
+    TransactionOptions, ValueRange,
 };
 use squall_types::{SqlError, Value};
 use std::sync::Arc;
@@ -255,7 +255,7 @@ fn autocommit_statements_wait_and_go_on_with_the_newest_row() {
             let request = LockRequest { mode: LockMode::Exclusive, wait };
             let mut scan = txn.scan_locked(&table, &range, Direction::Forward, request);
             let mut seen = Vec::new();
-            while let Some(old) = scan.next(&mut txn).unwrap() {
+            while let Some(LockedRow { row: old, .. }) = scan.next(&mut txn).unwrap() {
                 let now = old.view(&table).get_i64(1).unwrap().unwrap();
                 seen.push(now);
                 let id = old.view(&table).get_i64(0).unwrap().unwrap();
@@ -281,7 +281,7 @@ fn skip_locked_and_would_block() {
     let mut b = fixture.store.begin(RR, false);
     let skip = LockRequest { mode: LockMode::Exclusive, wait: LockWait::SkipLocked };
     let mut scan = b.scan_locked(&table, &range, Direction::Forward, skip);
-    let found = scan.next(&mut b).unwrap().unwrap();
+    let found = scan.next(&mut b).unwrap().unwrap().row;
     assert_eq!(found.key_bytes(), key(&table, 2));
     assert!(scan.next(&mut b).unwrap().is_none());
     let mut c = fixture.store.begin(RR, false);
@@ -289,10 +289,10 @@ fn skip_locked_and_would_block() {
     let mut scan = c.scan_locked(&table, &range, Direction::Forward, would_block);
     assert_eq!(scan.next(&mut c).unwrap_err(), StoreError::WouldBlock);
     a.rollback();
-    assert_eq!(scan.next(&mut c).unwrap().unwrap().key_bytes(), key(&table, 1));
+    assert_eq!(scan.next(&mut c).unwrap().unwrap().row.key_bytes(), key(&table, 1));
     assert_eq!(scan.next(&mut c).unwrap_err(), StoreError::WouldBlock);
     b.rollback();
-    assert_eq!(scan.next(&mut c).unwrap().unwrap().key_bytes(), key(&table, 2));
+    assert_eq!(scan.next(&mut c).unwrap().unwrap().row.key_bytes(), key(&table, 2));
 }
 
 #[test]

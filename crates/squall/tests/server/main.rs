@@ -13,6 +13,7 @@ mod files;
 mod foreign_keys;
 mod kill;
 mod limits;
+mod lock_model;
 mod logs;
 mod long_statements;
 mod memory;

@@ -1,0 +1,43 @@
+//! Locks that a read has just taken, and may give back.
+
+use super::modes::Mode;
+use super::{Acquired, LockKey, LockTable, Owner};
+
+/// A lock as the read that found a row had it. Whoever does not want the row gives this back, which undoes what the read
+/// did and no more: a lock that its transaction had before stays, as strong as it was.
+#[derive(Debug, Default)]
+pub struct RowLock(Option<FreshLock>);
+
+/// A lock that is new, or stronger than it was.
+#[derive(Debug)]
+struct FreshLock {
+    key: LockKey,
+    /// What the owner had before.
+    before: Option<Mode>,
+}
+
+impl RowLock {
+    /// The lock of a key, had in one of the ways.
+    pub(crate) fn of(acquired: Acquired, key: &LockKey) -> RowLock {
+        let before = match acquired {
+            Acquired::Held => return RowLock::default(),
+            Acquired::New => None,
+            Acquired::Raised(before) => Some(before),
+        };
+        RowLock(Some(FreshLock { key: key.clone(), before }))
+    }
+
+    /// What is locked, where that was not locked as strongly before.
+    pub(crate) fn key(&self) -> Option<&LockKey> {
+        self.0.as_ref().map(|lock| &lock.key)
+    }
+}
+
+impl LockTable {
+    /// Undoes what taking a lock did; tells the key that the owner has no lock of any more.
+    pub fn give_back(&self, owner: Owner, lock: RowLock) -> Option<LockKey> {
+        let FreshLock { key, before } = lock.0?;
+        self.set_mode(owner, &key, before);
+        before.is_none().then_some(key)
+    }
+}

@@ -1,0 +1,198 @@
+//! Ranges of keys that open transactions have searched: nobody else puts anything there until they end.
+//!
+//! A search's range is kept with its table, and is a lock besides, whose key is the range itself: whoever has searched it
+//! shares that lock, and whoever is about to put a key there wants it alone. So lines, time-outs, deadlocks and KILL
+//! are those of all locks. Searches of the same range, or of others that overlap, go together.
+//!
+//! What others have put there and not committed cannot be seen by a search. It is looked for in their write sets when the
+//! range is locked, and those who have some are given the lock first, which they have to end to give back.
+//! Whoever writes looks for ranges while it has its own write set locked, and whoever searches makes the range known before it
+//! looks into write sets; so one of both finds the other.
+
+use super::{LockKey, Owner};
+use crate::index_key::{KeyRange, split_index_id};
+use fjall::Slice;
+use parking_lot::Mutex;
+use squall_catalog::{IndexId, TableId};
+use std::ops::Bound;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What the key of a range's lock begins with. No index has this number, so it is nothing's storage key.
+const RANGE_MARK: [u8; 5] = [u8::MAX; 5];
+
+/// What open transactions have searched in one table.
+#[derive(Debug, Default)]
+pub(crate) struct SearchedRanges {
+    /// How many there are, so that whoever writes need not lock to find none.
+    count: AtomicUsize,
+    held: Mutex<Vec<SearchedRange>>,
+}
+
+#[derive(Debug)]
+struct SearchedRange {
+    owner: Owner,
+    range: KeyRange,
+    lock: LockKey,
+}
+
+impl SearchedRanges {
+    /// Whether nobody has searched the table.
+    pub fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
+    }
+
+    /// Notes a search, unless the owner has searched all of the range before. Tells whether it is news.
+    pub fn add(&self, owner: Owner, range: &KeyRange, lock: &LockKey) -> bool {
+        let mut held = self.held.lock();
+        if held.iter().any(|other| other.owner == owner && covers(&other.range, range)) {
+            return false;
+        }
+        held.push(SearchedRange { owner, range: range.clone(), lock: lock.clone() });
+        self.count.store(held.len(), Ordering::Release);
+        true
+    }
+
+    /// Forgets one search of an owner.
+    pub fn remove(&self, owner: Owner, lock: &LockKey) {
+        self.retain(|searched| searched.owner != owner || searched.lock != *lock);
+    }
+
+    /// Forgets all searches of an owner.
+    pub fn remove_all(&self, owner: Owner) {
+        self.retain(|searched| searched.owner != owner);
+    }
+
+    fn retain(&self, keep: impl FnMut(&SearchedRange) -> bool) {
+        let mut held = self.held.lock();
+        held.retain(keep);
+        self.count.store(held.len(), Ordering::Release);
+    }
+
+    /// The locks of ranges that another session has searched, one key of which `meets` says to be in.
+    pub fn met_by(&self, owner: Owner, meets: impl Fn(&KeyRange) -> bool) -> Vec<LockKey> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let held = self.held.lock();
+        let others = held.iter().filter(|searched| searched.owner.family != owner.family && meets(&searched.range));
+        let mut met: Vec<LockKey> = Vec::new();
+        for searched in others {
+            if !met.contains(&searched.lock) {
+                met.push(searched.lock.clone());
+            }
+        }
+        met
+    }
+}
+
+/// Whether all keys of a range are in another.
+fn covers(outer: &KeyRange, inner: &KeyRange) -> bool {
+    let starts = match (&outer.start, &inner.start) {
+        (Bound::Unbounded, _) => true,
+        (_, Bound::Unbounded) => false,
+        (Bound::Excluded(outer), Bound::Included(inner)) => outer < inner,
+        (Bound::Included(outer) | Bound::Excluded(outer), Bound::Included(inner) | Bound::Excluded(inner)) => {
+            outer <= inner
+        }
+    };
+    let ends = match (&outer.end, &inner.end) {
+        (Bound::Unbounded, _) => true,
+        (_, Bound::Unbounded) => false,
+        (Bound::Excluded(outer), Bound::Included(inner)) => outer > inner,
+        (Bound::Included(outer) | Bound::Excluded(outer), Bound::Included(inner) | Bound::Excluded(inner)) => {
+            outer >= inner
+        }
+    };
+    starts && ends
+}
+
+/// The lock of a range:
+///
+/// ```text
+/// FF FF FF FF FF | kinds of both bounds, a byte each | length of the start, 4 bytes | start | end
+/// ```
+pub(crate) fn range_lock(table: TableId, range: &KeyRange) -> LockKey {
+    let part = |bound: &Bound<Vec<u8>>| match bound {
+        Bound::Unbounded => (0, &[][..]),
+        Bound::Included(key) => (1, &key[..]),
+        Bound::Excluded(key) => (2, &key[..]),
+    };
+    // A match on a borrowed bound keeps its lifetime, which the closure's type cannot say twice.
+    let ((start_kind, start), (end_kind, end)) = (part(&range.start), part(&range.end));
+    let mut key = Vec::with_capacity(RANGE_MARK.len() + 6 + start.len() + end.len());
+    key.extend_from_slice(&RANGE_MARK);
+    key.extend_from_slice(&[start_kind, end_kind]);
+    // Storage keys are short: the engine takes none of 64 KB.
+    key.extend_from_slice(&(start.len() as u32).to_be_bytes());
+    key.extend_from_slice(start);
+    key.extend_from_slice(end);
+    LockKey { table, key: Slice::from(key) }
+}
+
+/// The range that a lock's key is of; `None` for that of a row, an entry or a table.
+pub(crate) fn range_of(key: &[u8]) -> Option<KeyRange> {
+    let (kinds, rest) = key.strip_prefix(&RANGE_MARK)?.split_first_chunk::<2>()?;
+    let (length, rest) = rest.split_first_chunk::<4>()?;
+    let (start, end) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+    let bound = |kind: u8, key: &[u8]| match kind {
+        0 => Bound::Unbounded,
+        1 => Bound::Included(key.to_vec()),
+        _ => Bound::Excluded(key.to_vec()),
+    };
+    Some(KeyRange { start: bound(kinds[0], start), end: bound(kinds[1], end) })
+}
+
+/// The index that a lock's key is in; `None` for the lock of a table.
+pub(super) fn index_of(key: &[u8]) -> Option<IndexId> {
+    match range_of(key) {
+        Some(KeyRange { start: Bound::Included(start) | Bound::Excluded(start), .. }) => split_index_id(&start),
+        Some(KeyRange { end: Bound::Included(end) | Bound::Excluded(end), .. }) => split_index_id(&end),
+        Some(_) => Some((IndexId(0), &[][..])),
+        None => split_index_id(key),
+    }
+    .map(|(index, _)| index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(start: Bound<&str>, end: Bound<&str>) -> KeyRange {
+        let own = |bound: Bound<&str>| bound.map(|key| key.as_bytes().to_vec());
+        KeyRange { start: own(start), end: own(end) }
+    }
+
+    #[test]
+    fn a_lock_says_which_range_it_is_of() {
+        use Bound::{Excluded, Included, Unbounded};
+        for (start, end) in [
+            (Unbounded, Unbounded),
+            (Included("a"), Excluded("b")),
+            (Excluded(""), Included("a")),
+            (Unbounded, Included("\u{ff}")),
+        ] {
+            let range = range(start, end);
+            assert_eq!(range_of(&range_lock(TableId(1), &range).key), Some(range));
+        }
+        assert_eq!(range_of(b"a"), None);
+        assert_eq!(range_of(b""), None);
+    }
+
+    #[test]
+    fn what_covers_what() {
+        use Bound::{Excluded, Included, Unbounded};
+        let ten = range(Included("a"), Excluded("k"));
+        for (inner, covered) in [
+            (range(Included("a"), Excluded("k")), true),
+            (range(Excluded("a"), Excluded("k")), true),
+            (range(Included("a"), Included("k")), false),
+            (range(Included("b"), Included("j")), true),
+            (range(Unbounded, Included("j")), false),
+            (range(Included("b"), Unbounded), false),
+        ] {
+            assert_eq!(covers(&ten, &inner), covered, "{inner:?}");
+        }
+        assert!(covers(&range(Unbounded, Unbounded), &ten));
+        assert!(!covers(&range(Excluded("a"), Unbounded), &ten));
+    }
+}
