@@ -50,10 +50,26 @@ pub(crate) struct HeldLocks {
     pub owner: Owner,
     pub rows: Vec<LockKey>,
     pub tables: Vec<(TableId, TableLock)>,
+    /// Tables in which ranges have been searched.
+    pub searched: Vec<Arc<TableData>>,
 }
 
 impl HeldLocks {
+    /// Of an owner that has none.
+    pub fn none(table: Arc<LockTable>, owner: Owner) -> HeldLocks {
+        HeldLocks { table, owner, rows: Vec::new(), tables: Vec::new(), searched: Vec::new() }
+    }
+
+    /// Hands all of them over.
+    pub fn take(&mut self) -> HeldLocks {
+        std::mem::replace(self, HeldLocks::none(self.table.clone(), self.owner))
+    }
+
     pub fn release(&mut self) {
+        // Whoever has waited for a range's lock looks then whether there are others.
+        for data in self.searched.drain(..) {
+            data.searched.remove_all(self.owner);
+        }
         for key in self.rows.drain(..).rev() {
             self.table.release(self.owner, &key);
         }

@@ -579,6 +579,25 @@ impl Table {
         Some((id, text))
     }
 
+    /// The index that a range of storage keys is of, and its ends likewise.
+    pub fn describe_range(&self, range: &KeyRange) -> Option<(IndexId, String)> {
+        let (Bound::Included(start) | Bound::Excluded(start)) = &range.start else { return None };
+        let (index, content) = split_index_id(start)?;
+        let text = |key: &[u8]| self.describe_key(key).map_or_else(String::new, |(_, text)| text);
+        let start = match &range.start {
+            _ if content.is_empty() => "(infimum pseudo-record".to_owned(),
+            Bound::Excluded(key) => format!("({}", text(key)),
+            Bound::Included(_) | Bound::Unbounded => format!("[{}", text(start)),
+        };
+        let is_within = |key: &[u8]| split_index_id(key).is_some_and(|(other, _)| other == index);
+        let end = match &range.end {
+            Bound::Included(key) if is_within(key) => format!("{}]", text(key)),
+            Bound::Excluded(key) if is_within(key) => format!("{})", text(key)),
+            _ => "supremum pseudo-record)".to_owned(),
+        };
+        Some((index, format!("{start}, {end}")))
+    }
+
     /// Whether [`Table::decode_key`] gives all of an index's columns back.
     pub fn is_covering(&self, index: IndexId) -> bool {
         self.index_codec(index).is_ok_and(IndexCodec::is_covering)

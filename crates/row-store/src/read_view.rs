@@ -4,6 +4,7 @@ use crate::cursor::{Cursor, Direction};
 use crate::error::{corrupted, engine_error};
 use crate::index_key::{KeyRange, row_key_of_entry};
 use crate::level_keys::LevelKeys;
+use crate::locks::LockKey;
 use crate::row::Row;
 use crate::sealed::{FreshRow, SealedRows, changed_list};
 use crate::table::Table;
@@ -28,6 +29,16 @@ pub(crate) struct Uncommitted {
     pub list: Mutex<Option<OwnList>>,
     /// What was read, for SERIALIZABLE.
     pub reads: Option<ReadSet>,
+    /// What others have made explicit of its locks.
+    pub explicit: Mutex<ExplicitLocks>,
+}
+
+/// Locks of ranges that others have given the transaction for what it has put there.
+#[derive(Default)]
+pub(crate) struct ExplicitLocks {
+    keys: Vec<LockKey>,
+    /// Nobody waits for it any more.
+    has_ended: bool,
 }
 
 /// A table's list of sealed rows as its transaction has changed it.
@@ -41,6 +52,22 @@ pub(crate) struct OwnList {
 }
 
 impl Uncommitted {
+    /// Notes a lock that another has given the transaction; `false` if that has ended.
+    pub fn add_explicit(&self, lock: &LockKey) -> bool {
+        let mut explicit = self.explicit.lock();
+        if !explicit.has_ended {
+            explicit.keys.push(lock.clone());
+        }
+        !explicit.has_ended
+    }
+
+    /// Ends the transaction for those who wait for it; gives the locks that are to be given back for it.
+    pub fn take_explicit(&self) -> Vec<LockKey> {
+        let mut explicit = self.explicit.lock();
+        explicit.has_ended = true;
+        std::mem::take(&mut explicit.keys)
+    }
+
     /// The sealed rows of a table as the transaction has changed them up to a step, from what they were at a moment; `None`
     /// if it has not.
     pub fn sealed_rows(&self, table: &Table, moment: SeqNo, step: u64) -> SqlResult<Option<Arc<dyn SealedRows>>> {

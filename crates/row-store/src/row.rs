@@ -118,6 +118,11 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
 }
 
 impl Row {
+    /// Whether this is the version of the row that another is.
+    pub fn is_same_version(&self, other: &Row) -> bool {
+        self.key == other.key && self.value == other.value
+    }
+
     /// Checks a stored row's checksum and finds its layout.
     pub(crate) fn check(table: &Table, key: Slice, value: Slice) -> SqlResult<Row> {
         let damaged = || corrupted(&table.def().name);

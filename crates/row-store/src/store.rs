@@ -299,7 +299,7 @@ impl RowStore {
     pub(crate) fn new_owner(&self, session: Option<u64>) -> HeldLocks {
         let id = self.0.next_owner.fetch_add(1, Ordering::Relaxed);
         let owner = Owner { id, family: session.unwrap_or(OWN_FAMILY | id) };
-        HeldLocks { table: self.0.locks.clone(), owner, rows: Vec::new(), tables: Vec::new() }
+        HeldLocks::none(self.0.locks.clone(), owner)
     }
 
     /// Ends a session's wait for a lock with 1317, as KILL does. Tells whether it waited.

@@ -6,6 +6,7 @@ use crate::forward_scan::FilesSeen;
 use crate::index_key::{IndexCodec, push_index_id, split_index_id};
 use crate::layout::{Projection, RowLayout};
 use crate::level_keys::LevelKeys;
+use crate::locks::SearchedRanges;
 use crate::packing::Packing;
 use crate::row::encode_row;
 use crate::row_cache::{Place, RowCache, Version};
@@ -50,6 +51,8 @@ pub(crate) struct TableData {
     pub overwrites: AtomicU64,
     /// Whether ranges have been read since then.
     pub scanned: AtomicBool,
+    /// What open transactions have searched.
+    pub searched: SearchedRanges,
     /// Dropped or truncated: nothing may be written any more.
     pub retired: AtomicBool,
     /// The version of the newest definition: whoever has an older one would leave entries of new indexes out, and not see to
@@ -105,6 +108,7 @@ impl TableData {
             changes_unsampled: AtomicU64::new(0),
             overwrites: AtomicU64::new(0),
             scanned: AtomicBool::new(false),
+            searched: SearchedRanges::default(),
             retired: AtomicBool::new(false),
             defined_since: AtomicU64::new(0),
             complete_since: AtomicU64::new(0),

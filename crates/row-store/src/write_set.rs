@@ -4,6 +4,7 @@
 //! later ones. A scan is opened at a number too, so a statement never meets its own later writes.
 
 use crate::entries::{Entries, Version, Versions};
+use crate::index_key::KeyRange;
 use crate::level_keys::LevelKeys;
 use crate::sealed::UncommittedRows;
 use crate::table::TableData;
@@ -59,6 +60,8 @@ pub(crate) struct WriteSet {
     undo: Vec<Undo>,
     step: u64,
     bytes: usize,
+    /// It has been handed over, to be committed.
+    is_taken: bool,
     /// The steps at which lists of sealed rows were changed, and what the changes' new entries stand for.
     list_changes: Vec<(u64, Option<Box<dyn UncommittedRows>>)>,
 }
@@ -192,6 +195,23 @@ impl WriteSet {
         if self.undo.is_empty() {
             self.bytes = 0;
         }
+    }
+
+    /// Takes everything out, to be committed.
+    pub fn take(&mut self) -> WriteSet {
+        std::mem::replace(self, WriteSet { is_taken: true, ..WriteSet::default() })
+    }
+
+    /// Whether everything has been taken out.
+    pub fn is_taken(&self) -> bool {
+        self.is_taken
+    }
+
+    /// Keys in a range that have got a value.
+    pub fn keys_put(&self, table: TableId, range: &KeyRange) -> Vec<Slice> {
+        let bounds = (range.start.as_ref().map(Vec::as_slice), range.end.as_ref().map(Vec::as_slice));
+        let written = self.range(table, bounds, false, u64::MAX, usize::MAX);
+        written.into_iter().filter_map(|(key, change)| change.map(|_| key)).collect()
     }
 
     /// Hands everything over, table by table.

@@ -1,10 +1,14 @@
 //! Locking reads.
 
-use crate::exec::env::StatementEnv;
+use crate::exec::env::{SharedTransaction, StatementEnv};
 use squall_parser::ast;
 use squall_registry::off_pool;
-use squall_row_store::{LockMode, LockRequest, LockWait, Row, StoreError, Table};
+use squall_row_store::{
+    Direction, KeyRange, LockMode, LockRequest, LockWait, ReadView, Row, StoreError, StoreResult, Table,
+};
 use squall_types::{SqlError, SqlResult};
+use std::ops::Bound;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How a locking read locks the rows of one table reference.
@@ -33,31 +37,65 @@ impl TableLock {
         }
     }
 
-    /// Locks rows and replaces them by their newest versions; rows that are gone or skipped are left out.
-    pub fn lock_rows(self, env: &StatementEnv, table: &Table, rows: &mut Vec<Row>) -> SqlResult<()> {
-        let Some(transaction) = &env.transaction else {
-            return Err(SqlError::internal("a locking read outside of a transaction"));
-        };
-        let mut transaction = transaction.lock();
+    /// Locks ranges that are about to be searched, if the transaction keeps what it searches; gives what is to be read then
+    /// instead of the statement's view.
+    pub fn lock_ranges(self, env: &StatementEnv, table: &Table, ranges: &[KeyRange]) -> SqlResult<Option<ReadView>> {
+        let mut transaction = transaction_of(env)?.lock();
+        let is_locked = self.patiently(|request| transaction.lock_ranges(table, ranges, request))?;
+        Ok(is_locked.then(|| transaction.change_view()))
+    }
+
+    /// Locks the row that a key of the table or of a unique index finds, or else the key's place.
+    pub fn lock_point(self, env: &StatementEnv, table: &Arc<Table>, range: &KeyRange) -> SqlResult<Option<Row>> {
+        let mut transaction = transaction_of(env)?.lock();
+        let mut view = env.view()?.clone();
+        let mut place_is_locked = false;
+        loop {
+            let found = view.scan(table, range, Direction::Forward).next_row()?;
+            let now = match &found {
+                Some(found) => self.patiently(|request| transaction.get_locked(table, found.key_bytes(), request))?,
+                None => None,
+            };
+            // What has changed since it was found may have another key now.
+            let is_found = found.as_ref().zip(now.as_ref()).is_some_and(|(found, now)| found.is_same_version(now));
+            let Bound::Included(key) = &range.start else { return Ok(now) };
+            if is_found
+                || place_is_locked
+                || !self.patiently(|request| transaction.lock_absent(table, key, request))?
+            {
+                return Ok(now);
+            }
+            place_is_locked = true;
+            view = transaction.change_view();
+        }
+    }
+
+    /// Takes a lock; where it has to be waited for, not on a thread of the pool.
+    fn patiently<T>(self, mut take: impl FnMut(LockRequest) -> StoreResult<T>) -> SqlResult<T> {
         let request = LockRequest { mode: self.mode, wait: self.wait };
         // Few rows are locked by others: only for those does the pool's thread have to be free to wait.
         let first = match self.wait {
             LockWait::Timeout(_) => LockRequest { mode: self.mode, wait: LockWait::WouldBlock },
             _ => request,
         };
+        match take(first) {
+            Err(StoreError::WouldBlock) => Ok(off_pool(|| take(request))?),
+            result => Ok(result?),
+        }
+    }
+
+    /// Locks rows and replaces them by their newest versions; rows that are gone or skipped are left out.
+    pub fn lock_rows(self, env: &StatementEnv, table: &Table, rows: &mut Vec<Row>) -> SqlResult<()> {
+        let mut transaction = transaction_of(env)?.lock();
         let mut locked = Vec::with_capacity(rows.len());
         for row in rows.drain(..) {
-            let mut result = transaction.get_locked(table, row.key_bytes(), first);
-            if let Err(StoreError::WouldBlock) = result {
-                result = off_pool(|| transaction.get_locked(table, row.key_bytes(), request));
-            }
-            match result {
-                Ok(Some(row)) => locked.push(row),
-                Ok(None) => {}
-                Err(error) => return Err(error.into()),
-            }
+            locked.extend(self.patiently(|request| transaction.get_locked(table, row.key_bytes(), request))?);
         }
         *rows = locked;
         Ok(())
     }
+}
+
+fn transaction_of(env: &StatementEnv) -> SqlResult<&SharedTransaction> {
+    env.transaction.as_ref().ok_or_else(|| SqlError::internal("a locking read outside of a transaction"))
 }

@@ -181,6 +181,8 @@ impl RowScanExec {
             covering: self.covering_parts(&table),
             direction: self.direction,
             lock: self.source.lock,
+            is_point: self.path.unique,
+            searched: None,
             remaining: self.fetch.unwrap_or(usize::MAX),
             batch_rows: FIRST_BATCH_ROWS.min(batch_rows_max),
             batch_rows_max,
@@ -340,6 +342,10 @@ struct RowReader {
     covering: Option<Vec<usize>>,
     direction: Direction,
     lock: Option<TableLock>,
+    /// Each range is one key of a unique index.
+    is_point: bool,
+    /// Whether what is searched has been locked, and what is read then instead of the statement's view.
+    searched: Option<Option<ReadView>>,
     remaining: usize,
     batch_rows: usize,
     batch_rows_max: usize,
@@ -383,7 +389,11 @@ impl RowReader {
         if self.cursor.is_none()
             && let Some(range) = self.ranges.pop_front()
         {
-            self.cursor = Some(self.env.view()?.scan(&self.table, &range, self.direction));
+            let view = match &self.searched {
+                Some(Some(view)) => view,
+                _ => self.env.view()?,
+            };
+            self.cursor = Some(view.scan(&self.table, &range, self.direction));
         }
         Ok(self.cursor.as_mut())
     }
@@ -391,6 +401,17 @@ impl RowReader {
     fn rows_batch(&mut self, limit: usize) -> SqlResult<Option<RecordBatch>> {
         let mut rows = std::mem::take(&mut self.rows);
         rows.clear();
+        match self.lock {
+            Some(lock) if self.is_point => {
+                self.lock_points(lock, limit, &mut rows)?;
+                return (!rows.is_empty()).then(|| self.decode(&rows)).transpose();
+            }
+            Some(lock) if self.searched.is_none() => {
+                let ranges = self.ranges.make_contiguous();
+                self.searched = Some(lock.lock_ranges(&self.env, &self.table, ranges)?);
+            }
+            _ => {}
+        }
         let bytes_max = self.batch_rows_max * BATCH_BYTES_PER_ROW;
         let mut bytes = 0;
         while rows.len() < limit && bytes < bytes_max {
@@ -425,6 +446,17 @@ impl RowReader {
             None if self.lock.is_some() && self.cursor()?.is_some() && limit > 0 => self.rows_batch(limit),
             batch => Ok(batch),
         }
+    }
+
+    /// Locks the rows of the next keys, or the places of those that no row has.
+    fn lock_points(&mut self, lock: TableLock, limit: usize, rows: &mut Vec<Row>) -> SqlResult<()> {
+        while rows.len() < limit
+            && let Some(range) = self.ranges.pop_front()
+        {
+            let row = lock.lock_point(&self.env, &self.table, &range)?;
+            rows.extend(row.filter(|row| self.seen.as_mut().is_none_or(|seen| seen.insert(row.key_bytes().into()))));
+        }
+        Ok(())
     }
 
     fn decode(&self, rows: &[Row]) -> SqlResult<RecordBatch> {

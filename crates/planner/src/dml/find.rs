@@ -9,16 +9,18 @@ use crate::access::key::storage_range;
 use crate::access::order::order_direction;
 use crate::access::path::{AccessPath, IndexHints, choose, whole_index};
 use crate::access::predicate::Predicate;
+use crate::access::range::EncodedRange;
 use crate::access::table::KEYED_ROWS_MAX;
 use crate::exec::env::StatementEnv;
 use crate::point::Lookup;
 use squall_catalog::IndexId;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_registry::TableOperation;
-use squall_row_store::{Direction, LockedRow, Row, StoreResult};
+use squall_row_store::{Direction, KeyRange, LockedRow, Row, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Memory of one remembered row beyond its key and sort values, roughly.
@@ -105,6 +107,11 @@ pub(super) fn note_use(
     }
 }
 
+/// All keys of a table's rows.
+fn whole_range(target: &Target) -> SqlResult<KeyRange> {
+    storage_range(&target.table, IndexId(0), &EncodedRange::all())
+}
+
 /// The rows of a column table that satisfy the condition, unless the path finds a few of them by a key or the statement wants
 /// them in an order.
 pub fn find_by_columns(
@@ -115,6 +122,10 @@ pub fn find_by_columns(
 ) -> StoreResult<Option<FoundRows>> {
     if !selection.order.is_empty() || !path.is_full() && path.rows <= KEYED_ROWS_MAX {
         return Ok(None);
+    }
+    if target.table.sealed_source().is_some() {
+        let everything = whole_range(target)?;
+        context.transaction.lock_ranges(&target.table, &[everything], context.write_lock())?;
     }
     FoundRows::find(context, target, selection)
 }
@@ -202,34 +213,85 @@ fn scan(
     if direction == Direction::Backward {
         ranges.reverse();
     }
-    let request = context.write_lock();
-    let mut seen: Option<HashSet<Vec<u8>>> = path.repeats().then(HashSet::new);
-    let mut read = 0;
-    'ranges: for range in ranges {
-        let range = storage_range(&target.table, path.index_id, &range)?;
-        let mut rows = context.transaction.scan_locked(&target.table, &range, direction, request);
+    let ranges: SqlResult<Vec<KeyRange>> =
+        ranges.iter().map(|range| storage_range(&target.table, path.index_id, range)).collect();
+    let ranges = ranges?;
+    if !path.unique {
+        context.transaction.lock_ranges(&target.table, &ranges, context.write_lock())?;
+    }
+    let seen = path.repeats().then(HashSet::new);
+    let mut scan = Scan { target, selection, direction, seen, read: 0 };
+    for range in &ranges {
+        let mut found = scan.visit_range(context, range, visit)?;
+        if path.unique
+            && found == Found::Nothing
+            && let Bound::Included(key) = &range.start
+            && context.transaction.lock_absent(&target.table, key, context.write_lock())?
+        {
+            // Somebody may have put it there before it was locked.
+            found = scan.visit_range(context, range, visit)?;
+        }
+        if found == Found::Enough {
+            break;
+        }
+    }
+    note_use(context, target, path.used_index(target.def()), TableOperation::Fetch, scan.read.max(1));
+    Ok(())
+}
+
+/// A scan for rows to change.
+struct Scan<'a> {
+    target: &'a Target,
+    selection: &'a Selection,
+    direction: Direction,
+    /// Rows that were met, where one may be met again.
+    seen: Option<HashSet<Vec<u8>>>,
+    /// How many were met.
+    read: u64,
+}
+
+/// What a range has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// No row that satisfies the condition.
+    Nothing,
+    Rows,
+    /// No more are wanted.
+    Enough,
+}
+
+impl Scan<'_> {
+    fn visit_range(
+        &mut self,
+        context: &mut DmlContext<'_>,
+        range: &KeyRange,
+        visit: &mut RowVisit<'_>,
+    ) -> StoreResult<Found> {
+        let mut found = Found::Nothing;
+        let request = context.write_lock();
+        let mut rows = context.transaction.scan_locked(&self.target.table, range, self.direction, request);
         while let Some(LockedRow { row, lock }) = rows.next(context.transaction)? {
             context.env.context.kill.check()?;
-            if let Some(seen) = &mut seen
+            if let Some(seen) = &mut self.seen
                 && !seen.insert(row.key_bytes().to_vec())
             {
                 continue;
             }
             context.env.context.examined(1);
-            read += 1;
-            let values = target.read_row(&row, &context.env.context.time_zone)?;
-            if !matches(selection, context, &values)? {
+            self.read += 1;
+            let values = self.target.read_row(&row, &context.env.context.time_zone)?;
+            if !matches(self.selection, context, &values)? {
                 // Nobody need wait for a row that is left as it is.
                 context.transaction.give_back(lock);
                 continue;
             }
             if !visit(context, &row, values)? {
-                break 'ranges;
+                return Ok(Found::Enough);
             }
+            found = Found::Rows;
         }
+        Ok(found)
     }
-    note_use(context, target, path.used_index(target.def()), TableOperation::Fetch, read.max(1));
-    Ok(())
 }
 
 /// Whether a row satisfies the condition.

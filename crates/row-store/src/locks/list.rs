@@ -1,6 +1,8 @@
 //! The locks as a list, for whoever looks for what a statement waits for.
 
 use super::{LockTable, Owner};
+use crate::index_key::KeyRange;
+use crate::locks::ranges::range_of;
 use crate::locks::modes::Mode;
 use crate::locks::queue::Outcome;
 use crate::store::{OWN_FAMILY, RowStore};
@@ -11,8 +13,11 @@ use squall_catalog::TableId;
 pub struct LockInfo {
     /// The table.
     pub table: TableId,
-    /// The storage key of a row or of a unique entry; empty for a lock of the table.
+    /// The storage key of a row or of a unique entry; empty for a lock of the table. For the lock of a range it tells it from
+    /// those of others.
     pub key: Vec<u8>,
+    /// The range that has been searched, or that its owner puts something into.
+    pub range: Option<KeyRange>,
     /// What holds or wants it: a transaction, or a session's LOCK TABLES or definition. Counts up.
     pub owner: u64,
     /// The session that it belongs to; `None` for work of the server's own.
@@ -59,6 +64,7 @@ impl LockTable {
                 let info = |owner: Owner, mode: Mode| LockInfo {
                     table: key.table,
                     key: key.key.to_vec(),
+                    range: range_of(&key.key),
                     owner: owner.id,
                     session: session(owner),
                     strength: mode.into(),
@@ -68,7 +74,7 @@ impl LockTable {
                 found.extend(entry.holders().iter().map(|holder| info(holder.owner, holder.mode)));
                 for waiter in entry.waiters().filter(|waiter| waiter.outcome() == Outcome::Waiting) {
                     let blocked_by = entry.blocking(waiter).map(|other| other.owner.id).collect();
-                    let wants = waiter.wants;
+                    let wants = &waiter.wants;
                     found.push(LockInfo { is_waiting: true, blocked_by, ..info(wants.owner, wants.mode) });
                 }
             }

@@ -7,16 +7,18 @@ mod fresh;
 mod list;
 mod modes;
 mod queue;
+mod ranges;
 #[cfg(test)]
 mod tests;
 mod waited;
 
 pub use fresh::RowLock;
 pub use list::{LockInfo, LockStrength};
+pub(crate) use ranges::{SearchedRanges, range_lock};
 pub use waited::{LockWaitEvent, LockWaits, WaitTimes};
 
-use crate::index_key::split_index_id;
 use crate::options::{LockMode, LockWait, TableLock};
+use crate::read_view::Uncommitted;
 use fjall::Slice;
 use modes::Mode;
 use parking_lot::Mutex;
@@ -36,7 +38,7 @@ const SHARDS: usize = 64;
 /// The family of locks that work in the background takes; sessions are counted from 1. Such work ends soon, and by itself.
 pub const BACKGROUND_FAMILY: u64 = 1 << 62;
 
-/// What is locked: a storage key of a table, or with an empty key the table itself.
+/// What is locked: a storage key of a table, a [range of them](range_lock), or with an empty key the table itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LockKey {
     pub table: TableId,
@@ -118,7 +120,7 @@ struct Waiting {
 
 impl Waiting {
     fn event(&self) -> LockWaitEvent {
-        let index = split_index_id(&self.key.key).map(|(index, _)| index);
+        let index = ranges::index_of(&self.key.key);
         LockWaitEvent { table: self.key.table, index, started: self.since, time: None }
     }
 }
@@ -145,7 +147,7 @@ impl LockTable {
         mode: LockMode,
         wait: LockWait,
     ) -> Result<Acquired, LockFailure> {
-        self.acquire(owner, key, Mode::from(mode), wait)
+        self.acquire(Holder::new(owner, Mode::from(mode)), key, wait)
     }
 
     /// Locks a table.
@@ -156,16 +158,52 @@ impl LockTable {
         mode: TableLock,
         wait: LockWait,
     ) -> Result<Acquired, LockFailure> {
-        self.acquire(owner, &table_key(table), Mode::from(mode), wait)
+        self.acquire(Holder::new(owner, Mode::from(mode)), &table_key(table), wait)
     }
 
-    fn acquire(&self, owner: Owner, key: &LockKey, mode: Mode, wait: LockWait) -> Result<Acquired, LockFailure> {
+    /// Locks a table for a transaction, which may write to it: others can look into what it has written from now on.
+    pub fn lock_written_table(
+        &self,
+        owner: Owner,
+        table: TableId,
+        (mode, written): (TableLock, &Arc<Uncommitted>),
+        wait: LockWait,
+    ) -> Result<Acquired, LockFailure> {
+        let wants = Holder { written: Some(written.clone()), ..Holder::new(owner, Mode::from(mode)) };
+        self.acquire(wants, &table_key(table), wait)
+    }
+
+    /// Whether an owner has a lock for itself alone.
+    pub fn is_exclusive(&self, owner: Owner, key: &LockKey) -> bool {
+        self.shard(key).lock().get(key).and_then(|entry| entry.mode_of(owner)) == Some(Mode::Exclusive)
+    }
+
+    /// What transactions of other sessions, which may write to a table, have written.
+    pub fn writers(&self, owner: Owner, table: TableId) -> Vec<(Owner, Arc<Uncommitted>)> {
+        let key = table_key(table);
+        let shard = self.shard(&key).lock();
+        let holders = shard.get(&key).map(|entry| entry.holders()).unwrap_or_default();
+        let others = holders.iter().filter(|holder| holder.owner.family != owner.family);
+        others.filter_map(|holder| Some((holder.owner, holder.written.clone()?))).collect()
+    }
+
+    /// Gives another transaction a lock that it has had all along by what it has written, so that others can wait for its end.
+    pub fn make_explicit(&self, owner: Owner, written: &Uncommitted, key: &LockKey) {
+        self.shard(key).lock().entry(key.clone()).or_default().grant(Holder::new(owner, Mode::Exclusive));
+        if !written.add_explicit(key) {
+            // It has ended meanwhile.
+            self.release(owner, key);
+        }
+    }
+
+    fn acquire(&self, wants: Holder, key: &LockKey, wait: LockWait) -> Result<Acquired, LockFailure> {
+        let (owner, mode) = (wants.owner, wants.mode);
         let (waiter, had) = {
             let mut shard = self.shard(key).lock();
             let entry = match shard.entry(key.clone()) {
                 MapEntry::Occupied(entry) => entry.into_mut(),
                 MapEntry::Vacant(entry) => {
-                    entry.insert(Entry::held_by(Holder { owner, mode }));
+                    entry.insert(Entry::held_by(wants));
                     return Ok(Acquired::New);
                 }
             };
@@ -176,7 +214,7 @@ impl LockTable {
                 None => mode,
             };
             if entry.is_free_for(owner, mode, had.is_some()) {
-                entry.grant(Holder { owner, mode });
+                entry.grant(Holder { mode, ..wants });
                 return Ok(Acquired::over(had));
             }
             match wait {
@@ -185,7 +223,7 @@ impl LockTable {
                 LockWait::SkipLocked => return Err(LockFailure::Skipped),
                 LockWait::Timeout(_) => {}
             }
-            let waiter = Arc::new(Waiter::new(Holder { owner, mode }));
+            let waiter = Arc::new(Waiter::new(Holder { mode, ..wants }));
             entry.enqueue(waiter.clone(), had.is_some());
             (waiter, had)
         };
@@ -231,23 +269,30 @@ impl LockTable {
     }
 
     /// Makes a lock that an owner holds a weaker one, or gives it back, and hands on what others can have of it.
-    fn set_mode(&self, owner: Owner, key: &LockKey, mode: Option<Mode>) {
+    /// Tells what a transaction has written whose lock of a table is gone.
+    fn set_mode(&self, owner: Owner, key: &LockKey, mode: Option<Mode>) -> Option<Arc<Uncommitted>> {
         let mut shard = self.shard(key).lock();
-        if let Some(entry) = shard.get_mut(key) {
-            match mode {
-                Some(mode) => entry.weaken(owner, mode),
-                None => entry.remove(owner),
+        let entry = shard.get_mut(key)?;
+        let gone = match mode {
+            Some(mode) => {
+                entry.weaken(owner, mode);
+                None
             }
-            entry.grant_waiters();
-            if entry.is_empty() {
-                shard.remove(key);
-            }
+            None => entry.remove(owner),
+        };
+        entry.grant_waiters();
+        if entry.is_empty() {
+            shard.remove(key);
         }
+        gone?.written
     }
 
-    /// Gives a table lock back.
+    /// Gives a table lock back, and what others have made explicit of a transaction's locks.
     pub fn release_table(&self, owner: Owner, table: TableId) {
-        self.release(owner, &table_key(table));
+        let written = self.set_mode(owner, &table_key(table), None);
+        for key in written.map(|written| written.take_explicit()).unwrap_or_default() {
+            self.release(owner, &key);
+        }
     }
 
     /// Whether a family holds a table's lock in a mode.

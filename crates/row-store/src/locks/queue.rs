@@ -2,16 +2,25 @@
 
 use super::Owner;
 use super::modes::Mode;
+use crate::read_view::Uncommitted;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// An owner with the mode it holds or wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub(super) struct Holder {
     pub owner: Owner,
     pub mode: Mode,
+    /// Of a table's lock: what the owner's transaction has written.
+    pub written: Option<Arc<Uncommitted>>,
+}
+
+impl Holder {
+    pub fn new(owner: Owner, mode: Mode) -> Holder {
+        Holder { owner, mode, written: None }
+    }
 }
 
 /// How a wait ended.
@@ -24,7 +33,6 @@ pub(super) enum Outcome {
 }
 
 /// Somebody in line.
-#[derive(Debug)]
 pub(super) struct Waiter {
     pub wants: Holder,
     outcome: Mutex<Outcome>,
@@ -67,7 +75,7 @@ impl Waiter {
 }
 
 /// One lock.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Entry {
     holders: Vec<Holder>,
     waiters: VecDeque<Arc<Waiter>>,
@@ -109,7 +117,10 @@ impl Entry {
 
     pub fn grant(&mut self, holder: Holder) {
         match self.holders.iter_mut().find(|held| held.owner.id == holder.owner.id) {
-            Some(held) => held.mode = held.mode.join(holder.mode),
+            Some(held) => {
+                held.mode = held.mode.join(holder.mode);
+                held.written = held.written.take().or(holder.written);
+            }
             None => self.holders.push(holder),
         }
     }
@@ -119,8 +130,9 @@ impl Entry {
         held.for_each(|holder| holder.mode = mode);
     }
 
-    pub fn remove(&mut self, owner: Owner) {
-        self.holders.retain(|holder| holder.owner.id != owner.id);
+    pub fn remove(&mut self, owner: Owner) -> Option<Holder> {
+        let at = self.holders.iter().position(|holder| holder.owner.id == owner.id)?;
+        Some(self.holders.swap_remove(at))
     }
 
     pub fn enqueue(&mut self, waiter: Arc<Waiter>, upgrade: bool) {
@@ -134,7 +146,7 @@ impl Entry {
     /// Hands the lock to those at the head of the line that it can be handed to.
     pub fn grant_waiters(&mut self) {
         while let Some(waiter) = self.waiters.front() {
-            let wants = waiter.wants;
+            let wants = &waiter.wants;
             let agrees = self
                 .holders
                 .iter()
@@ -142,10 +154,11 @@ impl Entry {
             if !agrees {
                 return;
             }
-            let waiter = self.waiters.pop_front();
             // One whose wait has ended otherwise is on its way to leave the line.
-            if waiter.is_some_and(|waiter| waiter.end(Outcome::Granted)) {
-                self.grant(wants);
+            if let Some(waiter) = self.waiters.pop_front()
+                && waiter.end(Outcome::Granted)
+            {
+                self.grant(waiter.wants.clone());
             }
         }
     }
@@ -159,10 +172,10 @@ impl Entry {
     }
 
     /// Those whom one in line waits for.
-    pub fn blocking(&self, waiter: &Arc<Waiter>) -> impl Iterator<Item = Holder> {
-        let wants = waiter.wants;
-        let holders = self.holders.iter().copied();
-        let ahead = self.waiters.iter().take_while(|queued| !Arc::ptr_eq(queued, waiter)).map(|queued| queued.wants);
+    pub fn blocking<'a>(&'a self, waiter: &'a Arc<Waiter>) -> impl Iterator<Item = &'a Holder> {
+        let wants = &waiter.wants;
+        let holders = self.holders.iter();
+        let ahead = self.waiters.iter().take_while(|queued| !Arc::ptr_eq(queued, waiter)).map(|queued| &queued.wants);
         holders
             .chain(ahead)
             .filter(move |other| other.owner.family != wants.owner.family && !other.mode.is_compatible(wants.mode))

@@ -41,12 +41,21 @@ impl SearchedRanges {
         self.count.load(Ordering::Acquire) == 0
     }
 
+    /// How many ranges an owner has searched.
+    pub fn count_of(&self, owner: Owner) -> usize {
+        if self.is_empty() {
+            return 0;
+        }
+        self.held.lock().iter().filter(|searched| searched.owner == owner).count()
+    }
+
     /// Notes a search, unless the owner has searched all of the range before. Tells whether it is news.
     pub fn add(&self, owner: Owner, range: &KeyRange, lock: &LockKey) -> bool {
         let mut held = self.held.lock();
         if held.iter().any(|other| other.owner == owner && covers(&other.range, range)) {
             return false;
         }
+        held.retain(|other| other.owner != owner || !covers(range, &other.range));
         held.push(SearchedRange { owner, range: range.clone(), lock: lock.clone() });
         self.count.store(held.len(), Ordering::Release);
         true
@@ -112,12 +121,13 @@ fn covers(outer: &KeyRange, inner: &KeyRange) -> bool {
 /// FF FF FF FF FF | kinds of both bounds, a byte each | length of the start, 4 bytes | start | end
 /// ```
 pub(crate) fn range_lock(table: TableId, range: &KeyRange) -> LockKey {
-    let part = |bound: &Bound<Vec<u8>>| match bound {
-        Bound::Unbounded => (0, &[][..]),
-        Bound::Included(key) => (1, &key[..]),
-        Bound::Excluded(key) => (2, &key[..]),
-    };
-    // A match on a borrowed bound keeps its lifetime, which the closure's type cannot say twice.
+    fn part(bound: &Bound<Vec<u8>>) -> (u8, &[u8]) {
+        match bound {
+            Bound::Unbounded => (0, &[]),
+            Bound::Included(key) => (1, key),
+            Bound::Excluded(key) => (2, key),
+        }
+    }
     let ((start_kind, start), (end_kind, end)) = (part(&range.start), part(&range.end));
     let mut key = Vec::with_capacity(RANGE_MARK.len() + 6 + start.len() + end.len());
     key.extend_from_slice(&RANGE_MARK);
@@ -144,13 +154,13 @@ pub(crate) fn range_of(key: &[u8]) -> Option<KeyRange> {
 
 /// The index that a lock's key is in; `None` for the lock of a table.
 pub(super) fn index_of(key: &[u8]) -> Option<IndexId> {
+    let of = |key: &[u8]| split_index_id(key).map(|(index, _)| index);
     match range_of(key) {
-        Some(KeyRange { start: Bound::Included(start) | Bound::Excluded(start), .. }) => split_index_id(&start),
-        Some(KeyRange { end: Bound::Included(end) | Bound::Excluded(end), .. }) => split_index_id(&end),
-        Some(_) => Some((IndexId(0), &[][..])),
-        None => split_index_id(key),
+        Some(KeyRange { start: Bound::Included(start) | Bound::Excluded(start), .. }) => of(&start),
+        Some(KeyRange { end: Bound::Included(end) | Bound::Excluded(end), .. }) => of(&end),
+        Some(_) => Some(IndexId(0)),
+        None => of(key),
     }
-    .map(|(index, _)| index)
 }
 
 #[cfg(test)]

@@ -154,7 +154,7 @@ fn a_kill_ends_a_wait() {
 /// Whoever looks for a deadlock may meet a waiter that was given its lock a moment ago.
 #[test]
 fn who_has_left_the_line_waits_for_nobody() {
-    let holder = |id| Holder { owner: owner(id), mode: Mode::from(LockMode::Exclusive) };
+    let holder = |id| Holder::new(owner(id), Mode::from(LockMode::Exclusive));
     let mut entry = Entry::held_by(holder(1));
     let (second, third) = (Arc::new(Waiter::new(holder(2))), Arc::new(Waiter::new(holder(3))));
     entry.enqueue(second.clone(), false);

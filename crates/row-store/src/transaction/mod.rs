@@ -2,6 +2,7 @@
 
 mod bulk_change;
 mod read_lock;
+mod search;
 
 use crate::commit::{CommitRequest, CommitTicket, HeldLocks, TicketSender};
 use crate::cursor::{Cursor, Direction};
@@ -205,7 +206,8 @@ impl Transaction {
         if self.locks.tables.iter().any(|(id, held)| *id == table.id() && covers(*held, mode)) && !table.is_outdated() {
             return Ok(());
         }
-        match self.locks.table.lock_table(self.locks.owner, table.id(), mode, wait) {
+        let mode_of = (mode, &self.own);
+        match self.locks.table.lock_written_table(self.locks.owner, table.id(), mode_of, wait) {
             Ok(acquired) => {
                 if acquired.is_new() {
                     self.locks.tables.push((table.id(), mode));
@@ -228,11 +230,7 @@ impl Transaction {
     }
 
     fn lock_row(&mut self, table: &Table, key: &Slice, request: LockRequest) -> StoreResult<Acquired> {
-        let mode = match request.mode {
-            LockMode::Shared => TableLock::Read,
-            LockMode::Exclusive => TableLock::Write,
-        };
-        self.lock_table(table, mode, request.wait)?;
+        self.lock_table(table, table_lock(request.mode), request.wait)?;
         let key = LockKey { table: table.id(), key: key.clone() };
         match self.locks.table.lock_row(self.locks.owner, &key, request.mode, request.wait) {
             Ok(acquired) => {
@@ -253,9 +251,10 @@ impl Transaction {
     }
 
     /// Gives the lock of a row back that turned out not to be wanted: the lock is what it was before the row was found.
-    /// That of a row which has been written stays.
+    /// That of a row which has been written stays, and so do those of all rows that were looked at where
+    /// [what was searched stays as it is](Transaction::lock_ranges).
     pub fn give_back(&mut self, lock: RowLock) {
-        if lock.key().is_some_and(|at| self.own.writes.read().get(at.table, &at.key).is_some()) {
+        if self.keeps_searched() || lock.key().is_some_and(|at| self.own.writes.read().get(at.table, &at.key).is_some()) {
             return;
         }
         if let Some(key) = self.locks.table.give_back(self.locks.owner, lock)
@@ -454,25 +453,19 @@ impl Transaction {
             if codec.has_terms() {
                 for entry in codec.term_entries(values, &key)? {
                     self.check_unique(table, codec, &entry, values, true)?;
-                    entries.push(entry);
+                    entries.push((entry.key, Some(entry.value)));
                 }
                 continue;
             }
             if codec.is_copy {
-                entries.push(Entry { key: mark_key(codec.id, &key), ..Entry::default() });
+                entries.push((mark_key(codec.id, &key), Some(Vec::new())));
                 continue;
             }
             let entry = codec.entry(values, &key)?;
             self.check_unique(table, codec, &entry, values, true)?;
-            entries.push(entry);
+            entries.push((entry.key, Some(entry.value)));
         }
-        let mut writes = self.own.writes.write();
-        writes.put(&table.data, key.clone(), Some(row.into()), 1);
-        for entry in entries {
-            writes.put(&table.data, entry.key.into(), Some(entry.value.into()), 0);
-        }
-        drop(writes);
-        self.own.any.store(true, Ordering::Release);
+        self.write(table, None, (key.clone(), Some(row.into()), 1), entries)?;
         table.observe_auto_increment(values);
         Ok(RowKey(key))
     }
@@ -550,16 +543,8 @@ impl Transaction {
         let changes = self.entry_changes(table, (&old_values, &old.key), (values, &key), true)?;
         let mut row = encode_row(&table.current_projection().layout, &key, values)?;
         self.store.pack_row(table, &key, &mut row);
-        let mut writes = self.own.writes.write();
-        if moved_to.is_some() {
-            writes.put(&table.data, old.key.clone(), None, 0);
-        }
-        writes.put(&table.data, key.clone(), Some(row.into()), 0);
-        for (key, value) in changes {
-            writes.put(&table.data, key.into(), value.map(Slice::from), 0);
-        }
-        drop(writes);
-        self.own.any.store(true, Ordering::Release);
+        let moved_from = moved_to.map(|_| old.key.clone());
+        self.write(table, moved_from, (key.clone(), Some(row.into()), 0), changes)?;
         Ok(RowKey(key))
     }
 
@@ -629,7 +614,7 @@ impl Transaction {
                     if entry.exclusive {
                         self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
                     }
-                    entries.push(entry.key);
+                    entries.push((entry.key, None));
                 }
                 continue;
             }
@@ -641,19 +626,10 @@ impl Transaction {
             if entry.exclusive {
                 self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
             }
-            entries.push(entry.key);
+            entries.push((entry.key, None));
         }
-        let mut writes = self.own.writes.write();
-        writes.put(&table.data, row.key.clone(), None, -1);
-        for key in entries {
-            writes.put(&table.data, key.into(), None, 0);
-        }
-        if let Some(mark) = mark {
-            writes.put(&table.data, mark.into(), Some(Slice::default()), 0);
-        }
-        drop(writes);
-        self.own.any.store(true, Ordering::Release);
-        Ok(())
+        entries.extend(mark.map(|mark| (mark, Some(Vec::new()))));
+        self.write(table, None, (row.key.clone(), None, -1), entries)
     }
 
     // ---- savepoints and the end ----
@@ -699,18 +675,13 @@ impl Transaction {
         if let Err(error) = self.check_alive() {
             return CommitTicket::ready(Err(error.into()));
         }
-        let mut writes = std::mem::take(&mut *self.own.writes.write());
+        let mut writes = self.own.writes.write().take();
         if writes.is_empty() {
             return CommitTicket::ready(Ok(()));
         }
         let sealed = writes.take_sealed_rows();
         let reads = self.own.reads.as_ref().map(ReadSet::take).zip(self.validated_since);
-        let locks = HeldLocks {
-            table: self.locks.table.clone(),
-            owner: self.locks.owner,
-            rows: std::mem::take(&mut self.locks.rows),
-            tables: std::mem::take(&mut self.locks.tables),
-        };
+        let locks = self.locks.take();
         let ticket = TicketSender(CommitTicket::new());
         let since = self.validated_since.take();
         let is_patient = self.options.is_patient;
@@ -722,6 +693,14 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// The lock of a table that goes with locks of its rows.
+fn table_lock(mode: LockMode) -> TableLock {
+    match mode {
+        LockMode::Shared => TableLock::Read,
+        LockMode::Exclusive => TableLock::Write,
     }
 }
 

@@ -1,6 +1,6 @@
 //! performance_schema's tables of locks: who holds what, and who waits for whom.
 //!
-//! Rows and unique entries are `data_locks`. Tables are `metadata_locks`: here one lock of a table is what MySQL divides into
+//! Rows, unique entries and ranges of keys that were searched are `data_locks`. Tables are `metadata_locks`: here one lock of a table is what MySQL divides into
 //! a metadata lock and an intention lock of the engine. GET_LOCK's are there, too.
 
 use super::{Source, TableSpec, long_text, s, s_or_null, text, u, uint};
@@ -108,7 +108,11 @@ fn data_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Val
     for lock in store.locks().iter().filter(|lock| !lock.key.is_empty()) {
         // A TEMPORARY table's, or one of a table that has just gone.
         let Some((database, def)) = tables.get(&lock.table) else { continue };
-        let described = store.table(def)?.describe_key(&lock.key);
+        let table = store.table(def)?;
+        let described = match &lock.range {
+            Some(range) => table.describe_range(range),
+            None => table.describe_key(&lock.key),
+        };
         let index = described.as_ref().and_then(|(id, _)| def.indexes.iter().find(|index| index.id == *id));
         rows.push(vec![
             s(ENGINE),
@@ -123,7 +127,12 @@ fn data_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Val
             s(index.map_or("PRIMARY", |index| index.name.as_str())),
             u(0),
             s("RECORD"),
-            s(if lock.strength == LockStrength::Shared { "S,REC_NOT_GAP" } else { "X,REC_NOT_GAP" }),
+            s(match (&lock.range, lock.strength) {
+                (None, LockStrength::Shared) => "S,REC_NOT_GAP",
+                (None, _) => "X,REC_NOT_GAP",
+                (Some(_), LockStrength::Shared) => "S,GAP",
+                (Some(_), _) => "X,GAP,INSERT_INTENTION",
+            }),
             status(lock),
             s_or_null(described.map(|(_, text)| text)),
         ]);

@@ -7,6 +7,7 @@
 
 use crate::dependencies;
 use crate::record::{Level, List, Operation, Outcome, Transaction};
+use crate::statements::Kinds;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -14,6 +15,9 @@ use std::time::Duration;
 #[derive(Default)]
 pub struct Counts {
     pub rounds: u64,
+    /// By what reads and appends were done.
+    pub kinds: Kinds,
+    pub definitions: u64,
     pub committed: u64,
     pub aborted: u64,
     pub unknown: u64,
@@ -24,6 +28,8 @@ pub struct Counts {
 impl Counts {
     pub fn add(&mut self, other: &Counts) {
         self.committed += other.committed;
+        other.kinds.iter().for_each(|(kind, count)| *self.kinds.entry(kind).or_default() += count);
+        self.definitions += other.definitions;
         self.aborted += other.aborted;
         self.unknown += other.unknown;
         self.reads += other.reads;
@@ -35,9 +41,10 @@ impl std::fmt::Display for Counts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} rounds, {} transactions committed, {} rolled back, {} unknown, {} reads, {} appends",
-            self.rounds, self.committed, self.aborted, self.unknown, self.reads, self.appends
-        )
+            "{} rounds, {} transactions committed, {} rolled back, {} unknown, {} reads, {} appends, {} definitions",
+            self.rounds, self.committed, self.aborted, self.unknown, self.reads, self.appends, self.definitions
+        )?;
+        self.kinds.iter().try_for_each(|(kind, count)| write!(f, "; {count} × {kind}"))
     }
 }
 
@@ -88,7 +95,7 @@ pub fn check(level: Level, transactions: &[Transaction], last: &HashMap<u64, Lis
             }
             history.check_read(number, at).map_err(|wrong| format!("{wrong}\n  {transaction}"))?;
         }
-        if level != Level::ReadCommitted {
+        if !level.reads_newest() {
             check_one_snapshot(transaction).map_err(|wrong| format!("{wrong}\n  {transaction}"))?;
         }
     }
@@ -201,7 +208,7 @@ impl<'a> History<'a> {
                         continue;
                     };
                     let Operation::Read { sent, .. } = transaction.operations[at] else { continue };
-                    let moment = if level == Level::ReadCommitted { sent } else { transaction.began };
+                    let moment = if level.reads_newest() { sent } else { transaction.began };
                     let before = seen.entry(transaction.client).or_default();
                     if others < least(moment) || others < *before {
                         return Err(format!("list {key} was seen as it was long ago\n  {transaction}"));

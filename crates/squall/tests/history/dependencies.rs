@@ -9,7 +9,7 @@ use crate::check::{History, others_before};
 use crate::record::{Level, Outcome};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
     WriteWrite(u64),
     WriteRead(u64),
     ReadWrite(u64),
@@ -37,7 +37,7 @@ pub fn check(level: Level, history: &History<'_>) -> Result<(), String> {
         for edge in &graph[transaction] {
             let is_rw = matches!(edge.kind, Kind::ReadWrite(_));
             match level {
-                Level::ReadCommitted if is_rw => {}
+                Level::ReadUncommitted | Level::ReadCommitted if is_rw => {}
                 Level::RepeatableRead if rw != is_rw => {}
                 Level::RepeatableRead if !is_rw => {
                     next.extend([(edge.to * 2, *edge), (edge.to * 2 + 1, *edge)]);
@@ -50,12 +50,27 @@ pub fn check(level: Level, history: &History<'_>) -> Result<(), String> {
     match find_cycle(graph.len() * 2, edges) {
         None => Ok(()),
         Some(cycle) => {
-            let mut text = format!("a cycle that {} does not allow:", level.name());
+            let kinds: Vec<Kind> = cycle.iter().map(|(_, edge)| edge.kind).collect();
+            let mut text = format!("{}, a cycle that {} does not allow:", phenomenon(&kinds), level.name());
             for (node, edge) in cycle {
                 text.push_str(&format!("\n  {}\n    {:?} to", history.transactions[node / 2], edge.kind));
             }
             Err(text + " the first")
         }
+    }
+}
+
+/// What a cycle of these edges is called.
+pub fn phenomenon(kinds: &[Kind]) -> &'static str {
+    let has = |wanted: fn(&Kind) -> bool| kinds.iter().any(wanted);
+    let anti = kinds.iter().filter(|kind| matches!(kind, Kind::ReadWrite(_))).count();
+    match anti {
+        0 if has(|kind| *kind == Kind::RealTime) => "G1 in real time",
+        0 if has(|kind| matches!(kind, Kind::WriteRead(_))) => "G1c",
+        0 => "G0",
+        1 => "G-single",
+        // Reads by a condition are reads of each list that it may find, so that there is no other G2.
+        _ => "G2",
     }
 }
 

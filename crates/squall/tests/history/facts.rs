@@ -79,7 +79,7 @@ pub fn add_up(conn: &mut mysql::Conn, level: Level) -> bool {
         Err(failure) => return matches!(failure, Failure::Refused),
     };
     assert_eq!((sum, count), ((MONEY * ACCOUNTS) as i64, ACCOUNTS), "{level:?}: money was made or lost");
-    if level == Level::ReadCommitted {
+    if level.reads_newest() {
         return true;
     }
     let mut sum = 0;
@@ -109,7 +109,7 @@ pub fn count(conn: &mut mysql::Conn, random: &mut Random, shared: &Shared, level
         }
     } else {
         // With one snapshot a plain read will do: who writes over another's step is told.
-        let lock = if level == Level::ReadCommitted || random.below(2) == 0 { "FOR UPDATE" } else { "" };
+        let lock = if level.reads_newest() || random.below(2) == 0 { "FOR UPDATE" } else { "" };
         transact(conn, |conn| {
             let sql = format!("SELECT x FROM history.counters WHERE id = {counter} {lock}");
             let x: u64 = attempt(&sql, conn.query_first(&sql))?.expect("a counter");

@@ -1,8 +1,8 @@
 //! Sixteen clients at work on few rows, a server that is killed under them, and a checker that looks at what each was
 //! told: is there an order of events that the isolation level allows?
 //!
-//! `SQUALL_HISTORY_SECONDS=600` makes the long run. A third of the rounds runs at each of READ COMMITTED, REPEATABLE READ
-//! (snapshot isolation) and SERIALIZABLE; every other time the power is cut instead, which takes what was not synced.
+//! `SQUALL_HISTORY_SECONDS=600` makes the long run. A fourth of the rounds runs at each level; every other time the power is cut
+//! instead, which takes what was not synced. In every second pair of levels the tables of lists are defined anew meanwhile.
 
 #![cfg(unix)]
 
@@ -11,6 +11,7 @@ mod check_tests;
 mod dependencies;
 mod facts;
 mod record;
+mod statements;
 mod workload;
 
 use record::{Level, List};
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 use workload::{Client, Shared};
 
 const CLIENTS: u64 = 16;
-const ROUNDS: u64 = 6;
+const ROUNDS: u64 = 8;
 
 /// How much longer a sync takes in rounds that end with a power cut: there is something to lose then.
 const SYNC_DELAY_MICROS: u64 = 3000;
@@ -50,12 +51,13 @@ fn histories_are_what_the_levels_allow() {
         if !go_on {
             break;
         }
-        let level = Level::ALL[(round % 3) as usize];
-        let power_cut = faults.as_ref().filter(|_| round / 3 % 2 == 1);
+        let level = Level::ALL[(round % 4) as usize];
+        let power_cut = faults.as_ref().filter(|_| round / 4 % 2 == 1);
+        let is_defined_anew = round / 2 % 2 == 1;
         if let Some(faults) = &faults {
             faults.set(Control::SyncDelayMicros, if power_cut.is_some() { SYNC_DELAY_MICROS } else { 0 });
         }
-        let lists = workload::create_lists(&mut server.connect(), round);
+        let lists = statements::create_lists(&mut server.connect(), round);
         let clients: Vec<_> = (1..=CLIENTS)
             .map(|number| {
                 let client = Client::new(number, level, lists.clone(), shared.clone(), Random::new(random.number()));
@@ -63,8 +65,11 @@ fn histories_are_what_the_levels_allow() {
                 std::thread::spawn(move || client.run(port))
             })
             .collect();
+        let (port, mut definer) = (server.port(), Random::new(random.number()));
+        let definer = is_defined_anew.then(|| std::thread::spawn(move || statements::define(port, &mut definer)));
         std::thread::sleep(Duration::from_millis(700 + random.below(800)));
         server.kill();
+        counts.definitions += definer.map_or(0, |definer| definer.join().expect("definitions"));
         let logs: Vec<_> = clients.into_iter().map(|client| client.join().expect("a client")).collect();
         if let Some(faults) = power_cut {
             faults.cut_power();
@@ -72,10 +77,14 @@ fn histories_are_what_the_levels_allow() {
         server.restart();
 
         let mut conn = server.connect();
-        let last: Vec<(u64, List)> = lists.map(|key| (key, workload::read_list(&mut conn, key))).collect();
-        let (transactions, told): (Vec<_>, Vec<_>) = logs.into_iter().map(|log| (log.transactions, log.facts)).unzip();
+        let last: Vec<(u64, List)> = lists.map(|key| (key, statements::read_list(&mut conn, key))).collect();
+        let (mut transactions, mut told) = (Vec::new(), Vec::new());
+        for log in logs {
+            log.kinds.iter().for_each(|(kind, count)| *counts.kinds.entry(kind).or_default() += count);
+            transactions.extend(log.transactions);
+            told.push(log.facts);
+        }
         let end = if power_cut.is_some() { "a power cut" } else { "kill -9" };
-        let transactions: Vec<_> = transactions.into_iter().flatten().collect();
         match check::check(level, &transactions, &last.into_iter().collect()) {
             Ok(found) => counts.add(&found),
             Err(anomaly) => panic!("round {round} ({level:?}, {end}): {anomaly}"),
@@ -85,6 +94,8 @@ fn histories_are_what_the_levels_allow() {
         counts.rounds += 1;
     }
     println!("{counts}; {facts}");
+    let left_out: Vec<_> = statements::EXPECTED.iter().filter(|kind| !counts.kinds.contains_key(*kind)).collect();
+    assert!(left_out.is_empty() && counts.definitions > 0, "never done: {left_out:?}; {counts}");
     assert!(
         counts.committed > counts.rounds * 20 && counts.reads > counts.rounds * 20,
         "too little for the run to mean anything: {counts}"

@@ -8,6 +8,8 @@ pub type List = Vec<u64>;
 /// An isolation level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
+    /// Served as READ COMMITTED.
+    ReadUncommitted,
     ReadCommitted,
     /// Snapshot isolation.
     RepeatableRead,
@@ -15,10 +17,17 @@ pub enum Level {
 }
 
 impl Level {
-    pub const ALL: [Level; 3] = [Level::ReadCommitted, Level::RepeatableRead, Level::Serializable];
+    pub const ALL: [Level; 4] =
+        [Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead, Level::Serializable];
+
+    /// Whether each statement has a snapshot of its own.
+    pub fn reads_newest(self) -> bool {
+        matches!(self, Level::ReadUncommitted | Level::ReadCommitted)
+    }
 
     pub fn name(self) -> &'static str {
         match self {
+            Level::ReadUncommitted => "READ UNCOMMITTED",
             Level::ReadCommitted => "READ COMMITTED",
             Level::RepeatableRead => "REPEATABLE READ",
             Level::Serializable => "SERIALIZABLE",

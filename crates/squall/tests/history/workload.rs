@@ -1,21 +1,21 @@
 //! What the clients do: transactions on lists, and beside them counters, transfers and unique keys.
 
 use crate::facts::{self, Told};
-use crate::record::{Level, List, Operation, Outcome, Transaction};
+use crate::record::{Level, Outcome, Transaction};
+use crate::statements::{self, Kinds, ListWork};
 use mysql::prelude::Queryable;
 use squall_test_support::random::Random;
 use squall_test_support::server;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Lists of one round.
-const LISTS: u64 = 8;
-
 /// A statement that did not succeed.
 pub enum Failure {
-    /// By a deadlock, a row changed since the snapshot, or a lock not given in time: the transaction is rolled back.
+    /// By a deadlock, a row changed since the snapshot, a lock not given in time, a row that another has made, or a table that is
+    /// defined anew: the transaction is rolled back.
     Refused,
     /// The connection broke.
     Broken,
@@ -46,6 +46,7 @@ impl Shared {
 pub struct Log {
     pub transactions: Vec<Transaction>,
     pub facts: Told,
+    pub kinds: Kinds,
 }
 
 pub struct Client {
@@ -54,14 +55,18 @@ pub struct Client {
     lists: Range<u64>,
     shared: Arc<Shared>,
     random: Random,
+    /// The last element that it has seen of lists.
+    last_seen: HashMap<u64, u64>,
     log: Log,
 }
+
+const REFUSALS: [u16; 5] = [1213, 1020, 1205, 1062, 1412];
 
 /// Runs a statement; any error that is not a conflict is a defect.
 pub fn attempt<T>(sql: &str, result: mysql::Result<T>) -> Result<T, Failure> {
     match result {
         Ok(value) => Ok(value),
-        Err(mysql::Error::MySqlError(error)) if [1213, 1020, 1205].contains(&error.code) => Err(Failure::Refused),
+        Err(mysql::Error::MySqlError(error)) if REFUSALS.contains(&error.code) => Err(Failure::Refused),
         Err(mysql::Error::MySqlError(error)) => panic!("{sql}: {error}"),
         Err(_) => Err(Failure::Broken),
     }
@@ -93,8 +98,8 @@ pub fn transact(
 
 impl Client {
     pub fn new(number: u64, level: Level, lists: Range<u64>, shared: Arc<Shared>, random: Random) -> Client {
-        let log = Log { transactions: Vec::new(), facts: Told::default() };
-        Client { number, level, lists, shared, random, log }
+        let log = Log { transactions: Vec::new(), facts: Told::default(), kinds: Kinds::new() };
+        Client { number, level, lists, shared, random, last_seen: HashMap::new(), log }
     }
 
     /// Works until the connection breaks.
@@ -120,26 +125,12 @@ impl Client {
     fn change_lists(&mut self, conn: &mut mysql::Conn) -> bool {
         let began = self.shared.now();
         let mut operations = Vec::new();
-        let (lists, shared, random) = (self.lists.clone(), &self.shared, &mut self.random);
+        let Client { lists, shared, random, log, last_seen, .. } = self;
         let ended = transact(conn, |conn| {
-            for _ in 0..1 + random.below(4) {
-                let key = lists.start + random.below(LISTS);
-                if random.below(2) == 0 {
-                    let element = shared.unique();
-                    // Noted first: it may have been done although the connection broke.
-                    operations.push(Operation::Append { key, element });
-                    execute(conn, &format!("UPDATE history.lists SET v = CONCAT(v, ' {element}') WHERE id = {key}"))?;
-                    continue;
-                }
-                let sent = shared.now();
-                let sql = match random.below(10) {
-                    0..=5 => format!("SELECT id, v FROM history.lists WHERE id = {key}"),
-                    6 | 7 => format!("SELECT id, v FROM history.lists WHERE id BETWEEN {key} AND {}", lists.end - 1),
-                    8 => format!("SELECT id, v FROM history.lists WHERE id = {key} FOR UPDATE"),
-                    _ => format!("SELECT id, v FROM history.lists WHERE id = {key} FOR SHARE"),
-                };
-                let rows: Vec<(u64, String)> = attempt(&sql, conn.query(&sql))?;
-                operations.extend(rows.iter().map(|(key, v)| Operation::Read { key: *key, found: parse(v), sent }));
+            let (shared, kinds, operations) = (&**shared, &mut log.kinds, &mut operations);
+            let mut work = ListWork { conn, random, shared, operations, kinds, last_seen };
+            for _ in 0..1 + work.random.below(4) {
+                work.step(lists)?;
             }
             Ok(random.below(20) > 0)
         });
@@ -150,27 +141,8 @@ impl Client {
     }
 }
 
-fn parse(list: &str) -> List {
-    list.split_whitespace().map(|element| element.parse().expect("a number")).collect()
-}
-
 pub fn create_tables(conn: &mut mysql::Conn) {
     conn.query_drop("CREATE DATABASE history").expect("a database");
-    conn.query_drop("CREATE TABLE history.lists (id BIGINT PRIMARY KEY, v LONGTEXT NOT NULL)").expect("the lists");
+    statements::create_tables(conn);
     facts::create_tables(conn);
-}
-
-/// New lists for a round; their keys are returned.
-pub fn create_lists(conn: &mut mysql::Conn, round: u64) -> Range<u64> {
-    let keys = round * LISTS..(round + 1) * LISTS;
-    for key in keys.clone() {
-        conn.query_drop(format!("INSERT INTO history.lists VALUES ({key}, '')")).expect("a list");
-    }
-    keys
-}
-
-pub fn read_list(conn: &mut mysql::Conn, key: u64) -> List {
-    let list: Option<String> =
-        conn.query_first(format!("SELECT v FROM history.lists WHERE id = {key}")).expect("a list");
-    parse(&list.expect("its row"))
 }

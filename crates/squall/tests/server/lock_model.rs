@@ -13,7 +13,7 @@ const SESSIONS: usize = 3;
 /// Rows that statements are about have numbers below this.
 const IDS: u64 = 9;
 /// Other rows are there so that indexes are worth being used.
-const OTHERS: std::ops::Range<i64> = 100..160;
+const OTHERS: std::ops::Range<i64> = 100..200;
 const STEPS: u64 = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,13 +79,59 @@ impl Ending {
     }
 }
 
-type Changes = BTreeMap<i64, Option<Row>>;
+/// What a transaction has written: rows, and entries of `by_k` by key and row, which are there or gone.
+#[derive(Clone, Debug, Default)]
+struct Changes {
+    rows: BTreeMap<i64, Option<Row>>,
+    entries: BTreeMap<(i64, i64), bool>,
+}
+
+impl Changes {
+    fn put(&mut self, id: i64, old: Option<Row>, new: Option<Row>) {
+        let (before, after) = (old.map(|row| row.k), new.map(|row| row.k));
+        if before != after {
+            self.entries.extend(before.map(|k| ((k, id), false)));
+            self.entries.extend(after.map(|k| ((k, id), true)));
+        }
+        self.rows.insert(id, new);
+    }
+}
+
+/// A range of an index that a session has searched.
+#[derive(Clone, Debug, PartialEq)]
+struct Range {
+    session: usize,
+    index: &'static str,
+    /// From one key to before another; `None` is all of them.
+    keys: Option<(i64, i64)>,
+}
+
+impl Range {
+    fn name(&self) -> String {
+        match self.keys {
+            Some((low, high)) => format!("[{low}, {high})"),
+            None => "(infimum pseudo-record, supremum pseudo-record)".to_owned(),
+        }
+    }
+
+    fn contains(&self, index: &str, key: i64) -> bool {
+        self.index == index && self.keys.is_none_or(|(low, high)| (low..high).contains(&key))
+    }
+
+    fn covers(&self, other: &Range) -> bool {
+        let within = |(low, high): (i64, i64)| other.keys.is_some_and(|(first, last)| low <= first && last <= high);
+        (self.session, self.index) == (other.session, other.index) && self.keys.is_none_or(within)
+    }
+}
+
 /// A session's lock of an index's entry.
 type Locks = BTreeMap<(usize, &'static str, String), Strength>;
 
 #[derive(Clone, Debug, Default)]
 struct Txn {
     begun: bool,
+    /// What it has searched stays as it is.
+    is_repeatable: bool,
     changes: Changes,
     savepoint: Option<Changes>,
 }
@@ -95,6 +141,7 @@ struct Model {
     committed: BTreeMap<i64, Row>,
     txns: [Txn; SESSIONS],
     locks: Locks,
+    searched: Vec<Range>,
 }
 
 impl Find {
@@ -106,6 +153,17 @@ impl Find {
             Find::K(k, x) => format!("k = {k}{}", and_x(x)),
             Find::X(x) => format!("x = {x}"),
         }
+    }
+
+    /// What is searched, but for a key that one row has.
+    fn range(self, session: usize) -> Option<Range> {
+        let (index, keys) = match self {
+            Find::Id(_) => return None,
+            Find::Range(low, high, _) => ("PRIMARY", Some((low, high + 1))),
+            Find::K(k, _) => ("by_k", Some((k, k + 1))),
+            Find::X(_) => ("PRIMARY", None),
+        };
+        Some(Range { session, index, keys })
     }
 
     /// Whether a statement looks at a row.
@@ -135,7 +193,7 @@ impl Statement {
             0..=2 => Find::Id(id(random)),
             3 | 4 => {
                 let low = id(random);
-                Find::Range(low, low + few(random), (random.below(2) == 0).then(|| few(random)))
+                Find::Range(low, low + 1 + few(random), (random.below(2) == 0).then(|| few(random)))
             }
             5 | 6 => Find::K(few(random), (random.below(2) == 0).then(|| few(random))),
             _ => Find::X(few(random)),
@@ -193,7 +251,7 @@ impl Model {
     /// What a session sees, with its own changes.
     fn seen(&self, session: usize) -> BTreeMap<i64, Row> {
         let mut seen = self.committed.clone();
-        for (id, change) in &self.txns[session].changes {
+        for (id, change) in &self.txns[session].changes.rows {
             match change {
                 Some(row) => seen.insert(*id, *row),
                 None => seen.remove(id),
@@ -207,7 +265,7 @@ impl Model {
         &mut self,
         session: usize,
         index: &'static str,
-        at: i64,
+        at: impl ToString,
         strength: Strength,
     ) -> Result<Option<Strength>, Ending> {
         let at = at.to_string();
@@ -223,8 +281,54 @@ impl Model {
         Ok(before)
     }
 
+    /// Locks what is to be searched.
+    fn search(&mut self, session: usize, strength: Strength, find: Find) -> Result<(), Ending> {
+        if !self.txns[session].is_repeatable {
+            return Ok(());
+        }
+        if let (Find::Id(id), false) = (find, find_is_there(&self.seen(session), find)) {
+            return self.lock(session, "PRIMARY", id, strength).map(|_| ());
+        }
+        let Some(range) = find.range(session) else { return Ok(()) };
+        if self.searched.iter().any(|other| other.covers(&range)) {
+            return Ok(());
+        }
+        for other in (0..SESSIONS).filter(|other| *other != session) {
+            let Changes { rows, entries } = &self.txns[other].changes;
+            let is_new = |(id, row): (&i64, &Option<Row>)| row.is_some() && !self.committed.contains_key(id);
+            let new_rows = rows.iter().filter(|row| is_new(*row)).map(|(id, _)| ("PRIMARY", *id));
+            let put = entries.iter().filter(|(_, put)| **put).map(|((k, _), _)| ("by_k", *k));
+            if new_rows.chain(put).any(|(index, key)| range.contains(index, key)) {
+                // It has been its lock all along.
+                self.locks.insert((other, range.index, range.name()), Strength::Exclusive);
+            }
+        }
+        self.lock(session, range.index, range.name(), Strength::Shared)?;
+        self.searched.push(range);
+        Ok(())
+    }
+
+    /// Puts a row, once nobody else has searched where it comes to.
+    fn put(&mut self, session: usize, id: i64, old: Option<Row>, new: Option<Row>) -> Result<(), Ending> {
+        let mut keys = Vec::new();
+        if let Some(new) = new {
+            keys.extend(old.is_none().then_some(("PRIMARY", id)));
+            keys.extend(old.is_none_or(|old| old.k != new.k).then_some(("by_k", new.k)));
+        }
+        let is_met = |range: &&Range| keys.iter().any(|(index, key)| range.contains(index, *key));
+        let others = self.searched.iter().filter(|range| range.session != session).filter(is_met);
+        for range in others.cloned().collect::<Vec<_>>() {
+            self.lock(session, range.index, range.name(), Strength::Exclusive)?;
+        }
+        self.txns[session].changes.put(id, old, new);
+        Ok(())
+    }
+
     /// What was locked is as it was.
     fn give_back(&mut self, session: usize, id: i64, before: Option<Strength>) {
+        if self.txns[session].is_repeatable {
+            return;
+        }
         let key = (session, "PRIMARY", id.to_string());
         match before {
             Some(strength) => self.locks.insert(key, strength),
@@ -255,6 +359,7 @@ impl Model {
                 }
                 self.txns[session] = Txn::default();
                 self.locks.retain(|(owner, _, _), _| *owner != session);
+                self.searched.retain(|range| range.session != session);
                 Ok(())
             }
         };
@@ -269,6 +374,7 @@ impl Model {
 
     /// A locking read locks all that it looks at.
     fn read(&mut self, session: usize, strength: Strength, find: Find) -> Result<(), Ending> {
+        self.search(session, strength, find)?;
         for (id, row) in self.seen(session) {
             if find.meets(id, row) {
                 self.lock(session, "PRIMARY", id, strength)?;
@@ -282,9 +388,10 @@ impl Model {
         if let Find::Id(id) = find
             && !seen.contains_key(&id)
         {
-            // The place stays locked.
+            // The place stays locked, at any level.
             return self.lock(session, "PRIMARY", id, Strength::Exclusive).map(|_| ());
         }
+        self.search(session, Strength::Exclusive, find)?;
         for (id, row) in seen.into_iter().filter(|(id, row)| find.meets(*id, *row)) {
             let before = self.lock(session, "PRIMARY", id, Strength::Exclusive)?;
             if !find.chooses(id, row) {
@@ -304,7 +411,7 @@ impl Model {
                 self.take_u(session, new.u)?;
             }
             if new != Some(row) {
-                self.txns[session].changes.insert(id, new);
+                self.put(session, id, Some(row), new)?;
             }
         }
         Ok(())
@@ -324,9 +431,12 @@ impl Model {
             return Err(Ending::Duplicate);
         }
         self.take_u(session, row.u)?;
-        self.txns[session].changes.insert(id, Some(row));
-        Ok(())
+        self.put(session, id, None, Some(row))
     }
+}
+
+fn find_is_there(seen: &BTreeMap<i64, Row>, find: Find) -> bool {
+    seen.iter().any(|(id, row)| find.meets(*id, *row))
 }
 
 /// What the server says is held.
@@ -340,7 +450,7 @@ fn locks(observer: &mut Client, sessions: &[String]) -> Locks {
         .map(|row| {
             let row: Vec<String> = row.iter().map(text).collect();
             let session = sessions.iter().position(|id| *id == row[0]).expect("one of the sessions");
-            let index = if row[1] == "PRIMARY" { "PRIMARY" } else { "by_u" };
+            let index = ["PRIMARY", "by_k", "by_u"].into_iter().find(|index| *index == row[1]).expect("an index");
             let strength = if row[2].starts_with('S') { Strength::Shared } else { Strength::Exclusive };
             ((session, index, row[3].clone()), strength)
         })
@@ -374,10 +484,11 @@ fn locks_are_those_of_the_model() {
     for _ in 0..steps {
         let session = random.below(SESSIONS as u64) as usize;
         if !model.txns[session].begun {
-            let level = if random.below(2) == 0 { "READ COMMITTED" } else { "REPEATABLE READ" };
+            let is_repeatable = random.below(2) == 0;
+            let level = if is_repeatable { "REPEATABLE READ" } else { "READ COMMITTED" };
             run(&mut clients[session], &format!("SET TRANSACTION ISOLATION LEVEL {level}; BEGIN"));
             told.push(format!("{session}: BEGIN at {level}"));
-            model.txns[session].begun = true;
+            model.txns[session] = Txn { begun: true, is_repeatable, ..Txn::default() };
         }
         let statement = Statement::random(&mut random);
         if matches!(statement, Statement::RollbackTo) && model.txns[session].savepoint.is_none() {

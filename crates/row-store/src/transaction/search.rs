@@ -1,0 +1,219 @@
+//! What a transaction has searched stays as it is, and what others have searched is heeded by what it writes.
+
+use super::{EntryChange, Transaction, table_lock};
+use crate::error::StoreResult;
+use crate::index_key::{KeyRange, index_range, split_index_id};
+use crate::locks::{LockFailure, LockKey, range_lock};
+use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait};
+use crate::read_lock::is_temporary;
+use crate::read_view::Uncommitted;
+use crate::table::Table;
+use crate::write_set::Change;
+use fjall::Slice;
+use std::ops::Bound;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How long somebody who does not want to wait waits for a commit that is under way, of which it is not known any more what it
+/// writes: a few syncs.
+const COMMIT_WAIT: Duration = Duration::from_secs(1);
+
+/// Ranges of one search that are locked each by itself.
+const RANGES_MAX: usize = 16;
+
+/// Ranges of a table that a transaction has locked, after which it locks whole indexes.
+const SEARCHED_MAX: usize = 256;
+
+/// The range from the first key of several ranges to the last.
+fn hull(ranges: &[KeyRange]) -> KeyRange {
+    let start = |range: &KeyRange| match &range.start {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key.clone()),
+        Bound::Unbounded => None,
+    };
+    let end = |range: &KeyRange| match &range.end {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key.clone()),
+        Bound::Unbounded => None,
+    };
+    // An end that is in or out makes no difference that matters: what is locked may be more.
+    let starts: Option<Vec<_>> = ranges.iter().map(start).collect();
+    let ends: Option<Vec<_>> = ranges.iter().map(end).collect();
+    KeyRange {
+        start: starts.and_then(|starts| starts.into_iter().min()).map_or(Bound::Unbounded, Bound::Included),
+        end: ends.and_then(|ends| ends.into_iter().max()).map_or(Bound::Unbounded, Bound::Included),
+    }
+}
+
+/// What another transaction has put into a range.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Met {
+    Nothing,
+    /// It is being committed; what it is cannot be seen.
+    Committing,
+    Keys,
+}
+
+impl Transaction {
+    /// Whether what was searched stays as it is until the transaction ends.
+    pub(super) fn keeps_searched(&self) -> bool {
+        !self.options.autocommit && self.options.isolation >= IsolationLevel::RepeatableRead
+    }
+
+    /// Locks ranges of keys, of the table itself or of an index, before they are searched for rows to lock or to change: nobody
+    /// else puts anything there until the transaction ends, and who has done so already is waited for. Many ranges are locked
+    /// together with what lies between them. Does nothing at READ COMMITTED, in a statement of its own, and where locked rows are
+    /// skipped, for what is found then is no answer to keep.
+    ///
+    /// Tells whether they are locked: a [view](Transaction::change_view) that is taken then sees what was committed before.
+    ///
+    /// # Errors
+    /// Those of waiting.
+    pub fn lock_ranges(&mut self, table: &Table, ranges: &[KeyRange], request: LockRequest) -> StoreResult<bool> {
+        if !self.locks_searched(table, request) || ranges.is_empty() {
+            return Ok(false);
+        }
+        self.lock_table(table, table_lock(request.mode), request.wait)?;
+        if ranges.len() > RANGES_MAX {
+            self.lock_range(table, &hull(ranges), request)?;
+            return Ok(true);
+        }
+        for range in ranges.iter().filter(|range| !range.is_empty()) {
+            self.lock_range(table, range, request)?;
+        }
+        Ok(true)
+    }
+
+    /// The same for a key that one row at most can have, the table's or a unique index's, and that a search has not found: nobody
+    /// else puts it there.
+    ///
+    /// # Errors
+    /// Those of waiting.
+    pub fn lock_absent(&mut self, table: &Table, key: &[u8], request: LockRequest) -> StoreResult<bool> {
+        if !self.locks_searched(table, request) {
+            return Ok(false);
+        }
+        self.lock_row(table, &Slice::new(key), request)?;
+        Ok(true)
+    }
+
+    fn locks_searched(&self, table: &Table, request: LockRequest) -> bool {
+        self.keeps_searched() && request.wait != LockWait::SkipLocked && !is_temporary(table.id())
+    }
+
+    fn lock_range(&mut self, table: &Table, range: &KeyRange, request: LockRequest) -> StoreResult<()> {
+        let whole = match &range.start {
+            Bound::Included(key) | Bound::Excluded(key)
+                if table.data.searched.count_of(self.locks.owner) >= SEARCHED_MAX =>
+            {
+                split_index_id(key).map(|(index, _)| index_range(index))
+            }
+            _ => None,
+        };
+        let range = whole.as_ref().unwrap_or(range);
+        let lock = range_lock(table.id(), range);
+        if !table.data.searched.add(self.locks.owner, range, &lock) {
+            return Ok(());
+        }
+        if self.locks.searched.iter().all(|data| data.id != table.id()) {
+            self.locks.searched.push(table.data.clone());
+        }
+        let wait = match self.meet_writers(table, range, &lock)? {
+            Met::Committing if request.wait == LockWait::Nowait => LockWait::Timeout(COMMIT_WAIT),
+            _ => request.wait,
+        };
+        match self.locks.table.lock_row(self.locks.owner, &lock, LockMode::Shared, wait) {
+            Ok(acquired) => {
+                if acquired.is_new() {
+                    self.locks.rows.push(lock);
+                }
+                Ok(())
+            }
+            Err(failure) => {
+                table.data.searched.remove(self.locks.owner, &lock);
+                let is_unasked = failure == LockFailure::Timeout && request.wait == LockWait::Nowait;
+                Err(self.lock_failed(if is_unasked { LockFailure::Nowait } else { failure }))
+            }
+        }
+    }
+
+    /// Gives the lock of a range to those who have put something there.
+    fn meet_writers(&self, table: &Table, range: &KeyRange, lock: &LockKey) -> StoreResult<Met> {
+        let mut all = Met::Nothing;
+        for (owner, written) in self.locks.table.writers(self.locks.owner, table.id()) {
+            let met = self.met_in(table, range, &written)?;
+            if met != Met::Nothing {
+                self.locks.table.make_explicit(owner, &written, lock);
+            }
+            if all != Met::Keys && met != Met::Nothing {
+                all = met;
+            }
+        }
+        Ok(all)
+    }
+
+    fn met_in(&self, table: &Table, range: &KeyRange, written: &Uncommitted) -> StoreResult<Met> {
+        let keys = {
+            let writes = written.writes.read();
+            if writes.is_taken() {
+                return Ok(Met::Committing);
+            }
+            writes.keys_put(table.id(), range)
+        };
+        for key in keys {
+            // A row that was there is found by the search, which waits at its own lock.
+            if !crate::cursor::is_row_key(&key) || table.newest(&key)?.0.is_none() {
+                return Ok(Met::Keys);
+            }
+        }
+        Ok(Met::Nothing)
+    }
+
+    /// Writes a row, what it was before if it had another key, and entries of indexes. Waits for others who have searched a range
+    /// that one of the keys is put into.
+    pub(super) fn write(
+        &mut self,
+        table: &Table,
+        moved_from: Option<Slice>,
+        (key, row, row_delta): (Slice, Change, i64),
+        entries: Vec<EntryChange>,
+    ) -> StoreResult<()> {
+        loop {
+            let mut writes = self.own.writes.write();
+            let met = table.data.searched.met_by(self.locks.owner, |range| {
+                let entry_meets = |(key, value): &EntryChange| value.is_some() && range.contains(key);
+                (row_delta > 0 || moved_from.is_some()) && range.contains(&key) || entries.iter().any(entry_meets)
+            });
+            let locks = &self.locks;
+            let met: Vec<LockKey> =
+                met.into_iter().filter(|lock| !locks.table.is_exclusive(locks.owner, lock)).collect();
+            if met.is_empty() {
+                if let Some(key) = moved_from {
+                    writes.put(&table.data, key, None, 0);
+                }
+                writes.put(&table.data, key, row, row_delta);
+                for (key, value) in entries {
+                    writes.put(&table.data, key.into(), value.map(Slice::from), 0);
+                }
+                break;
+            }
+            drop(writes);
+            self.enter(met)?;
+        }
+        self.own.any.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Takes the locks of ranges that something is put into, each when those who have searched it have ended.
+    fn enter(&mut self, ranges: Vec<LockKey>) -> StoreResult<()> {
+        for lock in ranges {
+            match self.locks.table.lock_row(self.locks.owner, &lock, LockMode::Exclusive, self.lock_wait) {
+                Ok(acquired) => {
+                    if acquired.is_new() {
+                        self.locks.rows.push(lock);
+                    }
+                }
+                Err(failure) => return Err(self.lock_failed(failure)),
+            }
+        }
+        Ok(())
+    }
+}
