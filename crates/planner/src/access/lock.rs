@@ -59,10 +59,7 @@ impl TableLock {
             // What has changed since it was found may have another key now.
             let is_found = found.as_ref().zip(now.as_ref()).is_some_and(|(found, now)| found.is_same_version(now));
             let Bound::Included(key) = &range.start else { return Ok(now) };
-            if is_found
-                || place_is_locked
-                || !self.patiently(|request| transaction.lock_absent(table, key, request))?
-            {
+            if is_found || place_is_locked || !self.patiently(|request| transaction.lock_absent(table, key, request))? {
                 return Ok(now);
             }
             place_is_locked = true;

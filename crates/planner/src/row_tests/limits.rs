@@ -118,11 +118,7 @@ fn locked_ids(db: &TestDatabase, sql: &str, wait: LockWait) -> SqlResult<usize> 
     let mut transaction = db.store.begin(IsolationLevel::RepeatableRead, false);
     let view = transaction.read_view();
     let transaction = Arc::new(Mutex::new(transaction));
-    let env = StatementEnv {
-        view: Some(view),
-        transaction: Some(transaction.clone()),
-        ..(*db.env(&context)).clone()
-    };
+    let env = StatementEnv { view: Some(view), transaction: Some(transaction.clone()), ..(*db.env(&context)).clone() };
     let mut stream = futures::executor::block_on(db.runtime.query(&Arc::new(env), bound.plan))?;
     let mut count = 0;
     let ended = loop {

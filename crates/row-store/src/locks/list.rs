@@ -2,9 +2,9 @@
 
 use super::{LockTable, Owner};
 use crate::index_key::KeyRange;
-use crate::locks::ranges::range_of;
 use crate::locks::modes::Mode;
 use crate::locks::queue::Outcome;
+use crate::locks::ranges::range_of;
 use crate::store::{OWN_FAMILY, RowStore};
 use squall_catalog::TableId;
 

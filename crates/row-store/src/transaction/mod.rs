@@ -254,7 +254,8 @@ impl Transaction {
     /// That of a row which has been written stays, and so do those of all rows that were looked at where
     /// [what was searched stays as it is](Transaction::lock_ranges).
     pub fn give_back(&mut self, lock: RowLock) {
-        if self.keeps_searched() || lock.key().is_some_and(|at| self.own.writes.read().get(at.table, &at.key).is_some()) {
+        if self.keeps_searched() || lock.key().is_some_and(|at| self.own.writes.read().get(at.table, &at.key).is_some())
+        {
             return;
         }
         if let Some(key) = self.locks.table.give_back(self.locks.owner, lock)

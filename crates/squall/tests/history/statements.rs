@@ -1,6 +1,6 @@
 //! The statements by which lists are read and appended to: by every kind of key, in every kind of table, as text and prepared.
 
-use crate::record::{List, Operation};
+use crate::record::{Level, List, Operation};
 use crate::workload::{Failure, Shared, attempt};
 use mysql::Value;
 use mysql::prelude::Queryable;
@@ -129,6 +129,7 @@ pub struct ListWork<'a> {
     pub conn: &'a mut mysql::Conn,
     pub random: &'a mut Random,
     pub shared: &'a Shared,
+    pub level: Level,
     pub operations: &'a mut Vec<Operation>,
     pub kinds: &'a mut Kinds,
     /// The last element that the client has seen of lists.
@@ -230,9 +231,15 @@ impl ListWork<'_> {
     fn rewrite(&mut self, list: ListKey, element: u64) -> Result<(), Failure> {
         let sql = format!("SELECT id, v FROM {} WHERE id = ? FOR UPDATE", list.table());
         let found = self.read_rows(&sql, &[list.0], &[list.0])?;
+        let is_there = found.contains_key(&list.0);
         let mut elements = found.get(&list.0).cloned().unwrap_or_default();
         elements.push(element);
         self.operations.push(Operation::Append { key: list.0, element });
+        if !is_there && self.level.reads_newest() {
+            // Nothing keeps another from making it first.
+            self.did("append by INSERT");
+            return self.insert(list, "INSERT", &elements);
+        }
         if self.random.below(2) == 0 {
             self.did("append by REPLACE");
             return self.insert(list, "REPLACE", &elements);

@@ -125,10 +125,10 @@ impl Client {
     fn change_lists(&mut self, conn: &mut mysql::Conn) -> bool {
         let began = self.shared.now();
         let mut operations = Vec::new();
-        let Client { lists, shared, random, log, last_seen, .. } = self;
+        let Client { level, lists, shared, random, log, last_seen, .. } = self;
         let ended = transact(conn, |conn| {
             let (shared, kinds, operations) = (&**shared, &mut log.kinds, &mut operations);
-            let mut work = ListWork { conn, random, shared, operations, kinds, last_seen };
+            let mut work = ListWork { conn, random, shared, level: *level, operations, kinds, last_seen };
             for _ in 0..1 + work.random.below(4) {
                 work.step(lists)?;
             }

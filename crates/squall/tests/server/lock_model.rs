@@ -213,9 +213,7 @@ impl Statement {
                 }
             }
             12 | 13 => Statement::Delete(find),
-            14 | 15 => {
-                Statement::Insert(id(random), Row { x: few(random), k: few(random), u: id(random) })
-            }
+            14 | 15 => Statement::Insert(id(random), Row { x: few(random), k: few(random), u: id(random) }),
             16 => Statement::Savepoint,
             17 => Statement::RollbackTo,
             18 => Statement::Commit,
@@ -463,8 +461,7 @@ fn make_rows(client: &mut Client) -> BTreeMap<i64, Row> {
     let own = (0..IDS as i64 - 2).map(|id| (id, Row { x: id % 4, k: id % 4, u: id }));
     let others = OTHERS.map(|id| (id, Row { x: id, k: id, u: id }));
     let rows: BTreeMap<i64, Row> = own.chain(others).collect();
-    let values: Vec<String> =
-        rows.iter().map(|(id, Row { x, k, u })| format!("({id}, {x}, {k}, {u})")).collect();
+    let values: Vec<String> = rows.iter().map(|(id, Row { x, k, u })| format!("({id}, {x}, {k}, {u})")).collect();
     run(client, &format!("INSERT INTO t VALUES {}; ANALYZE TABLE t", values.join(", ")));
     rows
 }
