@@ -26,6 +26,8 @@ use workload::{Client, Shared};
 
 const CLIENTS: u64 = 16;
 const ROUNDS: u64 = 8;
+/// Transactions on lists that a round has at least.
+const COMMITS: u64 = 60;
 
 /// How much longer a sync takes in rounds that end with a power cut: there is something to lose then.
 const SYNC_DELAY_MICROS: u64 = 3000;
@@ -67,7 +69,7 @@ fn histories_are_what_the_levels_allow() {
             .collect();
         let (port, mut definer) = (server.port(), Random::new(random.number()));
         let definer = is_defined_anew.then(|| std::thread::spawn(move || statements::define(port, &mut definer)));
-        std::thread::sleep(Duration::from_millis(700 + random.below(800)));
+        shared.await_commits(COMMITS + random.below(COMMITS));
         server.kill();
         counts.definitions += definer.map_or(0, |definer| definer.join().expect("definitions"));
         let logs: Vec<_> = clients.into_iter().map(|client| client.join().expect("a client")).collect();

@@ -324,7 +324,11 @@ impl ListWork<'_> {
                 self.read_rows(&sql, &[group], &siblings)?;
             }
             _ => {
-                let Some(last) = self.last_seen.get(&key).copied() else { return Ok(()) };
+                let seen = self.random.below(self.last_seen.len().max(1) as u64) as usize;
+                let Some((key, last)) = self.last_seen.iter().nth(seen).map(|(key, last)| (*key, *last)) else {
+                    return Ok(());
+                };
+                let table = ListKey(key).table();
                 self.did("read by unique key");
                 let sent = self.shared.now();
                 // What is not there says nothing: the list may have another last element by now.

@@ -25,15 +25,25 @@ pub enum Failure {
 pub struct Shared {
     started: Instant,
     next_element: AtomicU64,
+    /// Transactions on lists that were committed.
+    committed: AtomicU64,
 }
 
 impl Shared {
     pub fn new() -> Shared {
-        Shared { started: Instant::now(), next_element: AtomicU64::new(1) }
+        Shared { started: Instant::now(), next_element: AtomicU64::new(1), committed: AtomicU64::new(0) }
     }
 
     pub fn now(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// Waits until so many more transactions on lists are committed, or for a minute on a machine that is too busy for that.
+    pub fn await_commits(&self, more: u64) {
+        let (enough, began) = (self.committed.load(Ordering::Relaxed) + more, Instant::now());
+        while self.committed.load(Ordering::Relaxed) < enough && began.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// A number that nobody else gets.
@@ -136,6 +146,7 @@ impl Client {
         });
         let ended_at = self.shared.now();
         let (Ok(outcome) | Err(outcome)) = ended;
+        self.shared.committed.fetch_add(u64::from(outcome == Outcome::Committed), Ordering::Relaxed);
         self.log.transactions.push(Transaction { client: self.number, began, ended: ended_at, outcome, operations });
         ended.is_ok()
     }
