@@ -223,12 +223,6 @@ impl Transaction {
         Ok(())
     }
 
-    /// Locks a row and tells how, so that the lock can be given back.
-    fn lock_found(&mut self, table: &Table, key: &Slice, request: LockRequest) -> StoreResult<RowLock> {
-        let acquired = self.lock_row(table, key, request)?;
-        Ok(RowLock::of(acquired, &LockKey { table: table.id(), key: key.clone() }))
-    }
-
     fn lock_row(&mut self, table: &Table, key: &Slice, request: LockRequest) -> StoreResult<Acquired> {
         self.lock_table(table, table_lock(request.mode), request.wait)?;
         let key = LockKey { table: table.id(), key: key.clone() };
@@ -250,21 +244,6 @@ impl Transaction {
         failure.into()
     }
 
-    /// Gives the lock of a row back that turned out not to be wanted: the lock is what it was before the row was found.
-    /// That of a row which has been written stays, and so do those of all rows that were looked at where
-    /// [what was searched stays as it is](Transaction::lock_ranges).
-    pub fn give_back(&mut self, lock: RowLock) {
-        if self.keeps_searched() || lock.key().is_some_and(|at| self.own.writes.read().get(at.table, &at.key).is_some())
-        {
-            return;
-        }
-        if let Some(key) = self.locks.table.give_back(self.locks.owner, lock)
-            && let Some(at) = self.locks.rows.iter().rposition(|held| *held == key)
-        {
-            self.locks.rows.swap_remove(at);
-        }
-    }
-
     /// Locks a row and reads its newest version. `None` if there is none, or if it is locked and to be skipped; an
     /// absent row's place stays locked.
     pub fn get_locked(&mut self, table: &Table, key: &[u8], request: LockRequest) -> StoreResult<Option<Row>> {
@@ -275,14 +254,6 @@ impl Transaction {
             Err(StoreError::Sql(_)) if request.wait == LockWait::SkipLocked && !self.aborted => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// The same for a row that may turn out not to be wanted: its lock comes with it.
-    pub fn find_locked(&mut self, table: &Table, key: &[u8], request: LockRequest) -> StoreResult<Option<LockedRow>> {
-        self.fix_moment();
-        let key = Slice::new(key);
-        let lock = self.lock_found(table, &key, request)?;
-        Ok(self.newest_row(table, &key, self.fails_on_change())?.map(|row| LockedRow { row, lock }))
     }
 
     /// A scan that locks each row and yields its newest version. A row may have changed since the scan began, so the

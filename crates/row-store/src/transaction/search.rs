@@ -1,9 +1,9 @@
 //! What a transaction has searched stays as it is, and what others have searched is heeded by what it writes.
 
-use super::{EntryChange, Transaction, table_lock};
+use super::{EntryChange, LockedRow, Transaction, table_lock};
 use crate::error::StoreResult;
 use crate::index_key::{KeyRange, index_range, split_index_id};
-use crate::locks::{LockFailure, LockKey, range_lock};
+use crate::locks::{LockFailure, LockKey, RowLock, range_lock};
 use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait};
 use crate::read_lock::is_temporary;
 use crate::read_view::Uncommitted;
@@ -133,6 +133,35 @@ impl Transaction {
                 Err(self.lock_failed(if is_unasked { LockFailure::Nowait } else { failure }))
             }
         }
+    }
+
+    /// Locks a row and tells how, so that the lock can be given back.
+    pub(super) fn lock_found(&mut self, table: &Table, key: &Slice, request: LockRequest) -> StoreResult<RowLock> {
+        let acquired = self.lock_row(table, key, request)?;
+        Ok(RowLock::of(acquired, &LockKey { table: table.id(), key: key.clone() }))
+    }
+
+    /// Gives the lock of a row back that turned out not to be wanted: the lock is what it was before the row was found.
+    /// That of a row which has been written stays, and so do those of all rows that were looked at where
+    /// [what was searched stays as it is](Transaction::lock_ranges).
+    pub fn give_back(&mut self, lock: RowLock) {
+        if self.keeps_searched() || lock.key().is_some_and(|at| self.own.writes.read().get(at.table, &at.key).is_some())
+        {
+            return;
+        }
+        if let Some(key) = self.locks.table.give_back(self.locks.owner, lock)
+            && let Some(at) = self.locks.rows.iter().rposition(|held| *held == key)
+        {
+            self.locks.rows.swap_remove(at);
+        }
+    }
+
+    /// Locks a row that may turn out not to be wanted and reads its newest version: its lock comes with it.
+    pub fn find_locked(&mut self, table: &Table, key: &[u8], request: LockRequest) -> StoreResult<Option<LockedRow>> {
+        self.fix_moment();
+        let key = Slice::new(key);
+        let lock = self.lock_found(table, &key, request)?;
+        Ok(self.newest_row(table, &key, self.fails_on_change())?.map(|row| LockedRow { row, lock }))
     }
 
     /// Gives the lock of a range to those who have put something there.
