@@ -1,6 +1,6 @@
 //! Changes that are applied together, or not at all.
 
-use fjall::{Keyspace, Slice};
+use crate::engine::{Keyspace, Slice};
 
 /// A key and what becomes of it: a new value, or `None` to remove it.
 pub(crate) type KeyChange = (Slice, Option<Slice>);

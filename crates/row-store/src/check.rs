@@ -1,13 +1,13 @@
 //! CHECK TABLE: whether the indexes of a table say of its rows what these are.
 
 use crate::bulk::collect_entries;
+use crate::engine::Slice;
 use crate::index_key::{IndexCodec, KeyRange};
 use crate::read_view::ReadView;
 use crate::sorter::{Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::{Direction, ValueRange};
-use fjall::Slice;
 use squall_catalog::IndexId;
 use squall_types::SqlResult;
 use std::cmp::Ordering;

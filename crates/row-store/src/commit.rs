@@ -7,6 +7,7 @@
 
 use crate::batch::{Batch, Part};
 use crate::cursor::is_row_key;
+use crate::engine::{AbstractTree, Engine, Error, Keyspace, Slice, Snapshot};
 use crate::error::io_error_text;
 use crate::gate::WriteGate;
 use crate::level_keys::LevelKeys;
@@ -19,7 +20,6 @@ use crate::table::TableData;
 use crate::validation::{CommitLog, Keys, ReadSet};
 use crate::visible::Visible;
 use crate::write_set::WriteSet;
-use fjall::{AbstractTree, Database, Keyspace, Slice, Snapshot};
 use parking_lot::{Condvar, Mutex};
 use squall_catalog::TableId;
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -371,7 +371,7 @@ pub(crate) struct PreparedCommit {
 
 /// What all commits go through.
 pub(crate) struct Committer {
-    pub db: Database,
+    pub db: Engine,
     pub meta: Keyspace,
     pub gate: Arc<WriteGate>,
     pub redo: RedoLog,
@@ -395,7 +395,7 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    pub fn new(db: Database, meta: Keyspace, redo: RedoLog, gate: Arc<WriteGate>, buffer_bytes_max: u64) -> Committer {
+    pub fn new(db: Engine, meta: Keyspace, redo: RedoLog, gate: Arc<WriteGate>, buffer_bytes_max: u64) -> Committer {
         Committer {
             visible: Visible::new(db.snapshot()),
             db,
@@ -561,9 +561,9 @@ impl Committer {
     /// what was appended to the log before it is.
     pub fn apply(&self, _log: &mut CommitLog, batch: Batch) -> SqlResult<u64> {
         if batch.is_empty() {
-            return Ok(self.db.supervisor.seqno.get());
+            return Ok(self.db.seqno.get());
         }
-        let sequence = self.db.supervisor.seqno.next();
+        let sequence = self.db.seqno.next();
         self.redo.append(sequence, &batch).map_err(|error| self.log_failed(error))?;
         for Part { keyspace, changes } in batch.into_parts() {
             let mut buffer_bytes = 0;
@@ -577,7 +577,7 @@ impl Committer {
                 self.buffer_is_full(keyspace);
             }
         }
-        self.db.supervisor.snapshot_tracker.publish(sequence);
+        self.db.snapshots.publish(sequence);
         Ok(sequence + 1)
     }
 
@@ -611,7 +611,7 @@ impl Committer {
     /// The error of a log that could not be written. Where there was no room for more of it, nothing else is wrong.
     fn log_failed(&self, error: std::io::Error) -> SqlError {
         if self.redo.is_failed() {
-            self.gate.stop(fjall::Error::Io(error))
+            self.gate.stop(Error::Io(error))
         } else {
             SqlError::new(ErrorCode::ErrorDuringCommit, &[&io_error_text(&error)])
         }
@@ -745,7 +745,8 @@ impl Committer {
         self.sync()?;
         let _log = self.log.lock();
         self.sync()?;
-        keyspace.rotate_memtable().map(|_| ()).map_err(|error| self.gate.stop(error))
+        keyspace.rotate_memtable();
+        Ok(())
     }
 
     fn buffer_is_full(&self, keyspace: Keyspace) {

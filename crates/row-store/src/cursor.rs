@@ -1,5 +1,6 @@
 //! Scans: a snapshot's range merged with the transaction's own writes.
 
+use crate::engine::{Iter, Slice};
 use crate::error::{corrupted, engine_error};
 use crate::forward_scan::ForwardScan;
 use crate::index_key::{KeyRange, split_index_id};
@@ -8,7 +9,6 @@ use crate::row::Row;
 use crate::sealed::{DELETED, Merged};
 use crate::table::Table;
 use crate::write_set::Change;
-use fjall::{Iter, Readable, Slice};
 use squall_catalog::{IndexId, TableId};
 use squall_types::{SqlError, SqlResult};
 use std::collections::VecDeque;

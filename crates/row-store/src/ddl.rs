@@ -8,11 +8,11 @@ use crate::catalog_codec::{
     Counters, decode_database, decode_table, decode_view, encode_database, encode_table, encode_view,
 };
 use crate::commit::{CommitTicket, Committer};
+use crate::engine::Keyspace;
 use crate::error::engine_error;
 use crate::meta;
 use crate::store::{RowStore, StoreInner, malformed};
 use crate::table::TableData;
-use fjall::Keyspace;
 use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, Database, DatabaseId, IndexDef, IndexId, TableDef, TableEntry, TableId, ViewDef};
 use squall_types::{SqlError, SqlResult};
@@ -259,19 +259,20 @@ impl StoreInner {
         let mut fresh = Vec::new();
         for (id, (_, def)) in new.tables.iter().filter(|(id, _)| !old.tables.contains_key(id)) {
             let existing = self.data.read().get(id).cloned();
-            let (generation, auto_increment) = match existing {
+            let (place, auto_increment) = match existing {
                 // The table's data was made, and perhaps filled, before it came into the catalog.
-                Some(data) => (data.generation, data.auto_increment.load(Ordering::Relaxed)),
+                Some(data) => (data.place_record(), data.auto_increment.load(Ordering::Relaxed)),
                 None => {
                     let data = self.create_data(def, 1)?;
                     let next = def.auto_increment_start.max(1);
                     data.auto_increment.store(next, Ordering::Relaxed);
                     data.auto_increment_saved.store(next, Ordering::Relaxed);
+                    let place = data.place_record();
                     fresh.push(data);
-                    (1, next)
+                    (place, next)
                 }
             };
-            batch.insert(&self.meta, meta::table_key(meta::GENERATION, *id), generation.to_le_bytes());
+            batch.insert(&self.meta, meta::table_key(meta::GENERATION, *id), place);
             batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, *id), auto_increment.to_le_bytes());
         }
         for id in truncated {
@@ -288,7 +289,7 @@ impl StoreInner {
             let start = def.auto_increment_start.max(1);
             data.auto_increment.store(start, Ordering::Relaxed);
             data.auto_increment_saved.store(start, Ordering::Relaxed);
-            batch.insert(&self.meta, meta::table_key(meta::GENERATION, *id), generation.to_le_bytes());
+            batch.insert(&self.meta, meta::table_key(meta::GENERATION, *id), data.place_record());
             batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, *id), start.to_le_bytes());
             batch.remove(&self.meta, meta::table_key(meta::STATISTICS, *id));
             batch.remove(&self.meta, meta::dictionary_key(*id, before.generation));

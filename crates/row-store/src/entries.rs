@@ -3,8 +3,8 @@
 //! Rows mostly come in the order of their keys, and each index has an order of its own. So each index has a vector to
 //! which keys behind the last are appended, and a tree for the others.
 
+use crate::engine::Slice;
 use crate::write_set::Change;
-use fjall::Slice;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::Bound;

@@ -1,5 +1,6 @@
 //! What can go wrong here, grouped by what the caller does next.
 
+use crate::engine::Error;
 use squall_types::{ErrorCode, SqlError};
 
 /// What an operation of a transaction returns.
@@ -82,14 +83,10 @@ impl std::fmt::Display for StoreError {
 impl std::error::Error for StoreError {}
 
 /// An error of the engine below, as MySQL would name it.
-pub(crate) fn engine_error(error: fjall::Error) -> SqlError {
+pub(crate) fn engine_error(error: Error) -> SqlError {
     match error {
-        fjall::Error::Io(error) => io_error(&error),
-        fjall::Error::Storage(fjall::LsmError::Io(error)) => io_error(&error),
-        fjall::Error::Locked => {
-            SqlError::with_message(ErrorCode::UnknownError, "The data directory is in use by another process")
-        }
-        fjall::Error::Poisoned => {
+        Error::Io(error) => io_error(&error),
+        Error::Stopped => {
             SqlError::internal("the storage engine has stopped after an input/output error; restart the server")
         }
         error => SqlError::internal(format_args!("storage engine: {error}")),

@@ -9,8 +9,8 @@
 //! Nobody knows how long it takes. Not counted are what is read of a file when it is opened, the engine's own lists of files, and what is given up:
 //! files of loads and merges that fail.
 
+use crate::engine::{AbstractTree, Keyspace, MakeFilters};
 use crate::store::{RowStore, table_of_keyspace};
-use fjall::{AbstractTree, Keyspace};
 use lsm_tree::compaction::filter::{CompactionFilter, Context, Factory, ItemAccessor, Verdict};
 use lsm_tree::{AnyTree, Metrics, Table, Tree};
 use parking_lot::Mutex;
@@ -52,9 +52,6 @@ impl RowStore {
         self.0.files.clear();
     }
 }
-
-/// Filters of a keyspace's merges, by its name.
-type MakeFilters = dyn Fn(&str) -> Option<Arc<dyn Factory>> + Send + Sync;
 
 /// The files of all keyspaces.
 #[derive(Default)]
@@ -184,7 +181,7 @@ struct Seen {
 
 impl KeyspaceFiles {
     fn is_of(&self, keyspace: &Keyspace) -> bool {
-        self.name == **keyspace.name()
+        *self.name == *keyspace.name()
     }
 
     /// Finds out which files have come and gone. The engine's locks may not be held.

@@ -12,8 +12,8 @@
 //!   snapshot still sees if that is older than the new files, and keeps the old files for it. So a scan reads the present
 //!   files only at moments after which they are known to have been there already ([`FilesSeen`]).
 
+use crate::engine::{AbstractTree, Keyspace, SeqNo, Slice};
 use crossbeam_utils::atomic::AtomicCell;
-use fjall::{AbstractTree, Keyspace, SeqNo, Slice};
 use lsm_tree::{AnyTree, InternalValue, Memtable, SequenceNumberCounter, Table, ValueType};
 use std::collections::VecDeque;
 use std::ops::Bound;

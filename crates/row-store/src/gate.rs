@@ -4,6 +4,7 @@
 //! A part of the free space is therefore never given to changes: what the engine still has to write of what it was given
 //! (buffers that become files, and the largest merge of files that may come). See `docs/decisions/0004-full-disk.md`.
 
+use crate::engine::Error;
 use crate::error::{engine_error, io_error_text};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::fs::File;
@@ -158,12 +159,10 @@ impl WriteGate {
     }
 
     /// The error of a write that the engine could not do. It has stopped with that; later writes are told why.
-    pub fn stop(&self, error: fjall::Error) -> SqlError {
+    pub fn stop(&self, error: Error) -> SqlError {
         match &error {
-            fjall::Error::Poisoned => {
-                read_only(self.stop_because("a file could not be written in the background".into()))
-            }
-            fjall::Error::Io(cause) | fjall::Error::Storage(fjall::LsmError::Io(cause)) => {
+            Error::Stopped => read_only(self.stop_because("a file could not be written in the background".into())),
+            Error::Io(cause) => {
                 let text = io_error_text(cause);
                 self.stop_because(text.clone());
                 SqlError::new(ErrorCode::ErrorDuringCommit, &[&text])
@@ -174,13 +173,9 @@ impl WriteGate {
 
     /// The error of making or removing a table's files. Without room for them only the statement fails: the engine does it
     /// as a whole or not at all. After anything else nobody knows what the disk has.
-    pub fn files_failed(&self, error: fjall::Error) -> SqlError {
+    pub fn files_failed(&self, error: Error) -> SqlError {
         match &error {
-            fjall::Error::Io(cause) | fjall::Error::Storage(fjall::LsmError::Io(cause))
-                if cause.kind() == std::io::ErrorKind::StorageFull =>
-            {
-                engine_error(error)
-            }
+            Error::Io(cause) if cause.kind() == std::io::ErrorKind::StorageFull => engine_error(error),
             _ => self.stop(error),
         }
     }
@@ -256,9 +251,9 @@ mod tests {
     fn later_writes_are_told_why_the_engine_has_stopped() {
         let directory = tempfile::tempdir().unwrap();
         let gate = WriteGate::new(directory.path());
-        let first = gate.stop(fjall::Error::Io(std::io::Error::from_raw_os_error(5)));
+        let first = gate.stop(Error::Io(std::io::Error::from_raw_os_error(5)));
         assert!(first.is(ErrorCode::ErrorDuringCommit), "{first}");
-        for later in [gate.check_commit(0).unwrap_err(), gate.stop(fjall::Error::Poisoned)] {
+        for later in [gate.check_commit(0).unwrap_err(), gate.stop(Error::Stopped)] {
             assert!(later.is(ErrorCode::CantExecuteInReadOnly), "{later}");
             assert!(later.to_string().contains("Input/output error"), "{later}");
         }

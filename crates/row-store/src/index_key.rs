@@ -11,8 +11,8 @@
 //! one an entry of either kind for each element of its array, which is one of the parts.
 //! A unique index with a NULL among its parts files the entry the second way, as NULLs are never equal.
 
+use crate::engine::Slice;
 use crate::table::Table;
-use fjall::Slice;
 use squall_catalog::{IndexDef, IndexId, TableDef};
 use squall_types::json::elements::ElementError;
 use squall_types::term_list::{TERM_BYTES_MAX, TermList};

@@ -1,7 +1,7 @@
 //! Where a table's keyspace has what belongs to a level of rows outside of the store.
 
+use crate::engine::Slice;
 use crate::index_key::{KeyRange, index_range, push_index_id, split_index_id, successor};
-use fjall::Slice;
 use squall_catalog::IndexId;
 use std::ops::Bound;
 

@@ -33,6 +33,7 @@ mod conflicts;
 mod cursor;
 mod ddl;
 mod directory_lock;
+mod engine;
 mod entries;
 mod error;
 mod file_io;

@@ -1,10 +1,10 @@
 //! The background thread: syncs lazy commits, keeps the write buffer within its bound, saves statistics.
 
 use crate::batch::Batch;
+use crate::engine::AbstractTree;
 use crate::error::engine_error;
 use crate::meta;
 use crate::store::{RowStore, StoreInner, malformed};
-use fjall::{AbstractTree, PersistMode};
 use parking_lot::{Condvar, Mutex};
 use squall_types::SqlResult;
 use std::sync::atomic::Ordering;
@@ -67,10 +67,11 @@ impl StoreInner {
         self.committer.show_present();
         self.bound_write_buffer();
         self.drop_old_versions();
+        self.db.drop_old_lists();
         self.reserve_space();
         // What could not be written in the background is found out by asking.
         if !self.committer.gate.is_stopped()
-            && let Err(error) = self.db.persist(PersistMode::Buffer)
+            && let Err(error) = self.db.check()
         {
             self.committer.gate.stop(error);
         }

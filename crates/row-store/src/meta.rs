@@ -8,7 +8,7 @@
 //! t table                  a table: its database and definition
 //! v database name          a view
 //! s len space key          anything else that the server keeps (users, privileges, variables)
-//! k table                  generation of the table's keyspace
+//! k table                  the table's keyspace: its generation, folder and number
 //! l table number           a row layout
 //! z table generation       the dictionary that rows of this generation are packed with
 //! a table                  next AUTO_INCREMENT value
@@ -18,6 +18,7 @@
 //!
 //! Ids are big-endian so that records lie in their order.
 
+use crate::engine::Place;
 use squall_catalog::{DatabaseId, IndexId, TableId};
 
 pub(crate) const FORMAT: u8 = b'f';
@@ -56,6 +57,31 @@ pub(crate) fn dropped_index_key(table: TableId, index: IndexId) -> Vec<u8> {
     let mut key = table_key(DROPPED_INDEX, table);
     key.extend_from_slice(&index.0.to_be_bytes());
     key
+}
+
+/// Where the rows of a table are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TablePlace {
+    /// Counts the keyspaces that the table has had.
+    pub generation: u64,
+    /// `None` in records of format 3, whose engine had a list of its own.
+    pub place: Option<Place>,
+}
+
+impl TablePlace {
+    pub fn encode(generation: u64, place: Place) -> Vec<u8> {
+        [generation, place.folder, place.number].into_iter().flat_map(u64::to_le_bytes).collect()
+    }
+
+    pub fn decode(record: &[u8]) -> Option<TablePlace> {
+        let number = |at: usize| Some(u64::from_le_bytes(record.get(at..at + 8)?.try_into().ok()?));
+        let generation = number(0)?;
+        match record.len() {
+            8 => Some(TablePlace { generation, place: None }),
+            24 => Some(TablePlace { generation, place: Some(Place { folder: number(8)?, number: number(16)? }) }),
+            _ => None,
+        }
+    }
 }
 
 /// The table and index of a [`dropped_index_key`].

@@ -14,12 +14,12 @@
 
 use crate::batch::Batch;
 use crate::bytes::{Reader, Writer};
+use crate::engine::Slice;
 use crate::layout::HEADER_BYTES;
 use crate::meta;
 use crate::row::WIDE;
 use crate::store::{RowStore, StoreInner};
 use crate::table::{Table, TableData};
-use fjall::Slice;
 use parking_lot::{Mutex, MutexGuard};
 use squall_types::SqlResult;
 use std::cell::RefCell;

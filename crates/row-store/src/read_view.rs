@@ -1,6 +1,7 @@
 //! Reading at one moment: a snapshot of what is committed, with a transaction's own writes over it.
 
 use crate::cursor::{Cursor, Direction};
+use crate::engine::{SeqNo, Slice, Snapshot};
 use crate::error::{corrupted, engine_error};
 use crate::index_key::{KeyRange, row_key_of_entry};
 use crate::level_keys::LevelKeys;
@@ -10,7 +11,6 @@ use crate::sealed::{FreshRow, SealedRows, changed_list};
 use crate::table::Table;
 use crate::validation::ReadSet;
 use crate::write_set::{Change, WriteSet};
-use fjall::{Readable, SeqNo, Slice, Snapshot};
 use parking_lot::{Mutex, RwLock};
 use squall_catalog::{IndexId, TableId};
 use squall_types::{SqlError, SqlResult};

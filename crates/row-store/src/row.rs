@@ -8,13 +8,13 @@
 //!
 //! See `docs/formats/row-store.md`.
 
+use crate::engine::Slice;
 use crate::error::corrupted;
 use crate::layout::{HEADER_BYTES, Place, Projection, RowLayout, Slot};
 use crate::packing::is_packed;
 use crate::physical::Physical;
 use crate::table::Table;
 use arrow_buffer::i256;
-use fjall::Slice;
 use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, SqlError, SqlResult, Time, Value};
 use std::sync::Arc;

@@ -14,6 +14,7 @@
 use crate::bulk::BlockKeys;
 use crate::commit::SealRequest;
 use crate::cursor::Direction;
+use crate::engine::{AbstractTree, Iter, Keyspace, SeqNo, Slice, Snapshot};
 use crate::error::engine_error;
 use crate::gate::DiskRoom;
 use crate::index_key::KeyRange;
@@ -21,7 +22,6 @@ use crate::level_keys::LevelKeys;
 use crate::row::ValueRef;
 use crate::store::RowStore;
 use crate::table::Table;
-use fjall::{AbstractTree, Iter, Keyspace, Readable, SeqNo, Slice, Snapshot};
 use lsm_tree::Guard as _;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustc_hash::FxHashSet;

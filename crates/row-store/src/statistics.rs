@@ -3,13 +3,13 @@
 use crate::batch::Batch;
 use crate::bytes::{Reader, Writer};
 use crate::cursor::Direction;
+use crate::engine::AbstractTree;
 use crate::error::engine_error;
 use crate::index_key::{IndexCodec, split_index_id};
 use crate::meta;
 use crate::read_view::ReadView;
 use crate::store::{RowStore, StoreInner, malformed};
 use crate::table::{Table, TableData};
-use fjall::AbstractTree;
 use rustc_hash::FxHashMap;
 use squall_catalog::IndexId;
 use squall_types::SqlResult;

@@ -4,7 +4,8 @@ use crate::batch::Batch;
 use crate::bytes::Malformed;
 use crate::commit::{Committer, HeldLocks};
 use crate::ddl::{convert_references, load_catalog};
-use crate::directory_lock::{self, DirectoryLock};
+use crate::directory_lock::DirectoryLock;
+use crate::engine::{AbstractTree, EarlierList, Engine, EngineOptions, Keyspace, Kind, Place, SeqNo, Slice, Snapshot};
 use crate::error::{engine_error, io_error};
 use crate::file_io::FileWatch;
 use crate::forward_scan::FilesSeen;
@@ -14,24 +15,19 @@ use crate::level_keys::LevelKeys;
 use crate::locks::{LockTable, LockWaitEvent, LockWaits, Owner};
 use crate::maintenance::Maintenance;
 use crate::memory_reuse::MemoryReuse;
-use crate::meta;
+use crate::meta::{self, TablePlace};
 use crate::options::{IsolationLevel, LockWait, StoreOptions, TableLock, TransactionOptions};
-use crate::read_lock::{COMMIT_LOCK, is_temporary};
+use crate::read_lock::COMMIT_LOCK;
 use crate::redo::{self, LogError, RedoLog};
 use crate::row::Row;
 use crate::row_cache::{RowCache, RowCacheStatus};
 use crate::sealed::{SealedTables, read_list};
 use crate::table::{Table, TableData};
 use crate::transaction::Transaction;
-use fjall::config::{BlockSizePolicy, CompressionPolicy};
-use fjall::{
-    AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, SeqNo, Slice,
-    Snapshot,
-};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
-use squall_catalog::{Catalog, TableCompression, TableDef, TableId};
-use squall_types::durable_files::{create_folder, sync_folder, sync_name};
+use squall_catalog::{Catalog, TableCompression, TableDef, TableEntry, TableId};
+use squall_types::durable_files::{create_folder, sync_folder};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -40,9 +36,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Version of everything the store writes.
-const STORE_FORMAT: u8 = 3;
+const STORE_FORMAT: u8 = 4;
+/// The one before: the engine had a list of keyspaces.
+const EARLIER_FORMAT: u8 = 3;
 
-/// More sequence numbers than all keyspaces that are made and deleted between two writes can take.
+/// More sequence numbers than lists of files can take between two writes.
 const SEQNO_GAP: u64 = 1 << 24;
 
 /// How long closing waits for buffers to become files; what does not is in the log.
@@ -52,9 +50,6 @@ const FILES_POLL: Duration = Duration::from_millis(1);
 
 /// Entries removed at a time.
 const CLEAR_BATCH: usize = 10_000;
-
-/// Blocks of tables whose rows are packed; others have the engine's 4 KiB.
-const PACKED_BLOCK_BYTES: u32 = 8 << 10;
 
 /// Where the engine keeps its files.
 const ENGINE_FOLDER: &str = "rows";
@@ -76,7 +71,7 @@ pub(crate) const OWN_FAMILY: u64 = 1 << 63;
 pub struct RowStore(pub(crate) Arc<StoreInner>);
 
 pub(crate) struct StoreInner {
-    pub db: Database,
+    pub db: Engine,
     pub meta: Keyspace,
     pub options: StoreOptions,
     pub directory: PathBuf,
@@ -129,16 +124,20 @@ impl RowStore {
             create(&directory, &folder, &options)?;
         }
         let files = Arc::new(FileWatch::default());
-        let (db, meta) = open_engine(&folder, &options, &files)?;
-        check_format(&meta)?;
-        let redo = recover(&db, &directory.join(LOG_FOLDER))?;
+        let (db, meta, earlier) = Engine::open(&folder, engine_options(&options, &files)).map_err(engine_error)?;
+        files.add(&meta);
+        check_format(&meta, earlier.is_some())?;
+        let redo = recover(&db, &meta, earlier.as_ref(), &directory.join(LOG_FOLDER), &files)?;
         let gate = Arc::new(WriteGate::new(&directory));
         let committer = Arc::new(Committer::new(db.clone(), meta.clone(), redo, gate, options.table_buffer_bytes_max));
         begin_epoch(&committer)?;
+        if earlier.is_some() {
+            leave_earlier_form(&committer)?;
+        }
         remove_folder(&directory.join(TEMPORARY_FOLDER))?;
         let mut catalog = load_catalog(&meta)?;
         convert_references(&mut catalog, &committer, &meta)?;
-        remove_orphans(&db, &meta, sealed_tables.as_deref())?;
+        remove_orphans(&db, &catalog, sealed_tables.as_deref())?;
         let store = RowStore(Arc::new(StoreInner {
             locks: Arc::new(LockTable::new()),
             row_cache: Arc::new(RowCache::new(options.row_cache_bytes)),
@@ -334,7 +333,7 @@ impl RowStore {
 
     /// Whether nobody reads as of a moment before this one any more; also false while it is not known yet.
     pub fn is_past(&self, moment: u64) -> bool {
-        self.0.db.supervisor.snapshot_tracker.get_seqno_safe_to_gc() >= moment
+        self.0.db.snapshots.unneeded_before() >= moment
     }
 
     // ---- tables ----
@@ -463,43 +462,18 @@ impl RowStore {
 }
 
 impl StoreInner {
-    /// How a table's files are made. Those that small buffers become are short-lived and not compressed.
-    pub fn keyspace_options(&self, compression: Option<TableCompression>) -> KeyspaceCreateOptions {
-        let policy = match compression {
-            Some(_) => CompressionPolicy::new([CompressionType::None, CompressionType::Lz4]),
-            None => CompressionPolicy::all(CompressionType::None),
-        };
-        let options =
-            KeyspaceCreateOptions::default().manual_journal_persist(true).data_block_compression_policy(policy);
-        match compression {
-            // Packed rows are half as long, so a block has as many as others have.
-            Some(TableCompression::Zstd) => options.data_block_size_policy(BlockSizePolicy::all(PACKED_BLOCK_BYTES)),
-            _ => options,
-        }
-    }
-
     /// Makes the keyspace of a table's generation.
     pub fn create_data(&self, def: &TableDef, generation: u64) -> SqlResult<Arc<TableData>> {
         let failed = |error| self.committer.gate.files_failed(error);
         let id = def.id;
         let name = keyspace_name(id, generation);
-        let options = || self.keyspace_options(def.compression());
-        if self.db.keyspace_exists(&name) {
-            // What a statement has left that failed after making it.
-            let leftover = self.db.keyspace(&name, options).map_err(failed)?;
-            self.db.delete_keyspace(leftover).map_err(failed)?;
-        }
-        let keyspace = self.db.keyspace(&name, options).map_err(failed)?;
-        if !is_temporary(id) {
-            // The engine syncs what is in the keyspace's folder, and not that there is one.
-            sync_name(keyspace.path()).map_err(|error| io_error(&error))?;
-        }
+        let keyspace = self.db.create_keyspace(&name, kind_of(def)).map_err(failed)?;
         self.files.add(&keyspace);
         Ok(Arc::new(self.new_data(id, generation, keyspace, Vec::new())))
     }
 
     fn new_data(&self, id: TableId, generation: u64, keyspace: Keyspace, layouts: Vec<Arc<RowLayout>>) -> TableData {
-        let files_seen = FilesSeen::new(self.db.supervisor.seqno.clone());
+        let files_seen = FilesSeen::new(self.db.seqno.clone());
         TableData::new(id, generation, keyspace, files_seen, layouts, self.row_cache.clone())
     }
 
@@ -544,13 +518,10 @@ impl StoreInner {
     fn open_data(&self, id: TableId) -> SqlResult<TableData> {
         // The definition is of a catalog that is not the newest one any more.
         let dropped = || SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]);
-        let generation = read_u64(&self.meta, &meta::table_key(meta::GENERATION, id))?.ok_or_else(dropped)?;
-        let name = keyspace_name(id, generation);
-        if !self.db.keyspace_exists(&name) {
-            return Err(SqlError::internal(format_args!("the files of table {} are missing", id.0)));
-        }
-        let keyspace =
-            self.db.keyspace(&name, || self.keyspace_options(Some(TableCompression::Lz4))).map_err(engine_error)?;
+        let record = self.meta.get(meta::table_key(meta::GENERATION, id)).map_err(engine_error)?.ok_or_else(dropped)?;
+        let generation = TablePlace::decode(&record).ok_or_else(|| malformed("generation"))?.generation;
+        let missing = || SqlError::internal(format_args!("the files of table {} are missing", id.0));
+        let keyspace = self.db.keyspace(&keyspace_name(id, generation)).ok_or_else(missing)?;
         let mut layouts = Vec::new();
         for guard in self.meta.prefix(meta::table_key(meta::LAYOUT, id)) {
             let (key, record) = guard.into_inner().map_err(engine_error)?;
@@ -642,7 +613,8 @@ impl StoreInner {
         data.retired.store(true, Ordering::Release);
         self.forget_table(data.id);
         self.files.retire(&data.keyspace);
-        self.db.delete_keyspace(data.keyspace.clone()).map_err(|error| self.committer.gate.files_failed(error))
+        self.db.drop_keyspace(&data.keyspace);
+        Ok(())
     }
 
     /// Plans that hold the table as it was have to get it anew.
@@ -671,8 +643,8 @@ impl StoreInner {
 
     /// Sends all buffers to files; whether all of them arrived in time.
     fn flush(&self) -> SqlResult<bool> {
-        let keyspaces = keyspaces(&self.db)?;
-        for keyspace in &keyspaces {
+        let keyspaces = keyspaces(&self.db);
+        for keyspace in keyspaces.iter().filter(|keyspace| !keyspace.tree.active_memtable().is_empty()) {
             self.committer.send_to_file(keyspace)?;
         }
         Ok(wait_for_files(&self.db, &keyspaces, Some(Instant::now() + FLUSH_TIME_MAX))?
@@ -715,12 +687,10 @@ pub(crate) fn table_of_keyspace(name: &str) -> Option<TableId> {
 
 /// Puts a wide gap between the engine's sequence numbers of the last run and those of this one.
 ///
-/// The engine recovers its counter from the tables' contents and forgets numbers that it gave to its own records of
-/// keyspaces made and deleted. As it also gives the identifiers of deleted keyspaces again, the deletion of an old
-/// keyspace would hide the making of a new one, and the new one's files would be removed at the next start. The record
+/// The engine recovers its counter from the tables' contents and forgets numbers that it gave to lists of files. The record
 /// written here makes sure that the next run begins above this one.
 fn begin_epoch(committer: &Committer) -> SqlResult<()> {
-    let seqno = &committer.db.supervisor.seqno;
+    let seqno = &committer.db.seqno;
     seqno.fetch_max(seqno.get() + SEQNO_GAP);
     let mut batch = Batch::default();
     batch.insert(&committer.meta, [meta::EPOCH], seqno.get().to_le_bytes());
@@ -731,11 +701,35 @@ fn begin_epoch(committer: &Committer) -> SqlResult<()> {
 ///
 /// All of it goes to files at once: the numbers that the log knows keyspaces by may be given again in this run, and after a
 /// failed sync the system's memory may have what the disk has not.
-fn recover(db: &Database, folder: &Path) -> SqlResult<RedoLog> {
+///
+/// The store's own records come first: they say which keyspaces there are.
+fn recover(
+    db: &Engine,
+    meta: &Keyspace,
+    earlier: Option<&EarlierList>,
+    folder: &Path,
+    files: &FileWatch,
+) -> SqlResult<RedoLog> {
     create_folder(folder).map_err(|error| io_error(&error))?;
-    let known: FxHashMap<u64, (Keyspace, Option<SeqNo>)> = keyspaces(db)?
-        .into_iter()
-        .map(|keyspace| (keyspace.id(), (keyspace.clone(), keyspace.tree.get_highest_persisted_seqno())))
+    let mut newest = replay_into(folder, std::slice::from_ref(meta))?;
+    open_tables(db, meta, earlier, files)?;
+    let keyspaces = keyspaces(db);
+    let tables: Vec<Keyspace> = keyspaces.iter().filter(|keyspace| *keyspace != meta).cloned().collect();
+    newest = newest.max(replay_into(folder, &tables)?);
+    if let Some(newest) = newest {
+        db.seqno.fetch_max(newest + 1);
+        db.snapshots.publish(newest);
+        keyspaces.iter().for_each(Keyspace::rotate_memtable);
+        wait_for_files(db, &keyspaces, None)?;
+    }
+    RedoLog::begin(folder).map_err(|error| io_error(&error))
+}
+
+/// Puts what the log has of some keyspaces, and no file has, into their buffers; the number of the log's newest batch.
+fn replay_into(folder: &Path, keyspaces: &[Keyspace]) -> SqlResult<Option<SeqNo>> {
+    let known: FxHashMap<u64, (&Keyspace, Option<SeqNo>)> = keyspaces
+        .iter()
+        .map(|keyspace| (keyspace.id(), (keyspace, keyspace.tree.get_highest_persisted_seqno())))
         .collect();
     let mut newest = None;
     let mut apply = |sequence, changes: Vec<redo::LoggedChange>| {
@@ -753,16 +747,7 @@ fn recover(db: &Database, folder: &Path) -> SqlResult<RedoLog> {
         }
     };
     redo::replay(folder, &mut apply).map_err(log_error)?;
-    if let Some(newest) = newest {
-        db.supervisor.seqno.fetch_max(newest + 1);
-        db.supervisor.snapshot_tracker.set(newest + 1);
-        let keyspaces: Vec<Keyspace> = known.into_values().map(|(keyspace, _)| keyspace).collect();
-        for keyspace in &keyspaces {
-            keyspace.rotate_memtable().map_err(engine_error)?;
-        }
-        wait_for_files(db, &keyspaces, None)?;
-    }
-    RedoLog::begin(folder).map_err(|error| io_error(&error))
+    Ok(newest)
 }
 
 /// Why a log was not replayed, with the way out.
@@ -777,20 +762,64 @@ fn log_error(error: LogError) -> SqlError {
     }
 }
 
-fn keyspaces(db: &Database) -> SqlResult<Vec<Keyspace>> {
-    let names = db.list_keyspace_names();
-    names.iter().map(|name| db.keyspace(name, KeyspaceCreateOptions::default).map_err(engine_error)).collect()
+/// Opens the keyspaces of all tables of the catalog.
+fn open_tables(db: &Engine, meta: &Keyspace, earlier: Option<&EarlierList>, files: &FileWatch) -> SqlResult<()> {
+    let catalog = load_catalog(meta)?;
+    let tables = catalog.databases.values().flat_map(|database| database.tables.values());
+    let kinds: FxHashMap<TableId, Kind> = tables
+        .filter_map(|entry| match entry {
+            TableEntry::Table(def) => Some((def.id, kind_of(def))),
+            TableEntry::View(_) => None,
+        })
+        .collect();
+    for guard in meta.prefix([meta::GENERATION]) {
+        let (key, record) = guard.into_inner().map_err(engine_error)?;
+        let (id, TablePlace { generation, place }) = split_place(&key, &record)?;
+        let name = keyspace_name(id, generation);
+        let in_list =
+            || earlier.and_then(|list| list.get(&name)).map(|folder| Place { folder: *folder, number: *folder });
+        let missing = || SqlError::internal(format_args!("the files of table {} are missing", id.0));
+        let place = place.or_else(in_list).ok_or_else(missing)?;
+        let kind = kinds.get(&id).copied().unwrap_or(Kind::Compressed);
+        let keyspace = db.open_keyspace(place, &name, kind, false).map_err(engine_error)?;
+        files.add(&keyspace);
+    }
+    Ok(())
+}
+
+/// The table and the place of a record of where its rows are.
+fn split_place(key: &[u8], record: &[u8]) -> SqlResult<(TableId, TablePlace)> {
+    let id = key.get(1..).and_then(|id| id.try_into().ok()).map(u32::from_be_bytes);
+    id.map(TableId).zip(TablePlace::decode(record)).ok_or_else(|| malformed("generation"))
+}
+
+/// Lets the store's own records name the keyspaces that an earlier engine had a list of.
+fn leave_earlier_form(committer: &Committer) -> SqlResult<()> {
+    let Committer { db, meta, .. } = committer;
+    let mut batch = Batch::default();
+    for guard in meta.prefix([meta::GENERATION]) {
+        let (key, record) = guard.into_inner().map_err(engine_error)?;
+        let (id, TablePlace { generation, .. }) = split_place(&key, &record)?;
+        let keyspace = db.keyspace(&keyspace_name(id, generation)).ok_or_else(|| malformed("generation"))?;
+        batch.insert(meta, key, TablePlace::encode(generation, keyspace.place()));
+    }
+    batch.insert(meta, [meta::FORMAT], [STORE_FORMAT]);
+    committer.write(batch, true)?;
+    db.leave_earlier_form().map_err(engine_error)
+}
+
+fn keyspaces(db: &Engine) -> Vec<Keyspace> {
+    db.keyspaces().values().cloned().collect()
 }
 
 /// Waits until buffers that have been sent to files are there; `false` if they are not in time, an error if they never will
 /// be.
-fn wait_for_files(db: &Database, keyspaces: &[Keyspace], deadline: Option<Instant>) -> SqlResult<bool> {
-    while keyspaces.iter().any(|keyspace| keyspace.sealed_memtable_count() > 0) {
+fn wait_for_files(db: &Engine, keyspaces: &[Keyspace], deadline: Option<Instant>) -> SqlResult<bool> {
+    while keyspaces.iter().any(|keyspace| keyspace.sealed_memtable_count() > 0 && !keyspace.is_dropped()) {
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
             return Ok(false);
         }
-        // An engine that has stopped refuses this, and will not make files either.
-        db.persist(PersistMode::Buffer).map_err(engine_error)?;
+        db.check().map_err(engine_error)?;
         std::thread::sleep(FILES_POLL);
     }
     Ok(true)
@@ -808,41 +837,28 @@ fn remove_folder(folder: &Path) -> SqlResult<()> {
 fn create(directory: &Path, folder: &Path, options: &StoreOptions) -> SqlResult<()> {
     let unfinished = directory.join(UNFINISHED_FOLDER);
     remove_folder(&unfinished)?;
-    let (db, meta) = open_engine(&unfinished, options, &Arc::default())?;
-    // Into a file of its own, since there is no log yet.
-    let mut file = meta.start_ingestion().map_err(engine_error)?;
-    file.write([meta::FORMAT], [STORE_FORMAT]).map_err(engine_error)?;
-    file.finish().map_err(engine_error)?;
-    sync_name(meta.path()).map_err(|error| io_error(&error))?;
-    drop((db, meta));
+    let options = engine_options(options, &Arc::default());
+    Engine::create(&unfinished, options, &[meta::FORMAT], &[STORE_FORMAT]).map_err(engine_error)?;
     std::fs::rename(&unfinished, folder).and_then(|()| sync_folder(directory)).map_err(|error| io_error(&error))
 }
 
-/// Opens the engine. Its worker threads let go of a directory that this process has just closed a moment after the
-/// close, and the system of one whose process was killed likewise: a lock is waited for before it is an error.
-fn open_engine(folder: &Path, options: &StoreOptions, files: &Arc<FileWatch>) -> SqlResult<(Database, Keyspace)> {
-    let deadline = Instant::now() + directory_lock::WAIT_MAX;
-    let db = loop {
-        let opened = Database::builder(folder)
-            .cache_size(options.cache_bytes)
-            .worker_threads(options.background_threads.max(1))
-            .manual_journal_persist(true)
-            .with_compaction_filter_factories(files.filters())
-            .open();
-        match opened {
-            Err(fjall::Error::Locked) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
-            opened => break opened.map_err(engine_error)?,
-        }
-    };
-    let meta_options = || KeyspaceCreateOptions::default().manual_journal_persist(true);
-    let meta = db.keyspace("meta", meta_options).map_err(engine_error)?;
-    keyspaces(&db)?.iter().for_each(|keyspace| files.add(keyspace));
-    Ok((db, meta))
+fn engine_options(options: &StoreOptions, files: &Arc<FileWatch>) -> EngineOptions {
+    EngineOptions { cache_bytes: options.cache_bytes, threads: options.background_threads, filters: files.filters() }
 }
 
-fn check_format(meta: &Keyspace) -> SqlResult<()> {
+/// How a table's files are made.
+fn kind_of(def: &TableDef) -> Kind {
+    match def.compression() {
+        None => Kind::Plain,
+        Some(TableCompression::Lz4) => Kind::Compressed,
+        Some(TableCompression::Zstd) => Kind::Packed,
+    }
+}
+
+fn check_format(meta: &Keyspace, is_earlier: bool) -> SqlResult<()> {
     match meta.get([meta::FORMAT]).map_err(engine_error)? {
         Some(format) if format[..] == [STORE_FORMAT] => Ok(()),
+        Some(format) if format[..] == [EARLIER_FORMAT] && is_earlier => Ok(()),
         format => Err(SqlError::internal(format_args!(
             "the data directory has format {:?}; this server reads format {STORE_FORMAT}",
             format.as_deref().unwrap_or_default()
@@ -850,36 +866,18 @@ fn check_format(meta: &Keyspace) -> SqlResult<()> {
     }
 }
 
-/// Removes keyspaces that no catalog names: tables whose creation was not finished, whose drop was, and temporary ones.
-fn remove_orphans(db: &Database, meta: &Keyspace, sealed_tables: Option<&dyn SealedTables>) -> SqlResult<()> {
-    let mut known = rustc_hash::FxHashSet::default();
-    known.insert("meta".to_string());
-    for guard in meta.prefix([meta::GENERATION]) {
-        let (key, value) = guard.into_inner().map_err(engine_error)?;
-        let id = key.get(1..).and_then(|id| id.try_into().ok()).map(u32::from_be_bytes);
-        let generation = value[..].try_into().ok().map(u64::from_le_bytes);
-        let (Some(id), Some(generation)) = (id, generation) else { return Err(malformed("generation")) };
-        known.insert(keyspace_name(TableId(id), generation));
-    }
-    for name in db.list_keyspace_names() {
-        if !known.contains(&*name) {
-            let keyspace = db.keyspace(&name, KeyspaceCreateOptions::default).map_err(engine_error)?;
-            db.delete_keyspace(keyspace).map_err(engine_error)?;
-        }
-    }
-    match sealed_tables {
-        Some(tables) => {
-            let catalog = load_catalog(meta)?;
-            let is_copy = |table, copy| {
-                let def = catalog.table_by_id(table).map(|(_, def)| def);
-                def.and_then(|def| def.column_copy()).is_some_and(|index| index.id == copy)
-            };
-            tables.retain(&|table, generation, copy| {
-                known.contains(&keyspace_name(table, generation)) && copy.is_none_or(|copy| is_copy(table, copy))
-            })
-        }
-        None => Ok(()),
-    }
+/// Removes folders that no catalog names: those of tables whose creation was not finished, whose drop was, and of temporary ones.
+fn remove_orphans(db: &Engine, catalog: &Catalog, sealed_tables: Option<&dyn SealedTables>) -> SqlResult<()> {
+    db.reclaim_folders().map_err(engine_error)?;
+    let Some(tables) = sealed_tables else { return Ok(()) };
+    let is_copy = |table, copy| {
+        let def = catalog.table_by_id(table).map(|(_, def)| def);
+        def.and_then(|def| def.column_copy()).is_some_and(|index| index.id == copy)
+    };
+    tables.retain(&|table, generation, copy| {
+        db.keyspaces().contains_key(keyspace_name(table, generation).as_str())
+            && copy.is_none_or(|copy| is_copy(table, copy))
+    })
 }
 
 impl From<Malformed> for SqlError {

@@ -1,18 +1,19 @@
 //! A table as its readers and writers hold it.
 
 use crate::cursor::is_row_key;
+use crate::engine::{AbstractTree, Keyspace, SeqNo, Slice};
 use crate::error::{corrupted, engine_error};
 use crate::forward_scan::FilesSeen;
 use crate::index_key::{IndexCodec, push_index_id, split_index_id};
 use crate::layout::{Projection, RowLayout};
 use crate::level_keys::LevelKeys;
 use crate::locks::SearchedRanges;
+use crate::meta::TablePlace;
 use crate::packing::Packing;
 use crate::row::encode_row;
 use crate::row_cache::{Place, RowCache, Version};
 use crate::sealed::{DELETED, SealedLevel, SealedRows, SealedSource};
 use crate::unused_files::UnusedFiles;
-use fjall::{AbstractTree, Keyspace, SeqNo, Slice};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{IndexId, TableCompression, TableDef, TableId};
@@ -123,6 +124,11 @@ impl TableData {
 
     pub fn is_retired(&self) -> bool {
         self.retired.load(Ordering::Acquire)
+    }
+
+    /// The record of where its rows are.
+    pub fn place_record(&self) -> Vec<u8> {
+        TablePlace::encode(self.generation, self.keyspace.place())
     }
 
     /// Readers at earlier moments than this one are told so: they would not find what they have seen before.

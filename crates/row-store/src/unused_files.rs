@@ -4,7 +4,7 @@
 //! given up stay until the next start unless they are removed here. Other files whose makers are still at work look just
 //! the same, so files go only at a moment when nobody makes any.
 
-use fjall::{AbstractTree, Database, Keyspace};
+use crate::engine::{AbstractTree, Engine, Keyspace};
 use std::ops::Range;
 
 /// The engine's folder of files within that of a table.
@@ -21,13 +21,13 @@ pub(crate) struct UnusedFiles {
 
 impl UnusedFiles {
     /// Removes them, unless somebody makes files at this moment; then it has to be tried again.
-    pub fn remove(&mut self, db: &Database, keyspace: &Keyspace) {
+    pub fn remove(&mut self, db: &Engine, keyspace: &Keyspace) {
         if self.suspects.is_empty() || self.makers > 0 {
             return;
         }
         let _no_flush = keyspace.tree.get_flush_lock();
         // A merge that begins from now on takes greater numbers.
-        if db.active_compactions() > 0 {
+        if db.is_merging() {
             return;
         }
         let used: rustc_hash::FxHashSet<u64> =

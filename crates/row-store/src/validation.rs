@@ -2,8 +2,8 @@
 //!
 //! Transactions that write are then serial in the order of their commits, those that only read at their snapshots.
 
+use crate::engine::Slice;
 use crate::index_key::KeyRange;
-use fjall::Slice;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use squall_catalog::TableId;

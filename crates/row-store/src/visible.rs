@@ -3,7 +3,7 @@
 //! The engine shows a batch as soon as it is applied. Readers see it when it is as durable as its commit has promised, so
 //! that nobody is told of a change that a power cut, or a failed sync, takes back.
 
-use fjall::Snapshot;
+use crate::engine::Snapshot;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -3,12 +3,12 @@
 //! Every write carries the number of the step it belongs to. A savepoint is such a number: rolling back to it drops the
 //! later ones. A scan is opened at a number too, so a statement never meets its own later writes.
 
+use crate::engine::Slice;
 use crate::entries::{Entries, Version, Versions};
 use crate::index_key::KeyRange;
 use crate::level_keys::LevelKeys;
 use crate::sealed::UncommittedRows;
 use crate::table::TableData;
-use fjall::Slice;
 use rustc_hash::FxHashMap;
 use squall_catalog::TableId;
 use std::ops::Bound;

@@ -1,5 +1,6 @@
 //! Values become stored rows and index entries.
 
+use crate::engine::Slice;
 use crate::index_key::{Entry, TermScratch};
 use crate::level_keys::mark_key;
 use crate::row::{ValueRef, append_borrowed};
@@ -7,7 +8,6 @@ use crate::sealed::SealedBlock;
 use crate::sorter::Sorter;
 use crate::store::RowStore;
 use crate::table::Table;
-use fjall::Slice;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

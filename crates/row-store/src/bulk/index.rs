@@ -1,6 +1,7 @@
 //! Indexes over rows that are there.
 
 use crate::conflicts::Conflicts;
+use crate::engine::AbstractTree;
 use crate::error::{StoreError, StoreResult, corrupted};
 use crate::index_key::{Entry, IndexCodec, KeyRange, TermScratch, row_key_of_entry};
 use crate::read_view::ReadView;
@@ -8,7 +9,6 @@ use crate::sorter::Sorter;
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::{Direction, ValueRange};
-use fjall::AbstractTree;
 use rustc_hash::FxHashSet;
 use squall_catalog::IndexId;
 use squall_types::processor_time::carried;

@@ -3,6 +3,7 @@
 use super::table_files::{MadeFile, TableFiles, add_files};
 use super::{BlockKeys, EncodedRows};
 use crate::batch::Batch;
+use crate::engine::{AbstractTree, Slice};
 use crate::error::io_error;
 use crate::level_keys::LevelKeys;
 use crate::row::Row;
@@ -11,7 +12,6 @@ use crate::sorter::{Merge, Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::validation::{CommitLog, Keys};
-use fjall::{AbstractTree, Slice};
 use rustc_hash::FxHashSet;
 use squall_types::processor_time::carried;
 use squall_types::{SqlError, SqlResult};

@@ -5,10 +5,10 @@
 //! the engine's ingestion does (`lsm_tree::tree::ingest`): its buffer becomes a file before, and all of them have one new sequence number, so that
 //! they are seen from one moment on.
 
+use crate::engine::{self, AbstractTree, Engine, Slice};
 use crate::index_key::split_index_id;
 use crate::store::RowStore;
 use crate::table::Table;
-use fjall::{AbstractTree, Database, Slice};
 use lsm_tree::config::{BloomConstructionPolicy, FilterPolicyEntry};
 use lsm_tree::file::TABLES_FOLDER;
 use lsm_tree::table::Writer;
@@ -66,7 +66,7 @@ impl<'t> TableFiles<'t> {
         self.write_behind(key, value).map_err(|error| self.store.gate().files_failed(error))
     }
 
-    fn write_behind(&mut self, key: Slice, value: Slice) -> fjall::Result<()> {
+    fn write_behind(&mut self, key: Slice, value: Slice) -> engine::Result<()> {
         let index = split_index_id(&key).map_or(IndexId(0), |(index, _)| index);
         if let Some(open) = &mut self.open {
             let is_other = open.index != index && self.table.is_looked_up(index) != open.is_looked_up;
@@ -86,7 +86,7 @@ impl<'t> TableFiles<'t> {
         Ok(())
     }
 
-    fn end_file(&mut self) -> fjall::Result<()> {
+    fn end_file(&mut self) -> engine::Result<()> {
         if let Some(open) = self.open.take()
             && let Some((id, checksum)) = open.writer.finish()?
         {
@@ -103,7 +103,7 @@ impl<'t> TableFiles<'t> {
 }
 
 impl OpenFile {
-    fn create(table: &Table, index: IndexId, first: Slice) -> fjall::Result<OpenFile> {
+    fn create(table: &Table, index: IndexId, first: Slice) -> engine::Result<OpenFile> {
         let tree = &table.data.keyspace.tree;
         let config = tree.tree_config();
         let is_looked_up = table.is_looked_up(index);
@@ -158,7 +158,7 @@ pub(super) fn add_files(store: &RowStore, table: &Table, made: Vec<MadeFile>) ->
     register(&store.0.db, table, made).map_err(|error| store.gate().files_failed(error))
 }
 
-fn register(db: &Database, table: &Table, made: Vec<MadeFile>) -> fjall::Result<()> {
+fn register(db: &Engine, table: &Table, made: Vec<MadeFile>) -> engine::Result<()> {
     let keyspace = &table.data.keyspace;
     let tree = &keyspace.tree;
     let config = tree.tree_config();
@@ -167,7 +167,7 @@ fn register(db: &Database, table: &Table, made: Vec<MadeFile>) -> fjall::Result<
         // What the buffer has is older than the files, and must not be seen above them.
         tree.rotate_memtable();
         tree.flush(&no_flush, 0)?;
-        let sequence = db.supervisor.seqno.next();
+        let sequence = db.seqno.next();
         let folder = config.path.join(TABLES_FOLDER);
         let recovered = made.into_iter().map(|MadeFile { id, checksum, .. }| {
             let path = folder.join(id.to_string());
@@ -178,6 +178,6 @@ fn register(db: &Database, table: &Table, made: Vec<MadeFile>) -> fjall::Result<
         let files = recovered.collect::<lsm_tree::Result<Vec<_>>>()?;
         tree.register_tables(&files, None, None, &[], 0)?;
     }
-    // One without records asks for compaction, as any other does.
-    keyspace.start_ingestion()?.finish()
+    keyspace.merge_files();
+    Ok(())
 }

@@ -17,9 +17,9 @@ pub use list::{LockInfo, LockStrength};
 pub(crate) use ranges::{SearchedRanges, range_lock};
 pub use waited::{LockWaitEvent, LockWaits, WaitTimes};
 
+use crate::engine::Slice;
 use crate::options::{LockMode, LockWait, TableLock};
 use crate::read_view::Uncommitted;
-use fjall::Slice;
 use modes::Mode;
 use parking_lot::Mutex;
 use queue::{Entry, Holder, Outcome, Waiter};

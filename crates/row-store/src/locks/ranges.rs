@@ -11,7 +11,7 @@
 
 use super::{LockKey, Owner};
 use crate::index_key::{KeyRange, split_index_id};
-use fjall::Slice;
+use crate::engine::Slice;
 use parking_lot::Mutex;
 use squall_catalog::{IndexId, TableId};
 use std::ops::Bound;

@@ -25,8 +25,8 @@ pub(crate) use record::LoggedChange;
 pub(crate) use replay::{end_at, read_log, replay};
 
 use crate::batch::{Batch, Part};
+use crate::engine::{AbstractTree, Engine};
 use checkpoint::{Checkpoint, Found};
-use fjall::{AbstractTree, Database};
 use parking_lot::{Mutex, MutexGuard};
 use record::{
     CONTINUED, FIRST, FragmentHeader, HEADER_BYTES, LAST, SYNCED, change_bytes, put_change, put_fragment, put_keyspace,
@@ -272,7 +272,7 @@ impl RedoLog {
             // All of them, not only those of this fragment: a segment is needed for as long as any part of a batch is that it has
             // any part of.
             for part in parts {
-                let name = || (&**part.keyspace.name()).into();
+                let name = || part.keyspace.name().into();
                 tail.newest.entry(part.keyspace.id()).or_insert_with(|| (name(), 0)).1 = sequence;
             }
         }
@@ -409,13 +409,13 @@ impl RedoLog {
 
     /// Takes the oldest segments, as far as tables' files have all of every batch that is in them or has a part in them. No batch may
     /// be between the log and the engine's buffers: the caller holds the lock under which they are applied.
-    pub fn take_unneeded(&self, db: &Database) -> Option<UnneededSegments> {
+    pub fn take_unneeded(&self, db: &Engine) -> Option<UnneededSegments> {
         let end = self.tail.lock().begins();
         let mut full = self.full.lock();
         if full.is_empty() {
             return None;
         }
-        let keyspaces = db.supervisor.keyspaces.read().ok()?;
+        let keyspaces = db.keyspaces();
         let is_in_files = |(id, (name, sequence)): (&u64, &(Box<str>, u64))| {
             // What is there no more, or there anew, needs nothing from the log.
             keyspaces.get(&**name).filter(|keyspace| keyspace.id() == *id).is_none_or(|keyspace| {

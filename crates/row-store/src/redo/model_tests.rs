@@ -5,7 +5,7 @@
 use super::segment::{numbers, path_of};
 use super::tests::{Fixture, flip};
 use super::*;
-use fjall::{Keyspace, KeyspaceCreateOptions};
+use crate::engine::{Keyspace, Kind};
 use squall_test_support::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -66,7 +66,7 @@ struct Model {
 impl Model {
     fn new() -> Model {
         let fixture = Fixture::new();
-        let tables = (0..TABLES).map(|at| fixture.db.keyspace(&format!("t{at}"), KeyspaceCreateOptions::default));
+        let tables = (0..TABLES).map(|at| fixture.db.create_keyspace(&format!("t{at}"), Kind::Plain));
         let tables = tables.map(Result::unwrap).collect();
         let log = RedoLog::begin_with(&fixture.path(), SIZES).unwrap();
         let files = files_of(&fixture.path());
@@ -138,7 +138,7 @@ impl Model {
             9 => {
                 // A buffer becomes a file when all of it is in the log.
                 self.sync();
-                self.tables[random.below(TABLES as u64) as usize].rotate_memtable_and_wait().unwrap();
+                Fixture::flush(&self.tables[random.below(TABLES as u64) as usize]);
             }
             10 => {
                 self.log.maintain(self.log.take_unneeded(&self.fixture.db)).unwrap();

@@ -21,7 +21,7 @@
 //! Numbers are little-endian.
 
 use crate::batch::KeyChange;
-use fjall::Slice;
+use crate::engine::Slice;
 use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

@@ -1,22 +1,33 @@
 use super::record::HEADER_BYTES;
 use super::segment::{numbers, path_of};
 use super::*;
-use fjall::{Keyspace, KeyspaceCreateOptions, Slice};
+use crate::engine::{EngineOptions, Keyspace, Kind, Slice};
 use std::os::unix::fs::FileExt;
 
 pub(super) struct Fixture {
     pub folder: tempfile::TempDir,
-    pub db: Database,
+    pub db: Engine,
     pub keyspace: Keyspace,
 }
 
 impl Fixture {
     pub fn new() -> Fixture {
         let folder = tempfile::tempdir().unwrap();
-        let db = Database::builder(folder.path().join("engine")).open().unwrap();
-        let keyspace = db.keyspace("k", KeyspaceCreateOptions::default).unwrap();
+        let path = folder.path().join("engine");
+        let options = || EngineOptions { cache_bytes: 1 << 20, threads: 2, filters: std::sync::Arc::new(|_| None) };
+        Engine::create(&path, options(), b"k", b"v").unwrap();
+        let (db, ..) = Engine::open(&path, options()).unwrap();
+        let keyspace = db.create_keyspace("k", Kind::Plain).unwrap();
         std::fs::create_dir(folder.path().join("redo")).unwrap();
         Fixture { folder, db, keyspace }
+    }
+
+    /// Sends a keyspace's buffer to a file.
+    pub fn flush(keyspace: &Keyspace) {
+        keyspace.rotate_memtable();
+        while keyspace.sealed_memtable_count() > 0 {
+            std::thread::yield_now();
+        }
     }
 
     pub fn path(&self) -> PathBuf {
@@ -53,7 +64,7 @@ impl Fixture {
                 };
             }
         }
-        self.db.supervisor.seqno.fetch_max(sequence + 1);
+        self.db.seqno.fetch_max(sequence + 1);
     }
 }
 
@@ -150,7 +161,7 @@ fn segments_go_when_files_have_them_and_are_used_again() {
         log.maintain(log.take_unneeded(&fixture.db)).unwrap();
     }
     assert!(log.full_segments() >= 2, "nothing is in files yet");
-    fixture.keyspace.rotate_memtable_and_wait().unwrap();
+    Fixture::flush(&fixture.keyspace);
     log.maintain(log.take_unneeded(&fixture.db)).unwrap();
     assert_eq!(log.full_segments(), 0);
     let sizes: Vec<u64> = numbers(&fixture.path())
@@ -190,15 +201,15 @@ fn removed_rows_keep_no_segment() {
     apply(1, Some(Slice::from(vec![1; 900 << 10])));
     apply(2, None);
     // The next segment is begun by another keyspace's change.
-    let other = fixture.db.keyspace("other", KeyspaceCreateOptions::default).unwrap();
+    let other = fixture.db.create_keyspace("other", Kind::Plain).unwrap();
     let mut batch = Batch::default();
     batch.insert(&other, "k", vec![2; 900 << 10]);
     fixture.apply(&log, 3, batch);
-    fixture.db.supervisor.snapshot_tracker.set(4);
+    fixture.db.snapshots.publish(3);
     assert_eq!((log.full_segments(), log.take_unneeded(&fixture.db).is_none()), (1, true));
     // The files have had the removal, and nothing is left of it or of the row.
-    fixture.keyspace.rotate_memtable_and_wait().unwrap();
-    fixture.db.supervisor.snapshot_tracker.set(100);
+    Fixture::flush(&fixture.keyspace);
+    fixture.db.snapshots.publish(99);
     fixture.keyspace.tree.major_compact(64 << 20, 50).unwrap();
     assert!(fixture.keyspace.tree.get_highest_persisted_seqno().is_none_or(|persisted| persisted < 2));
     assert_eq!(log.take_unneeded(&fixture.db).unwrap().segments.len(), 1);
@@ -208,7 +219,7 @@ fn removed_rows_keep_no_segment() {
 fn a_segment_stays_while_a_part_of_a_batch_that_goes_on_behind_it_is_in_no_file() {
     let fixture = Fixture::new();
     let log = fixture.begin();
-    let other = fixture.db.keyspace("other", KeyspaceCreateOptions::default).unwrap();
+    let other = fixture.db.create_keyspace("other", Kind::Plain).unwrap();
     // Three segments, and a last row of another table.
     let mut batch = Batch::default();
     for key in 0..36u64 {
@@ -218,14 +229,14 @@ fn a_segment_stays_while_a_part_of_a_batch_that_goes_on_behind_it_is_in_no_file(
     fixture.apply(&log, 1, batch);
     log.sync().unwrap();
     assert_eq!(log.full_segments(), 2);
-    fixture.keyspace.rotate_memtable_and_wait().unwrap();
+    Fixture::flush(&fixture.keyspace);
     log.maintain(log.take_unneeded(&fixture.db)).unwrap();
     assert_eq!(log.full_segments(), 2, "the other table's row is in the log alone");
     assert_eq!(fixture.replayed().unwrap(), [(1, 37)]);
     // Begun in the segment that the last one ends in.
     fixture.apply(&log, 2, fixture.batch(7, 10));
     log.sync().unwrap();
-    other.rotate_memtable_and_wait().unwrap();
+    Fixture::flush(&other);
     log.maintain(log.take_unneeded(&fixture.db)).unwrap();
     assert_eq!(log.full_segments(), 0);
     assert_eq!(fixture.replayed().unwrap(), [(2, 2)], "without the rest of the one before");

@@ -14,9 +14,9 @@ mod shard;
 #[cfg(test)]
 mod tests;
 
+use crate::engine::Slice;
 use arc_swap::ArcSwap;
 use crossbeam_utils::CachePadded;
-use fjall::Slice;
 use shard::Shard;
 use std::cell::Cell;
 use std::sync::Arc;

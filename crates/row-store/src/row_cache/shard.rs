@@ -6,7 +6,7 @@
 //! Programming Language Memory Models?", MSPC 2012).
 
 use super::{Place, Version};
-use fjall::Slice;
+use crate::engine::Slice;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};

@@ -2,6 +2,7 @@
 
 use super::Transaction;
 use crate::StoreError;
+use crate::engine::{AbstractTree, Slice, Snapshot};
 use crate::error::{StoreResult, engine_error};
 use crate::level_keys::LevelKeys;
 use crate::locks::BACKGROUND_FAMILY;
@@ -10,7 +11,6 @@ use crate::read_view::ReadView;
 use crate::sealed::read_list;
 use crate::table::Table;
 use crate::write_set::ListChange;
-use fjall::{AbstractTree, Readable, Slice, Snapshot};
 use squall_catalog::IndexId;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;

@@ -6,6 +6,7 @@ mod search;
 
 use crate::commit::{CommitRequest, CommitTicket, HeldLocks, TicketSender};
 use crate::cursor::{Cursor, Direction};
+use crate::engine::{Slice, Snapshot};
 use crate::error::{StoreError, StoreResult, corrupted, engine_error};
 use crate::index_key::{Entry, IndexCodec, KeyRange, row_key_of_entry};
 use crate::level_keys::mark_key;
@@ -17,7 +18,6 @@ use crate::sealed::SealedRows;
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::validation::ReadSet;
-use fjall::{Readable, Slice, Snapshot};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

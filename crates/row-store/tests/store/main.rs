@@ -4,6 +4,7 @@ mod basics;
 mod bulk;
 mod check;
 mod crash;
+mod definitions;
 mod file_io;
 mod fixture;
 mod history;

@@ -1,0 +1,176 @@
+//! Tables that come and go leave nothing behind, and each costs what the first one did.
+
+use crate::fixture::{Fixture, catalog_of, ids, options, plain_def, row};
+use lsm_tree::{AbstractTree, Guard, SeqNo};
+use squall_catalog::{Catalog, TableDef};
+use squall_row_store::{DdlChanges, IsolationLevel::RepeatableRead as RR, RowStore};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Instant;
+
+/// Files and folders under a folder, and the bytes that the disk has of them.
+fn disk_use(folder: &Path) -> (u64, u64) {
+    let mut sum = (0, 0);
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        // Files go while they are counted.
+        let Ok(metadata) = entry.metadata() else { continue };
+        sum.0 += 1;
+        sum.1 += metadata.blocks() * 512;
+        if metadata.is_dir() {
+            let inner = disk_use(&entry.path());
+            sum = (sum.0 + inner.0, sum.1 + inner.1);
+        }
+    }
+    sum
+}
+
+/// Of the folder with the tables' files.
+fn tables_use(fixture: &Fixture) -> (u64, u64) {
+    disk_use(&fixture.directory.path().join("rows"))
+}
+
+/// Ids of tables are not given again.
+fn catalog(tables: &[&TableDef], next: u32) -> Catalog {
+    Catalog { next_table_id: next, version: u64::from(next), ..catalog_of(tables) }
+}
+
+/// Bytes that this process has had written to disks, and system calls of writing.
+fn written() -> (u64, u64) {
+    let text = std::fs::read_to_string("/proc/self/io").unwrap();
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim_start_matches(':').trim().parse().unwrap()
+    };
+    (value("write_bytes"), value("syscw"))
+}
+
+/// `count` tables are made, get a row if `filled`, and are dropped, beside a table that stays.
+fn pairs(fixture: &Fixture, first: u32, count: u32, filled: bool) {
+    let kept = plain_def(1);
+    for id in first..first + count {
+        let def = plain_def(id);
+        fixture.store.commit_ddl(&catalog(&[&kept, &def], id + 1), &DdlChanges::default()).unwrap();
+        if filled {
+            let table = fixture.table(&def.name);
+            let mut txn = fixture.store.begin(RR, false);
+            txn.insert(&table, &row(1, 1, "a", None)).unwrap();
+            txn.commit().unwrap();
+        }
+        fixture.store.commit_ddl(&catalog(&[&kept], id + 1), &DdlChanges::default()).unwrap();
+    }
+}
+
+#[test]
+fn tables_that_come_and_go_leave_nothing() {
+    for filled in [false, true] {
+        let (fixture, _) = Fixture::plain();
+        pairs(&fixture, 2, 100, filled);
+        let (before, began, started) = (tables_use(&fixture), written(), Instant::now());
+        pairs(&fixture, 102, 100, filled);
+        let first = (written().0 - began.0, written().1 - began.1);
+        println!("{filled}: {:?} a pair", started.elapsed() / 100);
+        let began = written();
+        pairs(&fixture, 202, 300, filled);
+        let later = ((written().0 - began.0) / 3, (written().1 - began.1) / 3);
+        let after = tables_use(&fixture);
+        println!(
+            "{filled}: files and bytes {before:?}, then {after:?}; bytes and writes of 100 pairs {first:?}, then {later:?}"
+        );
+        assert!(after.0 <= before.0 + 8 && after.1 <= before.1 + (256 << 10), "{before:?} {after:?}");
+        assert!(later.1 <= first.1 * 2 + 100, "{first:?} {later:?}");
+        let stopping = Instant::now();
+        let fixture = fixture.reopen();
+        println!("{filled}: closed and opened in {:?}", stopping.elapsed());
+        let reopened = tables_use(&fixture);
+        assert!(reopened.0 <= before.0 + 8 && reopened.1 <= before.1 + (256 << 10), "{before:?} {reopened:?}");
+    }
+}
+
+/// The entries of a keyspace of a store that is closed.
+fn entries(rows: &Path, folder: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let path = rows.join("keyspaces").join(folder.to_string());
+    let tree = lsm_tree::Config::new(path, Default::default(), Default::default()).open().unwrap();
+    let entries = tree.iter(SeqNo::MAX, None).map(|entry| entry.into_inner().unwrap());
+    entries.map(|(key, value)| (key.to_vec(), value.to_vec())).collect()
+}
+
+/// Puts the rows of a store that is closed into the files of the engine that was used before, with what `dropped` tables have left in
+/// its list of keyspaces.
+fn to_earlier_form(directory: &Path, dropped: u32) {
+    let (rows, now) = (directory.join("rows"), directory.join("rows.now"));
+    std::fs::rename(&rows, &now).unwrap();
+    let records = entries(&now, 1);
+    let db = fjall::Database::builder(&rows).open().unwrap();
+    let put = |name: &str, entries: Vec<(Vec<u8>, Vec<u8>)>| {
+        let keyspace = db.keyspace(name, Default::default).unwrap();
+        let mut file = keyspace.start_ingestion().unwrap();
+        entries.into_iter().for_each(|(key, value)| file.write(key, value).unwrap());
+        file.finish().unwrap();
+    };
+    let place = |value: &[u8], at: usize| u64::from_le_bytes(value[at..at + 8].try_into().unwrap());
+    let tables = records.iter().filter(|(key, _)| key[0] == b'k');
+    let tables: Vec<(String, u64)> = tables
+        .map(|(key, value)| {
+            let id = u32::from_be_bytes(key[1..].try_into().unwrap());
+            (format!("t{id}.{}", place(value, 0)), place(value, 8))
+        })
+        .collect();
+    let earlier = |(key, mut value): (Vec<u8>, Vec<u8>)| {
+        match key[0] {
+            b'k' => value.truncate(8),
+            b'f' => value = vec![3],
+            _ => {}
+        }
+        (key, value)
+    };
+    put("meta", records.into_iter().map(earlier).collect());
+    for number in 0..dropped {
+        let keyspace = db.keyspace(&format!("t{}.1", 1000 + number), Default::default).unwrap();
+        // A crash leaves the folders of some.
+        if number % 10 > 0 {
+            db.delete_keyspace(keyspace).unwrap();
+        }
+    }
+    tables.into_iter().for_each(|(name, folder)| put(&name, entries(&now, folder)));
+    drop(db);
+    std::fs::remove_dir_all(now).unwrap();
+}
+
+#[test]
+fn a_directory_of_the_earlier_form_is_healed() {
+    let (fixture, table) = Fixture::plain();
+    let mut txn = fixture.store.begin(RR, false);
+    (1..=500).for_each(|id| txn.insert(&table, &row(id, id % 7, "a", None)).unwrap());
+    txn.commit().unwrap();
+    drop(table);
+    fixture.store.close().unwrap();
+    let Fixture { directory, store } = fixture;
+    drop(store);
+    let before = disk_use(&directory.path().join("rows"));
+    to_earlier_form(directory.path(), 60);
+    let bloated = disk_use(&directory.path().join("rows"));
+    assert!(bloated.1 > before.1 + (1 << 20), "{before:?} {bloated:?}");
+    let store = RowStore::open(directory.path(), options()).unwrap();
+    let fixture = Fixture { directory, store };
+    let table = fixture.table("t1");
+    let mut txn = fixture.store.begin(RR, false);
+    assert_eq!(ids(&mut txn, &table).len(), 500);
+    txn.insert(&table, &row(501, 1, "a", None)).unwrap();
+    txn.commit().unwrap();
+    drop(table);
+    let fixture = fixture.reopen();
+    assert_eq!(ids(&mut fixture.store.begin(RR, false), &fixture.table("t1")).len(), 501);
+    // What nobody needs goes in the background.
+    let started = Instant::now();
+    while tables_use(&fixture).1 > before.1 + (256 << 10) {
+        assert!(started.elapsed().as_secs() < 20, "{before:?} {:?}", tables_use(&fixture));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(!fixture.directory.path().join("rows/keyspaces/0").exists());
+    pairs(&fixture, 2, 20, true);
+    // An earlier server does not take it for an empty one.
+    let Fixture { directory, store } = fixture;
+    store.close().unwrap();
+    drop(store);
+    assert!(fjall::Database::builder(directory.path().join("rows")).open().is_err());
+}
