@@ -763,6 +763,7 @@ impl Committer {
     fn wait_for_files(&self, keyspace: &Keyspace) {
         while (keyspace.tree.sealed_memtable_count() >= SEALED_BUFFERS_MAX
             || keyspace.tree.l0_run_count() >= BUFFER_FILES_MAX)
+            && !keyspace.is_dropped()
             && !self.is_stopped()
         {
             std::thread::sleep(WAIT_FOR_FILES);

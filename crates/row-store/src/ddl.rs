@@ -88,6 +88,8 @@ impl RowStore {
     /// is changed, dropped or truncated.
     pub fn commit_ddl(&self, next: &Catalog, changes: &DdlChanges) -> SqlResult<()> {
         let inner = &self.0;
+        // Their folders may be used again at once.
+        inner.forget_dropped();
         let mut current = inner.catalog.lock();
         let mut batch = Batch::default();
         let (old, new) = (Objects::not_shared(&current, next), Objects::not_shared(next, &current));
@@ -107,9 +109,12 @@ impl RowStore {
             .filter(|(id, _)| !new.tables.contains_key(id))
             .map(|(_, (_, def))| (*def).clone())
             .collect();
+        let mut makes_room = false;
         for def in &dropped {
             // Opened, so that its files can be let go once nothing names them.
-            inner.open_sealed_level(&*inner.data(def.id)?, def)?;
+            let data = inner.data(def.id)?;
+            inner.open_sealed_level(&data, def)?;
+            makes_room |= data.keyspace.disk_space() > 0;
             inner.remove_table_records(&mut batch, def.id)?;
         }
         let (mut dropped_copies, mut defined) = (Vec::new(), Vec::new());
@@ -156,12 +161,12 @@ impl RowStore {
             let replaced = inner.data.write().insert(id, data.clone());
             if let Some(replaced) = replaced {
                 data.complete_from(moment);
-                inner.retire(&replaced)?;
+                makes_room |= replaced.keyspace.disk_space() > 0;
+                inner.retire(&replaced);
             }
         }
-        let makes_room = !dropped.is_empty() || !changes.truncated.is_empty();
         for def in &dropped {
-            inner.drop_table(def)?;
+            inner.drop_table(def);
         }
         if makes_room {
             inner.reserve_space();

@@ -103,8 +103,8 @@ impl FileWatch {
 
     /// Looks at a keyspace for the last time, because its files will go.
     pub fn retire(&self, keyspace: &Keyspace) {
-        let all = self.0.lock().keyspaces.clone();
-        all.iter().filter(|files| files.is_of(keyspace)).for_each(|files| files.look());
+        let files = self.0.lock().keyspaces.iter().find(|files| files.is_of(keyspace)).cloned();
+        files.iter().for_each(|files| files.look());
     }
 
     fn all(&self) -> FileIo {

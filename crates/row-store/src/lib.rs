@@ -20,7 +20,7 @@
 //! 6. The tickets are completed, which wakes their connections.
 //! 7. After each 24 MB of changes the background thread (`maintenance`) has the memory tables written to files.
 //!
-//! Reading order: `store`, `table`, `row`, `index_key`, `transaction`, `commit`, `redo`, `locks`.
+//! Reading order: `store`, `table`, `row`, `index_key`, `transaction`, `commit`, `redo`, `locks`, `engine`.
 
 mod batch;
 mod bulk;

@@ -33,8 +33,8 @@ pub struct StoreOptions {
     pub transaction_bytes_max: usize,
     /// Memory for sorting index entries during a bulk load or an index build; more goes to temporary files.
     pub sort_buffer_bytes: usize,
-    /// Threads that flush and compact in the background. The engine keeps the first for flushes: with only one other, it
-    /// looks again and again, and takes a core, while that one compacts and more is to be compacted.
+    /// Threads that make files of buffers and merge files in the background. The first only makes files of buffers, if there
+    /// are others.
     pub background_threads: usize,
     /// When commits count as done, unless the transaction says otherwise.
     pub durability: Durability,

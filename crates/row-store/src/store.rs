@@ -376,7 +376,8 @@ impl RowStore {
         let mut batch = Batch::default();
         self.0.remove_table_records(&mut batch, table)?;
         self.0.committer.write(batch, false)?;
-        self.0.drop_data(table)
+        self.0.drop_data(table);
+        Ok(())
     }
 
     /// An id for a TEMPORARY table, from the far end so that it never meets the catalog's.
@@ -566,22 +567,20 @@ impl StoreInner {
     }
 
     /// Forgets a table and lets its files go as soon as nobody reads them.
-    pub fn drop_data(&self, id: TableId) -> SqlResult<()> {
-        match self.data.write().remove(&id) {
-            Some(data) => self.retire(&data),
-            None => Ok(()),
-        }
+    pub fn drop_data(&self, id: TableId) {
+        let data = self.data.write().remove(&id);
+        data.iter().for_each(|data| self.retire(data));
     }
 
     /// As [`StoreInner::drop_data`] of a table that the last catalog had: who reads by that one still finds its rows.
-    pub fn drop_table(&self, def: &Arc<TableDef>) -> SqlResult<()> {
+    pub fn drop_table(&self, def: &Arc<TableDef>) {
         let data = {
             let mut all = self.data.write();
-            let Some(data) = all.remove(&def.id) else { return Ok(()) };
+            let Some(data) = all.remove(&def.id) else { return };
             self.leaving.lock().push((Arc::downgrade(def), data.clone()));
             data
         };
-        self.retire(&data)
+        self.retire(&data);
     }
 
     /// Lets go of dropped tables that are in nobody's catalog any more.
@@ -609,12 +608,11 @@ impl StoreInner {
     }
 
     /// Lets the files of a generation go as soon as nobody reads them.
-    pub fn retire(&self, data: &TableData) -> SqlResult<()> {
+    pub fn retire(&self, data: &TableData) {
         data.retired.store(true, Ordering::Release);
         self.forget_table(data.id);
         self.files.retire(&data.keyspace);
         self.db.drop_keyspace(&data.keyspace);
-        Ok(())
     }
 
     /// Plans that hold the table as it was have to get it anew.

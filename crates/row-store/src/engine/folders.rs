@@ -25,7 +25,7 @@ const NEWEST_LIST: &str = "current";
 /// Folders that are made at a time. The first one is made alone, then always twice as many.
 const MADE_MAX: u64 = 16;
 /// Folders that are kept to be used again.
-const FREE_MAX: usize = 64;
+const FREE_MAX: usize = 128;
 
 pub(super) struct Folders {
     engine: PathBuf,

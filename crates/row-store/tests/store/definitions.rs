@@ -140,7 +140,9 @@ fn to_earlier_form(directory: &Path, dropped: u32) {
 fn a_directory_of_the_earlier_form_is_healed() {
     let (fixture, table) = Fixture::plain();
     let mut txn = fixture.store.begin(RR, false);
-    (1..=500).for_each(|id| txn.insert(&table, &row(id, id % 7, "a", None)).unwrap());
+    for id in 1..=500 {
+        txn.insert(&table, &row(id, id % 7, "a", None)).unwrap();
+    }
     txn.commit().unwrap();
     drop(table);
     fixture.store.close().unwrap();
