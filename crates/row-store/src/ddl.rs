@@ -133,10 +133,16 @@ impl RowStore {
                 }
             }
         }
-        // Should the batch fail, the engine has stopped; new files are removed at the next start.
-        let fresh = inner.fresh_data(&mut batch, &old, &new, &changes.truncated)?;
+        let mut fresh = Vec::new();
+        let made = inner.make_fresh_data(&mut batch, &old, &new, &changes.truncated, &mut fresh);
         let filled: Vec<TableId> = new.tables.keys().filter(|id| !old.tables.contains_key(id)).copied().collect();
-        inner.committer.write(batch, true)?;
+        if let Err(error) = made.and_then(|()| inner.committer.write(batch, true)) {
+            // Where the store has stopped nobody knows whether the disk has the batch; the next start removes what it does not name.
+            if !self.gate().is_stopped() {
+                fresh.iter().for_each(|data| inner.db.drop_keyspace(&data.keyspace));
+            }
+            return Err(error);
+        }
         *current = next.clone();
         drop(current);
         let moment =
@@ -253,15 +259,15 @@ impl StoreInner {
         Ok(since)
     }
 
-    /// Makes the files of new and of truncated tables.
-    fn fresh_data(
+    /// Makes the keyspaces of new and of truncated tables, and adds them to `fresh`.
+    fn make_fresh_data(
         &self,
         batch: &mut Batch,
         old: &Objects<'_>,
         new: &Objects<'_>,
         truncated: &[TableId],
-    ) -> SqlResult<Vec<Arc<TableData>>> {
-        let mut fresh = Vec::new();
+        fresh: &mut Vec<Arc<TableData>>,
+    ) -> SqlResult<()> {
         for (id, (_, def)) in new.tables.iter().filter(|(id, _)| !old.tables.contains_key(id)) {
             let existing = self.data.read().get(id).cloned();
             let (place, auto_increment) = match existing {
@@ -300,7 +306,7 @@ impl StoreInner {
             batch.remove(&self.meta, meta::dictionary_key(*id, before.generation));
             fresh.push(data);
         }
-        Ok(fresh)
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tables that come and go leave nothing behind, and each costs what the first one did.
 
 use crate::fixture::{Fixture, catalog_of, ids, options, plain_def, row};
+use crate::torn_log::copy;
 use lsm_tree::{AbstractTree, Guard, SeqNo};
 use squall_catalog::{Catalog, TableDef};
 use squall_row_store::{DdlChanges, IsolationLevel::RepeatableRead as RR, RowStore};
@@ -84,6 +85,45 @@ fn tables_that_come_and_go_leave_nothing() {
         let reopened = tables_use(&fixture);
         assert!(reopened.0 <= before.0 + 8 && reopened.1 <= before.1 + (256 << 10), "{before:?} {reopened:?}");
     }
+}
+
+/// A folder in which no file was made is another table's next; what the log has of the first is not taken for that of the second.
+#[test]
+fn a_crash_does_not_bring_back_what_a_folder_had_before() {
+    let (fixture, _) = Fixture::plain();
+    let kept = plain_def(1);
+    let insert = |id: u32, rows: std::ops::Range<i64>| {
+        let table = fixture.table(&format!("t{id}"));
+        let mut txn = fixture.store.begin(RR, false);
+        for id in rows {
+            txn.insert(&table, &row(id, id, "a", None)).unwrap();
+        }
+        txn.commit().unwrap();
+    };
+    let folders = || std::fs::read_dir(fixture.directory.path().join("rows/keyspaces")).unwrap().count();
+    let mut most = 0;
+    for id in 2..8 {
+        let def = plain_def(id);
+        fixture.store.commit_ddl(&catalog(&[&kept, &def], id + 1), &DdlChanges::default()).unwrap();
+        insert(id, 0..i64::from(id) * 10);
+        most = most.max(folders());
+        if id % 2 == 0 {
+            let mut emptied = plain_def(id);
+            emptied.version = 2;
+            let changes = DdlChanges { truncated: vec![def.id], ..DdlChanges::default() };
+            fixture.store.commit_ddl(&catalog(&[&kept, &emptied], id + 1), &changes).unwrap();
+            insert(id, 100..100 + i64::from(id));
+        }
+        let after_crash = tempfile::tempdir().unwrap();
+        copy(fixture.directory.path(), after_crash.path());
+        let store = RowStore::open(after_crash.path(), options()).unwrap();
+        let there = Fixture { store, directory: after_crash };
+        let found = ids(&mut there.store.begin(RR, false), &there.table(&def.name));
+        let expected = if id % 2 == 0 { 100..100 + i64::from(id) } else { 0..i64::from(id) * 10 };
+        assert_eq!(found, expected.collect::<Vec<_>>(), "t{id}");
+        fixture.store.commit_ddl(&catalog(&[&kept], id + 1), &DdlChanges::default()).unwrap();
+    }
+    assert!(most <= 8, "{most} folders for two tables at a time");
 }
 
 /// The entries of a keyspace of a store that is closed.

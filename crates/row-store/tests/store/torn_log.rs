@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Copies the files of a store that is open as they are at one moment: again, where a merge has taken some away or made others
 /// meanwhile.
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     while !try_copy(from, to) {
         std::fs::remove_dir_all(to).unwrap();
     }
