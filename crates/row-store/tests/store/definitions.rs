@@ -191,7 +191,7 @@ fn a_directory_of_the_earlier_form_is_healed() {
     let before = disk_use(&directory.path().join("rows"));
     to_earlier_form(directory.path(), 60);
     let bloated = disk_use(&directory.path().join("rows"));
-    assert!(bloated.1 > before.1 + (1 << 20), "{before:?} {bloated:?}");
+    assert!(bloated.1 > before.1 + (512 << 10), "{before:?} {bloated:?}");
     let store = RowStore::open(directory.path(), options()).unwrap();
     let fixture = Fixture { directory, store };
     let table = fixture.table("t1");
