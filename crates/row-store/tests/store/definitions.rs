@@ -4,9 +4,10 @@ use crate::fixture::{Fixture, catalog_of, ids, options, plain_def, row};
 use crate::torn_log::copy;
 use lsm_tree::{AbstractTree, Guard, SeqNo};
 use squall_catalog::{Catalog, TableDef};
-use squall_row_store::{DdlChanges, IsolationLevel::RepeatableRead as RR, RowStore};
+use squall_row_store::{DdlChanges, IsolationLevel::RepeatableRead as RR, RowStore, Table};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Files and folders under a folder, and the bytes that the disk has of them.
@@ -45,17 +46,42 @@ fn written() -> (u64, u64) {
     (value("write_bytes"), value("syscw"))
 }
 
-/// `count` tables are made, get a row if `filled`, and are dropped, beside a table that stays.
-fn pairs(fixture: &Fixture, first: u32, count: u32, filled: bool) {
+/// What becomes of a table between its making and its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Life {
+    Empty,
+    Filled,
+    Emptied,
+    Temporary,
+}
+
+fn fill(fixture: &Fixture, table: &Arc<Table>) {
+    let mut txn = fixture.store.begin(RR, false);
+    txn.insert(table, &row(1, 1, "a", None)).unwrap();
+    txn.commit().unwrap();
+}
+
+/// `count` tables are made and dropped, one after the other, beside a table that stays.
+fn pairs(fixture: &Fixture, first: u32, count: u32, life: Life) {
     let kept = plain_def(1);
     for id in first..first + count {
-        let def = plain_def(id);
+        let mut def = plain_def(id);
+        if life == Life::Temporary {
+            def.id = fixture.store.allocate_temporary_id();
+            def.temporary = true;
+            let table = fixture.store.create_data(&Arc::new(def)).unwrap();
+            fill(fixture, &table);
+            fixture.store.drop_data(table.id()).unwrap();
+            continue;
+        }
         fixture.store.commit_ddl(&catalog(&[&kept, &def], id + 1), &DdlChanges::default()).unwrap();
-        if filled {
-            let table = fixture.table(&def.name);
-            let mut txn = fixture.store.begin(RR, false);
-            txn.insert(&table, &row(1, 1, "a", None)).unwrap();
-            txn.commit().unwrap();
+        if life != Life::Empty {
+            fill(fixture, &fixture.table(&def.name));
+        }
+        if life == Life::Emptied {
+            def.version = 2;
+            let changes = DdlChanges { truncated: vec![def.id], ..DdlChanges::default() };
+            fixture.store.commit_ddl(&catalog(&[&kept, &def], id + 1), &changes).unwrap();
         }
         fixture.store.commit_ddl(&catalog(&[&kept], id + 1), &DdlChanges::default()).unwrap();
     }
@@ -63,25 +89,25 @@ fn pairs(fixture: &Fixture, first: u32, count: u32, filled: bool) {
 
 #[test]
 fn tables_that_come_and_go_leave_nothing() {
-    for filled in [false, true] {
+    for life in [Life::Empty, Life::Filled, Life::Emptied, Life::Temporary] {
         let (fixture, _) = Fixture::plain();
-        pairs(&fixture, 2, 100, filled);
+        pairs(&fixture, 2, 100, life);
         let (before, began, started) = (tables_use(&fixture), written(), Instant::now());
-        pairs(&fixture, 102, 100, filled);
+        pairs(&fixture, 102, 100, life);
         let first = (written().0 - began.0, written().1 - began.1);
-        println!("{filled}: {:?} a pair", started.elapsed() / 100);
+        println!("{life:?}: {:?} a pair", started.elapsed() / 100);
         let began = written();
-        pairs(&fixture, 202, 300, filled);
+        pairs(&fixture, 202, 300, life);
         let later = ((written().0 - began.0) / 3, (written().1 - began.1) / 3);
         let after = tables_use(&fixture);
-        println!(
-            "{filled}: files and bytes {before:?}, then {after:?}; bytes and writes of 100 pairs {first:?}, then {later:?}"
-        );
+        println!("files and bytes {before:?}, then {after:?}; bytes and writes of 100 pairs {first:?}, then {later:?}");
         assert!(after.0 <= before.0 + 8 && after.1 <= before.1 + (256 << 10), "{before:?} {after:?}");
         assert!(later.1 <= first.1 * 2 + 100, "{first:?} {later:?}");
+        // What is kept in memory of each: its files are watched.
+        assert!(fixture.store.file_io().tables.len() <= 8, "{:?}", fixture.store.file_io().tables);
         let stopping = Instant::now();
         let fixture = fixture.reopen();
-        println!("{filled}: closed and opened in {:?}", stopping.elapsed());
+        println!("closed and opened in {:?}", stopping.elapsed());
         let reopened = tables_use(&fixture);
         assert!(reopened.0 <= before.0 + 8 && reopened.1 <= before.1 + (256 << 10), "{before:?} {reopened:?}");
     }
@@ -209,7 +235,7 @@ fn a_directory_of_the_earlier_form_is_healed() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     assert!(!fixture.directory.path().join("rows/keyspaces/0").exists());
-    pairs(&fixture, 2, 20, true);
+    pairs(&fixture, 2, 20, Life::Filled);
     // An earlier server does not take it for an empty one.
     let Fixture { directory, store } = fixture;
     store.close().unwrap();
