@@ -803,6 +803,9 @@ fn leave_earlier_form(committer: &Committer) -> SqlResult<()> {
     }
     batch.insert(meta, [meta::FORMAT], [STORE_FORMAT]);
     committer.write(batch, true)?;
+    // The format is looked at before the log is read.
+    committer.send_to_file(meta)?;
+    wait_for_files(db, std::slice::from_ref(meta), None)?;
     db.leave_earlier_form().map_err(engine_error)
 }
 

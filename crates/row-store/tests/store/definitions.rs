@@ -220,6 +220,12 @@ fn a_directory_of_the_earlier_form_is_healed() {
     assert!(bloated.1 > before.1 + (512 << 10), "{before:?} {bloated:?}");
     let store = RowStore::open(directory.path(), options()).unwrap();
     let fixture = Fixture { directory, store };
+    let after_crash = tempfile::tempdir().unwrap();
+    copy(fixture.directory.path(), after_crash.path());
+    let store = RowStore::open(after_crash.path(), options()).unwrap();
+    let there = Fixture { store, directory: after_crash };
+    assert_eq!(ids(&mut there.store.begin(RR, false), &there.table("t1")).len(), 500);
+    drop(there);
     let table = fixture.table("t1");
     let mut txn = fixture.store.begin(RR, false);
     assert_eq!(ids(&mut txn, &table).len(), 500);
