@@ -47,7 +47,8 @@ struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    /// The objects of the databases that `other` does not share.
+    /// The objects that `other` does not share. A table that is in both, in one database, under one name, is neither made nor dropped nor
+    /// changed: a definition looks at all tables of its database, and at no more than that of nearly all of them.
     fn not_shared(catalog: &'a Catalog, other: &Catalog) -> Objects<'a> {
         let mut objects =
             Objects { databases: FxHashMap::default(), tables: FxHashMap::default(), views: FxHashMap::default() };
@@ -56,8 +57,20 @@ impl<'a> Objects<'a> {
                 continue;
             }
             objects.databases.insert(database.id, database);
+            let mut others = other
+                .databases
+                .get(name)
+                .filter(|same| same.id == database.id)
+                .into_iter()
+                .flat_map(|same| &same.tables)
+                .peekable();
             for (name, entry) in &database.tables {
+                while others.next_if(|(other, _)| *other < name).is_some() {}
                 match entry {
+                    TableEntry::Table(table)
+                        if others.peek().is_some_and(|(other, same)| {
+                            *other == name && matches!(same, TableEntry::Table(same) if Arc::ptr_eq(same, table))
+                        }) => {}
                     TableEntry::Table(table) => {
                         objects.tables.insert(table.id, (database.id, table));
                     }
