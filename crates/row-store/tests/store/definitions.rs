@@ -2,7 +2,7 @@
 
 use crate::fixture::{Fixture, catalog_of, ids, options, plain_def, row};
 use crate::torn_log::copy;
-use lsm_tree::{AbstractTree, Guard, SeqNo};
+use lsm_tree::{AbstractTree, AnyTree, Guard, SeqNo};
 use squall_catalog::{Catalog, TableDef};
 use squall_row_store::{DdlChanges, IsolationLevel::RepeatableRead as RR, RowStore, Table};
 use std::os::unix::fs::MetadataExt;
@@ -152,54 +152,51 @@ fn a_crash_does_not_bring_back_what_a_folder_had_before() {
     assert!(most <= 8, "{most} folders for two tables at a time");
 }
 
-/// The entries of a keyspace of a store that is closed.
-fn entries(rows: &Path, folder: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
+/// A tree of a store that is closed, or a new one.
+fn tree(rows: &Path, folder: u64) -> AnyTree {
     let path = rows.join("keyspaces").join(folder.to_string());
-    let tree = lsm_tree::Config::new(path, Default::default(), Default::default()).open().unwrap();
-    let entries = tree.iter(SeqNo::MAX, None).map(|entry| entry.into_inner().unwrap());
-    entries.map(|(key, value)| (key.to_vec(), value.to_vec())).collect()
+    lsm_tree::Config::new(path, Default::default(), Default::default()).open().unwrap()
 }
 
-/// Puts the rows of a store that is closed into the files of the engine that was used before, with what `dropped` tables have left in
-/// its list of keyspaces.
-fn to_earlier_form(directory: &Path, dropped: u32) {
-    let (rows, now) = (directory.join("rows"), directory.join("rows.now"));
-    std::fs::rename(&rows, &now).unwrap();
-    let records = entries(&now, 1);
-    let db = fjall::Database::builder(&rows).open().unwrap();
-    let put = |name: &str, entries: Vec<(Vec<u8>, Vec<u8>)>| {
-        let keyspace = db.keyspace(name, Default::default).unwrap();
-        let mut file = keyspace.start_ingestion().unwrap();
-        entries.into_iter().for_each(|(key, value)| file.write(key, value).unwrap());
-        file.finish().unwrap();
-    };
-    let place = |value: &[u8], at: usize| u64::from_le_bytes(value[at..at + 8].try_into().unwrap());
-    let tables = records.iter().filter(|(key, _)| key[0] == b'k');
-    let tables: Vec<(String, u64)> = tables
-        .map(|(key, value)| {
-            let id = u32::from_be_bytes(key[1..].try_into().unwrap());
-            (format!("t{id}.{}", place(value, 0)), place(value, 8))
-        })
-        .collect();
-    let earlier = |(key, mut value): (Vec<u8>, Vec<u8>)| {
+/// Puts the files of a store that is closed into the form of the engine that was used before (fjall 3.1): a list of keyspaces in a tree of
+/// its own, with all that `dropped` tables have left in it, a log of zeros, and no places in the store's own records.
+fn to_earlier_form(rows: &Path, dropped: u64) {
+    std::fs::remove_dir_all(rows.join("empty")).unwrap();
+    std::fs::write(rows.join("version"), b"FJL\x03").unwrap();
+    std::fs::write(rows.join("0.jnl"), [0; 4096]).unwrap();
+    std::fs::write(rows.join("lock"), b"").unwrap();
+    let records = tree(rows, 1);
+    let list = tree(rows, 0);
+    let name_key = |folder: u64| [&b"n"[..], &folder.to_be_bytes()].concat();
+    list.insert(name_key(1), "meta", 1);
+    let mut sequence = records.get_highest_persisted_seqno().unwrap();
+    let entries: Vec<_> = records.iter(SeqNo::MAX, None).map(|entry| entry.into_inner().unwrap()).collect();
+    for (key, value) in entries {
+        sequence += 1;
         match key[0] {
-            b'k' => value.truncate(8),
-            b'f' => value = vec![3],
-            _ => {}
-        }
-        (key, value)
-    };
-    put("meta", records.into_iter().map(earlier).collect());
+            b'f' => records.insert(key, [3], sequence),
+            b'k' => {
+                let number = |at: usize| u64::from_le_bytes(value[at..at + 8].try_into().unwrap());
+                let id = u32::from_be_bytes(key[1..].try_into().unwrap());
+                list.insert(name_key(number(8)), format!("t{id}.{}", number(0)), 1);
+                records.insert(key, &value[..8], sequence)
+            }
+            _ => continue,
+        };
+    }
+    records.flush_active_memtable(0).unwrap();
     for number in 0..dropped {
-        let keyspace = db.keyspace(&format!("t{}.1", 1000 + number), Default::default).unwrap();
-        // A crash leaves the folders of some.
+        let folder = 1000 + number;
+        list.insert([&b"c"[..], &folder.to_be_bytes()].concat(), vec![b'x'; 2000], 2 * number + 2);
+        list.insert(name_key(folder), format!("t{folder}.1"), 2 * number + 2);
         if number % 10 > 0 {
-            db.delete_keyspace(keyspace).unwrap();
+            list.remove(name_key(folder), 2 * number + 3);
+        } else {
+            // A crash leaves the folders of some.
+            tree(rows, folder);
         }
     }
-    tables.into_iter().for_each(|(name, folder)| put(&name, entries(&now, folder)));
-    drop(db);
-    std::fs::remove_dir_all(now).unwrap();
+    list.flush_active_memtable(0).unwrap();
 }
 
 #[test]
@@ -215,7 +212,7 @@ fn a_directory_of_the_earlier_form_is_healed() {
     let Fixture { directory, store } = fixture;
     drop(store);
     let before = disk_use(&directory.path().join("rows"));
-    to_earlier_form(directory.path(), 60);
+    to_earlier_form(&directory.path().join("rows"), 400);
     let bloated = disk_use(&directory.path().join("rows"));
     assert!(bloated.1 > before.1 + (512 << 10), "{before:?} {bloated:?}");
     let store = RowStore::open(directory.path(), options()).unwrap();
@@ -242,9 +239,6 @@ fn a_directory_of_the_earlier_form_is_healed() {
     }
     assert!(!fixture.directory.path().join("rows/keyspaces/0").exists());
     pairs(&fixture, 2, 20, Life::Filled);
-    // An earlier server does not take it for an empty one.
-    let Fixture { directory, store } = fixture;
-    store.close().unwrap();
-    drop(store);
-    assert!(fjall::Database::builder(directory.path().join("rows")).open().is_err());
+    // An earlier server looks for its own mark, and does not take the folder for an empty one.
+    assert!(!std::fs::read(fixture.directory.path().join("rows/version")).unwrap().starts_with(b"FJL"));
 }
