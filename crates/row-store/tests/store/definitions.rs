@@ -189,11 +189,13 @@ fn to_earlier_form(rows: &Path, dropped: u64) {
         let folder = 1000 + number;
         list.insert([&b"c"[..], &folder.to_be_bytes()].concat(), vec![b'x'; 2000], 2 * number + 2);
         list.insert(name_key(folder), format!("t{folder}.1"), 2 * number + 2);
-        if number % 10 > 0 {
+        if number % 40 > 0 {
             list.remove(name_key(folder), 2 * number + 3);
         } else {
             // A crash leaves the folders of some.
-            tree(rows, folder);
+            let rows = tree(rows, folder);
+            rows.insert("k", "v", 1);
+            rows.flush_active_memtable(0).unwrap();
         }
     }
     list.flush_active_memtable(0).unwrap();
