@@ -10,8 +10,8 @@ use lsm_tree::Config;
 use lsm_tree::file::TABLES_FOLDER;
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
-use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use squall_types::durable_files::sync_folder;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// Where the folders of keyspaces are, each named by its number.
@@ -177,20 +177,6 @@ fn remove_folder(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
-}
-
-/// Makes what a folder has durable: the names, not the files.
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
-}
-
-/// Puts a file in the place of another, as a whole. Its name is durable when the folder is.
-pub(super) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
-    let unfinished = path.with_extension("unfinished");
-    let mut file = File::create(&unfinished)?;
-    file.write_all(content)?;
-    file.sync_all()?;
-    std::fs::rename(unfinished, path)
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use lsm_tree::{Cache, Config, DescriptorTable, SequenceNumberCounter};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use rustc_hash::{FxHashMap, FxHashSet};
 use snapshots::Snapshots;
+use squall_types::durable_files::{Readers, replace_file, sync_folder};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -102,7 +103,7 @@ impl Engine {
     /// Makes an engine in a folder that is not there yet, with the keyspace of the store's own records, of which one is written.
     pub fn create(path: &Path, options: EngineOptions, key: &[u8], value: &[u8]) -> Result<()> {
         std::fs::create_dir_all(path)?;
-        folders::write_file(&path.join(MARK_FILE), MARK)?;
+        replace_file(&path.join(MARK_FILE), MARK, Readers::Default)?;
         let engine = Engine::start(path, options)?;
         let records = engine.open_keyspace(RECORDS, "meta", Kind::Records, true)?;
         // Into a file of its own, since there is no log yet.
@@ -110,7 +111,7 @@ impl Engine {
         file.write(key, value)?;
         file.finish()?;
         engine.folders.sync()?;
-        folders::sync_folder(path)?;
+        sync_folder(path)?;
         Ok(())
     }
 
@@ -225,8 +226,7 @@ impl Engine {
     pub fn leave_earlier_form(&self) -> Result<()> {
         let path = self.folders.engine_path();
         earlier::remove_own_files(path)?;
-        folders::write_file(&path.join(MARK_FILE), MARK)?;
-        folders::sync_folder(path)?;
+        replace_file(&path.join(MARK_FILE), MARK, Readers::Default)?;
         Ok(())
     }
 
