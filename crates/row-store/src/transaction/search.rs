@@ -9,7 +9,7 @@ use crate::read_lock::is_temporary;
 use crate::read_view::Uncommitted;
 use crate::table::Table;
 use crate::write_set::Change;
-use fjall::Slice;
+use crate::engine::Slice;
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
