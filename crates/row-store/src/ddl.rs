@@ -58,7 +58,7 @@ impl<'a> Objects<'a> {
             }
             objects.databases.insert(database.id, database);
             let mut others = other
-                .databases
+                .databases()
                 .get(name)
                 .filter(|same| same.id == database.id)
                 .into_iter()

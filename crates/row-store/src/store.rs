@@ -763,7 +763,7 @@ fn log_error(error: LogError) -> SqlError {
 /// Opens the keyspaces of all tables of the catalog.
 fn open_tables(db: &Engine, meta: &Keyspace, earlier: Option<&EarlierList>, files: &FileWatch) -> SqlResult<()> {
     let catalog = load_catalog(meta)?;
-    let tables = catalog.databases.values().flat_map(|database| database.tables.values());
+    let tables = catalog.databases().values().flat_map(|database| database.tables.values());
     let kinds: FxHashMap<TableId, Kind> = tables
         .filter_map(|entry| match entry {
             TableEntry::Table(def) => Some((def.id, kind_of(def))),

@@ -33,7 +33,9 @@ fn tables_use(fixture: &Fixture) -> (u64, u64) {
 
 /// Ids of tables are not given again.
 fn catalog(tables: &[&TableDef], next: u32) -> Catalog {
-    Catalog { next_table_id: next, version: u64::from(next), ..catalog_of(tables) }
+    let mut catalog = catalog_of(tables);
+    (catalog.next_table_id, catalog.version) = (next, u64::from(next));
+    catalog
 }
 
 /// Bytes that this process has had written to disks, and system calls of writing.
