@@ -10,8 +10,8 @@
 //! looks into write sets; so one of both finds the other.
 
 use super::{LockKey, Owner};
-use crate::index_key::{KeyRange, split_index_id};
 use crate::engine::Slice;
+use crate::index_key::{KeyRange, split_index_id};
 use parking_lot::Mutex;
 use squall_catalog::{IndexId, TableId};
 use std::ops::Bound;

@@ -1,6 +1,7 @@
 //! What a transaction has searched stays as it is, and what others have searched is heeded by what it writes.
 
 use super::{EntryChange, LockedRow, Transaction, table_lock};
+use crate::engine::Slice;
 use crate::error::StoreResult;
 use crate::index_key::{KeyRange, index_range, split_index_id};
 use crate::locks::{LockFailure, LockKey, RowLock, range_lock};
@@ -9,7 +10,6 @@ use crate::read_lock::is_temporary;
 use crate::read_view::Uncommitted;
 use crate::table::Table;
 use crate::write_set::Change;
-use crate::engine::Slice;
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
