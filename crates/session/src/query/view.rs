@@ -214,7 +214,10 @@ fn column_item(output: &OutputColumn) -> SelectItem {
 /// What names of columns were found to be, by where the names stand: the database of a table that has one, and what the
 /// table is called.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FoundColumns(Arc<Mutex<HashMap<usize, (Option<Ident>, Ident)>>>);
+pub(crate) struct FoundColumns(Arc<Mutex<HashMap<usize, TableOfColumn>>>);
+
+/// The database of a table that has one, and what the table is called.
+type TableOfColumn = (Option<Ident>, Ident);
 
 impl FoundColumns {
     /// Remembers a column.
