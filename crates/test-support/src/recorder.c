@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -263,6 +264,18 @@ static int rename_noted(int from_where, const char *from, int to_where, const ch
 int rename(const char *from, const char *to) { return rename_noted(AT_FDCWD, from, AT_FDCWD, to); }
 int renameat(int from_where, const char *from, int to_where, const char *to) {
     return rename_noted(from_where, from, to_where, to);
+}
+
+// A file has one name in the record. Who links files makes do without where a file system has no links.
+int link(const char *from, const char *to) {
+    (void)from, (void)to;
+    errno = EPERM;
+    return -1;
+}
+int linkat(int from_where, const char *from, int to_where, const char *to, int flags) {
+    (void)from_where, (void)from, (void)to_where, (void)to, (void)flags;
+    errno = EPERM;
+    return -1;
 }
 
 static int remove_noted(int where, const char *name, int flags) {
