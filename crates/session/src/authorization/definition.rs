@@ -3,7 +3,7 @@
 use super::is_system_table;
 use crate::session::Session;
 use squall_catalog::{AccountKey, Need, Privileges};
-use squall_parser::ast::{AccountName, AlterAction, CreateTable, ObjectName, Statement, TableConstraint};
+use squall_parser::ast::{AccountName, AlterAction, CreateTable, ObjectName, References, Statement, TableConstraint};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// What a table that comes to be needs, where its rows come from another.
@@ -82,6 +82,9 @@ impl Session {
         for constraint in &create.constraints {
             needs.extend(self.needs_of_constraint(&create.name, constraint)?);
         }
+        for column in &create.columns {
+            needs.extend(self.needs_of_references(&create.name, column.references.as_ref())?);
+        }
         Ok(needs)
     }
 
@@ -97,17 +100,28 @@ impl Session {
                     needs.push(self.made(to, MADE)?);
                 }
                 AlterAction::AddConstraint(constraint) => needs.extend(self.needs_of_constraint(name, constraint)?),
+                AlterAction::AddColumn { column, .. }
+                | AlterAction::ChangeColumn { column, .. }
+                | AlterAction::ModifyColumn { column, .. } => {
+                    needs.extend(self.needs_of_references(name, column.references.as_ref())?);
+                }
                 _ => {}
             }
         }
         Ok(needs)
     }
 
-    /// REFERENCES on the table that a foreign key refers to. A reference that stands behind a column is read and does
-    /// nothing, as in MySQL.
+    /// What a constraint that a table is given needs elsewhere.
     fn needs_of_constraint(&self, child: &ObjectName, constraint: &TableConstraint) -> SqlResult<Option<Need>> {
-        let TableConstraint::ForeignKey(key) = constraint else { return Ok(None) };
-        let parent = &key.references.table;
+        match constraint {
+            TableConstraint::ForeignKey(key) => self.needs_of_references(child, Some(&key.references)),
+            _ => Ok(None),
+        }
+    }
+
+    /// REFERENCES on the table that a foreign key refers to, also one that stands behind a column.
+    fn needs_of_references(&self, child: &ObjectName, references: Option<&References>) -> SqlResult<Option<Need>> {
+        let Some(References { table: parent, .. }) = references else { return Ok(None) };
         let database = match &parent.schema {
             Some(schema) => schema.to_string(),
             // In the child's database, whatever the default one is.

@@ -213,6 +213,16 @@ pub const ROWS: &[Row] = &[
         "CREATE TABLE d.n (i INT, FOREIGN KEY (i) REFERENCES parent (id))",
         &[("CREATE ON d.n", 1142), ("REFERENCES ON d.parent", 1142)],
     ),
+    changes(
+        "CreateTable",
+        "CREATE TABLE d.n (i INT REFERENCES parent (id))",
+        &[("CREATE ON d.n", 1142), ("REFERENCES ON d.parent", 1142)],
+    ),
+    changes(
+        "AlterTable",
+        "ALTER TABLE d.t ADD COLUMN c INT REFERENCES parent (id)",
+        &[("ALTER ON d.t", 1142), ("REFERENCES ON d.parent", 1142)],
+    ),
     changes("CreateTable", "CREATE TEMPORARY TABLE d.temporary (i INT)", &[("CREATE TEMPORARY TABLES ON d.*", 1044)]),
     changes("AlterTable", "ALTER TABLE d.t ADD COLUMN c INT", &[("ALTER ON d.t", 1142)]),
     changes(
