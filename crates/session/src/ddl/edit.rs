@@ -41,6 +41,17 @@ impl ReservedId {
 }
 
 impl Shared {
+    /// The catalog of now. Where that has the version given it may be about to be followed: the store goes by a definition from when that
+    /// is durable, a moment before the catalog is published. Then the next one.
+    pub fn newer_catalog(&self, version: u64) -> Arc<Catalog> {
+        let catalog = self.catalog.load();
+        if catalog.version != version {
+            return catalog;
+        }
+        drop(self.ddl.lock());
+        self.catalog.load()
+    }
+
     /// Makes the next catalog durable and publishes it.
     pub fn change_catalog<T>(&self, change: impl FnOnce(&mut CatalogEdit<'_>) -> SqlResult<T>) -> SqlResult<T> {
         let _changing = self.ddl.lock();

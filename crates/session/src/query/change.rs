@@ -127,7 +127,7 @@ impl Session {
         mut error: SqlError,
     ) -> SqlResult<DmlResult> {
         loop {
-            let catalog = self.shared.catalog.load();
+            let catalog = self.shared.newer_catalog(version);
             if catalog.version == version {
                 return Err(error);
             }
