@@ -5,6 +5,7 @@ use super::execute::{DdlEnv, QualifiedName, base_table, missing, referring_keys}
 use super::locked::LockedTables;
 use super::names::check_table_name;
 use crate::database::Shared;
+use rustc_hash::FxHashSet;
 use squall_catalog::{Catalog, TableEntry};
 use squall_parser::ast::{DropView, ObjectName, RenameTable};
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -24,10 +25,9 @@ fn unknown_tables(names: &[&QualifiedName]) -> SqlError {
 
 /// DROP TABLE of base tables: all or none.
 pub fn drop_tables(shared: &Shared, env: &DdlEnv, names: &[QualifiedName], if_exists: bool) -> SqlResult<()> {
-    for (at, name) in names.iter().enumerate() {
-        if names[..at].contains(name) {
-            return Err(SqlError::new(ErrorCode::NonUniqueTable, &[&name.1]));
-        }
+    let mut named = FxHashSet::default();
+    if let Some(twice) = names.iter().find(|name| !named.insert(*name)) {
+        return Err(SqlError::new(ErrorCode::NonUniqueTable, &[&twice.1]));
     }
     shared.define(
         env,
@@ -47,7 +47,7 @@ pub fn drop_tables(shared: &Shared, env: &DdlEnv, names: &[QualifiedName], if_ex
                 for name in names {
                     let child = referring_keys(catalog, name)
                         .into_iter()
-                        .find(|(database, table, _)| !names.contains(&(database.clone(), table.clone())));
+                        .find(|(database, table, _)| !named.contains(&(database.clone(), table.clone())));
                     if let Some((_, child, key)) = child {
                         return Err(referenced(&name.1, &key, &child));
                     }
