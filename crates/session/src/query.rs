@@ -223,7 +223,7 @@ impl Session {
         context: &Arc<StatementContext>,
         catalog: Arc<Catalog>,
     ) -> SqlResult<RunningQuery> {
-        let locks = !bound.locking.is_empty();
+        let locks = bound.locks();
         if locks || !self.reads_committed_now() {
             self.begin_statement_transaction();
         }

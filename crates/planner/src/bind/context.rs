@@ -102,6 +102,10 @@ pub(crate) struct Context<'a> {
     pub slot: Arc<ExecutionSlot>,
     /// Locking clause in force.
     pub locking: Vec<ast::Locking>,
+    /// Whether a subquery of an expression is being bound.
+    pub in_subquery: bool,
+    /// Whether a derived table, a table expression or a view is being bound whose rows are gathered before they are used.
+    pub is_gathered: bool,
     /// Whether user variables are assigned.
     pub row_order_matters: bool,
     /// Whether nothing but tables and text decides the result.
@@ -139,6 +143,8 @@ impl<'a> Context<'a> {
             view_columns: HashMap::new(),
             slot: ExecutionSlot::once(Arc::clone(binder.context)),
             locking: Vec::new(),
+            in_subquery: false,
+            is_gathered: false,
             row_order_matters: false,
             cacheable: true,
             assigned_variables: BTreeMap::new(),

@@ -88,7 +88,7 @@ impl Context<'_> {
         let recursive = scope.recursive;
         let frames = scope.frames.min(self.frames.len());
         let hidden_frames = self.frames.split_off(frames);
-        let bound = self.nested(|context| {
+        let bound = self.gathered(|context| {
             if recursive && mentions(&table.query.body, name) {
                 context.bind_recursive(table, depth, number)
             } else {

@@ -205,7 +205,7 @@ impl Context<'_> {
         block: BlockId,
         conditions: &mut Vec<BoundExpr>,
     ) -> SqlResult<Option<SemiJoin>> {
-        let bound = self.nested(|context| context.bind_query_block(query))?;
+        let bound = self.bind_subquery(query)?;
         if let Some(simple) = &bound.simple
             && simple.aggregates.is_none()
             && !simple.correlated.is_empty()
@@ -234,7 +234,7 @@ impl Context<'_> {
         conditions: &mut Vec<BoundExpr>,
     ) -> SqlResult<Option<SemiJoin>> {
         let operands = self.bind_row(operand)?;
-        let bound = self.nested(|context| context.bind_query_block(query))?;
+        let bound = self.bind_subquery(query)?;
         check_columns(bound.outputs.len(), operands.len())?;
         let volatile = operands.iter().any(|operand| operand.volatility() == Volatility::Volatile);
         let pending: Vec<ColumnId> =

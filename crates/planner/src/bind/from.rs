@@ -253,6 +253,7 @@ impl Context<'_> {
             columns.push(RelationColumn { name: column_name, id, invisible, hidden });
         }
         self.tables.push(TableUse {
+            in_subquery: self.in_subquery && !self.is_gathered,
             database: Arc::clone(database),
             name,
             alias: Arc::clone(alias),
@@ -297,6 +298,7 @@ impl Context<'_> {
             columns.push(ROW_KEY_COLUMN.into());
         }
         self.tables.push(TableUse {
+            in_subquery: self.in_subquery && !self.is_gathered,
             database: Arc::clone(database),
             name: Arc::clone(&name),
             alias: Arc::clone(alias),
@@ -316,7 +318,10 @@ impl Context<'_> {
         let inside = invoker_inside(view, &self.invoker);
         let invoker = std::mem::replace(&mut self.invoker, inside);
         self.views.push(key);
+        let outer_gathered = self.is_gathered;
+        self.is_gathered |= !super::updatable::is_merged(view, &query);
         let bound = self.nested(|context| context.bind_query_block(&query));
+        self.is_gathered = outer_gathered;
         self.views.pop();
         self.invoker = invoker;
         self.text = text;
@@ -331,10 +336,18 @@ impl Context<'_> {
         Ok(item)
     }
 
+    /// Binds a query whose rows are gathered before they are used.
+    pub(super) fn gathered<T>(&mut self, bind: impl FnOnce(&mut Self) -> SqlResult<T>) -> SqlResult<T> {
+        let outer = std::mem::replace(&mut self.is_gathered, true);
+        let bound = self.nested(bind);
+        self.is_gathered = outer;
+        bound
+    }
+
     fn bind_derived(&mut self, derived: &ast::DerivedTable, block: BlockId) -> SqlResult<FromItem> {
         let Some(alias) = &derived.alias else { return Err(SqlError::new(ErrorCode::DerivedMustHaveAlias, &[])) };
         let assigned_before = std::mem::replace(&mut self.row_order_matters, false);
-        let mut bound = self.nested(|context| context.bind_query_block(&derived.query))?;
+        let mut bound = self.gathered(|context| context.bind_query_block(&derived.query))?;
         if self.row_order_matters {
             bound.plan = self.keep_assignments(bound.plan)?;
         }

@@ -134,7 +134,6 @@ impl<'a> Binder<'a> {
             plan: bound.plan,
             columns,
             tables: context.tables,
-            locking: query.locking.clone(),
             into: query.into.clone(),
             calc_found_rows: context.found_rows_limit,
             row_order_matters: context.row_order_matters,

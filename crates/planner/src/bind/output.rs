@@ -4,7 +4,7 @@ use datafusion::common::Column;
 use datafusion::logical_expr::LogicalPlan;
 use squall_catalog::{Invoker, TableDef, ViewDef};
 use squall_functions::expr::{BoundExpr, ExecutionSlot};
-use squall_parser::ast::{LockStrength, Locking, SelectInto};
+use squall_parser::ast::{LockStrength, SelectInto};
 use squall_registry::ExprType;
 use squall_types::{IntWidth, SqlType, Value};
 use std::sync::Arc;
@@ -18,8 +18,6 @@ pub struct BoundQuery {
     pub columns: Vec<OutputColumn>,
     /// Tables and views that are read, also inside views and subqueries.
     pub tables: Vec<TableUse>,
-    /// FOR UPDATE, FOR SHARE of the outermost query; [`TableUse::lock`] says of which tables.
-    pub locking: Vec<Locking>,
     /// INTO of the outermost query.
     pub into: Option<SelectInto>,
     /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is not in the plan: whoever runs it counts all rows for FOUND_ROWS()
@@ -31,6 +29,13 @@ pub struct BoundQuery {
     pub cacheable: bool,
     /// Where the plan's expressions find the statement.
     pub slot: Arc<ExecutionSlot>,
+}
+
+impl BoundQuery {
+    /// Whether rows that it reads are locked: by itself, or by a view or subquery in it.
+    pub fn locks(&self) -> bool {
+        self.tables.iter().any(|table| table.lock.is_some())
+    }
 }
 
 /// LIMIT.
@@ -126,4 +131,6 @@ pub struct TableUse {
     pub view: Option<Arc<ViewDef>>,
     /// How its rows are locked as they are read.
     pub lock: Option<LockStrength>,
+    /// Whether it is read by a subquery of an expression, each time anew: what the statement changes cannot be.
+    pub in_subquery: bool,
 }

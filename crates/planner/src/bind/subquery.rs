@@ -82,9 +82,17 @@ impl PendingSubquery {
 }
 
 impl Context<'_> {
+    /// Binds the query of a subquery in an expression.
+    pub fn bind_subquery(&mut self, query: &ast::Query) -> SqlResult<BoundBlock> {
+        let outer = std::mem::replace(&mut self.in_subquery, true);
+        let bound = self.nested(|context| context.bind_query_block(query));
+        self.in_subquery = outer;
+        bound
+    }
+
     /// Binds `(query)` as values: one per column.
     pub fn bind_scalar_subquery(&mut self, query: &ast::Query) -> SqlResult<Vec<BoundExpr>> {
-        let bound = self.nested(|context| context.bind_query_block(query))?;
+        let bound = self.bind_subquery(query)?;
         let block = self.frame()?.scope.block;
         if let Some(values) = self.scalar_aggregate_join(&bound, block)? {
             return Ok(values);
@@ -101,7 +109,7 @@ impl Context<'_> {
 
     /// Binds EXISTS (query) as a value.
     pub fn bind_exists(&mut self, query: &ast::Query) -> SqlResult<BoundExpr> {
-        let bound = self.nested(|context| context.bind_query_block(query))?;
+        let bound = self.bind_subquery(query)?;
         self.exists(bound)
     }
 
@@ -120,7 +128,7 @@ impl Context<'_> {
         all: bool,
         query: &ast::Query,
     ) -> SqlResult<BoundExpr> {
-        let bound = self.nested(|context| context.bind_query_block(query))?;
+        let bound = self.bind_subquery(query)?;
         self.quantified(operands, op, all, bound)
     }
 

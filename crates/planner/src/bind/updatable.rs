@@ -164,6 +164,19 @@ fn resolve(
     Ok(Some(UpdatableView { columns, ..below }))
 }
 
+/// Whether MySQL would merge a view into the query that reads it, instead of gathering its rows first.
+pub(super) fn is_merged(view: &ViewDef, query: &ast::Query) -> bool {
+    let Some(select) = query.as_select() else { return false };
+    view.algorithm != "TEMPTABLE"
+        && query.with.is_none()
+        && query.limit.is_none()
+        && !select.options.distinct
+        && select.group_by.is_none()
+        && select.having.is_none()
+        && select.windows.is_empty()
+        && select.items.iter().all(is_row_item)
+}
+
 /// Whether an item is a value of one row: no aggregate, no window, no subquery.
 fn is_row_item(item: &ast::SelectItem) -> bool {
     let ast::SelectItem::Expr(item) = item else { return false };

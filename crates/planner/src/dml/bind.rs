@@ -9,7 +9,7 @@ use super::rules::RulesCache;
 use super::target::Target;
 use super::view::{insertable, row_of};
 use crate::access::ROW_KEY_COLUMN;
-use crate::bind::{Binder, RowColumn, RowTable};
+use crate::bind::{Binder, RowColumn, RowTable, TableUse};
 use crate::point::NamedTable;
 use squall_catalog::{TableDef, TableEntry};
 use squall_functions::expr::BoundExpr;
@@ -162,7 +162,7 @@ impl<'a> DmlBinder<'a> {
         }
         match self.bind_values(target, columns, rows) {
             Ok(values) => Ok(InsertRows::Values(values)),
-            Err(error) if error.is(ErrorCode::NotSupportedYet) => self.bind_rows_as_query(columns, rows, error),
+            Err(error) if error.is(ErrorCode::NotSupportedYet) => self.bind_rows_as_query(target, columns, rows, error),
             Err(error) => Err(error),
         }
     }
@@ -196,7 +196,13 @@ impl<'a> DmlBinder<'a> {
     }
 
     /// Rows with subqueries in them are rows of a VALUES query.
-    fn bind_rows_as_query(&self, columns: &[usize], rows: &ast::ValueRows, error: SqlError) -> SqlResult<InsertRows> {
+    fn bind_rows_as_query(
+        &self,
+        target: &Target,
+        columns: &[usize],
+        rows: &ast::ValueRows,
+        error: SqlError,
+    ) -> SqlResult<InsertRows> {
         if columns.is_empty() || rows.len() > QUERY_ROWS_MAX {
             return Err(error);
         }
@@ -205,7 +211,9 @@ impl<'a> DmlBinder<'a> {
             return Err(error);
         }
         let query = ast::Query::new(ast::QueryBody::Values(rows));
-        Ok(InsertRows::Query(Box::new(self.binder.bind_query(&query)?)))
+        let query = self.binder.bind_query(&query)?;
+        refuse_own_subquery(&query, target, "INSERT")?;
+        Ok(InsertRows::Query(Box::new(query)))
     }
 
     /// The literals that most rows of an INSERT are made of, without a scope being set up for each.
@@ -383,6 +391,7 @@ impl<'a> DmlBinder<'a> {
             &update.order_by,
             update.limit.as_ref(),
         )?;
+        changes.iter().try_for_each(|change| refuse_own_subquery(&query, &change.target, "UPDATE"))?;
         Ok(DmlPlan::ByQuery(Box::new(QueryChangePlan { query, changes, ignore: update.ignore, delete: false })))
     }
 
@@ -454,6 +463,7 @@ impl<'a> DmlBinder<'a> {
             &delete.order_by,
             delete.limit.as_ref(),
         )?;
+        changes.iter().try_for_each(|change| refuse_own_subquery(&query, &change.target, "DELETE"))?;
         Ok(DmlPlan::ByQuery(Box::new(QueryChangePlan { query, changes, ignore: delete.ignore, delete: true })))
     }
 
@@ -535,6 +545,27 @@ impl<'a> DmlBinder<'a> {
         }
         Ok((alias, target))
     }
+}
+
+/// Subqueries of a change read what it does not change (1093; 1443 where a view stands between), unless their rows of it are gathered
+/// first.
+fn refuse_own_subquery(query: &crate::bind::BoundQuery, target: &Target, statement: &str) -> SqlResult<()> {
+    let id = target.def().id;
+    let own = |table: &&TableUse| table.in_subquery && table.definition.as_ref().is_some_and(|def| def.id == id);
+    let Some(table) = query.tables.iter().find(own) else { return Ok(()) };
+    let prevented = |view: &str| {
+        let message =
+            format!("The definition of table '{view}' prevents operation {statement} on table '{}'.", target.alias);
+        Err(SqlError { code: 1443, sqlstate: *b"HY000", message })
+    };
+    match (&target.view, &table.inside_view) {
+        (Some(view), Some((database, name))) if view.database == *database && view.name == *name => {}
+        (_, Some((_, name))) => return prevented(name),
+        (Some(_), None) => return prevented(&target.alias),
+        (None, None) => {}
+    }
+    let message = format!("You can't specify target table '{}' for update in FROM clause", target.alias);
+    Err(SqlError { code: 1093, sqlstate: *b"HY000", message })
 }
 
 fn refuse_partitions(partitions: &[ast::Ident]) -> SqlResult<()> {

@@ -4,9 +4,10 @@ use super::fill::{IdSource, RowFiller, as_u64, next_auto_increment};
 use super::find::{note_use, with_parameters};
 use super::packed::RowReader;
 use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, PackedInsert, column_types};
-use super::query::for_each_row;
+use super::query::for_each_row_of;
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
+use crate::bind::BoundQuery;
 use squall_functions::build::ExprBuilder;
 use squall_registry::TableOperation;
 use squall_row_store::{BulkLoad, DuplicateKey, OnDuplicate as BulkDuplicate, Row, StoreError, StoreResult};
@@ -34,11 +35,7 @@ pub fn execute_insert(context: &mut DmlContext<'_>, plan: &InsertPlan) -> StoreR
             }
             InsertRows::Query(query) => {
                 inserter.stage(true);
-                let env = with_parameters(inserter.context);
-                let (runtime, types) = (inserter.context.runtime.clone(), column_types(query));
-                for_each_row(&runtime, &env, query.plan.clone(), &types, |values| {
-                    inserter.insert_values(values.into_iter().zip(&types).map(|(value, ty)| Some((value, ty))))
-                })?;
+                inserter.insert_query(query)?;
                 inserter.end_staged()?;
             }
         }
@@ -66,11 +63,7 @@ pub fn fill_table(context: &mut DmlContext<'_>, plan: &InsertPlan, session: u64)
     let load = context.env.store.bulk_load(&plan.target.table);
     let mut inserter = Inserter::new(context, plan, false);
     inserter.begin_bulk(load);
-    let env = with_parameters(inserter.context);
-    let (runtime, types) = (inserter.context.runtime.clone(), column_types(query));
-    for_each_row(&runtime, &env, query.plan.clone(), &types, |values| {
-        inserter.insert_values(values.into_iter().zip(&types).map(|(value, ty)| Some((value, ty))))
-    })?;
+    inserter.insert_query(query)?;
     let bulk = inserter.take_bulk();
     let result = inserter.finish(true);
     if let Some(bulk) = bulk {
@@ -207,6 +200,22 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         let (mut row, given) = self.filler().row_of_values(values, self.row_number)?;
         self.complete(&mut row, &given)?;
         self.store(row)
+    }
+
+    /// Inserts the rows of a query.
+    fn insert_query(&mut self, query: &BoundQuery) -> StoreResult<()> {
+        let env = with_parameters(self.context);
+        let types = column_types(query);
+        for_each_row_of(
+            self,
+            &env,
+            query,
+            &types,
+            |inserter| &mut *inserter.context,
+            |inserter, values| {
+                inserter.insert_values(values.into_iter().zip(&types).map(|(value, ty)| Some((value, ty))))
+            },
+        )
     }
 
     fn complete(&mut self, row: &mut [Value], given: &[bool]) -> StoreResult<()> {

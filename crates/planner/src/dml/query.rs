@@ -6,15 +6,17 @@ use super::plan::{QueryChangePlan, TableChange, column_types};
 use super::sealed_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult};
+use crate::bind::BoundQuery;
 use crate::exec::env::StatementEnv;
 use crate::exec::runtime::QueryRuntime;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::logical_expr::LogicalPlan;
+use parking_lot::Mutex;
 use squall_catalog::ReferentialAction;
 use squall_column_tables::RowAddress;
 use squall_functions::arrow_map::value_at;
 use squall_registry::TableOperation;
-use squall_row_store::{StoreError, StoreResult};
+use squall_row_store::{StoreError, StoreResult, TransactionOptions};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -47,6 +49,53 @@ pub fn for_each_row(
     Ok(())
 }
 
+/// Calls `take` for each row of the query of a data change, which reads in `env`. A query that locks what it reads has the
+/// transaction to itself until it ends, so that its rows are gathered first, in memory that is counted.
+pub fn for_each_row_of<'a, C>(
+    context: &mut C,
+    env: &Arc<StatementEnv>,
+    query: &BoundQuery,
+    types: &[SqlType],
+    dml: impl Fn(&mut C) -> &mut DmlContext<'a>,
+    mut take: impl FnMut(&mut C, Vec<Value>) -> StoreResult<()>,
+) -> StoreResult<()> {
+    let runtime = dml(context).runtime.clone();
+    if !query.locks() {
+        return for_each_row(&runtime, env, query.plan.clone(), types, |values| take(context, values));
+    }
+    let rows = locked_rows(dml(context), query, types)?;
+    rows.into_iter().try_for_each(|values| take(context, values))
+}
+
+/// The rows of a query that locks them.
+fn locked_rows(context: &mut DmlContext<'_>, query: &BoundQuery, types: &[SqlType]) -> StoreResult<Vec<Vec<Value>>> {
+    let all_locked = query.tables.iter().all(|table| table.lock.is_some());
+    let view = if all_locked { context.transaction.change_view() } else { context.transaction.read_view() };
+    let reservation = context.runtime.reserve(&context.env.context.memory, "rows of a locking read");
+    // Its operators run on other threads: they have the transaction, and this thread another one that does nothing.
+    let idle = context.env.store.begin_with(TransactionOptions::autocommit(), None);
+    let shared = Arc::new(Mutex::new(std::mem::replace(context.transaction, idle)));
+    let env = StatementEnv { view: Some(view), transaction: Some(shared.clone()), ..(**context.env).clone() };
+    let mut rows = Vec::new();
+    let read = for_each_row(context.runtime, &Arc::new(env), query.plan.clone(), types, |values| {
+        let bytes: usize = values.iter().map(|value| std::mem::size_of::<Value>() + text_bytes(value)).sum();
+        reservation.try_grow(bytes).map_err(squall_functions::expr::sql_error_from)?;
+        rows.push(values);
+        Ok(())
+    });
+    std::mem::swap(&mut *shared.lock(), context.transaction);
+    read.map(|()| rows)
+}
+
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::Json(document) => document.stored().len(),
+        _ => 0,
+    }
+}
+
 /// Carries out an UPDATE or DELETE whose rows a query finds.
 pub fn execute_by_query(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<DmlResult> {
     let retry = context.transaction.may_begin_again();
@@ -76,13 +125,20 @@ fn attempt(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<
         plan.changes.iter().map(|change| RowChanges::new(&env, plan, change, &types)).collect();
     let reservation = runtime.reserve(&env.context.memory, "rows to change");
     let mut matched = 0u64;
-    for_each_row(&runtime, &env, plan.query.plan.clone(), &types, |values| {
-        let values = Arc::new(values);
-        for change in &mut changes {
-            change.found(context, &values, &mut matched, &reservation)?;
-        }
-        Ok(())
-    })?;
+    for_each_row_of(
+        context,
+        &env,
+        &plan.query,
+        &types,
+        |context| context,
+        |context, values| {
+            let values = Arc::new(values);
+            for change in &mut changes {
+                change.found(context, &values, &mut matched, &reservation)?;
+            }
+            Ok(())
+        },
+    )?;
     let operation = if plan.delete { TableOperation::Delete } else { TableOperation::Update };
     let mut changed = 0;
     for (change, table) in changes.into_iter().zip(&plan.changes) {

@@ -72,7 +72,7 @@ impl Session {
         let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
         let bound = self.authorize(bound)?;
         self.check_may_explain(&bound)?;
-        if analyze && !bound.locking.is_empty() {
+        if analyze && bound.locks() {
             return Err(SqlError::unsupported("EXPLAIN ANALYZE of a locking read"));
         }
         if !self.reads_committed_now() {
