@@ -30,13 +30,13 @@ fn paths_are_chosen_by_cost() {
     let db = numbers();
     let explain = |sql: &str| db.explain(sql).join(" / ");
     assert_eq!(explain("SELECT * FROM t"), "t:ALL::");
-    assert_eq!(explain("SELECT * FROM t WHERE id = 5"), "t:const:PRIMARY:Using where");
+    assert_eq!(explain("SELECT * FROM t WHERE id = 5"), "t:const:PRIMARY:");
     assert_eq!(explain("SELECT * FROM t WHERE id BETWEEN 5 AND 9"), "t:range:PRIMARY:Using where");
     assert_eq!(explain("SELECT * FROM t WHERE id IN (3, 7, 11)"), "t:range:PRIMARY:Using where");
-    assert_eq!(explain("SELECT * FROM t WHERE a = 7"), "t:ref:ab:Using where");
+    assert_eq!(explain("SELECT * FROM t WHERE a = 7"), "t:ref:ab:");
     assert_eq!(explain("SELECT a, b FROM t WHERE a = 7 AND b > 3"), "t:range:ab:Using where; Using index");
-    assert_eq!(explain("SELECT * FROM t WHERE s = 'name0007'"), "t:ref:s:Using where");
-    assert_eq!(explain("SELECT * FROM t WHERE s LIKE 'name000%'"), "t:range:s:Using where");
+    assert_eq!(explain("SELECT * FROM t WHERE s = 'name0007'"), "t:ref:s:");
+    assert_eq!(explain("SELECT * FROM t WHERE s LIKE 'name000%'"), "t:range:s:Using index condition");
     assert_eq!(explain("SELECT * FROM t IGNORE INDEX (ab) WHERE a = 7"), "t:ALL::Using where");
     assert_eq!(explain("SELECT 1 FROM t"), "t:index:ab:Using index");
 }
@@ -82,7 +82,7 @@ fn index_order_saves_sorting() {
     let db = numbers();
     assert_eq!(db.explain("SELECT * FROM t ORDER BY id DESC LIMIT 3"), ["t:ALL::Backward index scan"]);
     assert_eq!(db.rows("SELECT id FROM t ORDER BY id DESC LIMIT 3"), ["1999", "1998", "1997"]);
-    assert_eq!(db.explain("SELECT a, b FROM t WHERE a = 7 ORDER BY b"), ["t:ref:ab:Using where; Using index"]);
+    assert_eq!(db.explain("SELECT a, b FROM t WHERE a = 7 ORDER BY b"), ["t:ref:ab:Using index"]);
     assert_eq!(db.rows("SELECT b FROM t WHERE a = 7 AND b < 3 ORDER BY b DESC"), ["2", "1", "0"]);
     assert_eq!(db.rows("SELECT s FROM t WHERE s LIKE 'name000%' ORDER BY s LIMIT 2"), ["Name0001", "Name0002"]);
 }
