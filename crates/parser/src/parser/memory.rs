@@ -15,6 +15,8 @@ pub(super) const NODE: u64 = 768;
 pub(super) const INSERT_NODE: u64 = 384;
 /// A SELECT block, with its operators in the plans.
 pub(super) const BLOCK: u64 = 16 << 10;
+/// A table to be locked, with what is asked of the account's grants.
+pub(super) const LOCKED_TABLE: u64 = 512;
 /// The most columns that a table or a result has.
 pub(super) const COLUMNS_MAX: usize = 4096;
 

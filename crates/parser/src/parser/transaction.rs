@@ -182,6 +182,7 @@ impl Parser<'_> {
         }
         self.expect_any(&[K::Table, K::Tables])?;
         let locks = self.comma_list(|parser| {
+            parser.charge(memory::LOCKED_TABLE);
             let table = parser.object_name()?;
             let alias =
                 if parser.at_any(&[K::Read, K::Write, K::LowPriority]) { None } else { parser.table_alias()? };

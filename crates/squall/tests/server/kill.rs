@@ -38,7 +38,8 @@ const LONG: &[(&str, &str)] = &[
     ("SLEEP in a row that is changed", "UPDATE t SET id = 5000 + SLEEP(1000) WHERE id = 1"),
     (
         "an UPDATE",
-        "UPDATE t SET id = id + 10000 WHERE (SELECT COUNT(*) FROM t b, t c, t d WHERE b.id + c.id + d.id < 0) > 0",
+        "WITH n AS (SELECT id FROM t) \
+         UPDATE t SET id = id + 10000 WHERE (SELECT COUNT(*) FROM n b, n c, n d WHERE b.id + c.id + d.id < 0) > 0",
     ),
     ("a DELETE", "DELETE a FROM t a, t b, t c, t d WHERE a.id + b.id + c.id + d.id < 0"),
     (
