@@ -1,9 +1,9 @@
 //! `log_write_mode = buffered`: entries that wait in memory, and the thread that writes many of them at once.
 
 use crate::file::LogFile;
-use crate::rows::thread_number;
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
+use squall_types::threads::thread_number;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;

@@ -5,8 +5,8 @@
 use crate::entry::{Entry, Work};
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
+use squall_types::threads::thread_number;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Most bytes of texts in all parts together.
 const TEXT_BYTES_MAX: usize = 64 << 20;
@@ -57,15 +57,6 @@ impl Default for LogRows {
         let parts = std::thread::available_parallelism().map_or(1, usize::from);
         LogRows { parts: (0..parts).map(|_| CachePadded::default()).collect() }
     }
-}
-
-/// A number for each thread that writes, one after the other.
-pub(crate) fn thread_number() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static NUMBER: usize = NEXT.fetch_add(1, Ordering::Relaxed);
-    }
-    NUMBER.with(|number| *number)
 }
 
 impl LogRows {

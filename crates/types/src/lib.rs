@@ -4,7 +4,7 @@
 //! nothing of tables, packets, Arrow arrays or sessions.
 //!
 //! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`],
-//! [`convert`], [`json`], [`key_codec`]; beside them [`durable_files`], [`file_use`] and [`processor_time`].
+//! [`convert`], [`json`], [`key_codec`]; beside them [`durable_files`], [`file_use`], [`processor_time`] and [`threads`].
 
 pub mod collation;
 pub mod convert;
@@ -21,6 +21,7 @@ pub mod sql_mode;
 pub mod sql_type;
 pub mod temporal;
 pub mod term_list;
+pub mod threads;
 pub mod value;
 pub mod words;
 

@@ -1,23 +1,54 @@
 //! Moments that somebody reads at, and with them what may be thrown away.
 
 use super::{AbstractTree, Iter, Keyspace, Result, SeqNo, Slice};
+use crossbeam_utils::CachePadded;
 use lsm_tree::SequenceNumberCounter;
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use squall_types::threads::thread_number;
 use std::ops::RangeBounds;
 use std::sync::Arc;
+
+/// Into how many parts snapshots are dealt. Each thread opens its own in one of them, so that threads do not meet.
+const PARTS: usize = 64;
 
 /// The moments at which there are snapshots.
 pub(crate) struct Snapshots {
     /// The next moment: changes with smaller numbers are there.
     next: SequenceNumberCounter,
-    /// How many snapshots there are of each moment.
-    open: Mutex<BTreeMap<SeqNo, usize>>,
+    parts: Box<[CachePadded<Mutex<Moments>>]>,
+}
+
+/// How many snapshots of a part there are of each moment, in the order of moments.
+///
+/// A list, since there are few, and a new one is of the newest moment nearly always.
+#[derive(Default)]
+struct Moments(Vec<(SeqNo, usize)>);
+
+impl Moments {
+    fn add(&mut self, moment: SeqNo) {
+        match self.0.binary_search_by_key(&moment, |(at, _)| *at) {
+            Ok(at) => self.0[at].1 += 1,
+            Err(at) => self.0.insert(at, (moment, 1)),
+        }
+    }
+
+    fn remove(&mut self, moment: SeqNo) {
+        if let Ok(at) = self.0.binary_search_by_key(&moment, |(at, _)| *at) {
+            self.0[at].1 -= 1;
+            if self.0[at].1 == 0 {
+                self.0.remove(at);
+            }
+        }
+    }
+
+    fn oldest(&self) -> Option<SeqNo> {
+        self.0.first().map(|(moment, _)| *moment)
+    }
 }
 
 impl Snapshots {
     pub fn new(next: SequenceNumberCounter) -> Snapshots {
-        Snapshots { next, open: Mutex::default() }
+        Snapshots { next, parts: (0..PARTS).map(|_| CachePadded::default()).collect() }
     }
 
     /// The counter that trees move on when they have new files.
@@ -32,17 +63,20 @@ impl Snapshots {
 
     /// A snapshot of now.
     pub fn open(self: &Arc<Self>) -> Snapshot {
-        let mut open = self.open.lock();
-        // Within the lock, so that nothing is thrown away in between.
+        let part = thread_number() % PARTS;
+        let mut moments = self.parts[part].lock();
+        // Within the lock: whoever has looked at this part before has read the newest moment before that.
         let moment = self.next.get();
-        *open.entry(moment).or_insert(0) += 1;
-        Snapshot { moment, snapshots: self.clone() }
+        moments.add(moment);
+        drop(moments);
+        Snapshot { moment, part, snapshots: self.clone() }
     }
 
     /// What was replaced before this moment nobody will read any more.
     pub fn unneeded_before(&self) -> SeqNo {
-        let open = self.open.lock();
-        let oldest = open.first_key_value().map_or_else(|| self.next.get(), |(moment, _)| *moment);
+        // Before the parts: a snapshot that is opened in one that has been looked at is of this moment or a later one.
+        let now = self.next.get();
+        let oldest = self.parts.iter().filter_map(|part| part.lock().oldest()).fold(now, SeqNo::min);
         oldest.saturating_sub(1)
     }
 }
@@ -50,6 +84,8 @@ impl Snapshots {
 /// All keyspaces as they were at one moment. Nothing that it shows is thrown away while it is there.
 pub(crate) struct Snapshot {
     moment: SeqNo,
+    /// The part that counts it; another thread may give it back.
+    part: usize,
     snapshots: Arc<Snapshots>,
 }
 
@@ -77,20 +113,15 @@ impl Snapshot {
 
 impl Clone for Snapshot {
     fn clone(&self) -> Snapshot {
-        *self.snapshots.open.lock().entry(self.moment).or_insert(0) += 1;
-        Snapshot { moment: self.moment, snapshots: self.snapshots.clone() }
+        // In the same part, which has the moment already: nobody who looks in between finds it in neither.
+        self.snapshots.parts[self.part].lock().add(self.moment);
+        Snapshot { moment: self.moment, part: self.part, snapshots: self.snapshots.clone() }
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        let mut open = self.snapshots.open.lock();
-        if let Some(count) = open.get_mut(&self.moment) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.moment);
-            }
-        }
+        self.snapshots.parts[self.part].lock().remove(self.moment);
     }
 }
 
@@ -115,5 +146,48 @@ mod tests {
         drop(second);
         snapshots.publish(29);
         assert_eq!(snapshots.unneeded_before(), 29);
+    }
+
+    /// Threads open, copy, hand over and close snapshots while moments go on: none is ever older than what may be thrown
+    /// away.
+    #[test]
+    fn nothing_that_any_thread_reads_is_unneeded() {
+        let snapshots = Arc::new(Snapshots::new(SequenceNumberCounter::default()));
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let (sender, receiver) = std::sync::mpsc::sync_channel::<Snapshot>(8);
+            for _ in 0..3 {
+                let (sender, snapshots) = (sender.clone(), snapshots.clone());
+                scope.spawn(move || {
+                    for step in 0..3_000 {
+                        snapshots.publish(snapshots.next.get());
+                        let snapshot = snapshots.open();
+                        assert!(snapshots.unneeded_before() < snapshot.seqno());
+                        let copy = snapshot.clone();
+                        drop(snapshot);
+                        assert!(snapshots.unneeded_before() < copy.seqno());
+                        if step % 3 == 0 && sender.send(copy).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let thrower = scope.spawn(|| {
+                let mut newest = 0;
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    newest = newest.max(snapshots.unneeded_before());
+                    // What is opened from now on is later than what could be thrown away before.
+                    assert!(snapshots.open().seqno() > newest);
+                }
+            });
+            for snapshot in receiver {
+                assert!(snapshots.unneeded_before() < snapshot.seqno());
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            thrower.join().expect("the thrower");
+        });
+        assert_eq!(snapshots.unneeded_before(), snapshots.next.get() - 1);
+        assert!(snapshots.parts.iter().all(|part| part.lock().0.is_empty()));
     }
 }

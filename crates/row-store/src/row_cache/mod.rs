@@ -18,9 +18,9 @@ use crate::engine::Slice;
 use arc_swap::ArcSwap;
 use crossbeam_utils::CachePadded;
 use shard::Shard;
-use std::cell::Cell;
+use squall_types::threads::thread_number;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Parts with a log and a lock each.
@@ -100,7 +100,7 @@ impl RowCache {
             return None;
         }
         let row = shard.get(place, moment);
-        let counts = &self.counts[counter()];
+        let counts = &self.counts[thread_number() % COUNTERS];
         count(if row.is_some() { &counts.hits } else { &counts.misses });
         row
     }
@@ -148,10 +148,4 @@ impl Shards {
 /// count may be lost.
 fn count(counter: &AtomicU64) {
     counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-}
-
-fn counter() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local!(static OWN: Cell<usize> = Cell::new(NEXT.fetch_add(1, Ordering::Relaxed) % COUNTERS));
-    OWN.get()
 }

@@ -1,0 +1,12 @@
+//! Numbers of threads, by which what all of them write is dealt into parts.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A number of this thread: they are given one after the other, so that threads are dealt evenly into parts by the rest.
+pub fn thread_number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static NUMBER: usize = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+    NUMBER.with(|number| *number)
+}
