@@ -24,6 +24,8 @@ pub struct AccessMap {
     pub routines: BTreeMap<(String, bool, String), Privileges>,
     /// What it was made of: the account, and its roles. `None` for one that was not there.
     made_of: Vec<(AccountKey, Option<Arc<AccountDef>>)>,
+    /// The roles that everybody had then.
+    mandatory_roles: Arc<[AccountKey]>,
 }
 
 impl AccessMap {
@@ -40,9 +42,11 @@ impl AccessMap {
     /// Of an account with some of its roles active; roles bring the roles granted to them. A role that is active and not
     /// granted any more brings nothing.
     pub fn new(accounts: &Accounts, account: &AccountKey, active_roles: &BTreeSet<AccountKey>) -> AccessMap {
-        let mut map = AccessMap { version: accounts.version, ..Default::default() };
-        let granted = accounts.get(account).map(|definition| &definition.roles);
-        let still_granted = |role: &&AccountKey| granted.is_some_and(|roles| roles.contains_key(*role));
+        let mandatory_roles = accounts.mandatory_roles.clone();
+        let mut map = AccessMap { version: accounts.version, mandatory_roles, ..Default::default() };
+        let definition = accounts.get(account);
+        let still_granted =
+            |role: &&AccountKey| definition.is_some_and(|definition| accounts.is_granted(role, definition));
         let mut pending: Vec<AccountKey> =
             std::iter::once(account.clone()).chain(active_roles.iter().filter(still_granted).cloned()).collect();
         let mut seen = BTreeSet::new();
@@ -88,7 +92,9 @@ impl AccessMap {
             (None, None) => true,
             _ => false,
         };
-        !self.made_of.is_empty() && self.made_of.iter().all(same)
+        !self.made_of.is_empty()
+            && self.made_of.iter().all(same)
+            && Arc::ptr_eq(&self.mandatory_roles, &accounts.mandatory_roles)
     }
 
     /// Whether a dynamic privilege, or SUPER as its predecessor, is there.

@@ -20,6 +20,55 @@ impl AccountKey {
     pub fn new(user: impl Into<String>, host: impl Into<String>) -> Self {
         Self { user: user.into(), host: host.into() }
     }
+
+    /// The names of a list such as `` `a`@`%`, b, 'c'@localhost ``, each once. `None` when one of them has no user.
+    pub fn list(text: &str) -> Option<Vec<AccountKey>> {
+        let mut keys: Vec<AccountKey> = Vec::new();
+        if text.trim().is_empty() {
+            return Some(keys);
+        }
+        for item in split_outside_quotes(text, ',') {
+            let mut parts = split_outside_quotes(item, '@').into_iter();
+            let user = parts.next().map(unquoted).filter(|user| !user.is_empty())?;
+            let host = parts.next().map(unquoted).filter(|host| !host.is_empty());
+            let key = AccountKey { user, host: host.map_or_else(|| "%".to_string(), |host| host.to_lowercase()) };
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        Some(keys)
+    }
+}
+
+/// The parts of a text between separators that stand in no quotes.
+fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
+    let (mut parts, mut from, mut quote) = (Vec::new(), 0, None);
+    for (at, character) in text.char_indices() {
+        match quote {
+            Some(open) if open == character => quote = None,
+            Some(_) => {}
+            None if matches!(character, '`' | '\'' | '"') => quote = Some(character),
+            None if character == separator => {
+                parts.push(&text[from..at]);
+                from = at + separator.len_utf8();
+            }
+            None => {}
+        }
+    }
+    parts.push(&text[from..]);
+    parts
+}
+
+/// A name without the quotes around it.
+fn unquoted(name: &str) -> String {
+    let name = name.trim();
+    for quote in ['`', '\'', '"'] {
+        let inner = name.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+        if let Some(inner) = inner {
+            return inner.replace(&format!("{quote}{quote}"), &quote.to_string());
+        }
+    }
+    name.to_string()
 }
 
 /// A user or a role.
@@ -96,12 +145,46 @@ pub struct Accounts {
     pub version: u64,
     /// By name.
     pub accounts: BTreeMap<AccountKey, Arc<AccountDef>>,
+    /// Roles that every account has been granted (`mandatory_roles`), whether they are there or not.
+    pub mandatory_roles: Arc<[AccountKey]>,
 }
 
 impl Accounts {
     /// The account of exactly that name.
     pub fn get(&self, key: &AccountKey) -> Option<&Arc<AccountDef>> {
         self.accounts.get(key)
+    }
+
+    /// Whether a role is one that everybody has.
+    pub fn is_mandatory(&self, role: &AccountKey) -> bool {
+        self.mandatory_roles.contains(role) && self.accounts.contains_key(role)
+    }
+
+    /// Whether an account has been granted a role, or everybody has.
+    pub fn is_granted(&self, role: &AccountKey, account: &AccountDef) -> bool {
+        account.roles.contains_key(role) || (self.is_mandatory(role) && *role != account.key())
+    }
+
+    /// The roles of an account: those granted to it, and those that everybody has.
+    pub fn granted_roles(&self, account: &AccountDef) -> BTreeSet<AccountKey> {
+        let everybodys = self.mandatory_roles.iter().filter(|role| self.is_granted(role, account));
+        account.roles.keys().chain(everybodys).cloned().collect()
+    }
+
+    /// Some roles, and those that they have, over any number of steps.
+    pub fn with_their_roles(&self, roles: impl IntoIterator<Item = AccountKey>) -> BTreeSet<AccountKey> {
+        let (mut pending, mut seen) = (Vec::from_iter(roles), BTreeSet::new());
+        while let Some(key) = pending.pop() {
+            if seen.insert(key.clone()) {
+                pending.extend(self.get(&key).into_iter().flat_map(|role| role.roles.keys().cloned()));
+            }
+        }
+        seen
+    }
+
+    /// The roles that are active when an account begins something: its default ones, or with `all` all that it has.
+    pub fn roles_at_first(&self, account: &AccountDef, all: bool) -> BTreeSet<AccountKey> {
+        if all { self.granted_roles(account) } else { account.default_roles.clone() }
     }
 
     /// 1045 of an account that is connected. Whether it has a password tells whether the client has used one.
@@ -246,6 +329,20 @@ mod tests {
         assert_eq!(host("b", Some("10.1.3.4")).as_deref(), Some("@10.1.%"));
         assert_eq!(host("b", Some("10.2.3.4")).as_deref(), Some("b@10.%"));
         assert_eq!(host("b", Some("11.2.3.4")), None);
+    }
+
+    #[test]
+    fn lists_of_roles() {
+        let list =
+            |text: &str| AccountKey::list(text).map(|keys| keys.into_iter().map(|key| (key.user, key.host)).collect());
+        let keys = |keys: &[(&str, &str)]| -> Option<Vec<(String, String)>> {
+            Some(keys.iter().map(|(user, host)| (user.to_string(), host.to_string())).collect())
+        };
+        assert_eq!(list(""), keys(&[]));
+        assert_eq!(list(" r1, r1@% ,`r,2`@`LocalHost`"), keys(&[("r1", "%"), ("r,2", "localhost")]));
+        assert_eq!(list("aa ; bb : r3, (r2)"), keys(&[("aa ; bb : r3", "%"), ("(r2)", "%")]));
+        assert_eq!(list("foo,"), None);
+        assert_eq!(list("``@`localhost`"), None);
     }
 
     #[test]

@@ -8,7 +8,6 @@ use crate::access::AccessMap;
 use crate::account::{AccountKey, Accounts};
 use crate::privilege::Privileges;
 use squall_types::{ErrorCode, SqlError, SqlResult};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// As whom an object is touched.
@@ -181,10 +180,7 @@ impl Subject<'_> {
                 false => self.accounts.access_denied(self.account),
             });
         };
-        let roles: BTreeSet<AccountKey> = match self.all_roles {
-            true => account.roles.keys().cloned().collect(),
-            false => account.default_roles.clone(),
-        };
+        let roles = self.accounts.roles_at_first(account, self.all_roles);
         Ok(AccessMap::new(self.accounts, definer, &roles))
     }
 
@@ -242,7 +238,7 @@ impl Subject<'_> {
 mod tests {
     use super::*;
     use crate::account::{AccountDef, TableGrant};
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn account(user: &str) -> AccountDef {
         AccountDef { user: user.into(), host: "%".into(), ..AccountDef::default() }

@@ -8,8 +8,10 @@ use crate::user_locks::UserLocks;
 use crate::user_variables::UserVariables;
 use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
+use squall_catalog::AccountKey;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, Level, SqlError, SqlMode, SqlType, Value, Warning};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use tokio::sync::Notify;
@@ -29,6 +31,8 @@ pub struct StatementContext {
     pub user: Arc<str>,
     /// `CURRENT_USER()`: the account that matched.
     pub current_user: Arc<str>,
+    /// Roles that are active beside that account.
+    pub active_roles: Arc<BTreeSet<AccountKey>>,
     /// `DATABASE()`.
     pub database: Option<Arc<str>>,
     /// `VERSION()`.
@@ -89,6 +93,7 @@ impl Default for StatementContext {
             connection_id: 0,
             user: "root@localhost".into(),
             current_user: "root@localhost".into(),
+            active_roles: Arc::default(),
             database: None,
             version: "8.4.0".into(),
             collation: CollationId::UTF8MB4_0900_AI_CI,
@@ -147,6 +152,7 @@ impl StatementContext {
             connection_id: self.connection_id,
             user: self.user.clone(),
             current_user: self.current_user.clone(),
+            active_roles: self.active_roles.clone(),
             database: self.database.clone(),
             version: self.version.clone(),
             collation: self.collation,

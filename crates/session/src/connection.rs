@@ -372,6 +372,7 @@ impl Connection for Session {
                 }
                 Err(error) => {
                     self.finish_with_error(&error, None);
+                    self.count_not_prepared(sql);
                     Err(error)
                 }
             }

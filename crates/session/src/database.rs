@@ -228,6 +228,7 @@ impl Database {
         });
         shared.apply_cache_variables();
         shared.apply_statistics_variables();
+        shared.apply_account_variables();
         if let Err(error) = shared.apply_log_variables() {
             // A log that was persisted and cannot be written now is no reason not to serve.
             error_log().write(Severity::Warning, &error.message);
@@ -265,6 +266,7 @@ impl Database {
         let id = id.ok_or_else(|| SqlError::new(ErrorCode::UnknownSystemVariable, &[&name]))?;
         self.0.globals.persist(&self.0.store, &[(name, value.clone())])?;
         self.0.globals.set(&[(id, value)]);
+        self.0.apply_account_variables();
         self.0.modules.iter().for_each(|module| module.variables_changed());
         Ok(())
     }
@@ -481,6 +483,11 @@ impl Shared {
         self.column_cache.resize(usize::try_from(columns).unwrap_or(usize::MAX));
     }
 
+    /// Accounts have the roles that `mandatory_roles` says.
+    pub fn apply_account_variables(&self) {
+        self.accounts.set_mandatory_roles(Values(&self.globals.load_values()).text(ids::MANDATORY_ROLES));
+    }
+
     /// Ends a statement or a connection.
     pub fn kill(&self, process: &Process, connection: bool) {
         if connection {
@@ -499,7 +506,7 @@ impl Shared {
         }
     }
 
-    /// What the account of a statement may do, with its default roles.
+    /// What the account of a statement may do, with the roles that are active: what its statements are allowed by.
     pub fn access_of(&self, context: &StatementContext) -> AccessMap {
         if context.is_of_server {
             return AccessMap::all();
@@ -507,8 +514,7 @@ impl Shared {
         let accounts = self.accounts.load_now();
         let (user, host) = context.current_user.rsplit_once('@').unwrap_or((&context.current_user, ""));
         let account = AccountKey::new(user, host);
-        let roles = accounts.get(&account).map(|account| account.default_roles.clone());
-        AccessMap::new(&accounts, &account, &roles.unwrap_or_default())
+        AccessMap::new(&accounts, &account, &context.active_roles)
     }
 
     /// Whether a database belongs to a module.

@@ -49,7 +49,7 @@ pub struct Session {
     pub(crate) access: Arc<AccessMap>,
     /// The version of all accounts that `access` is known to hold for.
     pub(crate) accounts_seen: u64,
-    pub(crate) active_roles: BTreeSet<AccountKey>,
+    pub(crate) active_roles: Arc<BTreeSet<AccountKey>>,
     /// The default database.
     pub(crate) database: Option<Arc<str>>,
     pub(crate) variables: VariableValues,
@@ -184,7 +184,7 @@ impl Session {
             current_user: format!("{}@{}", account.user, account.host).into(),
             access: Arc::default(),
             accounts_seen: 0,
-            active_roles: BTreeSet::new(),
+            active_roles: Arc::default(),
             database: None,
             transaction: TransactionState::default(),
             diagnostics: DiagnosticsArea::default(),

@@ -536,3 +536,28 @@ fn two_sessions_wait_and_deadlock() {
     let killed = run_in(&fixture.runtime, &mut other, &format!("KILL QUERY {id}"), None);
     assert_eq!(killed, "ok 0\n");
 }
+
+#[test]
+fn a_statement_that_cannot_be_prepared_is_one_that_failed() {
+    use squall_session::api::Connection;
+    let mut fixture = Fixture::new();
+    for (sql, code) in [("SELECT a FROM nowhere WHERE b = ?", 1146), ("SELECT a FRM nowhere", 1064)] {
+        let prepared = fixture.runtime.block_on(fixture.session.prepare(sql.as_bytes()));
+        assert_eq!(prepared.err().map(|error| error.code), Some(code), "{sql}");
+    }
+    fixture.check(
+        "SELECT event_name, sql_text, mysql_errno, errors FROM performance_schema.events_statements_history WHERE errors > 0",
+        "[event_name|sql_text|mysql_errno|errors]\n\
+         statement/com/Prepare|SELECT a FROM nowhere WHERE b = ?|1146|1\n\
+         statement/com/Prepare|NULL|1064|1",
+    );
+    fixture.check(
+        "SELECT digest_text, sum_errors FROM performance_schema.events_statements_summary_by_digest WHERE sum_errors > 0",
+        "[digest_text|sum_errors]\nSELECT `a` FROM `nowhere` WHERE `b` = ?|1",
+    );
+    fixture.check(
+        "SELECT sum_errors FROM performance_schema.events_statements_summary_global_by_event_name \
+         WHERE event_name = 'statement/com/Prepare'",
+        "[sum_errors]\n2",
+    );
+}

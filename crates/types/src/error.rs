@@ -336,6 +336,7 @@ error_codes! {
     AuditApiAbort = 3164, b"HY000", "Aborted by Audit API ('%s';%s).";
     InvalidJsonPathArrayCell = 3165, b"42000", "A path expression is not a path to a cell in an array.";
     CapacityExceeded = 3170, b"HY000", "Memory capacity of %s bytes for '%s' exceeded. %s";
+    RenameRole = 3532, b"HY000", "Renaming of a role identifier is forbidden";
     NoSystemSchemaAccess = 3552, b"HY000", "Access to system schema '%s' is rejected.";
     LockNowait = 3572, b"HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     CteRecursiveRequiresUnion = 3573, b"HY000", "Recursive Common Table Expression '%s' should contain a UNION";
@@ -348,6 +349,7 @@ error_codes! {
     WindowRangeNeedsOrder = 3587, b"HY000", "Window '%s' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of numeric or temporal type";
     WindowInvalidUse = 3593, b"HY000", "You cannot use the window function '%s' in this context.'";
     FieldInGroupingNotGroupBy = 3602, b"HY000", "Argument #%s of GROUPING function is not in GROUP BY";
+    MandatoryRole = 3628, b"HY000", "The role `%s`@`%s` is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     CteRecursionLimit = 3636, b"HY000", "Recursive query aborted after %s iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     MissingJsonTableValue = 3665, b"22035", "Missing value for JSON_TABLE column '%s'";
     WrongJsonTableValue = 3666, b"2203F", "Can't store an array or an object in the scalar column '%s' of JSON_TABLE";
@@ -371,6 +373,7 @@ error_codes! {
     CheckConstraintDuplicateName = 3822, b"HY000", "Duplicate check constraint name '%s'.";
     DependentByFunctionalIndex = 3837, b"HY000", "Column '%s' has a functional index dependency and cannot be dropped or renamed.";
     InvalidJsonType = 3853, b"22032", "Invalid JSON type in argument %s to function %s; an %s is required.";
+    SystemPrivilegeForMandatoryRole = 3897, b"HY000", "AuthId `%s`@`%s` is set as mandatory_roles. Cannot grant the '%s' privilege.";
     InvalidJsonValueForFunctionalIndex = 3903, b"22018", "Invalid JSON value for CAST for functional index '%s'.";
     JsonValueOutOfRangeForFunctionalIndex = 3904, b"22003", "Out of range JSON value for CAST for functional index '%s'.";
     FunctionalIndexDataTooLong = 3907, b"22001", "Data too long for functional index '%s'.";
@@ -379,6 +382,8 @@ error_codes! {
     LocalInfileDisabled = 3948, b"42000", "Loading local data is disabled; this must be enabled on both the client and server sides";
     MissingJsonValue = 3966, b"22035", "No value was found by '%s' on the specified path.";
     MultipleJsonValues = 3967, b"22034", "More than one value was found by '%s' on the specified path.";
+    UserReferencedAsDefiner = 4005, b"HY000", "User %s is referenced as a definer account in %s.";
+    CannotUserReferencedAsDefiner = 4006, b"HY000", "Operation %s failed for %s as it is referenced as a definer account in %s.";
     ClientInteractionTimeout = 4031, b"HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
 }
 

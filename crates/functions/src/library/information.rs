@@ -18,6 +18,7 @@ pub const FUNCTIONS: &[Def] = &[
         .also(&["SESSION_USER", "SYSTEM_USER"])
         .stable(),
     Def::new("CURRENT_USER", (0, 0), result::system_text, |args| Ok(Value::from(&*args.context.current_user))).stable(),
+    Def::new("CURRENT_ROLE", (0, 0), result::system_text, |args| Ok(current_role(args))).stable(),
     Def::new("VERSION", (0, 0), result::system_text, |args| Ok(Value::from(&*args.context.version))).stable(),
     Def::new("CONNECTION_ID", (0, 0), unsigned, |args| Ok(Value::UInt(args.context.connection_id))).stable(),
     Def::new("FOUND_ROWS", (0, 0), unsigned, |args| Ok(Value::UInt(args.context.found_rows))).stable(),
@@ -47,6 +48,14 @@ fn same_as_second(binding: &Binding<'_>) -> SqlResult<ExprType> {
         return Err(SqlError::new(ErrorCode::WrongArguments, &[&"NAME_CONST"]));
     }
     Ok(binding.arguments.get(1).map_or(boolean_type(true), |argument| argument.expr_type.clone()))
+}
+
+/// The roles that are active, quoted, or `NONE`.
+fn current_role(args: &Args<'_>) -> Value {
+    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+    let roles = args.context.active_roles.iter();
+    let names: Vec<String> = roles.map(|role| format!("{}@{}", quoted(&role.user), quoted(&role.host))).collect();
+    Value::String(if names.is_empty() { "NONE".to_string() } else { names.join(",") })
 }
 
 fn last_insert_id(args: &Args<'_>) -> SqlResult<Value> {

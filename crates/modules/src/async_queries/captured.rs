@@ -120,7 +120,7 @@ fn damaged() -> SqlError {
 fn read(reader: &mut Reader<'_>, registry: &Registry) -> Result<SessionImage, Malformed> {
     let account = |reader: &mut Reader<'_>| Ok(AccountKey::new(reader.string()?, reader.string()?));
     let own = account(reader)?;
-    let active_roles = reader.list(account)?.into_iter().collect();
+    let active_roles = Arc::new(reader.list(account)?.into_iter().collect());
     let user = reader.string()?;
     let address = reader.option(|reader| reader.string()?.parse::<IpAddr>().map_err(|_| Malformed))?;
     let info = ConnectionInfo {
@@ -169,7 +169,7 @@ mod tests {
         let variable = (Value::from("x"), SqlType::varchar(1, CollationId::UTF8MB4_BIN));
         let image = SessionImage {
             account: AccountKey::new("u", "%"),
-            active_roles: [AccountKey::new("r", "%")].into(),
+            active_roles: Arc::new([AccountKey::new("r", "%")].into()),
             info: ConnectionInfo { user: "u".into(), address: "::1".parse().ok(), port: 7, ..Default::default() },
             database: Some("d".into()),
             variables,

@@ -58,6 +58,7 @@ impl Parser<'_> {
             | K::UtcTime
             | K::UtcTimestamp
             | K::CurrentUser => self.parenless_call()?,
+            K::CurrentRole if paren => self.parenless_call()?,
             K::If | K::Left | K::Right | K::Repeat | K::Replace | K::Insert | K::Mod | K::Database | K::Schema
                 if paren =>
             {

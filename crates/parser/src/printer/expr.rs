@@ -507,6 +507,7 @@ fn is_plain_function(name: &str) -> bool {
         | K::CurrentTime
         | K::CurrentTimestamp
         | K::CurrentUser
+        | K::CurrentRole
         | K::Localtime
         | K::Localtimestamp
         | K::UtcDate

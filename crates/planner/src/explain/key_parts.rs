@@ -3,6 +3,7 @@
 //! Hidden columns are named after their keys, so that those of two tables may have one name and different expressions. Which table a
 //! column of a plan's rows is of is told by its place among those of the same name.
 
+use super::temporal::over_rows;
 use super::tree::readable;
 use crate::access::{ColumnScanExec, RowScanExec, RowTable};
 use crate::exec::lookup_join::IndexLookupJoinExec;
@@ -18,6 +19,7 @@ pub(super) fn shown(expr: &Arc<dyn PhysicalExpr>, rows: &Arc<dyn ExecutionPlan>)
     let mut parts = Vec::new();
     // What stands for a part until the text is made: nothing that a text of SQL has.
     let mark = |number: usize| format!("\u{1}{number}\u{1}");
+    let expr = &over_rows(expr, &rows.schema());
     let marked = Arc::clone(expr).transform(|expr| {
         let Some(column) = expr.downcast_ref::<Column>() else { return Ok(Transformed::no(expr)) };
         let Some(part) = key_part(column, rows) else { return Ok(Transformed::no(expr)) };

@@ -8,6 +8,7 @@ pub mod json;
 pub mod key_length;
 mod key_parts;
 pub mod table;
+mod temporal;
 pub mod tree;
 
 pub use change::{explain_change, explain_change_tree};

@@ -3,7 +3,7 @@
 use super::condition::condition_notes;
 use super::key_length::key_length;
 use super::key_parts::is_key_part;
-use super::tree::readable;
+use super::tree::{label, readable};
 use crate::access::path::AccessPath;
 use crate::access::scan::RowScanExec;
 use crate::access::{ColumnScanExec, RowTable};
@@ -126,12 +126,39 @@ struct Walker {
     joined: Option<&'static str>,
 }
 
+/// Whether a MIN or MAX of a whole table is the first entry of an index.
+fn is_first_of_index(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let Some(aggregate) = plan.downcast_ref::<AggregateExec>() else { return false };
+    let [function] = aggregate.aggr_expr() else { return false };
+    let is_extreme = ["min", "max"].iter().any(|name| function.fun().name().eq_ignore_ascii_case(name));
+    if !is_extreme || !aggregate.group_expr().is_empty() {
+        return false;
+    }
+    // The other half of the aggregate, and what only moves rows about.
+    let mut input = aggregate.input();
+    loop {
+        if let Some(scan) = input.downcast_ref::<RowScanExec>() {
+            return scan.fetch == Some(1);
+        }
+        let passes_on = input.is::<AggregateExec>() || label(input).is_none();
+        match input.children().as_slice() {
+            [only] if passes_on => input = only,
+            _ => return false,
+        }
+    }
+}
+
 impl Walker {
     fn walk(&mut self, plan: &Arc<dyn ExecutionPlan>) {
         let first_row = self.rows.len();
         if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
             let row = self.scan_row(scan);
             self.rows.push(row);
+            return;
+        }
+        if is_first_of_index(plan) {
+            let row = ExplainRow { id: Some(self.block), select_type: self.block_type.into(), ..ExplainRow::default() };
+            self.rows.push(ExplainRow { extra: vec!["Select tables optimized away"], ..row });
             return;
         }
         if let Some(star) = plan.downcast_ref::<StarExec>() {

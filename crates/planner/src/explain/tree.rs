@@ -1,6 +1,7 @@
 //! EXPLAIN FORMAT=TREE and EXPLAIN ANALYZE.
 
 use super::key_parts::{name_key_parts, name_own_key_parts, shown};
+use super::temporal::over_table;
 use crate::access::RowTable;
 use crate::access::column_scan::{
     ColumnScanExec, ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_VALUES, ROWS_SKIPPED_BY_ZONE_MAPS, SEGMENTS_READ,
@@ -76,7 +77,7 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
         let inner = join.inner();
         let mut depth = depth + 1;
         if let Some(filter) = &inner.filter {
-            let mut condition = readable(filter);
+            let mut condition = readable(over_table(filter, &inner.scan.source));
             name_own_key_parts(plan, &mut condition);
             let _ = writeln!(text, "{:indent$}-> Filter: ({})", "", condition, indent = depth * 4);
             depth += 1;
@@ -108,12 +109,15 @@ fn by_column(table: &RowTable) -> String {
     }
 }
 
-fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
+/// What an operator does; `None` for one that only moves rows about.
+pub(super) fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
         return Some(scan_label(scan));
     }
     if let Some(star) = plan.downcast_ref::<StarExec>() {
-        let condition = star.filter.as_ref().map_or(String::new(), |filter| format!(" ({})", readable(filter)));
+        let condition =
+            star.filter.as_ref().map(|filter| format!(" ({})", readable(over_table(filter, &star.spec.fact))));
+        let condition = condition.unwrap_or_default();
         return Some(format!("Star aggregate: column scan on {}{condition}", by_column(&star.spec.fact)));
     }
     if let Some(scan) = plan.downcast_ref::<DocumentValuesExec>() {
@@ -121,7 +125,8 @@ fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         return Some(format!("Covering index scan on {table} using {index} ({})", scan.source.reader.wanted()));
     }
     if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
-        let filter = scan.filter.as_ref().map_or(String::new(), |filter| format!(" ({})", readable(filter)));
+        let filter = scan.filter.as_ref().map(|filter| format!(" ({})", readable(over_table(filter, &scan.source))));
+        let filter = filter.unwrap_or_default();
         let keys: Vec<&str> = scan.join_key_columns().collect();
         let keys = if keys.is_empty() { String::new() } else { format!(" by keys of the join: {}", keys.join(", ")) };
         return Some(format!("Column scan on {}{filter}{keys}", by_column(&scan.source)));
@@ -215,7 +220,8 @@ fn sort_key(key: &PhysicalSortExpr, rows: &Arc<dyn ExecutionPlan>) -> String {
 pub(super) fn readable(expr: impl std::fmt::Display) -> String {
     const SORT_KEY: &str = "convert to sort key(";
     const LITERALS: [&str; 6] = ["Int64(", "UInt64(", "Float64(", "Boolean(", "Utf8(", "Utf8View("];
-    let text = infix(expr.to_string());
+    // How a list is looked up is nobody's concern.
+    let text = infix(expr.to_string()).replace("IN (SET) ([", "IN ([");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     // How many parentheses are open within each sort key.
@@ -251,15 +257,15 @@ pub(super) fn readable(expr: impl std::fmt::Display) -> String {
     out
 }
 
-/// `>(a, b)`, a comparison of texts, as `a > b`.
+/// `>(a, b)`, a comparison of texts, as `a > b`, and `*(a, b)` as `(a * b)`.
 fn infix(mut text: String) -> String {
-    for op in ["<=>", "<=", ">=", "<>", "=", "<", ">"] {
+    for (place, op) in ["<=>", "<=", ">=", "<>", "=", "<", ">", "*", "+", "-", "/", "%"].iter().enumerate() {
         let call = format!("{op}(");
         while let Some(at) = text.find(&call).filter(|at| *at == 0 || text[..*at].ends_with([' ', '('])) {
             let arguments = at + call.len();
             let Some(end) = closing(&text[arguments..]).map(|end| arguments + end) else { return text };
             let Some((left, right)) = text[arguments..end].split_once(", ") else { return text };
-            let infix = format!("{left} {op} {right}");
+            let infix = if place < 7 { format!("{left} {op} {right}") } else { format!("({left} {op} {right})") };
             text.replace_range(at..=end, &infix);
         }
     }

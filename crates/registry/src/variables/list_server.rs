@@ -145,7 +145,12 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     )
     .read_only(),
     boolean("check_proxy_users", Global, false, "Whether authentication maps proxy users.").read_only(),
-    text("mandatory_roles", Global, "", "Roles that everyone has.").compatibility(),
+    text(
+        "mandatory_roles",
+        Global,
+        "",
+        "Roles that every account has been granted: `role1, role2@host, …`. Setting it needs `ROLE_ADMIN`, too.",
+    ),
     boolean("activate_all_roles_on_login", Global, false, "Whether all granted roles are active in a new session."),
     boolean("automatic_sp_privileges", Global, true, "Whether creators of routines may run and drop them.")
         .compatibility(),

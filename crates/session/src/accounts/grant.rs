@@ -134,6 +134,11 @@ impl Session {
             let message = "You are not allowed to create a user with GRANT".to_string();
             return Err(SqlError { code: 1410, sqlstate: *b"42000", message });
         }
+        let makes_system_accounts = wanted.dynamic.iter().any(|name| name == "SYSTEM_USER");
+        if let Some(role) = keys.iter().find(|key| makes_system_accounts && accounts.is_mandatory(key)) {
+            let error = ErrorCode::SystemPrivilegeForMandatoryRole;
+            return Err(SqlError::new(error, &[&role.user, &role.host, &"SYSTEM_USER"]));
+        }
         self.edit_accounts(&keys, false, |account| {
             grant_to(account, &place, &wanted, grant_option);
             Ok(())

@@ -1,8 +1,9 @@
 //! Accounts: kept as records of the store, read as one immutable snapshot.
 //!
-//! Reading order: [`codec`], this file, [`user`], [`grant`], [`show`].
+//! Reading order: [`codec`], this file, [`user`], [`definer`], [`grant`], [`show`].
 
 mod codec;
+mod definer;
 mod grant;
 mod role;
 mod show;
@@ -23,7 +24,11 @@ const SPACE: &str = "account";
 pub struct AccountStore {
     current: Arc<ArcSwap<Accounts>>,
     change: Arc<Mutex<()>>,
+    /// What `mandatory_roles` says; held by whoever makes other accounts known.
+    mandatory_roles: MandatoryRoles,
 }
+
+type MandatoryRoles = Arc<parking_lot::Mutex<Arc<[AccountKey]>>>;
 
 /// Accounts on their way to be changed: nobody else changes any meanwhile.
 #[derive(Debug)]
@@ -31,6 +36,7 @@ pub struct AccountChange {
     /// What they are to be; a copy of what they are at first.
     pub accounts: Accounts,
     current: Arc<ArcSwap<Accounts>>,
+    mandatory_roles: MandatoryRoles,
     _changing: OwnedMutexGuard<()>,
 }
 
@@ -38,6 +44,7 @@ pub struct AccountChange {
 struct Publication {
     accounts: Option<Accounts>,
     current: Arc<ArcSwap<Accounts>>,
+    mandatory_roles: MandatoryRoles,
     ticket: CommitTicket,
     _changing: OwnedMutexGuard<()>,
 }
@@ -45,9 +52,14 @@ struct Publication {
 impl Drop for Publication {
     fn drop(&mut self) {
         if let (Ok(()), Some(accounts)) = (self.ticket.wait(), self.accounts.take()) {
-            self.current.store(Arc::new(accounts));
+            publish(&self.current, &self.mandatory_roles.lock(), accounts);
         }
     }
+}
+
+fn publish(current: &ArcSwap<Accounts>, mandatory_roles: &Arc<[AccountKey]>, accounts: Accounts) {
+    let version = current.load().version + 1;
+    current.store(Arc::new(Accounts { version, mandatory_roles: mandatory_roles.clone(), ..accounts }));
 }
 
 impl AccountStore {
@@ -58,7 +70,19 @@ impl AccountStore {
             let account = codec::decode(&record).ok_or_else(|| SqlError::internal("an account's record is damaged"))?;
             accounts.accounts.insert(account.key(), Arc::new(account));
         }
-        Ok(AccountStore { current: Arc::new(ArcSwap::from_pointee(accounts)), change: Arc::default() })
+        let current = Arc::new(ArcSwap::from_pointee(accounts));
+        Ok(AccountStore { current, change: Arc::default(), mandatory_roles: Arc::default() })
+    }
+
+    /// Takes over what `mandatory_roles` says. Every session knows at its next statement.
+    pub fn set_mandatory_roles(&self, list: &str) {
+        // A list that cannot be read has been refused before it came here.
+        let roles: Arc<[AccountKey]> = AccountKey::list(list).unwrap_or_default().into();
+        let mut mandatory_roles = self.mandatory_roles.lock();
+        if *mandatory_roles != roles {
+            *mandatory_roles = roles;
+            publish(&self.current, &mandatory_roles, (**self.current.load()).clone());
+        }
     }
 
     /// The accounts now.
@@ -77,7 +101,12 @@ impl AccountStore {
     }
 
     fn change_with(&self, changing: OwnedMutexGuard<()>) -> AccountChange {
-        AccountChange { accounts: (*self.load_full()).clone(), current: self.current.clone(), _changing: changing }
+        AccountChange {
+            accounts: (*self.load_full()).clone(),
+            current: self.current.clone(),
+            mandatory_roles: self.mandatory_roles.clone(),
+            _changing: changing,
+        }
     }
 
     /// At the first start, makes `root`.
@@ -129,7 +158,7 @@ impl AccountChange {
         publication.ticket.clone().await
     }
 
-    fn write(mut self, store: &RowStore) -> SqlResult<Publication> {
+    fn write(self, store: &RowStore) -> SqlResult<Publication> {
         let before = self.current.load_full();
         let mut records = Vec::new();
         for (key, account) in &self.accounts.accounts {
@@ -140,12 +169,12 @@ impl AccountChange {
         for key in before.accounts.keys().filter(|key| !self.accounts.accounts.contains_key(key)) {
             records.push(SystemChange { space: SPACE, key: record_key(key), value: None });
         }
-        self.accounts.version += 1;
         let (ticket, accounts) = match records.is_empty() {
             true => (CommitTicket::ready(Ok(())), None),
             false => (store.commit_system_async(&records)?, Some(self.accounts)),
         };
-        Ok(Publication { accounts, current: self.current, ticket, _changing: self._changing })
+        let AccountChange { current, mandatory_roles, _changing, .. } = self;
+        Ok(Publication { accounts, current, mandatory_roles, ticket, _changing })
     }
 }
 

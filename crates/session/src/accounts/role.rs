@@ -3,9 +3,9 @@
 use crate::result::Outcome;
 use crate::session::Session;
 use crate::settings::{Values, ids};
-use squall_catalog::{AccountDef, AccountKey};
+use squall_catalog::{AccountDef, AccountKey, Accounts};
 use squall_parser::ast::{AccountName, CreateRole, RoleSet, SetDefaultRole};
-use squall_types::{SqlError, SqlResult};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -20,16 +20,18 @@ pub(super) fn unknown_role(role: &AccountKey) -> SqlError {
     SqlError { code: 3523, sqlstate: *b"HY000", message }
 }
 
+/// A role that everybody has is taken from nobody.
+pub(super) fn mandatory(role: &AccountKey) -> SqlError {
+    SqlError::new(ErrorCode::MandatoryRole, &[&role.user, &role.host])
+}
+
 impl Session {
     /// Roles that are active when a session begins.
     pub(crate) fn activate_default_roles(&mut self) {
         let accounts = self.shared.accounts.load_full();
         let all = Values(&self.shared.globals.load_values()).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
-        self.active_roles = match accounts.get(&self.account) {
-            Some(account) if all => account.roles.keys().cloned().collect(),
-            Some(account) => account.default_roles.clone(),
-            None => BTreeSet::new(),
-        };
+        let roles = accounts.get(&self.account).map(|account| accounts.roles_at_first(account, all));
+        self.active_roles = Arc::new(roles.unwrap_or_default());
         self.rebuild_access();
     }
 
@@ -45,6 +47,7 @@ impl Session {
         if !existing.is_empty() && !statement.if_not_exists && !statement.or_replace {
             return Err(error_of(&existing));
         }
+        self.check_not_definers("CREATE ROLE", keys.iter().filter(|key| !existing.contains(key)))?;
         let replace = statement.or_replace;
         for key in keys.into_iter().filter(|key| replace || !existing.contains(key)) {
             let role = AccountDef {
@@ -62,7 +65,7 @@ impl Session {
         Ok(Outcome::done())
     }
 
-    fn keys_of(&self, names: &[AccountName]) -> SqlResult<Vec<AccountKey>> {
+    pub(super) fn keys_of(&self, names: &[AccountName]) -> SqlResult<Vec<AccountKey>> {
         names.iter().map(|name| self.account_key(name)).collect()
     }
 
@@ -106,6 +109,10 @@ impl Session {
         ignore_unknown: bool,
     ) -> SqlResult<Outcome> {
         let (roles, from) = (self.keys_of(roles)?, self.keys_of(from)?);
+        let accounts = self.shared.accounts.load_full();
+        if let Some(role) = roles.iter().find(|role| accounts.is_mandatory(role)) {
+            return Err(mandatory(role));
+        }
         self.edit_accounts(&from, ignore_unknown, |account| {
             for role in &roles {
                 account.roles.remove(role);
@@ -125,18 +132,24 @@ impl Session {
         }
     }
 
-    pub(super) fn default_roles_of(&self, account: &AccountDef, roles: &RoleSet) -> SqlResult<BTreeSet<AccountKey>> {
+    pub(super) fn default_roles_of(
+        &self,
+        accounts: &Accounts,
+        account: &AccountDef,
+        roles: &RoleSet,
+    ) -> SqlResult<BTreeSet<AccountKey>> {
         let wanted = match roles {
             RoleSet::None => return Ok(BTreeSet::new()),
-            RoleSet::All => return Ok(account.roles.keys().cloned().collect()),
+            RoleSet::All => return Ok(accounts.granted_roles(account)),
             RoleSet::Default => return Ok(account.default_roles.clone()),
             RoleSet::AllExcept(names) => {
                 let except = self.keys_of(names)?;
-                return Ok(account.roles.keys().filter(|role| !except.contains(role)).cloned().collect());
+                let granted = accounts.granted_roles(account);
+                return Ok(granted.into_iter().filter(|role| !except.contains(role)).collect());
             }
             RoleSet::Roles(names) => self.keys_of(names)?,
         };
-        match wanted.iter().find(|role| !account.roles.contains_key(role)) {
+        match wanted.iter().find(|role| !accounts.is_granted(role, account)) {
             Some(role) => Err(not_granted(role, &account.key())),
             None => Ok(wanted.into_iter().collect()),
         }
@@ -146,7 +159,7 @@ impl Session {
     pub(crate) fn set_role(&mut self, roles: &RoleSet) -> SqlResult<Outcome> {
         let accounts = self.shared.accounts.load_full();
         let Some(account) = accounts.get(&self.account) else { return Ok(Outcome::done()) };
-        self.active_roles = self.default_roles_of(account, roles)?;
+        self.active_roles = Arc::new(self.default_roles_of(&accounts, account, roles)?);
         self.rebuild_access();
         self.track_state_change();
         Ok(Outcome::done())
@@ -159,7 +172,7 @@ impl Session {
         for key in keys {
             let account = change.accounts.get(&key);
             let account = account.ok_or_else(|| super::user::failed("SET DEFAULT ROLE", std::slice::from_ref(&key)))?;
-            let default_roles = self.default_roles_of(account, &statement.roles)?;
+            let default_roles = self.default_roles_of(&change.accounts, account, &statement.roles)?;
             let account = AccountDef { default_roles, ..(**account).clone() };
             change.accounts.accounts.insert(key, Arc::new(account));
         }
@@ -169,17 +182,6 @@ impl Session {
 }
 
 /// Whether `from` is `to`, or has it granted over some number of steps.
-fn reaches(accounts: &squall_catalog::Accounts, from: &AccountKey, to: &AccountKey) -> bool {
-    let (mut pending, mut seen) = (vec![from.clone()], BTreeSet::new());
-    while let Some(key) = pending.pop() {
-        if key == *to {
-            return true;
-        }
-        if seen.insert(key.clone())
-            && let Some(account) = accounts.get(&key)
-        {
-            pending.extend(account.roles.keys().cloned());
-        }
-    }
-    false
+fn reaches(accounts: &Accounts, from: &AccountKey, to: &AccountKey) -> bool {
+    accounts.with_their_roles([from.clone()]).contains(to)
 }

@@ -31,14 +31,24 @@ impl Session {
         let accounts = self.shared.accounts.load_full();
         let account =
             accounts.get(&key).ok_or_else(|| SqlError::new(ErrorCode::NonexistingGrant, &[&key.user, &key.host]))?;
-        let mut merged = (**account).clone();
-        for role in using {
-            let role = self.account_key(role)?;
-            if !account.roles.contains_key(&role) {
-                return Err(super::role::not_granted(&role, &key));
-            }
+        let roles = match name {
+            // Its own are shown as they are now.
+            None | Some(AccountName::CurrentUser) if using.is_empty() => (*self.active_roles).clone(),
+            _ => self.keys_of(using)?.into_iter().collect(),
+        };
+        if let Some(role) = roles.iter().find(|role| !using.is_empty() && !accounts.is_granted(role, account)) {
+            return Err(super::role::not_granted(role, &key));
+        }
+        let mut merged = AccountDef::clone(account);
+        for role in accounts.with_their_roles(roles.into_iter().filter(|role| accounts.is_granted(role, account))) {
             if let Some(role) = accounts.get(&role) {
                 merge(&mut merged, role);
+            }
+        }
+        // MySQL names everybody's roles for oneself alone, so that what is dumped of others is what they were granted.
+        if matches!(name, None | Some(AccountName::CurrentUser)) {
+            for role in accounts.granted_roles(account) {
+                merged.roles.entry(role).or_default();
             }
         }
         let mut result = ResultSet::new(vec![text_column(&format!("Grants for {}@{}", key.user, key.host), 1024)]);
@@ -77,6 +87,10 @@ fn merge(account: &mut AccountDef, role: &AccountDef) {
             let column = entry.columns.entry(column.clone()).or_default();
             *column = column.union(*privileges);
         }
+    }
+    for (name, privileges) in &role.routines {
+        let entry = account.routines.entry(name.clone()).or_default();
+        *entry = entry.union(*privileges);
     }
 }
 

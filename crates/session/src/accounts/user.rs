@@ -109,6 +109,8 @@ impl Session {
         if !existing.is_empty() && !if_not_exists && !or_replace {
             return Err(failed("CREATE USER", &existing));
         }
+        let new: Vec<AccountKey> = made.iter().map(AccountDef::key).filter(|key| !existing.contains(key)).collect();
+        self.check_not_definers("CREATE USER", &new)?;
         for mut account in made {
             let key = account.key();
             if existing.contains(&key) && if_not_exists {
@@ -144,7 +146,7 @@ impl Session {
             self.apply_authentication(&mut account, user, "ALTER USER", &mut passwords).await?;
             apply_options(&mut account, statement)?;
             if let Some(roles) = &statement.default_role {
-                account.default_roles = self.default_roles_of(&account, roles)?;
+                account.default_roles = self.default_roles_of(&change.accounts, &account, roles)?;
             }
             change.accounts.accounts.insert(key, Arc::new(account));
         }
@@ -260,6 +262,10 @@ impl Session {
         if !missing.is_empty() && !if_exists {
             return Err(failed(operation, &missing));
         }
+        if let Some(role) = keys.iter().find(|key| accounts.is_mandatory(key)) {
+            return Err(super::role::mandatory(role));
+        }
+        self.check_not_definers(operation, keys.iter().filter(|key| !missing.contains(key)))?;
         for key in &keys {
             accounts.accounts.remove(key);
         }
@@ -289,6 +295,10 @@ impl Session {
             if accounts.get(from).is_none() || accounts.get(to).is_some() {
                 return Err(failed("RENAME USER", std::slice::from_ref(from)));
             }
+            if accounts.is_mandatory(from) || accounts.accounts.values().any(|other| other.roles.contains_key(from)) {
+                return Err(SqlError::new(ErrorCode::RenameRole, &[]));
+            }
+            self.check_not_definers("RENAME USER", [from, to])?;
             if let Some(account) = accounts.accounts.remove(from) {
                 let account = AccountDef { user: to.user.clone(), host: to.host.clone(), ..(*account).clone() };
                 accounts.accounts.insert(to.clone(), Arc::new(account));

@@ -173,9 +173,10 @@ impl Session {
     }
 }
 
-/// Whether an account has SYSTEM_USER, by itself or by a role that it may set.
+/// Whether an account has SYSTEM_USER, by itself or by a role that it may set, everybody's among them.
 pub(crate) fn is_system_account(accounts: &Accounts, key: &AccountKey) -> bool {
     let (mut pending, mut seen) = (vec![key], BTreeSet::new());
+    pending.extend(accounts.mandatory_roles.iter());
     while let Some(key) = pending.pop() {
         let Some(account) = accounts.get(key).filter(|_| seen.insert(key)) else { continue };
         if account.dynamic.contains_key("SYSTEM_USER") {

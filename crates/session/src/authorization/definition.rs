@@ -162,8 +162,13 @@ impl Session {
         if key == self.account {
             return Ok(Vec::new());
         }
-        let any = Need::server(Privileges::NONE, &["SET_ANY_DEFINER"], "SUPER or SET_ANY_DEFINER");
-        Ok(std::iter::once(any).chain(self.system_user_need(&[key])).collect())
+        let mut needs = vec![Need::server(Privileges::NONE, &["SET_ANY_DEFINER"], "SUPER or SET_ANY_DEFINER")];
+        if self.shared.accounts.load_now().get(&key).is_none() {
+            let dynamic = &["ALLOW_NONEXISTENT_DEFINER"];
+            needs.push(Need::server(Privileges::NONE, dynamic, "SUPER or ALLOW_NONEXISTENT_DEFINER"));
+        }
+        needs.extend(self.system_user_need(&[key]));
+        Ok(needs)
     }
 
     fn is_virtual_named(&self, name: &ObjectName) -> bool {

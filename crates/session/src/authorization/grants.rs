@@ -2,7 +2,7 @@
 
 use crate::procedure::SessionStatements;
 use crate::session::Session;
-use squall_catalog::{AccessMap, Need, Privileges};
+use squall_catalog::{AccessMap, AccountKey, Accounts, Need, Privileges};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,8 +17,18 @@ impl Session {
         self.accounts_seen = accounts.version;
         // Those of others are no reason to make plans anew.
         if !self.access.holds(&accounts) {
+            self.forget_roles_taken_away(&accounts);
             self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
             self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
+        }
+    }
+
+    /// A role that is not granted any more is not active any more, also when it is granted again.
+    fn forget_roles_taken_away(&mut self, accounts: &Accounts) {
+        let account = accounts.get(&self.account);
+        let is_granted = |role: &AccountKey| account.is_some_and(|account| accounts.is_granted(role, account));
+        if !self.active_roles.iter().all(is_granted) {
+            Arc::make_mut(&mut self.active_roles).retain(is_granted);
         }
     }
 

@@ -72,6 +72,7 @@ pub fn alter_table(old: &TableDef, statement: &AlterTable, context: &DdlContext<
     for action in statement.actions.iter().filter(|action| is_drop(action)) {
         builder.drop(action)?;
     }
+    builder.rename_columns(&statement.actions)?;
     for action in statement.actions.iter().filter(|action| !is_drop(action)) {
         builder.apply(action, &mut alteration)?;
     }
@@ -299,7 +300,10 @@ impl Builder<'_> {
             AlterAction::SetCheckEnforced { name, enforced }
             | AlterAction::SetConstraintEnforced { name, enforced } => self.set_check_enforced(name, *enforced),
             AlterAction::RenameTable(name) => check_table_name(&name.name),
-            AlterAction::RenameColumn { old, new } => self.rename_column(old, new),
+            AlterAction::RenameColumn { old, .. } => match self.place_before(old) {
+                Some(_) => Ok(()),
+                None => Err(SqlError::new(ErrorCode::BadField, &[&old.as_str(), &self.table.name])),
+            },
             AlterAction::RenameIndex { old, new } => self.rename_index(old, new),
             AlterAction::ConvertCharset { charset, collation } => {
                 self.convert_charset(charset.as_deref(), collation.as_deref())
@@ -421,19 +425,13 @@ impl Builder<'_> {
         position: Option<&ColumnPosition>,
         if_exists: bool,
     ) -> SqlResult<()> {
-        let Some((at, before)) = self.table.column(old) else {
+        let Some(at) = self.place_before(old) else {
             if if_exists {
                 return Ok(());
             }
             return Err(SqlError::new(ErrorCode::BadField, &[&old.as_str(), &self.table.name]));
         };
-        let before = before.clone();
-        if !eq_ignore_case(old, &definition.name) {
-            if self.table.column(&definition.name).is_some() {
-                return Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&definition.name.as_str()]));
-            }
-            self.rename_in_expressions(&before.name, &definition.name)?;
-        }
+        let before = self.table.columns[at].clone();
         let mut column = resolve_column(definition, self.collation, self.context)?;
         column.id = before.id;
         column.value_for_older_rows = before.value_for_older_rows.clone();
@@ -546,22 +544,40 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn rename_column(&mut self, old: &Ident, new: &Ident) -> SqlResult<()> {
-        check_column_name(new)?;
-        let Some((at, _)) = self.table.column(old) else {
-            return Err(SqlError::new(ErrorCode::BadField, &[&old.as_str(), &self.table.name]));
-        };
-        if self.table.column(new).is_some_and(|(other, _)| other != at) {
-            return Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&new.as_str()]));
+    /// Where the column is that had a name before the statement, so that names can be exchanged.
+    fn place_before(&self, name: &str) -> Option<usize> {
+        let (_, column) = self.old.column(name)?;
+        self.table.columns.iter().position(|other| other.id == column.id)
+    }
+
+    /// All columns that get other names get them at once, so that names can be exchanged; then each name stands once (1060).
+    fn rename_columns(&mut self, actions: &[AlterAction]) -> SqlResult<()> {
+        let mut renamed = Vec::new();
+        for action in actions {
+            let (old, new) = match action {
+                AlterAction::RenameColumn { old, new } => (old, new),
+                AlterAction::ChangeColumn { old, column, .. } => (old, &column.name),
+                _ => continue,
+            };
+            let Some(at) = self.place_before(old) else { continue };
+            if !eq_ignore_case(old, new) {
+                check_column_name(new)?;
+                self.rename_in_expressions(old)?;
+            }
+            renamed.push((at, new));
         }
-        let shown = self.table.columns[at].name.clone();
-        self.rename_in_expressions(&shown, new)?;
-        self.table.columns[at].name = new.to_string();
-        Ok(())
+        for (at, new) in &renamed {
+            self.table.columns[*at].name = new.to_string();
+        }
+        let same = |name: &str| self.table.columns.iter().filter(|column| eq_ignore_case(&column.name, name)).count();
+        match renamed.iter().find(|(_, new)| same(new) > 1) {
+            Some((_, new)) => Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&new.as_str()])),
+            None => Ok(()),
+        }
     }
 
     /// Generated columns and CHECKs name columns in their text: MySQL refuses to rename those.
-    fn rename_in_expressions(&self, old: &str, _new: &str) -> SqlResult<()> {
+    fn rename_in_expressions(&self, old: &str) -> SqlResult<()> {
         self.refuse_generated_dependency(old)?;
         for check in &self.table.checks {
             let mut columns = Vec::new();

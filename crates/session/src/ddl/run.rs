@@ -124,6 +124,8 @@ impl Session {
                 let definition = self.resolve_view(statement, request, context).await?;
                 self.note_missing_definer(statement.definer.as_ref(), context)?;
                 let (statement, account) = (statement.clone(), self.account.clone());
+                // Its definer is not dropped before it is known to define something.
+                let _accounts = self.shared.accounts.begin_change().await;
                 self.blocking(move |shared| view::create_view(shared, &env, &statement, definition, &account)).await?;
                 Ok(Outcome::done())
             }

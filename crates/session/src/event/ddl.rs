@@ -47,6 +47,8 @@ impl Session {
         let body = statement.body.as_ref().map(|_| statement.body_span.bytes(request.sql));
         let body = body.map(|body| String::from_utf8_lossy(body).trim().to_string());
         let shared = self.shared.clone();
+        // Its definer is not dropped before it is known to define something.
+        let _accounts = shared.accounts.begin_change().await;
         let changing = shared.events.begin_change().await;
         let known = shared.events.get(&database, &name);
         let new = match (statement.alter, known) {

@@ -7,7 +7,7 @@ use crate::collector::LastError;
 use crate::database::{Database, Shared, now_micros};
 use crate::procedure::{SessionImage, run_on_this_thread};
 use crate::session::parse_error;
-use crate::settings::ids;
+use crate::settings::{Values, ids};
 use parking_lot::{Condvar, Mutex};
 use squall_jobs::{Handler, Kind, KindSpec, NewJob, RunningJob};
 use squall_logs::error_log::{Severity, error_log};
@@ -302,6 +302,7 @@ fn run_event(database: &Database, event: &EventDef, job: &RunningJob) -> SqlResu
         return Err(SqlError::new(ErrorCode::NoSuchUser, &[user, host]));
     };
     let mut variables = shared.globals.load_values();
+    let all_roles = Values(&variables).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
     let mut set = |id: VariableId, value: &str| variables.set(id, Value::from(value));
     set(ids::SQL_MODE, &event.sql_mode);
     set(ids::TIME_ZONE, &event.time_zone);
@@ -309,7 +310,7 @@ fn run_event(database: &Database, event: &EventDef, job: &RunningJob) -> SqlResu
     set(ids::COLLATION_CONNECTION, &event.connection_collation);
     let image = SessionImage {
         account: event.definer.clone(),
-        active_roles: account.default_roles.clone(),
+        active_roles: Arc::new(accounts.roles_at_first(account, all_roles)),
         info: ConnectionInfo { user: event.definer.user.clone(), ..ConnectionInfo::default() },
         database: Some(event.database.as_str().into()),
         variables,

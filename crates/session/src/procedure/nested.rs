@@ -29,7 +29,7 @@ pub struct SessionImage {
     /// Its account. One that is gone has no privileges.
     pub account: AccountKey,
     /// Roles whose privileges count.
-    pub active_roles: BTreeSet<AccountKey>,
+    pub active_roles: Arc<BTreeSet<AccountKey>>,
     /// Who connected, and from where.
     pub info: ConnectionInfo,
     /// The default database.
@@ -78,7 +78,7 @@ pub fn run_on_this_thread<T>(work: impl Future<Output = T>) -> SqlResult<T> {
 pub(crate) struct SessionStatements {
     shared: Weak<Shared>,
     account: AccountKey,
-    active_roles: BTreeSet<AccountKey>,
+    active_roles: Arc<BTreeSet<AccountKey>>,
     info: ConnectionInfo,
     client_host: Box<str>,
     appends: Arc<Appends>,

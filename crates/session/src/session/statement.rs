@@ -150,6 +150,7 @@ impl Session {
             connection_id: self.process.id,
             user: self.user.clone(),
             current_user: self.current_user.clone(),
+            active_roles: self.active_roles.clone(),
             database: self.database.clone(),
             version: self.version.clone(),
             collation: settings.collation,

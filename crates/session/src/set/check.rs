@@ -1,6 +1,7 @@
 //! Whether a value suits a system variable, and what it becomes.
 
 use crate::charset;
+use squall_catalog::AccountKey;
 use squall_registry::variables::{Kind, VariableDef};
 use squall_types::temporal::Interval;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
@@ -38,6 +39,9 @@ pub fn check(definition: &VariableDef, value: &Value, strict: bool) -> SqlResult
         Kind::Flags(words) => flag_list(definition, value, words),
         Kind::Switches(names) => switches(definition, value, names),
         Kind::Text | Kind::NullableText => match value {
+            Value::String(list) if definition.name == "mandatory_roles" && AccountKey::list(list).is_none() => {
+                Err(wrong(list))
+            }
             Value::String(_) => Ok(value.clone().into()),
             _ => Err(SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name])),
         },

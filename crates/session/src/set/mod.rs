@@ -10,7 +10,7 @@ use crate::result::Outcome;
 use crate::session::{Request, Session};
 use crate::settings::{ALIASES, Values, ids};
 use check::{check, merge_switches};
-use squall_catalog::NameKey;
+use squall_catalog::{AccountKey, NameKey};
 use squall_parser::ast::{Expr, Set, SetItem, SystemVariable, VariableScope};
 use squall_registry::variables::{DefaultValue, Effect, Kind, Scope, VariableDef};
 use squall_registry::{StatementContext, VariableId, held_by_variable};
@@ -145,6 +145,7 @@ impl Session {
             context.diagnostics.warn(warning);
         }
         self.check_value(id, &definition, scope)?;
+        self.check_mandatory_roles(id, &checked.value)?;
         variables::check_value(&self.shared.directory, id, definition.name, &checked.value)?;
         self.push_assignment(id, &definition, scope, checked.value, assignments)
     }
@@ -209,6 +210,17 @@ impl Session {
             return Err(SqlError::new(ErrorCode::CantChangeTxCharacteristics, &[]));
         }
         Ok(())
+    }
+
+    /// A role that makes a system account of whoever has it is not given to everybody (1231).
+    fn check_mandatory_roles(&self, id: VariableId, value: &Value) -> SqlResult<()> {
+        let (ids::MANDATORY_ROLES, Value::String(list)) = (id, value) else { return Ok(()) };
+        let accounts = self.shared.accounts.load_now();
+        let mut reached = accounts.with_their_roles(AccountKey::list(list).unwrap_or_default()).into_iter();
+        match reached.any(|role| accounts.get(&role).is_some_and(|role| role.dynamic.contains_key("SYSTEM_USER"))) {
+            true => Err(SqlError::new(ErrorCode::WrongValueForVar, &[&"mandatory_roles", list])),
+            false => Ok(()),
+        }
     }
 
     fn push_assignment(
@@ -364,6 +376,7 @@ impl Session {
             shared.apply_cache_variables();
         }
         shared.apply_statistics_variables();
+        shared.apply_account_variables();
         let mut result = if of_logs { shared.apply_log_variables() } else { Ok(()) };
         if result.is_ok() && !persisted.is_empty() {
             result = self.blocking(move |shared| shared.globals.persist(&shared.store, &persisted)).await;
@@ -372,6 +385,7 @@ impl Session {
             shared.globals.set(&before);
             shared.apply_cache_variables();
             shared.apply_statistics_variables();
+            shared.apply_account_variables();
             if of_logs {
                 // What held before could be opened then; if it cannot be any more, its entries are counted as lost.
                 let _ = shared.apply_log_variables();
@@ -449,7 +463,14 @@ impl Session {
                 "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
             ),
             None | Some(VariableScope::Session) => Ok(()),
-            Some(_) => need(self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"), "SUPER or SYSTEM_VARIABLES_ADMIN"),
+            Some(_) => {
+                need(self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"), "SUPER or SYSTEM_VARIABLES_ADMIN")?;
+                // It grants a role to everybody, which SUPER alone does not.
+                need(
+                    definition.name != "mandatory_roles" || self.access.dynamic.contains("ROLE_ADMIN"),
+                    "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN",
+                )
+            }
         }
     }
 }

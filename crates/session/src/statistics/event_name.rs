@@ -6,6 +6,8 @@ use squall_parser::ast::{
 
 /// A text that no grammar takes.
 pub(crate) const ERROR: &str = "statement/sql/error";
+/// A command of the protocol that prepares a statement.
+pub(crate) const PREPARE: &str = "statement/com/Prepare";
 /// A query.
 pub(crate) const SELECT: &str = "statement/sql/select";
 /// What has no name of its own.
@@ -14,6 +16,7 @@ pub(crate) const OTHER: &str = "statement/abstract/Query";
 /// All names, in order.
 pub(crate) const ALL: &[&str] = &[
     "statement/abstract/Query",
+    "statement/com/Prepare",
     "statement/sql/alter_db",
     "statement/sql/alter_event",
     "statement/sql/alter_table",

@@ -14,8 +14,8 @@ use squall_parser::Digest;
 use squall_parser::ast::Statement;
 use squall_registry::{PlanCounts, StatementContext};
 use squall_row_store::Transaction;
-use squall_types::SqlResult;
 use squall_types::processor_time::{self, Meter};
+use squall_types::{ErrorCode, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -194,6 +194,25 @@ impl Session {
         let owner = if name.is_some() { self.statement_number() } else { 0 };
         let counted = Arc::new(PreparedUse::new(u64::from(id), name, &prepared.sql, owner, micros));
         self.process.prepared.add(prepared.counted.get_or_init(|| counted));
+    }
+
+    /// Counts a command to prepare a statement that cannot be: it is a statement that failed, like any other.
+    pub(crate) fn count_not_prepared(&self, sql: &[u8]) {
+        if !self.counts_statements() {
+            return;
+        }
+        let start_micros = self.command_micros;
+        let micros = u64::try_from(now_micros() - start_micros).unwrap_or(0);
+        let error = self.diagnostics.last_error();
+        let errno = error.map_or(0, |error| error.code);
+        let measured = Measured { start_micros, micros, failed: true, errno, ..Measured::default() };
+        if errno == ErrorCode::Parse.number() {
+            return self.process.statements.add_event(event_name::PREPARE, &measured, error);
+        }
+        let digest = Arc::new(squall_parser::digest(sql, &self.parse_options()));
+        let (retired, schema) = (&self.shared.statistics.statements, self.database.as_ref());
+        let shown = Shown { text: sql, error };
+        self.process.statements.add(retired, schema, &digest, event_name::PREPARE, &measured, shown);
     }
 
     /// Counts a text that no grammar takes.

@@ -263,6 +263,11 @@ pub const ROWS: &[Row] = &[
     ),
     changes(
         "CreateView",
+        "CREATE DEFINER = gone VIEW d.n AS SELECT 1 AS one",
+        &[("CREATE VIEW ON d.*", 1142), ("SET_ANY_DEFINER ON *.*", 1227), ("ALLOW_NONEXISTENT_DEFINER ON *.*", 1227)],
+    ),
+    changes(
+        "CreateView",
         "CREATE DEFINER = root@localhost VIEW d.n AS SELECT 1 AS one",
         &[("CREATE VIEW ON d.*", 1142), ("SET_ANY_DEFINER ON *.*", 1227), ("SYSTEM_USER ON *.*", 1227)],
     ),
@@ -275,6 +280,11 @@ pub const ROWS: &[Row] = &[
     changes("CreateEvent", "ALTER EVENT d.event RENAME TO e.event", &[("EVENT ON d.*", 1044), ("EVENT ON e.*", 1044)]),
     changes(
         "CreateEvent",
+        "CREATE DEFINER = gone EVENT d.n ON SCHEDULE EVERY 1 YEAR DISABLE DO SET @x = 1",
+        &[("EVENT ON d.*", 1044), ("SET_ANY_DEFINER ON *.*", 1227), ("ALLOW_NONEXISTENT_DEFINER ON *.*", 1227)],
+    ),
+    changes(
+        "CreateEvent",
         "CREATE DEFINER = x EVENT d.n ON SCHEDULE EVERY 1 YEAR DISABLE DO SET @x = 1",
         &[("EVENT ON d.*", 1044), ("SET_ANY_DEFINER ON *.*", 1227)],
     ),
@@ -283,6 +293,11 @@ pub const ROWS: &[Row] = &[
     reads("Program", "BEGIN NOT ATOMIC DO (SELECT MAX(a) FROM d.t); END", &[("SELECT (a) ON d.t", 1142)]),
     // ---- accounts ----
     changes("CreateUser", "CREATE USER z", &[("CREATE USER ON *.*", 1227)]),
+    changes(
+        "CreateUser",
+        "CREATE USER gone",
+        &[("CREATE USER ON *.*", 1227), ("ALLOW_NONEXISTENT_DEFINER ON *.*", 4006)],
+    ),
     changes("CreateUser", "CREATE USER z DEFAULT ROLE r", &[("CREATE USER ON *.*", 1227), ("ROLE_ADMIN ON *.*", 1227)]),
     changes(
         "CreateUser",
@@ -297,6 +312,11 @@ pub const ROWS: &[Row] = &[
     ),
     reads("CreateUser", "ALTER USER u IDENTIFIED BY ''", &[]),
     changes("DropUser", "DROP USER x", &[("CREATE USER ON *.*", 1227)]),
+    changes(
+        "DropUser",
+        "DROP USER definer",
+        &[("CREATE USER ON *.*", 1227), ("ALLOW_NONEXISTENT_DEFINER ON *.*", 4006)],
+    ),
     refused(
         "DropUser",
         "DROP USER root@localhost, missing",
@@ -304,6 +324,16 @@ pub const ROWS: &[Row] = &[
         1396,
     ),
     changes("RenameUser", "RENAME USER x TO y", &[("CREATE USER ON *.*", 1227)]),
+    changes(
+        "RenameUser",
+        "RENAME USER definer TO y",
+        &[("CREATE USER ON *.*", 1227), ("ALLOW_NONEXISTENT_DEFINER ON *.*", 4006)],
+    ),
+    changes(
+        "RenameUser",
+        "RENAME USER x TO gone",
+        &[("CREATE USER ON *.*", 1227), ("ALLOW_NONEXISTENT_DEFINER ON *.*", 4006)],
+    ),
     refused(
         "RenameUser",
         "RENAME USER root@localhost TO x",
@@ -311,7 +341,13 @@ pub const ROWS: &[Row] = &[
         1396,
     ),
     changes("CreateRole", "CREATE ROLE q", &[("CREATE ROLE ON *.*", 1227)]),
+    changes(
+        "CreateRole",
+        "CREATE ROLE gone",
+        &[("CREATE ROLE ON *.*", 1227), ("ALLOW_NONEXISTENT_DEFINER ON *.*", 4006)],
+    ),
     changes("DropRole", "DROP ROLE r", &[("DROP ROLE ON *.*", 1227)]),
+    changes("DropRole", "DROP ROLE definer", &[("DROP ROLE ON *.*", 1227), ("ALLOW_NONEXISTENT_DEFINER ON *.*", 4006)]),
     changes("Grant", "GRANT SELECT ON d.t TO x", &[("SELECT ON d.t", 1142), ("GRANT OPTION ON d.t", 1142)]),
     changes("Grant", "GRANT SELECT ON d.* TO x", &[("SELECT ON d.*", 1044), ("GRANT OPTION ON d.*", 1044)]),
     changes("Grant", "GRANT r TO x", &[("ROLE_ADMIN ON *.*", 1227)]),
@@ -330,6 +366,11 @@ pub const ROWS: &[Row] = &[
     reads("Set", "SET @a = (SELECT MAX(a) FROM d.t)", &[("SELECT (a) ON d.t", 1142)]),
     reads("Set", "SET SESSION sort_buffer_size = 100000", &[]),
     reads("Set", "SET GLOBAL sort_buffer_size = 100000", &[("SYSTEM_VARIABLES_ADMIN ON *.*", 1227)]),
+    reads(
+        "Set",
+        "SET GLOBAL mandatory_roles = ''",
+        &[("SYSTEM_VARIABLES_ADMIN ON *.*", 1227), ("ROLE_ADMIN ON *.*", 1227)],
+    ),
     changes("Set", "SET PASSWORD FOR x = 'p'", &[("CREATE USER ON *.*", 1227)]),
     refused(
         "Set",

@@ -1,0 +1,46 @@
+//! Views and events whose definer is an account: what dropping it would leave without one, and making it would adopt.
+
+use super::quoted;
+use crate::database::Shared;
+use crate::session::Session;
+use squall_catalog::{AccountKey, TableEntry};
+use squall_types::{ErrorCode, Level, SqlError, SqlResult};
+
+impl Session {
+    /// 4006 when one of several accounts is named as a definer; 4005 as a warning for who has ALLOW_NONEXISTENT_DEFINER.
+    /// SUPER does not stand for it. The accounts are locked, so that nothing is made meanwhile that names them.
+    pub(super) fn check_not_definers<'k>(
+        &mut self,
+        operation: &str,
+        keys: impl IntoIterator<Item = &'k AccountKey>,
+    ) -> SqlResult<()> {
+        let may_orphan = self.access.dynamic.contains("ALLOW_NONEXISTENT_DEFINER");
+        let mut warnings = Vec::new();
+        for key in keys {
+            for kind in kinds_defined_by(&self.shared, key) {
+                if !may_orphan {
+                    let error = ErrorCode::CannotUserReferencedAsDefiner;
+                    return Err(SqlError::new(error, &[&operation, &quoted(key), &kind]));
+                }
+                warnings.push(SqlError::new(ErrorCode::UserReferencedAsDefiner, &[&quoted(key), &kind]));
+            }
+        }
+        self.pending_notes.extend(warnings.into_iter().map(|warning| (Level::Warning, warning)));
+        Ok(())
+    }
+}
+
+/// The kinds of objects that name an account as their definer.
+fn kinds_defined_by(shared: &Shared, key: &AccountKey) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    if shared.events.list().iter().any(|event| event.definer == *key) {
+        kinds.push("an event");
+    }
+    let definer = format!("{}@{}", key.user, key.host);
+    let catalog = shared.catalog.load();
+    let mut entries = catalog.databases().values().flat_map(|database| database.tables.values());
+    if entries.any(|entry| matches!(entry, TableEntry::View(view) if view.definer == definer)) {
+        kinds.push("a view");
+    }
+    kinds
+}
