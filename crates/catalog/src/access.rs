@@ -1,6 +1,6 @@
 //! What a session may do: the grants of an account and its active roles, looked up level by level.
 
-use crate::account::{AccountDef, AccountKey, Accounts, TableGrant, like};
+use crate::account::{AccountDef, AccountKey, Accounts, Restrictions, TableGrant, common_restrictions, like};
 use crate::privilege::Privileges;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,6 +26,10 @@ pub struct AccessMap {
     made_of: Vec<(AccountKey, Option<Arc<AccountDef>>)>,
     /// The roles that everybody had then.
     mandatory_roles: Arc<[AccountKey]>,
+    /// What of `global` does not hold for a database.
+    pub restrictions: Restrictions,
+    /// Whether names of databases in grants are no patterns.
+    partial_revokes: bool,
 }
 
 impl AccessMap {
@@ -43,7 +47,8 @@ impl AccessMap {
     /// granted any more brings nothing.
     pub fn new(accounts: &Accounts, account: &AccountKey, active_roles: &BTreeSet<AccountKey>) -> AccessMap {
         let mandatory_roles = accounts.mandatory_roles.clone();
-        let mut map = AccessMap { version: accounts.version, mandatory_roles, ..Default::default() };
+        let (version, partial_revokes) = (accounts.version, accounts.partial_revokes);
+        let mut map = AccessMap { version, mandatory_roles, partial_revokes, ..Default::default() };
         let definition = accounts.get(account);
         let still_granted =
             |role: &&AccountKey| definition.is_some_and(|definition| accounts.is_granted(role, definition));
@@ -61,6 +66,8 @@ impl AccessMap {
             if key != *account {
                 pending.extend(definition.roles.keys().cloned());
             }
+            let own = (definition.global, &definition.restrictions);
+            map.restrictions = common_restrictions((map.global, &map.restrictions), own);
             map.global = map.global.union(definition.global);
             map.dynamic.extend(definition.dynamic.keys().cloned());
             let grantable = definition.dynamic.iter().filter(|(_, grantable)| **grantable);
@@ -95,6 +102,7 @@ impl AccessMap {
         !self.made_of.is_empty()
             && self.made_of.iter().all(same)
             && Arc::ptr_eq(&self.mandatory_roles, &accounts.mandatory_roles)
+            && self.partial_revokes == accounts.partial_revokes
     }
 
     /// Whether a dynamic privilege, or SUPER as its predecessor, is there.
@@ -109,15 +117,22 @@ impl AccessMap {
 
     /// Privileges on a whole database, global ones included.
     pub fn on_database(&self, database: &str) -> Privileges {
+        let matches = |pattern: &str| {
+            pattern == database || (!self.partial_revokes && like(pattern.as_bytes(), database.as_bytes(), false))
+        };
+        let restricted = self.restrictions.get(database).copied().unwrap_or_default();
         self.databases
             .iter()
-            .filter(|(pattern, _)| pattern == database || like(pattern.as_bytes(), database.as_bytes(), false))
-            .fold(self.global, |sum, (_, privileges)| sum.union(*privileges))
+            .filter(|(pattern, _)| matches(pattern))
+            .fold(self.global.without(restricted), |sum, (_, privileges)| sum.union(*privileges))
     }
 
     /// Privileges on all databases that a pattern stands for: those of patterns that cover all of it. Granting on
     /// `` `app%db` `` needs more than GRANT OPTION on `` `app_db` ``.
     pub fn on_databases_like(&self, pattern: &str) -> Privileges {
+        if self.partial_revokes {
+            return self.on_database(pattern);
+        }
         self.databases
             .iter()
             .filter(|(own, _)| own == pattern || covers(own, pattern))

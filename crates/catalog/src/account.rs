@@ -112,6 +112,8 @@ pub struct AccountDef {
     pub dynamic: BTreeMap<String, bool>,
     /// By database name or pattern.
     pub databases: BTreeMap<String, Privileges>,
+    /// Privileges on `*.*` that do not hold for a database: partial revokes.
+    pub restrictions: Restrictions,
     /// By database and table.
     pub tables: BTreeMap<(String, String), TableGrant>,
     /// By database, whether it is a function, and name in lower case.
@@ -120,6 +122,20 @@ pub struct AccountDef {
     pub roles: BTreeMap<AccountKey, bool>,
     /// Roles that are active from the start.
     pub default_roles: BTreeSet<AccountKey>,
+}
+
+/// Global privileges that do not hold for a database, by its name.
+pub type Restrictions = BTreeMap<String, Privileges>;
+
+/// What is restricted of two sets of global privileges together: what neither of them has for the database.
+pub fn common_restrictions(left: (Privileges, &Restrictions), right: (Privileges, &Restrictions)) -> Restrictions {
+    let all = left.0.union(right.0);
+    let of = |(global, restrictions): (Privileges, &Restrictions), database: &str| {
+        global.without(restrictions.get(database).copied().unwrap_or_default())
+    };
+    let names = left.1.keys().chain(right.1.keys());
+    let restricted = names.map(|name| (name.clone(), all.without(of(left, name).union(of(right, name)))));
+    restricted.filter(|(_, privileges)| !privileges.is_empty()).collect()
 }
 
 /// Grants on one table.
@@ -147,12 +163,20 @@ pub struct Accounts {
     pub accounts: BTreeMap<AccountKey, Arc<AccountDef>>,
     /// Roles that every account has been granted (`mandatory_roles`), whether they are there or not.
     pub mandatory_roles: Arc<[AccountKey]>,
+    /// `partial_revokes`: privileges on `*.*` can be taken back for a database, and names of databases in grants are no
+    /// patterns.
+    pub partial_revokes: bool,
 }
 
 impl Accounts {
     /// The account of exactly that name.
     pub fn get(&self, key: &AccountKey) -> Option<&Arc<AccountDef>> {
         self.accounts.get(key)
+    }
+
+    /// Whether anything is revoked partially.
+    pub fn has_restrictions(&self) -> bool {
+        self.accounts.values().any(|account| !account.restrictions.is_empty())
     }
 
     /// Whether a role is one that everybody has.

@@ -16,7 +16,7 @@ pub mod table;
 pub mod view;
 
 pub use access::AccessMap;
-pub use account::{AccountDef, AccountKey, Accounts, TableGrant};
+pub use account::{AccountDef, AccountKey, Accounts, Restrictions, TableGrant, common_restrictions};
 pub use authorization::{Invoker, Need, Needed, Object, Subject};
 pub use cell::CatalogCell;
 pub use ids::{ColumnId, DatabaseId, IndexId, TableId};

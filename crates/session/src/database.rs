@@ -228,6 +228,10 @@ impl Database {
         });
         shared.apply_cache_variables();
         shared.apply_statistics_variables();
+        if shared.accounts.load_now().has_restrictions() {
+            // They hold whatever the server was started with.
+            shared.globals.set(&[(ids::PARTIAL_REVOKES, Value::from(true))]);
+        }
         shared.apply_account_variables();
         if let Err(error) = shared.apply_log_variables() {
             // A log that was persisted and cannot be written now is no reason not to serve.
@@ -483,9 +487,11 @@ impl Shared {
         self.column_cache.resize(usize::try_from(columns).unwrap_or(usize::MAX));
     }
 
-    /// Accounts have the roles that `mandatory_roles` says.
+    /// Accounts have the roles that `mandatory_roles` says, and partial revokes if `partial_revokes` does.
     pub fn apply_account_variables(&self) {
-        self.accounts.set_mandatory_roles(Values(&self.globals.load_values()).text(ids::MANDATORY_ROLES));
+        let values = self.globals.load_values();
+        let values = Values(&values);
+        self.accounts.set_variables(values.text(ids::MANDATORY_ROLES), values.on(ids::PARTIAL_REVOKES));
     }
 
     /// Ends a statement or a connection.

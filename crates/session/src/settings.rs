@@ -188,6 +188,7 @@ pub mod ids {
         DURABILITY = "durability";
         INNODB_FLUSH_LOG_AT_TRX_COMMIT = "innodb_flush_log_at_trx_commit";
         QUERY_MEMORY_LIMIT = "query_memory_limit";
+        PARTIAL_REVOKES = "partial_revokes";
         MANDATORY_ROLES = "mandatory_roles";
         ACTIVATE_ALL_ROLES_ON_LOGIN = "activate_all_roles_on_login";
         EXPLAIN_FORMAT = "explain_format";

@@ -373,6 +373,8 @@ error_codes! {
     CheckConstraintDuplicateName = 3822, b"HY000", "Duplicate check constraint name '%s'.";
     DependentByFunctionalIndex = 3837, b"HY000", "Column '%s' has a functional index dependency and cannot be dropped or renamed.";
     InvalidJsonType = 3853, b"22032", "Invalid JSON type in argument %s to function %s; an %s is required.";
+    AuthIdDbAccessDenied = 3879, b"HY000", "Access denied for AuthId `%s`@`%s` to database '%s'.";
+    PartialRevokesExist = 3896, b"HY000", "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.";
     SystemPrivilegeForMandatoryRole = 3897, b"HY000", "AuthId `%s`@`%s` is set as mandatory_roles. Cannot grant the '%s' privilege.";
     InvalidJsonValueForFunctionalIndex = 3903, b"22018", "Invalid JSON value for CAST for functional index '%s'.";
     JsonValueOutOfRangeForFunctionalIndex = 3904, b"22003", "Out of range JSON value for CAST for functional index '%s'.";

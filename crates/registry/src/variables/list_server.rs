@@ -158,9 +158,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "partial_revokes",
         Global,
         false,
-        "Whether privileges can be revoked for a database within a global grant.",
-    )
-    .read_only(),
+        "Whether privileges on `*.*` can be revoked for a database; then names of databases in grants are no patterns.",
+    ),
     unsigned("default_password_lifetime", Global, 0, 0, 65_535, "Days after which passwords expire; 0 is never.")
         .compatibility(),
     unsigned("password_history", Global, 0, 0, u32::MAX as u64, "Changes before a password may come back.")

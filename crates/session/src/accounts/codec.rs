@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of the layout.
 const FORMAT: u8 = 1;
+/// The same with restrictions at its end. Only accounts that have some are written so.
+const FORMAT_WITH_RESTRICTIONS: u8 = 2;
 
 struct Writer(Vec<u8>);
 
@@ -93,7 +95,8 @@ impl<'a> Reader<'a> {
 
 /// The record of an account.
 pub fn encode(account: &AccountDef) -> Vec<u8> {
-    let mut out = Writer(vec![FORMAT]);
+    let restricted = !account.restrictions.is_empty();
+    let mut out = Writer(vec![if restricted { FORMAT_WITH_RESTRICTIONS } else { FORMAT }]);
     out.text(&account.user);
     out.text(&account.host);
     out.text(&account.plugin);
@@ -146,15 +149,19 @@ pub fn encode(account: &AccountDef) -> Vec<u8> {
         out.text(&role.user);
         out.text(&role.host);
     });
+    if restricted {
+        out.list(account.restrictions.iter(), |out, (database, privileges)| {
+            out.text(database);
+            out.number(privileges.0);
+        });
+    }
     out.0
 }
 
 /// The account of a record.
 pub fn decode(record: &[u8]) -> Option<AccountDef> {
     let mut from = Reader(record);
-    if from.take(1)? != [FORMAT] {
-        return None;
-    }
+    let [format @ (FORMAT | FORMAT_WITH_RESTRICTIONS)] = *from.take(1)? else { return None };
     let account = AccountDef {
         user: from.text()?,
         host: from.text()?,
@@ -188,6 +195,10 @@ pub fn decode(record: &[u8]) -> Option<AccountDef> {
         routines: from.map(|from| Some(((from.text()?, from.flag()?, from.text()?), from.privileges()?)))?,
         roles: from.map(|from| Some((from.key()?, from.flag()?)))?,
         default_roles: from.map(|from| Some((from.key()?, ())))?.into_keys().collect::<BTreeSet<_>>(),
+        restrictions: match format {
+            FORMAT => BTreeMap::new(),
+            _ => from.map(|from| Some((from.text()?, from.privileges()?)))?,
+        },
     };
     from.0.is_empty().then_some(account)
 }
@@ -215,10 +226,15 @@ mod tests {
         account.tables.insert(("d".into(), "t".into()), TableGrant { table: Privileges::DELETE, columns });
         account.roles.insert(AccountKey::new("r", "%"), false);
         account.default_roles.insert(AccountKey::new("r", "%"));
-        let record = encode(&account);
-        assert_eq!(decode(&record), Some(account));
-        for end in 0..record.len() {
-            assert_eq!(decode(&record[..end]), None, "cut at {end}");
+        let restricted =
+            AccountDef { restrictions: BTreeMap::from([("e".into(), Privileges::SELECT)]), ..account.clone() };
+        for (account, format) in [(account, FORMAT), (restricted, FORMAT_WITH_RESTRICTIONS)] {
+            let record = encode(&account);
+            assert_eq!(record[0], format);
+            assert_eq!(decode(&record), Some(account));
+            for end in 0..record.len() {
+                assert_eq!(decode(&record[..end]), None, "cut at {end}");
+            }
         }
     }
 }

@@ -1,9 +1,10 @@
 //! GRANT and REVOKE of privileges.
 
+use super::restrict;
 use super::user::failed;
 use crate::result::Outcome;
 use crate::session::Session;
-use squall_catalog::{AccountDef, AccountKey, DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges, TableEntry};
+use squall_catalog::{AccessMap, AccountDef, AccountKey, DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges, TableEntry};
 use squall_parser::ast::{Grant, GrantLevel, GrantTarget, GrantTargetKind, Privilege, Revoke, UserSpecification};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
@@ -59,8 +60,13 @@ impl Session {
                 self.check_may_grant(&place, &wanted)?;
                 let keys = from.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
                 let lenient = *if_exists;
+                let partial = self.shared.accounts.load_now().partial_revokes;
+                let (revoker, access) = (self.account.clone(), self.access.clone());
                 self.edit_accounts(&keys, *ignore_unknown_user, |account| {
-                    let result = revoke_from(account, &place, &wanted);
+                    if place == Place::Global {
+                        restrict::check_global_revoke(&revoker, &access, account, wanted.on_place)?;
+                    }
+                    let result = revoke_from(account, &place, &wanted, partial);
                     if lenient { Ok(()) } else { result }
                 })
                 .await
@@ -71,6 +77,7 @@ impl Session {
                     account.global = Privileges::NONE;
                     account.dynamic.clear();
                     account.databases.clear();
+                    account.restrictions.clear();
                     account.tables.clear();
                     account.routines.clear();
                     Ok(())
@@ -139,8 +146,9 @@ impl Session {
             let error = ErrorCode::SystemPrivilegeForMandatoryRole;
             return Err(SqlError::new(error, &[&role.user, &role.host, &"SYSTEM_USER"]));
         }
+        let access = self.access.clone();
         self.edit_accounts(&keys, false, |account| {
-            grant_to(account, &place, &wanted, grant_option);
+            grant_to(account, &place, &wanted, grant_option, &access);
             Ok(())
         })
         .await
@@ -283,13 +291,14 @@ fn wanted(privileges: &[Privilege], place: &Place) -> SqlResult<Wanted> {
     Ok(wanted)
 }
 
-fn grant_to(account: &mut AccountDef, place: &Place, wanted: &Wanted, grant_option: bool) {
+fn grant_to(account: &mut AccountDef, place: &Place, wanted: &Wanted, grant_option: bool, grantor: &AccessMap) {
     let mut privileges = wanted.on_place;
     if grant_option {
         privileges = privileges.union(Privileges::GRANT_OPTION);
     }
     match place {
         Place::Global => {
+            restrict::for_global_grant(account, privileges, &grantor.restrictions);
             account.global = account.global.union(privileges);
             for name in &wanted.dynamic {
                 let grantable = account.dynamic.entry(name.clone()).or_default();
@@ -297,8 +306,11 @@ fn grant_to(account: &mut AccountDef, place: &Place, wanted: &Wanted, grant_opti
             }
         }
         Place::Database(database) => {
-            let entry = account.databases.entry(database.clone()).or_default();
-            *entry = entry.union(privileges);
+            let rest = restrict::lift(account, database, privileges);
+            if !rest.is_empty() || privileges.is_empty() {
+                let entry = account.databases.entry(database.clone()).or_default();
+                *entry = entry.union(rest);
+            }
         }
         Place::Table(database, table) => {
             let entry = account.tables.entry((database.clone(), table.clone())).or_default();
@@ -315,15 +327,20 @@ fn grant_to(account: &mut AccountDef, place: &Place, wanted: &Wanted, grant_opti
     }
 }
 
-fn revoke_from(account: &mut AccountDef, place: &Place, wanted: &Wanted) -> SqlResult<()> {
+fn revoke_from(account: &mut AccountDef, place: &Place, wanted: &Wanted, partial: bool) -> SqlResult<()> {
     let (user, host) = (account.user.clone(), account.host.clone());
     let no_grant = || SqlError::new(ErrorCode::NonexistingGrant, &[&user, &host]);
     match place {
         Place::Global => {
             account.global = account.global.without(wanted.on_place);
+            restrict::forget(account, wanted.on_place);
             account.dynamic.retain(|name, _| !wanted.dynamic.contains(name));
         }
         Place::Database(database) => {
+            let restricted = partial && restrict::add(account, database, wanted.on_place);
+            if restricted && !account.databases.contains_key(database) {
+                return Ok(());
+            }
             let entry = account.databases.get_mut(database).ok_or_else(no_grant)?;
             *entry = entry.without(wanted.on_place);
             if entry.is_empty() {

@@ -1,10 +1,11 @@
 //! Accounts: kept as records of the store, read as one immutable snapshot.
 //!
-//! Reading order: [`codec`], this file, [`user`], [`definer`], [`grant`], [`show`].
+//! Reading order: [`codec`], this file, [`user`], [`definer`], [`grant`], [`restrict`], [`show`].
 
 mod codec;
 mod definer;
 mod grant;
+mod restrict;
 mod role;
 mod show;
 mod user;
@@ -24,11 +25,16 @@ const SPACE: &str = "account";
 pub struct AccountStore {
     current: Arc<ArcSwap<Accounts>>,
     change: Arc<Mutex<()>>,
-    /// What `mandatory_roles` says; held by whoever makes other accounts known.
-    mandatory_roles: MandatoryRoles,
+    /// Held by whoever makes other accounts known.
+    settings: Arc<parking_lot::Mutex<Settings>>,
 }
 
-type MandatoryRoles = Arc<parking_lot::Mutex<Arc<[AccountKey]>>>;
+/// What variables say of all accounts.
+#[derive(Debug, Default)]
+struct Settings {
+    mandatory_roles: Arc<[AccountKey]>,
+    partial_revokes: bool,
+}
 
 /// Accounts on their way to be changed: nobody else changes any meanwhile.
 #[derive(Debug)]
@@ -36,7 +42,7 @@ pub struct AccountChange {
     /// What they are to be; a copy of what they are at first.
     pub accounts: Accounts,
     current: Arc<ArcSwap<Accounts>>,
-    mandatory_roles: MandatoryRoles,
+    settings: Arc<parking_lot::Mutex<Settings>>,
     _changing: OwnedMutexGuard<()>,
 }
 
@@ -44,7 +50,7 @@ pub struct AccountChange {
 struct Publication {
     accounts: Option<Accounts>,
     current: Arc<ArcSwap<Accounts>>,
-    mandatory_roles: MandatoryRoles,
+    settings: Arc<parking_lot::Mutex<Settings>>,
     ticket: CommitTicket,
     _changing: OwnedMutexGuard<()>,
 }
@@ -52,14 +58,15 @@ struct Publication {
 impl Drop for Publication {
     fn drop(&mut self) {
         if let (Ok(()), Some(accounts)) = (self.ticket.wait(), self.accounts.take()) {
-            publish(&self.current, &self.mandatory_roles.lock(), accounts);
+            publish(&self.current, &self.settings.lock(), accounts);
         }
     }
 }
 
-fn publish(current: &ArcSwap<Accounts>, mandatory_roles: &Arc<[AccountKey]>, accounts: Accounts) {
+fn publish(current: &ArcSwap<Accounts>, settings: &Settings, accounts: Accounts) {
     let version = current.load().version + 1;
-    current.store(Arc::new(Accounts { version, mandatory_roles: mandatory_roles.clone(), ..accounts }));
+    let (mandatory_roles, partial_revokes) = (settings.mandatory_roles.clone(), settings.partial_revokes);
+    current.store(Arc::new(Accounts { version, mandatory_roles, partial_revokes, ..accounts }));
 }
 
 impl AccountStore {
@@ -71,17 +78,17 @@ impl AccountStore {
             accounts.accounts.insert(account.key(), Arc::new(account));
         }
         let current = Arc::new(ArcSwap::from_pointee(accounts));
-        Ok(AccountStore { current, change: Arc::default(), mandatory_roles: Arc::default() })
+        Ok(AccountStore { current, change: Arc::default(), settings: Arc::default() })
     }
 
-    /// Takes over what `mandatory_roles` says. Every session knows at its next statement.
-    pub fn set_mandatory_roles(&self, list: &str) {
+    /// Takes over what `mandatory_roles` and `partial_revokes` say. Every session knows at its next statement.
+    pub fn set_variables(&self, mandatory_roles: &str, partial_revokes: bool) {
         // A list that cannot be read has been refused before it came here.
-        let roles: Arc<[AccountKey]> = AccountKey::list(list).unwrap_or_default().into();
-        let mut mandatory_roles = self.mandatory_roles.lock();
-        if *mandatory_roles != roles {
-            *mandatory_roles = roles;
-            publish(&self.current, &mandatory_roles, (**self.current.load()).clone());
+        let mandatory_roles: Arc<[AccountKey]> = AccountKey::list(mandatory_roles).unwrap_or_default().into();
+        let mut settings = self.settings.lock();
+        if settings.mandatory_roles != mandatory_roles || settings.partial_revokes != partial_revokes {
+            *settings = Settings { mandatory_roles, partial_revokes };
+            publish(&self.current, &settings, (**self.current.load()).clone());
         }
     }
 
@@ -104,7 +111,7 @@ impl AccountStore {
         AccountChange {
             accounts: (*self.load_full()).clone(),
             current: self.current.clone(),
-            mandatory_roles: self.mandatory_roles.clone(),
+            settings: self.settings.clone(),
             _changing: changing,
         }
     }
@@ -173,8 +180,8 @@ impl AccountChange {
             true => (CommitTicket::ready(Ok(())), None),
             false => (store.commit_system_async(&records)?, Some(self.accounts)),
         };
-        let AccountChange { current, mandatory_roles, _changing, .. } = self;
-        Ok(Publication { accounts, current, mandatory_roles, ticket, _changing })
+        let AccountChange { current, settings, _changing, .. } = self;
+        Ok(Publication { accounts, current, settings, ticket, _changing })
     }
 }
 

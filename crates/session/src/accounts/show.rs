@@ -4,7 +4,7 @@ use crate::ddl::names::{quote, quote_text};
 use crate::result::{Outcome, ResultSet, text_column};
 use crate::session::Session;
 use crate::settings::{Values, ids};
-use squall_catalog::{AccountDef, AccountKey, Need, PrivilegeLevel, Privileges};
+use squall_catalog::{AccountDef, AccountKey, Need, PrivilegeLevel, Privileges, common_restrictions};
 use squall_parser::ast::AccountName;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
@@ -72,6 +72,8 @@ impl Session {
 }
 
 fn merge(account: &mut AccountDef, role: &AccountDef) {
+    let own = (account.global, &account.restrictions);
+    account.restrictions = common_restrictions(own, (role.global, &role.restrictions));
     account.global = account.global.union(role.global);
     for (name, grantable) in &role.dynamic {
         *account.dynamic.entry(name.clone()).or_default() |= grantable;
@@ -127,6 +129,10 @@ pub(crate) fn grants_of(account: &AccountDef) -> Vec<String> {
     for (database, privileges) in &account.databases {
         let list = privilege_list(*privileges, PrivilegeLevel::Database);
         grants.push(format!("GRANT {list} ON {}.* TO {to}{}", quote(database), grant_suffix(*privileges)));
+    }
+    let from = to.as_str();
+    for (database, privileges) in &account.restrictions {
+        grants.push(format!("REVOKE {} ON {}.* FROM {from}", privileges.names().join(", "), quote(database)));
     }
     for ((database, table), grant) in &account.tables {
         let mut list = Vec::new();

@@ -145,7 +145,7 @@ impl Session {
             context.diagnostics.warn(warning);
         }
         self.check_value(id, &definition, scope)?;
-        self.check_mandatory_roles(id, &checked.value)?;
+        self.check_account_variables(id, &checked.value)?;
         variables::check_value(&self.shared.directory, id, definition.name, &checked.value)?;
         self.push_assignment(id, &definition, scope, checked.value, assignments)
     }
@@ -212,8 +212,13 @@ impl Session {
         Ok(())
     }
 
-    /// A role that makes a system account of whoever has it is not given to everybody (1231).
-    fn check_mandatory_roles(&self, id: VariableId, value: &Value) -> SqlResult<()> {
+    /// Partial revokes that are there go on to hold (3896); a role that makes a system account of whoever has it is not given to
+    /// everybody (1231).
+    fn check_account_variables(&self, id: VariableId, value: &Value) -> SqlResult<()> {
+        let off = id == ids::PARTIAL_REVOKES && check::boolean(value) == Some(false);
+        if off && self.shared.accounts.load_now().has_restrictions() {
+            return Err(SqlError::new(ErrorCode::PartialRevokesExist, &[]));
+        }
         let (ids::MANDATORY_ROLES, Value::String(list)) = (id, value) else { return Ok(()) };
         let accounts = self.shared.accounts.load_now();
         let mut reached = accounts.with_their_roles(AccountKey::list(list).unwrap_or_default()).into_iter();
