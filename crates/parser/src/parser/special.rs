@@ -391,7 +391,9 @@ impl Parser<'_> {
                 arguments.push(self.expr()?);
             }
         } else {
-            while self.accept_kind(TokenKind::Comma) {
+            self.expect_kind(TokenKind::Comma)?;
+            arguments.push(self.expr()?);
+            if self.accept_kind(TokenKind::Comma) {
                 arguments.push(self.expr()?);
             }
         }
