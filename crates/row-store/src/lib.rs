@@ -20,7 +20,7 @@
 //! 6. The tickets are completed, which wakes their connections.
 //! 7. After each 24 MB of changes the background thread (`maintenance`) has the memory tables written to files.
 //!
-//! Reading order: `store`, `table`, `row`, `index_key`, `transaction`, `commit`, `redo`, `locks`, `engine`.
+//! Reading order: `store`, `recovery`, `table`, `row`, `index_key`, `transaction`, `commit`, `redo`, `locks`, `engine`.
 
 mod batch;
 mod bulk;
@@ -52,6 +52,7 @@ mod packing;
 mod physical;
 mod read_lock;
 mod read_view;
+mod recovery;
 mod redo;
 mod row;
 mod row_cache;

@@ -1,18 +1,19 @@
 //! Keys of a join's smaller side become a condition on the column table that is the other one.
 //!
 //! A hash join reads one side, the build side, before it asks the other for a row. On its way the keys are noted
-//! ([`KeysOfSideExec`]); the scan of the column table, which begins afterwards, tests its own column for them in the codes: zone maps and
+//! ([`KeysOfSide`]); the scan of the column table, which begins afterwards, tests its own column for them in the codes: zone maps and
 //! bitmap indexes leave out what has no partner, and nothing of it is decoded (*sideways information passing*; Ives and Taylor: "Sideways
 //! information passing for push-style query processing", 2008). It is never needed for a right answer: a scan that begins before the
 //! keys are complete goes without them.
 
+use super::pass_through::{PassThrough, PassThroughExec};
 use super::spilling_join::as_hash_join;
 use crate::access::column_scan::ColumnScanExec;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type, Int64Type, UInt64Type};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{JoinType, NullEquality, Result, Statistics, internal_datafusion_err};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{JoinType, NullEquality, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
@@ -20,11 +21,10 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs, StatisticsContext};
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
-    ReplaceChildrenOptions,
+    ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
 };
 use futures::StreamExt;
 use parking_lot::Mutex;
@@ -32,7 +32,6 @@ use rustc_hash::FxHashSet;
 use squall_column_store::Datum;
 use squall_column_store::predicate::{Condition, Test};
 use squall_types::SqlType;
-use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -202,7 +201,7 @@ fn with_keys(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     if noted.is_empty() {
         return Ok(None);
     }
-    let left = Arc::new(KeysOfSideExec { input: join.left().clone(), keys: noted });
+    let left = Arc::new(PassThroughExec::new(join.left().clone(), KeysOfSide(noted)));
     Ok(Some(Arc::new(join.builder().with_new_children(vec![left, right])?.build()?)))
 }
 
@@ -273,62 +272,27 @@ fn rows_of(plan: &Arc<dyn ExecutionPlan>) -> Result<f64> {
 }
 
 /// Passes a build side on, and notes its keys.
-#[derive(Debug)]
-pub struct KeysOfSideExec {
-    input: Arc<dyn ExecutionPlan>,
-    keys: Vec<(Arc<dyn PhysicalExpr>, Arc<JoinKeys>)>,
-}
+#[derive(Clone, Debug)]
+struct KeysOfSide(Vec<(Arc<dyn PhysicalExpr>, Arc<JoinKeys>)>);
 
-impl DisplayAs for KeysOfSideExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KeysOfSideExec")
-    }
-}
+impl PassThrough for KeysOfSide {
+    const NAME: &'static str = "KeysOfSideExec";
 
-impl ExecutionPlan for KeysOfSideExec {
-    fn name(&self) -> &str {
-        "KeysOfSideExec"
+    fn expressions(&self) -> impl Iterator<Item = &Arc<dyn PhysicalExpr>> {
+        self.0.iter().map(|(expr, _)| expr)
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn apply_expressions(
+    fn execute(
         &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        for (expr, _) in &self.keys {
-            if f(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.pop().ok_or_else(|| internal_datafusion_err!("rows come from somewhere"))?;
-        Ok(Arc::new(KeysOfSideExec { input, keys: self.keys.clone() }))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let partitions = self.input.output_partitioning().partition_count();
-        self.keys.iter().for_each(|(_, keys)| keys.begin(partitions));
-        let input = self.input.execute(partition, context)?;
-        let found: Vec<_> =
-            self.keys.iter().map(|(expr, keys)| (expr.clone(), keys.clone(), Keys::default())).collect();
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        task: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let schema = input.schema();
+        let partitions = input.output_partitioning().partition_count();
+        self.0.iter().for_each(|(_, keys)| keys.begin(partitions));
+        let input = input.execute(partition, task)?;
+        let found: Vec<_> = self.0.iter().map(|(expr, keys)| (expr.clone(), keys.clone(), Keys::default())).collect();
         let rows = futures::stream::unfold((input, found), |(mut input, mut found)| async move {
             match input.next().await {
                 Some(Ok(batch)) => {
@@ -348,15 +312,6 @@ impl ExecutionPlan for KeysOfSideExec {
                 }
             }
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
-        let input = inputs.first().cloned();
-        input.ok_or_else(|| internal_datafusion_err!("rows come from somewhere"))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
     }
 }

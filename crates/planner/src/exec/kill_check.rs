@@ -4,7 +4,7 @@
 //! asked whether it should go on. Its condition is: it is evaluated once per batch of pairs. A join without a condition
 //! makes row after row without ever waiting for anything; it is made to pause.
 
-use super::row_count::RowCountExec;
+use super::row_count::as_row_count;
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::Result;
@@ -119,7 +119,7 @@ pub fn check_kill_in_joins(plan: Arc<dyn ExecutionPlan>, kill: &Arc<KillState>) 
             && let Some(filter) = join.filter()
         {
             let join = NestedLoopJoinExec::try_new(
-                RowCountExec::around(join.left()),
+                as_row_count(join.left()),
                 join.right().clone(),
                 Some(checked(filter)),
                 join.join_type(),
@@ -133,7 +133,7 @@ pub fn check_kill_in_joins(plan: Arc<dyn ExecutionPlan>, kill: &Arc<KillState>) 
             return Ok(Transformed::yes(join.builder().with_filter(Some(checked(filter))).build_exec()?));
         }
         if let Some(join) = plan.downcast_ref::<CrossJoinExec>() {
-            let join = CrossJoinExec::new(RowCountExec::around(join.left()), join.right().clone());
+            let join = CrossJoinExec::new(as_row_count(join.left()), join.right().clone());
             return Ok(Transformed::yes(pausing(Arc::new(join))));
         }
         if plan.is::<NestedLoopJoinExec>() {

@@ -3,7 +3,7 @@
 //! Reading order: [`mod@env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), `counted_pool` (a session's memory), [`lookup_join`] and
 //! [`join_rule`] (index nested-loop joins), [`join_keys`] (a join's keys as a condition), [`order_rule`] (rows in an order), `seek_rule` and
 //! `seek_range_rule` (parts of a history), `spilling_join` (hash joins larger than memory), `spilling_top` (ORDER BY … LIMIT likewise), [`one_row`]
-//! (assignments of variables), [`in_order`] (parts of a UNION), `stopping` (KILL while a plan is made), [`output`] (from batches to rows on the wire).
+//! (assignments of variables), [`in_order`] (parts of a UNION), `pass_through` (what operators that hand rows on have in common), `stopping` (KILL while a plan is made), [`output`] (from batches to rows on the wire).
 
 mod counted_pool;
 pub mod env;
@@ -15,6 +15,7 @@ pub mod lookup_join;
 pub mod one_row;
 pub mod order_rule;
 pub mod output;
+pub(crate) mod pass_through;
 mod plan_counts;
 mod processor_meters;
 mod row_count;

@@ -5,12 +5,13 @@
 //! when they are first wanted, which is after that. Whoever asks before all is known gets all parts: the join filters in any case.
 
 use super::order_rule::replace_leaf;
+use super::pass_through::{PassThrough, PassThroughExec};
 use crate::access::virtual_table::PartsExec;
 use crate::dml::find::compare_values;
 use arrow::record_batch::RecordBatch;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{JoinType, Result, Statistics, internal_err};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{JoinType, Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
@@ -19,9 +20,9 @@ use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceC
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs, StatisticsContext};
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::StreamExt;
 use parking_lot::Mutex;
 use squall_functions::arrow_map::value_at;
@@ -100,12 +101,8 @@ fn bounded(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         return Ok(None);
     }
     let bounds = Arc::new(NotedBounds::default());
-    let noted = NoteBoundsExec {
-        input: join.left().clone(),
-        column: key.index(),
-        sql_type: sql_type.clone(),
-        bounds: bounds.clone(),
-    };
+    let note = NoteBounds { column: key.index(), sql_type: sql_type.clone(), bounds: bounds.clone() };
+    let noted = PassThroughExec::new(join.left().clone(), note);
     let parts = replace_leaf(join.right(), Arc::new(parts.within(bounds)))?;
     let join = join.builder().with_partition_mode(PartitionMode::CollectLeft).build_exec()?;
     Ok(Some(with_children(join, vec![Arc::new(noted), parts])?))
@@ -186,15 +183,14 @@ impl NotedBounds {
 }
 
 /// Gives its input's rows, and notes the bounds of a column.
-#[derive(Debug)]
-struct NoteBoundsExec {
-    input: Arc<dyn ExecutionPlan>,
+#[derive(Clone, Debug)]
+struct NoteBounds {
     column: usize,
     sql_type: SqlType,
     bounds: Arc<NotedBounds>,
 }
 
-impl NoteBoundsExec {
+impl NoteBounds {
     fn note(&self, batch: &RecordBatch) -> Result<()> {
         let Some(array) = batch.columns().get(self.column) else { return internal_err!("a key without a column") };
         for row in 0..batch.num_rows() {
@@ -207,60 +203,19 @@ impl NoteBoundsExec {
     }
 }
 
-impl DisplayAs for NoteBoundsExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "NoteBoundsExec")
-    }
-}
+impl PassThrough for NoteBounds {
+    const NAME: &'static str = "NoteBoundsExec";
 
-impl ExecutionPlan for NoteBoundsExec {
-    fn name(&self) -> &str {
-        "NoteBoundsExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
+    fn execute(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(input) = children.pop() else { return internal_err!("NoteBoundsExec has one child") };
-        Ok(Arc::new(NoteBoundsExec {
-            input,
-            column: self.column,
-            sql_type: self.sql_type.clone(),
-            bounds: self.bounds.clone(),
-        }))
-    }
-
-    fn execute(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let input = self.input.execute(partition, task)?;
-        let note = NoteBoundsExec {
-            input: self.input.clone(),
-            column: self.column,
-            sql_type: self.sql_type.clone(),
-            bounds: self.bounds.clone(),
-        };
-        note.bounds.begin();
-        let stream = futures::stream::unfold((input, note), |(mut input, note)| async move {
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        task: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let schema = input.schema();
+        let input = input.execute(partition, task)?;
+        self.bounds.begin();
+        let stream = futures::stream::unfold((input, self.clone()), |(mut input, note)| async move {
             let batch = match input.next().await {
                 None => {
                     note.bounds.end();
@@ -270,17 +225,6 @@ impl ExecutionPlan for NoteBoundsExec {
             };
             Some((batch, (input, note)))
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
-        match inputs.first() {
-            Some(statistics) => Ok(statistics.clone()),
-            None => internal_err!("NoteBoundsExec has one child"),
-        }
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream)))
     }
 }

@@ -16,6 +16,5 @@ mod subquery_result;
 
 pub use apply::{Apply, ApplyKind, OuterValue};
 pub use apply_exec::ApplyExec;
-pub use null_supply::NullSupplyExec;
 pub use recursive::RecursiveUnion;
 pub use recursive_exec::{RecursiveUnionExec, WorkTable, WorkTableExec};

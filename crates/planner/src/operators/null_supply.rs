@@ -2,20 +2,19 @@
 //!
 //! DataFusion's outer joins pass on what is known of both inputs. That a column of the side that may have no row is a
 //! constant is no longer true of the joined rows, where it may be NULL as well; taken for a constant it would be left
-//! out of sorts, and groups by it would be taken for sorted. [`HideConstants`] puts [`NullSupplyExec`] under such
+//! out of sorts, and groups by it would be taken for sorted. [`HideConstants`] puts [`NullSupply`] under such
 //! joins, which says nothing of constants and does nothing else.
 
+use crate::exec::pass_through::{PassThrough, PassThroughExec};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{JoinType, Result, Statistics, internal_err};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{JoinType, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
-use std::fmt;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 use std::sync::Arc;
 
 /// The rule.
@@ -42,7 +41,7 @@ impl PhysicalOptimizerRule for HideConstants {
                         return Arc::clone(child);
                     }
                     changed = true;
-                    Arc::new(NullSupplyExec::new(Arc::clone(child))) as Arc<dyn ExecutionPlan>
+                    Arc::new(PassThroughExec::new(Arc::clone(child), NullSupply)) as Arc<dyn ExecutionPlan>
                 })
                 .collect();
             if !changed {
@@ -74,90 +73,28 @@ fn join_type_of(plan: &dyn ExecutionPlan) -> Option<JoinType> {
 }
 
 /// Gives its input's rows.
-#[derive(Debug)]
-pub struct NullSupplyExec {
-    input: Arc<dyn ExecutionPlan>,
-    properties: Arc<PlanProperties>,
-}
+#[derive(Clone, Debug)]
+struct NullSupply;
 
-impl NullSupplyExec {
-    fn new(input: Arc<dyn ExecutionPlan>) -> Self {
+impl PassThrough for NullSupply {
+    const NAME: &'static str = "NullSupplyExec";
+
+    fn properties(input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
         let order = input.output_ordering().cloned();
-        let properties = Arc::new(PlanProperties::new(
+        Arc::new(PlanProperties::new(
             EquivalenceProperties::new_with_orderings(input.schema(), order),
             input.output_partitioning().clone(),
             input.pipeline_behavior(),
             input.boundedness(),
-        ));
-        Self { input, properties }
-    }
-}
-
-impl DisplayAs for NullSupplyExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "NullSupplyExec")
-    }
-}
-
-impl ExecutionPlan for NullSupplyExec {
-    fn name(&self) -> &str {
-        "NullSupplyExec"
+        ))
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
+    fn execute(
         &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match children.pop() {
-            Some(input) => Ok(Arc::new(Self::new(input))),
-            None => internal_err!("NullSupplyExec has one child"),
-        }
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
-    fn execute(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        self.input.execute(partition, task)
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        input_stats: &[Arc<Statistics>],
-        _args: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
-        match input_stats.first() {
-            Some(statistics) => Ok(Arc::clone(statistics)),
-            None => internal_err!("NullSupplyExec has one child"),
-        }
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        task: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        input.execute(partition, task)
     }
 }

@@ -1,0 +1,243 @@
+//! Opening a store: its files, what the log has and they have not, and what is left of what was not finished.
+
+use crate::batch::Batch;
+use crate::commit::Committer;
+use crate::ddl::{convert_references, load_catalog};
+use crate::engine::{AbstractTree, EarlierList, Engine, EngineOptions, Keyspace, Kind, Place, SeqNo};
+use crate::error::{engine_error, io_error};
+use crate::file_io::FileWatch;
+use crate::gate::WriteGate;
+use crate::meta::{self, TablePlace};
+use crate::options::StoreOptions;
+use crate::redo::{self, LogError, RedoLog};
+use crate::sealed::SealedTables;
+use crate::store::{TEMPORARY_FOLDER, keyspace_name, keyspaces, kind_of, malformed, wait_for_files};
+use rustc_hash::FxHashMap;
+use squall_catalog::{Catalog, TableEntry, TableId};
+use squall_types::durable_files::{create_folder, sync_folder};
+use squall_types::{SqlError, SqlResult};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Version of everything the store writes.
+const STORE_FORMAT: u8 = 4;
+/// The one before: the engine had a list of keyspaces.
+const EARLIER_FORMAT: u8 = 3;
+
+/// More sequence numbers than lists of files can take between two writes.
+const SEQNO_GAP: u64 = 1 << 24;
+
+/// Where the engine keeps its files.
+const ENGINE_FOLDER: &str = "rows";
+
+/// Where the log is.
+pub(crate) const LOG_FOLDER: &str = "redo";
+
+/// Where they are until they are complete.
+const UNFINISHED_FOLDER: &str = "rows.unfinished";
+
+/// What a store begins with.
+pub(crate) struct Recovered {
+    pub committer: Arc<Committer>,
+    pub catalog: Catalog,
+}
+
+/// Opens the files in a directory, or makes them, and brings back what was committed; whatever was not is gone.
+pub(crate) fn recover(
+    directory: &Path,
+    options: &StoreOptions,
+    files: &Arc<FileWatch>,
+    sealed_tables: Option<&dyn SealedTables>,
+) -> SqlResult<Recovered> {
+    let folder = directory.join(ENGINE_FOLDER);
+    if !folder.try_exists().map_err(|error| io_error(&error))? {
+        create(directory, &folder, options)?;
+    }
+    let (db, meta, earlier) = Engine::open(&folder, engine_options(options, files)).map_err(engine_error)?;
+    files.add(&meta);
+    check_format(&meta, earlier.is_some())?;
+    let redo = replay(&db, &meta, earlier.as_ref(), &directory.join(LOG_FOLDER), files)?;
+    let gate = Arc::new(WriteGate::new(directory));
+    let committer = Arc::new(Committer::new(db.clone(), meta.clone(), redo, gate, options.table_buffer_bytes_max));
+    begin_epoch(&committer)?;
+    if earlier.is_some() {
+        leave_earlier_form(&committer)?;
+    }
+    remove_folder(&directory.join(TEMPORARY_FOLDER))?;
+    let mut catalog = load_catalog(&meta)?;
+    convert_references(&mut catalog, &committer, &meta)?;
+    remove_orphans(&db, &catalog, sealed_tables)?;
+    Ok(Recovered { committer, catalog })
+}
+
+/// Puts a wide gap between the engine's sequence numbers of the last run and those of this one.
+///
+/// The engine recovers its counter from the tables' contents and forgets numbers that it gave to lists of files. The record
+/// written here makes sure that the next run begins above this one.
+fn begin_epoch(committer: &Committer) -> SqlResult<()> {
+    let seqno = &committer.db.seqno;
+    seqno.fetch_max(seqno.get() + SEQNO_GAP);
+    let mut batch = Batch::default();
+    batch.insert(&committer.meta, [meta::EPOCH], seqno.get().to_le_bytes());
+    committer.write(batch, true)
+}
+
+/// Brings back what was committed and not in the tables' files yet, and begins a new log.
+///
+/// All of it goes to files at once: the numbers that the log knows keyspaces by may be given again in this run, and after a
+/// failed sync the system's memory may have what the disk has not.
+///
+/// The store's own records come first: they say which keyspaces there are.
+fn replay(
+    db: &Engine,
+    meta: &Keyspace,
+    earlier: Option<&EarlierList>,
+    folder: &Path,
+    files: &FileWatch,
+) -> SqlResult<RedoLog> {
+    create_folder(folder).map_err(|error| io_error(&error))?;
+    let mut newest = replay_into(folder, std::slice::from_ref(meta))?;
+    open_tables(db, meta, earlier, files)?;
+    let keyspaces = keyspaces(db);
+    let tables: Vec<Keyspace> = keyspaces.iter().filter(|keyspace| *keyspace != meta).cloned().collect();
+    newest = newest.max(replay_into(folder, &tables)?);
+    if let Some(newest) = newest {
+        db.seqno.fetch_max(newest + 1);
+        db.snapshots.publish(newest);
+        keyspaces.iter().for_each(Keyspace::rotate_memtable);
+        wait_for_files(db, &keyspaces, None)?;
+    }
+    RedoLog::begin(folder).map_err(|error| io_error(&error))
+}
+
+/// Puts what the log has of some keyspaces, and no file has, into their buffers; the number of the log's newest batch.
+fn replay_into(folder: &Path, keyspaces: &[Keyspace]) -> SqlResult<Option<SeqNo>> {
+    let known: FxHashMap<u64, (&Keyspace, Option<SeqNo>)> = keyspaces
+        .iter()
+        .map(|keyspace| (keyspace.id(), (keyspace, keyspace.tree.get_highest_persisted_seqno())))
+        .collect();
+    let mut newest = None;
+    let mut apply = |sequence, changes: Vec<redo::LoggedChange>| {
+        newest = Some(sequence);
+        for (keyspace, key, value) in changes {
+            // That of a table which was dropped since is not there any more.
+            let Some((keyspace, persisted)) = known.get(&keyspace) else { continue };
+            if persisted.is_some_and(|persisted| sequence <= persisted) {
+                continue;
+            }
+            match value {
+                Some(value) => keyspace.tree.insert(key, value, sequence),
+                None => keyspace.tree.remove(key, sequence),
+            };
+        }
+    };
+    redo::replay(folder, &mut apply).map_err(log_error)?;
+    Ok(newest)
+}
+
+/// Why a log was not replayed, with the way out.
+fn log_error(error: LogError) -> SqlError {
+    match error {
+        LogError::Io(error) => io_error(&error),
+        LogError::Damage(damage) => SqlError::internal(format_args!(
+            "the redo log is damaged: {damage}. `squall check` tells what is there, `squall check --recover-to {}` gives up what was \
+             committed from there on",
+            damage.fragment
+        )),
+    }
+}
+
+/// Opens the keyspaces of all tables of the catalog.
+fn open_tables(db: &Engine, meta: &Keyspace, earlier: Option<&EarlierList>, files: &FileWatch) -> SqlResult<()> {
+    let catalog = load_catalog(meta)?;
+    let tables = catalog.databases().values().flat_map(|database| database.tables.values());
+    let kinds: FxHashMap<TableId, Kind> = tables
+        .filter_map(|entry| match entry {
+            TableEntry::Table(def) => Some((def.id, kind_of(def))),
+            TableEntry::View(_) => None,
+        })
+        .collect();
+    for guard in meta.prefix([meta::GENERATION]) {
+        let (key, record) = guard.into_inner().map_err(engine_error)?;
+        let (id, TablePlace { generation, place }) = split_place(&key, &record)?;
+        let name = keyspace_name(id, generation);
+        let in_list =
+            || earlier.and_then(|list| list.get(&name)).map(|folder| Place { folder: *folder, number: *folder });
+        let missing = || SqlError::internal(format_args!("the files of table {} are missing", id.0));
+        let place = place.or_else(in_list).ok_or_else(missing)?;
+        let kind = kinds.get(&id).copied().unwrap_or(Kind::Compressed);
+        let keyspace = db.open_keyspace(place, &name, kind, false).map_err(engine_error)?;
+        files.add(&keyspace);
+    }
+    Ok(())
+}
+
+/// The table and the place of a record of where its rows are.
+fn split_place(key: &[u8], record: &[u8]) -> SqlResult<(TableId, TablePlace)> {
+    let id = key.get(1..).and_then(|id| id.try_into().ok()).map(u32::from_be_bytes);
+    id.map(TableId).zip(TablePlace::decode(record)).ok_or_else(|| malformed("generation"))
+}
+
+/// Lets the store's own records name the keyspaces that an earlier engine had a list of.
+fn leave_earlier_form(committer: &Committer) -> SqlResult<()> {
+    let Committer { db, meta, .. } = committer;
+    let mut batch = Batch::default();
+    for guard in meta.prefix([meta::GENERATION]) {
+        let (key, record) = guard.into_inner().map_err(engine_error)?;
+        let (id, TablePlace { generation, .. }) = split_place(&key, &record)?;
+        let keyspace = db.keyspace(&keyspace_name(id, generation)).ok_or_else(|| malformed("generation"))?;
+        batch.insert(meta, key, TablePlace::encode(generation, keyspace.place()));
+    }
+    batch.insert(meta, [meta::FORMAT], [STORE_FORMAT]);
+    committer.write(batch, true)?;
+    // The format is looked at before the log is read.
+    committer.send_to_file(meta)?;
+    wait_for_files(db, std::slice::from_ref(meta), None)?;
+    db.leave_earlier_form().map_err(engine_error)
+}
+
+fn remove_folder(folder: &Path) -> SqlResult<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_error(&error)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the engine's files aside and moves them into place when they are complete: the engine cannot open what a crash
+/// leaves of making them.
+fn create(directory: &Path, folder: &Path, options: &StoreOptions) -> SqlResult<()> {
+    let unfinished = directory.join(UNFINISHED_FOLDER);
+    remove_folder(&unfinished)?;
+    let options = engine_options(options, &Arc::default());
+    Engine::create(&unfinished, options, &[meta::FORMAT], &[STORE_FORMAT]).map_err(engine_error)?;
+    std::fs::rename(&unfinished, folder).and_then(|()| sync_folder(directory)).map_err(|error| io_error(&error))
+}
+
+fn engine_options(options: &StoreOptions, files: &Arc<FileWatch>) -> EngineOptions {
+    EngineOptions { cache_bytes: options.cache_bytes, threads: options.background_threads, filters: files.filters() }
+}
+
+fn check_format(meta: &Keyspace, is_earlier: bool) -> SqlResult<()> {
+    match meta.get([meta::FORMAT]).map_err(engine_error)? {
+        Some(format) if format[..] == [STORE_FORMAT] => Ok(()),
+        Some(format) if format[..] == [EARLIER_FORMAT] && is_earlier => Ok(()),
+        format => Err(SqlError::internal(format_args!(
+            "the data directory has format {:?}; this server reads format {STORE_FORMAT}",
+            format.as_deref().unwrap_or_default()
+        ))),
+    }
+}
+
+/// Removes folders that no catalog names: those of tables whose creation was not finished, whose drop was, and of temporary ones.
+fn remove_orphans(db: &Engine, catalog: &Catalog, sealed_tables: Option<&dyn SealedTables>) -> SqlResult<()> {
+    db.reclaim_folders().map_err(engine_error)?;
+    let Some(tables) = sealed_tables else { return Ok(()) };
+    let is_copy = |table, copy| {
+        let def = catalog.table_by_id(table).map(|(_, def)| def);
+        def.and_then(|def| def.column_copy()).is_some_and(|index| index.id == copy)
+    };
+    tables.retain(&|table, generation, copy| {
+        db.keyspaces().contains_key(keyspace_name(table, generation).as_str())
+            && copy.is_none_or(|copy| is_copy(table, copy))
+    })
+}
