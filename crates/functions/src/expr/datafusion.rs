@@ -4,6 +4,7 @@
 //! [`BoundExpr::to_value`] the other; a conversion stands only where a condition is used as a number or the reverse.
 
 use super::call_udf::{CallUdf, ParameterUdf};
+use super::long_literal::LongLiteralUdf;
 use super::text_compare::TextCompareUdf;
 use super::{BoundExpr, CompareOp, ExecutionSlot, datafusion_error};
 use crate::arrow_map::{arrow_type, field_ref, value_to_scalar};
@@ -54,9 +55,10 @@ impl BoundExpr {
             return Ok(Expr::Cast(Cast::new(Box::new(self.part_predicate(slot)?), DataType::Int64)));
         }
         Ok(match self {
-            BoundExpr::Literal(value, ty) => {
-                Expr::Literal(value_to_scalar(value, &ty.sql_type).map_err(datafusion_error)?, None)
-            }
+            BoundExpr::Literal(value, ty) => match LongLiteralUdf::expr_of(value, ty)? {
+                Some(long) => long,
+                None => Expr::Literal(value_to_scalar(value, &ty.sql_type).map_err(datafusion_error)?, None),
+            },
             BoundExpr::Column(column) => Expr::Column(Column::new(column.relation.clone(), column.name.to_string())),
             BoundExpr::Parameter { index, ty } => {
                 let id = format!("${}", u64::from(*index) + 1);

@@ -12,6 +12,7 @@ mod compound;
 mod datafusion;
 mod error;
 mod eval;
+mod long_literal;
 mod print;
 mod slot;
 mod text_compare;
@@ -25,6 +26,7 @@ pub use datafusion::bind_parameters;
 pub use error::{datafusion_error, sql_error_from};
 pub(crate) use eval::physical_order;
 pub use eval::{EmptyRow, ParameterisedRow, RowSource, truth_of};
+pub use long_literal::LongLiteralUdf;
 pub use slot::ExecutionSlot;
 pub use text_compare::TextCompareUdf;
 

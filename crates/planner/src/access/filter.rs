@@ -10,7 +10,7 @@ use datafusion::logical_expr::{BinaryExpr, ColumnarValue, Expr, Operator, Return
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use squall_catalog::TableDef;
 use squall_functions::arrow_map::scalar_to_value;
-use squall_functions::expr::{self, BoundExpr, CallUdf, ParameterUdf, TextCompareUdf};
+use squall_functions::expr::{self, BoundExpr, CallUdf, LongLiteralUdf, ParameterUdf, TextCompareUdf};
 use squall_functions::operators::convert::ConvertKernel;
 use squall_functions::operators::like::{LikeKernel, PatternCache};
 use squall_functions::operators::sort_key::SortKeyKernel;
@@ -69,7 +69,7 @@ fn constant_value(expr: &Expr) -> Option<ScalarValue> {
     let inner: &dyn std::any::Any = function.func.inner().as_ref();
     let is_constant = match inner.downcast_ref::<CallUdf>() {
         Some(udf) => udf.call().volatility != Volatility::Volatile && !udf.call().kernel.waits(),
-        None => inner.is::<ParameterUdf>(),
+        None => inner.is::<ParameterUdf>() || inner.is::<LongLiteralUdf>(),
     };
     if !is_constant {
         return None;

@@ -251,3 +251,24 @@ fn the_parsers_memory_is_a_setting() {
     // Each session has its own.
     assert_eq!(value(&mut connect(&server), &sql), "1");
 }
+
+/// What is planned copies a literal's place, not its bytes.
+#[test]
+fn a_long_literal_is_copied_a_few_times() {
+    const BYTES: usize = 24 << 20;
+    let literal = "x".repeat(BYTES);
+    for (sql, expected) in [
+        (format!("SELECT LENGTH('{literal}')"), BYTES.to_string()),
+        (format!("SELECT MAX(LENGTH('{literal}')) FROM t GROUP BY UPPER('{literal}')"), BYTES.to_string()),
+        (format!("SELECT COUNT(*) FROM t x JOIN t y ON x.b = CONCAT(y.b, '{literal}')"), "0".to_string()),
+    ] {
+        let server = start();
+        let mut client = connect(&server);
+        tables(&mut client);
+        value(&mut client, "SELECT COUNT(DISTINCT LENGTH(x.b)) FROM t x JOIN t y ON x.b = CONCAT(y.b, 'z')");
+        let before = peak(&server);
+        assert_eq!(value(&mut client, &sql), expected);
+        let copies = peak(&server).saturating_sub(before) / (sql.len() as u64);
+        assert!(copies <= 12, "{copies} copies of a text: {}", &sql[..60]);
+    }
+}

@@ -1,0 +1,107 @@
+//! Long literals, kept out of DataFusion's sight.
+//!
+//! DataFusion copies a literal with the expression that it stands in, and writes it into the names of columns, at every step of planning: one
+//! of 60 MB took 900 MB. What it copies and names here is a call without arguments.
+
+use super::datafusion_error;
+use crate::arrow_map::{array_of_value, field_ref};
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
+    Volatility,
+};
+use squall_registry::ExprType;
+use squall_types::Value;
+use std::fmt::{self, Debug, Formatter};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Literals of more bytes are long.
+const BYTES_MAX: usize = 4 << 10;
+
+/// A call that gives a long literal.
+pub struct LongLiteralUdf {
+    /// One row.
+    value: ArrayRef,
+    /// Tells it from others.
+    digest: u128,
+    name: String,
+    field: FieldRef,
+    signature: Signature,
+}
+
+impl LongLiteralUdf {
+    /// The literal as an expression, if it is long.
+    pub(super) fn expr_of(value: &Value, ty: &ExprType) -> Result<Option<Expr>> {
+        let bytes = match value {
+            Value::String(text) => text.as_bytes(),
+            Value::Bytes(bytes) => bytes.as_slice(),
+            Value::Json(document) => document.stored().as_bytes(),
+            _ => return Ok(None),
+        };
+        if bytes.len() <= BYTES_MAX {
+            return Ok(None);
+        }
+        let digest = xxh3_128(bytes);
+        let name = format!("literal_{digest:032x}");
+        let udf = LongLiteralUdf {
+            value: array_of_value(value, &ty.sql_type, 1).map_err(datafusion_error)?,
+            digest,
+            field: field_ref(&name, ty),
+            name,
+            signature: Signature::new(TypeSignature::Nullary, Volatility::Immutable),
+        };
+        let function = ScalarFunction::new_udf(Arc::new(ScalarUDF::new_from_impl(udf)), Vec::new());
+        Ok(Some(Expr::ScalarFunction(function)))
+    }
+}
+
+impl ScalarUDFImpl for LongLiteralUdf {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        Ok(self.field.data_type().clone())
+    }
+
+    fn return_field_from_args(&self, _args: ReturnFieldArgs) -> Result<FieldRef> {
+        Ok(self.field.clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        Ok(match args.number_rows {
+            // Without a copy.
+            1 => ColumnarValue::Array(Arc::clone(&self.value)),
+            _ => ColumnarValue::Scalar(ScalarValue::try_from_array(&self.value, 0)?),
+        })
+    }
+}
+
+impl Debug for LongLiteralUdf {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LongLiteralUdf").field(&self.name).finish()
+    }
+}
+
+impl PartialEq for LongLiteralUdf {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest == other.digest && self.field == other.field && *self.value == *other.value
+    }
+}
+
+impl Eq for LongLiteralUdf {}
+
+impl Hash for LongLiteralUdf {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.digest.hash(state);
+    }
+}
