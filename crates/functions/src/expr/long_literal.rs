@@ -23,12 +23,17 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Literals of more bytes are long.
 const BYTES_MAX: usize = 4 << 10;
 
+/// So many bytes of it are shown.
+const SHOWN_BYTES: usize = 32;
+
 /// A call that gives a long literal.
 pub struct LongLiteralUdf {
     /// One row.
     value: ArrayRef,
     /// Tells it from others.
     digest: u128,
+    /// Its first characters.
+    beginning: String,
     name: String,
     field: FieldRef,
     signature: Signature,
@@ -51,12 +56,22 @@ impl LongLiteralUdf {
         let udf = LongLiteralUdf {
             value: array_of_value(value, &ty.sql_type, 1).map_err(datafusion_error)?,
             digest,
+            beginning: String::from_utf8_lossy(&bytes[..SHOWN_BYTES])
+                .trim_end_matches(char::REPLACEMENT_CHARACTER)
+                .to_string(),
             field: field_ref(&name, ty),
             name,
             signature: Signature::new(TypeSignature::Nullary, Volatility::Immutable),
         };
         let function = ScalarFunction::new_udf(Arc::new(ScalarUDF::new_from_impl(udf)), Vec::new());
         Ok(Some(Expr::ScalarFunction(function)))
+    }
+}
+
+impl LongLiteralUdf {
+    /// The literal's first characters.
+    pub fn beginning(&self) -> &str {
+        &self.beginning
     }
 }
 

@@ -3,7 +3,7 @@
 //! Hidden columns are named after their keys, so that those of two tables may have one name and different expressions. Which table a
 //! column of a plan's rows is of is told by its place among those of the same name.
 
-use super::temporal::over_rows;
+use super::literals::over_rows;
 use super::tree::readable;
 use crate::access::{ColumnScanExec, RowScanExec, RowTable};
 use crate::exec::lookup_join::IndexLookupJoinExec;

@@ -7,8 +7,8 @@ mod condition;
 pub mod json;
 pub mod key_length;
 mod key_parts;
+mod literals;
 pub mod table;
-mod temporal;
 pub mod tree;
 
 pub use change::{explain_change, explain_change_tree};

@@ -1,7 +1,7 @@
 //! EXPLAIN FORMAT=TREE and EXPLAIN ANALYZE.
 
 use super::key_parts::{name_key_parts, name_own_key_parts, shown};
-use super::temporal::over_table;
+use super::literals::over_table;
 use crate::access::RowTable;
 use crate::access::column_scan::{
     ColumnScanExec, ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_VALUES, ROWS_SKIPPED_BY_ZONE_MAPS, SEGMENTS_READ,

@@ -1,11 +1,12 @@
-//! Dates and times in conditions: inside of a plan they are numbers, which nobody can read.
+//! Literals in conditions as people read them: inside of a plan dates and times are numbers, and long texts are calls.
 
 use crate::access::RowTable;
 use arrow::datatypes::Schema;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, InListExpr, Literal};
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use squall_functions::arrow_map::{scalar_to_value, sql_type_of};
+use squall_functions::expr::LongLiteralUdf;
 use squall_types::{SqlType, Value};
 use std::sync::Arc;
 
@@ -28,6 +29,9 @@ fn with_texts(
     type_of: impl Fn(&Arc<dyn PhysicalExpr>) -> Option<SqlType>,
 ) -> Arc<dyn PhysicalExpr> {
     let shown = Arc::clone(expr).transform(|expr| {
+        if let Some(text) = long_text_of(&expr) {
+            return Ok(Transformed::yes(text));
+        }
         if !expr.is::<BinaryExpr>() && !expr.is::<InListExpr>() {
             return Ok(Transformed::no(expr));
         }
@@ -54,4 +58,11 @@ fn text_of(operand: &Arc<dyn PhysicalExpr>, sql_type: &SqlType) -> Option<Arc<dy
     };
     let text = text.strip_suffix(".000000").unwrap_or(&text);
     Some(Arc::new(Column::new(&format!("'{text}'"), 0)))
+}
+
+/// The beginning of a long literal, likewise.
+fn long_text_of(expr: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
+    let inner: &dyn std::any::Any = expr.downcast_ref::<ScalarFunctionExpr>()?.fun().inner().as_ref();
+    let beginning = inner.downcast_ref::<LongLiteralUdf>()?.beginning();
+    Some(Arc::new(Column::new(&format!("'{beginning}...'"), 0)))
 }
