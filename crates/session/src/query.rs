@@ -371,7 +371,10 @@ impl Session {
             return Ok(known.unwrap_or((Value::Null, SqlType::Null)));
         }
         let item = SelectItem::Expr(Box::new(SelectExpr { expr: expr.clone(), alias: None, span: Default::default() }));
-        let query = Query::new(QueryBody::Select(Box::new(Select { items: vec![item], ..Default::default() })));
+        let query = Query::new(QueryBody::Select(squall_parser::ast::Deep::new(Select {
+            items: vec![item],
+            ..Default::default()
+        })));
         let catalog = self.shared.catalog.load();
         if let Some(row) = self.constant_row(&query, request.sql, request.parameters, &catalog, context) {
             let sql_type = row.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());

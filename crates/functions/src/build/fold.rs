@@ -48,6 +48,7 @@ fn is_constant(expr: &BoundExpr) -> bool {
     }
 }
 
-fn is_quotient(expr: &BoundExpr) -> bool {
+/// Whether it is a decimal quotient, of which more digits are known than it has.
+pub(crate) fn is_quotient(expr: &BoundExpr) -> bool {
     matches!(expr, BoundExpr::Call(call) if &*call.name == "/" && matches!(call.ty.sql_type, SqlType::Decimal { .. }))
 }

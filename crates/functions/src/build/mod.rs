@@ -8,7 +8,7 @@ mod calls;
 mod cast;
 mod compare;
 mod control;
-mod fold;
+pub(crate) mod fold;
 mod in_set;
 mod json;
 mod literal;

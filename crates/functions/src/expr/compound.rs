@@ -10,8 +10,9 @@ use squall_registry::{ScalarKernel, StatementContext, Volatility};
 use squall_types::{SqlError, SqlResult, Value};
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Display, Formatter, Write};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Nodes of an expression that may be named more than once where it is written once.
 pub(crate) const COPIED_NODES_MAX: usize = 16;
@@ -21,6 +22,12 @@ pub(super) const DEPTH_MAX: u32 = 32;
 pub(super) const CONDITIONAL_DEPTH_MAX: u32 = 6;
 /// Stack that evaluation of one level takes at most, without optimizations.
 const LEVEL_STACK_BYTES: usize = 8 << 10;
+/// Stack that is taken at once for evaluating calls inside of each other, or for letting go of them.
+const STACK_SEGMENT: usize = 16 << 20;
+/// Stack that letting go of a call's body may take.
+const DROP_STACK_BYTES: usize = 1 << 20;
+/// Levels of an expression whose outermost operation may not be hidden in a call, as those around it look at it.
+const SHOWN_LEVELS_MAX: u32 = 100;
 /// Bytes of text that stand for an expression in messages.
 const TEXT_BYTES_MAX: usize = 200;
 
@@ -72,13 +79,44 @@ impl BoundExpr {
         Depth { levels: leaves.levels.saturating_add(2), ..leaves }
     }
 
-    /// Whether it has more nodes than that.
+    /// Hashes what [`PartialEq`] compares.
+    fn hash_structure(&self, state: &mut DefaultHasher) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            BoundExpr::Literal(value, ty) => {
+                format!("{value:?}").hash(state);
+                ty.hash(state);
+            }
+            BoundExpr::Column(column) => column.hash(state),
+            BoundExpr::Parameter { index, ty } => (index, ty).hash(state),
+            BoundExpr::Call(call) => (&call.fingerprint, call.args.len(), &call.ty).hash(state),
+            BoundExpr::And(list) | BoundExpr::Or(list) => list.len().hash(state),
+            BoundExpr::Not(_) | BoundExpr::Xor(..) => {}
+            BoundExpr::IsNull { negated, .. } => negated.hash(state),
+            BoundExpr::IsTruth { truth, negated, .. } => (truth, negated).hash(state),
+            BoundExpr::Compare { op, collation, .. } => (op, collation).hash(state),
+            BoundExpr::InList { list, negated, collation, .. } => (list.len(), negated, collation).hash(state),
+            BoundExpr::Case(case) => (case.branches.len(), case.otherwise.is_some(), &case.ty).hash(state),
+            BoundExpr::Coalesce { values, ty } => (values.len(), ty).hash(state),
+            BoundExpr::Opaque { expr, ty, predicate } => (expr, ty, predicate).hash(state),
+        }
+        self.for_each_child(&mut |child| child.hash_structure(state));
+    }
+
+    /// Whether it is a call that stands for a large expression.
+    fn is_compound(&self) -> bool {
+        let BoundExpr::Call(call) = self else { return false };
+        let kernel: &dyn std::any::Any = call.kernel.as_ref();
+        kernel.is::<CompoundKernel>()
+    }
+
+    /// Whether it has more nodes than that. A call that stands for a large expression has.
     pub(crate) fn is_larger_than(&self, nodes: usize) -> bool {
         fn count(expr: &BoundExpr, left: &mut usize) {
             if *left == 0 {
                 return;
             }
-            *left -= 1;
+            *left = if expr.is_compound() { 0 } else { *left - 1 };
             expr.for_each_child(&mut |child| count(child, left));
         }
         let mut left = nodes + 1;
@@ -89,6 +127,16 @@ impl BoundExpr {
     /// The expression as one call of the columns, parameters and opaque parts that it reads.
     pub(crate) fn into_compound(self) -> BoundExpr {
         self.into_compound_over(None)
+    }
+
+    /// The expression; if it is deep, as one call. An expression of any depth that is made of such parts is never a deep tree.
+    pub fn compacted(self) -> BoundExpr {
+        if self.depth().is_shallow() || self.is_shown() { self } else { self.into_compound() }
+    }
+
+    /// Whether it is looked at by what is made of it: a quotient has more digits then.
+    fn is_shown(&self) -> bool {
+        crate::build::fold::is_quotient(self) && self.depth().levels <= SHOWN_LEVELS_MAX
     }
 
     /// The same, with an operand's value in place of the column that stands for it.
@@ -143,19 +191,39 @@ pub(crate) fn with_operand(
     operand: BoundExpr,
     build: impl FnOnce(BoundExpr) -> SqlResult<BoundExpr>,
 ) -> SqlResult<BoundExpr> {
-    /// No statement has columns of numbers from here on.
-    const STAND_INS: usize = usize::MAX / 2;
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
     if !operand.is_larger_than(COPIED_NODES_MAX) {
         return build(operand);
     }
+    with_stand_in(operand, false, build)
+}
+
+/// An expression made by `build` of an operand that is evaluated before the rest of it: one call, whose body does not have the
+/// operand in it.
+pub fn with_value_of(
+    operand: BoundExpr,
+    build: impl FnOnce(BoundExpr) -> SqlResult<BoundExpr>,
+) -> SqlResult<BoundExpr> {
+    if operand.is_shown() || !operand.is_larger_than(COPIED_NODES_MAX) {
+        return build(operand);
+    }
+    with_stand_in(operand, true, build)
+}
+
+fn with_stand_in(
+    operand: BoundExpr,
+    always: bool,
+    build: impl FnOnce(BoundExpr) -> SqlResult<BoundExpr>,
+) -> SqlResult<BoundExpr> {
+    /// No statement has columns of numbers from here on.
+    const STAND_INS: usize = usize::MAX / 2;
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
     let ordinal = STAND_INS + NEXT.fetch_add(1, Ordering::Relaxed) % STAND_INS;
     let stand_in = argument(ordinal, &operand, text_of(&operand).into());
     let BoundExpr::Column(reference) = &stand_in else { return build(operand) };
     let body = build(stand_in.clone())?;
     let mut uses = 0;
     body.visit(&mut |node| uses += usize::from(matches!(node, BoundExpr::Column(column) if column.ordinal == ordinal)));
-    if uses > 1 {
+    if uses > 1 || (always && uses > 0) {
         return Ok(body.into_compound_over(Some((reference, operand))));
     }
     let mut operand = Some(operand);
@@ -218,27 +286,42 @@ struct CompoundKernel {
     brief: bool,
     /// Stack that evaluation takes.
     stack_bytes: usize,
-    /// Tells it from all others: comparing bodies would cost what this is there to save.
-    number: u64,
+    /// Tells it from others: comparing bodies would cost what this is there to save.
+    digest: [u64; 2],
 }
 
 impl CompoundKernel {
     fn new(body: BoundExpr, brief: bool) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let stack_bytes = (body.depth().levels as usize + 1) * LEVEL_STACK_BYTES;
-        Self { body, brief, stack_bytes, number: NEXT.fetch_add(1, Ordering::Relaxed) }
+        let digest = [0_u8, 1].map(|seed| {
+            let mut hasher = DefaultHasher::new();
+            seed.hash(&mut hasher);
+            body.hash_structure(&mut hasher);
+            hasher.finish()
+        });
+        Self { body, brief, stack_bytes, digest }
+    }
+}
+
+impl Drop for CompoundKernel {
+    fn drop(&mut self) {
+        // The body may have other such calls in it, and so on.
+        let body = std::mem::replace(&mut self.body, BoundExpr::null());
+        stacker::maybe_grow(DROP_STACK_BYTES, STACK_SEGMENT, || drop(body));
     }
 }
 
 impl Debug for CompoundKernel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CompoundKernel").field(&self.number).finish()
+        f.debug_tuple("CompoundKernel").field(&self.digest).finish()
     }
 }
 
 impl ScalarKernel for CompoundKernel {
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
-        stacker::maybe_grow(self.stack_bytes, 2 * self.stack_bytes, || self.body.eval(arguments, context))
+        stacker::maybe_grow(self.stack_bytes, STACK_SEGMENT.max(2 * self.stack_bytes), || {
+            self.body.eval(arguments, context)
+        })
     }
 
     fn waits(&self) -> bool {

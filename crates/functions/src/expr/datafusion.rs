@@ -218,6 +218,9 @@ const CONJUNCTS_MAX: usize = 500;
 /// Most conditions joined by OR, which stay as balanced as they were.
 const DISJUNCTS_MAX: usize = 5000;
 
+/// Groups that a longer chain becomes: nothing looks into them any more, and fewer are sooner planned.
+const GROUPS: usize = 50;
+
 /// A chain of more than `count_max` conditions as a shorter one, whose conditions are calls that look at many each.
 fn grouped(list: &[BoundExpr], count_max: usize, and: bool) -> Option<Vec<BoundExpr>> {
     if list.len() <= count_max {
@@ -229,7 +232,7 @@ fn grouped(list: &[BoundExpr], count_max: usize, and: bool) -> Option<Vec<BoundE
         let volatility = BoundExpr::And(group.to_vec()).volatility();
         BoundExpr::call(super::Call::new(name, Arc::new(ChainKernel { and }), group.to_vec(), ty, volatility))
     };
-    Some(list.chunks(list.len().div_ceil(count_max)).map(call).collect())
+    Some(list.chunks(list.len().div_ceil(GROUPS)).map(call).collect())
 }
 
 /// Joins conditions as a balanced tree: a chain of thousands stays shallow.

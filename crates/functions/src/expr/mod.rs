@@ -20,7 +20,7 @@ mod walk;
 
 pub(crate) use brief::{is_brief, is_long};
 pub use call_udf::{CallUdf, ParameterUdf};
-pub use compound::Depth;
+pub use compound::{Depth, with_value_of};
 pub(crate) use compound::{with_operand, with_operands};
 pub use datafusion::bind_parameters;
 pub use error::{datafusion_error, sql_error_from};

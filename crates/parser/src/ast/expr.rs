@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::{
-    CastType, ColumnName, Ident, ObjectName, OrderItem, PackedValues, Query, Span, SqlString, SystemVariable,
+    CastType, ColumnName, Deep, Ident, ObjectName, OrderItem, PackedValues, Query, Span, SqlString, SystemVariable,
     WindowReference,
 };
 use std::sync::Arc;
@@ -31,6 +31,14 @@ pub enum Expr {
         left: Box<Expr>,
         right: Box<Expr>,
     },
+    /// Many operators of one level that associate to the left: `first op operand op operand …`. A chain is one node, however
+    /// long; one of a few operators is made of [`Expr::Binary`].
+    Chain {
+        first: Box<Expr>,
+        rest: Vec<(BinaryOp, Expr)>,
+    },
+    /// An expression that has many levels below it, and is not to be told from what is in here.
+    Deep(Deep<Expr>),
     /// Two or more conditions joined by AND: a chain is one node, however long.
     And(Vec<Expr>),
     /// Two or more conditions joined by OR: a chain is one node, however long.
@@ -179,6 +187,12 @@ pub enum Expr {
         operation: SequenceOperation,
         sequence: Box<ObjectName>,
     },
+}
+
+impl Default for Expr {
+    fn default() -> Self {
+        Expr::Literal(Literal::Null)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

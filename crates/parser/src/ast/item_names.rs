@@ -37,10 +37,10 @@ fn name_body(body: &mut QueryBody, sql: &[u8]) {
     match body {
         QueryBody::Select(select) => name_select(select, sql),
         QueryBody::SetOperation(operation) => {
-            name_body(&mut operation.left, sql);
+            super::with_stack(|| name_body(&mut operation.left, sql));
             name_body(&mut operation.right, sql);
         }
-        QueryBody::Nested(query) => query.name_items(sql),
+        QueryBody::Nested(query) => super::with_stack(|| query.name_items(sql)),
         QueryBody::Table(_) | QueryBody::Values(_) => {}
     }
 }
@@ -58,7 +58,7 @@ fn name_select(select: &mut Select, sql: &[u8]) {
 
 fn name_reference(table: &mut TableReference, sql: &[u8]) {
     match table {
-        TableReference::Derived(derived) => derived.query.name_items(sql),
+        TableReference::Derived(derived) => super::with_stack(|| derived.query.name_items(sql)),
         TableReference::Join(join) => {
             name_reference(&mut join.left, sql);
             name_reference(&mut join.right, sql);

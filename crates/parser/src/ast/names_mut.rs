@@ -3,7 +3,7 @@
 use super::{
     AggregateCall, ColumnName, Expr, FrameBound, Ident, JoinCondition, JsonResponse, JsonTable, Limit, ObjectName,
     OrderItem, Query, QueryBody, Select, SelectItem, SequenceOperation, TableReference, WindowReference,
-    WindowSpecification,
+    WindowSpecification, with_stack,
 };
 
 /// What stands in a query and may be changed.
@@ -50,6 +50,10 @@ struct Walk<'f> {
 
 impl Walk<'_> {
     fn query(&mut self, query: &mut Query) {
+        with_stack(|| self.query_here(query));
+    }
+
+    fn query_here(&mut self, query: &mut Query) {
         let before = self.common.len();
         if let Some(with) = &mut query.with {
             for table in &mut with.tables {
@@ -73,7 +77,7 @@ impl Walk<'_> {
             QueryBody::Select(select) => self.select(select),
             QueryBody::Table(name) => self.name(name),
             QueryBody::SetOperation(operation) => {
-                self.body(&mut operation.left);
+                with_stack(|| self.body(&mut operation.left));
                 self.body(&mut operation.right);
             }
             QueryBody::Nested(query) => self.query(query),
@@ -176,6 +180,11 @@ fn push_parts<'a>(expr: &'a mut Expr, parts: &mut Vec<Part<'a>>) {
         | Expr::WeightString { operand, .. }
         | Expr::InLiterals { operand, .. }
         | Expr::JsonArrow { operand, .. } => push(operand),
+        Expr::Deep(expr) => push(expr),
+        Expr::Chain { first, rest } => {
+            push(first);
+            rest.iter_mut().for_each(|(_, operand)| push(operand));
+        }
         Expr::Binary { left, right, .. } => [left, right].into_iter().for_each(|expr| push(expr)),
         Expr::And(list) | Expr::Or(list) | Expr::Row(list) | Expr::Grouping(list) => list.iter_mut().for_each(push),
         Expr::Between { operand, low, high, .. } => [operand, low, high].into_iter().for_each(|expr| push(expr)),

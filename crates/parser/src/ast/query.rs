@@ -1,9 +1,9 @@
 //! Queries: everything that yields rows.
 
-use super::{ColumnName, Expr, Ident, JsonResponse, ObjectName, Span, SqlString};
+use super::{ColumnName, Deep, Expr, Ident, JsonResponse, ObjectName, Span, SqlString};
 
 /// A query expression with what applies to the whole of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
     pub with: Option<With>,
     pub body: QueryBody,
@@ -28,18 +28,24 @@ pub struct CommonTable {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueryBody {
-    Select(Box<Select>),
+    Select(Deep<Select>),
     /// `VALUES ROW(…), ROW(…)`.
     Values(Vec<Vec<Expr>>),
     /// `TABLE t`.
     Table(ObjectName),
-    SetOperation(Box<SetOperation>),
+    SetOperation(Deep<SetOperation>),
     /// A query in parentheses that has an ORDER BY, LIMIT, WITH or locking clause of its own.
-    Nested(Box<Query>),
+    Nested(Deep<Query>),
+}
+
+impl Default for QueryBody {
+    fn default() -> Self {
+        QueryBody::Values(Vec::new())
+    }
 }
 
 /// INTERSECT has been given its higher precedence; the others associate to the left.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SetOperation {
     pub kind: SetOperationKind,
     /// `ALL`; without it rows are distinct.
@@ -48,8 +54,9 @@ pub struct SetOperation {
     pub right: QueryBody,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SetOperationKind {
+    #[default]
     Union,
     Intersect,
     Except,

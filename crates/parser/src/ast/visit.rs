@@ -3,6 +3,15 @@
 use super::{Expr, JsonResponse, SequenceOperation};
 
 impl Expr {
+    /// What it is, not behind a [`Deep`](super::Deep).
+    pub fn peeled(&self) -> &Expr {
+        let mut expr = self;
+        while let Expr::Deep(inner) = expr {
+            expr = inner;
+        }
+        expr
+    }
+
     /// Calls `found` with the expression and everything inside it, queries left out.
     pub fn visit(&self, found: &mut dyn FnMut(&Expr)) {
         // Trees are at most as deep as the parser lets them be; one level at a time keeps the stack flat.
@@ -36,6 +45,11 @@ fn push_children<'e>(expr: &'e Expr, pending: &mut Vec<&'e Expr>) {
         | Expr::JsonArrow { operand, .. }
         | Expr::InLiterals { operand, .. }
         | Expr::InSubquery { operand, .. } => pending.push(operand),
+        Expr::Deep(expr) => pending.push(expr),
+        Expr::Chain { first, rest } => {
+            pending.push(first);
+            pending.extend(rest.iter().map(|(_, operand)| operand));
+        }
         Expr::Binary { left, right, .. } => pending.extend([&**left, &**right]),
         Expr::And(list) | Expr::Or(list) | Expr::Row(list) | Expr::Grouping(list) => pending.extend(list),
         Expr::Between { operand, low, high, .. } => pending.extend([&**operand, &**low, &**high]),

@@ -96,8 +96,18 @@ impl Parser<'_> {
             // NOT at the front has taken all that binds more tightly than itself.
             let not = parser.at(K::Not) && !parser.options.high_not_precedence;
             let left = parser.prefix(minimum)?;
-            parser.infix_below(left, minimum, if not { level::NOT } else { u8::MAX })
+            let expr = parser.infix_below(left, minimum, if not { level::NOT } else { u8::MAX })?;
+            Ok(parser.parted(expr))
         })
+    }
+
+    /// The expression, behind a [`Deep`] if many levels of it are not.
+    fn parted(&mut self, expr: Expr) -> Expr {
+        if self.height.plain < DEEP_LEVELS || !may_be_deep(&expr) {
+            return expr;
+        }
+        self.height.plain = 0;
+        Expr::Deep(Deep::new(expr))
     }
 
     /// Goes on with an expression whose first operand has been read.
@@ -107,19 +117,27 @@ impl Parser<'_> {
 
     /// Runs a rule that makes a tree one level taller than the tallest of its parts.
     pub(super) fn measured<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let outer = std::mem::replace(&mut self.height, 0);
-        let value = self.nested(rule)?;
+        let outer = std::mem::take(&mut self.height);
+        if self.depth >= EXPR_DEPTH_MAX {
+            return Err(self.too_deep());
+        }
+        self.depth += 1;
+        let value = stacker::maybe_grow(STACK_RESERVE, STACK_SEGMENT, || rule(self));
+        self.depth -= 1;
+        let value = value?;
         self.charge(self.node);
         self.grow()?;
-        self.height = self.height.max(outer);
+        self.height.levels = self.height.levels.max(outer.levels);
+        self.height.plain = self.height.plain.max(outer.plain);
         Ok(value)
     }
 
     /// The tree being read has become one level taller.
     pub(super) fn grow(&mut self) -> Result<()> {
-        self.height += 1;
-        if self.height > MAX_DEPTH {
-            return Err(Box::new(ParseError::too_deep(self.current.start as usize)));
+        self.height.levels += 1;
+        self.height.plain += 1;
+        if self.height.levels > EXPR_DEPTH_MAX || self.height.plain > PLAIN_DEPTH_MAX {
+            return Err(self.too_deep());
         }
         Ok(())
     }
@@ -159,7 +177,7 @@ impl Parser<'_> {
             self.grow()?;
             self.advance();
             let collation = self.collation_name()?;
-            expr = Expr::Collate { operand: Box::new(expr), collation };
+            expr = Expr::Collate { operand: Box::new(self.parted(expr)), collation };
         }
         Ok(expr)
     }
@@ -182,9 +200,37 @@ impl Parser<'_> {
             if negated {
                 self.advance();
             }
+            left = self.parted(left);
             left = self.apply(infix, level, negated, left)?;
         }
         Ok(left)
+    }
+
+    /// Passes the right side of an operator that has been passed, and the operators of its level behind that.
+    fn operators(&mut self, mut op: BinaryOp, level: u8, left: Expr) -> Result<Expr> {
+        let mut rest = Vec::new();
+        loop {
+            let right = match op {
+                BinaryOp::Add | BinaryOp::Subtract if self.at(K::Interval) => self.addend(level + 1)?,
+                _ => self.expr_at(level + 1)?,
+            };
+            rest.push((op, right));
+            op = match self.infix_operator() {
+                Some((Infix::Plain(op), next, false)) if next == level => op,
+                _ => break,
+            };
+            self.charge(self.node);
+            self.advance();
+        }
+        if rest.len() > BINARY_OPERATORS_MAX {
+            return Ok(Expr::Chain { first: Box::new(left), rest });
+        }
+        // The loop around this has counted one of them.
+        for _ in 1..rest.len() {
+            self.grow()?;
+        }
+        let binary = |left, (op, right)| Expr::Binary { op, left: Box::new(left), right: Box::new(right) };
+        Ok(rest.into_iter().fold(left, binary))
     }
 
     /// The operator here, how tightly it binds, and whether it stands behind NOT.
@@ -244,13 +290,7 @@ impl Parser<'_> {
     fn apply(&mut self, infix: Infix, level: u8, negated: bool, left: Expr) -> Result<Expr> {
         self.advance();
         match infix {
-            Infix::Plain(op) => {
-                let right = match op {
-                    BinaryOp::Add | BinaryOp::Subtract if self.at(K::Interval) => Box::new(self.addend(level + 1)?),
-                    _ => self.boxed_at(level + 1)?,
-                };
-                Ok(Expr::Binary { op, left: Box::new(left), right })
-            }
+            Infix::Plain(op) => self.operators(op, level, left),
             Infix::Comparison(op) => self.comparison(op, left),
             Infix::And => {
                 let mut operands = vec![left, self.expr_at(level::NOT)?];
@@ -352,4 +392,23 @@ impl Parser<'_> {
         };
         self.in_items(operand, first, negated)
     }
+}
+
+/// Whether nobody asks what an expression is before going down into it: an operator or a call.
+fn may_be_deep(expr: &Expr) -> bool {
+    !matches!(
+        expr,
+        Expr::Deep(_)
+            | Expr::Literal(_)
+            | Expr::Column(_)
+            | Expr::Placeholder(_)
+            | Expr::UserVariable(_)
+            | Expr::SystemVariable(_)
+            | Expr::Row(_)
+            | Expr::Interval { .. }
+            | Expr::Subquery(_)
+            | Expr::Default
+            | Expr::DefaultOf(_)
+            | Expr::InsertValue(_)
+    )
 }

@@ -45,9 +45,17 @@ use crate::token::{Token, TokenKind};
 /// Errors are rare and results are many: the error is kept small.
 pub(crate) type Result<T> = std::result::Result<T, Box<ParseError>>;
 
-/// How deep a statement may nest. A thousand parentheses must parse; a tree this deep is still safe to
-/// walk with plain recursion.
-const MAX_DEPTH: u32 = 1500;
+/// How deep expressions may nest and how tall the tree of one may be. Twenty thousand levels must do, and of what is printed
+/// each level may have parentheses of its own.
+const EXPR_DEPTH_MAX: u32 = 65_000;
+/// Levels of an expression between two [`Deep`]s.
+const DEEP_LEVELS: u32 = 32;
+/// How deep anything else may nest, and levels of a tree without a [`Deep`] between them: safe to walk with plain recursion.
+const PLAIN_DEPTH_MAX: u32 = 1500;
+/// How deep queries may nest, those in needless parentheses too: the binder says how deep a statement may be.
+const QUERY_DEPTH_MAX: u32 = 2000;
+/// Operators of one level that are a tree of two operands each; more are a [`Expr::Chain`].
+const BINARY_OPERATORS_MAX: usize = 32;
 
 /// Stack that must be left before the parser goes one level down, and how much more it takes if not.
 const STACK_RESERVE: usize = 256 * 1024;
@@ -55,6 +63,15 @@ const STACK_SEGMENT: usize = 2 * 1024 * 1024;
 
 /// How many tokens behind the current one the grammar ever looks at.
 const LOOKAHEAD: usize = 4;
+
+/// How tall a tree is.
+#[derive(Clone, Copy, Default)]
+struct Height {
+    /// Levels.
+    levels: u32,
+    /// Levels above the topmost [`Deep`].
+    plain: u32,
+}
 
 pub(crate) struct Parser<'a> {
     sql: &'a [u8],
@@ -66,10 +83,14 @@ pub(crate) struct Parser<'a> {
     ahead_count: usize,
     /// Where the token before `current` ended.
     previous_end: u32,
-    /// How many rules that may nest are under way.
+    /// How many expressions are under way.
     depth: u32,
+    /// How many other rules that may nest are under way.
+    plain_depth: u32,
+    /// How many queries are under way.
+    query_depth: u32,
     /// How tall the tree is that has been read on this level.
-    height: u32,
+    height: Height,
     placeholders: u32,
     /// What has been read takes so much of [`ParseOptions::memory_max`].
     memory: u64,
@@ -144,7 +165,9 @@ impl<'a> Parser<'a> {
             ahead_count: 0,
             previous_end: 0,
             depth: 0,
-            height: 0,
+            plain_depth: 0,
+            query_depth: 0,
+            height: Height::default(),
             placeholders: 0,
             memory: 0,
             node: memory::NODE,
@@ -204,13 +227,17 @@ impl<'a> Parser<'a> {
 
     /// Runs a rule one level further down, with enough stack.
     fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.depth >= MAX_DEPTH {
-            return Err(Box::new(ParseError::too_deep(self.current.start as usize)));
+        if self.plain_depth >= PLAIN_DEPTH_MAX {
+            return Err(self.too_deep());
         }
-        self.depth += 1;
+        self.plain_depth += 1;
         let result = stacker::maybe_grow(STACK_RESERVE, STACK_SEGMENT, || rule(self));
-        self.depth -= 1;
+        self.plain_depth -= 1;
         result
+    }
+
+    fn too_deep(&self) -> Box<ParseError> {
+        Box::new(ParseError::too_deep(self.current.start as usize))
     }
 
     /// The keyword that the current token is.

@@ -132,6 +132,9 @@ impl Parser<'_> {
             return Err(self.unexpected());
         }
         if self.accept_kind(TokenKind::RightParen) {
+            // Parentheses are no level of the tree.
+            self.height.levels = self.height.levels.saturating_sub(1);
+            self.height.plain = self.height.plain.saturating_sub(1);
             return Ok(first);
         }
         let mut values = vec![first];

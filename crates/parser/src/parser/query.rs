@@ -5,10 +5,18 @@ use super::*;
 impl Parser<'_> {
     /// A query expression with everything that may stand around it.
     pub(super) fn query(&mut self) -> Result<Query> {
-        self.measured(|parser| {
+        if self.query_depth >= QUERY_DEPTH_MAX {
+            return self.error(1473, "HY000", "Too high level of nesting for select");
+        }
+        self.query_depth += 1;
+        let query = self.measured(|parser| {
             let with = parser.with()?;
             parser.query_body(with)
-        })
+        });
+        self.query_depth -= 1;
+        // Below is a Deep.
+        self.height.plain = 1;
+        query
     }
 
     /// A query whose WITH clause has been read.
@@ -45,7 +53,7 @@ impl Parser<'_> {
             && query.locking.is_empty()
             && query.into.is_none();
         match query.body {
-            QueryBody::Nested(inner) if bare => Ok(*inner),
+            QueryBody::Nested(inner) if bare => Ok(inner.into_inner()),
             body => Ok(Query { body, ..query }),
         }
     }
@@ -102,7 +110,7 @@ impl Parser<'_> {
             };
             let (all, right) = self.set_operand()?;
             let right = self.intersections(right)?;
-            left = QueryBody::SetOperation(Box::new(SetOperation { kind, all, left, right }));
+            left = QueryBody::SetOperation(Deep::new(SetOperation { kind, all, left, right }));
         }
     }
 
@@ -110,7 +118,7 @@ impl Parser<'_> {
         while self.at(K::Intersect) {
             let (all, right) = self.set_operand()?;
             let kind = SetOperationKind::Intersect;
-            left = QueryBody::SetOperation(Box::new(SetOperation { kind, all, left, right }));
+            left = QueryBody::SetOperation(Deep::new(SetOperation { kind, all, left, right }));
         }
         Ok(left)
     }
@@ -118,6 +126,8 @@ impl Parser<'_> {
     /// A set operator with ALL or DISTINCT, and the query behind it.
     fn set_operand(&mut self) -> Result<(bool, QueryBody)> {
         self.grow()?;
+        // Each operation is behind a Deep.
+        self.height.plain = 1;
         self.advance();
         let all = self.accept(K::All);
         if !all {
@@ -136,7 +146,7 @@ impl Parser<'_> {
         match self.keyword() {
             K::Select => {
                 let (select, into) = self.select()?;
-                Ok((QueryBody::Select(Box::new(select)), into))
+                Ok((QueryBody::Select(Deep::new(select)), into))
             }
             K::Values => {
                 self.advance();
@@ -477,5 +487,5 @@ fn nest(query: Query) -> QueryBody {
         && query.limit.is_none()
         && query.locking.is_empty()
         && query.into.is_none();
-    if bare { query.body } else { QueryBody::Nested(Box::new(query)) }
+    if bare { query.body } else { QueryBody::Nested(Deep::new(query)) }
 }

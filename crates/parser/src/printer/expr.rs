@@ -30,6 +30,16 @@ impl Printer {
                 self.system_variable(variable);
             }
             Expr::Unary { op, operand } => self.unary(*op, operand),
+            Expr::Deep(expr) => self.expr_inner(expr),
+            Expr::Chain { first, rest } => {
+                self.put("(");
+                self.expr(first);
+                for (op, operand) in rest {
+                    self.put(binary_op(*op));
+                    self.expr(operand);
+                }
+                self.put(")");
+            }
             Expr::Binary { op, left, right } => {
                 self.put("(");
                 self.expr(left);
@@ -180,7 +190,7 @@ impl Printer {
             Expr::Collate { operand, collation } => {
                 self.put("(");
                 // COLLATE binds more tightly than a sign.
-                let sign = matches!(&**operand, Expr::Unary { .. });
+                let sign = matches!(operand.peeled(), Expr::Unary { .. });
                 self.put_if(sign, "(");
                 self.expr(operand);
                 self.put_if(sign, ")");
@@ -404,7 +414,7 @@ impl Printer {
         };
         self.put(before);
         // Two signs in a row could be read as a comment.
-        let sign = matches!(operand, Expr::Unary { op: UnaryOp::Minus | UnaryOp::Plus | UnaryOp::BitNot, .. });
+        let sign = matches!(operand.peeled(), Expr::Unary { op: UnaryOp::Minus | UnaryOp::Plus | UnaryOp::BitNot, .. });
         self.put_if(sign, "(");
         self.expr(operand);
         self.put_if(sign, ")");

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// How deep query blocks may nest.
-const DEPTH_MAX: usize = 63;
+const DEPTH_MAX: usize = 256;
 /// Most query blocks of one statement. A view or a common table counts each time it is named, so that twenty of them,
 /// each naming the one before twice, would be a million.
 const BLOCKS_MAX: usize = 4000;
@@ -191,7 +191,7 @@ impl<'a> Context<'a> {
         self.binder.context.kill.check()?;
         self.depth += 1;
         self.blocks += 1;
-        let result = f(self);
+        let result = ast::with_stack(|| f(self));
         self.depth -= 1;
         result
     }

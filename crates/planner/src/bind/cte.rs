@@ -233,7 +233,7 @@ impl Context<'_> {
 fn flatten<'b>(body: &'b ast::QueryBody, all: bool, operands: &mut Vec<(bool, &'b ast::QueryBody)>) -> Option<()> {
     match body {
         ast::QueryBody::SetOperation(operation) if operation.kind == ast::SetOperationKind::Union => {
-            flatten(&operation.left, all, operands)?;
+            ast::with_stack(|| flatten(&operation.left, all, operands))?;
             operands.push((operation.all, &operation.right));
             Some(())
         }
@@ -250,8 +250,10 @@ fn mentions(body: &ast::QueryBody, name: &str) -> bool {
     match body {
         ast::QueryBody::Select(select) => select.from.iter().any(|reference| reference_mentions(reference, name)),
         ast::QueryBody::Table(table) => table.schema.is_none() && *table.name.value == *name,
-        ast::QueryBody::SetOperation(operation) => mentions(&operation.left, name) || mentions(&operation.right, name),
-        ast::QueryBody::Nested(query) => mentions(&query.body, name),
+        ast::QueryBody::SetOperation(operation) => {
+            ast::with_stack(|| mentions(&operation.left, name)) || mentions(&operation.right, name)
+        }
+        ast::QueryBody::Nested(query) => ast::with_stack(|| mentions(&query.body, name)),
         ast::QueryBody::Values(_) => false,
     }
 }
@@ -259,7 +261,7 @@ fn mentions(body: &ast::QueryBody, name: &str) -> bool {
 fn reference_mentions(reference: &ast::TableReference, name: &str) -> bool {
     match reference {
         ast::TableReference::Table(factor) => factor.name.schema.is_none() && *factor.name.name.value == *name,
-        ast::TableReference::Derived(derived) => mentions(&derived.query.body, name),
+        ast::TableReference::Derived(derived) => ast::with_stack(|| mentions(&derived.query.body, name)),
         ast::TableReference::JsonTable(_) => false,
         ast::TableReference::Join(join) => {
             reference_mentions(&join.left, name) || reference_mentions(&join.right, name)

@@ -7,7 +7,7 @@ use super::scope::{Clause, Found};
 use squall_catalog::name::eq_ignore_case;
 use squall_functions::aggregate::{AggregateCall, GroupConcatOptions};
 use squall_functions::build::{ArithmeticOp, CastTarget};
-use squall_functions::expr::{BoundExpr, CompareOp};
+use squall_functions::expr::{BoundExpr, CompareOp, with_value_of};
 use squall_functions::operators::bits::BitOp;
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType};
@@ -32,6 +32,8 @@ impl Context<'_> {
             }
             ast::Expr::Unary { op, operand } => self.bind_unary(*op, operand),
             ast::Expr::Binary { op, left, right } => self.bind_binary(*op, left, right),
+            ast::Expr::Deep(expr) => ast::with_stack(|| Ok(self.bind_expr(expr)?.compacted())),
+            ast::Expr::Chain { first, rest } => self.bind_chain(first, rest),
             ast::Expr::And(parts) => {
                 let parts = self.bind_conditions(parts)?;
                 Ok(self.binder.builder().and(parts))
@@ -239,7 +241,41 @@ impl Context<'_> {
         if let (Op::Add, ast::Expr::Interval { value, unit }) = (op, left) {
             return self.bind_interval(right, value, *unit, false);
         }
-        let (left, right) = (self.bind_expr(left)?, self.bind_expr(right)?);
+        let left = self.bind_expr(left)?;
+        self.bind_operator(op, left, right)
+    }
+
+    /// Binds many operators that associate to the left. What those before have given is a value of its own to those behind,
+    /// so that the expression is no deeper than a part of the chain.
+    fn bind_chain(&mut self, first: &ast::Expr, rest: &[(ast::BinaryOp, ast::Expr)]) -> SqlResult<BoundExpr> {
+        /// Operators of a part.
+        const PART: usize = 64;
+        if rest.iter().all(|(op, _)| *op == ast::BinaryOp::Concat) {
+            let operands = std::iter::once(first).chain(rest.iter().map(|(_, operand)| operand));
+            let operands = operands.map(|operand| self.bind_expr(operand)).collect::<SqlResult<Vec<_>>>()?;
+            return self.binder.builder().call("CONCAT", operands);
+        }
+        let (mut value, rest) = match (first, rest) {
+            (ast::Expr::Interval { .. }, [(op, second), rest @ ..]) => (self.bind_binary(*op, first, second)?, rest),
+            _ => (self.bind_expr(first)?, rest),
+        };
+        for part in rest.chunks(PART) {
+            value = with_value_of(value.compacted(), |value| {
+                part.iter().try_fold(value, |left, (op, right)| match right {
+                    ast::Expr::Interval { value, unit } => {
+                        self.bind_bound_interval(left, value, *unit, *op == ast::BinaryOp::Subtract)
+                    }
+                    right => self.bind_operator(*op, left, right),
+                })
+            })?;
+        }
+        Ok(value)
+    }
+
+    /// Binds an operator that is no comparison, behind its left side.
+    fn bind_operator(&mut self, op: ast::BinaryOp, left: BoundExpr, right: &ast::Expr) -> SqlResult<BoundExpr> {
+        use ast::BinaryOp as Op;
+        let right = self.bind_expr(right)?;
         let builder = self.binder.builder();
         match op {
             Op::Add => builder.arithmetic(ArithmeticOp::Add, left, right),
@@ -300,7 +336,18 @@ impl Context<'_> {
         unit: ast::IntervalUnit,
         subtract: bool,
     ) -> SqlResult<BoundExpr> {
-        let (base, value) = (self.bind_expr(base)?, self.bind_expr(value)?);
+        let base = self.bind_expr(base)?;
+        self.bind_bound_interval(base, value, unit, subtract)
+    }
+
+    fn bind_bound_interval(
+        &mut self,
+        base: BoundExpr,
+        value: &ast::Expr,
+        unit: ast::IntervalUnit,
+        subtract: bool,
+    ) -> SqlResult<BoundExpr> {
+        let value = self.bind_expr(value)?;
         self.binder.builder().add_interval(base, value, interval_unit(unit), subtract)
     }
 

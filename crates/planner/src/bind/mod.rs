@@ -148,19 +148,14 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// Runs `f` with room for expressions as deep as a statement of this length can have.
+/// Runs `f` with room for as many levels of an expression as a statement of this length can have without taking more stack.
 ///
 /// A connection's thread has a small stack. Binding takes a few kilobytes of it for each level, and a level takes at
 /// least a byte or two of text, so that short statements need nothing more.
 fn on_deep_stack<T>(text: &[u8], f: impl FnOnce() -> T) -> T {
     /// Statements that the smallest of stacks is enough for.
     const SHORT_BYTES: usize = 400;
-    /// Enough for the parser's limit of depth; only what is touched becomes memory.
-    const STACK_BYTES: usize = 64 << 20;
-    match text.len() <= SHORT_BYTES {
-        true => f(),
-        false => stacker::maybe_grow(STACK_BYTES / 2, STACK_BYTES, f),
-    }
+    if text.len() <= SHORT_BYTES { f() } else { squall_parser::ast::with_stack(f) }
 }
 
 /// Whether a statement may assign user variables: a variable that it only reads is a constant.

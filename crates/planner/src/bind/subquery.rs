@@ -7,7 +7,6 @@ use super::query::BoundBlock;
 use crate::operators::apply::operand_name;
 use crate::operators::{Apply, ApplyKind, OuterValue};
 use arrow::datatypes::Field;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, JoinType};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use squall_functions::arrow_map::arrow_type;
@@ -291,32 +290,6 @@ pub(crate) fn check_columns(found: usize, wanted: usize) -> SqlResult<()> {
 
 /// The outer columns that a plan reads, also in its subqueries.
 pub(crate) fn outer_columns(plan: &LogicalPlan) -> SqlResult<BTreeSet<ColumnId>> {
-    let mut found = BTreeSet::new();
-    plan_result(collect_outer(plan, &mut found))?;
-    Ok(found)
-}
-
-fn collect_outer(plan: &LogicalPlan, found: &mut BTreeSet<ColumnId>) -> datafusion::common::Result<()> {
-    plan.apply(|plan| {
-        plan.apply_expressions(|expr| {
-            expr.apply(|expr| {
-                if let Expr::Placeholder(placeholder) = expr {
-                    found.extend(placeholder_column(&placeholder.id));
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })?;
-        if let LogicalPlan::Extension(extension) = plan
-            && let Some(apply) = extension.node.as_any().downcast_ref::<Apply>()
-        {
-            // What an inner Apply gives values to is not outer here.
-            let mut inner = BTreeSet::new();
-            collect_outer(&apply.subquery, &mut inner)?;
-            let bound: BTreeSet<ColumnId> =
-                apply.outer_values.iter().filter_map(|outer| placeholder_column(&outer.placeholder)).collect();
-            found.extend(inner.difference(&bound));
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(())
+    let placeholders = plan_result(crate::operators::apply::free_placeholders(plan))?;
+    Ok(placeholders.iter().filter_map(|id| placeholder_column(id)).collect())
 }

@@ -480,7 +480,7 @@ impl<'a> DmlBinder<'a> {
     ) -> SqlResult<Box<crate::bind::BoundQuery>> {
         let select =
             ast::Select { items, from: from.to_vec(), selection: selection.cloned(), ..ast::Select::default() };
-        let mut query = ast::Query::new(ast::QueryBody::Select(Box::new(select)));
+        let mut query = ast::Query::new(ast::QueryBody::Select(ast::Deep::new(select)));
         query.with = with.cloned();
         query.order_by = order_by.to_vec();
         query.limit = limit.cloned();

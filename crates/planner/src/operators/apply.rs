@@ -4,14 +4,15 @@
 //! subquery's plan a value of the row stands as a placeholder; running the node puts literals in their place, once per
 //! distinct combination of values.
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, DFSchemaRef, Result, ScalarValue};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
+use squall_parser::ast::with_stack;
 use squall_registry::StatementContext;
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// What a subquery gives for each row.
@@ -61,6 +62,46 @@ pub struct Apply {
     /// For warnings, errors and KILL.
     pub context: Arc<StatementContext>,
     schema: DFSchemaRef,
+    facts: Arc<SubqueryFacts>,
+}
+
+/// What is asked of a subquery's plan again and again, and would cost as much as all subqueries inside of it.
+#[derive(Debug)]
+struct SubqueryFacts {
+    /// Tells the plan from others.
+    hash: u64,
+    /// Placeholders in it that none of its own subqueries gives a value to.
+    placeholders: BTreeSet<String>,
+}
+
+impl SubqueryFacts {
+    fn of(subquery: &LogicalPlan) -> Result<Arc<Self>> {
+        let mut hasher = DefaultHasher::new();
+        subquery.hash(&mut hasher);
+        Ok(Arc::new(Self { hash: hasher.finish(), placeholders: free_placeholders(subquery)? }))
+    }
+}
+
+/// The placeholders in a plan that none of its subqueries gives a value to.
+pub fn free_placeholders(plan: &LogicalPlan) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    plan.apply(|plan| {
+        plan.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Expr::Placeholder(placeholder) = expr {
+                    found.insert(placeholder.id.clone());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })?;
+        if let LogicalPlan::Extension(extension) = plan
+            && let Some(apply) = extension.node.as_any().downcast_ref::<Apply>()
+        {
+            found.extend(apply.free_placeholders().cloned());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(found)
 }
 
 impl Apply {
@@ -77,7 +118,20 @@ impl Apply {
         context: Arc<StatementContext>,
     ) -> Result<Self> {
         let schema = Arc::new(input.schema().join(outputs)?);
-        Ok(Self { input, subquery, outer_values, kind, operands, comparison, optimized: false, context, schema })
+        let facts = SubqueryFacts::of(&subquery)?;
+        Ok(Self { input, subquery, outer_values, kind, operands, comparison, optimized: false, context, schema, facts })
+    }
+
+    /// The same of another plan for the subquery.
+    pub fn with_subquery(&self, subquery: LogicalPlan) -> Result<Self> {
+        let facts = SubqueryFacts::of(&subquery)?;
+        Ok(Self { subquery: Arc::new(subquery), facts, ..self.clone() })
+    }
+
+    /// Placeholders in the subquery that this does not give a value to.
+    fn free_placeholders(&self) -> impl Iterator<Item = &String> {
+        let bound = |id: &String| self.outer_values.iter().any(|outer| outer.placeholder == *id);
+        self.facts.placeholders.iter().filter(move |id| !bound(id))
     }
 
     /// As a plan.
@@ -110,6 +164,9 @@ pub fn operand_name(ordinal: usize) -> String {
 
 /// Puts literals in place of placeholders, in subqueries of subqueries too.
 pub fn substitute(plan: LogicalPlan, values: &HashMap<String, ScalarValue>) -> Result<LogicalPlan> {
+    if values.is_empty() {
+        return Ok(plan);
+    }
     plan.transform_up(|plan| {
         let plan = plan.map_expressions(|expr| {
             expr.transform_up(|expr| match &expr {
@@ -122,9 +179,11 @@ pub fn substitute(plan: LogicalPlan, values: &HashMap<String, ScalarValue>) -> R
         })?;
         let LogicalPlan::Extension(extension) = &plan.data else { return Ok(plan) };
         let Some(apply) = extension.node.as_any().downcast_ref::<Apply>() else { return Ok(plan) };
-        let inner = substitute(apply.subquery.as_ref().clone(), values)?;
-        let apply = Apply { subquery: Arc::new(inner), ..apply.clone() };
-        Ok(Transformed::yes(apply.into_plan()))
+        if !apply.facts.placeholders.iter().any(|id| values.contains_key(id)) {
+            return Ok(plan);
+        }
+        let inner = with_stack(|| substitute(apply.subquery.as_ref().clone(), values))?;
+        Ok(Transformed::yes(apply.with_subquery(inner)?.into_plan()))
     })
     .data()
 }
@@ -137,7 +196,8 @@ impl PartialEq for Apply {
             && self.comparison == other.comparison
             && self.schema == other.schema
             && self.input == other.input
-            && self.subquery == other.subquery
+            && self.facts.hash == other.facts.hash
+            && (Arc::ptr_eq(&self.subquery, &other.subquery) || self.subquery == other.subquery)
     }
 }
 
@@ -151,7 +211,7 @@ impl Hash for Apply {
         self.comparison.hash(state);
         self.schema.hash(state);
         self.input.hash(state);
-        self.subquery.hash(state);
+        self.facts.hash.hash(state);
     }
 }
 

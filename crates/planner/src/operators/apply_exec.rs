@@ -25,10 +25,12 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, execute_stream,
 };
 use futures::{StreamExt, TryStreamExt};
+use squall_parser::ast::with_stack;
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError};
 use std::collections::HashMap;
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 
 /// How many rows a lateral join gathers before it hands them on.
@@ -304,8 +306,14 @@ impl Runner {
         Ok(())
     }
 
-    /// Runs the subquery with literals in place of its placeholders.
+    /// Runs the subquery with literals in place of its placeholders: on enough stack, as it may have subqueries in it that have
+    /// others in them.
     async fn run(&self, values: &HashMap<String, ScalarValue>) -> Result<SubqueryResult> {
+        let mut work = std::pin::pin!(self.run_here(values));
+        std::future::poll_fn(|context| with_stack(|| work.as_mut().poll(context))).await
+    }
+
+    async fn run_here(&self, values: &HashMap<String, ScalarValue>) -> Result<SubqueryResult> {
         let plan = substitute(self.spec.subquery.as_ref().clone(), values)?;
         let physical =
             self.spec.session.query_planner().create_physical_plan(&plan, self.spec.session.as_ref()).await?;

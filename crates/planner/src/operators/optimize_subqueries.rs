@@ -6,6 +6,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{Optimizer, OptimizerConfig, OptimizerRule};
+use squall_parser::ast::with_stack;
 use std::sync::Arc;
 
 /// The rule. It holds the rules that subqueries are optimized with, except itself.
@@ -38,9 +39,9 @@ impl OptimizerRule for OptimizeSubqueries {
         }
         let mut rules = self.rules.clone();
         rules.push(Arc::new(OptimizeSubqueries::new(self.rules.clone())));
-        let subquery = Optimizer::with_rules(rules).optimize(apply.subquery.as_ref().clone(), config, |_, _| {})?;
-        let mut apply = apply.clone();
-        apply.subquery = Arc::new(subquery);
+        let subquery = apply.subquery.as_ref().clone();
+        let subquery = with_stack(|| Optimizer::with_rules(rules).optimize(subquery, config, |_, _| {}))?;
+        let mut apply = apply.with_subquery(subquery)?;
         apply.optimized = true;
         Ok(Transformed::yes(apply.into_plan()))
     }

@@ -80,5 +80,5 @@ fn select_of(database: &str, table: &TableDef, order: &[OrderItem]) -> Query {
         from: vec![TableReference::Table(Box::new(factor))],
         ..Default::default()
     };
-    Query { order_by: order.to_vec(), ..Query::new(QueryBody::Select(Box::new(select))) }
+    Query { order_by: order.to_vec(), ..Query::new(QueryBody::Select(squall_parser::ast::Deep::new(select))) }
 }

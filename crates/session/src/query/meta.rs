@@ -160,5 +160,5 @@ pub(crate) fn select_all(name: ObjectName) -> squall_parser::ast::Query {
         from: vec![TableReference::Table(Box::new(factor))],
         ..Default::default()
     };
-    Query::new(QueryBody::Select(Box::new(select)))
+    Query::new(QueryBody::Select(squall_parser::ast::Deep::new(select)))
 }

@@ -228,7 +228,7 @@ impl RowsTable {
             alias: None,
             hints: Vec::new(),
         };
-        Query::new(QueryBody::Select(Box::new(Select {
+        Query::new(QueryBody::Select(squall_parser::ast::Deep::new(Select {
             items: vec![SelectItem::Wildcard],
             from: vec![TableReference::Table(Box::new(factor))],
             selection: condition,

@@ -156,7 +156,7 @@ fn expand_body(
             expand_wildcards(select, &bind(&block)?);
         }
         QueryBody::SetOperation(operation) => {
-            expand_body(&mut operation.left, with, bind)?;
+            ast::with_stack(|| expand_body(&mut operation.left, with, bind))?;
             expand_body(&mut operation.right, with, bind)?;
         }
         QueryBody::Nested(query) if query.with.is_none() => expand_body(&mut query.body, with, bind)?,

@@ -181,5 +181,10 @@ fn rows_of(
         hints: Vec::new(),
     };
     let from = vec![TableReference::Table(Box::new(factor))];
-    Query::new(QueryBody::Select(Box::new(Select { items, from, selection, ..Default::default() })))
+    Query::new(QueryBody::Select(squall_parser::ast::Deep::new(Select {
+        items,
+        from,
+        selection,
+        ..Default::default()
+    })))
 }

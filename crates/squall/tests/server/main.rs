@@ -7,6 +7,7 @@ mod client_charsets;
 mod columns;
 mod connections;
 mod definitions;
+mod depth;
 mod documents;
 mod fairness;
 mod files;
