@@ -1,6 +1,6 @@
 //! The commands that run other programs.
 
-use crate::tidy;
+use crate::{frames, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -38,8 +38,16 @@ pub fn check(root: &Path) -> Result<(), String> {
     step(root, "cargo", &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     step_with(root, "cargo", &["doc", "--locked", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])?;
     test(root, &[])?;
+    frames()?;
     release_flags(root)?;
     fuzz(root, &["--seconds".to_owned(), "20".to_owned()])
+}
+
+/// Looks for large stack frames in the server that the tests have built.
+pub fn frames() -> Result<(), String> {
+    let itself = std::env::current_exe().map_err(|error| error.to_string())?;
+    eprintln!("==> frames");
+    frames::run(&itself.with_file_name("squall"))
 }
 
 /// Runs the golden scripts on a server without overflow checks and debug assertions, as the release profile has it: what is an error of

@@ -1,6 +1,7 @@
 //! Project chores: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask reference`, `cargo xtask check`.
 
 mod commands;
+mod frames;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ Commands:
   test           Runs every test: crates, golden scripts, crash runs and real clients
   tidy           Checks what the compiler does not: crate order, file sizes, scripts that no runner reads
   reference      Writes docs/reference anew from the program's lists of functions, variables and errors
+  frames         Looks for large stack frames in the server that the tests have built
   release-flags  Runs the golden scripts on a server that has the release profile's flags
   fuzz           Runs the fuzz targets, a minute each: see fuzz/src/main.rs for what may follow
   check          Everything CI runs: format, clippy, tidy, doc builds, tests, fuzz targets
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         "test" => commands::test(&root, &rest),
         "tidy" => tidy::run(&root),
         "reference" => commands::reference(&root),
+        "frames" => commands::frames(),
         "release-flags" => commands::release_flags(&root),
         "fuzz" => commands::fuzz(&root, &rest),
         "check" => commands::check(&root),
