@@ -40,16 +40,16 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Runs something on an input.
+/// Runs something on an input, a byte of which stands for `text_bytes` of text.
 ///
 /// # Errors
 /// If it takes more memory at a time than an input of this length may.
-pub fn bounded(bytes: &[u8], run: fn(&[u8])) -> Result<(), String> {
+pub fn bounded(bytes: &[u8], text_bytes: usize, run: fn(&[u8])) -> Result<(), String> {
     let before = HELD.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     run(bytes);
     let taken = PEAK.load(Ordering::Relaxed).saturating_sub(before);
-    let most = BYTES_MAX + BYTES_PER_BYTE_MAX * bytes.len();
+    let most = BYTES_MAX + BYTES_PER_BYTE_MAX * text_bytes * bytes.len();
     match taken <= most {
         true => Ok(()),
         false => {

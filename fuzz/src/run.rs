@@ -21,7 +21,7 @@ const INPUT_TIME_MAX: Duration = Duration::from_secs(20);
 /// If it takes too much memory or time. What else is wrong is a panic.
 pub fn once(target: &Target, bytes: &[u8]) -> Result<(), String> {
     let started = Instant::now();
-    memory::bounded(bytes, target.run)?;
+    memory::bounded(bytes, target.text_bytes, target.run)?;
     let taken = started.elapsed();
     if taken > INPUT_TIME_MAX { Err(format!("an input of {} bytes takes {taken:?}", bytes.len())) } else { Ok(()) }
 }

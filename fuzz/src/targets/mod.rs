@@ -3,6 +3,7 @@
 mod client_packets;
 mod documents;
 mod fastbit;
+mod nesting;
 mod segment_blocks;
 mod server_packets;
 mod statements;
@@ -16,16 +17,19 @@ pub struct Target {
     pub run: fn(&[u8]),
     /// Whether statements of the golden scripts are inputs, each behind a byte of options that is 0.
     pub reads_scripts: bool,
+    /// How many bytes of text a byte of an input may stand for: so many times the memory is allowed.
+    pub text_bytes: usize,
 }
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
-    Target { name: "client_packets", run: client_packets::run, reads_scripts: false },
-    Target { name: "documents", run: documents::run, reads_scripts: false },
-    Target { name: "fastbit", run: fastbit::run, reads_scripts: false },
-    Target { name: "segment_blocks", run: segment_blocks::run, reads_scripts: false },
-    Target { name: "server_packets", run: server_packets::run, reads_scripts: false },
-    Target { name: "statements", run: statements::run, reads_scripts: true },
+    Target { name: "client_packets", run: client_packets::run, reads_scripts: false, text_bytes: 1 },
+    Target { name: "documents", run: documents::run, reads_scripts: false, text_bytes: 1 },
+    Target { name: "fastbit", run: fastbit::run, reads_scripts: false, text_bytes: 1 },
+    Target { name: "nesting", run: nesting::run, reads_scripts: false, text_bytes: 1 << 16 },
+    Target { name: "segment_blocks", run: segment_blocks::run, reads_scripts: false, text_bytes: 1 },
+    Target { name: "server_packets", run: server_packets::run, reads_scripts: false, text_bytes: 1 },
+    Target { name: "statements", run: statements::run, reads_scripts: true, text_bytes: 1 },
 ];
 
 /// The target of a name.

