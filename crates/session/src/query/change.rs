@@ -100,43 +100,64 @@ impl Session {
         }
         self.check_writable()?;
         let catalog = self.shared.catalog.load();
-        let plan = match request.plan {
-            Some(plan) => plan.clone(),
-            None => Arc::new(self.bind_change_of(request, &catalog, context).await?),
+        // A kept plan may be of an earlier catalog than this one.
+        let version = request.plan.is_none().then_some(catalog.version);
+        let bound = match request.plan {
+            Some(plan) => Ok(plan.clone()),
+            None => self.bind_change_of(request, &catalog, context).await.map(Arc::new),
         };
-        let returning = returned_columns(&plan);
-        let inline = runs_inline(&plan, &catalog);
-        let version = catalog.version;
-        let result = match self.change_rows(plan, request.parameters, context, catalog, inline).await {
-            // The table was defined anew while the statement waited for it.
+        let mut returning = Vec::new();
+        let changed = match bound {
+            Ok(plan) => {
+                returning = returned_columns(&plan);
+                let inline = runs_inline(&plan, &catalog);
+                self.change_rows(plan, request.parameters, context, catalog, inline).await
+            }
+            Err(error) => Err(error),
+        };
+        let result = match changed {
+            // The table was defined anew while the statement was bound, or waited for it.
             // Boxed: it is rare, and what every change keeps while it runs would be twice as large.
             Err(error) if error.is(ErrorCode::DoesNotSupportSchemaChange) => {
-                Box::pin(self.change_rows_anew(request, context, version, error)).await?
+                let anew = Box::pin(self.change_rows_anew(request, context, version, error)).await?;
+                returning = anew.1;
+                anew.0
             }
-            result => result?,
+            changed => changed?,
         };
         Ok(self.change_outcome(result, returning, context))
     }
 
-    /// Does what a definition has come in between of, by the catalog of now; as often as there is a newer one.
+    /// Does what a definition has come in between of, by the catalog of now; as often as there is a newer one than that which `version` says
+    /// (`None`: it is not known which one it was).
     async fn change_rows_anew(
         &mut self,
         request: Request<'_>,
         context: &Arc<StatementContext>,
-        mut version: u64,
+        mut version: Option<u64>,
         mut error: SqlError,
-    ) -> SqlResult<DmlResult> {
+    ) -> SqlResult<(DmlResult, Vec<ColumnMeta>)> {
         loop {
-            let catalog = self.shared.newer_catalog(version);
-            if catalog.version == version {
+            let catalog = match version {
+                Some(version) => self.shared.newer_catalog(version),
+                None => self.shared.catalog.load(),
+            };
+            if version == Some(catalog.version) {
                 return Err(error);
             }
             context.kill.check()?;
-            version = catalog.version;
-            let plan = Arc::new(self.bind_change_of(request, &catalog, context).await?);
-            match self.change_rows(plan, request.parameters, context, catalog, false).await {
+            version = Some(catalog.version);
+            let changed = match self.bind_change_of(request, &catalog, context).await {
+                Ok(plan) => {
+                    let returning = returned_columns(&plan);
+                    let changed = self.change_rows(Arc::new(plan), request.parameters, context, catalog, false).await;
+                    changed.map(|result| (result, returning))
+                }
+                Err(error) => Err(error),
+            };
+            match changed {
                 Err(again) if again.is(ErrorCode::DoesNotSupportSchemaChange) => error = again,
-                result => return result,
+                changed => return changed,
             }
         }
     }
