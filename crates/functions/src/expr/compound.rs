@@ -36,7 +36,8 @@ const TEXT_BYTES_MAX: usize = 200;
 pub struct Depth {
     /// Levels.
     pub levels: u32,
-    /// CASE and COALESCE among them.
+    /// CASE and COALESCE among them, and conversions of conditions to numbers: DataFusion asks for what is inside of each of them more
+    /// than once.
     pub conditionals: u32,
 }
 
@@ -58,9 +59,18 @@ impl BoundExpr {
             BoundExpr::Column(column) => column.depth,
             _ => Depth::default(),
         };
-        self.for_each_child(&mut |child| depth = depth.max(child.depth()));
+        let mut of_condition = false;
+        self.for_each_child(&mut |child| {
+            depth = depth.max(child.depth());
+            of_condition |= child.is_condition();
+        });
         depth.levels = depth.levels.saturating_add(1);
-        depth.conditionals += u32::from(matches!(self, BoundExpr::Case(_) | BoundExpr::Coalesce { .. }));
+        let asks_often = match self {
+            BoundExpr::Case(_) | BoundExpr::Coalesce { .. } => true,
+            BoundExpr::Call(_) | BoundExpr::Compare { .. } | BoundExpr::InList { .. } => of_condition,
+            _ => false,
+        };
+        depth.conditionals += u32::from(asks_often);
         depth
     }
 

@@ -170,6 +170,16 @@ fn aggregate(random: &mut Random) -> String {
     }
 }
 
+/// Whether two lists of numbers are equal, up to the last digits of doubles, which depend on the order in which they are added.
+fn are_equal(one: &str, other: &str) -> bool {
+    let is_near = |one: &str, other: &str| match (one.parse::<f64>(), other.parse::<f64>()) {
+        (Ok(one), Ok(other)) => (one - other).abs() <= 1e-9 * one.abs().max(other.abs()),
+        _ => false,
+    };
+    let (ones, others): (Vec<&str>, Vec<&str>) = (one.split('|').collect(), other.split('|').collect());
+    ones.len() == others.len() && ones.iter().zip(&others).all(|(one, other)| one == other || is_near(one, other))
+}
+
 #[test]
 fn sums_by_an_index_are_those_of_the_documents() {
     // Fewer rows are not planned, but read one by one.
@@ -197,7 +207,8 @@ fn sums_by_an_index_are_those_of_the_documents() {
             let found = |client: &mut Client, hint: &str| {
                 value(client, &format!("SELECT CONCAT_WS('|', {aggregate}) FROM t {hint} INDEX (k)"))
             };
-            assert_eq!(found(&mut client, "FORCE"), found(&mut client, "IGNORE"), "round {round}: {aggregate}");
+            let (forced, ignored) = (found(&mut client, "FORCE"), found(&mut client, "IGNORE"));
+            assert!(are_equal(&forced, &ignored), "round {round}: {aggregate}: {forced}, {ignored}");
         }
         if in_transaction {
             run(&mut client, ["COMMIT", "ROLLBACK"][(random.number() % 2) as usize]);

@@ -256,19 +256,13 @@ fn the_parsers_memory_is_a_setting() {
 #[test]
 fn a_long_literal_is_copied_a_few_times() {
     const BYTES: usize = 24 << 20;
-    let literal = "x".repeat(BYTES);
-    for (sql, expected) in [
-        (format!("SELECT LENGTH('{literal}')"), BYTES.to_string()),
-        (format!("SELECT MAX(LENGTH('{literal}')) FROM t GROUP BY UPPER('{literal}')"), BYTES.to_string()),
-        (format!("SELECT COUNT(*) FROM t x JOIN t y ON x.b = CONCAT(y.b, '{literal}')"), "0".to_string()),
-    ] {
-        let server = start();
-        let mut client = connect(&server);
-        tables(&mut client);
-        value(&mut client, "SELECT COUNT(DISTINCT LENGTH(x.b)) FROM t x JOIN t y ON x.b = CONCAT(y.b, 'z')");
-        let before = peak(&server);
-        assert_eq!(value(&mut client, &sql), expected);
-        let copies = peak(&server).saturating_sub(before) / (sql.len() as u64);
-        assert!(copies <= 12, "{copies} copies of a text: {}", &sql[..60]);
-    }
+    let server = start();
+    let mut client = connect(&server);
+    assert_eq!(value(&mut client, "SELECT LENGTH('xyz')"), "3");
+    let before = peak(&server);
+    let sql = format!("SELECT LENGTH('{}')", "x".repeat(BYTES));
+    assert_eq!(value(&mut client, &sql), BYTES.to_string());
+    let copies = peak(&server).saturating_sub(before) / BYTES as u64;
+    // There were 13.
+    assert!(copies <= 10, "{copies} copies");
 }
