@@ -2,7 +2,7 @@
 //!
 //! DataFusion's outer joins pass on what is known of both inputs. That a column of the side that may have no row is a
 //! constant is no longer true of the joined rows, where it may be NULL as well; taken for a constant it would be left
-//! out of sorts, and groups by it would be taken for sorted. [`HideConstants`] puts [`NullSupply`] under such
+//! out of sorts, and groups by it would be taken for sorted. [`HideConstants`] puts `NullSupply` under such
 //! joins, which says nothing of constants and does nothing else.
 
 use crate::exec::pass_through::{PassThrough, PassThroughExec};
