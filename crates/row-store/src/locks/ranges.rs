@@ -49,16 +49,21 @@ impl SearchedRanges {
         self.held.lock().iter().filter(|searched| searched.owner == owner).count()
     }
 
-    /// Notes a search, unless the owner has searched all of the range before. Tells whether it is news.
+    /// Notes a search, unless the owner has searched all of the range before. Tells whether it is news. Its lock is to be taken next, and
+    /// then what it covers [forgotten](SearchedRanges::forget_covered), or if that fails the search itself.
     pub fn add(&self, owner: Owner, range: &KeyRange, lock: &LockKey) -> bool {
         let mut held = self.held.lock();
         if held.iter().any(|other| other.owner == owner && covers(&other.range, range)) {
             return false;
         }
-        held.retain(|other| other.owner != owner || !covers(range, &other.range));
         held.push(SearchedRange { owner, range: range.clone(), lock: lock.clone() });
         self.count.store(held.len(), Ordering::Release);
         true
+    }
+
+    /// Forgets an owner's earlier searches of parts of a range whose lock it has now.
+    pub fn forget_covered(&self, owner: Owner, range: &KeyRange, lock: &LockKey) {
+        self.retain(|other| other.owner != owner || other.lock == *lock || !covers(range, &other.range));
     }
 
     /// Forgets one search of an owner.

@@ -116,12 +116,16 @@ impl Transaction {
         if self.locks.searched.iter().all(|data| data.id != table.id()) {
             self.locks.searched.push(table.data.clone());
         }
-        let wait = match self.meet_writers(table, range, &lock)? {
+        let met = self.meet_writers(table, range, &lock).inspect_err(|_| {
+            table.data.searched.remove(self.locks.owner, &lock);
+        })?;
+        let wait = match met {
             Met::Committing if request.wait == LockWait::Nowait => LockWait::Timeout(COMMIT_WAIT),
             _ => request.wait,
         };
         match self.locks.table.lock_row(self.locks.owner, &lock, LockMode::Shared, wait) {
             Ok(acquired) => {
+                table.data.searched.forget_covered(self.locks.owner, range, &lock);
                 if acquired.is_new() {
                     self.locks.rows.push(lock);
                 }
