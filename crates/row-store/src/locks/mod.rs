@@ -209,7 +209,14 @@ impl LockTable {
             };
             let had = entry.mode_of(owner);
             let mode = match had {
-                Some(had) if had.covers(mode) => return Ok(Acquired::Held),
+                // Of a range that several have put something into each has the lock for itself alone: who searches it waits for
+                // the others.
+                Some(had)
+                    if had.covers(mode)
+                        && ((had, mode) != (Mode::Exclusive, Mode::Shared) || entry.is_free_for(owner, had, true)) =>
+                {
+                    return Ok(Acquired::Held);
+                }
                 Some(had) => had.join(mode),
                 None => mode,
             };

@@ -142,8 +142,6 @@ struct Model {
     txns: [Txn; SESSIONS],
     locks: Locks,
     searched: Vec<Range>,
-    /// The last statement has searched a range that its session and another one have both put something into.
-    has_two_writers: bool,
 }
 
 impl Find {
@@ -303,15 +301,6 @@ impl Model {
                 self.locks.insert((other, range.index, range.name()), Strength::Exclusive);
             }
         }
-        let is_of = |(owner, index, name): &(usize, &str, String)| {
-            (*owner, *index, name) == (session, range.index, &range.name())
-        };
-        let has_it = self.locks.iter().any(|(key, held)| is_of(key) && *held == Strength::Exclusive);
-        let others_have = self
-            .locks
-            .keys()
-            .any(|(owner, index, name)| *owner != session && (*index, name) == (range.index, &range.name()));
-        self.has_two_writers = has_it && others_have;
         self.lock(session, range.index, range.name(), Strength::Shared)?;
         self.searched.push(range);
         Ok(())
@@ -504,11 +493,6 @@ fn locks_are_those_of_the_model() {
         }
         let mut next = model.clone();
         let ending = next.apply(session, statement);
-        // Known not to be refused, and not mended yet: docs/decisions/0037-where-trust-stands.md.
-        if next.has_two_writers {
-            left_out += 1;
-            continue;
-        }
         match ending {
             Ending::Refused if !matches!(statement, Statement::Lock(..)) => {
                 left_out += 1;
