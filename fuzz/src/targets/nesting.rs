@@ -3,7 +3,7 @@
 //! Whatever walks a tree (parsing, printing, copies, comparisons, its end) takes stack for each level; who runs out of it
 //! dies by a signal, which no error handling sees.
 
-use super::statements::is_same;
+use super::{is_limit, statements::is_same};
 use crate::input::Input;
 use squall_parser::{ParseOptions, digest, parse};
 
@@ -97,7 +97,8 @@ pub fn run(input: &[u8]) {
     assert!(copy == parsed.statement, "a copy is equal");
     drop(parsed);
     let text = copy.to_string();
-    if let Ok(again) = parse(&text, &options) {
-        assert!(is_same(&again.statement, &copy), "what is printed is what was read");
+    match parse(&text, &options) {
+        Ok(again) => assert!(is_same(&again.statement, &copy), "what is printed is what was read"),
+        Err(error) => assert!(is_limit(&error), "what is printed cannot be read: {error}"),
     }
 }
