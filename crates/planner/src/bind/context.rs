@@ -21,10 +21,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// How deep query blocks may nest.
-const DEPTH_MAX: usize = 256;
+const DEPTH_MAX: usize = 1024;
 /// Most query blocks of one statement. A view or a common table counts each time it is named, so that twenty of them,
 /// each naming the one before twice, would be a million.
-const BLOCKS_MAX: usize = 4000;
+const BLOCKS_MAX: usize = 12_000;
 
 /// A query block whose names are visible to what is being bound.
 #[derive(Debug)]
@@ -121,6 +121,8 @@ pub(crate) struct Context<'a> {
     /// Expressions of the hidden columns that have been looked at.
     pub key_exprs: KeyExprs,
     scan_names: HashSet<String>,
+    /// How many scans have asked for a name, by alias.
+    scans_of: HashMap<String, usize>,
     next_block: BlockId,
     next_work_table: u32,
     depth: usize,
@@ -153,6 +155,7 @@ impl<'a> Context<'a> {
             found_rows_limit: None,
             key_exprs: KeyExprs::new(),
             scan_names: HashSet::new(),
+            scans_of: HashMap::new(),
             next_block: 0,
             next_work_table: 0,
             depth: 0,
@@ -174,13 +177,15 @@ impl<'a> Context<'a> {
 
     /// A name for a scan, unlike those of other scans of the statement.
     pub fn scan_name(&mut self, alias: &str) -> String {
-        let mut name = alias.to_string();
-        let mut number = 1;
-        while !self.scan_names.insert(name.clone()) {
-            number += 1;
-            name = format!("{alias}#{number}");
+        loop {
+            let number = self.scans_of.entry(alias.to_owned()).or_insert(0);
+            *number += 1;
+            let name = if *number == 1 { alias.to_owned() } else { format!("{alias}#{number}") };
+            // Another alias may look like a numbered one.
+            if self.scan_names.insert(name.clone()) {
+                return name;
+            }
         }
-        name
     }
 
     /// Runs `f` one level deeper.
@@ -271,7 +276,7 @@ impl<'a> Context<'a> {
         let (Some(relation), Some(origin)) = (&info.reference.relation, &info.origin) else { return };
         let Some((_, ordinal)) = origin.base else { return };
         let scan = relation.table();
-        if let Some(used) = self.tables.iter_mut().find(|used| &*used.scan_name == scan)
+        if let Some(used) = self.tables.iter_mut().rev().find(|used| &*used.scan_name == scan)
             && !used.columns.contains(&ordinal)
         {
             used.columns.push(ordinal);

@@ -8,6 +8,7 @@ use super::query::BoundBlock;
 use super::scope::{Clause, Relation, RelationColumn, Scope, VisibleColumn};
 use crate::access::ROW_KEY_COLUMN;
 use crate::access::virtual_table::is_invisible;
+use crate::operators::nested_block::NestedBlock;
 use datafusion::catalog::TableProvider;
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::TableReference;
@@ -418,7 +419,7 @@ impl Context<'_> {
             columns.push(RelationColumn { name: Arc::clone(name), id, invisible, hidden: false });
         }
         let relation = Relation { alias: Arc::clone(alias), database, columns, definition: None };
-        Ok(FromItem::of(bound.plan, relation))
+        Ok(FromItem::of(NestedBlock::every(bound.plan, self.depth()), relation))
     }
 
     /// Binds LATERAL: a derived table that reads the rows left of it.

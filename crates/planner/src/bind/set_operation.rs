@@ -3,6 +3,7 @@
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, plan_result};
 use super::query::{BlockOutput, BoundBlock};
+use crate::operators::nested_block::NestedBlock;
 use datafusion::common::{Column, JoinType, NullEquality};
 use datafusion::functions_window::row_number::row_number_udwf;
 use datafusion::logical_expr::expr::{WindowFunction, WindowFunctionParams};
@@ -107,7 +108,7 @@ impl Context<'_> {
                 Ok((plan_result(expr.to_value(&self.slot))?, to.id))
             })
             .collect::<SqlResult<Vec<(Expr, ColumnId)>>>()?;
-        self.project(operand.plan, exprs)
+        self.project(NestedBlock::every(operand.plan, self.depth()), exprs)
     }
 
     /// Rows without duplicates. Of strings that are equal in their collation the first stays.
@@ -278,7 +279,19 @@ fn unqualified(name: &str) -> Expr {
 }
 
 /// UNION ALL of plans with the same columns.
+///
+/// DataFusion compares the columns of each of a union's inputs with those of all others: many are
+/// taken together by dozens.
 pub(crate) fn union(mut plans: Vec<LogicalPlan>) -> SqlResult<LogicalPlan> {
+    const TOGETHER_MAX: usize = 64;
+    while plans.len() > TOGETHER_MAX {
+        let mut members = plans.into_iter();
+        plans = Vec::new();
+        while members.len() > 0 {
+            let together = union(members.by_ref().take(TOGETHER_MAX).collect())?;
+            plans.push(NestedBlock::open(together));
+        }
+    }
     if plans.len() == 1
         && let Some(plan) = plans.pop()
     {

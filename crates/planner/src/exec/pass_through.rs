@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub(crate) trait PassThrough: fmt::Debug + Clone + Send + Sync + 'static {
     /// The operator's name in plans.
     const NAME: &'static str;
+    /// Whether what is known of the input's rows is asked for.
+    const HAS_STATISTICS: bool = true;
 
     /// What is known of the rows that come out.
     fn properties(input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
@@ -107,7 +109,7 @@ impl<T: PassThrough> ExecutionPlan for PassThroughExec<T> {
     }
 
     fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
+        vec![if T::HAS_STATISTICS { ChildStats::At(partition) } else { ChildStats::Skip }]
     }
 
     fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {

@@ -204,6 +204,9 @@ pub(super) fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
                 | "KeysOfSideExec"
                 | "RowCountExec"
                 | "WindowInputExec"
+                | "NestedBlockExec"
+                | "NullSupplyExec"
+                | "OneRowExec"
         );
     if moves_rows { None } else { Some(one_line(plan)) }
 }

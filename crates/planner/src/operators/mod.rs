@@ -1,11 +1,13 @@
 //! Operators that DataFusion does not have: subqueries run per row, recursive table expressions, JSON_TABLE.
 //!
 //! Reading order: [`apply`] and [`recursive`] (logical), [`apply_exec`] and [`recursive_exec`] (physical), [`planner`]
-//! (from one to the other), [`optimize_subqueries`] and [`push_filters`] (rules of the optimizer), [`json_table`] (both).
+//! (from one to the other), [`optimize_subqueries`] and [`push_filters`] (rules of the optimizer), [`json_table`] and
+//! `nested_block` (both).
 
 pub mod apply;
 pub mod apply_exec;
 pub mod json_table;
+pub(crate) mod nested_block;
 pub mod null_supply;
 pub mod optimize_subqueries;
 pub mod planner;

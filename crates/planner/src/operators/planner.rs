@@ -3,6 +3,7 @@
 use super::apply::Apply;
 use super::apply_exec::{ApplyExec, ApplySpec, nullable_schema};
 use super::json_table::{JsonTableExec, JsonTableNode};
+use super::nested_block::{NestedBlock, nested_block_exec};
 use super::recursive::RecursiveUnion;
 use super::recursive_exec::RecursiveUnionExec;
 use crate::exec::stopping;
@@ -46,7 +47,7 @@ impl QueryPlanner for SquallQueryPlanner {
     }
 }
 
-/// Plans [`Apply`], [`RecursiveUnion`] and [`JsonTableNode`].
+/// Plans the logical operators that are not DataFusion's.
 #[derive(Debug)]
 pub struct OperatorPlanner;
 
@@ -74,6 +75,10 @@ impl ExtensionPlanner for OperatorPlanner {
             let schema = datafusion::logical_expr::UserDefinedLogicalNodeCore::schema(table);
             let schema = Arc::clone(schema.inner());
             return Ok(Some(Arc::new(JsonTableExec::new(input.clone(), document, table.spec.clone(), schema))));
+        }
+        if node.as_any().is::<NestedBlock>() {
+            let [input] = physical_inputs else { return internal_err!("NestedBlock has one input") };
+            return Ok(Some(nested_block_exec(Arc::clone(input))));
         }
         if let Some(star) = node.as_any().downcast_ref::<StarAggregate>() {
             let filter = star.spec.fact.physical_filter(star.spec.filter.clone(), session)?;

@@ -46,7 +46,7 @@ fn binding_deep_expressions_needs_no_deep_stack() {
         database.bind(&format!("SELECT {sum} AS n FROM t WHERE {sum} > 3")).expect("a plan");
         let nested = format!("SELECT {}1{}", "(".repeat(1000), ")".repeat(1000));
         database.bind(&nested).expect("a plan");
-        let queries = format!("{}SELECT 1{}", "SELECT * FROM (".repeat(300), ") t".repeat(300));
+        let queries = format!("{}SELECT 1{}", "SELECT * FROM (".repeat(1100), ") t".repeat(1100));
         assert_eq!(database.bind(&queries).expect_err("too deep").code, 1473);
     });
     run.expect("a thread").join().expect("no panic");

@@ -5,6 +5,10 @@ use squall_client::Client;
 
 /// Levels of an expression that are answered.
 const LEVELS: usize = 20_000;
+/// Query blocks inside of each other that are answered.
+const BLOCKS: usize = 1000;
+/// Members of a UNION that are answered.
+const MEMBERS: usize = 10_000;
 /// Operators of a chain without parentheses that are answered.
 const TERMS: usize = 100_000;
 
@@ -88,6 +92,74 @@ fn long_chains_have_values() {
     run(&mut client, "SET sql_mode = 'PIPES_AS_CONCAT'");
     let sql = format!("SELECT LENGTH(s{}) FROM t", "||s".repeat(TERMS));
     assert_eq!(value(&mut client, &sql), "100001");
+    assert!(server.is_running());
+}
+
+/// `FROM (… FROM (… FROM t …) t1 …) t0`, as many.
+fn derived(open: &str, inside: &str, close: &str) -> String {
+    let tail: String = (0..BLOCKS).map(|number| close.replace('#', &number.to_string())).collect();
+    open.repeat(BLOCKS) + inside + &tail
+}
+
+#[test]
+fn deep_queries_have_rows() {
+    let mut server = start();
+    let mut client = connect(&server);
+    tables(&mut client);
+    let correlated: String = (0..BLOCKS).map(|number| format!("(SELECT t{number}.id + ")).collect::<String>()
+        + "1"
+        + &(1..BLOCKS)
+            .rev()
+            .map(|number| format!(" FROM t t{number} WHERE t{number}.id = t{}.id)", number - 1))
+            .collect::<String>()
+        + " FROM t t0)";
+    let expressions: String =
+        (1..BLOCKS).map(|n| format!(", c{n} AS (SELECT a FROM c{} WHERE a > 1)", n - 1)).collect();
+    let mut queries = vec![
+        ("scalar", format!("SELECT {}", nested("(SELECT ", "1", ")", BLOCKS)), "1".to_owned()),
+        ("of rows", format!("SELECT {}", nested("(SELECT ", "id", " FROM t)", BLOCKS)), "5".to_owned()),
+        ("correlated", format!("SELECT {correlated}"), (5 * BLOCKS + 1).to_string()),
+        (
+            "EXISTS",
+            format!("SELECT 1 FROM t WHERE {}", nested("EXISTS (SELECT 1 FROM t WHERE ", "id = 5", ")", BLOCKS)),
+            "1".to_owned(),
+        ),
+        (
+            "IN",
+            format!("SELECT 1 FROM t WHERE {}", nested("id IN (SELECT id FROM t WHERE ", "id = 5", ")", BLOCKS)),
+            "1".to_owned(),
+        ),
+        ("derived", format!("SELECT id FROM {}", derived("(SELECT * FROM ", "t", ") t#")), "5".to_owned()),
+        (
+            "conditions",
+            format!("SELECT id FROM {}", derived("(SELECT * FROM ", "t", " WHERE id > 1) t#")),
+            "5".to_owned(),
+        ),
+        (
+            "joined",
+            format!("SELECT x.id FROM {}", derived("(SELECT t.id FROM t JOIN ", "t x", " ON t.id = x.id) x")),
+            "5".to_owned(),
+        ),
+        ("grouped", format!("SELECT id FROM {}", derived("(SELECT MAX(id) id FROM ", "t", ") t#")), "5".to_owned()),
+        (
+            "table expressions",
+            format!("WITH c0 AS (SELECT id a FROM t){expressions} SELECT a FROM c{}", BLOCKS - 1),
+            "5".to_owned(),
+        ),
+        (
+            "UNION",
+            format!("SELECT MAX(a) FROM ({}) t", nested("(SELECT 1 AS a UNION ", "SELECT 2", ")", BLOCKS - 1)),
+            "2".to_owned(),
+        ),
+    ];
+    for kind in ["UNION", "UNION ALL"] {
+        let union = vec!["SELECT id FROM t"; MEMBERS].join(&format!(" {kind} "));
+        let rows = if kind == "UNION" { 1 } else { MEMBERS };
+        queries.push((kind, format!("SELECT COUNT(*) FROM ({union}) t WHERE id = 5"), rows.to_string()));
+    }
+    for (what, query, expected) in queries {
+        assert_eq!(value(&mut client, &query), expected, "{what}");
+    }
     assert!(server.is_running());
 }
 
