@@ -10,6 +10,7 @@ mod check;
 mod check_tests;
 mod dependencies;
 mod facts;
+mod families;
 mod record;
 mod statements;
 mod workload;
@@ -47,6 +48,7 @@ fn histories_are_what_the_levels_allow() {
     let shared = Arc::new(Shared::new());
     let mut random = Random::of_run("histories_are_what_the_levels_allow");
     let (mut facts, mut counts) = (facts::Facts::default(), check::Counts::default());
+    let mut families = families::Done::default();
     let started = Instant::now();
     for round in 0.. {
         let go_on = seconds.map_or(round < ROUNDS, |seconds| started.elapsed() < Duration::from_secs(seconds));
@@ -85,6 +87,7 @@ fn histories_are_what_the_levels_allow() {
             log.kinds.iter().for_each(|(kind, count)| *counts.kinds.entry(kind).or_default() += count);
             transactions.extend(log.transactions);
             told.push(log.facts);
+            families.add(log.families);
         }
         let end = if power_cut.is_some() { "a power cut" } else { "kill -9" };
         match check::check(level, &transactions, &last.into_iter().collect()) {
@@ -93,9 +96,13 @@ fn histories_are_what_the_levels_allow() {
         }
         told.into_iter().for_each(|told| facts.add(told));
         facts.check(&mut conn).unwrap_or_else(|wrong| panic!("round {round} ({level:?}, {end}): {wrong}"));
+        if let Ok(Some(wrong)) = families::look(&mut conn) {
+            panic!("round {round} ({level:?}, {end}): {wrong}");
+        }
         counts.rounds += 1;
     }
-    println!("{counts}; {facts}");
+    println!("{counts}; {facts}; {families}");
+    assert!(families.is_enough(), "never done: {families}");
     let left_out: Vec<_> = statements::EXPECTED.iter().filter(|kind| !counts.kinds.contains_key(*kind)).collect();
     assert!(left_out.is_empty() && counts.definitions > 0, "never done: {left_out:?}; {counts}");
     assert!(

@@ -1,6 +1,7 @@
 //! What the clients do: transactions on lists, and beside them counters, transfers and unique keys.
 
 use crate::facts::{self, Told};
+use crate::families;
 use crate::record::{Level, Outcome, Transaction};
 use crate::statements::{self, Kinds, ListWork};
 use mysql::prelude::Queryable;
@@ -56,6 +57,7 @@ impl Shared {
 pub struct Log {
     pub transactions: Vec<Transaction>,
     pub facts: Told,
+    pub families: families::Done,
     pub kinds: Kinds,
 }
 
@@ -108,7 +110,12 @@ pub fn transact(
 
 impl Client {
     pub fn new(number: u64, level: Level, lists: Range<u64>, shared: Arc<Shared>, random: Random) -> Client {
-        let log = Log { transactions: Vec::new(), facts: Told::default(), kinds: Kinds::new() };
+        let log = Log {
+            transactions: Vec::new(),
+            facts: Told::default(),
+            families: families::Done::default(),
+            kinds: Kinds::new(),
+        };
         Client { number, level, lists, shared, random, last_seen: HashMap::new(), log }
     }
 
@@ -119,11 +126,12 @@ impl Client {
             return self.log;
         }
         loop {
-            let goes_on = match self.random.below(10) {
+            let goes_on = match self.random.below(11) {
                 0..=5 => self.change_lists(&mut conn),
                 6 => facts::transfer(&mut conn, &mut self.random),
                 7 => facts::add_up(&mut conn, self.level),
                 8 => facts::count(&mut conn, &mut self.random, &self.shared, self.level, &mut self.log.facts),
+                9 => families::work(&mut conn, &mut self.random, self.shared.unique(), &mut self.log.families),
                 _ => facts::insert(&mut conn, &mut self.random, &self.shared, &mut self.log.facts),
             };
             if !goes_on {
@@ -156,4 +164,5 @@ pub fn create_tables(conn: &mut mysql::Conn) {
     conn.query_drop("CREATE DATABASE history").expect("a database");
     statements::create_tables(conn);
     facts::create_tables(conn);
+    families::create_tables(conn);
 }
