@@ -1,5 +1,6 @@
 //! Expressions inside definitions: literals as values, texts to keep, the columns they name.
 
+use crate::session::parse_error;
 use squall_catalog::{ColumnDef, ColumnDefault};
 use squall_functions::build::literal_type;
 use squall_functions::operators::convert::convert_value;
@@ -122,8 +123,13 @@ fn now_for_column(sql_type: &SqlType, statement: &StatementContext) -> DateTime 
 }
 
 /// The text of an expression, as definitions keep it.
-pub fn expression_text(expr: &Expr) -> String {
-    expr.to_string()
+///
+/// # Errors
+/// If the text cannot be read again: it has more parentheses than the statement, which may have been as deep as any.
+pub fn expression_text(expr: &Expr) -> SqlResult<String> {
+    let text = expr.to_string();
+    squall_parser::parse_expr(&text, &ParseOptions::default()).map_err(parse_error)?;
+    Ok(text)
 }
 
 /// Columns that an expression names, each once.

@@ -540,15 +540,8 @@ impl Drop for TimerGuard {
 
 /// How the parser reads text under an sql_mode.
 pub fn parse_options(mode: SqlMode, ignore_space: bool) -> ParseOptions {
-    ParseOptions {
-        ansi_quotes: mode.contains(SqlMode::ANSI_QUOTES),
-        pipes_as_concat: mode.contains(SqlMode::PIPES_AS_CONCAT),
-        no_backslash_escapes: mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
-        ignore_space: ignore_space || mode.contains(SqlMode::IGNORE_SPACE),
-        high_not_precedence: mode.contains(SqlMode::HIGH_NOT_PRECEDENCE),
-        real_as_float: mode.contains(SqlMode::REAL_AS_FLOAT),
-        ..ParseOptions::default()
-    }
+    let options = squall_planner::bind::parse_options(mode);
+    ParseOptions { ignore_space: ignore_space || options.ignore_space, ..options }
 }
 
 /// A parser's error as the client sees it.

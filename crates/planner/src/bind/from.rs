@@ -244,6 +244,7 @@ impl Context<'_> {
                 org_table: Arc::clone(&name),
                 org_name: Arc::clone(&column_name),
                 base: definition.map(|definition| (Arc::clone(definition), ordinal)),
+                behind: None,
             };
             let display = format!("`{database}`.`{alias}`.`{column_name}`");
             let id =
@@ -399,7 +400,8 @@ impl Context<'_> {
                 Some(origin) if view.is_none() => Arc::clone(&origin.org_name),
                 _ => Arc::clone(name),
             };
-            let origin = ColumnOrigin { database, table: Arc::clone(alias), org_table, org_name, base: None };
+            let behind = info.origin.as_ref().and_then(|origin| origin.base.clone().or(origin.behind.clone()));
+            let origin = ColumnOrigin { database, table: Arc::clone(alias), org_table, org_name, base: None, behind };
             let reference = Arc::clone(&info.reference);
             let display = format!("`{alias}`.`{name}`");
             let mut ty = reference.ty.clone();

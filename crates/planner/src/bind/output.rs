@@ -106,6 +106,8 @@ pub struct ColumnOrigin {
     pub org_name: Arc<str>,
     /// The base table and the ordinal in it.
     pub base: Option<(Arc<TableDef>, usize)>,
+    /// The same of a column of a view or derived table, that shows it unchanged.
+    pub behind: Option<(Arc<TableDef>, usize)>,
 }
 
 /// A table or view that a statement reads.

@@ -158,6 +158,7 @@ fn row_relation(context: &mut Context<'_>, table: &RowTable<'_>, block: u32) -> 
                 org_table: table.definition.map_or_else(|| Arc::clone(&alias), |table| table.name.as_str().into()),
                 org_name: Arc::clone(&name),
                 base: table.definition.map(|definition| (Arc::clone(definition), ordinal)),
+                behind: None,
             };
             let id: ColumnId = context.columns.add(
                 block,

@@ -179,6 +179,7 @@ impl Reader<'_> {
                 org_table: self.def.name.as_str().into(),
                 org_name: column.name.as_str().into(),
                 base: Some((self.def.clone(), ordinal)),
+                behind: None,
             })),
             column: Column::from_name(column.name.clone()),
             announced: None,

@@ -195,6 +195,7 @@ impl Reader<'_> {
             org_table: def.name.as_str().into(),
             org_name: def.columns[ordinal].name.as_str().into(),
             base: Some((Arc::clone(def), ordinal)),
+            behind: None,
         }));
         self.outputs.push(output);
         self.items.push(Item::Column(at, ordinal, expr));

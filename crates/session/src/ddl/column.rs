@@ -49,7 +49,7 @@ pub fn resolve_column(
         None => None,
         Some(generated) => {
             constant::check_generated(&generated.expr, name)?;
-            let expression = constant::expression_text(&generated.expr);
+            let expression = constant::expression_text(&generated.expr)?;
             Some(GeneratedKind { expression, stored: generated.stored, key_part: None })
         }
     };
@@ -135,7 +135,7 @@ pub fn resolve_default(
         return match timestamp_digits(sql_type) {
             Some(own) if own == digits => Ok(ColumnDefault::Now),
             Some(_) => Err(invalid()),
-            None => Ok(ColumnDefault::Expression(constant::expression_text(expr))),
+            None => Ok(ColumnDefault::Expression(constant::expression_text(expr)?)),
         };
     }
     if is_null(expr) {
@@ -143,12 +143,12 @@ pub fn resolve_default(
     }
     if !is_constant(expr) {
         constant::check_default(expr, name)?;
-        return Ok(ColumnDefault::Expression(constant::expression_text(expr)));
+        return Ok(ColumnDefault::Expression(constant::expression_text(expr)?));
     }
     if holds_blob(sql_type) {
         // A literal with an introducer is how dumps write an expression default of a TEXT column.
         if has_introducer(expr) {
-            return Ok(ColumnDefault::Expression(constant::expression_text(expr)));
+            return Ok(ColumnDefault::Expression(constant::expression_text(expr)?));
         }
         let error = SqlError::new(ErrorCode::BlobCantHaveDefault, &[&name]);
         let is_empty = matches!(expr, Expr::Literal(Literal::String(text)) if text.value.as_bytes().is_empty());
@@ -182,6 +182,6 @@ fn has_introducer(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(Literal::String(text)) if text.introducer.is_some())
 }
 
-fn holds_blob(sql_type: &SqlType) -> bool {
+pub(crate) fn holds_blob(sql_type: &SqlType) -> bool {
     matches!(sql_type, SqlType::Json | SqlType::String { kind: StringKind::Text(_), .. })
 }

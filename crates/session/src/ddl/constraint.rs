@@ -35,7 +35,7 @@ pub fn add_check(table: &mut TableDef, check: &CheckConstraint) -> SqlResult<()>
     }
     table.checks.push(ConstraintCheck {
         name,
-        expression: constant::expression_text(&check.expr),
+        expression: constant::expression_text(&check.expr)?,
         enforced: check.enforced.unwrap_or(true),
     });
     Ok(())

@@ -33,7 +33,7 @@ pub fn add_hidden_column(
     };
     check_expr(table, expr, &key_part, index)?;
     let generated =
-        GeneratedKind { expression: constant::expression_text(expr), stored: true, key_part: Some(key_part) };
+        GeneratedKind { expression: constant::expression_text(expr)?, stored: true, key_part: Some(key_part) };
     let sql_type = key_type(&bind(table, &generated, context)?, &generated)?;
     let id = ColumnId(table.next_column_id);
     table.next_column_id += 1;

@@ -1,15 +1,18 @@
 //! Views and tables made from queries: their columns and texts.
 
+use crate::ddl::column::holds_blob;
 use crate::ddl::view::ResolvedView;
 use crate::information_schema;
 use crate::query::SessionTables;
-use crate::session::{Request, Session};
+use crate::session::{Request, Session, parse_error};
 use parking_lot::Mutex;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId};
 use squall_parser::ast::{
     self, ColumnName, CreateView, Expr, Ident, Literal, NameMut, ObjectName, Query, QueryBody, SelectItem,
 };
 use squall_planner::OutputColumn;
+use squall_planner::bind::parse_options;
+use squall_planner::dml::target::zero_value;
 use squall_registry::StatementContext;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
 use std::collections::HashMap;
@@ -17,7 +20,7 @@ use std::sync::Arc;
 
 /// The column that CREATE TABLE … SELECT makes of a result's.
 pub(crate) fn column_of_output(output: &OutputColumn) -> ColumnDef {
-    let base = output.origin.as_ref().and_then(|origin| origin.base.as_ref());
+    let base = output.origin.as_ref().and_then(|origin| origin.base.as_ref().or(origin.behind.as_ref()));
     let source = base.and_then(|(table, ordinal)| table.columns.get(*ordinal));
     let sql_type = match &output.expr_type.sql_type {
         SqlType::Null => SqlType::String { kind: StringKind::Char, length: 0, collation: CollationId::BINARY },
@@ -31,13 +34,17 @@ pub(crate) fn column_of_output(output: &OutputColumn) -> ColumnDef {
         SqlType::String { kind: StringKind::Char, length, collation } if *length > 255 => {
             SqlType::varchar(*length, *collation)
         }
+        // Conditions are numbers like others.
+        ty if *ty == SqlType::BOOL && source.is_none() => SqlType::INT,
         other => other.clone(),
     };
     let nullable = output.expr_type.nullable;
     let default = match source {
         Some(column) if !column.auto_increment => column.default.clone(),
         Some(_) => ColumnDefault::Literal(Value::Int(0)),
-        None => ColumnDefault::None,
+        None if nullable || holds_blob(&sql_type) => ColumnDefault::None,
+        // As MySQL has it, in whichever sql_mode.
+        None => ColumnDefault::Literal(zero_value(&sql_type)),
     };
     ColumnDef {
         id: ColumnId(0),
@@ -90,10 +97,10 @@ impl Session {
         let tables = SessionTables::new(self, context, None).telling(&found);
         self.binder(request.sql, &[], &catalog, context, &tables).bind_query(&query)?;
         found.qualify(&mut query);
-        Ok(ResolvedView {
-            query: query.to_string(),
-            columns: bound.columns.iter().map(|column| column.name.to_string()).collect(),
-        })
+        let text = query.to_string();
+        // It has more parentheses than the statement, which may have been as deep as any.
+        squall_parser::parse(&text, &parse_options(context.sql_mode)).map_err(parse_error)?;
+        Ok(ResolvedView { query: text, columns: bound.columns.iter().map(|column| column.name.to_string()).collect() })
     }
 
     /// SHOW COLUMNS of a view.

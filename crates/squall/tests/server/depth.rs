@@ -176,6 +176,19 @@ fn deep_expressions_are_stored() {
     // The text of the view is one that can be read again.
     let text = value(&mut client, "SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_NAME = 'v'");
     assert_eq!(value(&mut client, &format!("SELECT b FROM ({text}) x")), "2005");
+    // What could not is refused: printed, each NOT has parentheses.
+    let nots = "NOT ".repeat(40_000);
+    for definition in [
+        format!("CREATE VIEW w AS SELECT {nots}id FROM t"),
+        format!("CREATE TABLE w (id INT, b INT AS ({nots}id))"),
+        format!("CREATE TABLE w (id INT DEFAULT ({nots}1))"),
+        format!("CREATE TABLE w (id INT, CHECK ({nots}id))"),
+        format!("CREATE TABLE w (id INT, KEY (({nots}id)))"),
+    ] {
+        let error = error(&mut client, &definition);
+        assert!(error.starts_with("ERROR 1436 (HY000)"), "{}: {error}", &definition[..40]);
+    }
+    assert_eq!(error(&mut client, "SELECT 1 FROM w"), "ERROR 1146 (42S02): Table 'd.w' doesn't exist");
     run(&mut client, &format!("BEGIN NOT ATOMIC DECLARE id INT DEFAULT 3; SET @b = {deep}; END"));
     assert_eq!(value(&mut client, "SELECT @b"), "3");
     run(&mut client, &format!("PREPARE p FROM 'SELECT {} FROM t WHERE id = 5'", nested("ABS(", "?", ")", LEVELS)));
