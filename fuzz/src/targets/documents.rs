@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use squall_types::json::path::{JsonPath, extract};
-use squall_types::json::{DEPTH_MAX, Json, lines, stored};
+use squall_types::json::{DEPTH_MAX, Json, Outline, lines, stored};
 
 pub fn run(input: &[u8]) {
     let mut input = Input::new(input);
@@ -15,7 +15,9 @@ pub fn run(input: &[u8]) {
     }
     let _ = Json::parse_stored(&text);
     let _ = lines::scalars_stored(&text, |_, _| {});
-    let Ok(json) = Json::parse(&text) else { return };
+    let (json, outline) = (Json::parse(&text), Outline::of(&text));
+    assert_eq!(json.as_ref().err(), outline.as_ref().err(), "{text}");
+    let (Ok(json), Ok(outline)) = (json, outline) else { return };
     assert!(json.nesting() <= DEPTH_MAX);
     let printed = json.to_text();
     assert_eq!(Json::parse(&printed).as_ref(), Ok(&json), "{printed}");
@@ -23,6 +25,9 @@ pub fn run(input: &[u8]) {
     assert_eq!(Json::parse(&pretty).as_ref(), Ok(&json), "{pretty}");
     let kept = json.to_stored();
     assert_eq!(Json::parse_stored(&kept).as_ref(), Ok(&json), "{kept}");
+    // Members of one name are one in what is stored.
+    assert!(outline.length >= json.length() && outline.depth >= json.depth());
+    assert_eq!(Outline::of_stored(&kept), Ok(Outline { length: json.length(), depth: json.depth() }), "{kept}");
     if let Some(path) = &path {
         let found = extract(&json, std::slice::from_ref(path));
         if !path.has_wildcard() {

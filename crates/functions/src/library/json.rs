@@ -4,7 +4,7 @@ use super::support::{Args, Binding, Def, MANY, result};
 use crate::operators::json_compare::to_json;
 use squall_registry::ExprType;
 use squall_types::collation::LikePattern;
-use squall_types::json::{self, DEPTH_MAX, Document, Json, JsonError, JsonPath, Object};
+use squall_types::json::{self, DEPTH_MAX, Document, Json, JsonError, JsonPath, Object, Outline};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -25,9 +25,9 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("JSON_VALID", (1, 1), result::nullable_boolean, |args| {
         Ok(Value::from(match args.value(0) {
             Value::Json(_) => true,
-            Value::String(text) => match Json::parse(text) {
+            Value::String(text) => match Outline::of(text) {
                 Err(JsonError::TooDeep) => return Err(SqlError::new(ErrorCode::JsonDocumentTooDeep, &[])),
-                parsed => parsed.is_ok(),
+                outline => outline.is_ok(),
             },
             _ => false,
         }))
@@ -36,11 +36,22 @@ pub const FUNCTIONS: &[Def] = &[
         Ok(args.string(match args.value(0) {
             Value::Json(document) if document.stored().starts_with('{') => "OBJECT",
             Value::Json(document) if document.stored().starts_with('[') => "ARRAY",
+            Value::String(text) if text.trim_ascii_start().starts_with('[') && args.outline(0)?.is_some() => "ARRAY",
             _ => args.document(0)?.type_name(),
         }))
     }),
-    Def::new("JSON_DEPTH", (1, 1), result::nullable_int, |args| count(args.document(0)?.depth())),
+    Def::new("JSON_DEPTH", (1, 1), result::nullable_int, |args| {
+        if let Some(outline) = args.outline(0)? {
+            return count(outline.depth);
+        }
+        count(args.document(0)?.depth())
+    }),
     Def::new("JSON_LENGTH", (1, 2), result::nullable_int, |args| {
+        if args.len() == 1
+            && let Some(outline) = args.outline(0)?
+        {
+            return count(outline.length);
+        }
         let place = if args.len() == 2 { at_path(args, 1)? } else { Some(args.document(0)?) };
         place.map_or(Ok(Value::Null), |place| count(place.length()))
     }),
@@ -80,7 +91,9 @@ pub const FUNCTIONS: &[Def] = &[
     }),
     Def::new("JSON_STORAGE_SIZE", (1, 1), result::nullable_bigint, |args| count(args.document(0)?.storage_size())),
     Def::new("JSON_STORAGE_FREE", (1, 1), result::nullable_bigint, |args| {
-        args.document(0)?;
+        if args.outline(0)?.is_none() {
+            args.document(0)?;
+        }
         Ok(Value::Int(0))
     }),
 ];
@@ -219,7 +232,10 @@ fn json_extract(args: &Args<'_>) -> SqlResult<Value> {
 
 /// What is at the paths in a stored document.
 fn extract(args: &Args<'_>, document: &str) -> SqlResult<Value> {
-    let parsed = || Json::parse_stored(document).map_err(|error| error.for_argument(1, &args.name.to_lowercase()));
+    let parsed = || {
+        args.charge_tree(document)?;
+        Json::parse_stored(document).map_err(|error| error.for_argument(1, &args.name.to_lowercase()))
+    };
     if args.len() > 2 {
         let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
         return Ok(at_paths(&parsed()?, &paths));

@@ -6,11 +6,13 @@ use crate::typing::collation::{StringOperand, aggregate_collations};
 use crate::typing::{display_length, string_of_length};
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
 use squall_registry::{
-    Argument, BoundCall, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, StatementContext, Volatility,
+    Argument, BoundCall, Charge, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, StatementContext,
+    Volatility,
 };
-use squall_types::json::Json;
+use squall_types::json::{self, Json, Outline};
 use squall_types::{CollationId, Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// A function of the library.
@@ -390,6 +392,7 @@ impl RowKernel {
             coercibilities: &self.coercibilities,
             result: &self.result,
             context,
+            trees: RefCell::default(),
         }
     }
 
@@ -406,6 +409,7 @@ impl RowKernel {
                 Some(document) => results.append(&args.fitting(eval(args, document)?))?,
                 None => results.append(&Value::Null)?,
             }
+            args.trees.take();
         }
         Ok(results.finish())
     }
@@ -438,6 +442,8 @@ pub struct Args<'a> {
     pub result: &'a SqlType,
     /// The statement.
     pub context: &'a StatementContext,
+    /// What the trees of large documents are charged with, until the row's result is there.
+    trees: RefCell<Option<Charge>>,
 }
 
 impl<'a> Args<'a> {
@@ -538,8 +544,37 @@ impl<'a> Args<'a> {
     }
 
     /// As a document: JSON as it is, text read as a document (error 3141 if it is none).
+    ///
+    /// # Errors
+    /// 1041, if there is no memory left for the tree.
     pub fn document(&self, at: usize) -> SqlResult<Json> {
+        if let Some(text) = document_text(self.value(at)) {
+            self.charge_tree(text)?;
+        }
         document_of(self.value(at), self.ty(at), at, &self.name.to_lowercase())
+    }
+
+    /// Charges the tree of a document with this text.
+    pub fn charge_tree(&self, text: &str) -> SqlResult<()> {
+        let bytes = json::tree_bytes(text);
+        if bytes == 0 {
+            return Ok(());
+        }
+        let mut trees = self.trees.borrow_mut();
+        let charge = trees.get_or_insert_with(|| self.context.memory.charge());
+        charge.resize(charge.bytes().saturating_add(bytes))
+    }
+
+    /// The outline of a document; `None` where it takes a tree to know: members of one name are one.
+    pub fn outline(&self, at: usize) -> SqlResult<Option<Outline>> {
+        let outline = match self.value(at) {
+            Value::Json(document) => Outline::of_stored(document.stored()),
+            Value::String(text) if self.ty(at).is_string() && !text.trim_ascii_start().starts_with('{') => {
+                Outline::of(text)
+            }
+            _ => return Ok(None),
+        };
+        outline.map(Some).map_err(|error| error.for_argument(at + 1, &self.name.to_lowercase()))
     }
 
     /// The collation that texts compare by: the result's, or that of the first string argument.
@@ -573,6 +608,15 @@ impl<'a> Args<'a> {
     /// Error 1210.
     pub fn wrong_arguments(&self) -> SqlError {
         SqlError::new(ErrorCode::WrongArguments, &[&self.name.to_lowercase()])
+    }
+}
+
+/// The text of what may be a document.
+pub fn document_text(value: &Value) -> Option<&str> {
+    match value {
+        Value::Json(document) => Some(document.stored()),
+        Value::String(text) => Some(text),
+        _ => None,
     }
 }
 

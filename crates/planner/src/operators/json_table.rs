@@ -17,8 +17,9 @@ use futures::{StreamExt, TryStreamExt};
 use squall_functions::arrow_map::{ValueArrayBuilder, sql_type_of, value_at};
 use squall_functions::expr::datafusion_error;
 use squall_functions::json::JsonTable;
-use squall_functions::library::support::document_of;
-use squall_registry::StatementContext;
+use squall_functions::library::support::{document_of, document_text};
+use squall_registry::{Charge, StatementContext};
+use squall_types::json::tree_bytes;
 use squall_types::{SqlResult, SqlType, Value};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -259,7 +260,14 @@ impl ExecutionPlan for JsonTableExec {
         };
         let stream = input
             .map(move |batch| expander.expand(&batch?))
-            .map_ok(|batches| futures::stream::iter(batches.into_iter().map(Ok)))
+            .map_ok(|(batches, charge)| {
+                let rows = batches.into_iter().map(move |batch| {
+                    // It goes with the last of them.
+                    let _ = &charge;
+                    Ok(batch)
+                });
+                futures::stream::iter(rows)
+            })
             .try_flatten()
             .inspect_ok(move |batch: &RecordBatch| metrics.record_output(batch.num_rows()));
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
@@ -298,16 +306,20 @@ impl Pending {
 }
 
 impl Expander {
-    fn expand(&self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+    /// The rows of a batch's documents, and what they are charged with.
+    fn expand(&self, batch: &RecordBatch) -> Result<(Vec<RecordBatch>, Charge)> {
         let documents = self.document.evaluate(batch)?.into_array(batch.num_rows())?;
         let fields: Vec<FieldRef> = self.schema.fields().iter().skip(self.input_columns).cloned().collect();
         let mut output = Vec::new();
+        let (mut charge, mut held) = (self.context.memory.charge(), 0);
         let mut pending = Pending::new(&fields);
         let unmatched = vec![Value::Null; fields.len()];
         for (row, index) in (0..batch.num_rows()).zip(0u64..) {
             let value = value_at(&documents, row, &self.spec.document_type).map_err(datafusion_error)?;
             let mut any = false;
             if !value.is_null() {
+                let tree = document_text(&value).map_or(0, tree_bytes);
+                charge.resize(tree + held).map_err(datafusion_error)?;
                 let document =
                     document_of(&value, &self.spec.document_type, 0, "json_table").map_err(datafusion_error)?;
                 let mut full = None;
@@ -318,7 +330,11 @@ impl Expander {
                         pending.push(index, values)?;
                         if pending.indices.len() >= OUTPUT_ROWS {
                             match self.beside(batch, &mut pending) {
-                                Ok(batch) => output.push(batch),
+                                Ok(batch) => {
+                                    held += batch.get_array_memory_size();
+                                    charge.resize(tree + held)?;
+                                    output.push(batch);
+                                }
                                 Err(error) => full = Some(error),
                             }
                         }
@@ -336,7 +352,8 @@ impl Expander {
         if !pending.indices.is_empty() {
             output.push(self.beside(batch, &mut pending)?);
         }
-        Ok(output)
+        charge.resize(held).map_err(datafusion_error)?;
+        Ok((output, charge))
     }
 
     /// What is pending as a batch.

@@ -215,6 +215,42 @@ fn what_gathers_is_charged() {
 }
 
 #[test]
+fn trees_of_documents_are_charged() {
+    let (mut server, mut client) = small_server();
+    let list = |element: &str| format!("CONCAT('[', REPEAT('{element},', 10000000 / LENGTH('{element}')), '1]')");
+    let (ones, words, members) = (list("1"), list("\"abc\""), list("{\"a\":1}"));
+    for sql in [
+        format!("SELECT JSON_EXTRACT({ones}, '$[5]')"),
+        format!("SELECT JSON_CONTAINS({ones}, '5')"),
+        format!("SELECT LENGTH(JSON_SET({ones}, '$[0]', 3))"),
+        format!("SELECT JSON_SEARCH({words}, 'one', 'b')"),
+        format!("SELECT JSON_OVERLAPS({ones}, {words})"),
+        format!("SELECT JSON_LENGTH(JSON_MERGE_PRESERVE({members}, {members}))"),
+        format!("SELECT LENGTH(JSON_PRETTY({members}))"),
+        format!("SELECT JSON_VALUE({ones}, '$[5]')"),
+        format!("SELECT COUNT(*) FROM JSON_TABLE({ones}, '$[*]' COLUMNS (a INT PATH '$')) t"),
+        format!("SELECT JSON_EXTRACT(CAST({ones} AS JSON), '$[5]')"),
+    ] {
+        assert_eq!(rows(&mut client, &sql).map(|_| ()), Err(1041), "{sql}");
+    }
+    // What needs no tree, and what is small, has an answer, again and again.
+    for _ in 0..3 {
+        assert_eq!(value(&mut client, &format!("SELECT JSON_LENGTH({ones})")), "10000001");
+        assert_eq!(value(&mut client, &format!("SELECT JSON_DEPTH({members})")), "3");
+        assert_eq!(value(&mut client, &format!("SELECT JSON_VALID({words})")), "1");
+        assert_eq!(value(&mut client, &format!("SELECT JSON_TYPE({words})")), "ARRAY");
+        let small = "CONCAT('[', REPEAT('{\"a\":1},', 20000), '1]')";
+        assert_eq!(value(&mut client, &format!("SELECT JSON_EXTRACT({small}, '$[5].a')")), "1");
+        let each = format!("SELECT SUM(JSON_EXTRACT(CONCAT({small}, SPACE(id)), '$[5].a')) FROM big WHERE id < 9");
+        assert_eq!(value(&mut client, &each), "9");
+        let table = format!("SELECT COUNT(a) FROM JSON_TABLE({small}, '$[*]' COLUMNS (a INT PATH '$.a')) t");
+        assert_eq!(value(&mut client, &table), "20000");
+    }
+    assert!(server.is_running());
+    assert!(server.resident_bytes().is_none_or(|now| now < 700 << 20));
+}
+
+#[test]
 fn temporary_tables_leave_no_memory_behind() {
     let server = start();
     let mut client = connect(&server);

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`typed`] (dates and the like), [`document`] (what values have), [`path`], [`compare`](mod@compare), [`mod@sort_key`] (bytes in that order), [`edit`] (set, remove, merge), [`search`]
 //! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`stored`] (a little of a stored document), [`splice`] (changing a little of one), [`walk`] (without building a
-//! tree), [`lines`] (scalars with their names), [`terms`] (what an index has), [`elements`] (what a multi-valued key has).
+//! tree), [`outline`] (how long, deep and large one is), [`lines`] (scalars with their names), [`terms`] (what an index has), [`elements`] (what a multi-valued key has).
 
 pub mod compare;
 pub mod document;
@@ -10,6 +10,7 @@ pub mod edit;
 pub mod elements;
 pub mod lines;
 pub mod normalize;
+pub mod outline;
 pub mod parse;
 pub mod path;
 pub mod print;
@@ -25,6 +26,7 @@ pub mod walk;
 pub use document::Document;
 pub use edit::{EditMode, merge_patch, merge_preserve};
 pub use normalize::normalize;
+pub use outline::{Outline, tree_bytes};
 pub use parse::JsonError;
 pub use path::{JsonPath, PathError};
 pub use search::{contains, overlaps};
