@@ -189,11 +189,19 @@ impl LockTable {
 
     /// Gives another transaction a lock that it has had all along by what it has written, so that others can wait for its end.
     pub fn make_explicit(&self, owner: Owner, written: &Uncommitted, key: &LockKey) {
-        self.shard(key).lock().entry(key.clone()).or_default().grant(Holder::new(owner, Mode::Exclusive));
+        let in_line: Vec<u64> = {
+            let mut shard = self.shard(key).lock();
+            let entry = shard.entry(key.clone()).or_default();
+            entry.grant(Holder::new(owner, Mode::Exclusive));
+            entry.waiters().map(|waiter| waiter.wants.owner.family).collect()
+        };
         if !written.add_explicit(key) {
             // It has ended meanwhile.
             self.release(owner, key);
+            return;
         }
+        // They wait for it, too, from now on.
+        in_line.into_iter().for_each(|family| self.break_deadlocks(family));
     }
 
     fn acquire(&self, wants: Holder, key: &LockKey, wait: LockWait) -> Result<Acquired, LockFailure> {
@@ -238,7 +246,7 @@ impl LockTable {
         let waiting = Waiting { key: key.clone(), waiter: waiter.clone(), since: Instant::now() };
         let event = waiting.event();
         self.waiting.lock().insert(owner.family, waiting);
-        self.break_deadlock(owner.family);
+        self.break_deadlocks(owner.family);
         let outcome = waiter.wait(timeout);
         self.waiting.lock().remove(&owner.family);
         self.waited.add(owner.family, LockWaitEvent { time: Some(event.started.elapsed()), ..event });
@@ -361,16 +369,21 @@ impl LockTable {
         self.shards.iter().all(|shard| shard.lock().is_empty())
     }
 
-    /// Looks for a cycle through a family that has just begun to wait, and ends the wait of its youngest member.
+    /// Looks for cycles through a family that has just begun to wait, or to wait for somebody else, and ends the wait of each one's
+    /// youngest member: who waits for several may be in a cycle with each of them.
     ///
     /// Whoever closes a cycle comes here after all its members are in `waiting`, so each cycle is seen.
-    fn break_deadlock(&self, start: u64) {
+    fn break_deadlocks(&self, start: u64) {
         let waiting = self.waiting.lock();
-        let mut path = Vec::new();
-        let mut visited = rustc_hash::FxHashSet::default();
-        if self.find_cycle(&waiting, start, start, &mut path, &mut visited) {
-            let victim = path.iter().filter_map(|family| waiting.get(family)).max_by_key(|at| at.waiter.wants.owner.id);
-            if let Some(victim) = victim {
+        loop {
+            let mut path = Vec::new();
+            let mut visited = rustc_hash::FxHashSet::default();
+            if !self.find_cycle(&waiting, start, start, &mut path, &mut visited) {
+                return;
+            }
+            let members = path.iter().filter_map(|family| waiting.get(family));
+            // One that is handed its lock this moment is in no cycle any more.
+            if let Some(victim) = members.max_by_key(|at| at.waiter.wants.owner.id) {
                 victim.waiter.end(Outcome::Deadlock);
             }
         }

@@ -168,3 +168,60 @@ fn who_has_left_the_line_waits_for_nobody() {
     entry.dequeue(&third);
     assert_eq!(entry.blockers_of(&third), [0; 0]);
 }
+
+/// Waits until so many transactions wait.
+fn await_waiters(locks: &LockTable, count: usize) {
+    while locks.waiter_count() < count {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn who_waits_for_several_may_be_in_several_deadlocks() {
+    let locks = LockTable::new();
+    let (shared, mine) = (key("shared"), key("mine"));
+    locks.lock_row(owner(1), &mine, LockMode::Exclusive, LockWait::Nowait).unwrap();
+    for id in 2..6 {
+        locks.lock_row(owner(id), &shared, LockMode::Shared, LockWait::Nowait).unwrap();
+    }
+    std::thread::scope(|scope| {
+        let younger: Vec<_> = (2..6)
+            .map(|id| {
+                let (locks, shared, mine) = (&locks, &shared, &mine);
+                scope.spawn(move || {
+                    let result = locks.lock_row(owner(id), mine, LockMode::Shared, SECOND);
+                    locks.release(owner(id), shared);
+                    result
+                })
+            })
+            .collect();
+        await_waiters(&locks, 4);
+        // It closes four cycles at once.
+        assert_eq!(locks.lock_row(owner(1), &shared, LockMode::Exclusive, SECOND), Ok(Acquired::New));
+        for waiter in younger {
+            assert_eq!(waiter.join().unwrap(), Err(LockFailure::Deadlock));
+        }
+    });
+}
+
+#[test]
+fn a_lock_that_is_made_explicit_may_close_a_deadlock() {
+    let locks = LockTable::new();
+    let (range, row) = (key("range"), key("row"));
+    // 3 searches the range; 2 waits for that, and for nobody else; 1 waits for 2.
+    locks.lock_row(owner(3), &range, LockMode::Shared, LockWait::Nowait).unwrap();
+    locks.lock_row(owner(2), &row, LockMode::Exclusive, LockWait::Nowait).unwrap();
+    std::thread::scope(|scope| {
+        let younger = scope.spawn(|| {
+            let result = locks.lock_row(owner(2), &range, LockMode::Exclusive, SECOND);
+            locks.release(owner(2), &row);
+            result
+        });
+        let older = scope.spawn(|| locks.lock_row(owner(1), &row, LockMode::Exclusive, SECOND));
+        await_waiters(&locks, 2);
+        // What 1 has put into the range is found only now.
+        locks.make_explicit(owner(1), &Uncommitted::default(), &range);
+        assert_eq!(younger.join().unwrap(), Err(LockFailure::Deadlock));
+        assert!(older.join().unwrap().is_ok());
+    });
+}

@@ -131,7 +131,7 @@ pub fn insert(conn: &mut mysql::Conn, random: &mut Random, shared: &Shared, told
     match conn.query_drop(format!("INSERT INTO history.tokens (token, owner) VALUES ({token}, {owner})")) {
         Ok(()) => told.rows.push(Row { token, owner, id: Some(conn.last_insert_id()) }),
         Err(mysql::Error::MySqlError(error)) if error.code == 1062 => {}
-        Err(mysql::Error::MySqlError(error)) if [1213, 1020, 1205].contains(&error.code) => {}
+        Err(mysql::Error::MySqlError(error)) if [1213, 1020].contains(&error.code) => {}
         Err(mysql::Error::MySqlError(error)) => panic!("a token: {error}"),
         Err(_) => {
             told.rows.push(Row { token, owner, id: None });

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 /// A statement that did not succeed.
 pub enum Failure {
-    /// By a deadlock, a row changed since the snapshot, a lock not given in time, a row that another has made, or a table that is
-    /// defined anew: the transaction is rolled back.
+    /// By a deadlock, a row changed since the snapshot, a row that another has made, or a table that is defined anew: the transaction
+    /// is rolled back. That a lock is not given in time is a defect: nobody works for as long, so that it is a deadlock not seen.
     Refused,
     /// The connection broke.
     Broken,
@@ -72,7 +72,7 @@ pub struct Client {
     log: Log,
 }
 
-const REFUSALS: [u16; 5] = [1213, 1020, 1205, 1062, 1412];
+const REFUSALS: [u16; 4] = [1213, 1020, 1062, 1412];
 
 /// Runs a statement; any error that is not a conflict is a defect.
 pub fn attempt<T>(sql: &str, result: mysql::Result<T>) -> Result<T, Failure> {
