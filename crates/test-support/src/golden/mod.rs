@@ -96,7 +96,7 @@ pub fn run_script(path: &Path, port: u16, way: Way) -> Result<(), String> {
         }
     }
     if update {
-        let text = updated.trim_end().to_string() + "\n";
+        let text = updated.trim_end_matches('\n').to_string() + "\n";
         std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     if differences.is_empty() { Ok(()) } else { Err(differences) }
