@@ -2,11 +2,11 @@
 
 use super::scalar::{column_value, type_word};
 use crate::arrow_map::ValueArrayBuilder;
-use crate::library::support::{document_of, document_text};
+use crate::library::support::{document_of, document_text, tree_charge};
 use arrow::array::{Array, ArrayRef, AsArray};
 use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::json::stored::at_path;
-use squall_types::json::{Json, JsonError, JsonPath, tree_bytes};
+use squall_types::json::{Json, JsonError, JsonPath};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, SqlType, Value};
 
 /// What stands where a value is missing or cannot be had.
@@ -41,14 +41,7 @@ impl ScalarKernel for JsonValueKernel {
         if let Value::Json(document) = value {
             return self.of_stored(document.stored(), context);
         }
-        let _charge = match document_text(value).map_or(0, tree_bytes) {
-            0 => None,
-            bytes => {
-                let mut charge = context.memory.charge();
-                charge.resize(bytes)?;
-                Some(charge)
-            }
-        };
+        let _charge = document_text(value).map(|text| tree_charge(text, context)).transpose()?;
         let document = match document_of(value, &self.from, 0, "json_value") {
             Err(error) if error.code == ErrorCode::InvalidJsonTextInParam.number() => {
                 if self.on_error != ValueResponse::Error {

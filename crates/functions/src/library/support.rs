@@ -409,7 +409,7 @@ impl RowKernel {
                 Some(document) => results.append(&args.fitting(eval(args, document)?))?,
                 None => results.append(&Value::Null)?,
             }
-            args.trees.take();
+            args.trees.borrow_mut().clear();
         }
         Ok(results.finish())
     }
@@ -443,7 +443,7 @@ pub struct Args<'a> {
     /// The statement.
     pub context: &'a StatementContext,
     /// What the trees of large documents are charged with, until the row's result is there.
-    trees: RefCell<Option<Charge>>,
+    trees: RefCell<Vec<Charge>>,
 }
 
 impl<'a> Args<'a> {
@@ -556,13 +556,9 @@ impl<'a> Args<'a> {
 
     /// Charges the tree of a document with this text.
     pub fn charge_tree(&self, text: &str) -> SqlResult<()> {
-        let bytes = json::tree_bytes(text);
-        if bytes == 0 {
-            return Ok(());
-        }
-        let mut trees = self.trees.borrow_mut();
-        let charge = trees.get_or_insert_with(|| self.context.memory.charge());
-        charge.resize(charge.bytes().saturating_add(bytes))
+        let charge = tree_charge(text, self.context)?;
+        self.trees.borrow_mut().extend(charge);
+        Ok(())
     }
 
     /// The outline of a document; `None` where it takes a tree to know: members of one name are one.
@@ -609,6 +605,20 @@ impl<'a> Args<'a> {
     pub fn wrong_arguments(&self) -> SqlError {
         SqlError::new(ErrorCode::WrongArguments, &[&self.name.to_lowercase()])
     }
+}
+
+/// What the tree of a document with this text is charged with: nothing, if it is small.
+///
+/// # Errors
+/// 1041, if there is no memory left for it.
+pub fn tree_charge(text: &str, context: &StatementContext) -> SqlResult<Option<Charge>> {
+    let bytes = json::tree_bytes(text);
+    if bytes == 0 {
+        return Ok(None);
+    }
+    let mut charge = context.memory.charge();
+    charge.resize(bytes)?;
+    Ok(Some(charge))
 }
 
 /// The text of what may be a document.

@@ -27,13 +27,15 @@ pub(crate) trait PassThrough: fmt::Debug + Clone + Send + Sync + 'static {
         std::iter::empty()
     }
 
-    /// The rows of a partition.
+    /// The rows of a partition: the input's, for an operator that only says something else of them.
     fn execute(
         &self,
         input: &Arc<dyn ExecutionPlan>,
         partition: usize,
         task: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream>;
+    ) -> Result<SendableRecordBatchStream> {
+        input.execute(partition, task)
+    }
 }
 
 /// An operator that does `T` to the rows of its input.

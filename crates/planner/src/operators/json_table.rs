@@ -17,9 +17,8 @@ use futures::{StreamExt, TryStreamExt};
 use squall_functions::arrow_map::{ValueArrayBuilder, sql_type_of, value_at};
 use squall_functions::expr::datafusion_error;
 use squall_functions::json::JsonTable;
-use squall_functions::library::support::{document_of, document_text};
+use squall_functions::library::support::{document_of, document_text, tree_charge};
 use squall_registry::{Charge, StatementContext};
-use squall_types::json::tree_bytes;
 use squall_types::{SqlResult, SqlType, Value};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -318,8 +317,10 @@ impl Expander {
             let value = value_at(&documents, row, &self.spec.document_type).map_err(datafusion_error)?;
             let mut any = false;
             if !value.is_null() {
-                let tree = document_text(&value).map_or(0, tree_bytes);
-                charge.resize(tree + held).map_err(datafusion_error)?;
+                let _tree = document_text(&value)
+                    .map(|text| tree_charge(text, &self.context))
+                    .transpose()
+                    .map_err(datafusion_error)?;
                 let document =
                     document_of(&value, &self.spec.document_type, 0, "json_table").map_err(datafusion_error)?;
                 let mut full = None;
@@ -332,7 +333,7 @@ impl Expander {
                             match self.beside(batch, &mut pending) {
                                 Ok(batch) => {
                                     held += batch.get_array_memory_size();
-                                    charge.resize(tree + held)?;
+                                    charge.resize(held)?;
                                     output.push(batch);
                                 }
                                 Err(error) => full = Some(error),
@@ -352,7 +353,6 @@ impl Expander {
         if !pending.indices.is_empty() {
             output.push(self.beside(batch, &mut pending)?);
         }
-        charge.resize(held).map_err(datafusion_error)?;
         Ok((output, charge))
     }
 

@@ -7,7 +7,6 @@
 
 use crate::exec::pass_through::{PassThrough, PassThroughExec};
 use datafusion::common::{DFSchemaRef, Result, internal_err};
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion::physical_plan::ExecutionPlan;
 use std::cmp::Ordering;
@@ -103,13 +102,4 @@ struct RowsOfBlock;
 impl PassThrough for RowsOfBlock {
     const NAME: &'static str = "NestedBlockExec";
     const HAS_STATISTICS: bool = false;
-
-    fn execute(
-        &self,
-        input: &Arc<dyn ExecutionPlan>,
-        partition: usize,
-        task: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        input.execute(partition, task)
-    }
 }
