@@ -2,13 +2,13 @@
 
 use crate::nested::NestedStatements;
 use crate::plan_counts::PlanCounts;
-use crate::session_memory::SessionMemory;
 use crate::table_uses::TableUses;
 use crate::user_locks::UserLocks;
 use crate::user_variables::UserVariables;
 use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
 use squall_catalog::AccountKey;
+use squall_types::session_memory::SessionMemory;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, Level, SqlError, SqlMode, SqlType, Value, Warning};
 use std::collections::BTreeSet;

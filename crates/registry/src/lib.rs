@@ -8,7 +8,6 @@ pub mod context;
 pub mod function;
 pub mod nested;
 pub mod plan_counts;
-pub mod session_memory;
 pub mod table_uses;
 pub mod user_locks;
 pub mod user_variables;
@@ -23,7 +22,7 @@ pub use function::{
 };
 pub use nested::{AppendColumn, NestedResult, NestedStatements};
 pub use plan_counts::PlanCounts;
-pub use session_memory::{Charge, GrowingCharge, MemoryBudget, SessionMemory};
+pub use squall_types::session_memory::{Charge, GrowingCharge, MemoryBudget, SessionMemory};
 pub use table_uses::{TableOperation, TableUse, TableUses};
 pub use user_locks::{Acquired, UserLock, UserLocks};
 pub use user_variables::UserVariables;

@@ -1,8 +1,8 @@
 //! `@variables` of a session.
 
-use crate::session_memory::{GrowingCharge, SessionMemory};
 use parking_lot::{Mutex, MutexGuard};
 use squall_catalog::NameKey;
+use squall_types::session_memory::{GrowingCharge, SessionMemory};
 use squall_types::{SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -22,6 +22,7 @@ use crate::visible::Visible;
 use crate::write_set::WriteSet;
 use parking_lot::{Condvar, Mutex};
 use squall_catalog::TableId;
+use squall_types::session_memory::Charge;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::future::Future;
 use std::pin::Pin;
@@ -52,12 +53,14 @@ pub(crate) struct HeldLocks {
     pub tables: Vec<(TableId, TableLock)>,
     /// Tables in which ranges have been searched.
     pub searched: Vec<Arc<TableData>>,
+    /// Where the memory of the locks is charged, and of what they are held for; `None` if nowhere.
+    pub memory: Option<Charge>,
 }
 
 impl HeldLocks {
     /// Of an owner that has none.
     pub fn none(table: Arc<LockTable>, owner: Owner) -> HeldLocks {
-        HeldLocks { table, owner, rows: Vec::new(), tables: Vec::new(), searched: Vec::new() }
+        HeldLocks { table, owner, rows: Vec::new(), tables: Vec::new(), searched: Vec::new(), memory: None }
     }
 
     /// Hands all of them over.

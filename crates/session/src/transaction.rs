@@ -168,7 +168,8 @@ impl Session {
     }
 
     fn begin_transaction(&self, options: TransactionOptions) -> Transaction {
-        let transaction = self.shared.store.begin_with(options, Some(self.process.id));
+        let mut transaction = self.shared.store.begin_with(options, Some(self.process.id));
+        transaction.charge_to(&self.process.memory);
         self.count_begin(&transaction);
         transaction
     }

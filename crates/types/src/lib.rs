@@ -17,6 +17,7 @@ pub mod json;
 pub mod key_codec;
 pub mod processor_time;
 pub mod row_writer;
+pub mod session_memory;
 pub mod sql_mode;
 pub mod sql_type;
 pub mod temporal;

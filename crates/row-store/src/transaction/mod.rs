@@ -18,12 +18,17 @@ use crate::sealed::SealedRows;
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::validation::ReadSet;
+use squall_types::session_memory::SessionMemory;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Memory of a row lock, roughly.
 const LOCK_BYTES: usize = 200;
+/// Locks that are taken between two charges.
+const LOCKS_BETWEEN_CHARGES: usize = 1024;
+/// What a transaction takes without being charged: most are small, and ask nobody.
+const UNCHARGED_BYTES: usize = 64 << 10;
 
 /// The key of an index entry, and what it has from now on; `None` if it goes.
 type EntryChange = (Vec<u8>, Option<Vec<u8>>);
@@ -230,6 +235,9 @@ impl Transaction {
             Ok(acquired) => {
                 if acquired.is_new() {
                     self.locks.rows.push(key);
+                    if self.locks.rows.len().is_multiple_of(LOCKS_BETWEEN_CHARGES) {
+                        self.charge_memory()?;
+                    }
                 }
                 Ok(acquired)
             }
@@ -385,16 +393,26 @@ impl Transaction {
         }
         self.lock_table(table, TableLock::Write, self.lock_wait)?;
         self.fix_moment();
+        Ok(self.charge_memory()?)
+    }
+
+    /// What it has written and locked is charged to what [`Transaction::charge_to`] says (1041).
+    fn charge_memory(&mut self) -> SqlResult<()> {
         let bytes_max = self.store.options().transaction_bytes_max;
         let bytes = self.own.writes.read().bytes() + self.locks.rows.len() * LOCK_BYTES;
         if bytes > bytes_max {
-            return Err(SqlError::new(
-                ErrorCode::CapacityExceeded,
-                &[&bytes_max, &"transaction_bytes_max", &"The statement needs too much memory for its changes."],
-            )
-            .into());
+            let advice = "The changes of one transaction take more memory than that; commit after a part of them.";
+            return Err(SqlError::new(ErrorCode::CapacityExceeded, &[&bytes_max, &"a transaction", &advice]));
         }
-        Ok(())
+        match &mut self.locks.memory {
+            Some(memory) => memory.resize(bytes.saturating_sub(UNCHARGED_BYTES)),
+            None => Ok(()),
+        }
+    }
+
+    /// Charges the memory that its changes and locks take, beyond a little, to a session.
+    pub fn charge_to(&mut self, memory: &Arc<SessionMemory>) {
+        self.locks.memory = Some(memory.charge());
     }
 
     /// Whether the disk has room for what has been written so far.
@@ -614,6 +632,8 @@ impl Transaction {
     /// Undoes what has been written since. Locks stay.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         self.own.writes.write().rollback_to(savepoint.0);
+        // Less can always be had.
+        let _ = self.charge_memory();
     }
 
     /// Undoes everything and gives the locks back.

@@ -215,6 +215,50 @@ fn what_gathers_is_charged() {
 }
 
 #[test]
+fn what_transactions_write_and_lock_is_charged() {
+    let (mut server, mut client) = small_server();
+    run(&mut client, "CREATE TABLE few (id INT PRIMARY KEY)");
+    for sql in [
+        "REPLACE INTO big SELECT id, k, REVERSE(filler) FROM big",
+        "UPDATE big SET filler = REVERSE(filler)",
+        "UPDATE big JOIN n ON n.i = big.k SET filler = REVERSE(filler) WHERE big.id >= 0",
+        "INSERT INTO big SELECT id + 1000000, k, filler FROM big",
+    ] {
+        run(&mut client, "BEGIN; INSERT INTO few VALUES (1)");
+        let before = server.resident_bytes();
+        let failed = rows(&mut client, sql).map(|_| ());
+        if sql.contains("JOIN") {
+            assert_eq!(failed, Ok(()), "{sql}");
+        } else {
+            assert_eq!(failed, Err(1041), "{sql}");
+        }
+        if let (Some(before), Some(after)) = (before, server.resident_bytes()) {
+            assert!(after < before + (200 << 20), "{sql}: {} MB after {} MB", after >> 20, before >> 20);
+        }
+        // The statement alone was taken back.
+        assert_eq!(value(&mut client, "SELECT COUNT(*) FROM few"), "1", "{sql}");
+        run(&mut client, "ROLLBACK");
+    }
+    // Transactions share the memory, and give it back.
+    let part = "UPDATE big SET filler = REVERSE(filler) WHERE id < 50000";
+    let mut others: Vec<Client> = (0..3).map(|_| connect(&server)).collect();
+    run(&mut client, &format!("BEGIN; {part}"));
+    let mut refused = 0;
+    for (number, other) in others.iter_mut().enumerate() {
+        run(other, "USE d; BEGIN");
+        let (first, last) = (50_000 * (number + 1), 50_000 * (number + 2));
+        let sql = format!("UPDATE big SET filler = REVERSE(filler) WHERE id >= {first} AND id < {last}");
+        refused += u32::from(rows(other, &sql) == Err(1041));
+    }
+    assert!((1..4).contains(&refused), "{refused} transactions were refused");
+    drop(others);
+    run(&mut client, "COMMIT");
+    wait_until("the memory is given back", || rows(&mut client, &format!("BEGIN; {part}; COMMIT")).is_ok());
+    assert_eq!(value(&mut client, "SELECT COUNT(*) FROM big WHERE filler LIKE 'x%' AND id < 50000"), "0");
+    assert!(server.is_running());
+}
+
+#[test]
 fn trees_of_documents_are_charged() {
     let (mut server, mut client) = small_server();
     let list = |element: &str| format!("CONCAT('[', REPEAT('{element},', 10000000 / LENGTH('{element}')), '1]')");

@@ -1,6 +1,6 @@
 //! Memory that a session's statements have reserved.
 
-use squall_types::SqlResult;
+use crate::SqlResult;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -168,7 +168,7 @@ impl GrowingCharge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use squall_types::{ErrorCode, SqlError};
+    use crate::{ErrorCode, SqlError};
 
     /// A budget of so many bytes.
     #[derive(Debug)]
