@@ -30,7 +30,9 @@ class Client:
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = b""
-        self.read()
+        greeting = self.read()
+        version_end = greeting.index(b"\0")
+        self.id = int.from_bytes(greeting[version_end + 1:version_end + 5], "little")
         self.socket.sendall(packet(HELLO, 1))
         answer = self.read()
         while answer[:1] in (b"\xfe", b"\x01"):

@@ -15,6 +15,7 @@ commands:
   connections   10,000 idle connections: memory, how fast they are opened, point selects of four clients beside them   [--connections 10000] [--seconds 10]
   definitions   CREATE + DROP pairs beside tables that stay: what one costs first and last, and what the data directory takes   [--count 10000] [--tables 100]
   fairness      point selects of four clients beside a greedy session of each kind   [--kinds a,b] [--seconds 10] [--rounds 3]
+  kill          from KILL QUERY to the error, for statements that work at something long: joins, sorts, ALTER TABLE, locks   [--kinds a,b] [--rounds 3]
   background    statements run directly, and queued with async.queue and done by as many workers   [--count 10000] [--threads 8] [--rounds 3]
   profile       what a statement costs, as text: system calls, context switches, CPU, where it goes; --profile profiling has names
                 [--workloads a,b] [--threads 4,64] [--seconds 10] [--rows 1000000]
@@ -28,7 +29,7 @@ commands:
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
 import argparse, os, pathlib, re, resource, signal, statistics, subprocess, sys, time
-import accounts, background, connections, definitions, endurance, history, instructions, instruments, profile, ssb
+import accounts, background, connections, definitions, endurance, history, instructions, instruments, kill, profile, ssb
 from peers import MariaDB, Squall, commit, machine, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
@@ -418,6 +419,21 @@ def run_fairness(a):
     return 0
 
 
+def run_kill(a):
+    kinds = a.kinds.split(",") if a.kinds else list(kill.KINDS)
+    times, ended = kill.run(Squall(a.profile), kinds, a.rounds)
+    print(f"{'milliseconds from KILL':28}{'median':>10}{'most':>10}")
+    for kind in kinds:
+        of_kind = sorted(times.get(kind, []))
+        if of_kind:
+            print(f"{kind:28}{statistics.median(of_kind):10.1f}{of_kind[-1]:10.1f}")
+            if a.record:
+                record("kill", {"kind": kind, "median_ms": round(statistics.median(of_kind), 1), "max_ms": round(of_kind[-1], 1), "kills": len(of_kind)})
+        if kind in ended:
+            print(f"{kind:28} ended by itself after {', '.join(f'{ms:.0f}' for ms in ended[kind])} ms")
+    return 0
+
+
 def run_definitions(a):
     for server in (Squall(a.profile), MariaDB()):
         result = definitions.pairs(server, a.count, a.tables)
@@ -442,7 +458,7 @@ def run_background(a):
 
 
 def main():
-    commands = {"background": run_background, "connections": run_connections, "definitions": run_definitions, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "history": run_history}
+    commands = {"background": run_background, "connections": run_connections, "definitions": run_definitions, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "kill": run_kill, "history": run_history}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "profiling", "debug"])
