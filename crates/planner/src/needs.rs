@@ -211,7 +211,7 @@ fn of_tables(tables: &[TableUse]) -> Vec<Need> {
             let object = object_of(&table.database, &table.name, definition, &table.columns, of_view);
             needs.push(need(object, Needed::All(Privileges::SELECT), "SELECT"));
         }
-        if table.lock == Some(LockStrength::Update) && !keys_only {
+        if table.lock == Some(LockStrength::Update) && !table.locked_by_change && !keys_only {
             let object = Object::AnyColumn(table.database.clone(), table.name.clone());
             needs.push(need(object, Needed::Any(TO_LOCK), "SELECT with locking clause"));
         }

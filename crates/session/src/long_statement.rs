@@ -174,6 +174,7 @@ impl Session {
                 keeps_parameters: false,
                 insert_values: None,
                 row_keys_of_views: false,
+                change_locks: Default::default(),
             };
             bind(&binder, &long.parsed.statement, shared)
         })

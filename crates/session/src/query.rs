@@ -213,6 +213,7 @@ impl Session {
             keeps_parameters: false,
             insert_values: None,
             row_keys_of_views: false,
+            change_locks: Default::default(),
         }
     }
 

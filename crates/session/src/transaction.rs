@@ -154,6 +154,12 @@ impl Session {
         self.settings.autocommit && self.transaction.open.is_none()
     }
 
+    /// The isolation level of the open transaction, or else of the next.
+    pub(crate) fn isolation_now(&self) -> IsolationLevel {
+        let next = || self.transaction.next.isolation.map_or(self.settings.isolation, store_level);
+        self.transaction.open.as_ref().map_or_else(next, |open| open.isolation)
+    }
+
     fn open_transaction(&mut self, access: Option<AccessMode>, explicit: bool) {
         let mut options = self.transaction_options(false);
         if let Some(access) = access {

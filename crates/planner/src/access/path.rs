@@ -18,6 +18,10 @@ const COST_ENTRY: f64 = 0.6;
 pub const COST_LOOKUP: f64 = 4.0;
 /// Cost of starting on one range.
 const COST_RANGE: f64 = 4.0;
+/// Cost of one row's lock where it is given back at once or with the statement.
+pub const COST_LOCK_SHORT: f64 = 4.0;
+/// Cost of one row's lock that is kept until the transaction ends. It is more than the work: others wait for it.
+pub const COST_LOCK: f64 = 50.0;
 /// The share of rows that a one-sided comparison is taken to accept when nothing better is known.
 const SHARE_OF_RANGE: f64 = 0.33;
 
@@ -131,7 +135,8 @@ pub fn rows_per_key_of(source: &RowTable, index: &IndexDef, parts: usize) -> f64
     TableEstimate::of(&source.store, &source.table).rows_per_key(&source.store, &source.table, index, parts)
 }
 
-/// Chooses the cheapest way to read the rows that satisfy `predicate`, of which `columns` are wanted.
+/// Chooses the cheapest way to read the rows that satisfy `predicate`, of which `columns` are wanted. `lock_cost` is that of one row's
+/// lock.
 pub fn choose(
     store: &RowStore,
     view: &ReadView,
@@ -139,16 +144,18 @@ pub fn choose(
     predicate: &Predicate,
     columns: &[usize],
     hints: &IndexHints,
+    lock_cost: f64,
 ) -> SqlResult<AccessPath> {
     let def = table.def();
     let estimate = TableEstimate::of(store, table);
     let mut best = full_scan(store, table, &estimate, columns, hints);
+    best.cost += best.rows * lock_cost;
     let mut possible = Vec::new();
     for (position, index) in def.indexes.iter().enumerate() {
         if index.is_fulltext() && !index.invisible && hints.allows(position) {
             let Some((ranges, rows)) = terms::best(view, table, position, predicate, estimate.rows)? else { continue };
             possible.push(position);
-            let cost = rows * COST_LOOKUP + ranges.ranges.len() as f64 * COST_RANGE;
+            let cost = rows * (COST_LOOKUP + lock_cost) + ranges.ranges.len() as f64 * COST_RANGE;
             if !best.unique && (cost < best.cost || (best.is_full() && hints.forced)) {
                 let index_id = storage_index_id(index);
                 let (index, ranges, possible) = (Some(position), Some(ranges), Vec::new());
@@ -173,7 +180,7 @@ pub fn choose(
             (false, true) => COST_ENTRY,
             (false, false) => COST_LOOKUP,
         };
-        let cost = rows * per_row + ranges.ranges.len() as f64 * COST_RANGE;
+        let cost = rows * (per_row + lock_cost) + ranges.ranges.len() as f64 * COST_RANGE;
         let all_parts = ranges.points && ranges.ranges.len() <= 1 && ranges.parts_used == index.parts.len();
         let unique = all_parts && index.unique | index.primary && !has_null_point(def, index, predicate);
         let better = match (best.unique, unique) {

@@ -4,7 +4,7 @@ use super::column_filter::{column_predicate, element_predicate};
 use super::column_scan::ColumnScanExec;
 use super::filter::{is_sort_key, predicate_of};
 use super::lock::TableLock;
-use super::path::{AccessPath, IndexHints, choose};
+use super::path::{AccessPath, COST_LOCK, IndexHints, choose};
 use super::scan::RowScanExec;
 use crate::exec::env::StatementEnv;
 use arrow::compute::SortOptions;
@@ -286,12 +286,18 @@ impl RowTable {
         let predicate = predicate_of(&self.def, filters, &env.context.time_zone);
         let columns = self.needed_columns(&projection);
         let view = env.view().map_err(datafusion_error)?;
-        let path = choose(&env.store, view, table, &predicate, &columns, &self.hints).map_err(datafusion_error)?;
+        let path = choose(&env.store, view, table, &predicate, &columns, &self.hints, self.lock_cost())
+            .map_err(datafusion_error)?;
         // A limit is passed down only where no filter stands in between.
         let fetch = limit.filter(|_| filters.is_empty());
         let sort_exprs = Arc::new(self.sort_exprs(&projection, state)?);
         let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, sort_exprs, Direction::Forward, fetch);
         scan.split(view, table, state.config().target_partitions()).map_err(datafusion_error)
+    }
+
+    /// Cost of locking one of its rows.
+    pub fn lock_cost(&self) -> f64 {
+        if self.lock.is_some() { COST_LOCK } else { 0.0 }
     }
 
     fn needed_columns(&self, projection: &[usize]) -> Vec<usize> {

@@ -6,6 +6,7 @@ use super::column::{BlockId, ColumnId, Columns};
 use super::cte::CommonTableScope;
 use super::functional_key::KeyExprs;
 use super::output::TableUse;
+use super::row_locks::RowLocks;
 use super::scope::{Clause, Found, Scope};
 use super::subquery::PendingSubquery;
 use super::window::Window;
@@ -100,8 +101,8 @@ pub(crate) struct Context<'a> {
     pub view_columns: HashMap<ColumnId, (usize, usize)>,
     /// Where functions find the statement.
     pub slot: Arc<ExecutionSlot>,
-    /// Locking clause in force.
-    pub locking: Vec<ast::Locking>,
+    /// How the tables of the query that is being bound are locked.
+    pub locks: RowLocks,
     /// Whether a subquery of an expression is being bound.
     pub in_subquery: bool,
     /// Whether a derived table, a table expression or a view is being bound whose rows are gathered before they are used.
@@ -144,7 +145,7 @@ impl<'a> Context<'a> {
             invoker: Invoker::Session,
             view_columns: HashMap::new(),
             slot: ExecutionSlot::once(Arc::clone(binder.context)),
-            locking: Vec::new(),
+            locks: RowLocks::default(),
             in_subquery: false,
             is_gathered: false,
             row_order_matters: false,

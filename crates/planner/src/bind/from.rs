@@ -177,7 +177,7 @@ impl Context<'_> {
             database,
             name: &definition.name,
             alias,
-            lock: self.lock_of(alias),
+            lock: self.locks.of_table(alias).map(|lock| (lock.strength, lock.wait)),
             hints: &factor.hints,
             partitions: &factor.partitions,
         };
@@ -195,13 +195,6 @@ impl Context<'_> {
             })
             .collect();
         self.scan(database, &definition.name, alias, provider, Some(definition), types, block)
-    }
-
-    fn lock_of(&self, alias: &str) -> Option<(ast::LockStrength, ast::LockWait)> {
-        self.locking
-            .iter()
-            .find(|locking| locking.of.is_empty() || locking.of.iter().any(|name| *name.name.value == *alias))
-            .map(|locking| (locking.strength, locking.wait))
     }
 
     fn bind_virtual_table(
@@ -265,7 +258,8 @@ impl Context<'_> {
             invoker: self.invoker.clone(),
             inside_view: self.views.first().cloned(),
             view: None,
-            lock: definition.and_then(|_| self.lock_of(alias)).map(|(strength, _)| strength),
+            lock: definition.and_then(|_| self.locks.of_table(alias)).map(|lock| lock.strength),
+            locked_by_change: self.locks.of_change,
         });
         let scan = plan_result(TableScanBuilder::new(reference, provider_as_source(provider)).build())?;
         let relation = Relation {
@@ -311,9 +305,10 @@ impl Context<'_> {
             inside_view: self.views.first().cloned(),
             view: Some(Arc::clone(view)),
             lock: None,
+            locked_by_change: false,
         });
         let table = self.tables.len() - 1;
-        // A view sees neither the blocks nor the WITH clauses around it, and locks nothing by itself.
+        // A view sees neither the blocks nor the WITH clauses around it; what locks it locks its tables.
         let frames = std::mem::take(&mut self.frames);
         let common_tables = std::mem::take(&mut self.common_tables);
         let text = std::mem::replace(&mut self.text, view.query.clone().into_bytes().into());
@@ -322,7 +317,8 @@ impl Context<'_> {
         self.views.push(key);
         let outer_gathered = self.is_gathered;
         self.is_gathered |= !super::updatable::is_merged(view, &query);
-        let bound = self.nested(|context| context.bind_query_block(&query));
+        let locks = self.locks.inside_view(alias);
+        let bound = self.nested(|context| context.bind_query_with(&query, locks));
         self.is_gathered = outer_gathered;
         self.views.pop();
         self.invoker = invoker;

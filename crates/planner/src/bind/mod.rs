@@ -26,6 +26,7 @@ mod own_expr;
 mod parameter;
 mod query;
 mod row_expr;
+mod row_locks;
 mod scope;
 mod select;
 mod set_operation;
@@ -47,6 +48,7 @@ pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
 pub use own_expr::OwnExprs;
 pub use parameter::ParameterKind;
 pub use row_expr::{RowColumn, RowTable, columns_read};
+pub use row_locks::RowLocks;
 pub(crate) use subquery::VALUE_OF_SUBQUERY;
 pub use types::{ARRAY_CAST, element_type};
 pub use view::{parse as parse_view, parse_options};
@@ -84,6 +86,8 @@ pub struct Binder<'a> {
     pub insert_values: Option<&'a str>,
     /// In changes of rows: whether updatable views show the key of their table's row.
     pub row_keys_of_views: bool,
+    /// In changes of rows within a transaction: how what they read is locked.
+    pub change_locks: RowLocks,
 }
 
 impl<'a> Binder<'a> {
@@ -115,7 +119,8 @@ impl<'a> Binder<'a> {
     fn bind_query_here(&self, query: &ast::Query) -> SqlResult<BoundQuery> {
         let mut context = Context::new(self);
         context.assigns_variables = assigns_variables(self.text);
-        let bound = context.nested(|context| context.bind_query_block(query))?;
+        let locks = self.change_locks.clone();
+        let bound = context.nested(|context| context.bind_query_with(query, locks))?;
         let columns = bound
             .outputs
             .iter()

@@ -133,6 +133,8 @@ pub struct TableUse {
     pub view: Option<Arc<ViewDef>>,
     /// How its rows are locked as they are read.
     pub lock: Option<LockStrength>,
+    /// Whether that is so because a change reads it, and not by a locking clause, which asks for privileges.
+    pub locked_by_change: bool,
     /// Whether it is read by a subquery of an expression, each time anew: what the statement changes cannot be.
     pub in_subquery: bool,
 }

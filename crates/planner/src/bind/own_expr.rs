@@ -54,6 +54,7 @@ impl<'a> OwnExprs<'a> {
             keeps_parameters: false,
             insert_values: None,
             row_keys_of_views: false,
+            change_locks: Default::default(),
         };
         let expr = squall_parser::parse_expr(text, &parse_options(SqlMode::default()))
             .map_err(|_| SqlError::internal(format_args!("expression of table {}: {text}", self.def.name)))?;

@@ -4,6 +4,7 @@ use super::column::{BlockId, ColumnId};
 use super::context::{Context, Frame, plan_result};
 use super::decorrelate::SimpleBlock;
 use super::output::RowLimit;
+use super::row_locks::RowLocks;
 use super::scope::{Clause, Relation, RelationColumn, Scope};
 use super::subquery::PendingSubquery;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection, Sort, SortExpr};
@@ -42,18 +43,27 @@ pub(crate) struct OrderKey {
 }
 
 impl Context<'_> {
-    /// Binds a query with everything around its body.
+    /// Binds a query with everything around its body. A locking clause around it locks nothing inside.
     pub fn bind_query_block(&mut self, query: &ast::Query) -> SqlResult<BoundBlock> {
+        let around = if self.locks.of_change { self.locks.clone() } else { RowLocks::default() };
+        self.bind_query_with(query, around)
+    }
+
+    /// [`Context::bind_query_block`], where what has no locking clause of its own is locked as `around` says.
+    pub fn bind_query_with(&mut self, query: &ast::Query, around: RowLocks) -> SqlResult<BoundBlock> {
+        let locks = if query.locking.is_empty() { around } else { RowLocks::of_clauses(&query.locking) };
+        let outer = std::mem::replace(&mut self.locks, locks);
+        let bound = self.bind_with_and_body(query);
+        self.locks = outer;
+        bound
+    }
+
+    fn bind_with_and_body(&mut self, query: &ast::Query) -> SqlResult<BoundBlock> {
         let with = query.with.as_ref();
         if let Some(with) = with {
             self.push_common_tables(with)?;
         }
-        let locking = if query.locking.is_empty() { None } else { Some(query.locking.clone()) };
-        let outer_locking = locking.map(|locking| std::mem::replace(&mut self.locking, locking));
         let bound = self.bind_body(query);
-        if let Some(outer_locking) = outer_locking {
-            self.locking = outer_locking;
-        }
         if with.is_some() {
             self.common_tables.pop();
         }
@@ -83,14 +93,17 @@ impl Context<'_> {
     /// Binds an operand of a set operation, or a whole body without what stands behind it.
     pub fn bind_operand(&mut self, body: &ast::QueryBody) -> SqlResult<BoundBlock> {
         match body {
-            ast::QueryBody::Nested(query) => self.nested(|context| context.bind_query_block(query)),
+            ast::QueryBody::Nested(query) => {
+                let locks = self.locks.clone();
+                self.nested(|context| context.bind_query_with(query, locks))
+            }
             ast::QueryBody::SetOperation(operation) => self.bind_set_operation(operation),
             ast::QueryBody::Values(rows) => self.bind_values(rows),
             ast::QueryBody::Select(_) | ast::QueryBody::Table(_) => {
                 // Not a clone of the whole query: a block without ORDER BY and LIMIT of its own.
                 match body {
                     ast::QueryBody::Select(select) => self.bind_select(select, &[], None),
-                    _ => self.bind_query_block(&ast::Query::new(body.clone())),
+                    _ => self.bind_with_and_body(&ast::Query::new(body.clone())),
                 }
             }
         }

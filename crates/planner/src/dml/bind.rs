@@ -9,7 +9,7 @@ use super::rules::RulesCache;
 use super::target::Target;
 use super::view::{insertable, row_of};
 use crate::access::ROW_KEY_COLUMN;
-use crate::bind::{Binder, RowColumn, RowTable, TableUse};
+use crate::bind::{Binder, RowColumn, RowLocks, RowTable, TableUse};
 use crate::point::NamedTable;
 use squall_catalog::{TableDef, TableEntry};
 use squall_functions::expr::BoundExpr;
@@ -29,6 +29,21 @@ pub struct DmlBinder<'a> {
     pub rules: &'a RulesCache,
     /// Whether rows of UPDATE and DELETE are found by a query also where they need none: EXPLAIN shows its plan.
     pub by_query: bool,
+    /// Whether UPDATE and DELETE whose rows a query finds lock what that reads: in a transaction of several statements, whose snapshot
+    /// may be older than the rows.
+    pub locks: ChangeLocks,
+}
+
+/// What changes whose rows a query finds lock as they read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChangeLocks {
+    /// Nothing: they begin again where a row has changed since.
+    #[default]
+    None,
+    /// Rows of the tables that they change.
+    Changed,
+    /// All of it, so that it stays as it is until the transaction ends.
+    All,
 }
 
 /// The most rows of VALUES that may hold subqueries.
@@ -40,7 +55,7 @@ const NEW_ROW: &str = "\u{0}new";
 impl<'a> DmlBinder<'a> {
     /// For carrying changes out.
     pub fn new(binder: &'a Binder<'a>, store: &'a RowStore, rules: &'a RulesCache) -> DmlBinder<'a> {
-        DmlBinder { binder, store, rules, by_query: false }
+        DmlBinder { binder, store, rules, by_query: false, locks: ChangeLocks::None }
     }
 
     /// Binds INSERT, REPLACE, UPDATE or DELETE.
@@ -359,15 +374,19 @@ impl<'a> DmlBinder<'a> {
 
     fn bind_update_by_query(&self, update: &ast::Update) -> SqlResult<DmlPlan> {
         let tables = self.base_tables(&update.tables)?;
-        let mut items: Vec<ast::SelectItem> = Vec::new();
+        let mut found = FoundByQuery::default();
         let mut changes: Vec<TableChange> = Vec::new();
         for assignment in &update.assignments {
             let (alias, target) = self.assigned_table(&tables, &assignment.column, "UPDATE")?;
             let at = match changes.iter().position(|change| change.target.alias == target.alias) {
                 Some(at) => at,
                 None => {
-                    changes.push(TableChange { target: target.clone(), key_column: items.len(), values: Vec::new() });
-                    items.push(row_key_item(alias));
+                    changes.push(TableChange {
+                        target: target.clone(),
+                        key_column: found.items.len(),
+                        values: Vec::new(),
+                    });
+                    found.push_table(alias);
                     changes.len() - 1
                 }
             };
@@ -377,14 +396,14 @@ impl<'a> DmlBinder<'a> {
             let source = match &assignment.value {
                 ast::Expr::Default => None,
                 value => {
-                    items.push(item(value.clone()));
-                    Some(items.len() - 1)
+                    found.items.push(item(value.clone()));
+                    Some(found.items.len() - 1)
                 }
             };
             changes[at].values.push((column, source));
         }
         let query = self.find_query(
-            items,
+            found,
             &update.tables,
             update.with.as_ref(),
             update.selection.as_ref(),
@@ -443,7 +462,7 @@ impl<'a> DmlBinder<'a> {
         from: &[ast::TableReference],
     ) -> SqlResult<DmlPlan> {
         let tables = self.base_tables(from)?;
-        let mut items = Vec::new();
+        let mut found = FoundByQuery::default();
         let mut changes = Vec::new();
         for name in targets {
             let matches = |(alias, target): &&(ast::ObjectName, Target)| {
@@ -452,11 +471,11 @@ impl<'a> DmlBinder<'a> {
             let Some((alias, target)) = tables.iter().find(matches) else {
                 return Err(SqlError::new(ErrorCode::UnknownTable, &[&name.name.as_str(), &"MULTI DELETE"]));
             };
-            changes.push(TableChange { target: target.clone(), key_column: items.len(), values: Vec::new() });
-            items.push(row_key_item(alias));
+            changes.push(TableChange { target: target.clone(), key_column: found.items.len(), values: Vec::new() });
+            found.push_table(alias);
         }
         let query = self.find_query(
-            items,
+            found,
             from,
             delete.with.as_ref(),
             delete.selection.as_ref(),
@@ -471,20 +490,29 @@ impl<'a> DmlBinder<'a> {
 
     fn find_query(
         &self,
-        items: Vec<ast::SelectItem>,
+        found: FoundByQuery,
         from: &[ast::TableReference],
         with: Option<&ast::With>,
         selection: Option<&ast::Expr>,
         order_by: &[ast::OrderItem],
         limit: Option<&ast::Limit>,
     ) -> SqlResult<Box<crate::bind::BoundQuery>> {
-        let select =
-            ast::Select { items, from: from.to_vec(), selection: selection.cloned(), ..ast::Select::default() };
+        let select = ast::Select {
+            items: found.items,
+            from: from.to_vec(),
+            selection: selection.cloned(),
+            ..ast::Select::default()
+        };
         let mut query = ast::Query::new(ast::QueryBody::Select(ast::Deep::new(select)));
         query.with = with.cloned();
         query.order_by = order_by.to_vec();
         query.limit = limit.cloned();
-        let binder = Binder { row_keys_of_views: true, ..self.binder.clone() };
+        let change_locks = match self.locks {
+            ChangeLocks::None => RowLocks::default(),
+            ChangeLocks::Changed => RowLocks::of_change(found.tables, false),
+            ChangeLocks::All => RowLocks::of_change(found.tables, true),
+        };
+        let binder = Binder { row_keys_of_views: true, change_locks, ..self.binder.clone() };
         Ok(Box::new(binder.bind_query(&query)?))
     }
 
@@ -544,6 +572,23 @@ impl<'a> DmlBinder<'a> {
             return Err(SqlError::new(ErrorCode::NonUniqueColumn, &[&display_name(name), &"field list"]));
         }
         Ok((alias, target))
+    }
+}
+
+/// What the query of a change finds.
+#[derive(Default)]
+struct FoundByQuery {
+    /// Keys of rows and new values.
+    items: Vec<ast::SelectItem>,
+    /// The tables whose rows these are, by what the statement calls them.
+    tables: Vec<ast::ObjectName>,
+}
+
+impl FoundByQuery {
+    /// The rows of a table.
+    fn push_table(&mut self, table: &ast::ObjectName) {
+        self.items.push(row_key_item(table));
+        self.tables.push(table.clone());
     }
 }
 

@@ -7,7 +7,7 @@ use super::{DmlContext, DmlResult};
 use crate::access::filter::{constant_of, predicate_of_bound};
 use crate::access::key::storage_range;
 use crate::access::order::order_direction;
-use crate::access::path::{AccessPath, IndexHints, choose, whole_index};
+use crate::access::path::{AccessPath, COST_LOCK, COST_LOCK_SHORT, IndexHints, choose, whole_index};
 use crate::access::predicate::Predicate;
 use crate::access::range::EncodedRange;
 use crate::access::table::KEYED_ROWS_MAX;
@@ -16,7 +16,7 @@ use crate::point::Lookup;
 use squall_catalog::IndexId;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_registry::TableOperation;
-use squall_row_store::{Direction, KeyRange, LockedRow, Row, StoreResult};
+use squall_row_store::{Direction, KeyRange, LockedRow, ReadView, Row, StoreResult, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -177,9 +177,10 @@ pub fn choose_path(
     };
     // To estimate by: the transaction gets no snapshot for it, which the rows that it will lock could be newer than.
     let view = context.transaction.change_view();
+    let lock_cost = if context.transaction.options().autocommit { COST_LOCK_SHORT } else { COST_LOCK };
     // Rows are changed, so all of each is needed.
     let all: Vec<usize> = (0..def.columns.len()).collect();
-    let path = choose(&env.store, &view, &target.table, &predicate, &all, &IndexHints::default())?;
+    let path = choose(&env.store, &view, &target.table, &predicate, &all, &IndexHints::default(), lock_cost)?;
     if selection.order.is_empty() {
         return Ok((path, Some(Direction::Forward)));
     }
@@ -372,7 +373,12 @@ pub fn limit_of(selection: &Selection, context: &DmlContext<'_>) -> SqlResult<u6
 
 /// The statement's surroundings for a query inside of it: it reads what the transaction has written up to now.
 pub fn with_parameters(context: &mut DmlContext<'_>) -> Arc<StatementEnv> {
-    let view = context.transaction.read_view();
+    with_view(context, Transaction::read_view)
+}
+
+/// The statement's surroundings for a query inside of it, which reads in a view of the transaction's.
+pub fn with_view(context: &mut DmlContext<'_>, view: impl FnOnce(&mut Transaction) -> ReadView) -> Arc<StatementEnv> {
+    let view = view(context.transaction);
     Arc::new(StatementEnv { view: Some(view), transaction: None, ..(**context.env).clone() })
 }
 

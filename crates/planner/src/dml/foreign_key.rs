@@ -336,7 +336,7 @@ impl KeyedRows {
             value: value.clone(),
         });
         let all: Vec<usize> = (0..def.columns.len()).collect();
-        let path = choose(store, view, &table, &Predicate::and(equal), &all, &IndexHints::default())?;
+        let path = choose(store, view, &table, &Predicate::and(equal), &all, &IndexHints::default(), 0.0)?;
         let index: IndexId = path.index_id;
         let encoded = path.encoded_ranges();
         let ranges = encoded.iter().map(|range| storage_range(&table, index, range)).collect::<SqlResult<_>>()?;

@@ -24,7 +24,7 @@ mod sealed_rows;
 pub mod target;
 mod view;
 
-pub use bind::DmlBinder;
+pub use bind::{ChangeLocks, DmlBinder};
 pub use change::{execute_delete, execute_update};
 pub use insert::{Inserter, execute_insert, fill_table};
 pub use load::{LoadedRow, RowLoader};

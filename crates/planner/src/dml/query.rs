@@ -1,7 +1,7 @@
 //! Data changes whose rows come from a query.
 
 use super::change::{delete_row, finish_update, update_result, update_row};
-use super::find::{note_use, with_parameters};
+use super::find::{note_use, with_parameters, with_view};
 use super::plan::{QueryChangePlan, TableChange, column_types};
 use super::sealed_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
 use super::target::RowMaker;
@@ -16,7 +16,7 @@ use squall_catalog::ReferentialAction;
 use squall_column_tables::RowAddress;
 use squall_functions::arrow_map::value_at;
 use squall_registry::TableOperation;
-use squall_row_store::{StoreError, StoreResult, TransactionOptions};
+use squall_row_store::{StoreError, StoreResult, Transaction, TransactionOptions};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -63,15 +63,22 @@ pub fn for_each_row_of<'a, C>(
     if !query.locks() {
         return for_each_row(&runtime, env, query.plan.clone(), types, |values| take(context, values));
     }
-    let rows = locked_rows(dml(context), query, types)?;
+    let LockedRows { rows, memory: _memory } = locked_rows(dml(context), query, types)?;
     rows.into_iter().try_for_each(|values| take(context, values))
 }
 
-/// The rows of a query that locks them.
-fn locked_rows(context: &mut DmlContext<'_>, query: &BoundQuery, types: &[SqlType]) -> StoreResult<Vec<Vec<Value>>> {
+/// The rows of a query that locks what it reads.
+struct LockedRows {
+    rows: Vec<Vec<Value>>,
+    /// Their memory.
+    memory: MemoryReservation,
+}
+
+/// Runs a query that locks what it reads.
+fn locked_rows(context: &mut DmlContext<'_>, query: &BoundQuery, types: &[SqlType]) -> StoreResult<LockedRows> {
     let all_locked = query.tables.iter().all(|table| table.lock.is_some());
     let view = if all_locked { context.transaction.change_view() } else { context.transaction.read_view() };
-    let reservation = context.runtime.reserve(&context.env.context.memory, "rows of a locking read");
+    let memory = context.runtime.reserve(&context.env.context.memory, "rows of a locking read");
     // Its operators run on other threads: they have the transaction, and this thread another one that does nothing.
     let idle = context.env.store.begin_with(TransactionOptions::autocommit(), None);
     let shared = Arc::new(Mutex::new(std::mem::replace(context.transaction, idle)));
@@ -79,12 +86,12 @@ fn locked_rows(context: &mut DmlContext<'_>, query: &BoundQuery, types: &[SqlTyp
     let mut rows = Vec::new();
     let read = for_each_row(context.runtime, &Arc::new(env), query.plan.clone(), types, |values| {
         let bytes: usize = values.iter().map(|value| std::mem::size_of::<Value>() + text_bytes(value)).sum();
-        reservation.try_grow(bytes).map_err(squall_functions::expr::sql_error_from)?;
+        memory.try_grow(bytes).map_err(squall_functions::expr::sql_error_from)?;
         rows.push(values);
         Ok(())
     });
     std::mem::swap(&mut *shared.lock(), context.transaction);
-    read.map(|()| rows)
+    read.map(|()| LockedRows { rows, memory })
 }
 
 fn text_bytes(value: &Value) -> usize {
@@ -118,27 +125,26 @@ pub fn execute_by_query(context: &mut DmlContext<'_>, plan: &QueryChangePlan) ->
 }
 
 fn attempt(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<DmlResult> {
-    let env = with_parameters(context);
-    let runtime = context.runtime.clone();
     let types = column_types(&plan.query);
+    let locked = plan.query.locks().then(|| locked_rows(context, &plan.query, &types)).transpose()?;
+    let env = match &locked {
+        // The rows as they were found, which may be newer than the snapshot.
+        Some(_) => with_view(context, Transaction::change_view),
+        None => with_parameters(context),
+    };
+    let runtime = context.runtime.clone();
     let mut changes: Vec<RowChanges<'_>> =
         plan.changes.iter().map(|change| RowChanges::new(&env, plan, change, &types)).collect();
     let reservation = runtime.reserve(&env.context.memory, "rows to change");
     let mut matched = 0u64;
-    for_each_row_of(
-        context,
-        &env,
-        &plan.query,
-        &types,
-        |context| context,
-        |context, values| {
-            let values = Arc::new(values);
-            for change in &mut changes {
-                change.found(context, &values, &mut matched, &reservation)?;
-            }
-            Ok(())
-        },
-    )?;
+    let mut take = |context: &mut DmlContext<'_>, values: Vec<Value>| {
+        let values = Arc::new(values);
+        changes.iter_mut().try_for_each(|change| change.found(context, &values, &mut matched, &reservation))
+    };
+    match locked {
+        Some(LockedRows { rows, memory: _memory }) => rows.into_iter().try_for_each(|values| take(context, values))?,
+        None => for_each_row(&runtime, &env, plan.query.plan.clone(), &types, |values| take(context, values))?,
+    }
     let operation = if plan.delete { TableOperation::Delete } else { TableOperation::Update };
     let mut changed = 0;
     for (change, table) in changes.into_iter().zip(&plan.changes) {

@@ -86,7 +86,7 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
     };
     let Some((scan, filter, output)) = inner_scan(inner_plan)? else { return Ok(None) };
     let scan = &scan;
-    if scan.source.lock.is_some() || scan.fetch.is_some() {
+    if scan.fetch.is_some() {
         return Ok(None);
     }
     let outer_rows = rows_of(outer_plan.as_ref())?;
@@ -97,6 +97,8 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
     });
     let Some(pairs) = pairs.collect::<Option<Vec<_>>>() else { return Ok(None) };
     let def = &scan.source.def;
+    let is_locked = scan.source.lock.is_some();
+    let lock_cost = scan.source.lock_cost();
     let mut best: Option<(f64, usize, Vec<LookupKey>)> = None;
     for (position, index) in def.indexes.iter().enumerate() {
         if !is_usable(index) || !scan.source.hints.allows(position) {
@@ -121,16 +123,17 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
         }
         let found = rows_per_key_of(&scan.source, index, keys.len());
         let look_up = if scan.source.table.sealed_source().is_some() { COST_LOOKUP_SEALED } else { COST_LOOKUP };
-        let cost = outer_rows * (look_up + found * COST_FOUND);
+        let cost = outer_rows * (look_up + found * (COST_FOUND + lock_cost));
         if cost < scan.path.cost && best.as_ref().is_none_or(|(least, ..)| cost < *least) {
             best = Some((cost, position, keys));
         }
     }
     let Some((cost, index, keys)) = best else { return Ok(None) };
-    // Pairs that the index does not decide are compared by a condition of their own.
+    // Pairs that the index does not decide are compared by a condition of their own; all of them, where a row is locked after it was
+    // found, and may be another then.
     let used: Vec<usize> = keys.iter().map(|key| key.pair).collect();
     let rest: Vec<_> =
-        pairs.into_iter().enumerate().filter(|(at, _)| !used.contains(at)).map(|(_, pair)| pair).collect();
+        pairs.into_iter().enumerate().filter(|(at, _)| is_locked || !used.contains(at)).map(|(_, pair)| pair).collect();
     let table = InnerTable { scan: scan.clone(), index, keys, filter, output };
     let kept = match role {
         Role::Partner(kept) => kept,

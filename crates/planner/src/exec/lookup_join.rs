@@ -1,6 +1,7 @@
 //! The index nested-loop join: for each row of one side, its partners are looked up in an index of a row table.
 
 use super::env::StatementEnv;
+use crate::access::TableLock;
 use crate::access::filter::scalar_value;
 use crate::access::key::{index_prefix, storage_index_id};
 use crate::access::predicate::{CompareOp, Predicate};
@@ -365,7 +366,11 @@ impl Joiner {
         let end = after_prefix(key).map_or(Bound::Unbounded, Bound::Excluded);
         let range = KeyRange { start: Bound::Included(key.to_vec()), end };
         let index = &self.table.def().indexes[self.inner.index];
-        if index.primary && self.inner.keys.len() == index.parts.len() {
+        let is_whole = self.inner.keys.len() == index.parts.len();
+        if let Some(lock) = self.inner.scan.source.lock {
+            return self.look_up_locked(lock, range, (index.unique || index.primary) && is_whole, found);
+        }
+        if index.primary && is_whole {
             found.extend(self.env.view()?.get(&self.table, key)?);
             return Ok(());
         }
@@ -373,6 +378,27 @@ impl Joiner {
         while cursor.next_batch(BATCH_ROWS, found)? {
             self.env.context.kill.check()?;
         }
+        Ok(())
+    }
+
+    /// The same, where rows are locked and read as they are then: their keys may be others.
+    fn look_up_locked(&self, lock: TableLock, range: KeyRange, is_point: bool, found: &mut Vec<Row>) -> SqlResult<()> {
+        if is_point {
+            found.extend(lock.lock_point(&self.env, &self.table, &range)?);
+            return Ok(());
+        }
+        let searched = lock.lock_ranges(&self.env, &self.table, std::slice::from_ref(&range))?;
+        let view = match &searched {
+            Some(view) => view,
+            None => self.env.view()?,
+        };
+        let mut cursor = view.scan(&self.table, &range, Direction::Forward);
+        let mut rows = Vec::new();
+        while cursor.next_batch(BATCH_ROWS, &mut rows)? {
+            self.env.context.kill.check()?;
+        }
+        lock.lock_rows(&self.env, &self.table, &mut rows)?;
+        found.append(&mut rows);
         Ok(())
     }
 

@@ -156,7 +156,7 @@ impl Arranger<'_> {
             &|column| column.ordinal.checked_sub(table.first).filter(|ordinal| *ordinal < table.width()),
             &|expr| expr.eval(&row, context).ok(),
         );
-        choose(self.store, self.view, &table.table, &predicate, &table.columns, &IndexHints::default())
+        choose(self.store, self.view, &table.table, &predicate, &table.columns, &IndexHints::default(), 0.0)
     }
 
     /// The column of a table that a condition says to be equal to something of other tables, or to a constant.

@@ -123,6 +123,7 @@ impl TestDatabase {
             keeps_parameters: false,
             insert_values: None,
             row_keys_of_views: false,
+            change_locks: Default::default(),
         }
     }
 

@@ -39,6 +39,7 @@ pub fn for_each_sorted_row(
         keeps_parameters: false,
         insert_values: None,
         row_keys_of_views: false,
+        change_locks: Default::default(),
     };
     let bound = binder.bind_query(&select_of(database, table, order))?;
     let types: Vec<SqlType> = table.named_columns().iter().map(|column| column.sql_type.clone()).collect();

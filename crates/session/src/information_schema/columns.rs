@@ -87,6 +87,7 @@ fn view_columns(source: &Source<'_>, database: &str, name: &str, view: &ViewDef)
         keeps_parameters: false,
         insert_values: None,
         row_keys_of_views: false,
+        change_locks: Default::default(),
     };
     let Ok(bound) = binder.bind_query(&select_all(object)) else { return Vec::new() };
     let mut table =

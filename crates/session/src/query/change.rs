@@ -13,10 +13,10 @@ use squall_planner::Binder;
 use squall_planner::dml::foreign_key::may_cascade;
 use squall_planner::dml::plan::{ColumnAssignment, InsertRows, NewValue, OnDuplicate};
 use squall_planner::dml::target::Target;
-use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute};
+use squall_planner::dml::{ChangeLocks, DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute};
 use squall_planner::exec::StatementEnv;
 use squall_registry::StatementContext;
-use squall_row_store::{LockWait, StoreError, StoreResult, Transaction};
+use squall_row_store::{IsolationLevel, LockWait, StoreError, StoreResult, Transaction};
 use squall_types::processor_time::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
@@ -57,7 +57,8 @@ impl Session {
         let tables = super::SessionTables::new(self, context, None);
         let binder = self.binder(request.sql, request.parameters, catalog, context, &tables);
         let binder = Binder { keeps_parameters, ..binder };
-        let dml = DmlBinder { by_query, ..DmlBinder::new(&binder, &self.shared.store, &self.shared.rules) };
+        let locks = self.change_locks();
+        let dml = DmlBinder { by_query, locks, ..DmlBinder::new(&binder, &self.shared.store, &self.shared.rules) };
         self.authorize(dml.bind(request.statement)?)
     }
 
@@ -72,11 +73,23 @@ impl Session {
             return self.bind_change(request, catalog, context, false);
         }
         self.check_may_change(request.statement)?;
-        let bind = |binder: &Binder<'_>, statement: &Statement, shared: &crate::database::Shared| {
-            DmlBinder::new(binder, &shared.store, &shared.rules).bind(statement)
+        let locks = self.change_locks();
+        let bind = move |binder: &Binder<'_>, statement: &Statement, shared: &crate::database::Shared| {
+            DmlBinder { locks, ..DmlBinder::new(binder, &shared.store, &shared.rules) }.bind(statement)
         };
         let bound = self.bind_long(request, catalog, context, bind).await?;
         self.authorize(bound.ok_or_else(|| SqlError::internal("a long statement is not long"))?)
+    }
+
+    /// What changes lock that read what they change by a query. A statement of its own locks only what it changes.
+    fn change_locks(&self) -> ChangeLocks {
+        if self.reads_committed_now() {
+            ChangeLocks::None
+        } else if self.isolation_now() >= IsolationLevel::RepeatableRead {
+            ChangeLocks::All
+        } else {
+            ChangeLocks::Changed
+        }
     }
 
     fn check_may_change(&self, statement: &Statement) -> SqlResult<()> {

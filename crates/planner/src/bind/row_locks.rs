@@ -1,0 +1,53 @@
+//! Which rows a query locks as it reads them.
+
+use squall_parser::ast::{LockStrength, LockWait, Locking, ObjectName};
+
+/// How the tables of a query are locked.
+#[derive(Clone, Debug, Default)]
+pub struct RowLocks {
+    locking: Vec<Locking>,
+    /// Whether a change says so, of all that it reads, subqueries too; a locking clause is about its own query.
+    pub(super) of_change: bool,
+}
+
+/// How one table is locked.
+#[derive(Clone, Copy, Debug)]
+pub struct TableLocking {
+    /// FOR UPDATE or FOR SHARE.
+    pub strength: LockStrength,
+    /// NOWAIT, SKIP LOCKED, or the default.
+    pub wait: LockWait,
+}
+
+impl RowLocks {
+    /// The locks of a query's locking clauses.
+    pub fn of_clauses(clauses: &[Locking]) -> RowLocks {
+        RowLocks { locking: clauses.to_vec(), of_change: false }
+    }
+
+    /// The locks of a change: of rows of the tables that it changes, by what it calls them, and, if what it reads is to stay as it is,
+    /// of all others.
+    pub fn of_change(changed: Vec<ObjectName>, locks_read: bool) -> RowLocks {
+        let wait = LockWait::Default;
+        let mut locking = vec![Locking { strength: LockStrength::Update, of: changed, wait }];
+        if locks_read {
+            locking.push(Locking { strength: LockStrength::Share, of: Vec::new(), wait });
+        }
+        RowLocks { locking, of_change: true }
+    }
+
+    /// The lock of a table, by what the query calls it.
+    pub fn of_table(&self, alias: &str) -> Option<TableLocking> {
+        self.locking
+            .iter()
+            .find(|locking| locking.of.is_empty() || locking.of.iter().any(|name| *name.name.value == *alias))
+            .map(|locking| TableLocking { strength: locking.strength, wait: locking.wait })
+    }
+
+    /// The locks of a view's tables: as the view itself is locked.
+    pub fn inside_view(&self, alias: &str) -> RowLocks {
+        let locking =
+            self.of_table(alias).map(|lock| Locking { strength: lock.strength, of: Vec::new(), wait: lock.wait });
+        RowLocks { locking: locking.into_iter().collect(), of_change: self.of_change }
+    }
+}
