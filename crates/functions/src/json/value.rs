@@ -83,6 +83,11 @@ impl JsonValueKernel {
     /// Of a document in its stored form, of which only what leads to the value is read.
     fn of_stored(&self, document: &str, context: &StatementContext) -> SqlResult<Value> {
         let failed = |error: JsonError| error.for_argument(1, "json_value");
+        // It is let go of behind the tree.
+        let mut _charge = None;
+        if self.path.member_names().is_none() {
+            _charge = tree_charge(document, context)?;
+        }
         if self.path.has_wildcard() {
             let document = Json::parse_stored(document).map_err(failed)?;
             return self.of_found(&self.path.find_all(&document), context);

@@ -102,8 +102,13 @@ pub const FUNCTIONS: &[Def] = &[
 fn at_path(args: &Args<'_>, at: usize) -> SqlResult<Option<Json>> {
     if let Value::Json(document) = args.value(0) {
         let path = single_path(args, at)?;
-        return json::stored::at_path(document.stored(), &path)
-            .map_err(|error| error.for_argument(1, &args.name.to_lowercase()));
+        let place = match path.member_names() {
+            Some(names) => json::stored::at_members(document.stored(), names),
+            None => Some(document.stored()),
+        };
+        let Some(place) = place else { return Ok(None) };
+        let tree = stored_tree(args, 0, place)?;
+        return Ok(if path.member_names().is_some() { Some(tree) } else { path.find(&tree).cloned() });
     }
     let document = args.document(0)?;
     Ok(single_path(args, at)?.find(&document).cloned())
@@ -112,16 +117,15 @@ fn at_path(args: &Args<'_>, at: usize) -> SqlResult<Option<Json>> {
 /// JSON_CONTAINS of a document that is looked into as it is stored.
 fn stored_contains(args: &Args<'_>, document: &str) -> SqlResult<Value> {
     let candidate = args.document(1)?;
-    let failed = |error: JsonError| error.for_argument(1, "json_contains");
     if args.len() == 2 {
-        return json::stored::contains(document, &candidate).map(Value::from).map_err(failed);
+        return place_contains(args, document, &candidate);
     }
     let path = single_path(args, 2)?;
     if let Some(names) = path.member_names() {
         let Some(place) = json::stored::at_members(document, names) else { return Ok(Value::Null) };
-        return json::stored::contains(place, &candidate).map(Value::from).map_err(failed);
+        return place_contains(args, place, &candidate);
     }
-    let document = Json::parse_stored(document).map_err(failed)?;
+    let document = stored_tree(args, 0, document)?;
     Ok(path.find(&document).map_or(Value::Null, |place| Value::from(json::contains(place, &candidate))))
 }
 
@@ -129,12 +133,25 @@ fn count(number: usize) -> SqlResult<Value> {
     Ok(Value::Int(i64::try_from(number).unwrap_or(i64::MAX)))
 }
 
+/// Whether a candidate is in a part of a stored document.
+fn place_contains(args: &Args<'_>, place: &str, candidate: &Json) -> SqlResult<Value> {
+    let found = json::stored::contains(place, candidate).map_err(|error| error.for_argument(1, "json_contains"))?;
+    Ok(Value::from(match found {
+        Some(found) => found,
+        None => json::contains(&stored_tree(args, 0, place)?, candidate),
+    }))
+}
+
+/// The tree of an argument, or of a part of it, in its stored form.
+fn stored_tree(args: &Args<'_>, at: usize, stored: &str) -> SqlResult<Json> {
+    args.charge_tree(stored)?;
+    Json::parse_stored(stored).map_err(|error| error.for_argument(at + 1, &args.name.to_lowercase()))
+}
+
 /// An argument as a part of a document: text is a string, JSON is itself.
 pub(super) fn element(args: &Args<'_>, at: usize) -> SqlResult<Json> {
     match args.value(at) {
-        Value::Json(document) => {
-            document.to_json().map_err(|error| error.for_argument(at + 1, &args.name.to_lowercase()))
-        }
+        Value::Json(document) => stored_tree(args, at, document.stored()),
         value => Ok(to_json(value, args.ty(at))),
     }
 }
@@ -214,9 +231,10 @@ fn unquoted_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
 fn json_unquote(args: &Args<'_>) -> SqlResult<Value> {
     no_bytes(args, 0)?;
     Ok(match args.value(0) {
+        Value::Json(document) if document.stored().starts_with(['[', '{']) => args.string(document.text()),
         Value::Json(document) => match document.to_json() {
-            Ok(json) if json.is_scalar() => args.string(json.unquoted()),
-            _ => args.string(document.text()),
+            Ok(json) => args.string(json.unquoted()),
+            Err(_) => args.string(document.text()),
         },
         _ => args.string(json::unquote(&args.text(0)).map_err(|error| error.for_argument(1, "json_unquote"))?),
     })
@@ -232,10 +250,7 @@ fn json_extract(args: &Args<'_>) -> SqlResult<Value> {
 
 /// What is at the paths in a stored document.
 fn extract(args: &Args<'_>, document: &str) -> SqlResult<Value> {
-    let parsed = || {
-        args.charge_tree(document)?;
-        Json::parse_stored(document).map_err(|error| error.for_argument(1, &args.name.to_lowercase()))
-    };
+    let parsed = || stored_tree(args, 0, document);
     if args.len() > 2 {
         let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
         return Ok(at_paths(&parsed()?, &paths));

@@ -2,7 +2,8 @@
 
 use super::coerce;
 use crate::expr::CompareOp;
-use squall_registry::{ScalarKernel, StatementContext};
+use crate::library::support::{document_text, tree_charge};
+use squall_registry::{Charge, ScalarKernel, StatementContext};
 use squall_types::json::Json;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 
@@ -14,7 +15,7 @@ pub struct JsonCompareKernel {
 }
 
 impl ScalarKernel for JsonCompareKernel {
-    fn eval(&self, arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {
+    fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let (Some(left), Some(right)) = (arguments.first(), arguments.get(1)) else { return Ok(Value::Null) };
         if left.is_null() || right.is_null() {
             return Ok(match self.op {
@@ -22,8 +23,13 @@ impl ScalarKernel for JsonCompareKernel {
                 _ => Value::Null,
             });
         }
+        let _charges = (charge(left, context)?, charge(right, context)?);
         Ok(Value::from(self.op.accepts(parse(left)?.compare(&parse(right)?))))
     }
+}
+
+fn charge(value: &Value, context: &StatementContext) -> SqlResult<Option<Charge>> {
+    document_text(value).map_or(Ok(None), |text| tree_charge(text, context))
 }
 
 fn parse(value: &Value) -> SqlResult<Json> {

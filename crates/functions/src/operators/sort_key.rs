@@ -1,6 +1,7 @@
 //! Sort keys: bytes that compare as strings of a collation do, so that DataFusion can join, group and sort by them.
 
 use crate::expr::{BoundExpr, Call};
+use crate::library::support::tree_charge;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder};
 use rustc_hash::FxHashMap;
 use squall_registry::{Coercibility, ExprType, ScalarKernel, StatementContext, Volatility};
@@ -45,9 +46,10 @@ fn key_of(expr: BoundExpr, name: &'static str, kernel: Arc<dyn ScalarKernel>) ->
 pub struct JsonSortKeyKernel;
 
 impl ScalarKernel for JsonSortKeyKernel {
-    fn eval(&self, arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {
+    fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         Ok(match arguments.first() {
             Some(Value::Json(document)) => {
+                let _charge = tree_charge(document.stored(), context)?;
                 let mut key = Vec::with_capacity(document.stored().len());
                 squall_types::json::sort_key(document.stored(), &mut key);
                 Value::Bytes(key)

@@ -4,7 +4,7 @@ use crate::exec::env::{SharedTransaction, StatementEnv};
 use squall_parser::ast;
 use squall_registry::off_pool;
 use squall_row_store::{
-    Direction, KeyRange, LockMode, LockRequest, LockWait, ReadView, Row, StoreError, StoreResult, Table,
+    Direction, EarlySearch, KeyRange, LockMode, LockRequest, LockWait, ReadView, Row, StoreError, StoreResult, Table,
 };
 use squall_types::{SqlError, SqlResult};
 use std::ops::Bound;
@@ -65,6 +65,18 @@ impl TableLock {
             place_is_locked = true;
             view = transaction.change_view();
         }
+    }
+
+    /// Locks the next rows of a search that may end early; `None` at its end.
+    pub fn lock_next_rows(
+        self,
+        env: &StatementEnv,
+        table: &Arc<Table>,
+        search: &mut EarlySearch,
+        count: usize,
+    ) -> SqlResult<Option<Vec<Row>>> {
+        let mut transaction = transaction_of(env)?.lock();
+        self.patiently(|request| transaction.lock_next_rows(table, search, count, request))
     }
 
     /// Takes a lock; where it has to be waited for, not on a thread of the pool.

@@ -10,6 +10,8 @@ use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 
+/// The share of rows that a condition is taken to keep where the path does not tell.
+const SHARE_KEPT: f64 = 0.1;
 /// Cost of one row read in the table's own order; the unit of all costs.
 const COST_ROW: f64 = 1.0;
 /// Cost of one entry of an index alone.
@@ -65,6 +67,28 @@ pub struct AccessPath {
 }
 
 impl AccessPath {
+    /// Columns that have one value in all rows of the path.
+    pub fn constant_columns(&self, def: &TableDef) -> Vec<usize> {
+        let (Some(index), Some(ranges)) = (self.index_def(def), &self.ranges) else { return Vec::new() };
+        let parts = def.index_ordinals(index).into_iter().zip(&index.parts).take(ranges.parts_constant);
+        parts.filter(|(_, part)| part.prefix.is_none()).map(|(column, _)| column).collect()
+    }
+
+    /// How many rows of a table have to be read in some other order until `wanted` of those that the path finds have been met.
+    pub fn rows_read_in_order(&self, wanted: f64, table_rows: f64, is_filtered: bool) -> f64 {
+        let kept = match (is_filtered, self.is_full()) {
+            (false, _) => 1.0,
+            (true, true) => SHARE_KEPT,
+            (true, false) => (self.rows / table_rows.max(1.0)).clamp(1e-6, 1.0),
+        };
+        (wanted / kept).min(table_rows)
+    }
+
+    /// Cost of one of its rows.
+    pub fn cost_per_row(&self) -> f64 {
+        if self.rows > 0.0 { self.cost / self.rows } else { COST_LOOKUP }
+    }
+
     /// The index.
     pub fn index_def<'a>(&self, def: &'a TableDef) -> Option<&'a IndexDef> {
         self.index.and_then(|position| def.indexes.get(position))

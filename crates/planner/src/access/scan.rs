@@ -23,7 +23,7 @@ use rustc_hash::FxHashSet;
 use squall_column_tables::{ColumnDecoder, append_column};
 use squall_functions::expr::datafusion_error;
 use squall_registry::TableOperation;
-use squall_row_store::{Cursor, Direction, IndexEntry, KeyRange, ReadView, Row, Table, ValueRef};
+use squall_row_store::{Cursor, Direction, EarlySearch, IndexEntry, KeyRange, ReadView, Row, Table, ValueRef};
 use squall_types::SqlResult;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -58,6 +58,8 @@ pub struct RowScanExec {
     pub direction: Direction,
     /// Rows that are enough.
     pub fetch: Option<usize>,
+    /// Whether what is above may have enough before the end, so that rows are not locked ahead of their turn.
+    may_end_early: bool,
     /// The ranges that each partition reads.
     partitions: Arc<Vec<Vec<EncodedRange>>>,
     properties: Arc<PlanProperties>,
@@ -89,10 +91,7 @@ impl RowScanExec {
     ) -> Self {
         let schema = source.projected_schema(&projection);
         let mut equivalences = EquivalenceProperties::new(schema);
-        let ordering = source.ordering(&path, &sort_exprs, direction);
-        if !ordering.is_empty() {
-            equivalences.add_ordering(ordering);
-        }
+        equivalences.add_orderings(source.orderings(&path, &sort_exprs, direction));
         let properties = Arc::new(PlanProperties::new(
             equivalences,
             Partitioning::UnknownPartitioning(partitions.len()),
@@ -106,6 +105,7 @@ impl RowScanExec {
             sort_exprs,
             direction,
             fetch,
+            may_end_early: false,
             partitions,
             properties,
             metrics: ExecutionPlanMetricsSet::new(),
@@ -127,6 +127,11 @@ impl RowScanExec {
             self.fetch,
             self.partitions.clone(),
         )
+    }
+
+    /// The same scan where what is above may have enough rows before its end.
+    pub fn ending_early(&self) -> Self {
+        RowScanExec { may_end_early: true, metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
 
     /// The same table along another path.
@@ -183,6 +188,10 @@ impl RowScanExec {
             lock: self.source.lock,
             is_point: self.path.unique,
             searched: None,
+            // A row that may be met twice is known by its key, not by its place.
+            ends_early: (self.may_end_early || self.fetch.is_some()) && !self.path.repeats(),
+            has_fetch: self.fetch.is_some(),
+            search: None,
             remaining: self.fetch.unwrap_or(usize::MAX),
             batch_rows: FIRST_BATCH_ROWS.min(batch_rows_max),
             batch_rows_max,
@@ -346,6 +355,10 @@ struct RowReader {
     is_point: bool,
     /// Whether what is searched has been locked, and what is read then instead of the statement's view.
     searched: Option<Option<ReadView>>,
+    /// Whether rows are locked piece by piece, and the piece that has been come to.
+    ends_early: bool,
+    has_fetch: bool,
+    search: Option<EarlySearch>,
     remaining: usize,
     batch_rows: usize,
     batch_rows_max: usize,
@@ -406,6 +419,10 @@ impl RowReader {
                 self.lock_points(lock, limit, &mut rows)?;
                 return (!rows.is_empty()).then(|| self.decode(&rows)).transpose();
             }
+            Some(lock) if self.ends_early => {
+                self.lock_next(lock, limit, &mut rows)?;
+                return (!rows.is_empty()).then(|| self.decode(&rows)).transpose();
+            }
             Some(lock) if self.searched.is_none() => {
                 let ranges = self.ranges.make_contiguous();
                 self.searched = Some(lock.lock_ranges(&self.env, &self.table, ranges)?);
@@ -455,6 +472,26 @@ impl RowReader {
         {
             let row = lock.lock_point(&self.env, &self.table, &range)?;
             rows.extend(row.filter(|row| self.seen.as_mut().is_none_or(|seen| seen.insert(row.key_bytes().into()))));
+        }
+        Ok(())
+    }
+
+    /// Locks the next rows, as few as there have to be.
+    fn lock_next(&mut self, lock: TableLock, limit: usize, rows: &mut Vec<Row>) -> SqlResult<()> {
+        while rows.is_empty() && limit > 0 {
+            self.env.context.kill.check()?;
+            let search = match &mut self.search {
+                Some(search) => search,
+                None => match self.ranges.pop_front() {
+                    Some(range) => self.search.insert(EarlySearch::new(range, self.direction)),
+                    None => return Ok(()),
+                },
+            };
+            let count = if self.has_fetch { limit } else { limit.min(search.next_count()) };
+            match lock.lock_next_rows(&self.env, &self.table, search, count)? {
+                Some(mut found) => rows.append(&mut found),
+                None => self.search = None,
+            }
         }
         Ok(())
     }

@@ -130,13 +130,34 @@ impl RowTable {
         projection.iter().map(width).sum::<f64>().max(1.0)
     }
 
-    /// The order that a path gives rows in, as far as DataFusion can use it; `sort_exprs` are those of
-    /// [`RowTable::sort_exprs`].
-    pub fn ordering(&self, path: &AccessPath, sort_exprs: &SortExprs, direction: Direction) -> Vec<PhysicalSortExpr> {
+    /// The orders that a path gives rows in, as far as DataFusion can use them: that of the index, and that of the parts behind those which
+    /// are equal to a constant. `sort_exprs` are those of [`RowTable::sort_exprs`].
+    pub fn orderings(
+        &self,
+        path: &AccessPath,
+        sort_exprs: &SortExprs,
+        direction: Direction,
+    ) -> Vec<Vec<PhysicalSortExpr>> {
+        let constant = path.ranges.as_ref().map_or(0, |ranges| ranges.parts_constant);
+        let mut orderings = vec![self.ordering_from(0, path, sort_exprs, direction)];
+        if constant > 0 {
+            orderings.push(self.ordering_from(constant, path, sort_exprs, direction));
+        }
+        orderings.retain(|ordering| !ordering.is_empty());
+        orderings
+    }
+
+    fn ordering_from(
+        &self,
+        first: usize,
+        path: &AccessPath,
+        sort_exprs: &SortExprs,
+        direction: Direction,
+    ) -> Vec<PhysicalSortExpr> {
         let Some(index) = path.index_def(&self.def).filter(|index| !index.files_by_terms()) else { return Vec::new() };
         let backward = direction == Direction::Backward;
         let mut ordering = Vec::new();
-        for part in &index.parts {
+        for part in index.parts.iter().skip(first) {
             let Some(ordinal) = self.def.ordinal(part.column) else { break };
             let Some(expr) = sort_exprs.get(&ordinal).filter(|_| part.prefix.is_none()) else { break };
             let descending = part.descending != backward;

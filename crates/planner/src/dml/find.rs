@@ -16,7 +16,9 @@ use crate::point::Lookup;
 use squall_catalog::IndexId;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_registry::TableOperation;
-use squall_row_store::{Direction, KeyRange, LockedRow, ReadView, Row, StoreResult, Transaction};
+use squall_row_store::{
+    Direction, EarlySearch, KeyRange, LockedRow, LockingScan, ReadView, Row, StoreResult, Transaction,
+};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -72,7 +74,8 @@ pub fn for_each_selected(
     match ordered {
         Some(direction) => {
             let mut left = limit;
-            scan(context, target, selection, &path, direction, &mut |context, row, values| {
+            let ends = selection.limit.is_some() && !path.repeats();
+            scan(context, target, selection, (&path, direction, ends), &mut |context, row, values| {
                 left -= u64::from(change(context, row, values)?);
                 Ok(left > 0)
             })?;
@@ -185,29 +188,34 @@ pub fn choose_path(
         return Ok((path, Some(Direction::Forward)));
     }
     let order: Vec<(&BoundExpr, bool)> = selection.order.iter().map(|(expr, descending)| (expr, *descending)).collect();
-    let direction_of = |path: &AccessPath| order_direction(def, path.index_def(def)?, &order, 0, &[]);
+    let direction_of =
+        |path: &AccessPath| order_direction(def, path.index_def(def)?, &order, 0, &path.constant_columns(def));
     if let Some(direction) = direction_of(&path) {
         return Ok((path, Some(direction)));
     }
-    if selection.limit.is_some() && path.is_full() {
+    if selection.limit.is_some() {
+        let limit = limit_of(selection, context)?;
+        let table_rows = env.store.table_stats(&target.table).row_count as f64;
+        let rows_read = path.rows_read_in_order(limit as f64, table_rows, selection.condition.is_some());
         for position in 0..def.indexes.len() {
-            if let Some(path) = whole_index(&env.store, &target.table, position, &all)
-                && let Some(direction) = direction_of(&path)
+            if let Some(ordered) = whole_index(&env.store, &target.table, position, &all)
+                && rows_read * (ordered.cost_per_row() + lock_cost) <= path.cost
+                && let Some(direction) = direction_of(&ordered)
             {
-                return Ok((path, Some(direction)));
+                return Ok((ordered, Some(direction)));
             }
         }
     }
     Ok((path, None))
 }
 
-/// Scans a path; `visit` gets each row that satisfies the condition and says whether to go on.
+/// Scans a path; `visit` gets each row that satisfies the condition and says whether to go on. If it may be that it does not, rows and what
+/// lies between them are locked as the scan comes to them.
 fn scan(
     context: &mut DmlContext<'_>,
     target: &Target,
     selection: &Selection,
-    path: &AccessPath,
-    direction: Direction,
+    (path, direction, ends_early): (&AccessPath, Direction, bool),
     visit: &mut RowVisit<'_>,
 ) -> StoreResult<()> {
     let mut ranges = path.encoded_ranges();
@@ -217,12 +225,18 @@ fn scan(
     let ranges: SqlResult<Vec<KeyRange>> =
         ranges.iter().map(|range| storage_range(&target.table, path.index_id, range)).collect();
     let ranges = ranges?;
-    if !path.unique {
+    if !path.unique && !ends_early {
         context.transaction.lock_ranges(&target.table, &ranges, context.write_lock())?;
     }
     let seen = path.repeats().then(HashSet::new);
     let mut scan = Scan { target, selection, direction, seen, read: 0 };
     for range in &ranges {
+        if !path.unique && ends_early {
+            if scan.visit_pieces(context, range, visit)? == Found::Enough {
+                break;
+            }
+            continue;
+        }
         let mut found = scan.visit_range(context, range, visit)?;
         if path.unique
             && found == Found::Nothing
@@ -262,15 +276,47 @@ enum Found {
 }
 
 impl Scan<'_> {
+    fn visit_pieces(
+        &mut self,
+        context: &mut DmlContext<'_>,
+        range: &KeyRange,
+        visit: &mut RowVisit<'_>,
+    ) -> StoreResult<Found> {
+        let mut search = EarlySearch::new(range.clone(), self.direction);
+        let table = &self.target.table;
+        let mut found = Found::Nothing;
+        loop {
+            let (request, count) = (context.write_lock(), search.next_count());
+            let Some(piece) = context.transaction.lock_piece(table, &mut search, count, request)? else {
+                return Ok(found);
+            };
+            let rows = context.transaction.scan_piece(table, &mut search, &piece, request);
+            match self.visit_rows(context, rows, visit)? {
+                Found::Enough => return Ok(Found::Enough),
+                Found::Rows => found = Found::Rows,
+                Found::Nothing => {}
+            }
+        }
+    }
+
     fn visit_range(
         &mut self,
         context: &mut DmlContext<'_>,
         range: &KeyRange,
         visit: &mut RowVisit<'_>,
     ) -> StoreResult<Found> {
-        let mut found = Found::Nothing;
         let request = context.write_lock();
-        let mut rows = context.transaction.scan_locked(&self.target.table, range, self.direction, request);
+        let rows = context.transaction.scan_locked(&self.target.table, range, self.direction, request);
+        self.visit_rows(context, rows, visit)
+    }
+
+    fn visit_rows(
+        &mut self,
+        context: &mut DmlContext<'_>,
+        mut rows: LockingScan,
+        visit: &mut RowVisit<'_>,
+    ) -> StoreResult<Found> {
+        let mut found = Found::Nothing;
         while let Some(LockedRow { row, lock }) = rows.next(context.transaction)? {
             context.env.context.kill.check()?;
             if let Some(seen) = &mut self.seen
@@ -315,7 +361,7 @@ fn sorted_keys(
 ) -> StoreResult<Vec<Vec<u8>>> {
     let reservation = context.runtime.reserve(&context.env.context.memory, "rows to change");
     let mut found: Vec<(Vec<Value>, Vec<u8>)> = Vec::new();
-    scan(context, target, selection, path, Direction::Forward, &mut |context, row, values| {
+    scan(context, target, selection, (path, Direction::Forward, false), &mut |context, row, values| {
         let maker = RowMaker {
             target,
             env: context.env,

@@ -11,6 +11,7 @@ pub mod in_order;
 pub mod join_keys;
 pub mod join_rule;
 mod kill_check;
+pub mod locked_limit_rule;
 pub mod lookup_join;
 pub mod one_row;
 pub mod order_rule;

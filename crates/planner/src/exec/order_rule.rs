@@ -2,7 +2,7 @@
 //! the first row of one.
 
 use crate::access::key::IndexKey;
-use crate::access::path::{AccessPath, COST_LOOKUP, is_usable, whole_index};
+use crate::access::path::{AccessPath, is_usable, whole_index};
 use crate::access::predicate::Predicate;
 use crate::access::range::index_ranges;
 use crate::access::scan::RowScanExec;
@@ -21,9 +21,6 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use squall_row_store::Direction;
 use std::sync::Arc;
-
-/// The share of rows that a filter is taken to keep where the path does not tell.
-const SHARE_KEPT: f64 = 0.1;
 
 /// The rule.
 #[derive(Debug)]
@@ -72,7 +69,7 @@ fn ordered_input(sort: &SortExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         }
     }
     let Some(Chain { scan, filtered }) = chain(sort.input()) else { return Ok(None) };
-    if scan.source.lock.is_some() || scan.fetch.is_some() || scan.path.unique {
+    if scan.fetch.is_some() || scan.path.unique {
         return Ok(None);
     }
     let satisfied =
@@ -85,20 +82,14 @@ fn ordered_input(sort: &SortExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         }
     }
     let table_rows = scan.source.store.table_stats(&scan.source.table).row_count as f64;
-    let kept = match (filtered, scan.path.is_full()) {
-        (false, _) => 1.0,
-        (true, true) => SHARE_KEPT,
-        (true, false) => (scan.path.rows / table_rows.max(1.0)).clamp(1e-6, 1.0),
-    };
-    let rows_read = (fetch as f64 / kept).min(table_rows);
+    let rows_read = scan.path.rows_read_in_order(fetch as f64, table_rows, filtered);
     for position in 0..scan.source.def.indexes.len() {
         if !scan.source.hints.allows(position) {
             continue;
         }
         let path = whole_index(&scan.source.store, &scan.source.table, position, &scan.projection);
         let Some(path) = path else { continue };
-        let cost_per_row = if path.rows > 0.0 { path.cost / path.rows } else { COST_LOOKUP };
-        if rows_read * cost_per_row >= scan.path.cost {
+        if rows_read * (path.cost_per_row() + scan.source.lock_cost()) >= scan.path.cost {
             continue;
         }
         for direction in [Direction::Forward, Direction::Backward] {

@@ -4,6 +4,7 @@ use super::counted_pool::{CountedPool, PoolBudget};
 use super::env::StatementEnv;
 use super::join_keys::JoinKeysRule;
 use super::join_rule::IndexLookupJoinRule;
+use super::locked_limit_rule::LockedLimitRule;
 use super::order_rule::OrderedScanRule;
 use super::plan_counts::CountedPlan;
 use super::processor_meters;
@@ -277,6 +278,7 @@ fn with_row_table_rules(state: SessionState) -> SessionState {
     rules.insert(after + 2, Arc::new(SeekPartsRule));
     rules.insert(after + 3, Arc::new(SeekRangeRule));
     rules.insert(after + 4, Arc::new(JoinKeysRule));
+    rules.push(Arc::new(LockedLimitRule));
     let rules = stoppable_physical(rules);
     SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(rules).build()
 }

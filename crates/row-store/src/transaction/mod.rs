@@ -1,6 +1,7 @@
 //! Transactions: reading at a snapshot, locking, writing in private, committing.
 
 mod bulk_change;
+mod early_search;
 mod read_lock;
 mod search;
 
@@ -18,6 +19,7 @@ use crate::sealed::SealedRows;
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::validation::ReadSet;
+pub use early_search::EarlySearch;
 use squall_types::session_memory::SessionMemory;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
