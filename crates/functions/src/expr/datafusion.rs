@@ -218,6 +218,10 @@ const CONJUNCTS_MAX: usize = 500;
 /// Most conditions joined by OR, which stay as balanced as they were.
 const DISJUNCTS_MAX: usize = 5000;
 
+/// Terms of a chain that DataFusion sees one by one, as arguments of the calls that look at them: it copies all of them and walks over them
+/// dozens of times.
+const SEEN_TERMS_MAX: usize = 5000;
+
 /// Groups that a longer chain becomes: nothing looks into them any more, and fewer are sooner planned.
 const GROUPS: usize = 50;
 
@@ -228,6 +232,10 @@ fn grouped(list: &[BoundExpr], count_max: usize, and: bool) -> Option<Vec<BoundE
     }
     let name = if and { "AND" } else { "OR" };
     let call = |group: &[BoundExpr]| {
+        if list.len() > SEEN_TERMS_MAX {
+            let group = group.to_vec();
+            return if and { BoundExpr::And(group) } else { BoundExpr::Or(group) }.into_compound();
+        }
         let ty = super::boolean_type(group.iter().any(|condition| condition.ty().nullable));
         let volatility = BoundExpr::And(group.to_vec()).volatility();
         BoundExpr::call(super::Call::new(name, Arc::new(ChainKernel { and }), group.to_vec(), ty, volatility))
