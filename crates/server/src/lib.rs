@@ -29,6 +29,5 @@ mod rsa_key;
 mod server;
 mod steering;
 mod transport;
-mod turn;
 
 pub use server::{Server, ServerOptions, StartError};

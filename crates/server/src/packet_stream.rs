@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use squall_session::api::{Patience, SocketUse};
+use squall_session::turn::Turn;
 use squall_types::SqlError;
 use squall_wire::framing::{FrameError, PacketReader, PacketWriter};
 use squall_wire::response::ErrPacket;
@@ -17,7 +18,6 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::transport::{Socket, Transport};
-use crate::turn::Turn;
 
 /// Past this many bytes a result is sent on before more of it is made.
 const FLUSH_BYTES: usize = 64 << 10;

@@ -46,6 +46,7 @@ mod socket_use;
 mod statistics;
 mod table_locks;
 mod transaction;
+pub mod turn;
 
 pub use database::{AllocatedMemory, Database, OpenOptions, WeakDatabase};
 pub use ddl::type_text::type_text;

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 /// After so long others on the loop come first.
 const TURN: Duration = Duration::from_micros(500);
 
-/// A connection's turn: from when it had to wait for its client until it lets others in.
+/// A connection's turn: from when it had to wait for its client, or began a program, until it lets others in.
 ///
 /// Most turns are one command long, and nobody looks at the clock for those.
 #[derive(Debug, Default)]
-pub(crate) struct Turn(Cell<State>);
+pub struct Turn(Cell<State>);
 
 #[derive(Debug, Clone, Copy, Default)]
 enum State {
@@ -24,7 +24,7 @@ enum State {
 
 impl Turn {
     /// Whether others should be let in before more is done.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         match self.0.get() {
             State::Fresh => self.0.set(State::Used),
             State::Used => self.0.set(State::Since(Instant::now())),
@@ -34,12 +34,12 @@ impl Turn {
     }
 
     /// The client is waited for, so others have their turn.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.0.set(State::Fresh);
     }
 
     /// Lets others in, if the turn is over.
-    pub(crate) async fn give_way(&self) {
+    pub async fn give_way(&self) {
         if let State::Since(start) = self.0.get()
             && start.elapsed() >= TURN
         {

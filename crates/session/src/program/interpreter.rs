@@ -6,6 +6,7 @@ use crate::api::{LocalFuture, ResultWriter};
 use crate::collector::Collector;
 use crate::procedure::PassOn;
 use crate::session::{Request, Session};
+use crate::turn::Turn;
 use parking_lot::Mutex;
 use squall_functions::expr::truth_of;
 use squall_parser::ast::{
@@ -92,6 +93,7 @@ struct Interpreter<'r, 'a> {
     /// What conditions are evaluated for, and first values of variables.
     condition: &'r Statement,
     assignment: &'r Statement,
+    turn: Turn,
 }
 
 impl Session {
@@ -109,8 +111,16 @@ impl Session {
         let locals: SharedLocals = Arc::new(Mutex::new(Locals::default()));
         let outer = self.locals.replace(locals.clone());
         let (condition, assignment) = (&Statement::Do(Vec::new()), &Statement::Set(Set::Items(Vec::new())));
-        let mut interpreter =
-            Interpreter { session: self, source, writer, locals, scopes: Vec::new(), condition, assignment };
+        let mut interpreter = Interpreter {
+            session: self,
+            source,
+            writer,
+            locals,
+            scopes: Vec::new(),
+            condition,
+            assignment,
+            turn: Turn::default(),
+        };
         let ran = interpreter.step(body, span).await;
         self.locals = outer;
         match ran {
@@ -125,6 +135,10 @@ impl<'a> Interpreter<'_, 'a> {
     /// Runs statements in turn. What one raises is handled here: whatever goes on goes on with the next.
     async fn steps(&mut self, steps: &'a [Step]) -> Ran<'a> {
         for step in steps {
+            // Nothing that it does may ever wait, and then it would have the event loop to itself.
+            if self.turn.is_over() {
+                self.turn.give_way().await;
+            }
             let ran = match self.session.process.kill.check() {
                 Ok(()) => self.step(&step.statement, step.span).await,
                 Err(killed) => Err(Stop::Failed(killed)),

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 
-use squall_client::{Client, ConnectOptions, Target};
+use squall_client::{Client, ClientError, ConnectOptions, Target};
 use squall_test_support::server::TestServer;
 use squall_wire::constants::command_code;
 
@@ -79,6 +79,26 @@ fn a_text_of_many_statements_lets_others_in() {
         answers += 1;
     }
     assert_eq!(answers, STATEMENTS);
+}
+
+#[test]
+fn a_program_lets_others_in() {
+    let server = start();
+    let mut others = clients_everywhere(&server);
+    for program in ["l: LOOP ITERATE l; END LOOP", "WHILE 1 DO SET @a = 1; END WHILE"] {
+        let (mut greedy, _) = connect_with_socket(&server);
+        greedy.query(format!("BEGIN NOT ATOMIC {program}; END")).expect("sent");
+        for _ in 0..QUESTIONS {
+            for client in &mut others {
+                assert_eq!(value(client, "SELECT 1"), "1", "{program}");
+            }
+        }
+        run(&mut others[0], &format!("KILL QUERY {}", greedy.connection_id()));
+        match greedy.next_result() {
+            Err(ClientError::Server(error)) => assert_eq!(error.code, 1317, "{program}"),
+            other => panic!("{program}: {other:?}"),
+        }
+    }
 }
 
 #[test]

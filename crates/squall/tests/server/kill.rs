@@ -46,6 +46,7 @@ const LONG: &[(&str, &str)] = &[
         "CREATE TABLE … SELECT",
         "CREATE TABLE w AS SELECT a.id FROM t a, t b, t c, t d WHERE a.id + b.id + c.id + d.id < 0",
     ),
+    ("a program", "BEGIN NOT ATOMIC l: LOOP ITERATE l; END LOOP; END"),
     ("DO", "DO (SELECT COUNT(*) FROM t a, t b, t c, t d WHERE a.id + b.id + c.id + d.id < 0)"),
     ("SET", "SET @a = (SELECT COUNT(*) FROM t a, t b, t c, t d WHERE a.id + b.id + c.id + d.id < 0)"),
     ("EXPLAIN ANALYZE", "EXPLAIN ANALYZE SELECT COUNT(*) FROM t a, t b, t c, t d WHERE a.id + b.id + c.id + d.id < 0"),
