@@ -430,7 +430,7 @@ def run_kill(a):
             if a.record:
                 record("kill", {"kind": kind, "median_ms": round(statistics.median(of_kind), 1), "max_ms": round(of_kind[-1], 1), "kills": len(of_kind)})
         if kind in ended:
-            print(f"{kind:28} ended by itself after {', '.join(f'{ms:.0f}' for ms in ended[kind])} ms")
+            print(f"{kind:28} ended by itself after {', '.join(ended[kind])}")
     return 0
 
 
