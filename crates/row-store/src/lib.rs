@@ -98,5 +98,5 @@ pub use sealed::{
 pub use statistics::TableStatistics;
 pub use store::{HeldTable, RowStore, SessionLocks};
 pub use table::Table;
-pub use transaction::{EarlySearch, LockedRow, LockingScan, Savepoint, Transaction};
+pub use transaction::{LockedRow, LockingScan, PiecewiseSearch, Savepoint, Transaction};
 pub use write_set::ListChange;

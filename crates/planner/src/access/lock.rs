@@ -4,7 +4,8 @@ use crate::exec::env::{SharedTransaction, StatementEnv};
 use squall_parser::ast;
 use squall_registry::off_pool;
 use squall_row_store::{
-    Direction, EarlySearch, KeyRange, LockMode, LockRequest, LockWait, ReadView, Row, StoreError, StoreResult, Table,
+    Direction, KeyRange, LockMode, LockRequest, LockWait, PiecewiseSearch, ReadView, Row, StoreError, StoreResult,
+    Table,
 };
 use squall_types::{SqlError, SqlResult};
 use std::ops::Bound;
@@ -72,7 +73,7 @@ impl TableLock {
         self,
         env: &StatementEnv,
         table: &Arc<Table>,
-        search: &mut EarlySearch,
+        search: &mut PiecewiseSearch,
         count: usize,
     ) -> SqlResult<Option<Vec<Row>>> {
         let mut transaction = transaction_of(env)?.lock();

@@ -23,7 +23,7 @@ use rustc_hash::FxHashSet;
 use squall_column_tables::{ColumnDecoder, append_column};
 use squall_functions::expr::datafusion_error;
 use squall_registry::TableOperation;
-use squall_row_store::{Cursor, Direction, EarlySearch, IndexEntry, KeyRange, ReadView, Row, Table, ValueRef};
+use squall_row_store::{Cursor, Direction, IndexEntry, KeyRange, PiecewiseSearch, ReadView, Row, Table, ValueRef};
 use squall_types::SqlResult;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -358,7 +358,7 @@ struct RowReader {
     /// Whether rows are locked piece by piece, and the piece that has been come to.
     ends_early: bool,
     has_fetch: bool,
-    search: Option<EarlySearch>,
+    search: Option<PiecewiseSearch>,
     remaining: usize,
     batch_rows: usize,
     batch_rows_max: usize,
@@ -483,7 +483,7 @@ impl RowReader {
             let search = match &mut self.search {
                 Some(search) => search,
                 None => match self.ranges.pop_front() {
-                    Some(range) => self.search.insert(EarlySearch::new(range, self.direction)),
+                    Some(range) => self.search.insert(PiecewiseSearch::new(range, self.direction)),
                     None => return Ok(()),
                 },
             };

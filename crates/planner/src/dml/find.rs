@@ -17,7 +17,7 @@ use squall_catalog::IndexId;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_registry::TableOperation;
 use squall_row_store::{
-    Direction, EarlySearch, KeyRange, LockedRow, LockingScan, ReadView, Row, StoreResult, Transaction,
+    Direction, KeyRange, LockedRow, LockingScan, PiecewiseSearch, ReadView, Row, StoreResult, Transaction,
 };
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cmp::Ordering;
@@ -282,7 +282,7 @@ impl Scan<'_> {
         range: &KeyRange,
         visit: &mut RowVisit<'_>,
     ) -> StoreResult<Found> {
-        let mut search = EarlySearch::new(range.clone(), self.direction);
+        let mut search = PiecewiseSearch::new(range.clone(), self.direction);
         let table = &self.target.table;
         let mut found = Found::Nothing;
         loop {

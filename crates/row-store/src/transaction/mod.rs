@@ -1,7 +1,7 @@
 //! Transactions: reading at a snapshot, locking, writing in private, committing.
 
 mod bulk_change;
-mod early_search;
+mod piecewise_search;
 mod read_lock;
 mod search;
 
@@ -19,7 +19,7 @@ use crate::sealed::SealedRows;
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::validation::ReadSet;
-pub use early_search::EarlySearch;
+pub use piecewise_search::PiecewiseSearch;
 use squall_types::session_memory::SessionMemory;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
@@ -261,7 +261,7 @@ impl Transaction {
         let key = Slice::new(key);
         match self.lock_row(table, &key, request) {
             Ok(_) => self.newest_row(table, &key, self.fails_on_change()),
-            Err(StoreError::Sql(_)) if request.wait == LockWait::SkipLocked && !self.aborted => Ok(None),
+            Err(error) if request.wait == LockWait::SkipLocked && is_held(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -690,6 +690,11 @@ impl Drop for Transaction {
     }
 }
 
+/// Whether a lock was not to be had because others hold it: SKIP LOCKED skips such rows, and no other error.
+fn is_held(error: &StoreError) -> bool {
+    matches!(error, StoreError::Sql(error) if error.is(ErrorCode::LockNowait))
+}
+
 /// The lock of a table that goes with locks of its rows.
 fn table_lock(mode: LockMode) -> TableLock {
     match mode {
@@ -797,7 +802,7 @@ impl LockingScan {
                     self.pending = Some(key);
                     return Err(StoreError::WouldBlock);
                 }
-                Err(StoreError::Sql(_)) if self.request.wait == LockWait::SkipLocked && !txn.aborted => continue,
+                Err(error) if self.request.wait == LockWait::SkipLocked && is_held(&error) => continue,
                 Err(error) => return Err(error),
             };
             let fails = if self.of_newest { txn.is_serializable() } else { txn.fails_on_change() };

@@ -35,6 +35,8 @@ enum Find {
     Id(i64),
     /// A range of the primary key, and a condition that no index knows.
     Range(i64, i64, Option<i64>),
+    /// The first rows of such a range.
+    First(usize, i64, i64, Option<i64>),
     /// A value of a plain index, likewise.
     K(i64, Option<i64>),
     /// All rows are looked at.
@@ -104,11 +106,14 @@ struct Range {
     index: &'static str,
     /// From one key to before another; `None` is all of them.
     keys: Option<(i64, i64)>,
+    /// It ends at its last key, and does not reach to the next.
+    is_closed: bool,
 }
 
 impl Range {
     fn name(&self) -> String {
         match self.keys {
+            Some((low, high)) if self.is_closed => format!("[{low}, {}]", high - 1),
             Some((low, high)) => format!("[{low}, {high})"),
             None => "(infimum pseudo-record, supremum pseudo-record)".to_owned(),
         }
@@ -119,7 +124,10 @@ impl Range {
     }
 
     fn covers(&self, other: &Range) -> bool {
-        let within = |(low, high): (i64, i64)| other.keys.is_some_and(|(first, last)| low <= first && last <= high);
+        let within = |(low, high): (i64, i64)| {
+            let is_before = |last| last < high || last == high && (other.is_closed || !self.is_closed);
+            other.keys.is_some_and(|(first, last)| low <= first && is_before(last))
+        };
         (self.session, self.index) == (other.session, other.index) && self.keys.is_none_or(within)
     }
 }
@@ -149,9 +157,19 @@ impl Find {
         let and_x = |x: Option<i64>| x.map(|x| format!(" AND x = {x}")).unwrap_or_default();
         match self {
             Find::Id(id) => format!("id = {id}"),
-            Find::Range(low, high, x) => format!("id BETWEEN {low} AND {high}{}", and_x(x)),
+            Find::Range(low, high, x) | Find::First(_, low, high, x) => {
+                format!("id BETWEEN {low} AND {high}{}", and_x(x))
+            }
             Find::K(k, x) => format!("k = {k}{}", and_x(x)),
             Find::X(x) => format!("x = {x}"),
+        }
+    }
+
+    /// ORDER BY and LIMIT.
+    fn order(self) -> String {
+        match self {
+            Find::First(count, ..) => format!(" ORDER BY id LIMIT {count}"),
+            _ => String::new(),
         }
     }
 
@@ -159,18 +177,18 @@ impl Find {
     fn range(self, session: usize) -> Option<Range> {
         let (index, keys) = match self {
             Find::Id(_) => return None,
-            Find::Range(low, high, _) => ("PRIMARY", Some((low, high + 1))),
+            Find::Range(low, high, _) | Find::First(_, low, high, _) => ("PRIMARY", Some((low, high + 1))),
             Find::K(k, _) => ("by_k", Some((k, k + 1))),
             Find::X(_) => ("PRIMARY", None),
         };
-        Some(Range { session, index, keys })
+        Some(Range { session, index, keys, is_closed: false })
     }
 
     /// Whether a statement looks at a row.
     fn meets(self, id: i64, row: Row) -> bool {
         match self {
             Find::Id(wanted) => id == wanted,
-            Find::Range(low, high, _) => (low..=high).contains(&id),
+            Find::Range(low, high, _) | Find::First(_, low, high, _) => (low..=high).contains(&id),
             Find::K(k, _) => row.k == k,
             Find::X(_) => true,
         }
@@ -178,7 +196,7 @@ impl Find {
 
     fn chooses(self, id: i64, row: Row) -> bool {
         let x = match self {
-            Find::X(x) | Find::Range(_, _, Some(x)) | Find::K(_, Some(x)) => Some(x),
+            Find::X(x) | Find::Range(_, _, Some(x)) | Find::First(_, _, _, Some(x)) | Find::K(_, Some(x)) => Some(x),
             _ => None,
         };
         self.meets(id, row) && x.is_none_or(|x| row.x == x)
@@ -192,8 +210,11 @@ impl Statement {
         let find = match random.below(8) {
             0..=2 => Find::Id(id(random)),
             3 | 4 => {
-                let low = id(random);
-                Find::Range(low, low + 1 + few(random), (random.below(2) == 0).then(|| few(random)))
+                let (low, more, x) = (id(random), 1 + few(random), (random.below(2) == 0).then(|| few(random)));
+                match random.below(2) {
+                    0 => Find::Range(low, low + more, x),
+                    _ => Find::First(1 + random.below(2) as usize, low, low + more, x),
+                }
             }
             5 | 6 => Find::K(few(random), (random.below(2) == 0).then(|| few(random))),
             _ => Find::X(few(random)),
@@ -225,7 +246,7 @@ impl Statement {
         match self {
             Statement::Lock(strength, find) => {
                 let strength = if strength == Strength::Shared { "SHARE" } else { "UPDATE" };
-                format!("SELECT * FROM t WHERE {} FOR {strength} NOWAIT", find.condition())
+                format!("SELECT * FROM t WHERE {}{} FOR {strength} NOWAIT", find.condition(), find.order())
             }
             Statement::Update(find, set) => {
                 let set = match set {
@@ -233,9 +254,9 @@ impl Statement {
                     Set::K(k) => format!("k = {k}"),
                     Set::U(u) => format!("u = {u}"),
                 };
-                format!("UPDATE t SET {set} WHERE {}", find.condition())
+                format!("UPDATE t SET {set} WHERE {}{}", find.condition(), find.order())
             }
-            Statement::Delete(find) => format!("DELETE FROM t WHERE {}", find.condition()),
+            Statement::Delete(find) => format!("DELETE FROM t WHERE {}{}", find.condition(), find.order()),
             Statement::Insert(id, Row { x, k, u }) => format!("INSERT INTO t VALUES ({id}, {x}, {k}, {u})"),
             Statement::Savepoint => "SAVEPOINT s".to_owned(),
             Statement::RollbackTo => "ROLLBACK TO s".to_owned(),
@@ -287,7 +308,24 @@ impl Model {
         if let (Find::Id(id), false) = (find, find_is_there(&self.seen(session), find)) {
             return self.lock(session, "PRIMARY", id, strength).map(|_| ());
         }
-        let Some(range) = find.range(session) else { return Ok(()) };
+        match find.range(session) {
+            Some(range) => self.search_range(session, range),
+            None => Ok(()),
+        }
+    }
+
+    /// Locks what has been come to of a range, up to a row.
+    fn search_to(&mut self, session: usize, find: Find, id: i64) -> Result<(), Ending> {
+        match find.range(session) {
+            Some(Range { keys: Some((low, _)), .. }) if self.txns[session].is_repeatable => {
+                let range = Range { session, index: "PRIMARY", keys: Some((low, id + 1)), is_closed: true };
+                self.search_range(session, range)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn search_range(&mut self, session: usize, range: Range) -> Result<(), Ending> {
         if self.searched.iter().any(|other| other.covers(&range)) {
             return Ok(());
         }
@@ -372,13 +410,35 @@ impl Model {
 
     /// A locking read locks all that it looks at.
     fn read(&mut self, session: usize, strength: Strength, find: Find) -> Result<(), Ending> {
+        let found: Vec<(i64, Row)> = self.seen(session).into_iter().filter(|(id, row)| find.meets(*id, *row)).collect();
+        if let Find::First(count, ..) = find {
+            return self.read_first(session, strength, find, (&found, count));
+        }
         self.search(session, strength, find)?;
-        for (id, row) in self.seen(session) {
-            if find.meets(id, row) {
-                self.lock(session, "PRIMARY", id, strength)?;
-            }
+        for (id, _) in found {
+            self.lock(session, "PRIMARY", id, strength)?;
         }
         Ok(())
+    }
+
+    /// The same with LIMIT: row by row.
+    fn read_first(
+        &mut self,
+        session: usize,
+        strength: Strength,
+        find: Find,
+        (found, count): (&[(i64, Row)], usize),
+    ) -> Result<(), Ending> {
+        let mut left = count;
+        for (id, row) in found {
+            self.search_to(session, find, *id)?;
+            self.lock(session, "PRIMARY", *id, strength)?;
+            left -= usize::from(find.chooses(*id, *row));
+            if left == 0 {
+                return Ok(());
+            }
+        }
+        self.search(session, strength, find)
     }
 
     fn change(&mut self, session: usize, find: Find, set: Option<Set>) -> Result<(), Ending> {
@@ -389,8 +449,20 @@ impl Model {
             // The place stays locked, at any level.
             return self.lock(session, "PRIMARY", id, Strength::Exclusive).map(|_| ());
         }
-        self.search(session, Strength::Exclusive, find)?;
+        let mut left = match find {
+            Find::First(count, ..) => count,
+            _ => usize::MAX,
+        };
+        if left == usize::MAX {
+            self.search(session, Strength::Exclusive, find)?;
+        }
         for (id, row) in seen.into_iter().filter(|(id, row)| find.meets(*id, *row)) {
+            if left == 0 {
+                return Ok(());
+            }
+            if left < usize::MAX {
+                self.search_to(session, find, id)?;
+            }
             let before = self.lock(session, "PRIMARY", id, Strength::Exclusive)?;
             if !find.chooses(id, row) {
                 self.give_back(session, id, before);
@@ -411,8 +483,12 @@ impl Model {
             if new != Some(row) {
                 self.put(session, id, Some(row), new)?;
             }
+            if left < usize::MAX {
+                left -= 1;
+            }
         }
-        Ok(())
+        // It has looked for more.
+        if (1..usize::MAX).contains(&left) { self.search(session, Strength::Exclusive, find) } else { Ok(()) }
     }
 
     fn take_u(&mut self, session: usize, u: i64) -> Result<(), Ending> {

@@ -1,4 +1,4 @@
-//! Searches that may end early, for LIMIT: what they have come to is locked, and no more.
+//! Searches whose ranges are locked piece by piece as they go on, because LIMIT may end them before the end.
 
 use super::{LockingScan, Transaction};
 use crate::cursor::Direction;
@@ -19,7 +19,7 @@ const ATTEMPTS_MAX: usize = 10;
 
 /// A search of a range that goes piece by piece.
 #[derive(Clone, Debug)]
-pub struct EarlySearch {
+pub struct PiecewiseSearch {
     range: KeyRange,
     /// What has not been come to; `None` at the end.
     rest: Option<KeyRange>,
@@ -30,14 +30,14 @@ pub struct EarlySearch {
     step: Option<u64>,
 }
 
-impl EarlySearch {
+impl PiecewiseSearch {
     /// A search from one end of a range, of the table itself or of an index.
-    pub fn new(range: KeyRange, direction: Direction) -> EarlySearch {
-        EarlySearch { rest: Some(range.clone()), range, direction, looked_at: 0, step: None }
+    pub fn new(range: KeyRange, direction: Direction) -> PiecewiseSearch {
+        PiecewiseSearch { rest: Some(range.clone()), range, direction, looked_at: 0, step: None }
     }
 
-    /// How many entries the next piece should have where it is not known how many rows will do: it may be a few too many, of which
-    /// each costs others a wait, and each piece costs as much as some rows.
+    /// How many entries the next piece should have if nobody knows how many rows have to be looked at. What it has too many makes others
+    /// wait; but each piece has a cost of its own, so pieces grow with what has been looked at.
     pub fn next_count(&self) -> usize {
         (self.looked_at / 16).clamp(1, 256)
     }
@@ -67,17 +67,17 @@ impl Transaction {
     pub fn lock_piece(
         &mut self,
         table: &Arc<Table>,
-        search: &mut EarlySearch,
+        search: &mut PiecewiseSearch,
         count: usize,
         request: LockRequest,
     ) -> StoreResult<Option<KeyRange>> {
-        let Some(rest) = &search.rest else { return Ok(None) };
-        let rest = rest.clone();
+        let Some(rest) = search.rest.clone() else { return Ok(None) };
+        let count = count.max(1);
         let mut entries = self.search_view(search).scan(table, &rest, search.direction);
         let mut last = None;
-        for number in 1..=count.max(1) {
+        for number in 1..=count {
             match entries.next_entry()? {
-                Some(entry) if number == count.max(1) => last = Some(entry.key().to_vec()),
+                Some(entry) if number == count => last = Some(entry.key().to_vec()),
                 Some(_) => {}
                 None => break,
             }
@@ -96,7 +96,7 @@ impl Transaction {
     }
 
     /// What a search reads a piece in.
-    fn search_view(&mut self, search: &mut EarlySearch) -> ReadView {
+    fn search_view(&mut self, search: &mut PiecewiseSearch) -> ReadView {
         let view = self.change_view();
         let step = *search.step.get_or_insert(view.step);
         ReadView { step, ..view }
@@ -106,7 +106,7 @@ impl Transaction {
     pub fn scan_piece(
         &mut self,
         table: &Arc<Table>,
-        search: &mut EarlySearch,
+        search: &mut PiecewiseSearch,
         piece: &KeyRange,
         request: LockRequest,
     ) -> LockingScan {
@@ -121,7 +121,7 @@ impl Transaction {
     pub fn lock_next_rows(
         &mut self,
         table: &Arc<Table>,
-        search: &mut EarlySearch,
+        search: &mut PiecewiseSearch,
         count: usize,
         request: LockRequest,
     ) -> StoreResult<Option<Vec<Row>>> {
