@@ -11,7 +11,7 @@ pub fn run(input: &[u8]) {
     let path = JsonPath::parse(&path).ok();
     // What lies in a table may have been damaged.
     if let Some(path) = &path {
-        let _ = stored::at_path(&text, path);
+        let _ = stored::part_at(&text, path).map(Json::parse_stored);
     }
     let _ = Json::parse_stored(&text);
     let _ = lines::scalars_stored(&text, |_, _| {});
@@ -32,6 +32,12 @@ pub fn run(input: &[u8]) {
         let found = extract(&json, std::slice::from_ref(path));
         if !path.has_wildcard() {
             assert_eq!(path.find(&json).cloned(), found);
+            let part = stored::part_at(&kept, path).map(|part| Json::parse_stored(part).expect("a document"));
+            let of_part = match path.member_names() {
+                Some(_) => part,
+                None => part.and_then(|part| path.find(&part).cloned()),
+            };
+            assert_eq!(of_part, found, "{kept}");
         }
     }
 }

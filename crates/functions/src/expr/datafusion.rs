@@ -8,7 +8,6 @@ use super::long_literal::LongLiteralUdf;
 use super::text_compare::TextCompareUdf;
 use super::{BoundExpr, CompareOp, ExecutionSlot, datafusion_error};
 use crate::arrow_map::{arrow_type, field_ref, value_to_scalar};
-use crate::operators::truth::ChainKernel;
 use crate::typing::collation::is_binary;
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -218,10 +217,6 @@ const CONJUNCTS_MAX: usize = 500;
 /// Most conditions joined by OR, which stay as balanced as they were.
 const DISJUNCTS_MAX: usize = 5000;
 
-/// Terms of a chain that DataFusion sees one by one, as arguments of the calls that look at them: it copies all of them and walks over them
-/// dozens of times.
-const SEEN_TERMS_MAX: usize = 5000;
-
 /// Groups that a longer chain becomes: nothing looks into them any more, and fewer are sooner planned.
 const GROUPS: usize = 50;
 
@@ -230,15 +225,9 @@ fn grouped(list: &[BoundExpr], count_max: usize, and: bool) -> Option<Vec<BoundE
     if list.len() <= count_max {
         return None;
     }
-    let name = if and { "AND" } else { "OR" };
     let call = |group: &[BoundExpr]| {
-        if list.len() > SEEN_TERMS_MAX {
-            let group = group.to_vec();
-            return if and { BoundExpr::And(group) } else { BoundExpr::Or(group) }.into_compound();
-        }
-        let ty = super::boolean_type(group.iter().any(|condition| condition.ty().nullable));
-        let volatility = BoundExpr::And(group.to_vec()).volatility();
-        BoundExpr::call(super::Call::new(name, Arc::new(ChainKernel { and }), group.to_vec(), ty, volatility))
+        let group = group.to_vec();
+        if and { BoundExpr::And(group) } else { BoundExpr::Or(group) }.into_compound()
     };
     Some(list.chunks(list.len().div_ceil(GROUPS)).map(call).collect())
 }

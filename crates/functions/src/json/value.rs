@@ -5,8 +5,8 @@ use crate::arrow_map::ValueArrayBuilder;
 use crate::library::support::{document_of, document_text, tree_charge};
 use arrow::array::{Array, ArrayRef, AsArray};
 use squall_registry::{ScalarKernel, StatementContext};
-use squall_types::json::stored::at_path;
-use squall_types::json::{Json, JsonError, JsonPath};
+use squall_types::json::stored::part_at;
+use squall_types::json::{Json, JsonPath};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, SqlType, Value};
 
 /// What stands where a value is missing or cannot be had.
@@ -82,18 +82,13 @@ fn respond(response: &ValueResponse, error: impl FnOnce() -> SqlError) -> SqlRes
 impl JsonValueKernel {
     /// Of a document in its stored form, of which only what leads to the value is read.
     fn of_stored(&self, document: &str, context: &StatementContext) -> SqlResult<Value> {
-        let failed = |error: JsonError| error.for_argument(1, "json_value");
-        // It is let go of behind the tree.
-        let mut _charge = None;
-        if self.path.member_names().is_none() {
-            _charge = tree_charge(document, context)?;
+        let Some(place) = part_at(document, &self.path) else { return self.of_found(&[], context) };
+        let _charge = tree_charge(place, context)?;
+        let tree = Json::parse_stored(place).map_err(|error| error.for_argument(1, "json_value"))?;
+        if self.path.member_names().is_some() {
+            return self.of_found(&[&tree], context);
         }
-        if self.path.has_wildcard() {
-            let document = Json::parse_stored(document).map_err(failed)?;
-            return self.of_found(&self.path.find_all(&document), context);
-        }
-        let found = at_path(document, &self.path).map_err(failed)?;
-        self.of_found(&found.iter().collect::<Vec<_>>(), context)
+        self.of_found(&self.path.find_all(&tree), context)
     }
 
     fn of_found(&self, found: &[&Json], context: &StatementContext) -> SqlResult<Value> {

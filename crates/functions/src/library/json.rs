@@ -102,11 +102,7 @@ pub const FUNCTIONS: &[Def] = &[
 fn at_path(args: &Args<'_>, at: usize) -> SqlResult<Option<Json>> {
     if let Value::Json(document) = args.value(0) {
         let path = single_path(args, at)?;
-        let place = match path.member_names() {
-            Some(names) => json::stored::at_members(document.stored(), names),
-            None => Some(document.stored()),
-        };
-        let Some(place) = place else { return Ok(None) };
+        let Some(place) = json::stored::part_at(document.stored(), &path) else { return Ok(None) };
         let tree = stored_tree(args, 0, place)?;
         return Ok(if path.member_names().is_some() { Some(tree) } else { path.find(&tree).cloned() });
     }
@@ -121,8 +117,8 @@ fn stored_contains(args: &Args<'_>, document: &str) -> SqlResult<Value> {
         return place_contains(args, document, &candidate);
     }
     let path = single_path(args, 2)?;
-    if let Some(names) = path.member_names() {
-        let Some(place) = json::stored::at_members(document, names) else { return Ok(Value::Null) };
+    let Some(place) = json::stored::part_at(document, &path) else { return Ok(Value::Null) };
+    if path.member_names().is_some() {
         return place_contains(args, place, &candidate);
     }
     let document = stored_tree(args, 0, document)?;

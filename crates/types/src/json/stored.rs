@@ -20,11 +20,12 @@ pub fn at_members<'a, 'n>(document: &'a str, names: impl IntoIterator<Item = &'n
     Some(&value[..end_of_value(value.as_bytes(), 0)])
 }
 
-/// The value at a path that means one place; `None` if there is nothing.
-pub fn at_path(document: &str, path: &JsonPath) -> Result<Option<Json>, JsonError> {
+/// The part of a stored document of which a tree tells what is at a path: what is there itself, if the path has members alone. `None` if
+/// there is nothing.
+pub fn part_at<'a>(document: &'a str, path: &JsonPath) -> Option<&'a str> {
     match path.member_names() {
-        Some(names) => at_members(document, names).map(Json::parse_stored).transpose(),
-        None => Ok(path.find(&Json::parse_stored(document)?).cloned()),
+        Some(names) => at_members(document, names),
+        None => Some(document),
     }
 }
 
