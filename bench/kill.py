@@ -65,6 +65,8 @@ def run(server, kinds, rounds):
     times, ended = {}, {}
     with server:
         killer, holder = prepare(server.port)
+        # It may be on the event loop of a statement that keeps that to itself.
+        killer.socket.settimeout(SECONDS_MAX)
         for kind in kinds:
             before, sql = KINDS[kind]
             print(f"  {kind}", file=sys.stderr, flush=True)

@@ -177,7 +177,7 @@ impl Context<'_> {
             database,
             name: &definition.name,
             alias,
-            lock: self.locks.of_table(alias).map(|lock| (lock.strength, lock.wait)),
+            lock: self.locks.of_table(alias),
             hints: &factor.hints,
             partitions: &factor.partitions,
         };
@@ -258,7 +258,7 @@ impl Context<'_> {
             invoker: self.invoker.clone(),
             inside_view: self.views.first().cloned(),
             view: None,
-            lock: definition.and_then(|_| self.locks.of_table(alias)).map(|lock| lock.strength),
+            lock: definition.and_then(|_| self.locks.of_table(alias)).map(|(strength, _)| strength),
             locked_by_change: self.locks.of_change,
         });
         let scan = plan_result(TableScanBuilder::new(reference, provider_as_source(provider)).build())?;

@@ -10,15 +10,6 @@ pub struct RowLocks {
     pub(super) of_change: bool,
 }
 
-/// How one table is locked.
-#[derive(Clone, Copy, Debug)]
-pub struct TableLocking {
-    /// FOR UPDATE or FOR SHARE.
-    pub strength: LockStrength,
-    /// NOWAIT, SKIP LOCKED, or the default.
-    pub wait: LockWait,
-}
-
 impl RowLocks {
     /// The locks of a query's locking clauses.
     pub fn of_clauses(clauses: &[Locking]) -> RowLocks {
@@ -37,17 +28,16 @@ impl RowLocks {
     }
 
     /// The lock of a table, by what the query calls it.
-    pub fn of_table(&self, alias: &str) -> Option<TableLocking> {
+    pub fn of_table(&self, alias: &str) -> Option<(LockStrength, LockWait)> {
         self.locking
             .iter()
             .find(|locking| locking.of.is_empty() || locking.of.iter().any(|name| *name.name.value == *alias))
-            .map(|locking| TableLocking { strength: locking.strength, wait: locking.wait })
+            .map(|locking| (locking.strength, locking.wait))
     }
 
     /// The locks of a view's tables: as the view itself is locked.
     pub fn inside_view(&self, alias: &str) -> RowLocks {
-        let locking =
-            self.of_table(alias).map(|lock| Locking { strength: lock.strength, of: Vec::new(), wait: lock.wait });
+        let locking = self.of_table(alias).map(|(strength, wait)| Locking { strength, of: Vec::new(), wait });
         RowLocks { locking: locking.into_iter().collect(), of_change: self.of_change }
     }
 }

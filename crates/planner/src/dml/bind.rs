@@ -29,12 +29,12 @@ pub struct DmlBinder<'a> {
     pub rules: &'a RulesCache,
     /// Whether rows of UPDATE and DELETE are found by a query also where they need none: EXPLAIN shows its plan.
     pub by_query: bool,
-    /// Whether UPDATE and DELETE whose rows a query finds lock what that reads: in a transaction of several statements, whose snapshot
-    /// may be older than the rows.
+    /// What UPDATE and DELETE lock whose rows a query finds.
     pub locks: ChangeLocks,
 }
 
-/// What changes whose rows a query finds lock as they read it.
+/// What a change locks of what its query reads. In a transaction of several statements it cannot begin again with newer rows, as its snapshot
+/// stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChangeLocks {
     /// Nothing: they begin again where a row has changed since.
