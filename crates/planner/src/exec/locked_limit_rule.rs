@@ -11,6 +11,7 @@ use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceC
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
+use squall_parser::ast::with_stack;
 use std::sync::Arc;
 
 /// The rule. It comes when limits have been pushed down.
@@ -47,7 +48,8 @@ fn below(plan: Arc<dyn ExecutionPlan>, is_limited: bool) -> Result<Arc<dyn Execu
     let mut is_changed = false;
     let mut children = Vec::new();
     for child in plan.children() {
-        let new = below(child.clone(), is_limited)?;
+        // Plans are as deep as queries are nested.
+        let new = with_stack(|| below(child.clone(), is_limited))?;
         is_changed |= !Arc::ptr_eq(&new, child);
         children.push(new);
     }
