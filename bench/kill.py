@@ -87,8 +87,8 @@ def run(server, kinds, rounds):
                     ended.setdefault(kind, []).append(after)
                     victim.socket.close()
                     continue
-                killer.run(f"KILL QUERY {victim.id}")
                 killed = time.perf_counter()
+                killer.run(f"KILL QUERY {victim.id}")
                 victim.socket.settimeout(SECONDS_MAX)
                 try:
                     victim.finish()

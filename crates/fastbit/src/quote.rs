@@ -29,14 +29,15 @@ impl Dialect {
     }
 }
 
-/// Appends a name in backquotes.
+/// Appends a name in backquotes. No name has U+0000 in it, and what is named after a text that has shows that another character was there.
 pub fn push_name(name: &str, out: &mut String) {
     out.push('`');
     for character in name.chars() {
-        if character == '`' {
-            out.push('`');
+        match character {
+            '`' => out.push_str("``"),
+            '\0' => out.push(char::REPLACEMENT_CHARACTER),
+            _ => out.push(character),
         }
-        out.push(character);
     }
     out.push('`');
 }
@@ -57,5 +58,6 @@ mod tests {
         assert_eq!(Dialect::default().text(r"it's \ "), r"'it''s \\ '");
         assert_eq!(Dialect { no_backslash_escapes: true }.text(r"it's \"), r"'it''s \'");
         assert_eq!(name("a`b"), "`a``b`");
+        assert_eq!(name("a\0"), "`a\u{FFFD}`");
     }
 }
