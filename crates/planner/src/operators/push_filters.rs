@@ -1,9 +1,9 @@
 //! Moves conditions down to where the fewest rows are made, but none to where it means something else.
 
-use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
-use datafusion::logical_expr::{Expr, Filter, LogicalPlan, Projection};
+use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator, Projection, lit};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
@@ -16,7 +16,8 @@ use std::sync::Arc;
 /// condition that has no column: one of constants, or of a correlated subquery on nothing but the row around it. A
 /// grouping without keys, and each ROLLUP, gives a row of no rows, so that the condition would have no effect below it. And it
 /// moves conditions that are not the same each time (`RAND()`, assignments of variables) to where they are looked at
-/// another number of times. Nor are large expressions copied into conditions that name them more than once.
+/// another number of times. Of several bounds of a column it keeps the narrowest one, as which it takes any number rather
+/// than a NULL, although no row is beyond NULL. Nor are large expressions copied into conditions that name them more than once.
 #[derive(Debug, Default)]
 pub struct PushFiltersDown {
     inner: PushDownFilter,
@@ -44,14 +45,24 @@ impl OptimizerRule for PushFiltersDown {
             predicates.push(filter.predicate.clone());
             input = &filter.input;
         }
-        let conditions = predicates.into_iter().rev().flat_map(split_conjunction_owned);
+        let mut unknown = false;
+        let conditions = predicates.into_iter().rev().flat_map(split_conjunction_owned).map(|condition| {
+            let is_unknown = compares_with_null(&condition);
+            unknown |= is_unknown;
+            if is_unknown { lit(false) } else { condition }
+        });
         let mut copies = Copies::new(input);
         let (held, free): (Vec<Expr>, Vec<Expr>) =
             conditions.partition(|condition| stays_above(condition, input) || !copies.allow(condition));
-        let (Some(held), input) = (conjunction(held), Arc::clone(input)) else {
-            return self.inner.rewrite(plan, config);
+        let input = Arc::clone(input);
+        let (held, free) = match (conjunction(held), conjunction(free)) {
+            (None, Some(free)) if unknown => {
+                return self.inner.rewrite(LogicalPlan::Filter(Filter::new(free, input)), config);
+            }
+            (None, _) => return self.inner.rewrite(plan, config),
+            (_, None) => return Ok(Transformed::no(plan)),
+            (Some(held), Some(free)) => (held, free),
         };
-        let Some(free) = conjunction(free) else { return Ok(Transformed::no(plan)) };
         let below = self.inner.rewrite(LogicalPlan::Filter(Filter::new(free, input)), config)?;
         let filtered = |plan: LogicalPlan| match plan {
             LogicalPlan::Filter(below) => Filter::new(below.predicate.and(held), below.input),
@@ -59,6 +70,14 @@ impl OptimizerRule for PushFiltersDown {
         };
         Ok(below.update_data(|plan| LogicalPlan::Filter(filtered(plan))))
     }
+}
+
+/// Whether a condition is true of no row, because one of its two sides is NULL.
+fn compares_with_null(condition: &Expr) -> bool {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = condition else { return false };
+    let is_null = |side: &Expr| side.as_literal().is_some_and(ScalarValue::is_null);
+    matches!(op, Eq | NotEq | Gt | GtEq | Lt | LtEq) && (is_null(left) || is_null(right))
 }
 
 /// How often conditions name the columns of a projection, which they would get the expressions of.
