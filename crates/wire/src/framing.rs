@@ -229,7 +229,10 @@ impl PacketWriter {
     fn split(&mut self, length: usize) {
         let part_count = length / PART_BYTES_MAX + 1;
         let payload = self.start + HEADER_BYTES;
-        self.buffer.resize(self.buffer.len() + (part_count - 1) * HEADER_BYTES, 0);
+        let headers_bytes = (part_count - 1) * HEADER_BYTES;
+        // A packet of many megabytes is not given twice the room for these few bytes.
+        self.buffer.reserve_exact(headers_bytes);
+        self.buffer.resize(self.buffer.len() + headers_bytes, 0);
         for part in (1..part_count).rev() {
             let from = payload + part * PART_BYTES_MAX;
             let part_bytes = (length - part * PART_BYTES_MAX).min(PART_BYTES_MAX);

@@ -193,7 +193,7 @@ impl Context<'_> {
     /// An aggregate call whose arguments are over the rows of `block`.
     pub fn placed_call(&self, call: &Arc<AggregateCall>, block: BlockId) -> Arc<AggregateCall> {
         let mut placed = call.as_ref().clone();
-        placed.args = placed.args.iter().map(|arg| self.with_placeholders(arg, &[block])).collect();
+        placed.args = placed.args.iter().map(|arg| self.with_placeholders(arg, &[block]).into_owned()).collect();
         Arc::new(placed)
     }
 

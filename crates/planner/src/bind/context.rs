@@ -314,17 +314,23 @@ impl<'a> Context<'a> {
         squall_functions::operators::sort_key::sort_key(expr)
     }
 
-    /// Puts placeholders in place of other blocks' columns.
-    pub fn with_placeholders(&self, expr: &BoundExpr, blocks: &[BlockId]) -> BoundExpr {
-        expr.clone().rewrite(&mut |node| match &node {
-            BoundExpr::Column(column) if !blocks.contains(&self.columns.get(column.ordinal).block) => {
+    /// Puts placeholders in place of other blocks' columns. An expression without such, which may be large, is not copied.
+    pub fn with_placeholders<'e>(&self, expr: &'e BoundExpr, blocks: &[BlockId]) -> Cow<'e, BoundExpr> {
+        let is_elsewhere = |id: ColumnId| !blocks.contains(&self.columns.get(id).block);
+        let mut any = false;
+        expr.visit(&mut |node| any |= matches!(node, BoundExpr::Column(column) if is_elsewhere(column.ordinal)));
+        if !any {
+            return Cow::Borrowed(expr);
+        }
+        Cow::Owned(expr.clone().rewrite(&mut |node| match &node {
+            BoundExpr::Column(column) if is_elsewhere(column.ordinal) => {
                 let id = placeholder_id(column.ordinal);
                 let field = field_ref(&id, &column.ty);
                 let expr = Box::new(Expr::Placeholder(Placeholder::new_with_field(id, Some(field))));
                 BoundExpr::Opaque { expr, ty: column.ty.clone(), predicate: false }
             }
             _ => node,
-        })
+        }))
     }
 
     /// Whether a column is not one of `block`'s rows.

@@ -67,6 +67,8 @@ impl Context<'_> {
         self.frame()?.aliases = exprs.items.iter().map(|item| (Arc::clone(&item.name), item.expr.clone())).collect();
         exprs.having = self.bind_having(select.having.as_ref())?;
         exprs.order = self.bind_order_by(order_by, &exprs.items)?;
+        // Nothing is bound any more, and literals may be large.
+        self.frame()?.aliases.clear();
         if select.group_by.is_none() && !select.options.distinct && self.frame()?.aggregates.is_empty() {
             for key in &mut exprs.order {
                 key.expr = self.keyed_order(key.expr.clone());

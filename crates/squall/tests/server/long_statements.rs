@@ -260,9 +260,9 @@ fn a_long_literal_is_copied_a_few_times() {
     let mut client = connect(&server);
     assert_eq!(value(&mut client, "SELECT LENGTH('xyz')"), "3");
     let before = peak(&server);
-    let sql = format!("SELECT LENGTH('{}')", "x".repeat(BYTES));
-    assert_eq!(value(&mut client, &sql), BYTES.to_string());
+    let sql = format!("SELECT '{}'", "x".repeat(BYTES));
+    assert_eq!(value(&mut client, &sql).len(), BYTES);
     let copies = peak(&server).saturating_sub(before) / BYTES as u64;
-    // There were 13.
-    assert!(copies <= 10, "{copies} copies");
+    // There were 13, and so that one of 64 MB fits into 512 MB there may be 7.
+    assert!(copies <= 7, "{copies} copies");
 }
