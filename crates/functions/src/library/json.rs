@@ -2,7 +2,7 @@
 
 use super::support::{Args, Binding, Def, MANY, result};
 use crate::operators::json_compare::to_json;
-use squall_registry::ExprType;
+use squall_registry::{Coercibility, ExprType};
 use squall_types::collation::LikePattern;
 use squall_types::json::{self, DEPTH_MAX, Document, Json, JsonError, JsonPath, Object, Outline};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -32,7 +32,7 @@ pub const FUNCTIONS: &[Def] = &[
             _ => false,
         }))
     }),
-    Def::new("JSON_TYPE", (1, 1), result::short_text, |args| {
+    Def::new("JSON_TYPE", (1, 1), type_name_type, |args| {
         Ok(args.string(match args.value(0) {
             Value::Json(document) if document.stored().starts_with('{') => "OBJECT",
             Value::Json(document) if document.stored().starts_with('[') => "ARRAY",
@@ -80,15 +80,20 @@ pub const FUNCTIONS: &[Def] = &[
         }))
     }),
     Def::new("JSON_SEARCH", (3, MANY), result::json, json_search).takes_null(),
-    Def::new("JSON_PRETTY", (1, 1), result::connection_text, |args| {
-        let document = args.document(0)?;
-        // Each element has a line of its own, which is as far to the right as the element is deep.
-        let longest = (document.to_text().len() as u64).saturating_mul(document.depth() as u64);
-        if !args.fits(longest / 4) {
-            return Ok(Value::Null);
-        }
-        Ok(args.string(document.to_pretty_text()))
-    }),
+    Def::new(
+        "JSON_PRETTY",
+        (1, 1),
+        |_| Ok(document_text()),
+        |args| {
+            let document = args.document(0)?;
+            // Each element has a line of its own, which is as far to the right as the element is deep.
+            let longest = (document.to_text().len() as u64).saturating_mul(document.depth() as u64);
+            if !args.fits(longest / 4) {
+                return Ok(Value::Null);
+            }
+            Ok(args.string(document.to_pretty_text()))
+        },
+    ),
     Def::new("JSON_STORAGE_SIZE", (1, 1), result::nullable_bigint, |args| count(args.document(0)?.storage_size())),
     Def::new("JSON_STORAGE_FREE", (1, 1), result::nullable_bigint, |args| {
         if args.outline(0)?.is_none() {
@@ -210,18 +215,29 @@ fn check_text(binding: &Binding<'_>, documents: bool) -> SqlResult<()> {
     }
 }
 
+/// Text that is of a document: its collation is that of documents, and weaker than a column's.
+fn document_text() -> ExprType {
+    ExprType {
+        sql_type: SqlType::longtext(CollationId::UTF8MB4_BIN),
+        nullable: true,
+        coercibility: Coercibility::Literal,
+    }
+}
+
+fn type_name_type(_: &Binding<'_>) -> SqlResult<ExprType> {
+    /// `UNSIGNED INTEGER` is 16, and MySQL says 51.
+    const LENGTH: u32 = 51;
+    Ok(ExprType { sql_type: SqlType::varchar(LENGTH, CollationId::UTF8MB4_BIN), ..document_text() })
+}
+
 fn quoted_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     check_text(binding, false)?;
-    result::connection_text(binding)
+    Ok(document_text())
 }
 
 fn unquoted_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     check_text(binding, true)?;
-    Ok(ExprType {
-        sql_type: SqlType::longtext(CollationId::UTF8MB4_BIN),
-        nullable: true,
-        coercibility: squall_registry::Coercibility::Implicit,
-    })
+    Ok(document_text())
 }
 
 fn json_unquote(args: &Args<'_>) -> SqlResult<Value> {

@@ -13,12 +13,13 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("RAPID_EXTRACT_ALL", (2, 2), long_text, extract).also(&["JSON_EXTRACT_ALL"]).in_database(DATABASE),
 ];
 
-/// LONGTEXT of utf8mb4, whatever the document is.
+/// LONGTEXT of utf8mb4, whatever the document is. Like what the server itself says (USER()) it is stronger than literals, so that clients
+/// of any collation can compare it with theirs, and weaker than columns.
 fn long_text(_: &Binding<'_>) -> SqlResult<ExprType> {
     Ok(ExprType {
         sql_type: SqlType::longtext(CollationId::UTF8MB4_0900_AI_CI),
         nullable: true,
-        coercibility: Coercibility::Literal,
+        coercibility: Coercibility::SystemConstant,
     })
 }
 
