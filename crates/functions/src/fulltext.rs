@@ -5,13 +5,14 @@
 
 use parking_lot::Mutex;
 use squall_registry::{ScalarKernel, StatementContext};
+use squall_types::collation::sort_key;
 use squall_types::json::JsonError;
 use squall_types::json::lines::{Scalar, scalars};
 use squall_types::json::terms::search::{line_prefix_terms, line_terms};
 use squall_types::json::terms::{TermRange, fold};
 use squall_types::{CollationId, SqlResult, Value, words};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Groups inside of groups of a boolean search; more are taken for one.
@@ -68,6 +69,62 @@ pub struct Search {
     pub parser: Parser,
     /// Its parts.
     pub clauses: Vec<Clause>,
+    wanted: Wanted,
+}
+
+/// What is to be counted in a row's texts.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Wanted {
+    /// The place of each word or line among the counts.
+    tokens: HashMap<Vec<u8>, usize>,
+    /// What words or lines begin with, each once.
+    prefixes: Vec<String>,
+    /// Whether the order of words matters.
+    has_phrases: bool,
+    /// Length and first letter of the words, if all of them are ASCII: a run of ASCII letters can only be one that has them in common.
+    /// (No collation takes two of different length, or of other letters, for the same.)
+    shapes: Option<HashSet<(usize, u8)>>,
+}
+
+impl Wanted {
+    fn of(clauses: &[Clause], parser: Parser) -> Wanted {
+        let mut wanted = Wanted { shapes: Some(HashSet::new()), ..Wanted::default() };
+        wanted.add(clauses, parser);
+        wanted
+    }
+
+    fn add(&mut self, clauses: &[Clause], parser: Parser) {
+        for clause in clauses {
+            match &clause.what {
+                What::Word(word) => {
+                    let next = self.tokens.len();
+                    self.tokens.entry(token(word, parser)).or_insert(next);
+                    match (shape(word), &mut self.shapes) {
+                        (Some(shape), Some(shapes)) => _ = shapes.insert(shape),
+                        _ => self.shapes = None,
+                    }
+                }
+                What::Prefix(start) if self.prefixes.contains(start) => {}
+                What::Prefix(start) => self.prefixes.push(start.clone()),
+                What::Phrase(_) => self.has_phrases = true,
+                What::Group(inner) => self.add(inner, parser),
+            }
+        }
+    }
+
+    /// Whether a run may be one of the words.
+    fn may_be(&self, run: &str) -> bool {
+        match (&self.shapes, shape(run)) {
+            (Some(shapes), Some(shape)) => shapes.contains(&shape),
+            _ => true,
+        }
+    }
+}
+
+/// The length and the first letter of ASCII letters.
+fn shape(word: &str) -> Option<(usize, u8)> {
+    let first = word.bytes().next().filter(|_| word.is_ascii())?;
+    Some((word.len(), first.to_ascii_lowercase()))
 }
 
 impl Search {
@@ -82,16 +139,15 @@ impl Search {
             };
             words.into_iter().map(|word| clause(Need::Optional, What::Word(word.to_string()))).collect()
         };
-        Search { parser, clauses }
+        Search { parser, wanted: Wanted::of(&clauses, parser), clauses }
     }
 
     /// The relevance of a row with these texts; 0 is no match. Text that is no document matches nothing.
     fn relevance(&self, texts: &[Cow<'_, str>]) -> f64 {
-        let tokens = match Tokens::of(self.parser, texts) {
-            Ok(tokens) => tokens,
-            Err(_) => return 0.0,
-        };
-        matched(&self.clauses, &tokens, self.parser).unwrap_or(0.0).max(0.0)
+        match Tokens::of(self.parser, &self.wanted, texts) {
+            Ok(tokens) => matched(&self.clauses, &tokens).unwrap_or(0.0).max(0.0),
+            Err(_) => 0.0,
+        }
     }
 }
 
@@ -100,11 +156,11 @@ fn clause(need: Need, what: What) -> Clause {
 }
 
 /// The relevance by some clauses; `None` if they are not met.
-fn matched(clauses: &[Clause], tokens: &Tokens, parser: Parser) -> Option<f64> {
+fn matched(clauses: &[Clause], tokens: &Tokens<'_>) -> Option<f64> {
     let mut relevance = 0.0;
     let (mut required, mut any) = (false, false);
     for clause in clauses {
-        let found = tokens.find(&clause.what, parser);
+        let found = tokens.find(&clause.what);
         match (clause.need, found) {
             (Need::Excluded, Some(_)) | (Need::Required, None) => return None,
             (Need::Excluded, None) => {}
@@ -123,66 +179,92 @@ fn matched(clauses: &[Clause], tokens: &Tokens, parser: Parser) -> Option<f64> {
     (required || any).then(|| relevance.max(f64::MIN_POSITIVE))
 }
 
-/// What a row's texts are made of.
-struct Tokens {
-    /// Words in their order; of documents, lines.
+/// What a row's texts have of what is searched for.
+struct Tokens<'s> {
+    parser: Parser,
+    wanted: &'s Wanted,
+    /// How often each word or line that is wanted stands there.
+    counts: Vec<u64>,
+    /// How many words or lines begin with each of the prefixes.
+    prefix_counts: Vec<u64>,
+    /// Where order matters: the words in theirs; of documents, the lines.
     ordered: Vec<Vec<u8>>,
-    counts: HashMap<Vec<u8>, u64>,
 }
 
-impl Tokens {
-    fn of(parser: Parser, texts: &[Cow<'_, str>]) -> Result<Tokens, JsonError> {
-        let mut ordered = Vec::new();
+impl<'s> Tokens<'s> {
+    fn of(parser: Parser, wanted: &'s Wanted, texts: &[Cow<'_, str>]) -> Result<Tokens<'s>, JsonError> {
+        let (counts, prefix_counts) = (vec![0; wanted.tokens.len()], vec![0; wanted.prefixes.len()]);
+        let mut tokens = Tokens { parser, wanted, counts, prefix_counts, ordered: Vec::new() };
         match parser {
-            Parser::Words(collation) => {
-                for text in texts {
-                    ordered.extend(words::runs(text, collation).map(|run| words::key(run, collation)));
-                    // A phrase does not go on in the next column.
-                    ordered.push(Vec::new());
-                }
-            }
-            Parser::Json => {
-                for text in texts {
-                    lines(text, |line| ordered.push(fold(&line).into_owned().into_bytes()))?;
-                }
-            }
+            Parser::Words(collation) => texts.iter().for_each(|text| tokens.count_words(text, collation)),
+            Parser::Json => texts.iter().try_for_each(|text| tokens.count_lines(text))?,
         }
-        let mut counts: HashMap<Vec<u8>, u64> = HashMap::with_capacity(ordered.len());
-        for token in ordered.iter().filter(|token| !token.is_empty()) {
-            *counts.entry(token.clone()).or_default() += 1;
-        }
-        Ok(Tokens { ordered, counts })
+        Ok(tokens)
     }
 
-    fn find(&self, what: &What, parser: Parser) -> Option<f64> {
+    fn count_words(&mut self, text: &str, collation: CollationId) {
+        let ranges = self.wanted.prefixes.iter().map(|start| words::prefix_terms(start, collation));
+        let ranges: Vec<_> = ranges.collect();
+        let mut key = Vec::new();
+        for run in words::runs(text, collation) {
+            let may_be = self.wanted.may_be(run);
+            if !(may_be || self.wanted.has_phrases || !ranges.is_empty()) {
+                continue;
+            }
+            key.clear();
+            sort_key(collation, run, &mut key);
+            // What an index has no entry for is not found without one either.
+            if words::is_word(run) {
+                if let Some(at) = self.wanted.tokens.get(&key) {
+                    self.counts[*at] += 1;
+                }
+                for (count, range) in self.prefix_counts.iter_mut().zip(&ranges) {
+                    let Some((from, to)) = range else { continue };
+                    let term = words::escaped_key(&key);
+                    *count += u64::from(term >= *from && to.as_ref().is_none_or(|to| term < *to));
+                }
+            }
+            if self.wanted.has_phrases {
+                self.ordered.push(key.clone());
+            }
+        }
+        if self.wanted.has_phrases {
+            // A phrase does not go on in the next column.
+            self.ordered.push(Vec::new());
+        }
+    }
+
+    fn count_lines(&mut self, document: &str) -> Result<(), JsonError> {
+        let starts: Vec<Vec<u8>> = self.wanted.prefixes.iter().map(|start| token(start, Parser::Json)).collect();
+        lines(document, |line| {
+            let line = fold(&line);
+            if let Some(at) = self.wanted.tokens.get(line.as_bytes()) {
+                self.counts[*at] += 1;
+            }
+            for (count, start) in self.prefix_counts.iter_mut().zip(&starts) {
+                *count += u64::from(line.as_bytes().starts_with(start));
+            }
+            if self.wanted.has_phrases {
+                self.ordered.push(line.into_owned().into_bytes());
+            }
+        })
+    }
+
+    fn find(&self, what: &What) -> Option<f64> {
         let score = |count: u64| (count > 0).then(|| 1.0 + (count as f64).ln());
         match what {
-            What::Word(word) => score(self.counts.get(&token(word, parser)).copied().unwrap_or(0)),
+            What::Word(word) => score(self.counts[*self.wanted.tokens.get(&token(word, self.parser))?]),
             What::Prefix(start) => {
-                let count = match parser {
-                    Parser::Json => {
-                        let start = token(start, parser);
-                        self.counts.iter().filter(|(line, _)| line.starts_with(&start)).map(|(_, count)| count).sum()
-                    }
-                    Parser::Words(collation) => {
-                        let (from, to) = words::prefix_terms(start, collation)?;
-                        let within = |key: &Vec<u8>| {
-                            let term = words::escaped_key(key);
-                            term >= from && to.as_ref().is_none_or(|to| term < *to)
-                        };
-                        self.counts.iter().filter(|(key, _)| within(key)).map(|(_, count)| count).sum()
-                    }
-                };
-                score(count)
+                score(self.prefix_counts[self.wanted.prefixes.iter().position(|other| other == start)?])
             }
             What::Phrase(words) => {
-                let words: Vec<Vec<u8>> = words.iter().map(|word| token(word, parser)).collect();
+                let words: Vec<Vec<u8>> = words.iter().map(|word| token(word, self.parser)).collect();
                 if words.is_empty() {
                     return None;
                 }
                 score(self.ordered.windows(words.len()).filter(|window| *window == words).count() as u64)
             }
-            What::Group(clauses) => matched(clauses, self, parser),
+            What::Group(clauses) => matched(clauses, self),
         }
     }
 }
@@ -295,6 +377,18 @@ impl BooleanReader<'_> {
 }
 
 impl Search {
+    /// The word that is searched for, if it is one and nothing else: rows match that have its term, and no others. An index tells that
+    /// without the rows.
+    pub fn only_word(&self) -> Option<TermRange> {
+        match (self.clauses.as_slice(), self.parser) {
+            (
+                [Clause { need: Need::Optional | Need::Required, what: What::Word(word), .. }],
+                Parser::Words(collation),
+            ) => Some(word_range(word, collation)),
+            _ => None,
+        }
+    }
+
     /// The terms that lead to every row that the search matches: each such row has a term in one at least of the ranges
     /// of every element. `None` if an index is of no use.
     pub fn terms(&self) -> Option<Vec<Vec<TermRange>>> {

@@ -1,6 +1,7 @@
 //! From conditions, bound or as DataFusion has them, to [`Predicate`]s.
 
 use super::predicate::{CompareOp, Predicate};
+use super::range::IndexRanges;
 use super::terms::{self, Node};
 use arrow::datatypes::{Field, FieldRef};
 use datafusion::common::ScalarValue;
@@ -89,6 +90,23 @@ fn constant_value(expr: &Expr) -> Option<ScalarValue> {
     match function.func.invoke_with_args(arguments).ok()? {
         ColumnarValue::Scalar(value) => Some(value),
         ColumnarValue::Array(array) => ScalarValue::try_from_array(&array, 0).ok(),
+    }
+}
+
+/// A MATCH of one word as a condition, which an index answers by itself: its place, and the entries of the rows.
+pub(super) fn only_word(def: &TableDef, filter: &Expr) -> Option<(usize, IndexRanges)> {
+    let call = call_as_condition(filter)?;
+    terms::only_word(def, &Reader { def, zone: &TimeZone::utc() }.node(call, None))
+}
+
+/// A call as it stands as a condition: `call <> 0`.
+fn call_as_condition(filter: &Expr) -> Option<&Expr> {
+    match filter {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::NotEq, right }) => match &**right {
+            Expr::Literal(zero, _) if is_zero(zero) => Some(left),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -201,15 +219,9 @@ impl Reader<'_> {
         terms::text_predicate(self.def, op, collation, &left, &right)
     }
 
-    /// LIKE as a condition stands: `call <> 0`.
+    /// LIKE as a condition stands.
     pub fn like_condition(&self, filter: &Expr) -> Option<LikeCondition> {
-        match filter {
-            Expr::BinaryExpr(BinaryExpr { left, op: Operator::NotEq, right }) => match &**right {
-                Expr::Literal(zero, _) if is_zero(zero) => self.like_call(left),
-                _ => None,
-            },
-            _ => None,
-        }
+        self.like_call(call_as_condition(filter)?)
     }
 
     fn like_call(&self, expr: &Expr) -> Option<LikeCondition> {

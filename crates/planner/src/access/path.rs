@@ -179,11 +179,13 @@ pub fn choose(
         if index.is_fulltext() && !index.invisible && hints.allows(position) {
             let Some((ranges, rows)) = terms::best(view, table, position, predicate, estimate.rows)? else { continue };
             possible.push(position);
-            let cost = rows * (COST_LOOKUP + lock_cost) + ranges.ranges.len() as f64 * COST_RANGE;
+            let covering = !ranges.repeats && covers_by_row_key(table, columns);
+            let per_row = if covering { COST_ENTRY } else { COST_LOOKUP };
+            let cost = rows * (per_row + lock_cost) + ranges.ranges.len() as f64 * COST_RANGE;
             if !best.unique && (cost < best.cost || (best.is_full() && hints.forced)) {
                 let index_id = storage_index_id(index);
                 let (index, ranges, possible) = (Some(position), Some(ranges), Vec::new());
-                best = AccessPath { index, index_id, ranges, covering: false, rows, cost, unique: false, possible };
+                best = AccessPath { index, index_id, ranges, covering, rows, cost, unique: false, possible };
             }
             continue;
         }
@@ -267,6 +269,12 @@ pub fn covers(table: &Table, index: &IndexDef, columns: &[usize]) -> bool {
     }
     let parts = table.def().index_ordinals(index);
     columns.iter().all(|column| parts.contains(column))
+}
+
+/// Whether the key of a row gives back all of `columns`: what an entry of an index of terms has beside the term.
+fn covers_by_row_key(table: &Table, columns: &[usize]) -> bool {
+    let key = table.def().primary_key().map_or_else(Vec::new, |key| table.def().index_ordinals(key));
+    columns.is_empty() || (table.is_covering(IndexId(0)) && columns.iter().all(|column| key.contains(column)))
 }
 
 /// The table in its own order, or the smallest index that holds all that is wanted.

@@ -60,6 +60,8 @@ pub struct RowScanExec {
     pub fetch: Option<usize>,
     /// Whether what is above may have enough before the end, so that rows are not locked ahead of their turn.
     may_end_early: bool,
+    /// Whether its ranges are the only place where a condition of the statement is: nothing above looks at it again.
+    answers: bool,
     /// The ranges that each partition reads.
     partitions: Arc<Vec<Vec<EncodedRange>>>,
     properties: Arc<PlanProperties>,
@@ -106,6 +108,7 @@ impl RowScanExec {
             direction,
             fetch,
             may_end_early: false,
+            answers: false,
             partitions,
             properties,
             metrics: ExecutionPlanMetricsSet::new(),
@@ -132,6 +135,16 @@ impl RowScanExec {
     /// The same scan where what is above may have enough rows before its end.
     pub fn ending_early(&self) -> Self {
         RowScanExec { may_end_early: true, metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
+    }
+
+    /// The same scan where its ranges answer a condition that nobody else looks at.
+    pub fn answering(self) -> Self {
+        RowScanExec { answers: true, ..self }
+    }
+
+    /// A scan of rows, unless no other way of reading the table would give the same.
+    pub fn replaceable(plan: &Arc<dyn ExecutionPlan>) -> Option<&Self> {
+        plan.downcast_ref::<Self>().filter(|scan| !scan.answers)
     }
 
     /// The same table along another path.
@@ -184,6 +197,7 @@ impl RowScanExec {
             used_index: self.path.used_index(&self.source.def),
             has_read: false,
             covering: self.covering_parts(&table),
+            has_terms: self.path.index_def(&self.source.def).is_some_and(|index| index.files_by_terms()),
             direction: self.direction,
             lock: self.source.lock,
             is_point: self.path.unique,
@@ -209,7 +223,13 @@ impl RowScanExec {
         if !self.path.covering || self.source.lock.is_some() {
             return None;
         }
-        let columns = table.def().index_ordinals(self.path.index_def(table.def())?);
+        let def = table.def();
+        let index = match self.path.index_def(def)? {
+            // An entry of such an index has its row's key.
+            index if index.files_by_terms() => def.primary_key(),
+            index => Some(index),
+        };
+        let columns = index.map_or_else(Vec::new, |index| def.index_ordinals(index));
         self.projection.iter().map(|ordinal| columns.iter().position(|column| column == ordinal)).collect()
     }
 }
@@ -349,6 +369,8 @@ struct RowReader {
     used_index: Option<squall_catalog::IndexId>,
     has_read: bool,
     covering: Option<Vec<usize>>,
+    /// Whether the index is one of terms.
+    has_terms: bool,
     direction: Direction,
     lock: Option<TableLock>,
     /// Each range is one key of a unique index.
@@ -524,7 +546,10 @@ impl RowReader {
         if parts.is_empty() {
             return Ok(());
         }
-        let values = self.table.decode_key(self.index_id, entry.key())?;
+        let values = match self.has_terms {
+            true => self.table.decode_key(squall_catalog::IndexId(0), &entry.row_key(&self.table)?)?,
+            false => self.table.decode_key(self.index_id, entry.key())?,
+        };
         for (decoder, part) in decoders.iter_mut().zip(parts) {
             match values.get(*part) {
                 Some(Some(value)) => decoder.append(ValueRef::from(value))?,

@@ -2,9 +2,10 @@
 
 use super::column_filter::{column_predicate, element_predicate};
 use super::column_scan::ColumnScanExec;
-use super::filter::{is_sort_key, predicate_of};
+use super::filter::{is_sort_key, only_word, predicate_of};
 use super::lock::TableLock;
 use super::path::{AccessPath, COST_LOCK, IndexHints, choose};
+use super::range::IndexRanges;
 use super::scan::RowScanExec;
 use crate::exec::env::StatementEnv;
 use arrow::compute::SortOptions;
@@ -216,6 +217,13 @@ impl RowTable {
         self.lock.is_none() && self.has_columns_of(filter) && column_predicate(&self.def, filter, None).is_some()
     }
 
+    /// The index that answers a condition by its entries alone, and which entries: rows that it is true of have one of them, each one.
+    fn answered_by_entries(&self, filter: &Expr) -> Option<(usize, IndexRanges)> {
+        let is_read_by_rows = self.table.sealed_source().is_none() && self.copy_def().is_none();
+        only_word(&self.def, filter)
+            .filter(|(position, _)| is_read_by_rows && self.lock.is_none() && self.hints.allows(*position))
+    }
+
     /// What the statement sees of a column table; `None` if it is none. Found out once for each reference and moment.
     pub fn column_snapshot(&self, env: &StatementEnv) -> SqlResult<Option<Arc<ColumnSnapshot>>> {
         let view = env.view()?;
@@ -309,10 +317,8 @@ impl RowTable {
         let view = env.view().map_err(datafusion_error)?;
         let path = choose(&env.store, view, table, &predicate, &columns, &self.hints, self.lock_cost())
             .map_err(datafusion_error)?;
-        // A limit is passed down only where no filter stands in between.
-        let fetch = limit.filter(|_| filters.is_empty());
         let sort_exprs = Arc::new(self.sort_exprs(&projection, state)?);
-        let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, sort_exprs, Direction::Forward, fetch);
+        let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, sort_exprs, Direction::Forward, limit);
         scan.split(view, table, state.config().target_partitions()).map_err(datafusion_error)
     }
 
@@ -380,6 +386,8 @@ impl TableProvider for RowTable {
         let by_column = self.answers_filters.load(Ordering::Acquire);
         let support = |filter: &&Expr| match by_column && self.answers(filter) {
             true => TableProviderFilterPushDown::Exact,
+            // If another way of reading is cheaper, the scan applies it, too.
+            false if self.answered_by_entries(filter).is_some() => TableProviderFilterPushDown::Exact,
             false => TableProviderFilterPushDown::Inexact,
         };
         Ok(filters.iter().map(support).collect())
@@ -411,10 +419,23 @@ impl TableProvider for RowTable {
             return Ok(scan);
         }
         let left_to_scan = self.answers_filters.load(Ordering::Acquire);
-        let answered = filters.iter().filter(|filter| left_to_scan && self.answers(filter));
+        let answered = filters
+            .iter()
+            .filter(|filter| (left_to_scan && self.answers(filter)) || self.answered_by_entries(filter).is_some());
         let answered: Vec<Expr> = answered.cloned().collect();
+        // A limit is passed down only where no filter stands in between.
+        let all_answered = answered.len() == filters.len();
         if answered.is_empty() {
-            return Ok(Arc::new(self.row_scan(state, &env, projection, filters, limit)?));
+            return Ok(Arc::new(self.row_scan(state, &env, projection, filters, limit.filter(|_| all_answered))?));
+        }
+        if let [only] = answered.as_slice()
+            && let Some((position, ranges)) = self.answered_by_entries(only)
+        {
+            let limit = limit.filter(|_| all_answered);
+            let scan = self.row_scan(state, &env, projection.clone(), filters, limit)?;
+            if scan.path.index == Some(position) && scan.path.ranges.as_ref() == Some(&ranges) {
+                return Ok(Arc::new(scan.answering()));
+            }
         }
         // Nobody above the scan applies these, and nobody has asked for their columns.
         let mut wider = projection.to_vec();

@@ -290,11 +290,18 @@ fn further(outer: &MemberPath, path: &Node<'_>) -> Option<MemberPath> {
 
 /// MATCH … AGAINST with an index of exactly its columns.
 fn matched(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<Predicate> {
+    let (search, index) = search_of(def, call, args)?;
+    let Some(search) = search else { return Some(Predicate::Never) };
+    let each = search.terms()?.into_iter().map(|ranges| limited(index, ranges).unwrap_or(Predicate::Unknown));
+    Some(Predicate::and(each))
+}
+
+/// What MATCH … AGAINST searches for, nothing if that is NULL, and the place of the index of exactly its columns.
+fn search_of(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<(Option<Search>, usize)> {
     let kernel: &dyn Any = call.kernel.as_ref();
     let kernel = kernel.downcast_ref::<MatchKernel>()?;
     let (against, columns) = args.split_last()?;
     let Node::Constant(against, _) = against else { return None };
-    let Value::String(against) = against else { return Some(Predicate::Never) };
     let columns: Vec<usize> = columns
         .iter()
         .map(|node| match node {
@@ -303,9 +310,19 @@ fn matched(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<Predi
         })
         .collect::<Option<_>>()?;
     let index = fulltext_index(def, &columns, Some(kernel.parser))?;
-    let every = Search::new(kernel.parser, kernel.boolean, against).terms()?;
-    let each = every.into_iter().map(|ranges| limited(index, ranges).unwrap_or(Predicate::Unknown));
-    Some(Predicate::and(each))
+    let search = match against {
+        Value::String(against) => Some(Search::new(kernel.parser, kernel.boolean, against)),
+        _ => None,
+    };
+    Some((search, index))
+}
+
+/// The index that answers a MATCH of one word by itself, and its entries: each is of a row that matches, and every such row has
+/// one.
+pub(super) fn only_word(def: &TableDef, node: &Node<'_>) -> Option<(usize, IndexRanges)> {
+    let Node::Call(call, args) = node else { return None };
+    let (search, index) = search_of(def, call, args)?;
+    Some((index, index_ranges(&[search?.only_word()?])))
 }
 
 /// The FULLTEXT index of these columns, in any order.

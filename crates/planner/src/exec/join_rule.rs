@@ -226,7 +226,7 @@ fn choose(
 type InnerScan = (RowScanExec, Option<Arc<dyn PhysicalExpr>>, Option<Vec<Arc<dyn PhysicalExpr>>>);
 
 fn inner_scan(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<InnerScan>> {
-    if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
+    if let Some(scan) = RowScanExec::replaceable(plan) {
         return Ok(Some((scan.clone(), None, None)));
     }
     if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {

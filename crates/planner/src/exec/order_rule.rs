@@ -110,7 +110,7 @@ struct Chain<'a> {
 }
 
 fn chain(plan: &Arc<dyn ExecutionPlan>) -> Option<Chain<'_>> {
-    if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
+    if let Some(scan) = RowScanExec::replaceable(plan) {
         return Some(Chain { scan, filtered: false });
     }
     let filter = plan.is::<FilterExec>();
@@ -160,7 +160,7 @@ fn first_row(aggregate: &AggregateExec) -> Option<Arc<dyn ExecutionPlan>> {
     if let Some(parts) = aggregate.input().downcast_ref::<PartsExec>() {
         return Some(Arc::new(parts.first_of(column, greatest)?));
     }
-    let scan = aggregate.input().downcast_ref::<RowScanExec>()?;
+    let scan = RowScanExec::replaceable(aggregate.input())?;
     if !scan.path.is_full() || scan.fetch.is_some() || scan.source.lock.is_some() {
         return None;
     }
