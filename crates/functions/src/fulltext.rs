@@ -377,16 +377,17 @@ impl BooleanReader<'_> {
 }
 
 impl Search {
-    /// The word that is searched for, if it is one and nothing else: rows match that have its term, and no others. An index tells that
-    /// without the rows.
-    pub fn only_word(&self) -> Option<TermRange> {
-        match (self.clauses.as_slice(), self.parser) {
-            (
-                [Clause { need: Need::Optional | Need::Required, what: What::Word(word), .. }],
-                Parser::Words(collation),
-            ) => Some(word_range(word, collation)),
+    /// The terms of the words that are searched for, if any of them is enough and there is nothing else: rows match that have one of these
+    /// terms, and no others. An index tells that without the rows.
+    pub fn any_word(&self) -> Option<Vec<TermRange>> {
+        let Parser::Words(collation) = self.parser else { return None };
+        let is_one = self.clauses.len() == 1;
+        let term = |clause: &Clause| match (&clause.what, clause.need) {
+            (What::Word(word), Need::Optional) => Some(word_range(word, collation)),
+            (What::Word(word), Need::Required) if is_one => Some(word_range(word, collation)),
             _ => None,
-        }
+        };
+        self.clauses.iter().map(term).collect()
     }
 
     /// The terms that lead to every row that the search matches: each such row has a term in one at least of the ranges

@@ -93,10 +93,10 @@ fn constant_value(expr: &Expr) -> Option<ScalarValue> {
     }
 }
 
-/// A MATCH of one word as a condition, which an index answers by itself: its place, and the entries of the rows.
-pub(super) fn only_word(def: &TableDef, filter: &Expr) -> Option<(usize, IndexRanges)> {
+/// A MATCH of any of some words as a condition, which an index answers by itself: its place, and the entries of the rows.
+pub(super) fn any_word(def: &TableDef, filter: &Expr) -> Option<(usize, IndexRanges)> {
     let call = call_as_condition(filter)?;
-    terms::only_word(def, &Reader { def, zone: &TimeZone::utc() }.node(call, None))
+    terms::any_word(def, &Reader { def, zone: &TimeZone::utc() }.node(call, None))
 }
 
 /// A call as it stands as a condition: `call <> 0`.

@@ -179,7 +179,7 @@ pub fn choose(
         if index.is_fulltext() && !index.invisible && hints.allows(position) {
             let Some((ranges, rows)) = terms::best(view, table, position, predicate, estimate.rows)? else { continue };
             possible.push(position);
-            let covering = !ranges.repeats && covers_by_row_key(table, columns);
+            let covering = covers_by_row_key(table, columns);
             let per_row = if covering { COST_ENTRY } else { COST_LOOKUP };
             let cost = rows * (per_row + lock_cost) + ranges.ranges.len() as f64 * COST_RANGE;
             if !best.unique && (cost < best.cost || (best.is_full() && hints.forced)) {

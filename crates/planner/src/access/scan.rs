@@ -532,6 +532,11 @@ impl RowReader {
                 self.cursor = None;
                 continue;
             };
+            if let Some(seen) = &mut self.seen
+                && !seen.insert(entry.row_key(&self.table)?.into())
+            {
+                continue;
+            }
             count += 1;
             self.append_entry(&entry, parts, &mut decoders)?;
         }

@@ -2,7 +2,7 @@
 
 use super::column_filter::{column_predicate, element_predicate};
 use super::column_scan::ColumnScanExec;
-use super::filter::{is_sort_key, only_word, predicate_of};
+use super::filter::{any_word, is_sort_key, predicate_of};
 use super::lock::TableLock;
 use super::path::{AccessPath, COST_LOCK, IndexHints, choose};
 use super::range::IndexRanges;
@@ -217,10 +217,10 @@ impl RowTable {
         self.lock.is_none() && self.has_columns_of(filter) && column_predicate(&self.def, filter, None).is_some()
     }
 
-    /// The index that answers a condition by its entries alone, and which entries: rows that it is true of have one of them, each one.
+    /// The index that answers a condition by its entries alone, and which entries: rows that it is true of have one of them at least, and each is of such a row.
     fn answered_by_entries(&self, filter: &Expr) -> Option<(usize, IndexRanges)> {
         let is_read_by_rows = self.table.sealed_source().is_none() && self.copy_def().is_none();
-        only_word(&self.def, filter)
+        any_word(&self.def, filter)
             .filter(|(position, _)| is_read_by_rows && self.lock.is_none() && self.hints.allows(*position))
     }
 

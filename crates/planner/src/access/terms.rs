@@ -317,12 +317,13 @@ fn search_of(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<(Op
     Some((search, index))
 }
 
-/// The index that answers a MATCH of one word by itself, and its entries: each is of a row that matches, and every such row has
-/// one.
-pub(super) fn only_word(def: &TableDef, node: &Node<'_>) -> Option<(usize, IndexRanges)> {
+/// The index that answers a MATCH of a word, or any of several, by itself, and its entries: each is of a row that matches, and every
+/// such row has one.
+pub(super) fn any_word(def: &TableDef, node: &Node<'_>) -> Option<(usize, IndexRanges)> {
     let Node::Call(call, args) = node else { return None };
     let (search, index) = search_of(def, call, args)?;
-    Some((index, index_ranges(&[search?.only_word()?])))
+    let terms = search?.any_word().filter(|terms| terms.len() <= RANGES_MAX)?;
+    Some((index, index_ranges(&terms)))
 }
 
 /// The FULLTEXT index of these columns, in any order.
