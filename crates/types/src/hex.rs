@@ -1,6 +1,7 @@
 //! Bytes as hexadecimal digits: HEX(n) and UUID.
 
 use crate::SqlType;
+use std::borrow::Cow;
 
 /// Most digits of a HEX column.
 pub const HEX_DIGITS_MAX: u16 = 510;
@@ -55,6 +56,17 @@ pub fn parse_uuid(text: &[u8]) -> Option<[u8; UUID_BYTES]> {
         _ => return None,
     };
     parse_hex(digits)?.try_into().ok()
+}
+
+/// A text that may begin one of a UUID, without the hyphens at their places.
+pub fn uuid_digits(text: &str) -> Cow<'_, str> {
+    /// Places of the hyphens among the characters.
+    const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+    if !text.contains('-') {
+        return Cow::Borrowed(text);
+    }
+    let is_hyphen = |(at, character): &(usize, char)| *character == '-' && HYPHENS.contains(at);
+    Cow::Owned(text.char_indices().filter(|place| !is_hyphen(place)).map(|(_, character)| character).collect())
 }
 
 /// HEX of a number of digits that it cannot have, or a UUID with any.

@@ -11,10 +11,18 @@ use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// Two operands brought to one physical type.
-struct Pair {
+pub(super) struct Pair {
     left: BoundExpr,
     right: BoundExpr,
     collation: Option<CollationId>,
+}
+
+impl Pair {
+    /// Their comparison.
+    pub fn compared_by(self, op: CompareOp) -> BoundExpr {
+        let Pair { left, right, collation } = self;
+        BoundExpr::Compare { op, left: Box::new(left), right: Box::new(right), collation }
+    }
 }
 
 impl ExprBuilder<'_> {
@@ -23,9 +31,10 @@ impl ExprBuilder<'_> {
         if left.sql_type() == SqlType::Json || right.sql_type() == SqlType::Json {
             return self.compare_json(op, left, right);
         }
-        let Pair { left, right, collation } = self.comparable(left, right, op.symbol())?;
-        let compare = BoundExpr::Compare { op, left: Box::new(left), right: Box::new(right), collation };
-        Ok(self.fold(compare))
+        if let Some(compared) = self.compare_digits_in_order(op, &left, &right)? {
+            return Ok(compared);
+        }
+        Ok(self.fold(self.comparable(left, right, op.symbol())?.compared_by(op)))
     }
 
     /// `(a, b) op (c, d)`: row constructors.
@@ -118,8 +127,7 @@ impl ExprBuilder<'_> {
         if operand.sql_type() == SqlType::Json || item.sql_type() == SqlType::Json {
             return self.compare(CompareOp::Equal, operand.clone(), item);
         }
-        let Pair { left, right, collation } = self.comparable(operand.clone(), item, "IN")?;
-        Ok(BoundExpr::Compare { op: CompareOp::Equal, left: Box::new(left), right: Box::new(right), collation })
+        Ok(self.comparable(operand.clone(), item, "IN")?.compared_by(CompareOp::Equal))
     }
 
     /// `(a, b) [NOT] IN ((c, d), …)`.
@@ -172,7 +180,7 @@ impl ExprBuilder<'_> {
         Ok(Pair { left: typed(left), right: typed(right), collation: None })
     }
 
-    fn compared_as_strings(&self, left: BoundExpr, right: BoundExpr, operation: &str) -> SqlResult<Pair> {
+    pub(super) fn compared_as_strings(&self, left: BoundExpr, right: BoundExpr, operation: &str) -> SqlResult<Pair> {
         let connection = self.context.collation;
         let operands = [StringOperand::of(&left.ty(), connection), StringOperand::of(&right.ty(), connection)];
         let (collation, _) = aggregate_collations(&operands, operation)?;

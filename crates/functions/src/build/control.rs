@@ -101,6 +101,7 @@ impl ExprBuilder<'_> {
     /// `text [NOT] LIKE pattern [ESCAPE escape]`.
     pub fn like(&self, text: BoundExpr, pattern: BoundExpr, escape: Option<BoundExpr>, negated: bool) -> BuildResult {
         let collation = self.string_collation(&[&text, &pattern], "like")?;
+        let within = if negated { None } else { self.like_digits(&text, &pattern)? };
         let nullable = text.nullable() || pattern.nullable();
         let escape = escape.unwrap_or_else(|| {
             let backslash = !self.context.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
@@ -109,7 +110,11 @@ impl ExprBuilder<'_> {
         let args =
             vec![self.to_text(text, collation)?, self.to_text(pattern, collation)?, self.to_text(escape, collation)?];
         let kernel = LikeKernel { collation, negated, cache: PatternCache::default() };
-        Ok(self.immutable("LIKE", Arc::new(kernel), args, boolean_type(nullable)))
+        let like = self.immutable("LIKE", Arc::new(kernel), args, boolean_type(nullable));
+        Ok(match within {
+            Some(within) => self.and(vec![within, like]),
+            None => like,
+        })
     }
 
     /// `text [NOT] REGEXP pattern`.

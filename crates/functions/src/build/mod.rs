@@ -8,6 +8,7 @@ mod calls;
 mod cast;
 mod compare;
 mod control;
+mod digits;
 pub(crate) mod fold;
 mod in_set;
 mod json;

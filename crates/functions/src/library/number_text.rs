@@ -8,16 +8,19 @@ use squall_registry::ExprType;
 use squall_types::hex::parse_hex;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 
+/// Characters to a line of BASE64.
+const BASE64_LINE: u64 = 76;
+
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
     Def::new("HEX", (1, 1), hex_type, hex),
-    Def::new("UNHEX", (1, 1), result::bytes, unhex),
+    Def::new("UNHEX", (1, 1), unhex_type, unhex),
     Def::new("BIN", (1, 1), result::short_text, |args| in_base(args, 2)),
     Def::new("OCT", (1, 1), result::short_text, |args| in_base(args, 8)),
     Def::new("CONV", (3, 3), result::short_text, conv),
     Def::new("FORMAT", (2, 3), result::short_text, format_number).takes_null(),
-    Def::new("TO_BASE64", (1, 1), result::connection_text, to_base64),
-    Def::new("FROM_BASE64", (1, 1), result::bytes, from_base64),
+    Def::new("TO_BASE64", (1, 1), to_base64_type, to_base64),
+    Def::new("FROM_BASE64", (1, 1), from_base64_type, from_base64),
 ];
 
 fn hex_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
@@ -27,6 +30,24 @@ fn hex_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     let bytes_per_char = if binding.arg(0).is_binary_string() { 2 } else { 8 };
     let length = if binding.arg(0).is_numeric() { 16 } else { binding.length(0).saturating_mul(bytes_per_char) };
     Ok(binding.connection_string(length))
+}
+
+/// Bytes for two digits each.
+fn unhex_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    result::bytes_of_length(binding.length(0).div_ceil(2))
+}
+
+/// Bytes, three for four characters.
+fn from_base64_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    result::bytes_of_length(u32::try_from(u64::from(binding.length(0)) * 3 / 4 + 1).unwrap_or(u32::MAX))
+}
+
+/// Four characters for three bytes, in lines.
+fn to_base64_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    let bytes_per_char = if binding.arg(0).is_binary_string() { 1 } else { 4 };
+    let characters = (u64::from(binding.length(0)) * bytes_per_char).div_ceil(3) * 4;
+    let length = u32::try_from(characters + characters / BASE64_LINE).unwrap_or(u32::MAX);
+    Ok(ExprType { nullable: true, ..binding.connection_string(length) })
 }
 
 fn hex(args: &Args<'_>) -> SqlResult<Value> {
@@ -210,8 +231,7 @@ fn format_number(args: &Args<'_>) -> SqlResult<Value> {
 }
 
 fn to_base64(args: &Args<'_>) -> SqlResult<Value> {
-    /// Characters to a line.
-    const LINE: usize = 76;
+    const LINE: usize = BASE64_LINE as usize;
     let encoded = STANDARD.encode(args.encoded(0));
     if !args.fits(encoded.len() as u64) {
         return Ok(Value::Null);

@@ -27,7 +27,7 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("RPAD", (2, 3), pad_type, |args| pad(args, false)),
     Def::new("REPEAT", (2, 2), repeat_type, repeat),
     Def::new("SPACE", (1, 1), result::connection_text, space),
-    Def::new("REPLACE", (3, 3), result::long_of_all, replace),
+    Def::new("REPLACE", (3, 3), replace_type, replace),
     Def::new("REVERSE", (1, 1), result::like_first, reverse),
     Def::new("INSERT", (4, 4), insert_type, insert),
     Def::new("TRIM", (1, 2), result::like_first, |args| Ok(trim(args, true, true))),
@@ -37,9 +37,30 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("QUOTE", (1, 1), quote_type, quote).takes_null(),
     Def::new("CHAR", (1, MANY), char_type, char_function).takes_null(),
     Def::new("SOUNDEX", (1, 1), soundex_type, soundex),
-    Def::new("MAKE_SET", (2, MANY), result::long_of_all, make_set).takes_null(),
-    Def::new("EXPORT_SET", (3, 5), result::long_of_all, export_set),
+    Def::new("MAKE_SET", (2, MANY), make_set_type, make_set).takes_null(),
+    Def::new("EXPORT_SET", (3, 5), export_set_type, export_set),
 ];
+
+/// Each character may be replaced.
+fn replace_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    let length = binding.length(0).saturating_mul(binding.length(2).max(1));
+    binding.string_of_all(length).map(|ty| ExprType { nullable: true, ..ty })
+}
+
+/// All of the texts, with a comma between two.
+fn make_set_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    let texts = (1..binding.arguments.len()).map(|at| binding.length(at));
+    let length = texts.fold(0_u32, |sum, length| sum.saturating_add(length).saturating_add(1));
+    binding.string_of_all(length).map(|ty| ExprType { nullable: true, ..ty })
+}
+
+/// A text for each of 64 bits, with the separator between two.
+fn export_set_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    const BITS: u32 = 64;
+    let separator = if binding.arguments.len() > 3 { binding.length(3) } else { 1 };
+    let length = binding.length(1).max(binding.length(2)).saturating_add(separator).saturating_mul(BITS);
+    binding.string_of_all(length).map(|ty| ExprType { nullable: true, ..ty })
+}
 
 fn concat_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     let count = binding.arguments.len();

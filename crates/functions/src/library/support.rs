@@ -313,11 +313,6 @@ pub mod result {
         binding.string_of(&[0], u32::MAX).map(|ty| ExprType { nullable: true, ..ty })
     }
 
-    /// A long text of the collation of all arguments.
-    pub fn long_of_all(binding: &Binding<'_>) -> SqlResult<ExprType> {
-        binding.string_of_all(u32::MAX).map(|ty| ExprType { nullable: true, ..ty })
-    }
-
     /// A text of the connection's collation that may be NULL.
     pub fn connection_text(binding: &Binding<'_>) -> SqlResult<ExprType> {
         Ok(ExprType { nullable: true, ..binding.connection_string(u32::MAX) })
@@ -339,11 +334,13 @@ pub mod result {
 
     /// Bytes that may be NULL.
     pub fn bytes(_: &Binding<'_>) -> SqlResult<ExprType> {
-        Ok(ExprType {
-            sql_type: SqlType::longtext(CollationId::BINARY),
-            nullable: true,
-            coercibility: Coercibility::Implicit,
-        })
+        bytes_of_length(u32::MAX)
+    }
+
+    /// Up to so many bytes that may be NULL.
+    pub fn bytes_of_length(length: u32) -> SqlResult<ExprType> {
+        let sql_type = string_of_length(length, CollationId::BINARY);
+        Ok(ExprType { sql_type, nullable: true, coercibility: Coercibility::Implicit })
     }
 }
 
