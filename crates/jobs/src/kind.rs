@@ -51,6 +51,17 @@ impl JobState {
     }
 }
 
+/// What a job was at that was cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    /// There is none of that number that has not ended.
+    Nothing,
+    /// It waited, and is ended now.
+    Waiting,
+    /// It runs, and is told to stop.
+    Running,
+}
+
 /// What becomes of a durable job that was running when its process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnRestart {

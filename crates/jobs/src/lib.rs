@@ -36,6 +36,6 @@ pub mod system;
 mod worker;
 
 pub use at_once::DoneJob;
-pub use kind::{Handler, JobInfo, JobState, KindSpec, NewJob, OnRestart, RunningJob};
+pub use kind::{Cancelled, Handler, JobInfo, JobState, KindSpec, NewJob, OnRestart, RunningJob};
 pub use record::{tables, with_missing_columns};
 pub use system::{JobSystem, Kind, Submitted};

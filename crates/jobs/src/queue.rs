@@ -5,9 +5,9 @@ use crate::kind::{Cancel, JobInfo, JobState, Progress};
 use parking_lot::{Condvar, Mutex};
 use squall_types::SqlError;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use tokio::sync::Notify;
 
@@ -28,6 +28,8 @@ pub(crate) struct Live {
     pub priority: i16,
     pub created_micros: i64,
     pub key: Option<String>,
+    /// Its place among the jobs that wait, see [`Turns`].
+    turn: AtomicU64,
     pub progress: Progress,
     pub cancel: Cancel,
     status: Mutex<Status>,
@@ -43,6 +45,8 @@ pub(crate) struct Status {
     pub state: JobState,
     pub attempts: u32,
     pub started_micros: Option<i64>,
+    /// That it runs is in the store's log, and with the system: if this process ends, the next one knows of it.
+    pub is_announced: bool,
     pub finished_micros: Option<i64>,
     pub error: Option<SqlError>,
     /// Its end, or that it was put back, is in the store's log.
@@ -63,12 +67,14 @@ impl Live {
             priority: info.priority,
             created_micros: info.created_micros,
             key,
+            turn: AtomicU64::new(0),
             progress: Progress::default(),
             cancel: Cancel::default(),
             status: Mutex::new(Status {
                 state: info.state,
                 attempts: info.attempts,
                 started_micros: info.started_micros,
+                is_announced: false,
                 finished_micros: info.finished_micros,
                 error: info.error.clone(),
                 is_recorded: false,
@@ -129,6 +135,11 @@ impl Live {
         size_of::<Live>() + self.owner.len() + lengths.iter().sum::<usize>() + message
     }
 
+    /// That it runs is in the store's log.
+    pub fn set_announced(&self) {
+        self.status.lock().is_announced = true;
+    }
+
     /// Changes what has become of it, and wakes whoever waits for its end if this is it.
     pub fn change<T>(&self, change: impl FnOnce(&mut Status) -> T) -> T {
         let mut status = self.status.lock();
@@ -140,9 +151,13 @@ impl Live {
         changed
     }
 
-    /// As others see it.
+    /// As others see it. What is seen to run is not run again after a crash that its kind does not survive, so a job is not seen to run
+    /// before that is known to whoever comes then.
     pub fn info(&self, kind: &str) -> JobInfo {
-        let status = self.status();
+        let mut status = self.status();
+        if status.state == JobState::Running && !status.is_announced {
+            (status.state, status.started_micros) = (JobState::Queued, None);
+        }
         JobInfo {
             kind: kind.to_string(),
             number: self.number,
@@ -202,12 +217,52 @@ impl Drop for Waiting<'_> {
     }
 }
 
+/// Priority, turn and number of a job that waits.
+type ReadyKey = (Reverse<i16>, u64, u64);
+
+fn ready_key(job: &Live) -> ReadyKey {
+    (Reverse(job.priority), job.turn.load(Ordering::Relaxed), job.number)
+}
+
+/// Turns of accounts, so that one that queues thousands of jobs does not hold up those of others (start-time fair queueing: Goyal, Vin,
+/// Cheng, 1996): an account's next job is a turn behind its last, and not before what is being run.
+#[derive(Debug, Default)]
+struct Turns {
+    now: u64,
+    /// The last turn of each account that may have jobs waiting.
+    last: HashMap<String, u64>,
+}
+
+impl Turns {
+    fn next_of(&mut self, owner: &str) -> u64 {
+        let last = self.last.get(owner).copied().unwrap_or(0);
+        let turn = last.max(self.now) + 1;
+        match self.last.get_mut(owner) {
+            Some(last) => *last = turn,
+            None => _ = self.last.insert(owner.to_string(), turn),
+        }
+        turn
+    }
+
+    /// A job's turn has come.
+    fn has_come(&mut self, turn: u64) {
+        /// Accounts that are remembered though none of their jobs may wait.
+        const ACCOUNTS_MAX: usize = 1000;
+        self.now = self.now.max(turn);
+        if self.last.len() > ACCOUNTS_MAX {
+            let now = self.now;
+            self.last.retain(|_, last| *last > now);
+        }
+    }
+}
+
 /// Jobs that wait, and the workers.
 #[derive(Debug)]
 pub(crate) struct Queue {
     /// Jobs whose rows are being committed, in the order of their numbers, and whether the commit has succeeded where it has ended.
     arriving: VecDeque<(Arc<Live>, Option<bool>)>,
-    ready: BTreeMap<(Reverse<i16>, u64), Arc<Live>>,
+    ready: BTreeMap<ReadyKey, Arc<Live>>,
+    turns: Turns,
     /// Most workers.
     pub limit: usize,
     /// The places of the workers that there are.
@@ -233,6 +288,7 @@ impl Queue {
         Queue {
             arriving: VecDeque::new(),
             ready: BTreeMap::new(),
+            turns: Turns::default(),
             limit,
             workers: BTreeSet::new(),
             threads: BTreeMap::new(),
@@ -246,7 +302,8 @@ impl Queue {
     }
 
     pub fn push(&mut self, job: Arc<Live>) {
-        self.ready.insert((Reverse(job.priority), job.number), job);
+        job.turn.store(self.turns.next_of(&job.owner), Ordering::Relaxed);
+        self.ready.insert(ready_key(&job), job);
     }
 
     /// A job is on its way: the next number's row is being committed.
@@ -268,7 +325,8 @@ impl Queue {
 
     /// The job whose turn it is, for a worker. Until that says [otherwise](Queue::leave_brief) it is taken to be back soon.
     pub fn take(&mut self) -> Option<Arc<Live>> {
-        let (_, job) = self.ready.pop_first()?;
+        let ((_, turn, _), job) = self.ready.pop_first()?;
+        self.turns.has_come(turn);
         self.brief += 1;
         Some(job)
     }
@@ -291,7 +349,7 @@ impl Queue {
 
     /// Takes a job out; `false` if it does not wait.
     pub fn remove(&mut self, job: &Live) -> bool {
-        self.ready.remove(&(Reverse(job.priority), job.number)).is_some()
+        self.ready.remove(&ready_key(job)).is_some()
     }
 
     /// A waiting job of that key.
@@ -362,5 +420,30 @@ impl Queue {
         self.resting.drain(..).for_each(|bell| {
             bell.notify_one();
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accounts_take_turns() {
+        let mut turns = Turns::default();
+        assert_eq!([(); 3].map(|()| turns.next_of("many")), [1, 2, 3]);
+        turns.has_come(1);
+        // It is next but for what has the same turn and was there before, however many the other has.
+        assert_eq!(turns.next_of("one"), 2);
+        turns.has_come(3);
+        // Who was away has nothing to make up for.
+        assert_eq!([turns.next_of("one"), turns.next_of("many"), turns.next_of("late")], [4, 4, 4]);
+    }
+
+    #[test]
+    fn accounts_without_jobs_are_forgotten() {
+        let mut turns = Turns::default();
+        let last = (0..5000).map(|account| turns.next_of(&account.to_string())).max().unwrap_or(0);
+        turns.has_come(last);
+        assert!(turns.last.is_empty());
     }
 }

@@ -46,6 +46,15 @@ fn remove_expired(system: &SystemInner, kind: &Arc<KindInner>) -> SqlResult<Opti
     Ok(wait.map(|micros| Duration::from_micros(micros.max(0) as u64) + Duration::from_millis(100)))
 }
 
+/// Removes jobs that ended up to a moment, those of one owner or of all; gives how many.
+pub(crate) fn purge(system: &SystemInner, kind: &Arc<KindInner>, limit: i64, owner: Option<&str>) -> SqlResult<u64> {
+    remove_ended(system, kind, |record| {
+        let is_old = record.info.finished_micros.is_some_and(|finished| finished <= limit);
+        let goes = is_old && owner.is_none_or(|owner| record.info.owner == owner);
+        Chosen { goes, is_last: record.info.created_micros > limit }
+    })
+}
+
 /// Removes the oldest jobs until no more is kept than may be.
 fn make_room(system: &SystemInner, kind: &Arc<KindInner>) -> SqlResult<()> {
     let Some(surplus) = kind.kept.surplus() else { return Ok(()) };

@@ -5,9 +5,10 @@ use crate::ended::EndedJobs;
 use crate::ending::Ending;
 use crate::keeper::{Keeper, Note, keep};
 use crate::kept::{Kept, bytes_of};
-use crate::kind::{JobInfo, JobState, KindSpec, NewJob, OnRestart, TRANSIENT_KEPT, restart_error};
+use crate::kind::{Cancelled, JobInfo, JobState, KindSpec, NewJob, OnRestart, TRANSIENT_KEPT, restart_error};
 use crate::queue::{Live, Queue};
 use crate::record::{JOB, JobRecord, OUTPUT, job_key};
+use crate::retention;
 use crate::worker::call_worker;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use squall_catalog::{Catalog, IndexId};
@@ -341,18 +342,17 @@ impl Kind {
         number > 0 && number < *self.inner.next_number.lock()
     }
 
-    /// Cancels a job: one that waits ends at once, one that runs is told to stop. `false` if there is no such job that has
-    /// not ended.
-    pub fn cancel(&self, number: u64, reason: SqlError) -> SqlResult<bool> {
+    /// Cancels a job: one that waits ends at once, one that runs is told to stop.
+    pub fn cancel(&self, number: u64, reason: SqlError) -> SqlResult<Cancelled> {
         let kind = &self.inner;
-        let Some(live) = kind.live.lock().get(&number).cloned() else { return Ok(false) };
+        let Some(live) = kind.live.lock().get(&number).cloned() else { return Ok(Cancelled::Nothing) };
         // First: a job that is not in the queue yet is looked at when it comes.
         live.cancel.set();
         let waited = kind.queue.lock().remove(&live);
         if waited {
             kind.keeper.tell(Note::Ended(Box::new(Ending::cancelled(kind.clone(), live, reason))));
         }
-        Ok(true)
+        Ok(if waited { Cancelled::Waiting } else { Cancelled::Running })
     }
 
     /// How many jobs wait for a worker.
@@ -502,6 +502,15 @@ impl Kind {
             Some(Value::Bytes(content)) => Ok(Some(content)),
             _ => Err(SqlError::internal("a row of mysql.job_output is damaged")),
         }
+    }
+
+    /// Removes jobs that ended up to a moment, in microseconds since 1970 UTC, with their outputs: those of one owner, or of all. Gives how
+    /// many.
+    ///
+    /// # Errors
+    /// When the store cannot be read or changed.
+    pub fn purge(&self, until_micros: i64, owner: Option<&str>) -> SqlResult<u64> {
+        retention::purge(&*self.system()?, &self.inner, until_micros, owner)
     }
 
     /// Removes a job that has ended, with its output; `false` if there is none.

@@ -203,6 +203,7 @@ impl Announcement {
             status.state = JobState::Running;
             status.attempts += 1;
             status.started_micros = Some(started_micros);
+            status.is_announced = false;
             status.is_recorded = false;
             status.attempts
         });
@@ -233,8 +234,13 @@ impl Announcement {
         queue.leave_brief();
         let begun = durable.then(|| queue.begin(*place, live, *claim));
         call_worker(kind, queue);
-        let Some(begun) = begun else { return Ok(()) };
-        claims::write(&system.store, name, *place, &begun)?;
+        if let Some(begun) = &begun {
+            claims::write(&system.store, name, *place, begun)?;
+        }
+        live.set_announced();
+        if begun.is_none() {
+            return Ok(());
+        }
         if claim.attempt > 1 {
             let mut transaction = system.begin();
             system.delete_output(&mut transaction, name, live.number)?;

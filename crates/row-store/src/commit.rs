@@ -427,6 +427,11 @@ impl Committer {
         answer
     }
 
+    /// Gives what the log has to the operating system.
+    pub fn hand_over(&self) -> SqlResult<()> {
+        self.redo.write().map_err(|error| self.log_failed(error))
+    }
+
     /// Commits, or puts the commit aside until a global read lock is given back.
     pub fn commit_prepared(&self, commit: PreparedCommit) {
         let mut log = self.log.lock();
@@ -462,7 +467,7 @@ impl Committer {
                 let moment = self.db.snapshot();
                 drop(log);
                 let written = match durability {
-                    Durability::Os => self.redo.write().map_err(|error| self.log_failed(error)),
+                    Durability::Os => self.hand_over(),
                     _ => Ok(()),
                 };
                 applied.finish(written.and_then(|()| self.show_or_sync(moment)));

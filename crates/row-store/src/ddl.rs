@@ -206,8 +206,8 @@ impl RowStore {
         self.0.committer.write_async(batch)
     }
 
-    /// Writes a record of the server's own, which comes before whatever is committed from now on. Nothing waits for the
-    /// disk: the record is durable when the next commit is.
+    /// Writes a record of the server's own, which comes before whatever is committed from now on, and hands it to the operating system: it
+    /// is there if the process ends. Nothing waits for the disk: the record survives a power cut when the next commit does.
     ///
     /// # Errors
     /// When the store takes no writes any more.
@@ -220,7 +220,7 @@ impl RowStore {
         self.0.committer.write(batch, false)?;
         self.0.committer.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         self.gate().count(bytes as u64);
-        Ok(())
+        self.0.committer.hand_over()
     }
 
     /// A record of the server's own.

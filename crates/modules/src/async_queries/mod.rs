@@ -20,7 +20,7 @@ use kept_sessions::KeptSessions;
 use squall_jobs::{Kind, KindSpec, OnRestart};
 use squall_registry::variables::definition::unsigned;
 use squall_registry::variables::{Scope, VariableDef};
-use squall_registry::{Registry, ValueTable};
+use squall_registry::{Registry, StatementContext, ValueTable};
 use squall_session::{Database, Module, Procedure, WeakDatabase};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::{Arc, OnceLock};
@@ -28,13 +28,15 @@ use std::time::Duration;
 
 /// The name of the module, of its database and of its kind of jobs.
 pub(crate) const NAME: &str = "async";
+/// Most workers.
+const THREADS_MAX: u64 = 1024;
 const THREAD_COUNT: &str = "async_thread_count";
 const RETENTION: &str = "async_result_retention";
 const RESULT_BYTES_MAX: &str = "async_result_bytes_max";
 const TOTAL_BYTES_MAX: &str = "async_result_total_bytes_max";
 
 const VARIABLES: &[VariableDef] = &[
-    unsigned(THREAD_COUNT, Scope::Global, 8, 1, 1024, "Most queries of async.queue() that run at once."),
+    unsigned(THREAD_COUNT, Scope::Global, 8, 1, THREADS_MAX, "Most queries of async.queue() that run at once."),
     unsigned(
         RETENTION,
         Scope::Global,
@@ -175,6 +177,12 @@ pub(crate) fn set_thread_count(shared: &Shared, count: Option<i64>) -> SqlResult
     let Some(count) = count.and_then(|count| u64::try_from(count).ok()).filter(|count| *count >= 1) else {
         return Err(SqlError::signal(*b"99999", "Thread count must be greater than or equal to 1"));
     };
-    // The variable's range ends somewhere, and more than it are as good as that many.
-    shared.database()?.persist_global(THREAD_COUNT, Value::UInt(count.min(1024)))
+    shared.database()?.persist_global(THREAD_COUNT, Value::UInt(count.min(THREADS_MAX)))
+}
+
+/// The warning that SET has for a number beyond the variable's range (1292), which becomes the greatest that there is.
+pub(crate) fn warn_of_thread_count(count: Option<i64>, context: &StatementContext) {
+    if let Some(count) = count.filter(|count| u64::try_from(*count).is_ok_and(|count| count > THREADS_MAX)) {
+        context.diagnostics.warn(SqlError::new(ErrorCode::TruncatedWrongValue, &[&THREAD_COUNT, &count]));
+    }
 }

@@ -2,13 +2,15 @@
 
 use super::replay::replay;
 use super::worker::run_at_once;
-use super::{NAME, Shared, captured, queue_table, set_thread_count};
+use super::{NAME, Shared, captured, queue_table, set_thread_count, warn_of_thread_count};
+use crate::history::{bad_period, before};
 use squall_catalog::{Need, Privileges};
-use squall_jobs::{JobInfo, JobState, NewJob};
+use squall_jobs::{Cancelled, JobInfo, JobState, NewJob};
 use squall_session::api::{LocalFuture, OkInfo};
 use squall_session::procedure::{Parameter, ParameterMode, ProcedureHead};
 use squall_session::result::{ResultSet, typed_column};
 use squall_session::{Failure, Procedure, ProcedureCall};
+use squall_types::temporal::Interval;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -27,6 +29,7 @@ enum Task {
     WaitAll,
     Cancel,
     Drop,
+    Purge,
     SetConcurrency,
 }
 
@@ -42,6 +45,7 @@ pub(super) fn all(shared: &Arc<Shared>) -> Vec<Arc<dyn Procedure>> {
     let id = || vec![Parameter::new("id", SqlType::BIGINT)];
     let list = || vec![Parameter::text("list").with_mode(ParameterMode::InOutOrValue)];
     let sql = || vec![Parameter::text("sql_text")];
+    let interval = || vec![Parameter::text("interval")];
     let count = || vec![Parameter::new("thread_count", SqlType::BIGINT)];
     [
         (Task::Queue, "queue", sql(), "Queues a statement to be run in the background, and answers with its number."),
@@ -51,6 +55,12 @@ pub(super) fn all(shared: &Arc<Shared>) -> Vec<Arc<dyn Procedure>> {
         (Task::WaitAll, "wait_all", Vec::new(), "Waits for everything that the session has queued."),
         (Task::Cancel, "cancel", id(), "Ends a queued statement with 70100, whether it runs or waits."),
         (Task::Drop, "drop", id(), "Forgets a statement that has ended, with its results."),
+        (
+            Task::Purge,
+            "purge",
+            interval(),
+            "Forgets what ended longer ago than `1 DAY`, `7200 SECOND`, …: of all, or one's own.",
+        ),
         (Task::SetConcurrency, "set_concurrency", count(), "Sets how many queued statements run at once, for good."),
     ]
     .into_iter()
@@ -75,8 +85,9 @@ impl Procedure for AsyncProcedure {
                 Task::Wait => self.wait(call).await,
                 Task::WaitList => self.wait_list(call).await,
                 Task::WaitAll => self.wait_all(call).await,
-                Task::Cancel => Ok(self.cancel(call)?),
+                Task::Cancel => self.cancel(call).await,
                 Task::Drop => self.forget(call).await,
+                Task::Purge => self.purge(call).await,
                 Task::SetConcurrency => self.set_concurrency(call).await,
             }
         })
@@ -219,14 +230,29 @@ impl AsyncProcedure {
         result
     }
 
-    fn cancel(&self, call: &ProcedureCall<'_>) -> SqlResult<OkInfo> {
+    async fn cancel(&self, call: &ProcedureCall<'_>) -> Result<OkInfo, Failure> {
         let info = self.known(call, call.number(0))?;
         if info.owner != *call.context().current_user && !call.access().has_dynamic("CONNECTION_ADMIN") {
-            return Err(SqlError::new(ErrorCode::KillDenied, &[&info.number]));
+            return Err(SqlError::new(ErrorCode::KillDenied, &[&info.number]).into());
         }
         let reason = SqlError::new(ErrorCode::QueryInterrupted, &[]);
-        self.shared.kind()?.cancel(info.number, reason)?;
+        let kind = self.shared.kind()?.clone();
+        if kind.cancel(info.number, reason)? == Cancelled::Waiting {
+            // Nothing has to be ended but the wait: who looks next sees that it is.
+            kind.ended(info.number).await;
+        }
         Ok(OkInfo::default())
+    }
+
+    /// Forgets what ended a while ago; answers with how many that were.
+    async fn purge(&self, call: &ProcedureCall<'_>) -> Result<OkInfo, Failure> {
+        let age = call.text(0).and_then(Interval::parse_period).ok_or_else(bad_period)?;
+        let until = before(call.context().now_micros, age).ok_or_else(bad_period)?;
+        let own = call.context().current_user.to_string();
+        let owner = (!call.access().has_dynamic("CONNECTION_ADMIN")).then_some(own);
+        let kind = self.shared.kind()?.clone();
+        let affected_rows = call.blocking(move || kind.purge(until, owner.as_deref())).await?;
+        Ok(OkInfo { affected_rows, ..OkInfo::default() })
     }
 
     async fn forget(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
@@ -244,6 +270,7 @@ impl AsyncProcedure {
     async fn set_concurrency(&self, call: &ProcedureCall<'_>) -> Result<OkInfo, Failure> {
         call.check(&[Need::table(NAME, "settings", Privileges::UPDATE, "UPDATE")])?;
         let (shared, count) = (self.shared.clone(), call.number(0));
+        warn_of_thread_count(count, call.context());
         call.blocking(move || set_thread_count(&shared, count)).await?;
         Ok(OkInfo::default())
     }

@@ -134,6 +134,6 @@ fn used_only(table: &dyn VirtualTable) -> Option<ColumnRange> {
 }
 
 /// The moment that lies a period before another; `None` if there is none.
-fn before(micros: i64, period: Interval) -> Option<i64> {
+pub(crate) fn before(micros: i64, period: Interval) -> Option<i64> {
     DateTime::from_unix_micros(micros)?.add_interval(period.negate())?.unix_micros()
 }

@@ -99,6 +99,7 @@ impl Session {
                 if self.truncate_log(name)? || self.truncate_performance(name)? {
                     return Ok(Outcome::done());
                 }
+                self.check_truncate_virtual(name)?;
                 let name = name.clone();
                 self.blocking(move |shared| drop::truncate_table(shared, &env, &name)).await?;
                 Ok(Outcome::done())

@@ -28,11 +28,24 @@ impl Session {
             },
             _ => return None,
         };
+        self.virtual_table_named(name)
+    }
+
+    /// The virtual table of a name, unless a table is in front of it.
+    fn virtual_table_named(&self, name: &ObjectName) -> Option<Arc<dyn VirtualTable>> {
         let database = name.schema.as_deref().or(self.database.as_deref())?;
         if self.shared.catalog.load().entry(database, &name.name).is_some() {
             return None;
         }
         self.shared.registry.virtual_table(database, &name.name).cloned()
+    }
+
+    /// 1288 for TRUNCATE of a virtual table.
+    pub(crate) fn check_truncate_virtual(&self, name: &ObjectName) -> SqlResult<()> {
+        match self.virtual_table_named(name) {
+            Some(table) => Err(SqlError::new(ErrorCode::NonUpdatableTable, &[&table.name(), &"TRUNCATE"])),
+            None => Ok(()),
+        }
     }
 
     /// What is wrong with a change of a virtual table before a row of it is looked at.
