@@ -326,15 +326,16 @@ impl TableDef {
         self.indexes.iter().find(|index| index.is_columnar())
     }
 
-    /// How what the table has is compressed: as the option COMPRESSION says, and without it column tables by Zstandard, others by
-    /// LZ4. `None` for `COMPRESSION='none'`.
+    /// How what the table has is compressed: as the option COMPRESSION says, and without it column tables and those of
+    /// `ROW_FORMAT=COMPRESSED` by Zstandard, others by LZ4. `None` for `COMPRESSION='none'`.
     pub fn compression(&self) -> Option<TableCompression> {
-        let option = self.options.iter().find(|(name, _)| name == "COMPRESSION").map(|(_, value)| value.as_str());
-        match option {
+        let option =
+            |wanted: &str| self.options.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+        match option("COMPRESSION") {
             Some("'none'") => None,
             Some("'lz4'") => Some(TableCompression::Lz4),
             Some("'zstd'") => Some(TableCompression::Zstd),
-            _ if self.is_column_table() => Some(TableCompression::Zstd),
+            _ if self.is_column_table() || option("ROW_FORMAT") == Some("COMPRESSED") => Some(TableCompression::Zstd),
             _ => Some(TableCompression::Lz4),
         }
     }

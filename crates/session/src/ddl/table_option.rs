@@ -7,8 +7,12 @@ use squall_catalog::{COLUMN_ENGINE, TableDef};
 use squall_parser::ast::TableOption;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlMode, SqlResult};
 
-/// Engines of MySQL and MariaDB whose tables become row tables.
-const SUBSTITUTED_ENGINES: &[&str] = &["MYISAM", "MEMORY", "HEAP", "ARIA", "ARCHIVE", "CSV"];
+/// Engines of MySQL, MariaDB and Percona Server whose tables become row tables.
+const SUBSTITUTED_ENGINES: &[&str] =
+    &["MYISAM", "MEMORY", "HEAP", "ARIA", "ARCHIVE", "CSV", "XTRADB", "ROCKSDB", "TOKUDB"];
+
+/// Those of them that are chosen for tables that are to be small.
+const COMPRESSING_ENGINES: &[&str] = &["ARCHIVE", "ROCKSDB", "TOKUDB"];
 
 /// Names of the engine of column tables.
 const COLUMN_ENGINES: &[&str] = &[COLUMN_ENGINE, "FASTBIT", "COLUMNSTORE"];
@@ -104,7 +108,7 @@ fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext
 }
 
 /// The engine's name as shown; MySQL's other engines become InnoDB with MySQL's own warning.
-fn engine(name: &str, table: &TableDef, context: &DdlContext<'_>) -> SqlResult<String> {
+fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<String> {
     if name.eq_ignore_ascii_case("InnoDB") {
         return Ok("InnoDB".to_string());
     }
@@ -127,6 +131,11 @@ fn engine(name: &str, table: &TableDef, context: &DdlContext<'_>) -> SqlResult<S
             return Err(error);
         }
         context.statement.diagnostics.warn(error);
+    }
+    if COMPRESSING_ENGINES.iter().any(|known| name.eq_ignore_ascii_case(known))
+        && table.options.iter().all(|(option, _)| option != "COMPRESSION")
+    {
+        set_shown(table, "COMPRESSION", Some("'zstd'".to_owned()));
     }
     context.statement.diagnostics.warn(SqlError {
         code: 1266,
