@@ -38,6 +38,7 @@ use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
+use squall_functions::aggregate::KernelUdaf;
 use squall_functions::expr::sql_error_from;
 use squall_types::SqlResult;
 use std::sync::Arc;
@@ -137,11 +138,11 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> SqlResult<LogicalPl
 /// Optimizes a bound plan and makes it physical.
 pub async fn physical_plan(plan: &LogicalPlan, state: &SessionState) -> SqlResult<Arc<dyn ExecutionPlan>> {
     let assigns = assigns_variables(plan)?;
-    if state.config().target_partitions() == 1 || !(assigns || is_small(plan)?) {
+    if state.config().target_partitions() == 1 || !(assigns || keeps_order(plan)? || is_small(plan)?) {
         return plan_with(plan, state, assigns).await;
     }
-    // Rows that assign variables have to be made one after another. Few rows are not worth a second thread, and on one
-    // their groups come out in the order in which they were met.
+    // Rows that assign variables have to be made one after another, and those that lists are made of have to come in the same order each
+    // time. Few rows are not worth a second thread, and on one their groups come out in the order in which they were met.
     let config = state.config().clone().with_target_partitions(1);
     let state = SessionStateBuilder::new_from_existing(state.clone()).with_config(config).build();
     plan_with(plan, &state, assigns).await
@@ -180,6 +181,26 @@ fn is_small(plan: &LogicalPlan) -> SqlResult<bool> {
     });
     visited.map_err(sql_error_from)?;
     Ok(pairs <= ROWS_MAX)
+}
+
+/// Whether a plan makes lists of rows, in the order in which these come.
+fn keeps_order(plan: &LogicalPlan) -> SqlResult<bool> {
+    let mut found = false;
+    let visited = plan.apply(|plan| {
+        let LogicalPlan::Aggregate(aggregate) = plan else { return Ok(TreeNodeRecursion::Continue) };
+        for expr in &aggregate.aggr_expr {
+            expr.apply(|expr| {
+                if let Expr::AggregateFunction(function) = expr {
+                    let inner: &dyn std::any::Any = function.func.inner().as_ref();
+                    found |= inner.downcast_ref::<KernelUdaf>().is_some_and(KernelUdaf::keeps_order);
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })?;
+        }
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    });
+    visited.map_err(sql_error_from)?;
+    Ok(found)
 }
 
 /// Whether a plan assigns user variables.

@@ -155,6 +155,10 @@ pub struct BoundAggregate {
 pub trait AggregateKernel: Any + Debug + Send + Sync {
     /// A state to start a group with.
     fn accumulator(&self, context: Arc<StatementContext>) -> Box<dyn ValueAccumulator>;
+    /// Whether the result says in which order rows came, so that these have to come in the same one each time.
+    fn keeps_order(&self) -> bool {
+        false
+    }
 }
 
 /// The state of one group of one aggregate.

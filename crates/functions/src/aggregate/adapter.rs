@@ -48,6 +48,11 @@ impl KernelUdaf {
         &self.call
     }
 
+    /// Whether rows have to come in the same order each time.
+    pub fn keeps_order(&self) -> bool {
+        self.kernel().keeps_order()
+    }
+
     fn kernel(&self) -> &dyn AggregateKernel {
         self.call.kernel.as_ref()
     }

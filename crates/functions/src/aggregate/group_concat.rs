@@ -63,6 +63,11 @@ impl GroupConcatKernel {
 }
 
 impl AggregateKernel for GroupConcatKernel {
+    fn keeps_order(&self) -> bool {
+        // Behind ORDER BY too: of rows that are equal there.
+        true
+    }
+
     fn accumulator(&self, context: Arc<StatementContext>) -> Box<dyn ValueAccumulator> {
         Box::new(Concat {
             source: self.source.clone(),

@@ -18,6 +18,10 @@ pub struct JsonArrayKernel {
 }
 
 impl AggregateKernel for JsonArrayKernel {
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn accumulator(&self, _context: Arc<StatementContext>) -> Box<dyn ValueAccumulator> {
         Box::new(JsonArray { value_type: self.value_type.clone(), text: String::new() })
     }
@@ -91,6 +95,10 @@ pub struct JsonObjectKernel {
 }
 
 impl AggregateKernel for JsonObjectKernel {
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn accumulator(&self, _context: Arc<StatementContext>) -> Box<dyn ValueAccumulator> {
         Box::new(JsonObject {
             key_type: self.key_type.clone(),

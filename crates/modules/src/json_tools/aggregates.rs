@@ -102,8 +102,8 @@ impl ValueAccumulator for Group {
         let function = self.aggregate.name.to_lowercase();
         match self.aggregate.kind {
             Kind::Sum => self.tally.sum(&function),
-            Kind::Min => Ok(self.tally.min()),
-            Kind::Max => Ok(self.tally.max()),
+            Kind::Min => self.tally.min(&function),
+            Kind::Max => self.tally.max(&function),
             Kind::Avg => self.tally.avg(&function),
             Kind::Count => Ok(self.tally.count()),
         }

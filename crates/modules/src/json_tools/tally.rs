@@ -20,10 +20,10 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("JSUM", (1, 1), decimal, |args| of_list(args)?.sum("jsum"))
         .in_database(DATABASE)
         .fused_with(&[("RAPID_EXTRACT_ALL", "JSON_KEY_SUM")]),
-    Def::new("JMIN", (1, 1), decimal, |args| Ok(of_list(args)?.min()))
+    Def::new("JMIN", (1, 1), decimal, |args| of_list(args)?.min("jmin"))
         .in_database(DATABASE)
         .fused_with(&[("RAPID_EXTRACT_ALL", "JSON_KEY_MIN")]),
-    Def::new("JMAX", (1, 1), decimal, |args| Ok(of_list(args)?.max()))
+    Def::new("JMAX", (1, 1), decimal, |args| of_list(args)?.max("jmax"))
         .in_database(DATABASE)
         .fused_with(&[("RAPID_EXTRACT_ALL", "JSON_KEY_MAX")]),
     Def::new("JAVG", (1, 1), decimal, |args| of_list(args)?.avg("javg"))
@@ -34,10 +34,10 @@ pub const FUNCTIONS: &[Def] = &[
         .fused_with(&[("RAPID_EXTRACT_ALL", "JSON_KEY_COUNT")]),
     Def::new("JSON_KEY_SUM", (2, 2), decimal, |args| of_key(args, |tally| tally.sum("json_key_sum")))
         .reading_documents(|args, document| of_stored(args, document, |tally| tally.sum("json_key_sum"))),
-    Def::new("JSON_KEY_MIN", (2, 2), decimal, |args| of_key(args, |tally| Ok(tally.min())))
-        .reading_documents(|args, document| of_stored(args, document, |tally| Ok(tally.min()))),
-    Def::new("JSON_KEY_MAX", (2, 2), decimal, |args| of_key(args, |tally| Ok(tally.max())))
-        .reading_documents(|args, document| of_stored(args, document, |tally| Ok(tally.max()))),
+    Def::new("JSON_KEY_MIN", (2, 2), decimal, |args| of_key(args, |tally| tally.min("json_key_min")))
+        .reading_documents(|args, document| of_stored(args, document, |tally| tally.min("json_key_min"))),
+    Def::new("JSON_KEY_MAX", (2, 2), decimal, |args| of_key(args, |tally| tally.max("json_key_max")))
+        .reading_documents(|args, document| of_stored(args, document, |tally| tally.max("json_key_max"))),
     Def::new("JSON_KEY_AVG", (2, 2), decimal, |args| of_key(args, |tally| tally.avg("json_key_avg")))
         .reading_documents(|args, document| of_stored(args, document, |tally| tally.avg("json_key_avg"))),
     Def::new("JSON_KEY_COUNT", (2, 2), result::nullable_bigint, |args| of_key(args, |tally| Ok(tally.count())))
@@ -143,7 +143,9 @@ impl Tally {
             context.diagnostics.warn(no_number(text));
             return;
         }
-        self.add_wide(parsed.value.fit(65, SCALE).value);
+        let fitted = parsed.value.fit(65, SCALE);
+        self.overflow |= fitted.clamped;
+        self.add_wide(fitted.value);
     }
 
     fn add_units(&mut self, units: i128) {
@@ -185,11 +187,14 @@ impl Tally {
         }
     }
 
+    /// 1690 if a number was beyond what results can be.
+    fn check_range(&self, function: &str) -> SqlResult<()> {
+        if self.overflow { Err(out_of_range(function)) } else { Ok(()) }
+    }
+
     fn total(&self, function: &str) -> SqlResult<Decimal> {
-        let out_of_range = || SqlError::new(ErrorCode::DataOutOfRangeExpr, &[&"DECIMAL", &function]);
-        if self.overflow {
-            return Err(out_of_range());
-        }
+        self.check_range(function)?;
+        let out_of_range = || out_of_range(function);
         let sum = Decimal::from_i128(self.sum, SCALE);
         let Some(wide) = self.wide_sum else { return Ok(sum) };
         let total = sum.checked_add(wide).ok_or_else(out_of_range)?.fit(65, SCALE);
@@ -215,19 +220,22 @@ impl Tally {
             return Ok(Value::Decimal(Decimal::from_i128(quotient + up * rest.signum(), SCALE)));
         }
         let average = total.checked_div(Decimal::from(self.numbers), SCALE).and_then(|value| value.round(SCALE.into()));
-        Ok(average.map_or(Value::Null, |value| Value::Decimal(value.fit(65, SCALE).value)))
+        let average = average.ok_or_else(|| out_of_range(function))?;
+        Ok(Value::Decimal(average.fit(65, SCALE).value))
     }
 
     /// The least number, NULL of nothing.
-    pub fn min(&self) -> Value {
+    pub fn min(&self, function: &str) -> SqlResult<Value> {
+        self.check_range(function)?;
         let narrow = self.min.map(|units| Decimal::from_i128(units, SCALE));
-        narrow.into_iter().chain(self.wide_min).min().map_or(Value::Null, Value::Decimal)
+        Ok(narrow.into_iter().chain(self.wide_min).min().map_or(Value::Null, Value::Decimal))
     }
 
     /// The greatest number, NULL of nothing.
-    pub fn max(&self) -> Value {
+    pub fn max(&self, function: &str) -> SqlResult<Value> {
+        self.check_range(function)?;
         let narrow = self.max.map(|units| Decimal::from_i128(units, SCALE));
-        narrow.into_iter().chain(self.wide_max).max().map_or(Value::Null, Value::Decimal)
+        Ok(narrow.into_iter().chain(self.wide_max).max().map_or(Value::Null, Value::Decimal))
     }
 
     /// How many values.
@@ -273,6 +281,10 @@ impl Tally {
             overflow: next()? == "1",
         })
     }
+}
+
+fn out_of_range(function: &str) -> SqlError {
+    SqlError::new(ErrorCode::DataOutOfRangeExpr, &[&"DECIMAL", &function])
 }
 
 /// A number of few digits in units of the last digit that results have; further digits are rounded.
@@ -354,6 +366,6 @@ mod tests {
         merged.merge(&right);
         assert_eq!(merged.count(), Value::Int(5));
         assert_eq!(merged.sum("f").unwrap(), Value::Decimal(Decimal::parse("12345678901234567890121.50000").value));
-        assert_eq!(merged.min(), Value::Decimal(Decimal::parse("-2.50000").value));
+        assert_eq!(merged.min("jmin").unwrap(), Value::Decimal(Decimal::parse("-2.50000").value));
     }
 }
