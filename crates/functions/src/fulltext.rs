@@ -8,7 +8,7 @@ use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::collation::sort_key;
 use squall_types::json::JsonError;
 use squall_types::json::lines::{Scalar, scalars};
-use squall_types::json::terms::search::{line_prefix_terms, line_terms};
+use squall_types::json::terms::search::{exact_line_terms, line_prefix_terms, line_terms};
 use squall_types::json::terms::{TermRange, fold};
 use squall_types::{CollationId, SqlResult, Value, words};
 use std::borrow::Cow;
@@ -377,17 +377,21 @@ impl BooleanReader<'_> {
 }
 
 impl Search {
-    /// The terms of the words that are searched for, if any of them is enough and there is nothing else: rows match that have one of these
+    /// The terms of the words or lines that are searched for, if any of them is enough and there is nothing else: rows match that have one of these
     /// terms, and no others. An index tells that without the rows.
     pub fn any_word(&self) -> Option<Vec<TermRange>> {
-        let Parser::Words(collation) = self.parser else { return None };
         let is_one = self.clauses.len() == 1;
-        let term = |clause: &Clause| match (&clause.what, clause.need) {
-            (What::Word(word), Need::Optional) => Some(word_range(word, collation)),
-            (What::Word(word), Need::Required) if is_one => Some(word_range(word, collation)),
-            _ => None,
-        };
-        self.clauses.iter().map(term).collect()
+        let mut terms = Vec::with_capacity(self.clauses.len());
+        for clause in &self.clauses {
+            match (&clause.what, clause.need, self.parser) {
+                (_, Need::Excluded, _) => return None,
+                (_, Need::Required, _) if !is_one => return None,
+                (What::Word(word), _, Parser::Words(collation)) => terms.push(word_range(word, collation)),
+                (What::Word(line), _, Parser::Json) => terms.extend(exact_line_terms(line)?),
+                _ => return None,
+            }
+        }
+        Some(terms)
     }
 
     /// The terms that lead to every row that the search matches: each such row has a term in one at least of the ranges

@@ -16,6 +16,8 @@ use std::borrow::Cow;
 
 /// Rows of a query from which on they go around the transaction, if they may.
 const BULK_ROWS_MIN: usize = 20_000;
+/// Bytes of strings and documents in them that are as much: an index of their words has many entries for each row.
+const BULK_BYTES_MIN: usize = 16 << 20;
 
 /// Carries an INSERT or REPLACE out.
 pub fn execute_insert(context: &mut DmlContext<'_>, plan: &InsertPlan) -> StoreResult<DmlResult> {
@@ -85,6 +87,8 @@ pub struct Inserter<'c, 'p, 'a> {
     bulk: Option<BulkLoad>,
     /// Rows that wait until it is known whether they are many.
     staged: Option<Vec<Vec<Value>>>,
+    /// Bytes of strings and documents in them.
+    staged_bytes: usize,
 }
 
 impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
@@ -100,6 +104,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             duplicates: 0,
             bulk: None,
             staged: None,
+            staged_bytes: 0,
         }
     }
 
@@ -272,6 +277,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     fn stage(&mut self, may_be_many: bool) {
         let goes_around = may_be_many && self.context.options.bulk_session.is_some() && may_go_around(self.plan);
         self.staged = goes_around.then(Vec::new);
+        self.staged_bytes = 0;
     }
 
     /// Stores the rows that have waited, on the way that their number asks for.
@@ -305,8 +311,9 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             };
             self.result.affected_rows += 1;
             if let Some(staged) = &mut self.staged {
+                self.staged_bytes += stored.iter().map(Value::heap_bytes).sum::<usize>();
                 staged.push(stored);
-                if staged.len() == BULK_ROWS_MIN {
+                if staged.len() == BULK_ROWS_MIN || self.staged_bytes >= BULK_BYTES_MIN {
                     let mut bulk = self.context.env.store.bulk_load(&target.table);
                     self.staged.take().into_iter().flatten().try_for_each(|row| bulk.push(row))?;
                     self.bulk = Some(bulk);

@@ -1,8 +1,8 @@
 //! The terms that documents have which satisfy a condition.
 
 use super::{
-    BOOLEAN, CONTAINER, NAME_END, NO_MEMBER, NULL, NUMBER, STRING, TermRange, WORD, fold, name_prefix, number_bytes,
-    number_of, push_text, push_way,
+    BOOLEAN, CONTAINER, NAME_END, NO_MEMBER, NULL, NUMBER, STRING, TEXT_BYTES_MAX, TermRange, WORD, fold, name_prefix,
+    number_bytes, number_of, push_text, push_way,
 };
 use crate::Json;
 
@@ -139,6 +139,20 @@ pub fn line_terms(line: &str) -> Vec<TermRange> {
         }
     }
     ranges
+}
+
+/// The same where a document has one of the terms only if it has the line; `None` where it may have another one: a number that is
+/// written in another way, or a long text with the same hash.
+pub fn exact_line_terms(line: &str) -> Option<Vec<TermRange>> {
+    let is_exact = |at: usize| {
+        let (name, value) = (&line[..at], &line[at + 1..]);
+        let is_number = value.parse::<f64>().is_ok_and(f64::is_finite);
+        !value.trim_end_matches(' ').is_empty()
+            && !is_number
+            && fold(name).len() <= TEXT_BYTES_MAX
+            && fold(value).len() <= TEXT_BYTES_MAX
+    };
+    line.match_indices('=').all(|(at, _)| is_exact(at)).then(|| line_terms(line))
 }
 
 /// Terms of documents with a line that begins like this; `None` where that says nothing of the name.
