@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""LOAD DATA INFILE into the comparison's table, of Squall, MariaDB's InnoDB and its MyRocks: rows/s and bytes on disk.
+"""LOAD DATA INFILE into the comparison's table, of Squall, MariaDB's InnoDB, its Archive and its MyRocks: rows/s and bytes on disk.
 
-usage: bench/load.py [--rows 2000000] [--sets a,b] [--keys 0,4] [--servers squall,squall-zstd,innodb,myrocks] [--build] [--profile release]
+usage: bench/load.py [--rows 2000000] [--sets a,b] [--keys 0,4] [--servers squall,squall-zstd,squall-archive,squall-column,innodb,archive,myrocks] [--build] [--profile release]
                      [--data DIR] [--binary FILE] [--record]
 
-The table has lineorder's columns and ten random words, and no primary key. `squall-zstd` is Squall with COMPRESSION='zstd'. Each load is one statement on one connection, by
+The table has lineorder's columns and ten random words, and no primary key. `squall-zstd` is Squall with COMPRESSION='zstd', `squall-archive` with ENGINE=ARCHIVE,
+`squall-column` with ENGINE=COLUMN; Archive takes no keys. Each load is one statement on one connection, by
 the server itself from a file, into an empty table without keys or with four. `--build` adds the four keys to the loaded
 table with one ALTER TABLE. MyRocks loads with `rocksdb_bulk_load` and needs mariadb-plugin-rocksdb. Bytes on disk are
 those of the table's files, without logs, once the server's background work on them has ended.
@@ -24,7 +25,9 @@ class SquallTables(Squall):
         super().__init__(profile, arguments=["--secure-file-priv", ""], binary=binary)
 
     def table_bytes(self):
-        return sum(f.stat().st_blocks * 512 for f in pathlib.Path(self.data).rglob("keyspaces/*/tables/*") if f.is_file())
+        data = pathlib.Path(self.data)
+        files = [*data.rglob("keyspaces/*/tables/*"), *data.glob("columns/*/*")]
+        return sum(f.stat().st_blocks * 512 for f in files if f.is_file())
 
 
 class SquallZstd(SquallTables):
@@ -33,6 +36,22 @@ class SquallZstd(SquallTables):
     def __init__(self, profile, binary):
         super().__init__(profile, binary)
         self.name = "squall-zstd"
+
+
+class SquallArchive(SquallTables):
+    engine = "ENGINE=ARCHIVE"
+
+    def __init__(self, profile, binary):
+        super().__init__(profile, binary)
+        self.name = "squall-archive"
+
+
+class SquallColumn(SquallTables):
+    engine = "ENGINE=COLUMN"
+
+    def __init__(self, profile, binary):
+        super().__init__(profile, binary)
+        self.name = "squall-column"
 
 
 class InnoDB(MariaDB):
@@ -44,6 +63,20 @@ class InnoDB(MariaDB):
 
     def table_bytes(self):
         return sum(f.stat().st_blocks * 512 for f in pathlib.Path(self.data, "bench").glob("insert_test.ibd"))
+
+
+class Archive(MariaDB):
+    engine, before = "ENGINE=ARCHIVE", "SELECT 1"
+
+    def __init__(self):
+        super().__init__()
+        self.name = "archive"
+
+    def command(self):
+        return super().command() + ["--plugin-load-add=ha_archive"]
+
+    def table_bytes(self):
+        return sum(f.stat().st_blocks * 512 for f in pathlib.Path(self.data, "bench").glob("insert_test.ARZ"))
 
 
 class MyRocks(MariaDB):
@@ -86,13 +119,15 @@ def load(server, file, keys):
 def run(a):
     counts = load_data.generate(a.data, a.rows)
     raw = {name: os.path.getsize(f"{a.data}/{name}.tsv") for name in counts}
-    makers = {"squall": lambda: SquallTables(a.profile, a.binary), "squall-zstd": lambda: SquallZstd(a.profile, a.binary), "innodb": InnoDB, "myrocks": MyRocks}
+    makers = {"squall": lambda: SquallTables(a.profile, a.binary), "squall-zstd": lambda: SquallZstd(a.profile, a.binary), "squall-archive": lambda: SquallArchive(a.profile, a.binary), "squall-column": lambda: SquallColumn(a.profile, a.binary), "innodb": InnoDB, "archive": Archive, "myrocks": MyRocks}
     wanted = [name for name in a.servers.split(",") if name != "myrocks" or os.path.exists(ROCKS)]
     results = {}
     for set_name in a.sets.split(","):
         file = os.path.abspath(f"{a.data}/{set_name}.tsv")
         for keys in map(int, a.keys.split(",")):
             for name in wanted:
+                if name == "archive" and keys:
+                    continue
                 with makers[name]() as server:
                     seconds, cpu, size = load(server, file, keys)
                     count = int(server.sql("SELECT COUNT(*) FROM insert_test", "bench"))
@@ -108,11 +143,11 @@ def run(a):
     print(f"{'load':16}" + "".join(f"{name + ' rows/s':>18}" for name in wanted) + "".join(f"{name + ' MiB':>14}" for name in wanted) + "   speed and size against each peer")
     for set_name in a.sets.split(","):
         for keys in map(int, a.keys.split(",")):
-            line = {name: results[set_name, keys, name] for name in wanted}
-            ours = [(name, line[name]) for name in wanted if name.startswith("squall")]
-            peers = [(name, line[name]) for name in wanted if not name.startswith("squall")]
+            line = {name: results[set_name, keys, name] for name in wanted if (set_name, keys, name) in results}
+            ours = [(name, line[name]) for name in line if name.startswith("squall")]
+            peers = [(name, line[name]) for name in line if not name.startswith("squall")]
             against = "".join(f"   {us}/{them} {our['rows_per_s'] / their['rows_per_s']:.2f} × rows/s, {our['disk_bytes'] / max(their['disk_bytes'], 1):.2f} × bytes" for us, our in ours for them, their in peers)
-            print(f"{'set ' + set_name + f', {keys} keys':16}" + "".join(f"{line[name]['rows_per_s']:18}" for name in wanted) + "".join(f"{line[name]['disk_bytes'] >> 20:14}" for name in wanted) + against)
+            print(f"{'set ' + set_name + f', {keys} keys':16}" + "".join(f"{line[name]['rows_per_s'] if name in line else '':>18}" for name in wanted) + "".join(f"{line[name]['disk_bytes'] >> 20 if name in line else '':>14}" for name in wanted) + against)
             if a.record:
                 record("load", {"set": set_name, "keys": keys, "rows": counts[set_name], "raw_bytes": raw[set_name], **line})
     return 0
@@ -121,6 +156,6 @@ def run(a):
 if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--rows", type=int, default=2000000), p.add_argument("--sets", default="a,b"), p.add_argument("--keys", default="0,4")
-    p.add_argument("--servers", default="squall,squall-zstd,innodb,myrocks"), p.add_argument("--build", action="store_true"), p.add_argument("--profile", default="release")
+    p.add_argument("--servers", default="squall,squall-zstd,squall-archive,squall-column,innodb,archive,myrocks"), p.add_argument("--build", action="store_true"), p.add_argument("--profile", default="release")
     p.add_argument("--data", default="/tmp/squall-bench"), p.add_argument("--binary"), p.add_argument("--record", action="store_true")
     sys.exit(run(p.parse_args()))

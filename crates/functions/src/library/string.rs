@@ -77,8 +77,16 @@ fn concat_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     Ok(ExprType { nullable: true, ..ty })
 }
 
-fn joined(args: &Args<'_>, parts: impl Iterator<Item = usize>, separator: &[u8]) -> Value {
-    let mut out = Vec::new();
+fn joined(args: &Args<'_>, parts: impl Iterator<Item = usize> + Clone, separator: &[u8]) -> Value {
+    let length = |at: usize| match args.value(at) {
+        Value::String(text) => text.len() + separator.len(),
+        Value::Bytes(bytes) => bytes.len() + separator.len(),
+        // Numbers and dates, which are short.
+        _ => 0,
+    };
+    // What grows by itself takes twice the room of a long text, or three times while it moves.
+    let room = parts.clone().map(length).sum::<usize>();
+    let mut out = Vec::with_capacity(if args.fits(room as u64) { room } else { 0 });
     for (position, at) in parts.enumerate() {
         if position > 0 {
             out.extend_from_slice(separator);

@@ -19,6 +19,9 @@ const QUERY_NUMBER: &str = "query_number";
 /// `@query_list`: all of them, until they are waited for.
 const QUERY_LIST: &str = "query_list";
 
+/// The privilege that the queries of others need.
+const OTHERS: &str = "CONNECTION_ADMIN";
+
 /// Which of the procedures.
 #[derive(Clone, Copy, Debug)]
 enum Task {
@@ -135,6 +138,15 @@ impl AsyncProcedure {
         self.outcome(call, number).map(|(info, _)| info)
     }
 
+    /// The query that a call is about, which the caller may end and forget: one's own, or with CONNECTION_ADMIN any.
+    fn known_to_change(&self, call: &ProcedureCall<'_>) -> SqlResult<JobInfo> {
+        let info = self.known(call, call.number(0))?;
+        if info.owner == *call.context().current_user || call.access().has_dynamic(OTHERS) {
+            return Ok(info);
+        }
+        Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&OTHERS]))
+    }
+
     async fn queue(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
         let sql = call.text(0).ok_or_else(|| SqlError::new(ErrorCode::BadNull, &[&"sql_text"]))?;
         let payload =
@@ -231,10 +243,7 @@ impl AsyncProcedure {
     }
 
     async fn cancel(&self, call: &ProcedureCall<'_>) -> Result<OkInfo, Failure> {
-        let info = self.known(call, call.number(0))?;
-        if info.owner != *call.context().current_user && !call.access().has_dynamic("CONNECTION_ADMIN") {
-            return Err(SqlError::new(ErrorCode::KillDenied, &[&info.number]).into());
-        }
+        let info = self.known_to_change(call)?;
         let reason = SqlError::new(ErrorCode::QueryInterrupted, &[]);
         let kind = self.shared.kind()?.clone();
         if kind.cancel(info.number, reason)? == Cancelled::Waiting {
@@ -249,17 +258,14 @@ impl AsyncProcedure {
         let age = call.text(0).and_then(Interval::parse_period).ok_or_else(bad_period)?;
         let until = before(call.context().now_micros, age).ok_or_else(bad_period)?;
         let own = call.context().current_user.to_string();
-        let owner = (!call.access().has_dynamic("CONNECTION_ADMIN")).then_some(own);
+        let owner = (!call.access().has_dynamic(OTHERS)).then_some(own);
         let kind = self.shared.kind()?.clone();
         let affected_rows = call.blocking(move || kind.purge(until, owner.as_deref())).await?;
         Ok(OkInfo { affected_rows, ..OkInfo::default() })
     }
 
     async fn forget(&self, call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
-        let info = self.known(call, call.number(0))?;
-        if info.owner != *call.context().current_user && !call.access().has_dynamic("CONNECTION_ADMIN") {
-            return Err(SqlError::new(ErrorCode::KillDenied, &[&info.number]).into());
-        }
+        let info = self.known_to_change(call)?;
         let kind = self.shared.kind()?.clone();
         if !call.blocking(move || kind.remove(info.number)).await? {
             return Err(SqlError::signal(*b"99997", "The query has not ended").into());

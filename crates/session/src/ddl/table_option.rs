@@ -8,11 +8,11 @@ use squall_parser::ast::TableOption;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlMode, SqlResult};
 
 /// Engines of MySQL, MariaDB and Percona Server whose tables become row tables.
-const SUBSTITUTED_ENGINES: &[&str] =
-    &["MYISAM", "MEMORY", "HEAP", "ARIA", "ARCHIVE", "CSV", "XTRADB", "ROCKSDB", "TOKUDB"];
+const ROW_ENGINES: &[&str] = &["MYISAM", "MEMORY", "HEAP", "ARIA", "CSV", "XTRADB", "ROCKSDB"];
 
-/// Those of them that are chosen for tables that are to be small.
-const COMPRESSING_ENGINES: &[&str] = &["ARCHIVE", "ROCKSDB", "TOKUDB"];
+/// Those that are chosen for tables that are to be small, and which become column tables: of what the engines' own comparison loads these take
+/// the least. Temporary tables have rows, and compress them.
+const SMALL_ENGINES: &[&str] = &["ARCHIVE", "TOKUDB"];
 
 /// Names of the engine of column tables.
 const COLUMN_ENGINES: &[&str] = &[COLUMN_ENGINE, "FASTBIT", "COLUMNSTORE"];
@@ -112,7 +112,8 @@ fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResu
     if name.eq_ignore_ascii_case("InnoDB") {
         return Ok("InnoDB".to_string());
     }
-    if COLUMN_ENGINES.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+    let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+    if is_one_of(COLUMN_ENGINES) {
         if table.temporary {
             return Err(SqlError {
                 code: 1478,
@@ -124,25 +125,25 @@ fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResu
         }
         return Ok(COLUMN_ENGINE.to_string());
     }
-    let known = SUBSTITUTED_ENGINES.iter().any(|known| name.eq_ignore_ascii_case(known));
-    if !known {
+    let is_small = is_one_of(SMALL_ENGINES);
+    if !is_small && !is_one_of(ROW_ENGINES) {
         let error = SqlError::new(ErrorCode::UnknownStorageEngine, &[&name]);
         if context.sql_mode().contains(SqlMode::NO_ENGINE_SUBSTITUTION) {
             return Err(error);
         }
         context.statement.diagnostics.warn(error);
     }
-    if COMPRESSING_ENGINES.iter().any(|known| name.eq_ignore_ascii_case(known))
-        && table.options.iter().all(|(option, _)| option != "COMPRESSION")
-    {
+    let compresses_rows = (is_small && table.temporary) || name.eq_ignore_ascii_case("ROCKSDB");
+    if compresses_rows && table.options.iter().all(|(option, _)| option != "COMPRESSION") {
         set_shown(table, "COMPRESSION", Some("'zstd'".to_owned()));
     }
+    let used = if is_small && !table.temporary { COLUMN_ENGINE } else { "InnoDB" };
     context.statement.diagnostics.warn(SqlError {
         code: 1266,
         sqlstate: *b"HY000",
-        message: format!("Using storage engine InnoDB for table '{}'", table.name),
+        message: format!("Using storage engine {used} for table '{}'", table.name),
     });
-    Ok("InnoDB".to_string())
+    Ok(used.to_string())
 }
 
 /// COMPRESSION as it is shown again. What a table has from then on is compressed so, and all of it when the table is made
