@@ -9,7 +9,7 @@ use squall_test_support::random::Random;
 use squall_test_support::server::{self, TestServer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const CLIENTS: u64 = 3;
 
@@ -39,6 +39,61 @@ fn killed_servers_lose_no_queued_statement_and_run_none_twice() {
     }
     assert!(acknowledged.len() as u64 > rounds, "too few statements ({}) to mean anything", acknowledged.len());
     println!("{rounds} kills, {} statements", acknowledged.len());
+}
+
+/// `kill -9` under the same clients, and somebody who looks at what runs.
+#[test]
+fn what_was_seen_to_run_is_not_run_again() {
+    let rounds = squall_test_support::crash_rounds(5);
+    let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
+    let mut conn = server.connect();
+    conn.query_drop("CREATE DATABASE crash").expect("a database");
+    conn.query_drop("CREATE TABLE crash.seen (client INT, n BIGINT)").expect("a table");
+    conn.query_drop("CALL async.set_concurrency(4)").expect("a setting");
+    let mut random = Random::of_run("what_was_seen_to_run_is_not_run_again");
+    let mut seen_of_all = 0;
+    for round in 1..=rounds {
+        let port = server.port();
+        let clients: Vec<_> = (1..=CLIENTS)
+            .map(|client| std::thread::spawn(move || queue_until_killed(port, client, round * 1_000_000)))
+            .collect();
+        let observer = std::thread::spawn(move || look_until_killed(port));
+        std::thread::sleep(Duration::from_millis(50 + random.number() % 200));
+        server.kill();
+        let killed = unix_seconds();
+        clients.into_iter().for_each(|client| drop(client.join().expect("a client's thread")));
+        let seen = observer.join().expect("the observer's thread");
+        // Moments are shown in seconds: what ends from now on is to have another one.
+        while unix_seconds() == killed {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        server.restart();
+        let mut conn = server.connect();
+        let left = "SELECT COUNT(*) FROM async.q WHERE state IN ('RUNNING', 'WAITING')";
+        while conn.query_first::<u64, _>(left).expect("a count") != Some(0) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let ended = "SELECT q_id FROM async.q WHERE state = 'COMPLETED' AND UNIX_TIMESTAMP(completed_on) > ";
+        let ended: BTreeSet<u64> = conn.query(format!("{ended}{killed}")).expect("queries").into_iter().collect();
+        let again: Vec<_> = seen.intersection(&ended).collect();
+        assert!(again.is_empty(), "round {round}: {again:?} were seen to run, and ran again");
+        seen_of_all += seen.len();
+    }
+    println!("{rounds} kills, {seen_of_all} statements seen to run");
+}
+
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs()
+}
+
+/// Looks at the queue until the server is gone; gives the numbers of what was running.
+fn look_until_killed(port: u16) -> BTreeSet<u64> {
+    let mut seen = BTreeSet::new();
+    let Ok(mut conn) = server::connect("127.0.0.1", port, Duration::from_secs(5)) else { return seen };
+    while let Ok(found) = conn.query::<u64, _>("SELECT q_id FROM async.q WHERE state = 'RUNNING'") {
+        seen.extend(found);
+    }
+    seen
 }
 
 /// Queues statements until the server is gone; gives those that were acknowledged: query number, client, number.
