@@ -248,7 +248,11 @@ impl AsyncProcedure {
         let kind = self.shared.kind()?.clone();
         if kind.cancel(info.number, reason)? == Cancelled::Waiting {
             // Nothing has to be ended but the wait: who looks next sees that it is.
-            kind.ended(info.number).await;
+            let kill = call.context().kill.clone();
+            tokio::select! {
+                () = kind.ended(info.number) => {}
+                error = kill.stopped() => return Err(error.into()),
+            }
         }
         Ok(OkInfo::default())
     }
