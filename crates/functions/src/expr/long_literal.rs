@@ -20,8 +20,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Literals of more bytes are long.
-const BYTES_MAX: usize = 256;
+/// Literals of more bytes are long. Keys are shorter: what is kept out of sight here is looked up by no index.
+const BYTES_MAX: usize = 4 << 10;
 
 /// Arrow's builders make blocks of this size for shorter values.
 const BLOCK_BYTES: usize = 8 << 10;
