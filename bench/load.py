@@ -10,7 +10,7 @@ the server itself from a file, into an empty table without keys or with four. `-
 table with one ALTER TABLE. MyRocks loads with `rocksdb_bulk_load` and needs mariadb-plugin-rocksdb. Bytes on disk are
 those of the table's files, without logs, once the server's background work on them has ended.
 """
-import argparse, os, pathlib, shutil, sys, time
+import argparse, functools, os, pathlib, sys, time
 import load_data
 from peers import MariaDB, Squall, record
 
@@ -19,10 +19,11 @@ ADD_KEYS = "ALTER TABLE insert_test " + ", ".join(f"ADD KEY ({column})" for colu
 
 
 class SquallTables(Squall):
-    engine, before = "", "SELECT 1"
+    before = "SELECT 1"
 
-    def __init__(self, profile, binary):
-        super().__init__(profile, arguments=["--secure-file-priv", ""], binary=binary)
+    def __init__(self, a, name, engine):
+        super().__init__(a.profile, arguments=["--secure-file-priv", ""], binary=a.binary)
+        self.name, self.engine = name, engine
 
     def table_bytes(self):
         data = pathlib.Path(self.data)
@@ -30,28 +31,8 @@ class SquallTables(Squall):
         return sum(f.stat().st_blocks * 512 for f in files if f.is_file())
 
 
-class SquallZstd(SquallTables):
-    engine = "COMPRESSION='zstd'"
-
-    def __init__(self, profile, binary):
-        super().__init__(profile, binary)
-        self.name = "squall-zstd"
-
-
-class SquallArchive(SquallTables):
-    engine = "ENGINE=ARCHIVE"
-
-    def __init__(self, profile, binary):
-        super().__init__(profile, binary)
-        self.name = "squall-archive"
-
-
-class SquallColumn(SquallTables):
-    engine = "ENGINE=COLUMN"
-
-    def __init__(self, profile, binary):
-        super().__init__(profile, binary)
-        self.name = "squall-column"
+# What tables of Squall are made with, by the name of the side.
+SQUALL = {"squall": "", "squall-zstd": "COMPRESSION='zstd'", "squall-archive": "ENGINE=ARCHIVE", "squall-column": "ENGINE=COLUMN"}
 
 
 class InnoDB(MariaDB):
@@ -119,7 +100,8 @@ def load(server, file, keys):
 def run(a):
     counts = load_data.generate(a.data, a.rows)
     raw = {name: os.path.getsize(f"{a.data}/{name}.tsv") for name in counts}
-    makers = {"squall": lambda: SquallTables(a.profile, a.binary), "squall-zstd": lambda: SquallZstd(a.profile, a.binary), "squall-archive": lambda: SquallArchive(a.profile, a.binary), "squall-column": lambda: SquallColumn(a.profile, a.binary), "innodb": InnoDB, "archive": Archive, "myrocks": MyRocks}
+    makers = {"innodb": InnoDB, "archive": Archive, "myrocks": MyRocks}
+    makers |= {name: functools.partial(SquallTables, a, name, engine) for name, engine in SQUALL.items()}
     wanted = [name for name in a.servers.split(",") if name != "myrocks" or os.path.exists(ROCKS)]
     results = {}
     for set_name in a.sets.split(","):

@@ -77,8 +77,8 @@ pub struct Search {
 struct Wanted {
     /// The place of each word or line among the counts.
     tokens: HashMap<Vec<u8>, usize>,
-    /// What words or lines begin with, each once.
-    prefixes: Vec<String>,
+    /// What words or lines begin with, each once, and the terms or lines that do; `None` if there are none.
+    prefixes: Vec<(String, Option<TermRange>)>,
     /// Whether the order of words matters.
     has_phrases: bool,
     /// Length and first letter of the words, if all of them are ASCII: a run of ASCII letters can only be one that has them in common.
@@ -104,11 +104,29 @@ impl Wanted {
                         _ => self.shapes = None,
                     }
                 }
-                What::Prefix(start) if self.prefixes.contains(start) => {}
-                What::Prefix(start) => self.prefixes.push(start.clone()),
+                What::Prefix(start) if self.prefix(start).is_some() => {}
+                What::Prefix(start) => {
+                    let range = match parser {
+                        Parser::Words(collation) => prefix_range(start, collation),
+                        Parser::Json => Some(TermRange::prefix(token(start, parser), false)),
+                    };
+                    self.prefixes.push((start.clone(), range));
+                }
                 What::Phrase(_) => self.has_phrases = true,
                 What::Group(inner) => self.add(inner, parser),
             }
+        }
+    }
+
+    /// The place of a prefix among the counts.
+    fn prefix(&self, start: &str) -> Option<usize> {
+        self.prefixes.iter().position(|(other, _)| other == start)
+    }
+
+    /// Counts a term, or a line, with the prefixes that it has.
+    fn count_prefixes(&self, term: &[u8], counts: &mut [u64]) {
+        for (count, (_, range)) in counts.iter_mut().zip(&self.prefixes) {
+            *count += u64::from(range.as_ref().is_some_and(|range| range.contains(term)));
         }
     }
 
@@ -203,12 +221,10 @@ impl<'s> Tokens<'s> {
     }
 
     fn count_words(&mut self, text: &str, collation: CollationId) {
-        let ranges = self.wanted.prefixes.iter().map(|start| words::prefix_terms(start, collation));
-        let ranges: Vec<_> = ranges.collect();
+        let is_each_looked_at = self.wanted.has_phrases || !self.wanted.prefixes.is_empty();
         let mut key = Vec::new();
         for run in words::runs(text, collation) {
-            let may_be = self.wanted.may_be(run);
-            if !(may_be || self.wanted.has_phrases || !ranges.is_empty()) {
+            if !is_each_looked_at && !self.wanted.may_be(run) {
                 continue;
             }
             key.clear();
@@ -218,10 +234,8 @@ impl<'s> Tokens<'s> {
                 if let Some(at) = self.wanted.tokens.get(&key) {
                     self.counts[*at] += 1;
                 }
-                for (count, range) in self.prefix_counts.iter_mut().zip(&ranges) {
-                    let Some((from, to)) = range else { continue };
-                    let term = words::escaped_key(&key);
-                    *count += u64::from(term >= *from && to.as_ref().is_none_or(|to| term < *to));
+                if !self.wanted.prefixes.is_empty() {
+                    self.wanted.count_prefixes(&words::escaped_key(&key), &mut self.prefix_counts);
                 }
             }
             if self.wanted.has_phrases {
@@ -235,15 +249,12 @@ impl<'s> Tokens<'s> {
     }
 
     fn count_lines(&mut self, document: &str) -> Result<(), JsonError> {
-        let starts: Vec<Vec<u8>> = self.wanted.prefixes.iter().map(|start| token(start, Parser::Json)).collect();
         lines(document, |line| {
             let line = fold(&line);
             if let Some(at) = self.wanted.tokens.get(line.as_bytes()) {
                 self.counts[*at] += 1;
             }
-            for (count, start) in self.prefix_counts.iter_mut().zip(&starts) {
-                *count += u64::from(line.as_bytes().starts_with(start));
-            }
+            self.wanted.count_prefixes(line.as_bytes(), &mut self.prefix_counts);
             if self.wanted.has_phrases {
                 self.ordered.push(line.into_owned().into_bytes());
             }
@@ -254,9 +265,7 @@ impl<'s> Tokens<'s> {
         let score = |count: u64| (count > 0).then(|| 1.0 + (count as f64).ln());
         match what {
             What::Word(word) => score(self.counts[*self.wanted.tokens.get(&token(word, self.parser))?]),
-            What::Prefix(start) => {
-                score(self.prefix_counts[self.wanted.prefixes.iter().position(|other| other == start)?])
-            }
+            What::Prefix(start) => score(self.prefix_counts[self.wanted.prefix(start)?]),
             What::Phrase(words) => {
                 let words: Vec<Vec<u8>> = words.iter().map(|word| token(word, self.parser)).collect();
                 if words.is_empty() {
@@ -377,8 +386,8 @@ impl BooleanReader<'_> {
 }
 
 impl Search {
-    /// The terms of the words or lines that are searched for, if any of them is enough and there is nothing else: rows match that have one of these
-    /// terms, and no others. An index tells that without the rows.
+    /// The terms of the words or lines that are searched for, if any of them is enough and there is nothing else: rows match that have
+    /// one of these terms, and no others. An index tells that without the rows.
     pub fn any_word(&self) -> Option<Vec<TermRange>> {
         let is_one = self.clauses.len() == 1;
         let mut terms = Vec::with_capacity(self.clauses.len());
@@ -423,10 +432,7 @@ impl Search {
             (What::Prefix(start), Parser::Json) => vec![line_prefix_terms(start)?],
             (What::Phrase(lines), Parser::Json) => lines.iter().map(|line| line_terms(line)).collect(),
             (What::Word(word), Parser::Words(collation)) => vec![vec![word_range(word, collation)]],
-            (What::Prefix(start), Parser::Words(collation)) => {
-                let (low, high) = words::prefix_terms(start, collation)?;
-                vec![vec![TermRange { low, high, single: false }]]
-            }
+            (What::Prefix(start), Parser::Words(collation)) => vec![vec![prefix_range(start, collation)?]],
             (What::Phrase(phrase), Parser::Words(collation)) => {
                 let every: Vec<_> = phrase
                     .iter()
@@ -440,6 +446,12 @@ impl Search {
             }
         })
     }
+}
+
+/// The terms of words that begin like this.
+fn prefix_range(start: &str, collation: CollationId) -> Option<TermRange> {
+    let (low, high) = words::prefix_terms(start, collation)?;
+    Some(TermRange { low, high, single: false })
 }
 
 fn word_range(word: &str, collation: CollationId) -> TermRange {

@@ -231,6 +231,8 @@ struct Turns {
     now: u64,
     /// The last turn of each account that may have jobs waiting.
     last: HashMap<String, u64>,
+    /// How many of them there were when those without were last left out.
+    left: usize,
 }
 
 impl Turns {
@@ -246,12 +248,13 @@ impl Turns {
 
     /// A job's turn has come.
     fn has_come(&mut self, turn: u64) {
-        /// Accounts that are remembered though none of their jobs may wait.
+        /// So many accounts are remembered though none of their jobs may wait, and twice those that have some.
         const ACCOUNTS_MAX: usize = 1000;
         self.now = self.now.max(turn);
-        if self.last.len() > ACCOUNTS_MAX {
+        if self.last.len() > ACCOUNTS_MAX.max(2 * self.left) {
             let now = self.now;
             self.last.retain(|_, last| *last > now);
+            self.left = self.last.len();
         }
     }
 }

@@ -16,6 +16,7 @@ use squall_row_store::{
     CommitTicket, Direction, Durability, LockMode, LockRequest, LockWait, LockedRow, RowStore, SystemChange, Table,
     Transaction, TransactionOptions, ValueRange,
 };
+use squall_types::temporal::Interval;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -504,13 +505,16 @@ impl Kind {
         }
     }
 
-    /// Removes jobs that ended up to a moment, in microseconds since 1970 UTC, with their outputs: those of one owner, or of all. Gives how
-    /// many.
+    /// Removes jobs that ended so long ago, with their outputs: those of one owner, or of all. Gives how many.
     ///
     /// # Errors
     /// When the store cannot be read or changed.
-    pub fn purge(&self, until_micros: i64, owner: Option<&str>) -> SqlResult<u64> {
-        retention::purge(&*self.system()?, &self.inner, until_micros, owner)
+    pub fn purge(&self, age: Interval, owner: Option<&str>) -> SqlResult<u64> {
+        match age.before(now_micros()) {
+            Some(limit) => retention::purge(&*self.system()?, &self.inner, limit, owner),
+            // Longer than time is.
+            None => Ok(0),
+        }
     }
 
     /// Removes a job that has ended, with its output; `false` if there is none.

@@ -234,14 +234,11 @@ impl Announcement {
         queue.leave_brief();
         let begun = durable.then(|| queue.begin(*place, live, *claim));
         call_worker(kind, queue);
-        if let Some(begun) = &begun {
-            claims::write(&system.store, name, *place, begun)?;
+        if let Some(begun) = begun {
+            claims::write(&system.store, name, *place, &begun)?;
         }
         live.set_announced();
-        if begun.is_none() {
-            return Ok(());
-        }
-        if claim.attempt > 1 {
+        if durable && claim.attempt > 1 {
             let mut transaction = system.begin();
             system.delete_output(&mut transaction, name, live.number)?;
             drop(transaction.commit_async());

@@ -5,7 +5,7 @@
 
 use super::datafusion_error;
 use crate::arrow_map::{array_of_value, field_ref};
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -22,9 +22,6 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// Literals of more bytes are long. Keys are shorter: what is kept out of sight here is looked up by no index.
 const BYTES_MAX: usize = 4 << 10;
-
-/// Arrow's builders make blocks of this size for shorter values.
-const BLOCK_BYTES: usize = 8 << 10;
 
 /// So many bytes of it are shown.
 const SHOWN_BYTES: usize = 32;
@@ -57,7 +54,7 @@ impl LongLiteralUdf {
         let digest = xxh3_128(bytes);
         let name = format!("literal_{digest:032x}");
         let udf = LongLiteralUdf {
-            value: compact(array_of_value(value, &ty.sql_type, 1).map_err(datafusion_error)?, bytes.len()),
+            value: array_of_value(value, &ty.sql_type, 1).map_err(datafusion_error)?,
             digest,
             beginning: String::from_utf8_lossy(&bytes[..SHOWN_BYTES])
                 .trim_end_matches(char::REPLACEMENT_CHARACTER)
@@ -68,15 +65,6 @@ impl LongLiteralUdf {
         };
         let function = ScalarFunction::new_udf(Arc::new(ScalarUDF::new_from_impl(udf)), Vec::new());
         Ok(Some(Expr::ScalarFunction(function)))
-    }
-}
-
-/// The array of one text or byte string without room for more.
-fn compact(array: ArrayRef, bytes: usize) -> ArrayRef {
-    match array.data_type() {
-        DataType::Utf8View if bytes < BLOCK_BYTES => Arc::new(array.as_string_view().gc()),
-        DataType::BinaryView if bytes < BLOCK_BYTES => Arc::new(array.as_binary_view().gc()),
-        _ => array,
     }
 }
 

@@ -172,17 +172,14 @@ impl Module for AsyncQueries {
     }
 }
 
-/// Sets how many queries run at once, for good (1644 as the original says it).
-pub(crate) fn set_thread_count(shared: &Shared, count: Option<i64>) -> SqlResult<()> {
+/// Sets how many queries run at once, for good (1644 as the original says it). A number beyond the variable's range becomes the greatest that
+/// there is, with the warning that SET has.
+pub(crate) fn set_thread_count(shared: &Shared, count: Option<i64>, context: &StatementContext) -> SqlResult<()> {
     let Some(count) = count.and_then(|count| u64::try_from(count).ok()).filter(|count| *count >= 1) else {
         return Err(SqlError::signal(*b"99999", "Thread count must be greater than or equal to 1"));
     };
-    shared.database()?.persist_global(THREAD_COUNT, Value::UInt(count.min(THREADS_MAX)))
-}
-
-/// The warning that SET has for a number beyond the variable's range (1292), which becomes the greatest that there is.
-pub(crate) fn warn_of_thread_count(count: Option<i64>, context: &StatementContext) {
-    if let Some(count) = count.filter(|count| u64::try_from(*count).is_ok_and(|count| count > THREADS_MAX)) {
+    if count > THREADS_MAX {
         context.diagnostics.warn(SqlError::new(ErrorCode::TruncatedWrongValue, &[&THREAD_COUNT, &count]));
     }
+    shared.database()?.persist_global(THREAD_COUNT, Value::UInt(count.min(THREADS_MAX)))
 }

@@ -2,8 +2,8 @@
 
 use super::replay::replay;
 use super::worker::run_at_once;
-use super::{NAME, Shared, captured, queue_table, set_thread_count, warn_of_thread_count};
-use crate::history::{bad_period, before};
+use super::{NAME, Shared, captured, queue_table, set_thread_count};
+use crate::history::bad_period;
 use squall_catalog::{Need, Privileges};
 use squall_jobs::{Cancelled, JobInfo, JobState, NewJob};
 use squall_session::api::{LocalFuture, OkInfo};
@@ -260,11 +260,10 @@ impl AsyncProcedure {
     /// Forgets what ended a while ago; answers with how many that were.
     async fn purge(&self, call: &ProcedureCall<'_>) -> Result<OkInfo, Failure> {
         let age = call.text(0).and_then(Interval::parse_period).ok_or_else(bad_period)?;
-        let until = before(call.context().now_micros, age).ok_or_else(bad_period)?;
         let own = call.context().current_user.to_string();
         let owner = (!call.access().has_dynamic(OTHERS)).then_some(own);
         let kind = self.shared.kind()?.clone();
-        let affected_rows = call.blocking(move || kind.purge(until, owner.as_deref())).await?;
+        let affected_rows = call.blocking(move || kind.purge(age, owner.as_deref())).await?;
         Ok(OkInfo { affected_rows, ..OkInfo::default() })
     }
 
@@ -279,9 +278,8 @@ impl AsyncProcedure {
 
     async fn set_concurrency(&self, call: &ProcedureCall<'_>) -> Result<OkInfo, Failure> {
         call.check(&[Need::table(NAME, "settings", Privileges::UPDATE, "UPDATE")])?;
-        let (shared, count) = (self.shared.clone(), call.number(0));
-        warn_of_thread_count(count, call.context());
-        call.blocking(move || set_thread_count(&shared, count)).await?;
+        let (shared, count, context) = (self.shared.clone(), call.number(0), call.context().clone());
+        call.blocking(move || set_thread_count(&shared, count, &context)).await?;
         Ok(OkInfo::default())
     }
 }

@@ -1,6 +1,6 @@
 //! `async.settings`: the variable `async_thread_count` as the row of a table.
 
-use super::{NAME, Shared, THREAD_COUNT, set_thread_count, warn_of_thread_count};
+use super::{NAME, Shared, THREAD_COUNT, set_thread_count};
 use squall_registry::{StatementContext, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -60,8 +60,7 @@ impl VirtualTable for SettingsTable {
                     Some(Value::String(text)) => text.trim().parse().ok(),
                     _ => None,
                 };
-                warn_of_thread_count(count, context);
-                set_thread_count(&self.shared, count)
+                set_thread_count(&self.shared, count, context)
             }
         }
     }

@@ -8,7 +8,7 @@ use squall_logs::error_log::{Severity, error_log};
 use squall_registry::{ColumnRange, VirtualScan, VirtualTable};
 use squall_session::{Database, WeakDatabase};
 use squall_types::temporal::Interval;
-use squall_types::{DateTime, ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -105,7 +105,7 @@ impl Collector {
             TableContent { name: table.name(), columns, rows }
         });
         self.store.append(now, settings.server_id, &mut contents)?;
-        if let Some(oldest) = settings.period.and_then(|period| before(now, period)) {
+        if let Some(oldest) = settings.period.and_then(|period| period.before(now)) {
             self.store.retain_from(oldest)?;
         }
         Ok(())
@@ -116,7 +116,7 @@ impl Collector {
     /// # Errors
     /// When a file cannot be deleted or written.
     pub fn clean_up(&self, period: Interval) -> SqlResult<()> {
-        match before(now_micros(), period) {
+        match period.before(now_micros()) {
             Some(oldest) => Ok(self.store.discard_before(oldest)?),
             // Longer than time is.
             None => Ok(()),
@@ -131,9 +131,4 @@ fn used_only(table: &dyn VirtualTable) -> Option<ColumnRange> {
     let (_, count) = SPARSE.iter().find(|(name, _)| *name == table.name())?;
     let column = table.columns().iter().position(|column| column.name == *count)?;
     Some(ColumnRange { column, low: Bound::Excluded(Value::UInt(0)), high: Bound::Unbounded })
-}
-
-/// The moment that lies a period before another; `None` if there is none.
-pub(crate) fn before(micros: i64, period: Interval) -> Option<i64> {
-    DateTime::from_unix_micros(micros)?.add_interval(period.negate())?.unix_micros()
 }

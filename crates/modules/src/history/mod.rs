@@ -14,7 +14,6 @@ mod ticker;
 mod view_table;
 
 use collector::Collector;
-pub(crate) use collector::before;
 use settings::{PERIOD, VARIABLES};
 use squall_history_store::HistoryStore;
 use squall_registry::{Registry, VirtualTable};

@@ -22,7 +22,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Par
 use rustc_hash::FxHashSet;
 use squall_column_tables::{ColumnDecoder, append_column};
 use squall_functions::expr::datafusion_error;
-use squall_registry::TableOperation;
+use squall_registry::{GrowingCharge, TableOperation};
 use squall_row_store::{Cursor, Direction, IndexEntry, KeyRange, PiecewiseSearch, ReadView, Row, Table, ValueRef};
 use squall_types::SqlResult;
 use std::collections::VecDeque;
@@ -213,7 +213,7 @@ impl RowScanExec {
             schema: self.schema(),
             rows: Vec::new(),
             row_bytes: ROW_BYTES_ASSUMED,
-            seen: self.path.repeats().then(FxHashSet::default),
+            seen: self.path.repeats().then(|| SeenRows::new(env)),
             table,
         })
     }
@@ -390,8 +390,31 @@ struct RowReader {
     rows: Vec<Row>,
     /// What a row of the last batch had on average.
     row_bytes: usize,
-    /// Keys of the rows found so far, where one may be found again.
-    seen: Option<FxHashSet<Box<[u8]>>>,
+    seen: Option<SeenRows>,
+}
+
+/// Keys of the rows found so far, where one may be found again.
+struct SeenRows {
+    keys: FxHashSet<Box<[u8]>>,
+    charge: GrowingCharge,
+}
+
+impl SeenRows {
+    /// What a key takes beside its bytes, roughly.
+    const OVERHEAD_BYTES: usize = 32;
+
+    fn new(env: &StatementEnv) -> SeenRows {
+        SeenRows { keys: FxHashSet::default(), charge: GrowingCharge::new(&env.context.memory) }
+    }
+
+    /// Whether a row is met for the first time.
+    fn is_first(&mut self, key: &[u8]) -> SqlResult<bool> {
+        if self.keys.contains(key) {
+            return Ok(false);
+        }
+        self.charge.grow(key.len() + Self::OVERHEAD_BYTES)?;
+        Ok(self.keys.insert(key.into()))
+    }
 }
 
 impl RowReader {
@@ -462,11 +485,14 @@ impl RowReader {
                 self.cursor = None;
             }
             if let Some(seen) = &mut self.seen {
-                let mut at = 0;
-                rows.retain(|row| {
-                    at += 1;
-                    at <= known || seen.insert(row.key_bytes().into())
-                });
+                let mut kept = known;
+                for at in known..rows.len() {
+                    if seen.is_first(rows[at].key_bytes())? {
+                        rows.swap(kept, at);
+                        kept += 1;
+                    }
+                }
+                rows.truncate(kept);
             }
             bytes += rows[known..].iter().map(Row::size_bytes).sum::<usize>();
             if !rows.is_empty() {
@@ -492,8 +518,12 @@ impl RowReader {
         while rows.len() < limit
             && let Some(range) = self.ranges.pop_front()
         {
-            let row = lock.lock_point(&self.env, &self.table, &range)?;
-            rows.extend(row.filter(|row| self.seen.as_mut().is_none_or(|seen| seen.insert(row.key_bytes().into()))));
+            let Some(row) = lock.lock_point(&self.env, &self.table, &range)? else { continue };
+            let is_first = match &mut self.seen {
+                Some(seen) => seen.is_first(row.key_bytes())?,
+                None => true,
+            };
+            rows.extend(is_first.then_some(row));
         }
         Ok(())
     }
@@ -533,7 +563,7 @@ impl RowReader {
                 continue;
             };
             if let Some(seen) = &mut self.seen
-                && !seen.insert(entry.row_key(&self.table)?.into())
+                && !seen.is_first(&entry.row_key(&self.table)?)?
             {
                 continue;
             }

@@ -217,7 +217,8 @@ impl RowTable {
         self.lock.is_none() && self.has_columns_of(filter) && column_predicate(&self.def, filter, None).is_some()
     }
 
-    /// The index that answers a condition by its entries alone, and which entries: rows that it is true of have one of them at least, and each is of such a row.
+    /// The index that answers a condition by its entries alone, and which entries: each row that it is true of has one of them at least, and no
+    /// other row has any.
     fn answered_by_entries(&self, filter: &Expr) -> Option<(usize, IndexRanges)> {
         let is_read_by_rows = self.table.sealed_source().is_none() && self.copy_def().is_none();
         any_word(&self.def, filter)
@@ -424,14 +425,13 @@ impl TableProvider for RowTable {
             .filter(|filter| (left_to_scan && self.answers(filter)) || self.answered_by_entries(filter).is_some());
         let answered: Vec<Expr> = answered.cloned().collect();
         // A limit is passed down only where no filter stands in between.
-        let all_answered = answered.len() == filters.len();
+        let limit = limit.filter(|_| answered.len() == filters.len());
         if answered.is_empty() {
-            return Ok(Arc::new(self.row_scan(state, &env, projection, filters, limit.filter(|_| all_answered))?));
+            return Ok(Arc::new(self.row_scan(state, &env, projection, filters, limit)?));
         }
         if let [only] = answered.as_slice()
             && let Some((position, ranges)) = self.answered_by_entries(only)
         {
-            let limit = limit.filter(|_| all_answered);
             let scan = self.row_scan(state, &env, projection.clone(), filters, limit)?;
             if scan.path.index == Some(position) && scan.path.ranges.as_ref() == Some(&ranges) {
                 return Ok(Arc::new(scan.answering()));

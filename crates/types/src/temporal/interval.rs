@@ -168,6 +168,11 @@ impl Interval {
         Some(Interval::from_integer(count, unit))
     }
 
+    /// The moment that lies so long before another, both in microseconds since 1970 UTC; `None` if there is none.
+    pub fn before(self, unix_micros: i64) -> Option<i64> {
+        DateTime::from_unix_micros(unix_micros)?.add_interval(self.negate())?.unix_micros()
+    }
+
     /// A fraction of seconds, for SECOND.
     pub fn from_micros(micros: i64) -> Interval {
         Interval { months: 0, micros: i128::from(micros) }

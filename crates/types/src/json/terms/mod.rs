@@ -73,6 +73,11 @@ pub struct TermRange {
 }
 
 impl TermRange {
+    /// Whether a term is in it.
+    pub fn contains(&self, term: &[u8]) -> bool {
+        *self.low <= *term && self.high.as_ref().is_none_or(|high| *term < **high)
+    }
+
     /// All terms that begin with a prefix.
     pub fn prefix(prefix: Vec<u8>, single: bool) -> TermRange {
         let mut high = prefix.clone();
