@@ -9,26 +9,36 @@ use squall_test_support::random::Random;
 use squall_test_support::server::{self, TestServer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const CLIENTS: u64 = 3;
 
-#[test]
-fn killed_servers_lose_no_queued_statement_and_run_none_twice() {
-    let rounds = squall_test_support::crash_rounds(10);
-    let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
+/// A server with four workers and the table that statements append to.
+fn start() -> TestServer {
+    let server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     let mut conn = server.connect();
     conn.query_drop("CREATE DATABASE crash").expect("a database");
     conn.query_drop("CREATE TABLE crash.seen (client INT, n BIGINT, KEY (client, n))").expect("a table");
     conn.query_drop("CALL async.set_concurrency(4)").expect("a setting");
+    server
+}
+
+/// Clients that queue statements until the server is gone.
+fn start_clients(port: u16, round: u64) -> Vec<JoinHandle<Vec<(u64, (u64, u64))>>> {
+    let client = |client| std::thread::spawn(move || queue_until_killed(port, client, round * 1_000_000));
+    (1..=CLIENTS).map(client).collect()
+}
+
+#[test]
+fn killed_servers_lose_no_queued_statement_and_run_none_twice() {
+    let rounds = squall_test_support::crash_rounds(10);
+    let mut server = start();
     let mut random = Random::of_run("killed_servers_lose_no_queued_statement_and_run_none_twice");
     let mut acknowledged: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     let mut kept: BTreeMap<u64, (String, Option<String>)> = BTreeMap::new();
     for round in 1..=rounds {
-        let port = server.port();
-        let clients: Vec<_> = (1..=CLIENTS)
-            .map(|client| std::thread::spawn(move || queue_until_killed(port, client, round * 1_000_000)))
-            .collect();
+        let clients = start_clients(server.port(), round);
         std::thread::sleep(Duration::from_millis(20 + random.number() % 200));
         server.kill();
         for client in clients {
@@ -45,18 +55,12 @@ fn killed_servers_lose_no_queued_statement_and_run_none_twice() {
 #[test]
 fn what_was_seen_to_run_is_not_run_again() {
     let rounds = squall_test_support::crash_rounds(5);
-    let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
-    let mut conn = server.connect();
-    conn.query_drop("CREATE DATABASE crash").expect("a database");
-    conn.query_drop("CREATE TABLE crash.seen (client INT, n BIGINT)").expect("a table");
-    conn.query_drop("CALL async.set_concurrency(4)").expect("a setting");
+    let mut server = start();
     let mut random = Random::of_run("what_was_seen_to_run_is_not_run_again");
     let mut seen_of_all = 0;
     for round in 1..=rounds {
         let port = server.port();
-        let clients: Vec<_> = (1..=CLIENTS)
-            .map(|client| std::thread::spawn(move || queue_until_killed(port, client, round * 1_000_000)))
-            .collect();
+        let clients = start_clients(port, round);
         let observer = std::thread::spawn(move || look_until_killed(port));
         std::thread::sleep(Duration::from_millis(50 + random.number() % 200));
         server.kill();
@@ -80,6 +84,7 @@ fn what_was_seen_to_run_is_not_run_again() {
         seen_of_all += seen.len();
     }
     println!("{rounds} kills, {seen_of_all} statements seen to run");
+    assert!(seen_of_all > 0, "nothing was seen to run");
 }
 
 fn unix_seconds() -> u64 {

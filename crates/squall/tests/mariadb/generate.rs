@@ -66,7 +66,15 @@ impl Maker<'_> {
 
     fn query(&mut self) -> Query {
         let (sources, fields, fanned) = self.sources();
-        let filter = if self.one_in(8) { None } else { Some(self.condition(&fields, 3, true)) };
+        let filter = match self.below(8) {
+            0 => None,
+            1..=4 => {
+                // Of conditions alone too many leave nothing.
+                let some = Condition::Test(format!("{} % 2 = {}", fields[0].sql, self.below(2)));
+                Some(Condition::Or(Box::new(self.condition(&fields, 3, true)), Box::new(some)))
+            }
+            _ => Some(self.condition(&fields, 3, true)),
+        };
         let query = Query { sources, filter, ..Query::of("f", String::new()) };
         let query = match self.below(12) {
             0..=3 => self.aggregated(query, &fields),

@@ -100,8 +100,7 @@ fn answers_are_those_of_mariadb() {
     );
     // What says nothing must be the exception.
     assert!(refused * 10 <= asked, "MariaDB has refused {refused} of {asked} queries");
-    // Three of ten find no rows; a limit at one of three would be beyond in every tenth run.
-    assert!(empty * 2 <= asked, "{empty} of {asked} queries have found no rows");
+    assert!(empty * 3 <= asked, "{empty} of {asked} queries have found no rows");
     assert!(failed * 3 <= changes, "MariaDB has refused {failed} of {changes} changes");
     assert!(servers.found.is_empty(), "seed {seed}\n{}\n{}", servers.found.join("\n"), squall.log());
 }
