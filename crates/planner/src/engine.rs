@@ -5,6 +5,7 @@
 
 use crate::exec::env::StatementEnv;
 use crate::exec::in_order::in_order;
+use crate::exec::join_order_rule::JoinOrderRule;
 use crate::exec::one_row::{is_assignment, one_row_at_a_time};
 use crate::exec::stopping::stoppable;
 use crate::operators::null_supply::HideConstants;
@@ -36,6 +37,7 @@ use datafusion::physical_optimizer::aggregate_statistics::AggregateStatistics;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
 use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
 use squall_functions::aggregate::KernelUdaf;
@@ -110,7 +112,8 @@ pub fn session_state(options: &EngineOptions) -> SessionState {
     builder.build()
 }
 
-/// DataFusion's physical rules, with [`HideConstants`] before the one that decides which sorts are needed.
+/// DataFusion's physical rules, with [`HideConstants`] before the one that decides which sorts are needed, and [`JoinOrderRule`] before
+/// each that pushes projections down.
 ///
 /// Without the rules that push filters down: the logical ones have done so, and these tell the columns of a join's two
 /// sides apart by name alone, so that a filter on one side's `n` can end up on the other side's.
@@ -127,7 +130,12 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.retain(|rule| !unwanted.iter().any(|name| rule.name() == name));
     let at = rules.iter().position(|rule| rule.name() == EnsureRequirements::new().name()).unwrap_or(0);
     rules.insert(at, Arc::new(HideConstants));
-    rules
+    let pushing = ProjectionPushdown::new();
+    let with_order = |rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>| {
+        let before = (rule.name() == pushing.name()).then(|| Arc::new(JoinOrderRule) as _);
+        before.into_iter().chain([rule])
+    };
+    rules.into_iter().flat_map(with_order).collect()
 }
 
 /// Optimizes a bound plan.

@@ -24,8 +24,11 @@ fn start() -> TestServer {
     server
 }
 
+/// Statements of a client that were acknowledged: query number, client, number.
+type Acknowledged = Vec<(u64, (u64, u64))>;
+
 /// Clients that queue statements until the server is gone.
-fn start_clients(port: u16, round: u64) -> Vec<JoinHandle<Vec<(u64, (u64, u64))>>> {
+fn start_clients(port: u16, round: u64) -> Vec<JoinHandle<Acknowledged>> {
     let client = |client| std::thread::spawn(move || queue_until_killed(port, client, round * 1_000_000));
     (1..=CLIENTS).map(client).collect()
 }
@@ -101,8 +104,8 @@ fn look_until_killed(port: u16) -> BTreeSet<u64> {
     seen
 }
 
-/// Queues statements until the server is gone; gives those that were acknowledged: query number, client, number.
-fn queue_until_killed(port: u16, client: u64, first: u64) -> Vec<(u64, (u64, u64))> {
+/// Queues statements until the server is gone; gives those that were acknowledged.
+fn queue_until_killed(port: u16, client: u64, first: u64) -> Acknowledged {
     let mut acknowledged = Vec::new();
     let Ok(mut conn) = server::connect("127.0.0.1", port, Duration::from_secs(5)) else { return acknowledged };
     for n in first.. {
