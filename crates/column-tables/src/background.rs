@@ -183,7 +183,7 @@ impl ColumnTable {
     /// Seals if there are many changes, then merges what is worth it.
     fn work(self: Arc<Self>, store: &RowStore, table: &HeldTable, threads: usize) -> SqlResult<TableWork> {
         let Some(_turn) = self.turn.try_lock() else { return Ok(TableWork::default()) };
-        if !self.copy_is_complete(store, table)? && !self.copy_all(store, table, &|| Ok(()))? {
+        if !self.complete_copy(store, table, &|| Ok(()))? {
             return Ok(TableWork::default());
         }
         let fresh = self.fresh_changes();
@@ -196,16 +196,19 @@ impl ColumnTable {
         self.seal_and_merge(store, table, threads, Asked { seal, merge_all: false, check: &|| Ok(()) })
     }
 
-    /// Seals every fresh row and merges as far as it goes, as OPTIMIZE TABLE does, after the background if that is at it.
-    /// `check` is called between steps and columns; its error ends the work, and what has been done stays.
+    /// Seals every fresh row and merges as far as it goes, as OPTIMIZE TABLE does, after the background if that is at it. A copy that
+    /// is not complete is made. `check` is called between steps and columns; its error ends the work, and what has been done stays.
     pub fn optimize(
-        &self,
+        self: &Arc<Self>,
         store: &RowStore,
         table: &HeldTable,
         threads: usize,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<TableWork> {
         let _turn = self.turn.lock();
+        if !self.complete_copy(store, table, check)? {
+            return Ok(TableWork::default());
+        }
         self.seal_and_merge(store, table, threads, Asked { seal: true, merge_all: true, check })
     }
 

@@ -4,7 +4,7 @@
 //! from the row store, and the rest from segments; sealing copies them and takes the marks away. A copy that has not been made
 //! completely is read by nobody: its list lacks an entry that says so.
 
-use crate::entry::complete_name;
+use crate::entry::{complete_name, entry_name};
 use crate::level::{ColumnTable, TableState};
 use crate::load::SegmentLoad;
 use squall_row_store::{HeldTable, RowStore, SealedWriter, Table};
@@ -17,7 +17,7 @@ const ROWS_PER_CHECK: u64 = 4096;
 
 impl ColumnTable {
     /// Whether all rows have been copied once; also if it is no copy.
-    pub(crate) fn copy_is_complete(&self, store: &RowStore, table: &Table) -> SqlResult<bool> {
+    fn copy_is_complete(&self, store: &RowStore, table: &Table) -> SqlResult<bool> {
         Ok(!self.is_copy() || ColumnTable::seen_copy(&store.read_view(), table)?.is_some())
     }
 
@@ -30,14 +30,23 @@ impl ColumnTable {
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<()> {
         let _turn = self.turn.lock();
-        while !self.copy_is_complete(store, table)? {
-            self.copy_all(store, table, check)?;
-        }
+        while !self.complete_copy(store, table, check)? {}
         Ok(())
     }
 
-    /// Copies all rows as they are at one moment; `false` if somebody else seals. The caller has the turn.
-    pub(crate) fn copy_all(
+    /// Copies all rows if that has not been done: nothing may be sealed before. `false` if somebody else seals. The caller has
+    /// the turn.
+    pub(crate) fn complete_copy(
+        self: &Arc<Self>,
+        store: &RowStore,
+        table: &HeldTable,
+        check: &dyn Fn() -> SqlResult<()>,
+    ) -> SqlResult<bool> {
+        Ok(self.copy_is_complete(store, table)? || self.copy_all(store, table, check)?)
+    }
+
+    /// Copies all rows as they are at one moment; `false` if somebody else seals.
+    fn copy_all(
         self: &Arc<Self>,
         store: &RowStore,
         table: &HeldTable,
@@ -66,6 +75,8 @@ impl ColumnTable {
     ) -> SqlResult<bool> {
         let Some(mut sealing) = squall_row_store::Sealing::begin_copy(store, table, true)? else { return Ok(false) };
         let changes_before = self.fresh_changes();
+        // Nobody has read what is listed so far, and all of its rows are copied again.
+        let stale = self.segments(sealing.list()?)?;
         let mut load = Box::new(SegmentLoad::new((**table).clone(), self.clone()));
         let mut read = 0u64;
         while let Some(row) = sealing.next_row()? {
@@ -79,11 +90,12 @@ impl ColumnTable {
         }
         let mut list: Vec<_> = load.finish()?.into_iter().map(|entry| (entry.name, Some(entry.content))).collect();
         list.push((complete_name(), Some(Vec::new())));
+        list.extend(stale.segments().iter().map(|segment| (entry_name(segment.number), None)));
         let committed = sealing.commit(list);
         // Whatever became of the sync: the log may have the list when it is read again. What it does not have is removed by
         // the next start.
         load.keep();
-        committed?;
+        self.drop_segments(committed?, stale.segments())?;
         self.sealed_changes(changes_before);
         Ok(true)
     }

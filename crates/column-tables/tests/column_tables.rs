@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use squall_catalog::{
-    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
-    TableEntry, TableId,
+    COLUMNAR, Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart,
+    TableDef, TableEntry, TableId,
 };
 use squall_column_store::ColumnCache;
 use squall_column_tables::{BulkChange, ColumnSnapshot, ColumnTable, ColumnTables, TableColumns};
@@ -83,21 +83,26 @@ struct Fixture {
 
 impl Fixture {
     fn new(keyed: bool) -> Fixture {
+        let (store, directory) = Self::store_with(def(keyed));
+        Self::with(store, directory)
+    }
+
+    fn store_with(def: TableDef) -> (RowStore, tempfile::TempDir) {
         let directory = tempfile::tempdir().unwrap();
         let store = open(directory.path());
-        let tables = BTreeMap::from([("t".to_string(), TableEntry::Table(Arc::new(def(keyed))))]);
+        let tables = BTreeMap::from([("t".to_string(), TableEntry::Table(Arc::new(def)))]);
         let collation = CollationId::UTF8MB4_0900_AI_CI;
         let database = Database { id: DatabaseId(1), name: "d".into(), collation, tables };
         let mut catalog = Catalog::new(1, 2, 100);
         catalog.put_database(database);
         store.commit_ddl(&catalog, &Default::default()).unwrap();
-        Self::with(store, directory)
+        (store, directory)
     }
 
     fn with(store: RowStore, directory: tempfile::TempDir) -> Fixture {
         let catalog = store.load_catalog();
         let table = store.table(catalog.table("d", "t").unwrap()).unwrap();
-        let column_table = ColumnTable::of(&table).unwrap();
+        let column_table = ColumnTable::of(&table).or_else(|| ColumnTable::of_copy(&table)).unwrap();
         Fixture { store, table, column_table, directory }
     }
 
@@ -291,7 +296,8 @@ fn sealed_rows() -> Fixture {
 }
 
 fn segment_files(fixture: &Fixture) -> usize {
-    std::fs::read_dir(fixture.directory.path().join("columns/1.1")).unwrap().count()
+    let levels = std::fs::read_dir(fixture.directory.path().join("columns")).unwrap();
+    levels.map(|level| std::fs::read_dir(level.unwrap().path()).unwrap().count()).sum()
 }
 
 #[test]
@@ -558,4 +564,45 @@ fn a_damaged_segment_is_an_error_and_never_rows() {
     assert!(matches!(txn.insert(&fixture.table, &row(("ada", 1), None)), Err(StoreError::Sql(_))));
     std::fs::write(&path, whole).unwrap();
     assert_eq!(fixture.rows(&mut fixture.begin(), Direction::Forward).len(), 1);
+}
+
+/// Whoever optimizes a table between the definition of a copy and its making.
+#[test]
+fn a_copy_that_has_not_been_made_is_made_and_not_sealed() {
+    let mut def = def(true);
+    def.engine = "InnoDB".into();
+    let part = |column| IndexPart { column: ColumnId(column), prefix: None, descending: false };
+    def.indexes.push(IndexDef {
+        id: IndexId(2),
+        name: "copy".into(),
+        parts: vec![part(3)],
+        unique: false,
+        primary: false,
+        kind: COLUMNAR.into(),
+        ..def.indexes[0].clone()
+    });
+    def.next_index_id = 3;
+    let (store, directory) = Fixture::store_with(def);
+    let fixture = Fixture::with(store, directory);
+    let mut txn = fixture.begin();
+    for id in 0..3 {
+        txn.insert(&fixture.table, &row(("ada", id), Some(id))).unwrap();
+    }
+    txn.commit().unwrap();
+    let rows = || ColumnSnapshot::rows_of_copy(&fixture.store.read_view(), &fixture.table).unwrap();
+    assert_eq!(rows(), None);
+    // What somebody has sealed already is not there twice, either.
+    fixture.seal();
+    assert_eq!((rows(), segment_files(&fixture)), (None, 1));
+    let merged = fixture.column_table.optimize(&fixture.store, &fixture.held(), 1, &|| Ok(())).unwrap();
+    assert!(merged.complete);
+    assert_eq!((rows(), segment_files(&fixture)), (Some(3), 1));
+    fixture.column_table.make_copy(&fixture.store, &fixture.held(), &|| Ok(())).unwrap();
+    let mut txn = fixture.begin();
+    let old = txn.get_locked(&fixture.table, &key(&fixture.table, ("ada", 1)), FOR_UPDATE).unwrap().unwrap();
+    txn.delete(&fixture.table, &old).unwrap();
+    txn.commit().unwrap();
+    assert_eq!((rows(), segment_files(&fixture)), (Some(2), 1));
+    let fixture = fixture.reopen();
+    assert_eq!(ColumnSnapshot::rows_of_copy(&fixture.store.read_view(), &fixture.table).unwrap(), Some(2));
 }

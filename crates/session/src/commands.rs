@@ -10,7 +10,7 @@ use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
 use squall_catalog::{Privileges, TableEntry};
-use squall_column_tables::{ColumnTable, SegmentList};
+use squall_column_tables::{ColumnSnapshot, ColumnTable, SegmentList};
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::logs::OpenError;
 use squall_parser::ast::{
@@ -24,6 +24,9 @@ use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+/// Rows that CHECK TABLE reads of a table with a copy of columns between two looks at whether it is still wanted.
+const ROWS_PER_CHECK: u64 = 4096;
 
 impl Session {
     /// KILL.
@@ -334,9 +337,7 @@ impl Session {
                 MaintenanceKind::Analyze => shared.store.analyze(&table)?,
                 MaintenanceKind::Check => {
                     let mut notes = damaged_indexes(shared, &table, &check)?;
-                    if let Some(list) = ColumnTable::seen_copy(&shared.store.read_view(), &table)? {
-                        notes.extend(damaged_segments(&list));
-                    }
+                    notes.extend(damaged_copy(shared, &table, &check)?);
                     return Ok(notes);
                 }
                 _ => {
@@ -414,7 +415,7 @@ fn damaged_segments(list: &SegmentList) -> Vec<(&'static str, String)> {
 /// ANALYZE, CHECK and OPTIMIZE of a column table.
 fn maintain_column_table(
     shared: &Shared,
-    (table, column_table): (&HeldTable, &ColumnTable),
+    (table, column_table): (&HeldTable, &Arc<ColumnTable>),
     kind: MaintenanceKind,
     check: &(dyn Fn() -> SqlResult<()> + Sync),
 ) -> SqlResult<Vec<(&'static str, String)>> {
@@ -437,6 +438,36 @@ fn maintain_column_table(
         }
     }
     Ok(Vec::new())
+}
+
+/// What CHECK TABLE says of a copy of columns whose files are damaged, or that shows more or fewer rows than there are.
+fn damaged_copy(
+    shared: &Shared,
+    table: &HeldTable,
+    check: &(dyn Fn() -> SqlResult<()> + Sync),
+) -> SqlResult<Vec<(&'static str, String)>> {
+    let view = shared.store.read_view();
+    let Some(list) = ColumnTable::seen_copy(&view, table)? else { return Ok(Vec::new()) };
+    let mut notes = damaged_segments(&list);
+    if !notes.is_empty() {
+        return Ok(notes);
+    }
+    let Some(copied) = ColumnSnapshot::rows_of_copy(&view, table)? else { return Ok(Vec::new()) };
+    let range = table.range(squall_catalog::IndexId(0), ValueRange::ALL)?;
+    let mut cursor = view.scan(table, &range, Direction::Forward);
+    let mut rows = 0u64;
+    while cursor.next_row()?.is_some() {
+        if rows.is_multiple_of(ROWS_PER_CHECK) {
+            check()?;
+        }
+        rows += 1;
+    }
+    if copied != rows {
+        let name = table.def().column_copy().map_or("", |index| &index.name);
+        notes.push(("Warning", format!("InnoDB: Index '{name}' contains {copied} entries, should be {rows}.")));
+        notes.push(("error", "Corrupt".to_string()));
+    }
+    Ok(notes)
 }
 
 /// What CHECK TABLE says of indexes that are not what the rows give: InnoDB's words, and where to look. Reads every row, which fails on a

@@ -456,9 +456,10 @@ fn unique_keys_stay_unique() {
     assert_eq!(answer(&mut client, &server, "CHECK TABLE c").unwrap()[0][3], Value::from("OK"));
 }
 
-/// Statements of each writer, and reads beside them.
+/// Statements of each writer, and reads and rounds of new copies beside them.
 const WRITES: u64 = 300;
 const READS: u64 = 60;
+const DEFINITIONS: u64 = 30;
 
 /// Whoever reads a copy of columns sees what the rows are at the same moment, while rows change, the copy is sealed and merged, and
 /// others are made and dropped.
@@ -503,22 +504,40 @@ fn a_copy_is_what_the_rows_are() {
         }
         assert!(written * 2 > WRITES, "only {written} of {WRITES} changes were made");
     };
+    let defined = Arc::new(AtomicU64::new(0));
+    let last = defined.clone();
     let define = move || {
         let mut client = connect();
-        for sql in [
-            "OPTIMIZE TABLE t",
-            "ALTER TABLE t DROP INDEX copy, ADD COLUMNAR INDEX copy (s, v)",
-            "OPTIMIZE TABLE t",
-            "DROP INDEX copy ON t",
-            "CREATE COLUMN INDEX copy ON t (v, s)",
-        ] {
-            run(&mut client, sql);
+        for _ in 0..DEFINITIONS {
+            for sql in [
+                "OPTIMIZE TABLE t",
+                "ALTER TABLE t DROP INDEX copy, ADD COLUMNAR INDEX copy (s, v)",
+                "OPTIMIZE TABLE t",
+                "DROP INDEX copy ON t",
+                "CREATE COLUMN INDEX copy ON t (v, s)",
+            ] {
+                run(&mut client, sql);
+            }
+            let checked: (String, String, String, String) = client.query_first("CHECK TABLE t").unwrap().unwrap();
+            assert_eq!(checked.3, "OK");
+            defined.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    // Copies are sealed while they are being made, too.
+    let seal = move || {
+        let mut client = connect();
+        while last.load(Ordering::Relaxed) < DEFINITIONS {
+            run(&mut client, "OPTIMIZE TABLE t");
         }
     };
     let mut random = Random::of_run("a_copy_is_what_the_rows_are");
     let (one, other) = (random.number(), random.number());
-    let threads =
-        [std::thread::spawn(move || write(one)), std::thread::spawn(move || write(other)), std::thread::spawn(define)];
+    let threads = [
+        std::thread::spawn(move || write(one)),
+        std::thread::spawn(move || write(other)),
+        std::thread::spawn(define),
+        std::thread::spawn(seal),
+    ];
     run(&mut client, "USE d");
     let (mut by_copy, mut compared) = (0, 0);
     for read in 0..READS {
@@ -556,6 +575,8 @@ fn a_copy_is_what_the_rows_are() {
     threads.into_iter().for_each(|thread| thread.join().expect("a client's thread"));
     assert!(by_copy > 0, "no query has used the copy");
     assert!(compared * 2 > READS, "only {compared} of {READS} answers could be compared");
+    let checked: (String, String, String, String) = client.query_first("CHECK TABLE t").unwrap().unwrap();
+    assert_eq!(checked.3, "OK");
 }
 
 /// Rows that a statement of many rows brings.
