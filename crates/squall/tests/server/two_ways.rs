@@ -249,9 +249,10 @@ fn row_by_row_and_by_plan_are_the_same() {
         // From the third time on its plan is kept.
         for time in 0..3 {
             let mut small = answer(&mut client, &sql);
-            // Who stops at the first rows of an index does not see what is wrong with others.
+            // Who stops at the first rows of an index does not see what is wrong with others, nor does who looks at partners only.
             let warned = value(&mut client, "SELECT @@warning_count");
-            assert!(warned == warnings || sql.contains(" LIMIT "), "{warned} warnings, not {warnings}: {sql}");
+            let sees_all = ![" LIMIT ", " JOIN "].iter().any(|word| sql.contains(word));
+            assert!(warned == warnings || !sees_all, "{warned} warnings, not {warnings}: {sql}");
             let mut planned = planned.clone();
             if let (false, Ok((_, small)), Ok((_, planned))) = (ordered, &mut small, &mut planned) {
                 small.sort();
