@@ -1,7 +1,7 @@
 //! Independent pieces of work on some threads.
 
 use parking_lot::Mutex;
-use squall_types::processor_time::carried;
+use squall_types::work_meter::carried;
 
 /// Runs `work` for every item, on up to `threads` threads, the caller's among them; results come in the items' order.
 pub(crate) fn map_in_parallel<T: Send, R: Send>(

@@ -10,7 +10,7 @@ use crate::{segment_columns, segment_ordinals};
 use arrow::array::{ArrayRef, UInt64Array};
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
 use squall_row_store::{BlockKeys, ListEntry, Row, SealedBlock, SealedWriter, Table, UncommittedRows};
-use squall_types::processor_time::carried;
+use squall_types::work_meter::carried;
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 use std::thread::JoinHandle;

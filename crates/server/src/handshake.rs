@@ -191,9 +191,7 @@ async fn log_in(
     on_kill: KillCallback,
     purpose: Purpose,
 ) -> Result<Box<dyn Connection>, HandshakeError> {
-    if let Some((version, cipher)) = io.transport.tls_description() {
-        (info.tls_version, info.tls_cipher) = (Some(version), Some(cipher));
-    }
+    info.tls = io.transport.tls_use().map(Arc::new);
     info.changes_user = purpose == Purpose::ChangeUser;
     let session = authenticate(io, shared, settings, established, &info, first, on_kill, purpose).await;
     if let Err(HandshakeError::Refused(error)) = &session {
@@ -266,11 +264,11 @@ fn check_account(
     if account.locked {
         return Err(Some(SqlError::new(ErrorCode::AccountLocked, &[&info.user, &host])));
     }
-    if account.require_tls && info.tls_version.is_none() {
+    if account.require_tls && info.tls.is_none() {
         return Err(None);
     }
     // Over a socket nobody else listens, but `REQUIRE SSL` means TLS all the same.
-    debug_assert!(info.tls_version.is_none() || io.transport.is_secure());
+    debug_assert!(info.tls.is_none() || io.transport.is_secure());
     let can_change = established.capabilities.contains(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS);
     if account.password_expired && !can_change {
         return Err(Some(SqlError::new(ErrorCode::MustChangePasswordLogin, &[])));
@@ -303,8 +301,7 @@ fn info(
         multi_statements: has(Capabilities::MULTI_STATEMENTS),
         local_files: has(Capabilities::LOCAL_FILES),
         ignore_space: has(Capabilities::IGNORE_SPACE),
-        tls_version: None,
-        tls_cipher: None,
+        tls: None,
         attributes: attributes.iter().map(|(name, value)| (text(name), text(value))).collect(),
         changes_user: false,
         beyond_limit: false,

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use squall_session::api::TlsUse;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsAcceptor;
@@ -73,8 +74,8 @@ impl Transport {
         matches!(self, Self::Tls(_) | Self::Plain(Socket::Unix(_)))
     }
 
-    /// The name of the TLS version and of the cipher.
-    pub(crate) fn tls_description(&self) -> Option<(String, String)> {
+    /// How it is encrypted, if it is.
+    pub(crate) fn tls_use(&self) -> Option<TlsUse> {
         let Self::Tls(stream) = self else {
             return None;
         };
@@ -88,7 +89,8 @@ impl Transport {
             .and_then(|suite| suite.suite().as_str())
             .unwrap_or_default()
             .replacen("TLS13_", "TLS_", 1);
-        Some((version.to_owned(), cipher))
+        let resumed = connection.handshake_kind() == Some(tokio_rustls::rustls::HandshakeKind::Resumed);
+        Some(TlsUse { version, cipher, resumed })
     }
 
     /// Answers the client's TLS handshake.

@@ -152,6 +152,17 @@ pub trait ResultWriter: RowWriter {
     }
 }
 
+/// How a connection is encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsUse {
+    /// Name of the protocol's version, such as `TLSv1.3`.
+    pub version: &'static str,
+    /// Name of the cipher suite, as OpenSSL has it.
+    pub cipher: String,
+    /// Whether an earlier session of TLS goes on.
+    pub resumed: bool,
+}
+
 /// Who connects, and from where.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionInfo {
@@ -175,10 +186,8 @@ pub struct ConnectionInfo {
     pub local_files: bool,
     /// CLIENT_IGNORE_SPACE.
     pub ignore_space: bool,
-    /// Whether the connection is encrypted, and by what.
-    pub tls_version: Option<String>,
-    /// Its cipher.
-    pub tls_cipher: Option<String>,
+    /// How the connection is encrypted, if it is.
+    pub tls: Option<Arc<TlsUse>>,
     /// Connection attributes.
     pub attributes: Vec<(String, String)>,
     /// COM_CHANGE_USER: the client has had another session before.

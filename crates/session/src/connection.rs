@@ -13,7 +13,7 @@ use crate::settings::{Values, ids};
 use squall_catalog::Need;
 use squall_parser::ast::Statement;
 use squall_registry::SessionMemory;
-use squall_types::processor_time::measured;
+use squall_types::work_meter::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -386,7 +386,7 @@ impl Connection for Session {
         cursor: bool,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>> {
-        Box::pin(measured(self.processor_meter(), self.execute_prepared(id, parameters, cursor, writer)))
+        Box::pin(measured(self.work_meter(), self.execute_prepared(id, parameters, cursor, writer)))
     }
 
     fn fetch<'a>(

@@ -1,6 +1,6 @@
 //! The process list: who is connected and what each is doing.
 
-use crate::api::KillCallback;
+use crate::api::{KillCallback, TlsUse};
 use crate::plan_cache::PlanUse;
 use crate::socket_use::SocketUse;
 use crate::statistics::errors::CountedErrors;
@@ -13,6 +13,7 @@ use crate::statistics::transactions::CountedTransactions;
 use crate::statistics::waits::CountedWaits;
 use parking_lot::{Mutex, RwLock};
 use squall_registry::{KillState, PlanCounts, SessionMemory, UserVariables};
+use squall_types::file_use::FileTimes;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
@@ -48,11 +49,15 @@ pub struct Process {
     pub(crate) transactions: CountedTransactions,
     /// What it has waited for.
     pub(crate) waits: CountedWaits,
+    /// What its statements have done with files.
+    pub(crate) files: Arc<FileTimes>,
     /// What its statements have reserved.
     pub(crate) memory: Arc<SessionMemory>,
     /// What its open transaction has written; the most that one has.
     pub(crate) written_bytes: AtomicU64,
     pub(crate) written_bytes_high: AtomicU64,
+    /// How its connection is encrypted, if it is.
+    pub(crate) tls: Option<Arc<TlsUse>>,
     /// What goes through its client's socket, if it has one.
     pub(crate) socket: Option<Arc<SocketUse>>,
     /// Where that is; `None` for a Unix socket.
@@ -336,9 +341,11 @@ impl Process {
             errors: CountedErrors::default(),
             transactions: CountedTransactions::default(),
             waits: CountedWaits::default(),
+            files: Arc::default(),
             memory: Arc::default(),
             written_bytes: AtomicU64::new(0),
             written_bytes_high: AtomicU64::new(0),
+            tls: None,
             socket: None,
             peer: None,
             stages: CountedStages::default(),
@@ -369,8 +376,13 @@ impl Process {
         recent
     }
 
-    pub(crate) fn with_socket(self, socket: Option<Arc<SocketUse>>, peer: Option<IpAddr>) -> Process {
-        Process { socket, peer, ..self }
+    pub(crate) fn with_socket(
+        self,
+        socket: Option<Arc<SocketUse>>,
+        peer: Option<IpAddr>,
+        tls: Option<Arc<TlsUse>>,
+    ) -> Process {
+        Process { socket, peer, tls, ..self }
     }
 
     /// A command begins.

@@ -29,7 +29,7 @@ use squall_planner::dml::DmlPlan;
 use squall_registry::{KillState, PlanCounts, TableUse, UserVariables, VariableValues};
 use squall_row_store::{GlobalReadLock, SessionLocks, Transaction};
 use squall_types::collation::Charset;
-use squall_types::processor_time::{carried, measured};
+use squall_types::work_meter::{carried, measured};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -171,7 +171,7 @@ impl Session {
         let shown_host = if has_port { format!("{host}:{}", info.port) } else { host.clone() };
         let now = now_micros();
         let process = Process::new(id, info.user.clone(), shown_host, info.attributes.clone(), on_kill, kill, now);
-        let process = Arc::new(process.with_socket(info.socket.take(), info.address));
+        let process = Arc::new(process.with_socket(info.socket.take(), info.address, info.tls.clone()));
         process.memory.set_budget(shared.runtime.budget());
         process.set_user_variables(&Arc::new(UserVariables::new(&process.memory)));
         let client =
@@ -256,7 +256,7 @@ impl Session {
 
     /// Runs every statement of a text.
     pub async fn run_text(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
-        measured(self.processor_meter(), self.run_statements(sql, None, writer)).await.map(|_| ())
+        measured(self.work_meter(), self.run_statements(sql, None, writer)).await.map(|_| ())
     }
 
     /// Runs every statement of a text as a client has sent it. Each is read in the character set that those before have left.
@@ -272,7 +272,7 @@ impl Session {
                     return self.end_command(writer).await;
                 }
             };
-            let meter = self.processor_meter();
+            let meter = self.work_meter();
             match measured(meter, self.run_statements(&text.utf8, Some(charset), writer)).await? {
                 Some(next) => rest = &rest[text.place_in_bytes(next)..],
                 None => return Ok(()),

@@ -2,11 +2,14 @@
 //!
 //! What a file is used for has a name of MySQL's kind (`wait/io/file/…`). The counters are the file's own; they are the process's,
 //! as its files are. Whoever reads or writes a file many thousands of times a second from many threads at once waits for the system
-//! there, and not for these. What a thread did last is kept by itself, too ([`events`]).
+//! there, and not for these. Sums by thread, and by whom a thread works for, and what a thread did last are kept by themselves ([`events`]).
 
 mod events;
 
-pub use events::{FileEvent, FileOperation, ThreadFileEvents, clear_events, events, keep_events};
+pub use events::{
+    FileEvent, FileOperation, ThreadFileEvents, ThreadFileTimes, background_times, clear_events, clear_thread_times,
+    events, keep_events, thread_times,
+};
 
 use events::note;
 use std::collections::BTreeMap;
@@ -59,6 +62,49 @@ impl IoTotals {
         self.count += other.count;
         self.bytes += other.bytes;
         self.sum_nanos = self.sum_nanos.saturating_add(other.sum_nanos);
+    }
+}
+
+/// Sums of somebody by what files are used for. Threads that work for the same one add to them.
+#[derive(Debug, Default)]
+pub struct FileTimes(Mutex<Vec<(&'static str, IoTotals)>>);
+
+impl FileTimes {
+    /// Nothing yet.
+    pub const fn new() -> FileTimes {
+        FileTimes(Mutex::new(Vec::new()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(&'static str, IoTotals)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something was done once, in so many nanoseconds.
+    pub fn add(&self, event: &'static str, bytes: u64, nanos: u64) {
+        self.merge_event(event, &IoTotals { count: 1, bytes, sum_nanos: nanos, min_nanos: nanos, max_nanos: nanos });
+    }
+
+    fn merge_event(&self, event: &'static str, totals: &IoTotals) {
+        let mut times = self.lock();
+        match times.iter_mut().find(|(known, _)| *known == event) {
+            Some((_, sum)) => sum.merge(totals),
+            None => times.push((event, *totals)),
+        }
+    }
+
+    /// Adds what somebody else has done.
+    pub fn merge(&self, other: &FileTimes) {
+        other.list().iter().for_each(|(event, totals)| self.merge_event(event, totals));
+    }
+
+    /// All sums.
+    pub fn list(&self) -> Vec<(&'static str, IoTotals)> {
+        self.lock().clone()
+    }
+
+    /// Forgets them.
+    pub fn clear(&self) {
+        self.lock().clear();
     }
 }
 

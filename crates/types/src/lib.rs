@@ -4,7 +4,7 @@
 //! nothing of tables, packets, Arrow arrays or sessions.
 //!
 //! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`],
-//! [`convert`], [`json`], [`key_codec`]; beside them [`durable_files`], [`file_use`], [`processor_time`] and [`threads`].
+//! [`convert`], [`json`], [`key_codec`]; beside them [`durable_files`], [`file_use`], [`work_meter`] and [`threads`].
 
 pub mod collation;
 pub mod convert;
@@ -15,7 +15,6 @@ pub mod file_use;
 pub mod hex;
 pub mod json;
 pub mod key_codec;
-pub mod processor_time;
 pub mod row_writer;
 pub mod session_memory;
 pub mod sql_mode;
@@ -25,6 +24,7 @@ pub mod term_list;
 pub mod threads;
 pub mod value;
 pub mod words;
+pub mod work_meter;
 
 pub use collation::{Charset, CollationId};
 pub use decimal::Decimal;

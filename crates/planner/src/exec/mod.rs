@@ -19,7 +19,6 @@ pub mod order_rule;
 pub mod output;
 pub(crate) mod pass_through;
 mod plan_counts;
-mod processor_meters;
 mod row_count;
 pub mod runtime;
 pub(crate) mod seek_range_rule;
@@ -28,6 +27,7 @@ mod spilling_join;
 mod spilling_top;
 pub(crate) mod stopping;
 mod window_input;
+mod work_meters;
 
 pub use env::{SharedTransaction, StatementEnv};
 pub use kill_check::check_kill_in_joins;

@@ -7,10 +7,10 @@ use super::join_rule::IndexLookupJoinRule;
 use super::locked_limit_rule::LockedLimitRule;
 use super::order_rule::OrderedScanRule;
 use super::plan_counts::CountedPlan;
-use super::processor_meters;
 use super::seek_range_rule::SeekRangeRule;
 use super::seek_rule::SeekPartsRule;
 use super::stopping::{planning_for, stoppable_physical};
+use super::work_meters;
 use crate::access::ColumnScanExec;
 use crate::access::scan::RowScanExec;
 use crate::engine::{EngineOptions, physical_plan, session_state};
@@ -29,7 +29,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_
 use futures::StreamExt;
 use squall_functions::expr::sql_error_from;
 use squall_registry::{KillState, MemoryBudget, SessionMemory};
-use squall_types::processor_time::carried_future;
+use squall_types::work_meter::carried_future;
 use squall_types::{SqlError, SqlResult};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl QueryRuntime {
             std::fs::remove_dir_all(&options.spill_directory).map_err(failed)?;
         }
         std::fs::create_dir_all(&options.spill_directory).map_err(failed)?;
-        processor_meters::carry_on();
+        work_meters::carry_on();
         let memory: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(options.memory_bytes_max));
         let disk = DiskManagerBuilder::default()
             .with_mode(DiskManagerMode::Directories(vec![options.spill_directory.clone()]))

@@ -11,7 +11,7 @@ use crate::table::Table;
 use crate::{Direction, ValueRange};
 use rustc_hash::FxHashSet;
 use squall_catalog::IndexId;
-use squall_types::processor_time::carried;
+use squall_types::work_meter::carried;
 use squall_types::{SqlError, SqlResult, Value};
 use std::ops::Bound;
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use crate::store::RowStore;
 use crate::table::Table;
 use crate::validation::{CommitLog, Keys};
 use rustc_hash::FxHashSet;
-use squall_types::processor_time::carried;
+use squall_types::work_meter::carried;
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

@@ -30,7 +30,7 @@ use crate::store::{RowStore, SessionLocks};
 use crate::table::Table;
 use ingest::Ingesting;
 use rustc_hash::FxHashSet;
-use squall_types::processor_time::carried;
+use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::ops::Bound;
 use std::sync::Arc;

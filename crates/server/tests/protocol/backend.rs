@@ -91,7 +91,7 @@ impl Backend for ScriptBackend {
             id: connection_id,
             user: account.user.clone(),
             database: info.database,
-            tls: info.tls_version,
+            tls: info.tls.map(|tls| tls.version.to_string()),
             killed,
             script: Arc::clone(&self.0),
             statements: HashMap::new(),

@@ -14,7 +14,7 @@ use squall_logs::error_log::{Severity, error_log};
 use squall_parser::parse_body;
 use squall_registry::VariableId;
 use squall_row_store::SystemChange;
-use squall_types::processor_time::measured;
+use squall_types::work_meter::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
@@ -327,6 +327,6 @@ fn run_event(database: &Database, event: &EventDef, job: &RunningJob) -> SqlResu
     let (body, span) = parse_body(&event.body, &session.parse_options()).map_err(parse_error)?;
     let mut writer = LastError::default();
     // A writer without a client is never gone.
-    let ran = measured(session.processor_meter(), session.run_program(&body, span, event.body.as_bytes(), &mut writer));
+    let ran = measured(session.work_meter(), session.run_program(&body, span, event.body.as_bytes(), &mut writer));
     run_on_this_thread(ran)?.unwrap_or(Ok(()))
 }

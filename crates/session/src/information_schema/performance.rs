@@ -24,6 +24,8 @@ const PERFORMANCE: &str = "performance_schema";
 const YES_NO: &[&str] = &["YES", "NO"];
 /// A background thread's number is that of the operating system above this, so that it is no connection's.
 pub(super) const BACKGROUND_THREADS_FROM: u64 = 1 << 32;
+/// Where the operating system shows the process's threads.
+pub(super) const TASKS: &str = "/proc/self/task";
 
 /// The columns of sums over statements, behind some and before others.
 macro_rules! summary {
@@ -447,7 +449,7 @@ fn foreground_thread(process: &Process, now: i64) -> Vec<Value> {
 /// The process's threads, by the operating system's numbers, and what they do; where it tells.
 fn background_threads() -> BTreeMap<u64, String> {
     let mut threads = BTreeMap::new();
-    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return threads };
+    let Ok(tasks) = std::fs::read_dir(TASKS) else { return threads };
     for task in tasks.flatten() {
         let number = task.file_name().to_str().and_then(|name| name.parse().ok());
         let name = std::fs::read_to_string(task.path().join("comm"));

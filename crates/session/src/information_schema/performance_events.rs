@@ -2,6 +2,7 @@
 
 use super::performance::{plan_columns, processor_time};
 use super::performance_sums::{account, by_account, by_thread, host, user};
+use super::server::tls_status;
 use super::{DescribedTable, Source, s, s_or_null, u};
 use crate::database::now_micros;
 use crate::statistics::accounts::{AccountKey, AccountStatistics};
@@ -181,7 +182,8 @@ fn status_rows(account: &AccountStatistics) -> Vec<Vec<Value>> {
 
 fn status_by_thread(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     by_thread(source, "status_by_thread", |process| {
-        process.status.values().into_iter().map(|(name, value)| vec![s(name), s(value.to_string())]).collect()
+        let counted = process.status.values().into_iter().map(|(name, value)| (name, value.to_string()));
+        counted.chain(tls_status(Some(process))).map(|(name, value)| vec![s(name), s(value)]).collect()
     })
 }
 

@@ -53,22 +53,18 @@ pub(super) const TABLES: &[DescribedTable] = &[
     ("events_waits_summary_global_by_event_name", "EVENT_NAME:v128 *", waits_by_event),
 ];
 
-fn of_io(io: &IoTotals) -> Timed {
-    Timed { count: io.count, sum_nanos: io.sum_nanos, min_nanos: io.min_nanos, max_nanos: io.max_nanos }
-}
-
 fn bytes(io: &IoTotals) -> Value {
     Value::Int(i64::try_from(io.bytes).unwrap_or(i64::MAX))
 }
 
 /// The columns of sums over reads, writes and the rest.
 fn sums(totals: &FileTotals) -> Vec<Value> {
-    let mut row = timed(&of_io(&totals.all())).to_vec();
-    row.extend(timed(&of_io(&totals.read)));
+    let mut row = timed(&Timed::from(totals.all())).to_vec();
+    row.extend(timed(&Timed::from(totals.read)));
     row.push(bytes(&totals.read));
-    row.extend(timed(&of_io(&totals.written)));
+    row.extend(timed(&Timed::from(totals.written)));
     row.push(bytes(&totals.written));
-    row.extend(timed(&of_io(&totals.other)));
+    row.extend(timed(&Timed::from(totals.other)));
     row
 }
 
@@ -184,7 +180,7 @@ fn memory(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>
 fn waits_by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     source.may_select(PERFORMANCE, "events_waits_summary_by_instance")?;
     let row = |file: &FileSums| {
-        [s(file.event), instance(file)].into_iter().chain(timed(&of_io(&file.totals.all()))).collect()
+        [s(file.event), instance(file)].into_iter().chain(timed(&Timed::from(file.totals.all()))).collect()
     };
     Ok(files(source).iter().map(row).collect())
 }
@@ -201,7 +197,7 @@ fn waits_by_event(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
     let files = sums_by_event(source);
     for event in events() {
         let totals = files.get(event).copied().unwrap_or_default();
-        merge_event(&mut times, event, &of_io(&totals.all()));
+        merge_event(&mut times, event, &Timed::from(totals.all()));
     }
     times.sort_unstable_by_key(|(event, _)| *event);
     Ok(times.iter().map(|(event, times)| [s(*event)].into_iter().chain(timed(times)).collect()).collect())

@@ -1,6 +1,7 @@
 //! performance_schema's sums by who has caused them: of statements, errors, transactions, waits and stages, by thread, account, user
 //! and host, and of all.
 
+use super::performance::{BACKGROUND_THREADS_FROM, TASKS};
 use super::{DescribedTable, Source, local_time, s, s_or_null, u};
 use crate::process::Process;
 use crate::statistics::accounts::{AccountKey, AccountStatistics};
@@ -10,6 +11,7 @@ use crate::statistics::timed::{Timed, TimesByEvent};
 use crate::statistics::transactions::TransactionTotals;
 use crate::statistics::waits;
 use squall_registry::VirtualScan;
+use squall_types::file_use::{self, IoTotals, ThreadFileTimes};
 use squall_types::{SqlResult, Value};
 
 const PERFORMANCE: &str = "performance_schema";
@@ -81,23 +83,21 @@ pub(super) const TABLES: &[DescribedTable] = &[
         })
     }),
     ("events_waits_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 *", |source, _| {
-        by_thread(source, "events_waits_summary_by_thread_by_event_name", |process| {
-            event_rows(waits::OF_SESSIONS, &process.waits.list())
-        })
+        waits_by_thread(source)
     }),
     ("events_waits_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 *", |source, _| {
         by_account(source, "events_waits_summary_by_account_by_event_name", account, |account| {
-            event_rows(waits::OF_SESSIONS, &account.waits)
+            wait_rows(&account.waits, &account.files)
         })
     }),
     ("events_waits_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 *", |source, _| {
         by_account(source, "events_waits_summary_by_user_by_event_name", user, |account| {
-            event_rows(waits::OF_SESSIONS, &account.waits)
+            wait_rows(&account.waits, &account.files)
         })
     }),
     ("events_waits_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 *", |source, _| {
         by_account(source, "events_waits_summary_by_host_by_event_name", host, |account| {
-            event_rows(waits::OF_SESSIONS, &account.waits)
+            wait_rows(&account.waits, &account.files)
         })
     }),
     ("events_stages_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 *", |source, _| {
@@ -147,10 +147,15 @@ pub(super) fn nobody(_: &AccountKey) -> Vec<Value> {
     Vec::new()
 }
 
-/// What accounts with the same columns are known for together: connections that are there and those that are gone.
+/// What accounts with the same columns are known for together: connections that are there and those that are gone, and the server's own
+/// threads, which have neither user nor host.
 pub(super) fn accounts(source: &Source<'_>, columns: Columns) -> Vec<(Vec<Value>, AccountStatistics)> {
     let processes = source.shared.processes.all();
-    let all = source.shared.statistics.accounts.with_present(processes.iter().map(|process| &**process));
+    let mut all = source.shared.statistics.accounts.with_present(processes.iter().map(|process| &**process));
+    let background = all.entry(AccountKey::default()).or_default();
+    let threads = std::fs::read_dir(TASKS).map_or(0, |tasks| i64::try_from(tasks.count()).unwrap_or(i64::MAX));
+    (background.current_connections, background.total_connections) = (threads, threads);
+    background.add_files(&file_use::background_times());
     let mut sums: Vec<(Vec<Value>, AccountStatistics)> = Vec::new();
     for (account, statistics) in all {
         let key = columns(&account);
@@ -185,6 +190,27 @@ pub(super) fn by_thread(source: &Source<'_>, table: &str, rows: impl Fn(&Process
         all.extend(rows(&process).into_iter().map(|row| [vec![u(process.id)], row].concat()));
     }
     Ok(all)
+}
+
+/// Of connections, and of the server's own threads: what they do with files that is nobody's.
+fn waits_by_thread(source: &Source<'_>) -> Rows {
+    let mut rows = by_thread(source, "events_waits_summary_by_thread_by_event_name", |process| {
+        wait_rows(&process.waits.list(), &file_times(process.files.list()))
+    })?;
+    for ThreadFileTimes { thread, times } in file_use::thread_times() {
+        let known = event_rows(file_use::EVENTS, &file_times(times));
+        rows.extend(known.into_iter().map(|row| [vec![u(BACKGROUND_THREADS_FROM + thread)], row].concat()));
+    }
+    Ok(rows)
+}
+
+fn file_times(files: Vec<(&'static str, IoTotals)>) -> TimesByEvent {
+    files.into_iter().map(|(event, io)| (event, Timed::from(io))).collect()
+}
+
+/// What somebody has waited for: for the server, and for files.
+fn wait_rows(waits: &TimesByEvent, files: &TimesByEvent) -> Vec<Vec<Value>> {
+    [event_rows(waits::OF_SESSIONS, waits), event_rows(file_use::EVENTS, files)].concat()
 }
 
 fn error_rows(scan: &VirtualScan<'_>, errors: &ErrorsByNumber) -> Vec<Vec<Value>> {

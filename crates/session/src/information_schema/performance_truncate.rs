@@ -104,8 +104,15 @@ impl Session {
                 accounts.clear_of_each(|account| account.transactions = TransactionTotals::default());
             }
             Counted::Waits => {
-                sessions.for_each(|process| process.waits.clear());
-                accounts.clear_of_each(|account| account.waits.clear());
+                for process in sessions {
+                    process.waits.clear();
+                    process.files.clear();
+                }
+                accounts.clear_of_each(|account| {
+                    account.waits.clear();
+                    account.files.clear();
+                });
+                file_use::clear_thread_times();
             }
             Counted::Stages => {
                 sessions.for_each(|process| process.stages.clear());

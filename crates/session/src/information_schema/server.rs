@@ -1,7 +1,9 @@
 //! What the server is and does: engines, character sets, processes, privileges, variables, status.
 
 use super::{Source, TableSpec, int, long_text, moment, s, s_or_null, text, u, uint, yes_no};
+use crate::api::TlsUse;
 use crate::database::now_micros;
+use crate::process::Process;
 use squall_catalog::{AccountDef, Privileges};
 use squall_registry::VirtualScan;
 use squall_types::collation::{Charset, registry};
@@ -494,11 +496,23 @@ pub(crate) fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> 
     }
     // Why changes are refused, if a write or a sync has failed.
     rows.push(("Squall_write_failure".into(), shared.store.write_failure().unwrap_or_default().to_string()));
-    rows.push(("Ssl_cipher".into(), String::new()));
-    rows.push(("Ssl_version".into(), String::new()));
+    let own = source.process().filter(|_| !global);
+    rows.extend(tls_status(own.as_deref()).map(|(name, value)| (name.to_string(), value)));
     rows.push(("Compression".into(), "OFF".into()));
     rows.sort();
     rows.into_iter().map(|(name, value)| vec![s(name), s(value)]).collect()
+}
+
+/// Status variables of TLS: of a connection, and what they are where there is none.
+pub(super) fn tls_status(process: Option<&Process>) -> [(&'static str, String); 3] {
+    let tls = process.and_then(|process| process.tls.as_deref());
+    let text = |of: fn(&TlsUse) -> &str| tls.map_or_else(String::new, |tls| of(tls).to_string());
+    let resumed = tls.is_some_and(|tls| tls.resumed);
+    [
+        ("Ssl_cipher", text(|tls| &tls.cipher)),
+        ("Ssl_sessions_reused", u64::from(resumed).to_string()),
+        ("Ssl_version", text(|tls| tls.version)),
+    ]
 }
 
 fn connect_attributes(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {

@@ -31,7 +31,7 @@ use squall_planner::dml::{DmlBinder, InsertPlan};
 use squall_planner::needs;
 use squall_registry::StatementContext;
 use squall_types::collation::Charset;
-use squall_types::processor_time::carried;
+use squall_types::work_meter::carried;
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 use tokio::sync::mpsc;

@@ -11,7 +11,7 @@ use squall_planner::dml::{LoadedRow, RowLoader};
 use squall_planner::exec::StatementEnv;
 use squall_registry::{Diagnostics, TableOperation};
 use squall_row_store::{BulkEncoder, BulkWriter, EncodedRows, OnDuplicate};
-use squall_types::processor_time::carried;
+use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -14,7 +14,7 @@ use squall_registry::StatementContext;
 use squall_row_store::Transaction;
 use squall_types::collation::Charset;
 use squall_types::convert::{ConversionContext, store_value};
-use squall_types::processor_time::carried;
+use squall_types::work_meter::carried;
 use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 use tokio::sync::mpsc;

@@ -286,7 +286,7 @@ impl Session {
         if !self.shared.logs.active().any() {
             return;
         }
-        let transport = match (&self.info.tls_version, self.info.address) {
+        let transport = match (&self.info.tls, self.info.address) {
             (Some(_), _) => "SSL/TLS",
             (None, Some(_)) => "TCP/IP",
             (None, None) => "Socket",

@@ -12,7 +12,7 @@ use squall_registry::{
     AppendColumn, KillState, NestedResult, NestedStatements, SessionMemory, StatementContext, UserVariables,
     ValueTable, off_pool,
 };
-use squall_types::processor_time::carried;
+use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -17,7 +17,7 @@ use squall_planner::dml::{ChangeLocks, DmlBinder, DmlContext, DmlOptions, DmlPla
 use squall_planner::exec::StatementEnv;
 use squall_registry::StatementContext;
 use squall_row_store::{IsolationLevel, LockWait, StoreError, StoreResult, Transaction};
-use squall_types::processor_time::carried;
+use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use squall_parser::ast::{NamedFormat, OutFile};
 use squall_planner::BoundQuery;
 use squall_registry::StatementContext;
 use squall_types::collation::Charset;
-use squall_types::processor_time::carried;
+use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

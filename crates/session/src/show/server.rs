@@ -26,16 +26,7 @@ impl Session {
     pub(super) fn show_status(&self, scope: Option<VariableScope>, context: &Arc<StatementContext>) -> ResultSet {
         let global = scope == Some(VariableScope::Global);
         let columns = vec![text_column("Variable_name", 64), text_column("Value", 1024)];
-        let mut rows = status_rows(&self.source(context), global);
-        for row in &mut rows {
-            let known = match &row[0] {
-                Value::String(name) if name == "Ssl_cipher" => self.info.tls_cipher.as_deref(),
-                Value::String(name) if name == "Ssl_version" => self.info.tls_version.as_deref(),
-                _ => continue,
-            };
-            row[1] = s(known.unwrap_or_default());
-        }
-        ResultSet { columns, rows }
+        ResultSet { columns, rows: status_rows(&self.source(context), global) }
     }
 
     pub(super) fn show_process_list(&self, full: bool, context: &Arc<StatementContext>) -> ResultSet {

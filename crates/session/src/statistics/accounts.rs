@@ -3,10 +3,11 @@
 use super::errors::{ErrorsByNumber, merge_errors};
 use super::memory::{self, SessionPart};
 use super::statements::{EventTotals, count_event};
-use super::timed::{TimesByEvent, merge_event};
+use super::timed::{Timed, TimesByEvent, merge_event};
 use super::transactions::TransactionTotals;
 use crate::process::Process;
 use parking_lot::Mutex;
+use squall_types::file_use::IoTotals;
 use std::collections::BTreeMap;
 
 /// A user and a host. Both are `None` for the server's own threads.
@@ -46,6 +47,8 @@ pub(crate) struct AccountStatistics {
     pub transactions: TransactionTotals,
     /// What they waited for.
     pub waits: TimesByEvent,
+    /// What they have done with files.
+    pub files: TimesByEvent,
     /// Stages of their statements.
     pub stages: TimesByEvent,
     /// Memory of connections that are there, in the order of [`memory::OF_SESSIONS`].
@@ -120,9 +123,15 @@ impl AccountStatistics {
         merge_errors(&mut self.errors, &process.errors.snapshot());
         self.transactions.merge(&process.transactions.totals());
         process.waits.list().iter().for_each(|(event, times)| merge_event(&mut self.waits, event, times));
+        self.add_files(&process.files.list());
         process.stages.list().iter().for_each(|(event, times)| merge_event(&mut self.stages, event, times));
         let parts = memory::of_session(process);
         self.merge_memory(&parts, (process.memory.high() as u64, parts.iter().map(|part| part.high_bytes).sum()));
+    }
+
+    /// Adds what was done with files.
+    pub fn add_files(&mut self, files: &[(&'static str, IoTotals)]) {
+        files.iter().for_each(|(event, io)| merge_event(&mut self.files, event, &Timed::from(*io)));
     }
 
     fn merge_memory(&mut self, parts: &[SessionPart], high: (u64, u64)) {
@@ -144,6 +153,7 @@ impl AccountStatistics {
         merge_errors(&mut self.errors, &other.errors);
         self.transactions.merge(&other.transactions);
         other.waits.iter().for_each(|(event, times)| merge_event(&mut self.waits, event, times));
+        other.files.iter().for_each(|(event, times)| merge_event(&mut self.files, event, times));
         other.stages.iter().for_each(|(event, times)| merge_event(&mut self.stages, event, times));
         self.merge_memory(&other.memory, other.session_memory_high);
     }

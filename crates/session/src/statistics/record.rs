@@ -14,7 +14,7 @@ use squall_parser::Digest;
 use squall_parser::ast::Statement;
 use squall_registry::{PlanCounts, StatementContext};
 use squall_row_store::Transaction;
-use squall_types::processor_time::{self, Meter};
+use squall_types::work_meter::{self, Meter};
 use squall_types::{ErrorCode, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -38,7 +38,7 @@ pub(crate) struct Begun {
 impl Begun {
     /// Processor time since then; 0 if it is not measured.
     fn processor_nanos(&self) -> u64 {
-        let passed = |start| Some(processor_time::current_nanos()?.saturating_sub(start));
+        let passed = |start| Some(work_meter::current_nanos()?.saturating_sub(start));
         self.processor_nanos.and_then(passed).unwrap_or(0)
     }
 }
@@ -49,10 +49,11 @@ impl Session {
         self.shared.statistics.is_on.load(Ordering::Relaxed) && self.process.is_instrumented.load(Ordering::Relaxed)
     }
 
-    /// What the processor time of a command's statements is added up in, if it is wanted and not part of what this thread does already.
-    pub(crate) fn processor_meter(&self) -> Option<Arc<Meter>> {
-        let is_wanted = self.measures_processor_time() && processor_time::current().is_none();
-        is_wanted.then(Arc::default)
+    /// What a command's statements take is added up in, unless they are part of what this thread does for another one already: what they
+    /// do with files, and their processor time if that is wanted.
+    pub(crate) fn work_meter(&self) -> Option<Arc<Meter>> {
+        let is_wanted = self.counts_statements() && work_meter::current().is_none();
+        is_wanted.then(|| Arc::new(Meter::new(self.process.files.clone(), self.measures_processor_time())))
     }
 
     fn measures_processor_time(&self) -> bool {
@@ -61,12 +62,12 @@ impl Session {
 
     /// What the meter says when a statement begins; `None` if there is none.
     pub(crate) fn begin_processor_time(&self) -> Option<u64> {
-        self.measures_processor_time().then(processor_time::current_nanos).flatten()
+        self.measures_processor_time().then(work_meter::current_nanos).flatten()
     }
 
     /// As [`Session::begin_processor_time`] for what this thread does by itself.
     pub(crate) fn begin_thread_time(&self) -> Option<u64> {
-        self.measures_processor_time().then(processor_time::of_this_thread)
+        self.measures_processor_time().then(work_meter::of_this_thread)
     }
 
     /// How long the statement that has just ended waited for locks, if it took so long that it may have.
@@ -104,7 +105,7 @@ impl Session {
         let measured = Measured {
             start_micros: self.command_micros,
             micros: u64::try_from(now_micros() - self.command_micros).unwrap_or(0),
-            processor_nanos: self.command_thread_nanos.map_or(0, |start| processor_time::of_this_thread() - start),
+            processor_nanos: self.command_thread_nanos.map_or(0, |start| work_meter::of_this_thread() - start),
             errno: error.map_or(0, |error| error.code),
             rows_examined: self.log.rows_examined,
             plan: plan_counts,

@@ -1,5 +1,7 @@
 //! Counts and times of what happens again and again.
 
+use squall_types::file_use::IoTotals;
+
 /// How often something happened, and how long it took. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Timed {
@@ -7,6 +9,12 @@ pub(crate) struct Timed {
     pub sum_nanos: u64,
     pub min_nanos: u64,
     pub max_nanos: u64,
+}
+
+impl From<IoTotals> for Timed {
+    fn from(io: IoTotals) -> Timed {
+        Timed { count: io.count, sum_nanos: io.sum_nanos, min_nanos: io.min_nanos, max_nanos: io.max_nanos }
+    }
 }
 
 impl Timed {

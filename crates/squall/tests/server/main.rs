@@ -23,6 +23,7 @@ mod protocol;
 mod shutdown;
 mod slow_clients;
 mod steering;
+mod sys_history;
 mod sys_reports;
 mod two_ways;
 

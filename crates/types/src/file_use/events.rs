@@ -1,7 +1,10 @@
-//! What each thread did with files last, one by one.
+//! What each thread did with files: sums, and what it did last, one by one.
 //!
-//! A thread has a ring of its own, under a lock that nobody else takes but who reads; it goes with the thread.
+//! A thread has sums and a ring of its own, under a lock that nobody else takes but who reads. They go with the thread; its sums are added to
+//! those of threads that are gone. What a thread does for a meter ([`work_meter`](crate::work_meter)) is summed up there, and not here.
 
+use super::{FileTimes, IoTotals};
+use crate::work_meter;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -43,6 +46,15 @@ pub struct FileEvent {
     pub kept: u8,
 }
 
+/// What a thread has done for nobody but itself.
+#[derive(Clone, Debug)]
+pub struct ThreadFileTimes {
+    /// The operating system's number of the thread; 0 where it does not tell.
+    pub thread: u64,
+    /// Sums by what the files are used for.
+    pub times: Vec<(&'static str, IoTotals)>,
+}
+
 /// What a thread did last, the oldest first.
 #[derive(Clone, Debug)]
 pub struct ThreadFileEvents {
@@ -61,10 +73,19 @@ struct Ring {
 struct ThreadRing {
     thread: u64,
     ring: Mutex<Ring>,
+    times: FileTimes,
+}
+
+impl Drop for ThreadRing {
+    fn drop(&mut self) {
+        GONE.merge(&self.times);
+    }
 }
 
 /// Whoever wants to know, in bits whose meaning is the reader's; 0 if nobody does.
 static KEPT: AtomicU8 = AtomicU8::new(u8::MAX);
+/// What threads that have ended have done.
+static GONE: FileTimes = FileTimes::new();
 static RINGS: Mutex<Vec<Weak<ThreadRing>>> = Mutex::new(Vec::new());
 
 thread_local! {
@@ -82,7 +103,8 @@ fn own_number() -> Option<u64> {
 
 impl ThreadRing {
     fn registered() -> Arc<ThreadRing> {
-        let ring = Arc::new(ThreadRing { thread: own_number().unwrap_or(0), ring: Mutex::default() });
+        let ring =
+            Arc::new(ThreadRing { thread: own_number().unwrap_or(0), ring: Mutex::default(), times: FileTimes::new() });
         let mut rings = lock(&RINGS);
         rings.retain(|other| other.strong_count() > 0);
         rings.push(Arc::downgrade(&ring));
@@ -105,11 +127,18 @@ pub(super) fn note(
     nanos: u64,
 ) {
     let kept = KEPT.load(Ordering::Relaxed);
-    if kept == 0 {
+    let is_of_meter = work_meter::count_file_use(event, bytes, nanos);
+    if kept == 0 && is_of_meter {
         return;
     }
     // A thread that is about to end has none any more.
     let _ = OWN.try_with(|own| {
+        if !is_of_meter {
+            own.times.add(event, bytes, nanos);
+        }
+        if kept == 0 {
+            return;
+        }
         let mut ring = lock(&own.ring);
         ring.count += 1;
         let number = ring.count;
@@ -122,6 +151,26 @@ pub(super) fn note(
 
 fn rings() -> Vec<Arc<ThreadRing>> {
     lock(&RINGS).iter().filter_map(Weak::upgrade).collect()
+}
+
+/// What each thread has done for itself.
+pub fn thread_times() -> Vec<ThreadFileTimes> {
+    let of = |ring: &Arc<ThreadRing>| ThreadFileTimes { thread: ring.thread, times: ring.times.list() };
+    rings().iter().map(of).filter(|thread| !thread.times.is_empty()).collect()
+}
+
+/// What all threads have done for themselves, those that are gone included.
+pub fn background_times() -> Vec<(&'static str, IoTotals)> {
+    let sum = FileTimes::new();
+    sum.merge(&GONE);
+    rings().iter().for_each(|ring| sum.merge(&ring.times));
+    sum.list()
+}
+
+/// Forgets the sums of threads.
+pub fn clear_thread_times() {
+    rings().iter().for_each(|ring| ring.times.clear());
+    GONE.clear();
 }
 
 /// What all threads did last.

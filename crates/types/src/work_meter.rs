@@ -1,8 +1,9 @@
-//! How much processor time work takes, on whichever threads it is done.
+//! How much processor time work takes, and what it does with files, on whichever threads it is done.
 //!
 //! A [`Meter`] is attached to a thread for as long as the thread works for it; threads that are started for that work carry it
 //! on. What runs without a meter costs a look at a variable of its thread where work is handed over, and nothing elsewhere.
 
+use crate::file_use::FileTimes;
 use pin_project_lite::pin_project;
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
@@ -13,11 +14,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-/// Processor time that something has taken on all threads.
-#[derive(Debug, Default)]
+/// What something has taken on all threads.
+#[derive(Debug)]
 pub struct Meter {
-    /// Added to when a thread lets go of the meter.
-    nanos: AtomicU64,
+    /// Processor time, added to when a thread lets go of the meter; `None` if it is not measured.
+    nanos: Option<AtomicU64>,
+    /// What was done with files.
+    files: Arc<FileTimes>,
+}
+
+impl Meter {
+    /// Of whoever has these sums of files; processor time only if it is asked for, as it takes a look at the clock of the thread
+    /// whenever one begins or ends to work for the meter.
+    pub fn new(files: Arc<FileTimes>, measures_time: bool) -> Meter {
+        Meter { nanos: measures_time.then(AtomicU64::default), files }
+    }
 }
 
 /// A meter that is attached to this thread, and what the thread's clock said when it was last read for it.
@@ -29,8 +40,10 @@ struct Running {
 impl Running {
     /// What has passed is the meter's.
     fn settle(&mut self, now_nanos: u64) {
-        self.meter.nanos.fetch_add(now_nanos.saturating_sub(self.since_nanos), Ordering::Relaxed);
-        self.since_nanos = now_nanos;
+        if let Some(nanos) = &self.meter.nanos {
+            nanos.fetch_add(now_nanos.saturating_sub(self.since_nanos), Ordering::Relaxed);
+            self.since_nanos = now_nanos;
+        }
     }
 }
 
@@ -51,13 +64,26 @@ pub fn current() -> Option<Arc<Meter>> {
 }
 
 /// What the meter that this thread works for has come to on all threads, as far as they have told: others tell when they let
-/// go of it. Nanoseconds; `None` if the thread works for none.
+/// go of it. Nanoseconds; `None` if the thread works for none that measures time.
 pub fn current_nanos() -> Option<u64> {
     RUNNING.with_borrow_mut(|running| {
-        let running = running.as_mut()?;
+        let running = running.as_mut().filter(|running| running.meter.nanos.is_some())?;
         running.settle(of_this_thread());
-        Some(running.meter.nanos.load(Ordering::Relaxed))
+        running.meter.nanos.as_ref().map(|nanos| nanos.load(Ordering::Relaxed))
     })
+}
+
+/// Something was done with a file; `false` if this thread works for no meter.
+pub(crate) fn count_file_use(event: &'static str, bytes: u64, nanos: u64) -> bool {
+    // A thread that is about to end works for nobody any more.
+    let count = |running: &RefCell<Option<Running>>| match &*running.borrow() {
+        Some(running) => {
+            running.meter.files.add(event, bytes, nanos);
+            true
+        }
+        None => false,
+    };
+    RUNNING.try_with(count).unwrap_or(false)
 }
 
 /// What this thread does until this is dropped is its meter's, and nobody else's.
@@ -82,11 +108,15 @@ impl Drop for Attached {
 }
 
 fn change(meter: Option<Arc<Meter>>) -> Option<Arc<Meter>> {
-    let since_nanos = of_this_thread();
-    let next = meter.map(|meter| Running { meter, since_nanos });
-    let mut before = RUNNING.replace(next)?;
-    before.settle(since_nanos);
-    Some(before.meter)
+    RUNNING.with_borrow_mut(|running| {
+        let measures_time = |meter: &Meter| meter.nanos.is_some();
+        let is_wanted = meter.as_deref().is_some_and(measures_time)
+            || running.as_ref().is_some_and(|running| measures_time(&running.meter));
+        let since_nanos = if is_wanted { of_this_thread() } else { 0 };
+        let mut before = std::mem::replace(running, meter.map(|meter| Running { meter, since_nanos }))?;
+        before.settle(since_nanos);
+        Some(before.meter)
+    })
 }
 
 /// Work for another thread, which there is for the meter that this one works for.
@@ -146,12 +176,16 @@ mod tests {
         }
     }
 
+    fn nanos_of(meter: &Meter) -> u64 {
+        meter.nanos.as_ref().map_or(0, |nanos| nanos.load(Ordering::Relaxed))
+    }
+
     const MILLISECOND: u64 = 1_000_000;
 
     #[test]
     fn what_is_done_on_several_threads_is_added_up() {
         assert_eq!(current_nanos(), None);
-        let meter = Arc::new(Meter::default());
+        let meter = Arc::new(Meter::new(Arc::default(), true));
         let attached = attach(meter.clone());
         work(MILLISECOND);
         std::thread::scope(|scope| {
@@ -163,12 +197,12 @@ mod tests {
         drop(attached);
         work(50 * MILLISECOND);
         assert_eq!(current_nanos(), None);
-        assert!(meter.nanos.load(Ordering::Relaxed) < 50 * MILLISECOND);
+        assert!(nanos_of(&meter) < 50 * MILLISECOND);
     }
 
     #[test]
     fn time_is_of_one_meter_only() {
-        let (outer, inner) = (Arc::new(Meter::default()), Arc::new(Meter::default()));
+        let (outer, inner) = (Arc::new(Meter::new(Arc::default(), true)), Arc::new(Meter::new(Arc::default(), true)));
         let attached = attach(outer.clone());
         work(MILLISECOND);
         let within = attach(inner.clone());
@@ -176,14 +210,14 @@ mod tests {
         drop(within);
         work(MILLISECOND);
         drop(attached);
-        let [outer, inner] = [outer, inner].map(|meter| meter.nanos.load(Ordering::Relaxed));
+        let [outer, inner] = [outer, inner].map(|meter| nanos_of(&meter));
         assert!((2 * MILLISECOND..50 * MILLISECOND).contains(&outer), "{outer}");
         assert!(inner >= 50 * MILLISECOND, "{inner}");
     }
 
     #[test]
     fn futures_are_measured_while_they_are_polled() {
-        let meter = Arc::new(Meter::default());
+        let meter = Arc::new(Meter::new(Arc::default(), true));
         let mut future = pin!(measured(Some(meter.clone()), async {
             work(MILLISECOND);
             let mut is_first = true;
@@ -194,7 +228,25 @@ mod tests {
         assert!(future.as_mut().poll(&mut context).is_pending());
         work(50 * MILLISECOND);
         assert!(future.as_mut().poll(&mut context).is_ready());
-        let nanos = meter.nanos.load(Ordering::Relaxed);
+        let nanos = nanos_of(&meter);
         assert!((2 * MILLISECOND..50 * MILLISECOND).contains(&nanos), "{nanos}");
+    }
+
+    #[test]
+    fn what_is_done_with_files_is_that_of_whom_it_is_done_for() {
+        const EVENT: &str = "wait/io/file/test/meter";
+        let files: Arc<FileTimes> = Arc::default();
+        assert!(!count_file_use(EVENT, 1, 1));
+        let attached = attach(Arc::new(Meter::new(files.clone(), false)));
+        assert!(count_file_use(EVENT, 2, 3));
+        std::thread::scope(|scope| {
+            scope.spawn(carried(|| assert!(count_file_use(EVENT, 4, 5))));
+            scope.spawn(|| assert!(!count_file_use(EVENT, 1, 1)));
+        });
+        assert_eq!(current_nanos(), None);
+        drop(attached);
+        assert!(!count_file_use(EVENT, 1, 1));
+        let [(EVENT, sums)] = files.list()[..] else { panic!("{files:?}") };
+        assert_eq!((sums.count, sums.bytes, sums.sum_nanos, sums.min_nanos, sums.max_nanos), (2, 6, 8, 3, 5));
     }
 }
