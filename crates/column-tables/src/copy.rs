@@ -7,7 +7,8 @@
 use crate::entry::{complete_name, entry_name};
 use crate::level::{ColumnTable, TableState};
 use crate::load::SegmentLoad;
-use squall_row_store::{HeldTable, RowStore, SealedWriter, Table};
+use squall_catalog::IndexId;
+use squall_row_store::{Direction, HeldTable, ReadView, RowStore, SealedWriter, Table, ValueRange};
 use squall_types::SqlResult;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,6 +20,35 @@ impl ColumnTable {
     /// Whether all rows have been copied once; also if it is no copy.
     fn copy_is_complete(&self, store: &RowStore, table: &Table) -> SqlResult<bool> {
         Ok(!self.is_copy() || ColumnTable::seen_copy(&store.read_view(), table)?.is_some())
+    }
+
+    /// How many rows a table's copy shows, and how many there are, at one moment; `None` if no copy is complete. `check` is called every
+    /// few thousand rows, and its error ends the work.
+    pub fn count_copy(
+        view: &ReadView,
+        table: &Arc<Table>,
+        check: &dyn Fn() -> SqlResult<()>,
+    ) -> SqlResult<Option<(u64, u64)>> {
+        let Some(list) = ColumnTable::seen_copy(view, table)? else { return Ok(None) };
+        let (mut hidden, mut fresh, mut read) = (0, 0, 0u64);
+        let checked = |read: &mut u64| {
+            *read += 1;
+            if read.is_multiple_of(ROWS_PER_CHECK) { check() } else { Ok(()) }
+        };
+        let mut changes = view.changes_since_copied(table)?;
+        while let Some(change) = changes.next_row()? {
+            checked(&mut read)?;
+            hidden += u64::from(list.find(table, change.key())?.is_some());
+            fresh += u64::from(change.row(table)?.is_some());
+        }
+        let sealed: u64 = list.segments().iter().map(|segment| segment.live_rows()).sum();
+        let mut cursor = view.scan(table, &table.range(IndexId(0), ValueRange::ALL)?, Direction::Forward);
+        let mut rows = 0;
+        while cursor.next_row()?.is_some() {
+            checked(&mut read)?;
+            rows += 1;
+        }
+        Ok(Some((sealed.saturating_sub(hidden) + fresh, rows)))
     }
 
     /// Makes a new copy, while others read and write the table. `check` is called

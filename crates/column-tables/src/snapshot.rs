@@ -48,18 +48,6 @@ impl ColumnSnapshot {
         Self::of_list(&list, view.changes_since_copied(table)?, table, COPY_CHANGES_MAX)
     }
 
-    /// How many rows a reader sees by a table's copy of columns; `None` if it has none that is complete.
-    pub fn rows_of_copy(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<u64>> {
-        let Some(list) = ColumnTable::seen_copy(view, table)? else { return Ok(None) };
-        let mut rows: u64 = list.segments().iter().map(|segment| segment.live_rows()).sum();
-        let mut changes = view.changes_since_copied(table)?;
-        while let Some(change) = changes.next_row()? {
-            rows += u64::from(change.row(table)?.is_some());
-            rows -= u64::from(list.find(table, change.key())?.is_some());
-        }
-        Ok(Some(rows))
-    }
-
     fn of_list(
         list: &SegmentList,
         mut changes: FreshRows,

@@ -199,8 +199,7 @@ fn keeps_order(plan: &LogicalPlan) -> SqlResult<bool> {
         for expr in &aggregate.aggr_expr {
             expr.apply(|expr| {
                 if let Expr::AggregateFunction(function) = expr {
-                    let inner: &dyn std::any::Any = function.func.inner().as_ref();
-                    found |= inner.downcast_ref::<KernelUdaf>().is_some_and(KernelUdaf::keeps_order);
+                    found |= KernelUdaf::of(&function.func).is_some_and(KernelUdaf::keeps_order);
                 }
                 Ok(TreeNodeRecursion::Continue)
             })?;

@@ -10,7 +10,7 @@ use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
 use squall_catalog::{Privileges, TableEntry};
-use squall_column_tables::{ColumnSnapshot, ColumnTable, SegmentList};
+use squall_column_tables::{ColumnTable, SegmentList};
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::logs::OpenError;
 use squall_parser::ast::{
@@ -25,8 +25,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Rows that CHECK TABLE reads of a table with a copy of columns between two looks at whether it is still wanted.
-const ROWS_PER_CHECK: u64 = 4096;
+/// Type and text of what a statement about tables says.
+type Note = (&'static str, String);
 
 impl Session {
     /// KILL.
@@ -311,7 +311,7 @@ impl Session {
         kind: MaintenanceKind,
         name: &QualifiedName,
         context: &Arc<StatementContext>,
-    ) -> SqlResult<Vec<(&'static str, String)>> {
+    ) -> SqlResult<Vec<Note>> {
         let catalog = self.shared.catalog.load();
         match catalog.entry(&name.0, &name.1) {
             Some(TableEntry::Table(_)) => {}
@@ -403,11 +403,11 @@ fn cores() -> usize {
 }
 
 /// What CHECK TABLE says of segments that are not as they were written.
-fn damaged_segments(list: &SegmentList) -> Vec<(&'static str, String)> {
+fn damaged_segments(list: &SegmentList) -> Vec<Note> {
     let errors = list.segments().iter().filter_map(|segment| segment.segment().check().err());
     let mut notes: Vec<_> = errors.map(|error| ("error", error.to_string())).collect();
     if !notes.is_empty() {
-        notes.push(("error", "Corrupt".to_string()));
+        notes.push(corrupt());
     }
     notes
 }
@@ -418,7 +418,7 @@ fn maintain_column_table(
     (table, column_table): (&HeldTable, &Arc<ColumnTable>),
     kind: MaintenanceKind,
     check: &(dyn Fn() -> SqlResult<()> + Sync),
-) -> SqlResult<Vec<(&'static str, String)>> {
+) -> SqlResult<Vec<Note>> {
     match kind {
         MaintenanceKind::Analyze => shared.store.analyze(table)?,
         MaintenanceKind::Check => {
@@ -445,29 +445,30 @@ fn damaged_copy(
     shared: &Shared,
     table: &HeldTable,
     check: &(dyn Fn() -> SqlResult<()> + Sync),
-) -> SqlResult<Vec<(&'static str, String)>> {
+) -> SqlResult<Vec<Note>> {
     let view = shared.store.read_view();
     let Some(list) = ColumnTable::seen_copy(&view, table)? else { return Ok(Vec::new()) };
     let mut notes = damaged_segments(&list);
     if !notes.is_empty() {
         return Ok(notes);
     }
-    let Some(copied) = ColumnSnapshot::rows_of_copy(&view, table)? else { return Ok(Vec::new()) };
-    let range = table.range(squall_catalog::IndexId(0), ValueRange::ALL)?;
-    let mut cursor = view.scan(table, &range, Direction::Forward);
-    let mut rows = 0u64;
-    while cursor.next_row()?.is_some() {
-        if rows.is_multiple_of(ROWS_PER_CHECK) {
-            check()?;
-        }
-        rows += 1;
-    }
+    let Some((copied, rows)) = ColumnTable::count_copy(&view, table, check)? else { return Ok(Vec::new()) };
     if copied != rows {
         let name = table.def().column_copy().map_or("", |index| &index.name);
-        notes.push(("Warning", format!("InnoDB: Index '{name}' contains {copied} entries, should be {rows}.")));
-        notes.push(("error", "Corrupt".to_string()));
+        notes.push(wrong_count(name, copied, rows));
+        notes.push(corrupt());
     }
     Ok(notes)
+}
+
+/// InnoDB's words for an index that has more or fewer entries than rows give.
+fn wrong_count(name: &str, entries: u64, expected: u64) -> Note {
+    ("Warning", format!("InnoDB: Index '{name}' contains {entries} entries, should be {expected}."))
+}
+
+/// The last word on a table with damage.
+fn corrupt() -> Note {
+    ("error", "Corrupt".to_string())
 }
 
 /// What CHECK TABLE says of indexes that are not what the rows give: InnoDB's words, and where to look. Reads every row, which fails on a
@@ -476,16 +477,13 @@ fn damaged_indexes(
     shared: &Shared,
     table: &HeldTable,
     check: &(dyn Fn() -> SqlResult<()> + Sync),
-) -> SqlResult<Vec<(&'static str, String)>> {
+) -> SqlResult<Vec<Note>> {
     let mut notes = Vec::new();
     for fault in shared.store.check_indexes(table, |_| check())? {
         let name = &fault.index;
         notes.push(match fault.entries == fault.expected {
             true => ("Warning", format!("InnoDB: The B-tree of index {name} is corrupted.")),
-            false => {
-                let (entries, expected) = (fault.entries, fault.expected);
-                ("Warning", format!("InnoDB: Index '{name}' contains {entries} entries, should be {expected}."))
-            }
+            false => wrong_count(name, fault.entries, fault.expected),
         });
         if let Some(entry) = fault.missing {
             notes.push(("error", format!("Index '{name}' lacks the entry '{entry}' of a row")));
@@ -495,7 +493,7 @@ fn damaged_indexes(
         }
     }
     if !notes.is_empty() {
-        notes.push(("error", "Corrupt".to_string()));
+        notes.push(corrupt());
     }
     Ok(notes)
 }

@@ -12,7 +12,7 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDFImpl, GroupsAccumulator, Signature, TypeSignature, Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, TypeSignature, Volatility,
 };
 use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
 use squall_types::{SqlResult, SqlType, Value};
@@ -41,6 +41,11 @@ impl KernelUdaf {
         let arg_types = call.args.iter().map(BoundExpr::sql_type).collect();
         let return_field = crate::arrow_map::field_ref(&call.name, &call.ty);
         Self { call, slot, arg_types, return_field, signature }
+    }
+
+    /// The bound aggregate that a function is; `None` for DataFusion's own.
+    pub fn of(function: &AggregateUDF) -> Option<&KernelUdaf> {
+        (function.inner().as_ref() as &dyn Any).downcast_ref()
     }
 
     /// The call.

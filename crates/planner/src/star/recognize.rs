@@ -14,7 +14,7 @@ use squall_column_store::predicate::Predicate;
 use squall_column_store::star::{Aggregate, Expression, OrderedText, TextOrder};
 use squall_functions::aggregate::group_concat::GroupConcatKernel;
 use squall_functions::aggregate::min_max::StringExtremeKernel;
-use squall_functions::aggregate::{AggregateCall, KernelUdaf, SumKernel};
+use squall_functions::aggregate::{KernelUdaf, SumKernel};
 use squall_functions::arrow_map::arrow_type;
 use squall_functions::expr::CallUdf;
 use squall_types::collation::sort_key;
@@ -350,7 +350,6 @@ impl<'a> Making<'a> {
         }
         let [argument] = params.args.as_slice() else { return None };
         let argument = self.tables.resolved(argument)?;
-        let inner: &dyn Any = func.inner().as_ref();
         let output = match func.name() {
             "count" => {
                 let aggregate = match &argument {
@@ -366,7 +365,7 @@ impl<'a> Making<'a> {
             }
             "first_value" => self.any_value(argument)?,
             _ => {
-                let call: &Arc<AggregateCall> = inner.downcast_ref::<KernelUdaf>()?.call();
+                let call = KernelUdaf::of(func)?.call();
                 let kernel: &dyn Any = call.kernel.as_ref();
                 if let (Some(kernel), Expr::Column(column)) = (kernel.downcast_ref::<StringExtremeKernel>(), &argument)
                 {
@@ -435,8 +434,7 @@ impl<'a> Making<'a> {
         let ([], [expr]) = (aggregate.group_expr.as_slice(), aggregate.aggr_expr.as_slice()) else { return None };
         let expr = expr.clone().unalias();
         let Expr::AggregateFunction(AggregateFunction { func, params }) = &expr else { return None };
-        let inner: &dyn Any = func.inner().as_ref();
-        let call: &Arc<AggregateCall> = inner.downcast_ref::<KernelUdaf>()?.call();
+        let call = KernelUdaf::of(func)?.call();
         let kernel: &dyn Any = call.kernel.as_ref();
         let kernel = kernel.downcast_ref::<GroupConcatKernel>()?;
         let plain = self.dimensions.is_empty() && kernel.is_plain() && !params.distinct && params.filter.is_none();

@@ -7,11 +7,11 @@ use crate::process::Process;
 use crate::statistics::accounts::{AccountKey, AccountStatistics};
 use crate::statistics::errors::{ErrorStatistics, ErrorsByNumber};
 use crate::statistics::stages;
-use crate::statistics::timed::{Timed, TimesByEvent};
+use crate::statistics::timed::{Timed, TimesByEvent, times_of_files};
 use crate::statistics::transactions::TransactionTotals;
 use crate::statistics::waits;
 use squall_registry::VirtualScan;
-use squall_types::file_use::{self, IoTotals, ThreadFileTimes};
+use squall_types::file_use::{self, ThreadFileTimes};
 use squall_types::{SqlResult, Value};
 
 const PERFORMANCE: &str = "performance_schema";
@@ -195,17 +195,13 @@ pub(super) fn by_thread(source: &Source<'_>, table: &str, rows: impl Fn(&Process
 /// Of connections, and of the server's own threads: what they do with files that is nobody's.
 fn waits_by_thread(source: &Source<'_>) -> Rows {
     let mut rows = by_thread(source, "events_waits_summary_by_thread_by_event_name", |process| {
-        wait_rows(&process.waits.list(), &file_times(process.files.list()))
+        wait_rows(&process.waits.list(), &times_of_files(&process.files.list()))
     })?;
     for ThreadFileTimes { thread, times } in file_use::thread_times() {
-        let known = event_rows(file_use::EVENTS, &file_times(times));
+        let known = event_rows(file_use::EVENTS, &times_of_files(&times));
         rows.extend(known.into_iter().map(|row| [vec![u(BACKGROUND_THREADS_FROM + thread)], row].concat()));
     }
     Ok(rows)
-}
-
-fn file_times(files: Vec<(&'static str, IoTotals)>) -> TimesByEvent {
-    files.into_iter().map(|(event, io)| (event, Timed::from(io))).collect()
 }
 
 /// What somebody has waited for: for the server, and for files.

@@ -496,12 +496,17 @@ pub(crate) fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> 
     }
     // Why changes are refused, if a write or a sync has failed.
     rows.push(("Squall_write_failure".into(), shared.store.write_failure().unwrap_or_default().to_string()));
-    let own = source.process().filter(|_| !global);
-    rows.extend(tls_status(own.as_deref()).map(|(name, value)| (name.to_string(), value)));
+    // The reader's, also among the server's, where clients look for them.
+    let tls = tls_status(source.process().as_deref());
+    let shown = tls.into_iter().filter(|(name, _)| !global || *name != SSL_SESSIONS_REUSED);
+    rows.extend(shown.map(|(name, value)| (name.to_string(), value)));
     rows.push(("Compression".into(), "OFF".into()));
     rows.sort();
     rows.into_iter().map(|(name, value)| vec![s(name), s(value)]).collect()
 }
+
+/// Whether a connection's session of TLS is one that has gone on: of sessions only.
+const SSL_SESSIONS_REUSED: &str = "Ssl_sessions_reused";
 
 /// Status variables of TLS: of a connection, and what they are where there is none.
 pub(super) fn tls_status(process: Option<&Process>) -> [(&'static str, String); 3] {
@@ -510,7 +515,7 @@ pub(super) fn tls_status(process: Option<&Process>) -> [(&'static str, String); 
     let resumed = tls.is_some_and(|tls| tls.resumed);
     [
         ("Ssl_cipher", text(|tls| &tls.cipher)),
-        ("Ssl_sessions_reused", u64::from(resumed).to_string()),
+        (SSL_SESSIONS_REUSED, u64::from(resumed).to_string()),
         ("Ssl_version", text(|tls| tls.version)),
     ]
 }

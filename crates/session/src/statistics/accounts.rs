@@ -3,7 +3,7 @@
 use super::errors::{ErrorsByNumber, merge_errors};
 use super::memory::{self, SessionPart};
 use super::statements::{EventTotals, count_event};
-use super::timed::{Timed, TimesByEvent, merge_event};
+use super::timed::{TimesByEvent, merge_event, times_of_files};
 use super::transactions::TransactionTotals;
 use crate::process::Process;
 use parking_lot::Mutex;
@@ -131,7 +131,7 @@ impl AccountStatistics {
 
     /// Adds what was done with files.
     pub fn add_files(&mut self, files: &[(&'static str, IoTotals)]) {
-        files.iter().for_each(|(event, io)| merge_event(&mut self.files, event, &Timed::from(*io)));
+        times_of_files(files).iter().for_each(|(event, times)| merge_event(&mut self.files, event, times));
     }
 
     fn merge_memory(&mut self, parts: &[SessionPart], high: (u64, u64)) {

@@ -45,6 +45,11 @@ impl Timed {
 /// Times by the names of events. There are few that a session meets.
 pub(crate) type TimesByEvent = Vec<(&'static str, Timed)>;
 
+/// What was done with files, as times.
+pub(crate) fn times_of_files(files: &[(&'static str, IoTotals)]) -> TimesByEvent {
+    files.iter().map(|(event, io)| (*event, Timed::from(*io))).collect()
+}
+
 /// Adds times of an event.
 pub(crate) fn merge_event(times: &mut TimesByEvent, event: &'static str, other: &Timed) {
     match times.iter_mut().find(|(known, _)| *known == event) {

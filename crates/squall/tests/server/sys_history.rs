@@ -1,7 +1,7 @@
 //! Every view of `sys_history` has rows once the server has done something: a view that is fast because it is empty is of no use.
 
-use super::{connect, run, start, value, wait_until};
-use squall_client::Client;
+use super::{connect, options, run, start, value, wait_until};
+use squall_client::{Client, ConnectOptions, TlsMode};
 use std::thread;
 
 /// Whatever the views tell of: statements that fail, sort, group and scan, files, an index that nobody uses.
@@ -65,6 +65,30 @@ fn every_view_has_rows() {
             let found =
                 value(&mut client, &format!("SELECT COUNT(*) > 0 FROM sys_history.{view} WHERE {column} = '{who}'"));
             assert_eq!(found, "1", "{view}: {who}");
+        }
+    }
+}
+
+/// How a connection is encrypted is told alike wherever clients look for it, also among the server's variables.
+#[test]
+fn encryption_is_told_everywhere() {
+    let server = start();
+    let plain = ConnectOptions { tls: TlsMode::Disabled, ..options(&server) };
+    let encrypted = ConnectOptions { tls: TlsMode::Required, ..options(&server) };
+    for (options, version) in [(plain, ""), (encrypted, "TLSv1.3")] {
+        let mut client = Client::connect(&options).expect("a connection");
+        for source in [
+            "performance_schema.session_status WHERE variable_name = 'Ssl_version'",
+            "performance_schema.global_status WHERE variable_name = 'Ssl_version'",
+            "performance_schema.status_by_thread WHERE variable_name = 'Ssl_version' AND thread_id = CONNECTION_ID()",
+        ] {
+            assert_eq!(value(&mut client, &format!("SELECT variable_value FROM {source}")), version, "{source}");
+        }
+        let shown = "SELECT ssl_version FROM sys.session_ssl_status WHERE thread_id = CONNECTION_ID()";
+        assert_eq!(value(&mut client, shown), version);
+        for scope in ["", "GLOBAL", "SESSION"] {
+            let results = client.run(&format!("SHOW {scope} STATUS LIKE 'Ssl_version'")).expect("status");
+            assert_eq!(results[0].1[0][1].as_deref(), Some(version.as_bytes()), "{scope}");
         }
     }
 }

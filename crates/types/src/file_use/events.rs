@@ -162,8 +162,10 @@ pub fn thread_times() -> Vec<ThreadFileTimes> {
 /// What all threads have done for themselves, those that are gone included.
 pub fn background_times() -> Vec<(&'static str, IoTotals)> {
     let sum = FileTimes::new();
+    // A thread that ends meanwhile is still one of these, and not one of those yet.
+    let rings = rings();
+    rings.iter().for_each(|ring| sum.merge(&ring.times));
     sum.merge(&GONE);
-    rings().iter().for_each(|ring| sum.merge(&ring.times));
     sum.list()
 }
 
