@@ -1,5 +1,6 @@
 //! One process at a time has a directory open.
 
+use squall_types::durable_files::{create_folder, sync_all_in};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
@@ -16,7 +17,8 @@ const WAIT_STEP: Duration = Duration::from_millis(5);
 pub struct DirectoryLock(File);
 
 impl DirectoryLock {
-    /// Locks a directory, which is made if it is not there; waits two seconds for somebody who may be just letting go of it.
+    /// Locks a directory, which is made if it is not there; waits two seconds for somebody who may be just letting go of it. What the
+    /// last one has left in it is durable then.
     ///
     /// # Errors
     /// When another process keeps it, or the directory or the file cannot be made.
@@ -24,21 +26,26 @@ impl DirectoryLock {
         let failed = |error: std::io::Error| {
             SqlError::internal(format_args!("cannot open data directory {}: {error}", directory.display()))
         };
-        squall_types::durable_files::create_folder(directory).map_err(failed)?;
+        create_folder(directory).map_err(failed)?;
         let path = directory.join(LOCK_FILE);
+        let was_used = path.try_exists().map_err(failed)?;
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
         let deadline = Instant::now() + WAIT_MAX;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(DirectoryLock(file)),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(WAIT_STEP),
-                Err(TryLockError::WouldBlock) => {
+        while let Err(error) = file.try_lock() {
+            match error {
+                TryLockError::WouldBlock if Instant::now() < deadline => std::thread::sleep(WAIT_STEP),
+                TryLockError::WouldBlock => {
                     let message = format!("data directory {} is in use by another process", directory.display());
                     return Err(SqlError::with_message(ErrorCode::UnknownError, message));
                 }
-                Err(TryLockError::Error(error)) => return Err(failed(error)),
+                TryLockError::Error(error) => return Err(failed(error)),
             }
         }
+        let lock = DirectoryLock(file);
+        if was_used {
+            sync_all_in(directory).map_err(failed)?;
+        }
+        Ok(lock)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::file_io::FileWatch;
 use crate::gate::WriteGate;
 use crate::meta::{self, TablePlace};
 use crate::options::StoreOptions;
-use crate::redo::{self, LogError, RedoLog};
+use crate::redo::{self, LogContents, LogError, RedoLog};
 use crate::sealed::SealedTables;
 use crate::store::{TEMPORARY_FOLDER, keyspace_name, keyspaces, kind_of, malformed, wait_for_files};
 use rustc_hash::FxHashMap;
@@ -96,11 +96,13 @@ fn replay(
     files: &FileWatch,
 ) -> SqlResult<RedoLog> {
     create_folder(folder).map_err(|error| io_error(&error))?;
-    let mut newest = replay_into(folder, std::slice::from_ref(meta))?;
+    let (mut newest, contents) = replay_into(folder, std::slice::from_ref(meta))?;
+    // A file must not have a part of a batch whose other part a power cut takes away.
+    redo::make_durable(&contents).map_err(|error| io_error(&error))?;
     open_tables(db, meta, earlier, files)?;
     let keyspaces = keyspaces(db);
     let tables: Vec<Keyspace> = keyspaces.iter().filter(|keyspace| *keyspace != meta).cloned().collect();
-    newest = newest.max(replay_into(folder, &tables)?);
+    newest = newest.max(replay_into(folder, &tables)?.0);
     if let Some(newest) = newest {
         db.seqno.fetch_max(newest + 1);
         db.snapshots.publish(newest);
@@ -110,8 +112,8 @@ fn replay(
     RedoLog::begin(folder).map_err(|error| io_error(&error))
 }
 
-/// Puts what the log has of some keyspaces, and no file has, into their buffers; the number of the log's newest batch.
-fn replay_into(folder: &Path, keyspaces: &[Keyspace]) -> SqlResult<Option<SeqNo>> {
+/// Puts what the log has of some keyspaces, and no file has, into their buffers; the number of the log's newest batch, and what was read.
+fn replay_into(folder: &Path, keyspaces: &[Keyspace]) -> SqlResult<(Option<SeqNo>, LogContents)> {
     let known: FxHashMap<u64, (&Keyspace, Option<SeqNo>)> = keyspaces
         .iter()
         .map(|keyspace| (keyspace.id(), (keyspace, keyspace.tree.get_highest_persisted_seqno())))
@@ -131,8 +133,8 @@ fn replay_into(folder: &Path, keyspaces: &[Keyspace]) -> SqlResult<Option<SeqNo>
             };
         }
     };
-    redo::replay(folder, &mut apply).map_err(log_error)?;
-    Ok(newest)
+    let contents = redo::replay(folder, &mut apply).map_err(log_error)?;
+    Ok((newest, contents))
 }
 
 /// Why a log was not replayed, with the way out.

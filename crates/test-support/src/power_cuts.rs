@@ -9,8 +9,9 @@ use crate::server::TestServer;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -29,6 +30,11 @@ const REMOVED: u32 = 7;
 const SYNC_BEGUN: u32 = 8;
 const SYNC_ENDED: u32 = 9;
 const LISTED: u32 = 10;
+
+/// What is synced, likewise.
+const A_FILE: u64 = 0;
+const A_FOLDER: u64 = 1;
+const ALL: u64 = 2;
 
 /// Records what a server does with its files.
 #[derive(Debug)]
@@ -81,19 +87,25 @@ impl Recorder {
         u64::from_ne_bytes(bytes)
     }
 
-    /// Forgets what a killed server had half recorded, so that the next one can go on.
+    /// Lets the record go on after a server was killed: forgets what was half recorded, and records what was done and not recorded.
     ///
     /// # Panics
-    /// If the files cannot be written.
+    /// If the files cannot be read or written.
     pub fn mend(&self) {
         let path = self.folder.path().join("record");
         let bytes = std::fs::read(&path).expect("the record");
-        let (mut rest, mut count) = (&bytes[..], 0_u64);
-        while let Some((_, behind)) = Event::read(rest, &self.data) {
-            (rest, count) = (behind, count + 1);
+        let mut rest = &bytes[..];
+        let mut events = Vec::new();
+        while let Some((event, behind)) = Event::read(rest, &self.data) {
+            events.push(event);
+            rest = behind;
         }
-        let record = File::options().write(true).open(&path).expect("the record");
+        let missing = Disk::at(&events, events.len() as u64).missing_events(&self.data);
+        let mut record = File::options().write(true).open(&path).expect("the record");
         record.set_len((bytes.len() - rest.len()) as u64).expect("its length");
+        record.seek(SeekFrom::End(0)).expect("its end");
+        missing.iter().for_each(|event| record.write_all(&event.encode(&self.data)).expect("the record is written"));
+        let count = (events.len() + missing.len()) as u64;
         let counted = File::options().write(true).open(self.folder.path().join("count")).expect("the count's file");
         counted.write_all_at(&count.to_ne_bytes(), 0).expect("the count");
     }
@@ -157,6 +169,25 @@ impl Event {
         };
         Some((event, rest))
     }
+
+    /// What a path stands for was made, written or removed.
+    fn of_path(kind: u32, path: &Path, file: u64, bytes: Vec<u8>) -> Event {
+        Event { kind, path: path.to_path_buf(), file, at: 0, number: 0, bytes, to: PathBuf::new() }
+    }
+
+    fn encode(&self, data: &Path) -> Vec<u8> {
+        let path = data.join(&self.path).into_os_string().into_encoded_bytes();
+        let mut bytes = Vec::new();
+        for number in [self.kind, path.len() as u32, self.bytes.len() as u32, 0] {
+            bytes.extend(number.to_ne_bytes());
+        }
+        for number in [self.file, self.at, self.number] {
+            bytes.extend(number.to_ne_bytes());
+        }
+        bytes.extend(path);
+        bytes.extend(&self.bytes);
+        bytes
+    }
 }
 
 /// What was done to a file.
@@ -219,6 +250,13 @@ impl NameChange {
 }
 
 impl FileState {
+    /// What readers see.
+    fn present(&self, events: &[Event]) -> Vec<u8> {
+        let mut bytes = self.durable.clone();
+        self.unsynced.iter().for_each(|(_, change)| FileState::apply(&mut bytes, *change, events, || true));
+        bytes
+    }
+
     /// Makes a change, or a part of it: each block for itself if `random` says so.
     fn apply(bytes: &mut Vec<u8>, change: Change, events: &[Event], mut keeps_block: impl FnMut() -> bool) {
         let (at, length, content) = match change {
@@ -341,26 +379,97 @@ impl<'e> Disk<'e> {
 
     fn sync(&mut self, begun: usize) {
         let event = &self.events[begun];
-        if event.at == 0 {
-            let Some(file) = self.by_inode.get(&event.file) else { return };
-            let FileState { durable, unsynced } = &mut self.files[*file];
-            unsynced.retain(|(number, change)| {
-                let is_synced = *number < begun;
-                if is_synced {
-                    FileState::apply(durable, *change, self.events, || true);
-                }
-                !is_synced
-            });
-            return;
+        match event.at {
+            A_FILE => self.by_inode.get(&event.file).copied().into_iter().for_each(|file| self.sync_file(file, begun)),
+            A_FOLDER => self.sync_names(begun, |change| change.folder() == event.path),
+            ALL => {
+                (0..self.files.len()).for_each(|file| self.sync_file(file, begun));
+                self.sync_names(begun, |_| true);
+            }
+            other => panic!("record {begun} syncs {other}"),
         }
+    }
+
+    fn sync_file(&mut self, file: usize, begun: usize) {
+        let FileState { durable, unsynced } = &mut self.files[file];
+        unsynced.retain(|(number, change)| {
+            let is_synced = *number < begun;
+            if is_synced {
+                FileState::apply(durable, *change, self.events, || true);
+            }
+            !is_synced
+        });
+    }
+
+    fn sync_names(&mut self, begun: usize, is_meant: impl Fn(&NameChange) -> bool) {
         let names = &mut self.names;
         self.unsynced.retain(|(number, change)| {
-            let is_synced = *number < begun && change.folder() == event.path;
+            let is_synced = *number < begun && is_meant(change);
             if is_synced {
                 change.apply(names);
             }
             !is_synced
         });
+    }
+
+    /// What has become of the files in a folder beside what is recorded.
+    fn missing_events(&self, data: &Path) -> Vec<Event> {
+        let mut found = BTreeMap::new();
+        let mut folders = vec![data.to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder") {
+                let (path, status) = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))).expect("an entry");
+                if status.is_dir() {
+                    folders.push(path.clone());
+                }
+                if status.is_dir() || status.is_file() {
+                    found.insert(path.strip_prefix(data).expect("it is in the folder").to_path_buf(), status);
+                }
+            }
+        }
+        let mut missing = Vec::new();
+        let renamed: HashMap<usize, &PathBuf> = found
+            .iter()
+            .filter_map(|(path, status)| Some((*self.by_inode.get(&status.ino())?, path)))
+            .filter(|(file, path)| self.present.get(*path) != Some(&Node::File(*file)))
+            .collect();
+        // What is in a folder goes before it does.
+        for (path, node) in self.present.iter().rev().filter(|(path, _)| !path.as_os_str().is_empty()) {
+            match node {
+                Node::File(file) if let Some(to) = renamed.get(file) => {
+                    let to = data.join(to).into_os_string().into_encoded_bytes();
+                    missing.push(Event::of_path(RENAMED, path, 0, to));
+                }
+                _ if found.contains_key(path) => {}
+                _ => missing.push(Event::of_path(REMOVED, path, 0, Vec::new())),
+            }
+        }
+        for (path, status) in &found {
+            let (inode, node) = (status.ino(), self.present.get(path));
+            if status.is_dir() {
+                if node != Some(&Node::Folder) {
+                    missing.push(Event::of_path(FOLDER_MADE, path, 0, Vec::new()));
+                }
+                continue;
+            }
+            let bytes = std::fs::read(data.join(path)).expect("a file");
+            let is_there = |file: &usize| node == Some(&Node::File(*file)) || renamed.contains_key(file);
+            let known = self.by_inode.get(&inode).copied().filter(is_there);
+            if known.is_none() {
+                missing.push(Event::of_path(MADE, path, inode, Vec::new()));
+            }
+            let recorded = known.map_or_else(Vec::new, |file| self.files[file].present(self.events));
+            if recorded.len() > bytes.len() {
+                missing.push(Event { at: bytes.len() as u64, ..Event::of_path(CUT, path, inode, Vec::new()) });
+            }
+            for (block, present) in bytes.chunks(1 << 20).enumerate() {
+                let at = block << 20;
+                if recorded.get(at..at + present.len()) != Some(present) {
+                    missing.push(Event { at: at as u64, ..Event::of_path(WRITTEN, path, inode, present.to_vec()) });
+                }
+            }
+        }
+        missing
     }
 
     /// Writes what may be left into a folder.

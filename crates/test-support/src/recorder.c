@@ -234,14 +234,17 @@ static void note_list(const char *path) {
     note(LISTED, path, 0, 0, 0, list, length);
 }
 
+// What is synced is a file, the names in a folder, or all there is.
+enum { A_FILE, A_FOLDER, ALL };
+
 static int sync_noted(int file, long call) {
     char path[4096];
     if (!path_of(file, path)) return syscall(call, file);
     pthread_mutex_lock(&lock);
     struct stat status;
     int is_folder = fstat(file, &status) == 0 && S_ISDIR(status.st_mode);
-    if (is_folder) note_list(path);
-    uint64_t begun = note(SYNC_BEGUN, path, inode_of(file), is_folder, 0, NULL, 0);
+    int what = call == SYS_syncfs ? ALL : is_folder ? A_FOLDER : A_FILE;
+    uint64_t begun = note(SYNC_BEGUN, path, inode_of(file), what, 0, NULL, 0);
     pthread_mutex_unlock(&lock);
     int result = syscall(call, file);
     pthread_mutex_lock(&lock);
@@ -251,6 +254,7 @@ static int sync_noted(int file, long call) {
 }
 int fsync(int file) { return sync_noted(file, SYS_fsync); }
 int fdatasync(int file) { return sync_noted(file, SYS_fdatasync); }
+int syncfs(int file) { return sync_noted(file, SYS_syncfs); }
 
 static int rename_noted(int from_where, const char *from, int to_where, const char *to) {
     char old[8192], new[8192];

@@ -32,6 +32,53 @@ pub fn sync_name(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Makes all that is in a folder durable, whoever has made it: the file systems that the folder and those in it are on.
+///
+/// Whoever was killed has left files and names that a power cut may still take away. The next one finds them and acts upon them as if they
+/// were there for good, so it sees to that first.
+///
+/// # Errors
+/// The system's.
+#[cfg(target_os = "linux")]
+pub fn sync_all_in(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut synced = Vec::new();
+    let mut sync = |path: &Path| -> io::Result<()> {
+        let file_system = fs::metadata(path)?.dev();
+        if !synced.contains(&file_system) {
+            rustix::fs::syncfs(File::open(path)?)?;
+            synced.push(file_system);
+        }
+        Ok(())
+    };
+    sync(folder)?;
+    for entry in fs::read_dir(folder)? {
+        // What a link leads to may be on another disk.
+        let path = entry?.path();
+        if path.is_dir() {
+            sync(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// As on Linux; where a file system cannot be synced as a whole, each file is.
+///
+/// # Errors
+/// The system's.
+#[cfg(not(target_os = "linux"))]
+pub fn sync_all_in(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            sync_all_in(&path)?;
+        } else if path.is_file() {
+            File::open(&path)?.sync_all()?;
+        }
+    }
+    sync_folder(folder)
+}
+
 /// Makes a folder with those that it is to be in, as far as they are not there, durably. One that is there was made durable by
 /// whoever made it.
 ///
@@ -121,5 +168,7 @@ mod tests {
         assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 1);
         assert!(create_folder(&path).is_err(), "a file is no folder");
         sync_folder(Path::new("")).expect("the folder that the process is in");
+        sync_all_in(root.path()).expect("all of it");
+        assert!(sync_all_in(&path).is_err(), "a file is no folder");
     }
 }

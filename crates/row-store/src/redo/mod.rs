@@ -22,7 +22,7 @@ mod writer;
 pub(crate) use place::LogError;
 pub use place::{LogContents, LogDamage, LogPlace};
 pub(crate) use record::LoggedChange;
-pub(crate) use replay::{end_at, read_log, replay};
+pub(crate) use replay::{end_at, make_durable, read_log, replay};
 
 use crate::batch::{Batch, Part};
 use crate::engine::{AbstractTree, Engine};

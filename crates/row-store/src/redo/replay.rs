@@ -16,10 +16,14 @@ use super::segment;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::ops::RangeInclusive;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes that versions without a checkpoint have filled with zeros when they were shut down.
 const HEADER_BYTES_BEFORE: u64 = 29;
+
+/// Bytes that are read and written again at a time.
+const COPIED_BYTES: usize = 1 << 20;
 
 /// Takes a batch: its sequence number and its changes.
 pub(crate) type Apply<'a> = &'a mut dyn FnMut(u64, Vec<LoggedChange>);
@@ -28,10 +32,11 @@ pub(crate) type Apply<'a> = &'a mut dyn FnMut(u64, Vec<LoggedChange>);
 ///
 /// # Errors
 /// That of a file that cannot be read, and damage: what comes before it has been given then.
-pub(crate) fn replay(folder: &Path, apply: Apply<'_>) -> Result<(), LogError> {
-    match read_log(folder, apply)?.damage {
+pub(crate) fn replay(folder: &Path, apply: Apply<'_>) -> Result<LogContents, LogError> {
+    let contents = read_log(folder, apply)?;
+    match contents.damage {
         Some(damage) => Err(damage.into()),
-        None => Ok(()),
+        None => Ok(contents),
     }
 }
 
@@ -68,6 +73,35 @@ pub(crate) fn read_log(folder: &Path, apply: Apply<'_>) -> io::Result<LogContent
         replay.run()?;
     }
     Ok(replay.contents)
+}
+
+/// Makes durable what was read of a log and the last server may not have synced: the system's memory may have what the disk has not, and after a
+/// sync that failed it takes that to be written, so it is written again. The last segment can have such, and the one before, whose end says
+/// that there is another.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn make_durable(contents: &LogContents) -> io::Result<()> {
+    let LogPlace { segment: last, byte, .. } = contents.end;
+    if contents.folder.as_os_str().is_empty() {
+        // There is no log.
+        return Ok(());
+    }
+    let read = segment::numbers(&contents.folder)?.into_iter().rev().filter(|number| *number <= last);
+    for number in read.take_while(|number| *number >= contents.begin.segment).take(2) {
+        let file = File::options().read(true).write(true).open(segment::path_of(&contents.folder, number))?;
+        let end = if number == last { byte } else { file.metadata()?.len() };
+        let mut block = vec![0; COPIED_BYTES];
+        let mut at = 0;
+        while at < end {
+            let block = &mut block[..COPIED_BYTES.min((end - at) as usize)];
+            file.read_exact_at(block, at)?;
+            file.write_all_at(block, at)?;
+            at += block.len() as u64;
+        }
+        file.sync_data()?;
+    }
+    Ok(())
 }
 
 /// Has the log end before a fragment from now on. Where no checkpoint can be read, there is no log from now on.

@@ -1,6 +1,7 @@
 //! Power cuts at any moment: of all files and names in the data directory, rows, log, catalog, segments, snapshots and jobs, the disk has
 //! what was synced and any part of what was not. Afterwards the server starts, what was acknowledged before is there, everything is
-//! there as a whole or not at all, and counters are past every key.
+//! there as a whole or not at all, and counters are past every key. A part of the moments are while a server starts that another was killed
+//! before.
 //!
 //! `SQUALL_POWER_CUTS=500` makes the long run, `SQUALL_SEED=7` chooses the same moments, though threads run as they like.
 
@@ -21,6 +22,8 @@ const BINARY: &str = env!("CARGO_BIN_EXE_squall");
 const TEST: &str = "power_cuts_lose_nothing_that_was_acknowledged";
 /// Moments that are tried of one recording.
 const CUTS_OF_A_RECORDING: u64 = 20;
+/// Starts of the server in a recording, but for the first.
+const RESTARTS: u64 = 4;
 
 fn cuts(otherwise: u64) -> u64 {
     std::env::var("SQUALL_POWER_CUTS").map_or(otherwise, |text| text.parse().expect("SQUALL_POWER_CUTS is a number"))
@@ -39,20 +42,30 @@ fn power_cuts_lose_nothing_that_was_acknowledged() {
         let begun = recorder.now();
         let recorder = Arc::new(recorder);
         let mut acknowledged = Acknowledged::default();
-        // Twice, with an end of one kind or the other in between: files are made then, and the log begins anew.
-        work_until_killed(&mut server, &recorder, &mut acknowledged, &mut random, |server, random| {
-            match random.below(2) {
-                0 => server.kill(),
-                _ => drop(server.terminate()),
-            }
-        });
-        recorder.mend();
-        server.restart();
+        // Several times, with an end of one kind or the other in between: files are made then, and the log begins anew. What a killed
+        // server has left may be in the system's memory only, and the next one acts upon it.
+        let mut starts = Vec::new();
+        for _ in 0..RESTARTS {
+            work_until_killed(&mut server, &recorder, &mut acknowledged, &mut random, |server, random| {
+                match random.below(4) {
+                    0 => drop(server.terminate()),
+                    _ => server.kill(),
+                }
+            });
+            recorder.mend();
+            let start_begun = recorder.now();
+            server.restart();
+            starts.push((start_begun, recorder.now()));
+        }
         work_until_killed(&mut server, &recorder, &mut acknowledged, &mut random, |server, _| server.kill());
         let record = recorder.record();
         for _ in 0..left.min(CUTS_OF_A_RECORDING) {
-            let moment = match random.below(3) {
+            let moment = match random.below(5) {
                 0 => acknowledged.moment(&mut random).unwrap_or(begun),
+                1 | 2 => {
+                    let (start_begun, start_ended) = starts[random.below(RESTARTS) as usize];
+                    start_begun + random.below(start_ended - start_begun + 1)
+                }
                 _ => begun + random.below(record.moments() - begun + 1),
             };
             let folder = tempfile::Builder::new().disable_cleanup(true).tempdir().expect("a folder");

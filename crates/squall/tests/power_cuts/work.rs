@@ -127,7 +127,7 @@ pub(crate) fn work_until_killed(
             })
         })
         .collect();
-    std::thread::sleep(Duration::from_millis(800 + random.below(1500)));
+    std::thread::sleep(Duration::from_millis(400 + random.below(800)));
     end(server, random);
     for thread in threads {
         acknowledged.add(thread.join().expect("a client's thread"));
