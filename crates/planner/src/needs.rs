@@ -192,7 +192,11 @@ fn of_tables(tables: &[TableUse]) -> Vec<Need> {
         if definition.is_some_and(|definition| definition.temporary) {
             continue;
         }
-        let of_view = |ordinal: usize| Some(Arc::from(table.view.as_ref()?.columns.get(ordinal)?.as_str()));
+        let named = |ordinal: usize| match (&table.view, &table.without_storage) {
+            (Some(view), _) => Some(Arc::from(view.columns.get(ordinal)?.as_str())),
+            (None, Some(schema)) => Some(Arc::from(schema.fields().get(ordinal)?.name().as_str())),
+            (None, None) => None,
+        };
         // A change finds rows by their keys, which nobody sees.
         let is_key = |ordinal: &usize| match (definition, &table.view) {
             (Some(definition), _) => *ordinal >= definition.columns.len(),
@@ -208,7 +212,7 @@ fn of_tables(tables: &[TableUse]) -> Vec<Need> {
             inside_view: table.inside_view.clone(),
         };
         if !keys_only {
-            let object = object_of(&table.database, &table.name, definition, &table.columns, of_view);
+            let object = object_of(&table.database, &table.name, definition, &table.columns, named);
             needs.push(need(object, Needed::All(Privileges::SELECT), "SELECT"));
         }
         if table.lock == Some(LockStrength::Update) && !table.locked_by_change && !keys_only {
@@ -219,19 +223,19 @@ fn of_tables(tables: &[TableUse]) -> Vec<Need> {
     needs
 }
 
-/// Columns of a table as an object: those that a definition or a view has at these places.
+/// Columns of a table as an object: those that a definition, or a view or a table without storage by `named`, has at these places.
 fn object_of(
     database: &Arc<str>,
     name: &Arc<str>,
     definition: Option<&TableDef>,
     columns: &[usize],
-    of_view: impl Fn(usize) -> Option<Arc<str>>,
+    named: impl Fn(usize) -> Option<Arc<str>>,
 ) -> Object {
     let mut names: Vec<Arc<str>> = Vec::with_capacity(columns.len());
     for ordinal in columns {
         match definition {
             Some(definition) => push_names(definition, *ordinal, &mut names),
-            None => names.extend(of_view(*ordinal).filter(|name| **name != *ROW_KEY_COLUMN)),
+            None => names.extend(named(*ordinal).filter(|name| **name != *ROW_KEY_COLUMN)),
         }
     }
     match names.is_empty() {

@@ -14,7 +14,7 @@ use crate::session::{Session, client};
 use crate::settings::{Values, ids};
 use crate::statistics::Statistics;
 use parking_lot::Mutex;
-use squall_catalog::{AccessMap, AccountKey, Catalog, CatalogCell, TableDef, TableEntry, TableId};
+use squall_catalog::{AccessMap, AccountKey, Catalog, CatalogCell, Privileges, TableDef, TableEntry, TableId};
 use squall_column_store::ColumnCache;
 use squall_column_tables::{BackgroundSealer, ColumnTables};
 use squall_jobs::JobSystem;
@@ -278,6 +278,22 @@ impl Database {
     /// What the account of a statement may do.
     pub fn access_of(&self, context: &StatementContext) -> AccessMap {
         self.0.access_of(context)
+    }
+
+    /// Lets whoever runs a statement read a table without storage through another one, as views of the invoker's do. What statements
+    /// name themselves is [authorized](Session::authorize) before.
+    ///
+    /// # Errors
+    /// 1142.
+    pub fn check_may_select(&self, context: &StatementContext, database: &str, table: &str) -> SqlResult<()> {
+        if crate::information_schema::is_public(database, table)
+            || self.access_of(context).on_table(database, table).contains(Privileges::SELECT)
+        {
+            return Ok(());
+        }
+        let user = context.current_user.rsplit_once('@').map_or("", |(user, _)| user);
+        let host = context.user.rsplit_once('@').map_or("", |(_, host)| host);
+        Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"SELECT", &user, &host, &table]))
     }
 
     /// What the server reads virtual tables with for itself: as no account, in UTC, with global variables.

@@ -52,7 +52,7 @@ impl VirtualTable for SysView {
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
         let database = self.source.read().as_ref().and_then(WeakDatabase::upgrade);
         let database = database.ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))?;
-        let mut tables = Tables::Now { registry: database.registry(), context: scan.context };
+        let mut tables = Tables::Now { database: &database, context: scan.context };
         let rows = (self.view.rows)(&mut tables)?;
         if !self.with_units {
             return Ok(rows);

@@ -1,7 +1,8 @@
 //! What a view reads: the tables of performance_schema, at this moment or at one of the history.
 
 use squall_history_store::{Condition, Reader, TableRows};
-use squall_registry::{Registry, StatementContext, VirtualScan};
+use squall_registry::{StatementContext, VirtualScan};
+use squall_session::Database;
 use squall_types::{SqlResult, Value};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ const SCHEMA: &str = "performance_schema";
 /// Where tables come from.
 pub(crate) enum Tables<'a> {
     /// From the server as it is, as the reader may see it.
-    Now { registry: &'a Registry, context: &'a Arc<StatementContext> },
+    Now { database: &'a Database, context: &'a Arc<StatementContext> },
     /// From a snapshot.
     Then(&'a mut Reader),
     /// One table's rows, whatever their moment; others are empty.
@@ -38,7 +39,7 @@ impl Tables<'_> {
             Tables::Then(reader) => reader.table(name, columns)?,
             Tables::Given { table, .. } if *table != name => Arc::default(),
             Tables::Given { columns: given, rows, .. } => Arc::new(read_given(given, rows, columns)),
-            Tables::Now { registry, context } => Arc::new(read_now(registry, context, schema, name, columns)?),
+            Tables::Now { database, context } => Arc::new(read_now(database, context, schema, name, columns)?),
         };
         Ok(Rows::new(rows, columns))
     }
@@ -76,13 +77,14 @@ impl Tables<'_> {
 }
 
 fn read_now(
-    registry: &Registry,
+    database: &Database,
     context: &Arc<StatementContext>,
     schema: &str,
     name: &str,
     columns: &[&str],
 ) -> SqlResult<TableRows> {
-    let Some(table) = registry.virtual_table(schema, name) else { return Ok(TableRows::default()) };
+    let Some(table) = database.registry().virtual_table(schema, name) else { return Ok(TableRows::default()) };
+    database.check_may_select(context, schema, name)?;
     let rows = table.rows(&VirtualScan::all(context))?;
     let names: Vec<String> = table.columns().iter().map(|column| column.name.to_string()).collect();
     Ok(read_given(&names, &rows, columns))

@@ -275,9 +275,14 @@ impl<'a> Context<'a> {
         }
         let info = self.columns.get(id);
         let (Some(relation), Some(origin)) = (&info.reference.relation, &info.origin) else { return };
-        let Some((_, ordinal)) = origin.base else { return };
         let scan = relation.table();
-        if let Some(used) = self.tables.iter_mut().rev().find(|used| &*used.scan_name == scan)
+        let Some(used) = self.tables.iter_mut().rev().find(|used| &*used.scan_name == scan) else { return };
+        let ordinal = match (&origin.base, &used.without_storage) {
+            (Some((_, ordinal)), _) => Some(*ordinal),
+            (None, Some(schema)) => schema.index_of(&origin.org_name).ok(),
+            (None, None) => None,
+        };
+        if let Some(ordinal) = ordinal
             && !used.columns.contains(&ordinal)
         {
             used.columns.push(ordinal);

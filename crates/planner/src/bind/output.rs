@@ -1,5 +1,6 @@
 //! What binding gives.
 
+use arrow::datatypes::SchemaRef;
 use datafusion::common::Column;
 use datafusion::logical_expr::LogicalPlan;
 use squall_catalog::{Invoker, TableDef, ViewDef};
@@ -123,6 +124,8 @@ pub struct TableUse {
     pub scan_name: Arc<str>,
     /// The definition of a base table.
     pub definition: Option<Arc<TableDef>>,
+    /// The columns of a table without storage.
+    pub without_storage: Option<SchemaRef>,
     /// Ordinals of the columns that the statement names, for column privileges.
     pub columns: Vec<usize>,
     /// As whom it is read: inside of a view that says so its definer.

@@ -2,6 +2,7 @@
 
 use super::restrict;
 use super::user::failed;
+use crate::information_schema::{PERFORMANCE, virtual_database};
 use crate::result::Outcome;
 use crate::session::Session;
 use squall_catalog::{AccessMap, AccountDef, AccountKey, DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges, TableEntry};
@@ -57,6 +58,7 @@ impl Session {
             Revoke::Privileges { if_exists, privileges, on, from, ignore_unknown_user } => {
                 let place = self.place(on)?;
                 let wanted = wanted(privileges, &place)?;
+                self.check_virtual_place(&place, &wanted)?;
                 self.check_may_grant(&place, &wanted)?;
                 let keys = from.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
                 let lenient = *if_exists;
@@ -126,6 +128,7 @@ impl Session {
     ) -> SqlResult<Outcome> {
         let place = self.place(on)?;
         let wanted = wanted(privileges, &place)?;
+        self.check_virtual_place(&place, &wanted)?;
         self.check_may_grant(&place, &wanted)?;
         self.check_place(&place, &wanted)?;
         let mut keys = Vec::with_capacity(to.len());
@@ -180,25 +183,24 @@ impl Session {
         match place {
             Place::Table(database, table) => {
                 let catalog = self.shared.catalog.load();
-                let Some(entry) = catalog.entry(database, table) else {
-                    if self.shared.registry.virtual_table(database, table).is_some() {
-                        return Ok(());
+                let entry = catalog.entry(database, table);
+                let without_storage = self.shared.registry.virtual_table(database, table);
+                let is_known = |column: &str| match (entry, without_storage) {
+                    (Some(TableEntry::Table(definition)), _) => definition.column(column).is_some(),
+                    (Some(TableEntry::View(view)), _) => {
+                        view.columns.iter().any(|name| name.eq_ignore_ascii_case(column))
                     }
-                    if wanted.on_place.contains(Privileges::CREATE) && wanted.on_columns.is_empty() {
-                        return Ok(());
-                    }
-                    return Err(SqlError::new(ErrorCode::NoSuchTable, &[database, table]));
+                    (None, Some(table)) => table.columns().iter().any(|known| known.name.eq_ignore_ascii_case(column)),
+                    (None, None) => false,
                 };
-                for (column, _) in &wanted.on_columns {
-                    let known = match entry {
-                        TableEntry::Table(definition) => definition.column(column).is_some(),
-                        TableEntry::View(view) => view.columns.iter().any(|name| name.eq_ignore_ascii_case(column)),
-                    };
-                    if !known {
-                        return Err(SqlError::new(ErrorCode::BadField, &[column, table]));
-                    }
+                let will_be = wanted.on_place.contains(Privileges::CREATE) && wanted.on_columns.is_empty();
+                if entry.is_none() && without_storage.is_none() && !will_be {
+                    return Err(SqlError::new(ErrorCode::NoSuchTable, &[database, table]));
                 }
-                Ok(())
+                match wanted.on_columns.iter().find(|(column, _)| !is_known(column)) {
+                    Some((column, _)) => Err(SqlError::new(ErrorCode::BadField, &[column, table])),
+                    None => Ok(()),
+                }
             }
             Place::Routine { database, is_function: false, name }
                 if self.shared.procedures.find(database, name).is_some() =>
@@ -213,6 +215,32 @@ impl Session {
         }
     }
 
+    /// Of a database without storage nothing is granted that nobody can do: 1044 for the database, 1142 for changes of a table that takes none.
+    fn check_virtual_place(&self, place: &Place, wanted: &Wanted) -> SqlResult<()> {
+        let (Place::Database(name) | Place::Table(name, _) | Place::Routine { database: name, .. }) = place else {
+            return Ok(());
+        };
+        let Some(database) = virtual_database(name) else { return Ok(()) };
+        let rows = Privileges::INSERT.union(Privileges::UPDATE).union(Privileges::DELETE);
+        let any = rows.union(Privileges::SELECT).union(Privileges::CREATE).union(Privileges::DROP);
+        let columns = wanted.on_columns.iter().fold(Privileges::NONE, |sum, (_, privileges)| sum.union(*privileges));
+        let asked = wanted.on_place.union(columns).without(Privileges::GRANT_OPTION);
+        let any = if let Place::Database(_) = place { any.union(Privileges::LOCK_TABLES) } else { any };
+        if database != PERFORMANCE || !any.contains(asked) {
+            return Err(self.database_denied(database));
+        }
+        match place {
+            Place::Table(_, table) if asked.intersects(rows) && !self.takes_changes(database, table) => {
+                Err(self.table_denied(&format!("{}, GRANT", asked.names().join(", ")), table))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn takes_changes(&self, database: &str, table: &str) -> bool {
+        self.shared.registry.virtual_table(database, table).is_some_and(|table| table.takes_changes())
+    }
+
     /// Nobody grants what they do not have with GRANT OPTION.
     fn check_may_grant(&self, place: &Place, wanted: &Wanted) -> SqlResult<()> {
         let own = match place {
@@ -221,10 +249,13 @@ impl Session {
             Place::Table(database, table) => self.access.on_table(database, table),
             Place::Routine { database, is_function, name } => self.access.on_routine(database, *is_function, name),
         };
-        let columns = wanted.on_columns.iter().fold(Privileges::NONE, |sum, (_, privileges)| sum.union(*privileges));
+        let on_column = |column: &str| match place {
+            Place::Table(database, table) => self.access.on_column(database, table, column),
+            _ => own,
+        };
         if own.contains(Privileges::GRANT_OPTION)
             && own.contains(wanted.on_place.without(Privileges::GRANT_OPTION))
-            && own.contains(columns)
+            && wanted.on_columns.iter().all(|(column, privileges)| on_column(column).contains(*privileges))
             && wanted.dynamic.iter().all(|name| self.access.grantable.contains(name))
         {
             return Ok(());

@@ -191,7 +191,7 @@ impl Session {
 
     /// Whether everybody may do it: read what the server makes for each session.
     fn is_public(&self, need: &Need) -> SqlResult<bool> {
-        let Some(database) = need.database_name().filter(|_| need.table_name().is_some()) else { return Ok(false) };
+        let (Some(database), Some(table)) = (need.database_name(), need.table_name()) else { return Ok(false) };
         if database == crate::query::RowsTable::DATABASE {
             return Ok(true);
         }
@@ -200,10 +200,11 @@ impl Session {
         }
         let reads = need.privileges().without(Privileges::SELECT.union(Privileges::SHOW_VIEW)).is_empty();
         if reads {
-            return Ok(true);
+            return Ok(crate::information_schema::is_public(database, table));
         }
-        let table = need.table_name().and_then(|table| self.shared.registry.virtual_table(database, table));
-        match table {
+        match self.shared.registry.virtual_table(database, table) {
+            // What may be granted is another question.
+            _ if need.privileges() == Privileges::GRANT_OPTION => Ok(false),
             Some(table) if table.takes_changes() => Ok(false),
             // TRUNCATE makes it forget.
             Some(table)

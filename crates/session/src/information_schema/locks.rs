@@ -3,15 +3,13 @@
 //! Rows, unique entries and ranges of keys that were searched are `data_locks`. Tables are `metadata_locks`: here one lock of a table is what MySQL divides into
 //! a metadata lock and an intention lock of the engine. GET_LOCK's are there, too.
 
-use super::{Source, TableSpec, long_text, s, s_or_null, text, u, uint};
+use super::{PERFORMANCE, Source, TableSpec, long_text, s, s_or_null, text, u, uint};
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
 use squall_registry::{UserLock, VirtualScan};
 use squall_row_store::{COMMIT_LOCK, GLOBAL_LOCK, LockInfo, LockStrength};
 use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-const PERFORMANCE: &str = "performance_schema";
 
 pub(super) const TABLES: &[TableSpec] = &[
     TableSpec {
@@ -101,7 +99,6 @@ fn status(lock: &LockInfo) -> Value {
 }
 
 fn data_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "data_locks")?;
     let (store, catalog) = (&source.shared.store, source.catalog.clone());
     let tables = tables(&catalog);
     let mut rows = Vec::new();
@@ -141,7 +138,6 @@ fn data_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Val
 }
 
 fn data_lock_waits(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "data_lock_waits")?;
     let locks = source.shared.store.locks();
     let sessions: HashMap<u64, Option<u64>> = locks.iter().map(|lock| (lock.owner, lock.session)).collect();
     let mut rows = Vec::new();
@@ -180,7 +176,6 @@ fn of_the_server(table: TableId) -> Option<&'static str> {
 }
 
 fn metadata_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "metadata_locks")?;
     let catalog = source.catalog.clone();
     let tables = tables(&catalog);
     let row = |kind: &str, database: Value, name: Value, lock: [&str; 3], session: Option<u64>| {

@@ -40,10 +40,11 @@ use crate::database::Shared;
 use crate::process::Process;
 use squall_catalog::{AccessMap, Catalog};
 use squall_registry::{Registry, StatementContext, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
-use squall_types::{CollationId, ErrorCode, IntWidth, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
+use squall_types::{CollationId, IntWidth, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::{Arc, Weak};
 
-const PERFORMANCE: &str = "performance_schema";
+/// The database of performance tables.
+pub(crate) const PERFORMANCE: &str = "performance_schema";
 
 /// Databases that are not in the catalog.
 const VIRTUAL_DATABASES: &[&str] = &["data_dictionary", "information_schema", "performance_schema"];
@@ -56,6 +57,25 @@ pub fn virtual_database(name: &str) -> Option<&'static str> {
 /// All databases without storage.
 pub fn virtual_databases() -> &'static [&'static str] {
     VIRTUAL_DATABASES
+}
+
+/// Those tables of performance_schema that everybody may read, as in MySQL. Where they tell of connections, it is of those that the reader may see.
+const PUBLIC_TABLES: [&str; 10] = [
+    "global_status",
+    "global_variable_attributes",
+    "global_variables",
+    "persisted_variables",
+    "processlist",
+    "session_account_connect_attrs",
+    "session_status",
+    "session_variables",
+    "variables_info",
+    "variables_metadata",
+];
+
+/// Whether everybody may read a table of a database without storage.
+pub(crate) fn is_public(database: &str, table: &str) -> bool {
+    database != PERFORMANCE || PUBLIC_TABLES.iter().any(|name| name.eq_ignore_ascii_case(table))
 }
 
 /// Whether a table tells of the files and transactions of all accounts, so that reading it needs PROCESS.
@@ -77,16 +97,6 @@ impl Source<'_> {
     /// The connection that reads.
     pub fn process(&self) -> Option<Arc<Process>> {
         self.shared.processes.get(self.context.connection_id)
-    }
-
-    /// 1142 unless the reader has SELECT, for tables that are not everybody's.
-    pub fn may_select(&self, database: &str, table: &str) -> SqlResult<()> {
-        if self.access.on_table(database, table).contains(squall_catalog::Privileges::SELECT) {
-            return Ok(());
-        }
-        let user = self.context.current_user.rsplit_once('@').map_or("", |(user, _)| user);
-        let host = self.context.user.rsplit_once('@').map_or("", |(_, host)| host);
-        Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"SELECT", &user, &host, &table]))
     }
 
     /// Whether another connection may be seen.

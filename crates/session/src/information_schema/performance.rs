@@ -4,8 +4,8 @@
 
 use super::performance_sums::{self, account, accounts, by_account, nobody};
 use super::{
-    ColumnSpec, Source, TableSpec, choice, double, int, local_micros, long_text, moment, s, s_or_null, small_uint,
-    text, u, uint,
+    ColumnSpec, PERFORMANCE, Source, TableSpec, choice, double, int, local_micros, long_text, moment, s, s_or_null,
+    small_uint, text, u, uint,
 };
 use crate::database::now_micros;
 use crate::process::Process;
@@ -20,7 +20,6 @@ use squall_types::{SqlResult, Value};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-const PERFORMANCE: &str = "performance_schema";
 const YES_NO: &[&str] = &["YES", "NO"];
 /// A background thread's number is that of the operating system above this, so that it is no connection's.
 pub(super) const BACKGROUND_THREADS_FROM: u64 = 1 << 32;
@@ -137,29 +136,25 @@ pub(super) const TABLES: &[TableSpec] = &[
         database: PERFORMANCE,
         name: "events_statements_summary_by_account_by_event_name",
         columns: summary!([user(), host(), event_name()], []),
-        rows: |source, _| by_account(source, "events_statements_summary_by_account_by_event_name", account, event_rows),
+        rows: |source, _| by_account(source, account, event_rows),
     },
     TableSpec {
         database: PERFORMANCE,
         name: "events_statements_summary_by_user_by_event_name",
         columns: summary!([user(), event_name()], []),
-        rows: |source, _| {
-            by_account(source, "events_statements_summary_by_user_by_event_name", performance_sums::user, event_rows)
-        },
+        rows: |source, _| by_account(source, performance_sums::user, event_rows),
     },
     TableSpec {
         database: PERFORMANCE,
         name: "events_statements_summary_by_host_by_event_name",
         columns: summary!([host(), event_name()], []),
-        rows: |source, _| {
-            by_account(source, "events_statements_summary_by_host_by_event_name", performance_sums::host, event_rows)
-        },
+        rows: |source, _| by_account(source, performance_sums::host, event_rows),
     },
     TableSpec {
         database: PERFORMANCE,
         name: "events_statements_summary_global_by_event_name",
         columns: summary!([event_name()], []),
-        rows: |source, _| by_account(source, "events_statements_summary_global_by_event_name", nobody, event_rows),
+        rows: |source, _| by_account(source, nobody, event_rows),
     },
     TableSpec {
         database: PERFORMANCE,
@@ -297,7 +292,6 @@ fn digest_columns(statistics: &StatementStatistics) -> [Value; 2] {
 }
 
 fn by_digest(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_statements_summary_by_digest")?;
     let (all, others) = statements(source);
     let moment = |micros: i64| local_micros(scan.context, micros);
     let mut rows: Vec<Vec<Value>> = all
@@ -347,7 +341,6 @@ fn buckets(histogram: &Histogram) -> Vec<Vec<Value>> {
 }
 
 fn histogram_by_digest(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_statements_histogram_by_digest")?;
     // Whoever asks for buckets that are used is spared the others, which are most of them.
     let only_used = scan.excludes(COUNT_BUCKET, &u(0));
     let mut rows = Vec::new();
@@ -363,16 +356,13 @@ fn histogram_by_digest(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult
 }
 
 fn histogram_global(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_statements_histogram_global")?;
     let mut sum = Histogram::default();
     statements(source).0.iter().for_each(|statistics| sum.merge(&statistics.histogram));
     Ok(buckets(&sum))
 }
 
 fn by_thread(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    performance_sums::by_thread(source, "events_statements_summary_by_thread_by_event_name", |process| {
-        event_totals(process.statements.by_event())
-    })
+    performance_sums::by_thread(source, |process| event_totals(process.statements.by_event()))
 }
 
 fn event_rows(account: &AccountStatistics) -> Vec<Vec<Value>> {
@@ -386,7 +376,6 @@ fn event_totals(mut events: EventTotals) -> Vec<Vec<Value>> {
 
 /// Connections over accounts that have the same columns.
 fn connections(source: &Source<'_>, columns: fn(&AccountKey) -> Vec<Value>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "accounts")?;
     let row = |(mut key, account): (Vec<Value>, AccountStatistics)| {
         let (controlled, total) = account.session_memory_high;
         key.extend([Value::Int(account.current_connections), Value::Int(account.total_connections)]);
@@ -397,7 +386,6 @@ fn connections(source: &Source<'_>, columns: fn(&AccountKey) -> Vec<Value>) -> S
 }
 
 fn threads(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "threads")?;
     let now = now_micros();
     let mut rows: Vec<Vec<Value>> =
         source.shared.processes.all().iter().map(|process| foreground_thread(process, now)).collect();

@@ -17,20 +17,19 @@ use std::sync::atomic::Ordering;
 
 /// Characters of a message.
 const MESSAGE_CHARS_MAX: usize = 128;
-const PERFORMANCE: &str = "performance_schema";
 
 pub(super) const TABLES: &[DescribedTable] = &[
     ("events_statements_current", "$STATEMENT", current),
     ("events_statements_history", "$STATEMENT", history),
     ("events_statements_history_long", "$STATEMENT", history_long),
     ("status_by_account", "USER:v32? HOST:v255? VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", |source, _| {
-        by_account(source, "status_by_account", account, status_rows)
+        by_account(source, account, status_rows)
     }),
     ("status_by_host", "HOST:v255? VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", |source, _| {
-        by_account(source, "status_by_host", host, status_rows)
+        by_account(source, host, status_rows)
     }),
     ("status_by_user", "USER:v32? VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", |source, _| {
-        by_account(source, "status_by_user", user, status_rows)
+        by_account(source, user, status_rows)
     }),
     ("status_by_thread", "THREAD_ID:u VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", status_by_thread),
     ("variables_by_thread", "THREAD_ID:u VARIABLE_NAME:v64 VARIABLE_VALUE:v1024?", variables_by_thread),
@@ -115,7 +114,6 @@ fn finish(row: &mut Vec<Value>, statement_id: u64, transaction: Option<u64>, mea
 }
 
 fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_statements_current")?;
     let (digests, now) = (digests(source), now_micros());
     let mut rows = Vec::new();
     for process in source.shared.processes.all() {
@@ -155,7 +153,6 @@ fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
 }
 
 fn history(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_statements_history")?;
     let digests = digests(source);
     let mut rows = Vec::new();
     for process in source.shared.processes.all() {
@@ -166,7 +163,6 @@ fn history(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
 }
 
 fn history_long(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_statements_history_long")?;
     let digests = digests(source);
     let mut all: Vec<(u64, RecentStatement)> = source.shared.statistics.recent_of_gone.lock().iter().cloned().collect();
     for process in source.shared.processes.all() {
@@ -181,7 +177,7 @@ fn status_rows(account: &AccountStatistics) -> Vec<Vec<Value>> {
 }
 
 fn status_by_thread(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    by_thread(source, "status_by_thread", |process| {
+    by_thread(source, |process| {
         let counted = process.status.values().into_iter().map(|(name, value)| (name, value.to_string()));
         counted.chain(tls_status(Some(process))).map(|(name, value)| vec![s(name), s(value)]).collect()
     })
@@ -189,14 +185,12 @@ fn status_by_thread(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<V
 
 /// Of the reader's own thread: a session's variables are its own.
 fn variables_by_thread(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "variables_by_thread")?;
     let Some(process) = source.process() else { return Ok(Vec::new()) };
     let rows = super::variable_rows(source, false).into_iter();
     Ok(rows.map(|row| [vec![u(process.id)], row].concat()).collect())
 }
 
 fn user_variables(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "user_variables_by_thread")?;
     let bytes = |value: &Value| match value {
         Value::Null => Value::Null,
         Value::Bytes(bytes) => Value::Bytes(bytes.clone()),

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-const PERFORMANCE: &str = "performance_schema";
 /// Files of row tables, which the storage engine reads and writes by itself. All that a table has are one instance, their folder.
 pub(super) const ROW_TABLE: &str = "wait/io/file/squall/row_table";
 /// Any other file of the data directory.
@@ -36,18 +35,16 @@ pub(super) const TABLES: &[DescribedTable] = &[
     ),
     ("memory_summary_global_by_event_name", "EVENT_NAME:v128 $MEMORY", memory),
     ("memory_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 $MEMORY", |source, _| {
-        by_thread(source, "memory_summary_by_thread_by_event_name", |process| {
-            session_memory(&memory::of_session(process))
-        })
+        by_thread(source, |process| session_memory(&memory::of_session(process)))
     }),
     ("memory_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 $MEMORY", |source, _| {
-        by_account(source, "memory_summary_by_account_by_event_name", account, |known| session_memory(&known.memory))
+        by_account(source, account, |known| session_memory(&known.memory))
     }),
     ("memory_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 $MEMORY", |source, _| {
-        by_account(source, "memory_summary_by_host_by_event_name", host, |known| session_memory(&known.memory))
+        by_account(source, host, |known| session_memory(&known.memory))
     }),
     ("memory_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 $MEMORY", |source, _| {
-        by_account(source, "memory_summary_by_user_by_event_name", user, |known| session_memory(&known.memory))
+        by_account(source, user, |known| session_memory(&known.memory))
     }),
     ("events_waits_summary_by_instance", "EVENT_NAME:v128 OBJECT_INSTANCE_BEGIN:u *", waits_by_instance),
     ("events_waits_summary_global_by_event_name", "EVENT_NAME:v128 *", waits_by_event),
@@ -116,7 +113,6 @@ fn open_files(source: &Source<'_>) -> BTreeMap<PathBuf, u64> {
 }
 
 fn file_instances(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "file_instances")?;
     let mut all: BTreeMap<PathBuf, (&str, u64)> = BTreeMap::new();
     for file in files(source) {
         all.insert(file.path.canonicalize().unwrap_or(file.path), (file.event, file.open));
@@ -134,7 +130,6 @@ fn file_instances(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
 }
 
 fn files_by_event(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "file_summary_by_event_name")?;
     let sums_of = sums_by_event(source);
     let row = |event| {
         let totals = sums_of.get(event).copied().unwrap_or_default();
@@ -144,7 +139,6 @@ fn files_by_event(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
 }
 
 fn files_by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "file_summary_by_instance")?;
     let row =
         |file: &FileSums| [vec![file_name(&file.path), s(file.event), instance(file)], sums(&file.totals)].concat();
     Ok(files(source).iter().map(row).collect())
@@ -166,7 +160,6 @@ fn number(number: u64) -> Value {
 
 /// How often memory was taken and given back nobody counts.
 fn memory(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "memory_summary_global_by_event_name")?;
     let row = |part: &PartMemory| {
         let seen = source.shared.statistics.memory_seen.look(part);
         let mut row = vec![s(part.name), u(0), u(0), u(0), u(0)];
@@ -178,7 +171,6 @@ fn memory(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>
 }
 
 fn waits_by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_waits_summary_by_instance")?;
     let row = |file: &FileSums| {
         [s(file.event), instance(file)].into_iter().chain(timed(&Timed::from(file.totals.all()))).collect()
     };
@@ -187,7 +179,6 @@ fn waits_by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<
 
 /// What sessions have waited for, tables, and files.
 fn waits_by_event(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_waits_summary_global_by_event_name")?;
     let mut times: TimesByEvent = waits::OF_SESSIONS.iter().map(|event| (*event, Timed::default())).collect();
     for (_, account) in accounts(source, nobody) {
         account.waits.iter().for_each(|(event, waited)| merge_event(&mut times, event, waited));

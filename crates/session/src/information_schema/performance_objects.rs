@@ -9,7 +9,6 @@ use squall_types::{SqlResult, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-const PERFORMANCE: &str = "performance_schema";
 const TABLE: &str = "TABLE";
 
 pub(super) const TABLES: &[DescribedTable] = &[
@@ -68,7 +67,6 @@ fn all_of(counted: &ByTable, def: &TableDef) -> TableTotals {
 }
 
 fn by_table(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "table_io_waits_summary_by_table")?;
     let tables = base_tables(&source.catalog);
     let counted = counted(source, &tables);
     let row = |(database, def): &(&str, &Arc<TableDef>)| {
@@ -80,7 +78,6 @@ fn by_table(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value
 
 /// What is done along no index, with NULL for its name: new rows, and reading all rows.
 fn by_index(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "table_io_waits_summary_by_index_usage")?;
     let tables = base_tables(&source.catalog);
     let counted = counted(source, &tables);
     let mut rows = Vec::new();
@@ -96,7 +93,6 @@ fn by_index(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value
 }
 
 fn objects(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "objects_summary_global_by_type")?;
     let tables = base_tables(&source.catalog);
     let counted = counted(source, &tables);
     let row = |(database, def): &(&str, &Arc<TableDef>)| {

@@ -12,8 +12,6 @@ use squall_row_store::IsolationLevel;
 use squall_types::{SqlResult, Value};
 use std::sync::atomic::Ordering;
 
-const PERFORMANCE: &str = "performance_schema";
-
 /// A transaction.
 const TRANSACTION: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 STATE:v11? TRX_ID:u? GTID:v64? \
     XID_FORMAT_ID:n? XID_GTRID:v130? XID_BQUAL:v130? XA_STATE:v64? SOURCE:v64? TIMER_START:u? TIMER_END:u? TIMER_WAIT:u? \
@@ -27,7 +25,6 @@ const STAGE: &str = "THREAD_ID:u EVENT_ID:u END_EVENT_ID:u? EVENT_NAME:v128 SOUR
 
 pub(super) const TABLES: &[DescribedTable] = &[
     ("events_stages_current", STAGE, |source, _| {
-        source.may_select(PERFORMANCE, "events_stages_current")?;
         let mut rows = Vec::new();
         for process in source.shared.processes.all() {
             let work = process.transfer.work();
@@ -39,17 +36,14 @@ pub(super) const TABLES: &[DescribedTable] = &[
         Ok(rows)
     }),
     ("events_stages_history", STAGE, |source, _| {
-        source.may_select(PERFORMANCE, "events_stages_history")?;
         Ok(recent_stages(source).iter().map(|(thread, event)| stage(source, *thread, event, None)).collect())
     }),
     ("events_stages_history_long", STAGE, |source, _| {
-        source.may_select(PERFORMANCE, "events_stages_history_long")?;
         let mut all = recent_stages(source);
         all.sort_by_key(|(_, event)| event.end_micros);
         Ok(all.iter().map(|(thread, event)| stage(source, *thread, event, None)).collect())
     }),
     ("events_transactions_current", TRANSACTION, |source, _| {
-        source.may_select(PERFORMANCE, "events_transactions_current")?;
         let processes = source.shared.processes.all();
         let current = |process: &std::sync::Arc<crate::process::Process>| {
             process.transactions.current().map(|event| transaction(source, process.id, &event))
@@ -57,11 +51,9 @@ pub(super) const TABLES: &[DescribedTable] = &[
         Ok(processes.iter().filter_map(current).collect())
     }),
     ("events_transactions_history", TRANSACTION, |source, _| {
-        source.may_select(PERFORMANCE, "events_transactions_history")?;
         Ok(recent(source).iter().map(|(thread, event)| transaction(source, *thread, event)).collect())
     }),
     ("events_transactions_history_long", TRANSACTION, |source, _| {
-        source.may_select(PERFORMANCE, "events_transactions_history_long")?;
         let mut all = recent(source);
         all.sort_by_key(|(_, event)| event.end_micros);
         Ok(all.iter().map(|(thread, event)| transaction(source, *thread, event)).collect())
@@ -151,7 +143,6 @@ fn transaction(source: &Source<'_>, thread: u64, event: &TransactionEvent) -> Ve
 }
 
 fn prepared_statements(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "prepared_statements_instances")?;
     let mut rows = Vec::new();
     for process in source.shared.processes.all() {
         rows.extend(process.prepared.list().iter().map(|prepared| prepared_statement(process.id, prepared)));

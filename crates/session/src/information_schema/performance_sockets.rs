@@ -1,7 +1,7 @@
 //! performance_schema's tables of sockets: those of clients, which are counted and not timed, as nobody waits at them.
 
 use super::performance_sums::timed;
-use super::{DescribedTable, PERFORMANCE, Source, s, u};
+use super::{DescribedTable, Source, s, u};
 use crate::process::Process;
 use crate::socket_use::{SocketTotals, SocketUse};
 use crate::statistics::accounts::host_without_port;
@@ -51,7 +51,6 @@ fn sums(totals: &SocketTotals) -> Vec<Value> {
 }
 
 fn instances(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "socket_instances")?;
     let row = |(process, socket): &(Arc<Process>, Arc<SocketUse>)| {
         let address = host_without_port(&process.host);
         let port = process.host.get(address.len() + 1..).and_then(|port| port.parse().ok());
@@ -70,14 +69,12 @@ fn instances(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Valu
 }
 
 fn by_event(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "socket_summary_by_event_name")?;
     let mut totals = *source.shared.statistics.sockets_of_gone.lock();
     sockets(source).iter().for_each(|(_, socket)| totals.merge(&socket.totals()));
     Ok(vec![[vec![s(CLIENT_SOCKET)], sums(&totals)].concat()])
 }
 
 fn by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "socket_summary_by_instance")?;
     let row = |(process, socket): &(Arc<Process>, Arc<SocketUse>)| {
         [vec![s(CLIENT_SOCKET), u(process.id)], sums(&socket.totals())].concat()
     };

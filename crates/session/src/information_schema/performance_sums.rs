@@ -14,7 +14,6 @@ use squall_registry::VirtualScan;
 use squall_types::file_use::{self, ThreadFileTimes};
 use squall_types::{SqlResult, Value};
 
-const PERFORMANCE: &str = "performance_schema";
 const PICOS_PER_NANO: u64 = 1000;
 
 type Rows = SqlResult<Vec<Vec<Value>>>;
@@ -23,107 +22,69 @@ type Columns = fn(&AccountKey) -> Vec<Value>;
 
 pub(super) const TABLES: &[DescribedTable] = &[
     ("events_errors_summary_by_thread_by_error", "THREAD_ID:u $ERROR", |source, scan| {
-        by_thread(source, "events_errors_summary_by_thread_by_error", |process| {
-            error_rows(scan, &process.errors.snapshot())
-        })
+        by_thread(source, |process| error_rows(scan, &process.errors.snapshot()))
     }),
     ("events_errors_summary_by_account_by_error", "USER:v32? HOST:v255? $ERROR", |source, scan| {
-        by_account(source, "events_errors_summary_by_account_by_error", account, |account| {
-            error_rows(scan, &account.errors)
-        })
+        by_account(source, account, |account| error_rows(scan, &account.errors))
     }),
     ("events_errors_summary_by_user_by_error", "USER:v32? $ERROR", |source, scan| {
-        by_account(source, "events_errors_summary_by_user_by_error", user, |account| error_rows(scan, &account.errors))
+        by_account(source, user, |account| error_rows(scan, &account.errors))
     }),
     ("events_errors_summary_by_host_by_error", "HOST:v255? $ERROR", |source, scan| {
-        by_account(source, "events_errors_summary_by_host_by_error", host, |account| error_rows(scan, &account.errors))
+        by_account(source, host, |account| error_rows(scan, &account.errors))
     }),
     ("events_errors_summary_global_by_error", "$ERROR", |source, scan| {
-        by_account(source, "events_errors_summary_global_by_error", nobody, |account| error_rows(scan, &account.errors))
+        by_account(source, nobody, |account| error_rows(scan, &account.errors))
     }),
     (
         "events_transactions_summary_by_thread_by_event_name",
         "THREAD_ID:u EVENT_NAME:v128 * *READ_WRITE *READ_ONLY",
-        |source, _| {
-            by_thread(source, "events_transactions_summary_by_thread_by_event_name", |process| {
-                transaction_rows(&process.transactions.totals())
-            })
-        },
+        |source, _| by_thread(source, |process| transaction_rows(&process.transactions.totals())),
     ),
     (
         "events_transactions_summary_by_account_by_event_name",
         "USER:v32? HOST:v255? EVENT_NAME:v128 * *READ_WRITE *READ_ONLY",
-        |source, _| {
-            by_account(source, "events_transactions_summary_by_account_by_event_name", account, |account| {
-                transaction_rows(&account.transactions)
-            })
-        },
+        |source, _| by_account(source, account, |account| transaction_rows(&account.transactions)),
     ),
     (
         "events_transactions_summary_by_user_by_event_name",
         "USER:v32? EVENT_NAME:v128 * *READ_WRITE *READ_ONLY",
-        |source, _| {
-            by_account(source, "events_transactions_summary_by_user_by_event_name", user, |account| {
-                transaction_rows(&account.transactions)
-            })
-        },
+        |source, _| by_account(source, user, |account| transaction_rows(&account.transactions)),
     ),
     (
         "events_transactions_summary_by_host_by_event_name",
         "HOST:v255? EVENT_NAME:v128 * *READ_WRITE *READ_ONLY",
-        |source, _| {
-            by_account(source, "events_transactions_summary_by_host_by_event_name", host, |account| {
-                transaction_rows(&account.transactions)
-            })
-        },
+        |source, _| by_account(source, host, |account| transaction_rows(&account.transactions)),
     ),
     ("events_transactions_summary_global_by_event_name", "EVENT_NAME:v128 * *READ_WRITE *READ_ONLY", |source, _| {
-        by_account(source, "events_transactions_summary_global_by_event_name", nobody, |account| {
-            transaction_rows(&account.transactions)
-        })
+        by_account(source, nobody, |account| transaction_rows(&account.transactions))
     }),
     ("events_waits_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 *", |source, _| {
         waits_by_thread(source)
     }),
     ("events_waits_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 *", |source, _| {
-        by_account(source, "events_waits_summary_by_account_by_event_name", account, |account| {
-            wait_rows(&account.waits, &account.files)
-        })
+        by_account(source, account, |account| wait_rows(&account.waits, &account.files))
     }),
     ("events_waits_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 *", |source, _| {
-        by_account(source, "events_waits_summary_by_user_by_event_name", user, |account| {
-            wait_rows(&account.waits, &account.files)
-        })
+        by_account(source, user, |account| wait_rows(&account.waits, &account.files))
     }),
     ("events_waits_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 *", |source, _| {
-        by_account(source, "events_waits_summary_by_host_by_event_name", host, |account| {
-            wait_rows(&account.waits, &account.files)
-        })
+        by_account(source, host, |account| wait_rows(&account.waits, &account.files))
     }),
     ("events_stages_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 *", |source, _| {
-        by_thread(source, "events_stages_summary_by_thread_by_event_name", |process| {
-            event_rows(stages::ALL, &process.stages.list())
-        })
+        by_thread(source, |process| event_rows(stages::ALL, &process.stages.list()))
     }),
     ("events_stages_summary_by_account_by_event_name", "USER:v32? HOST:v255? EVENT_NAME:v128 *", |source, _| {
-        by_account(source, "events_stages_summary_by_account_by_event_name", account, |account| {
-            event_rows(stages::ALL, &account.stages)
-        })
+        by_account(source, account, |account| event_rows(stages::ALL, &account.stages))
     }),
     ("events_stages_summary_by_user_by_event_name", "USER:v32? EVENT_NAME:v128 *", |source, _| {
-        by_account(source, "events_stages_summary_by_user_by_event_name", user, |account| {
-            event_rows(stages::ALL, &account.stages)
-        })
+        by_account(source, user, |account| event_rows(stages::ALL, &account.stages))
     }),
     ("events_stages_summary_by_host_by_event_name", "HOST:v255? EVENT_NAME:v128 *", |source, _| {
-        by_account(source, "events_stages_summary_by_host_by_event_name", host, |account| {
-            event_rows(stages::ALL, &account.stages)
-        })
+        by_account(source, host, |account| event_rows(stages::ALL, &account.stages))
     }),
     ("events_stages_summary_global_by_event_name", "EVENT_NAME:v128 *", |source, _| {
-        by_account(source, "events_stages_summary_global_by_event_name", nobody, |account| {
-            event_rows(stages::ALL, &account.stages)
-        })
+        by_account(source, nobody, |account| event_rows(stages::ALL, &account.stages))
     }),
 ];
 
@@ -170,11 +131,9 @@ pub(super) fn accounts(source: &Source<'_>, columns: Columns) -> Vec<(Vec<Value>
 /// Rows of each account, behind its columns.
 pub(super) fn by_account(
     source: &Source<'_>,
-    table: &str,
     columns: Columns,
     rows: impl Fn(&AccountStatistics) -> Vec<Vec<Value>>,
 ) -> Rows {
-    source.may_select(PERFORMANCE, table)?;
     let rows_of = |(key, statistics): (Vec<Value>, AccountStatistics)| {
         let rows = rows(&statistics).into_iter();
         rows.map(move |row| [key.clone(), row].concat()).collect::<Vec<_>>()
@@ -183,8 +142,7 @@ pub(super) fn by_account(
 }
 
 /// Rows of each connection, behind its number.
-pub(super) fn by_thread(source: &Source<'_>, table: &str, rows: impl Fn(&Process) -> Vec<Vec<Value>>) -> Rows {
-    source.may_select(PERFORMANCE, table)?;
+pub(super) fn by_thread(source: &Source<'_>, rows: impl Fn(&Process) -> Vec<Vec<Value>>) -> Rows {
     let mut all = Vec::new();
     for process in source.shared.processes.all() {
         all.extend(rows(&process).into_iter().map(|row| [vec![u(process.id)], row].concat()));
@@ -194,9 +152,8 @@ pub(super) fn by_thread(source: &Source<'_>, table: &str, rows: impl Fn(&Process
 
 /// Of connections, and of the server's own threads: what they do with files that is nobody's.
 fn waits_by_thread(source: &Source<'_>) -> Rows {
-    let mut rows = by_thread(source, "events_waits_summary_by_thread_by_event_name", |process| {
-        wait_rows(&process.waits.list(), &times_of_files(&process.files.list()))
-    })?;
+    let mut rows =
+        by_thread(source, |process| wait_rows(&process.waits.list(), &times_of_files(&process.files.list())))?;
     for ThreadFileTimes { thread, times } in file_use::thread_times() {
         let known = event_rows(file_use::EVENTS, &times_of_files(&times));
         rows.extend(known.into_iter().map(|row| [vec![u(BACKGROUND_THREADS_FROM + thread)], row].concat()));

@@ -1,12 +1,11 @@
 //! TRUNCATE TABLE of tables of performance_schema: what was counted is forgotten.
 
+use super::PERFORMANCE;
 use crate::session::Session;
 use crate::socket_use::SocketTotals;
 use crate::statistics::transactions::TransactionTotals;
 use squall_parser::ast::ObjectName;
 use squall_types::{SqlResult, file_use};
-
-const PERFORMANCE: &str = "performance_schema";
 
 /// What TRUNCATE TABLE forgets.
 enum Counted {

@@ -2,7 +2,7 @@
 
 use super::performance::BACKGROUND_THREADS_FROM;
 use super::performance_events::timer;
-use super::{DescribedTable, PERFORMANCE, Source, s, s_or_null, u};
+use super::{DescribedTable, Source, s, s_or_null, u};
 use crate::database::now_micros;
 use crate::statistics::stages::StageEvent;
 use crate::statistics::waits::{OF_HISTORY, OF_HISTORY_LONG, WaitEvent};
@@ -170,7 +170,6 @@ fn of_files(now_micros: i64) -> impl Iterator<Item = (u64, Vec<Wait>)> {
 
 /// What each thread waits for, or has waited for last.
 fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_waits_current")?;
     let statistics = &source.shared.statistics;
     if !statistics.wait_consumers.is_current() {
         return Ok(Vec::new());
@@ -200,7 +199,6 @@ fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
 }
 
 fn history(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_waits_history")?;
     let tables = tables(source);
     let mut rows = Vec::new();
     for (thread, waits) in all(source) {
@@ -213,7 +211,6 @@ fn history(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
 }
 
 fn history_long(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    source.may_select(PERFORMANCE, "events_waits_history_long")?;
     let tables = tables(source);
     let gone = source.shared.statistics.waits_of_gone.lock().clone();
     let gone = gone.into_iter().map(|(thread, event)| (thread, Wait::OfSession(event)));

@@ -1,6 +1,6 @@
 //! What the server is and does: engines, character sets, processes, privileges, variables, status.
 
-use super::{Source, TableSpec, int, long_text, moment, s, s_or_null, text, u, uint, yes_no};
+use super::{PERFORMANCE, Source, TableSpec, int, long_text, moment, s, s_or_null, text, u, uint, yes_no};
 use crate::api::TlsUse;
 use crate::database::now_micros;
 use crate::process::Process;
@@ -10,7 +10,6 @@ use squall_types::collation::{Charset, registry};
 use squall_types::{SqlResult, Value};
 
 const INFORMATION: &str = "information_schema";
-const PERFORMANCE: &str = "performance_schema";
 
 pub(super) const TABLES: &[TableSpec] = &[
     TableSpec {
