@@ -2,7 +2,7 @@
 
 use super::{Call, ExecutionSlot, datafusion_error};
 use crate::arrow_map::{
-    ValueArrayBuilder, charged, expr_type_of, field_ref, scalar_to_value, value_at, value_to_scalar,
+    ValueArrayBuilder, array_of_value, charged, expr_type_of, field_ref, scalar_to_value, value_at, value_to_scalar,
 };
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, FieldRef};
@@ -17,6 +17,9 @@ use squall_types::{SqlResult, SqlType, Value};
 use std::fmt::{self, Debug, Formatter, Write};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
+
+/// Values of more bytes are copied as seldom as can be.
+const LONG_BYTES: usize = 64 << 10;
 
 /// A call with the slot that its statement comes from.
 pub struct CallUdf {
@@ -96,8 +99,11 @@ impl CallUdf {
         let return_type = &self.call.ty.sql_type;
         let constant = args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         if constant && self.call.volatility != Volatility::Volatile {
-            let values = self.scalar_values(args)?;
-            let value = self.call.kernel.eval(&values, &context)?;
+            let value = self.call.kernel.eval(&self.scalar_values(args)?, &context)?;
+            // A scalar is a copy of an array's element.
+            if row_count == 1 && value.heap_bytes() > LONG_BYTES {
+                return Ok(ColumnarValue::Array(array_of_value(&value, return_type, 1)?));
+            }
             return Ok(ColumnarValue::Scalar(value_to_scalar(&value, return_type)?));
         }
         if !constant && let Some(array) = self.run_vectorised(args, row_count, &context) {

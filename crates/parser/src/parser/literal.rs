@@ -63,6 +63,7 @@ impl Parser<'_> {
             let token = self.advance();
             value.extend_from_slice(&self.decode(token));
         }
+        self.charge_text(value.len());
         Ok(StringLiteral { introducer: introducer.map(Into::into), value: SqlString(value.into()), first_length })
     }
 

@@ -13,6 +13,15 @@ pub(super) const TOKEN: u64 = 24;
 pub(super) const NODE: u64 = 768;
 /// The same of a row of INSERT, which is not planned.
 pub(super) const INSERT_NODE: u64 = 384;
+/// How often a literal's text is copied by binder, plans and execution, by its bytes: long ones are kept out of what is planned. The longest are not
+/// counted, which are few, and common in statements of one.
+const fn text_copies(bytes: usize) -> u64 {
+    match bytes {
+        ..=0xffff => 10,
+        0x1_0000..=0x3f_ffff => 5,
+        _ => 0,
+    }
+}
 /// A SELECT block, with its operators in the plans.
 pub(super) const BLOCK: u64 = 16 << 10;
 /// A table to be locked, with what is asked of the account's grants.
@@ -29,6 +38,13 @@ impl Parser<'_> {
     /// Counts what has been read.
     pub(super) fn charge(&mut self, bytes: u64) {
         self.memory += bytes;
+    }
+
+    /// Counts a literal's text, but in rows of INSERT, which are not planned.
+    pub(super) fn charge_text(&mut self, bytes: usize) {
+        if self.node == NODE {
+            self.charge(text_copies(bytes) * bytes as u64);
+        }
     }
 
     /// No rule reads on: the current token fits nowhere, and the error that it makes says why.

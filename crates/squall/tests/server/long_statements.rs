@@ -76,6 +76,10 @@ fn statements(bytes: usize) -> Vec<(&'static str, String, &'static [u16])> {
         ("DELETE", with("DELETE FROM t WHERE ", "a=1", " OR "), REFUSED),
         ("UNION", with("", "SELECT 1", " UNION "), &[1436, 3170]),
         ("arguments", list("SELECT CONCAT(", "'x'", ")"), REFUSED),
+        ("arguments of a kilobyte", list("SELECT CONCAT(", &format!("'{}'", "x".repeat(1000)), ")"), &[0, 3170]),
+        ("arguments of 100 KB", list("SELECT LENGTH(CONCAT(", &format!("'{}'", "x".repeat(100_000)), "))"), &[0, 3170]),
+        ("long branches", long_branches(bytes - 5000), &[1406, 3170]),
+        ("long value", format!("UPDATE t SET b = '{text}' WHERE a = 77"), DONE),
         ("elements", list("SELECT JSON_ARRAY(", "1", ")"), REFUSED),
         ("branches", repeated("SELECT CASE 1 ", "WHEN 2 THEN 3", " ", " END", bytes), REFUSED),
         ("SET", list("SET ", "@a=1", ""), REFUSED),
@@ -110,6 +114,13 @@ fn statements(bytes: usize) -> Vec<(&'static str, String, &'static [u16])> {
         ("comment", format!("SELECT /* {text} */ 1"), DONE),
         ("name", format!("SELECT {text}"), &[1059, 1054]),
     ]
+}
+
+/// An UPDATE of many rows by one CASE.
+fn long_branches(bytes: usize) -> String {
+    let value = "x".repeat(4000);
+    numbered("UPDATE t SET b = CASE a ", " END", bytes, |n| format!("WHEN {n} THEN '{value}'"))
+        .replace(",WHEN", " WHEN")
 }
 
 /// The most memory that the server has had, bytes.
