@@ -39,6 +39,17 @@ impl Piece {
         matches!(self, Piece::Other(token) if token.kind == kind)
     }
 
+    fn bytes(self) -> usize {
+        match self {
+            Piece::Other(token) => match token.kind {
+                TokenKind::Word if token.keyword == K::None => 4 + (token.end - token.start) as usize,
+                TokenKind::QuotedIdent => 2 + (token.end - token.start) as usize,
+                _ => 2,
+            },
+            _ => 2,
+        }
+    }
+
     /// Whether a sign behind this piece is part of the number that follows.
     fn takes_sign(self) -> bool {
         match self {
@@ -52,19 +63,48 @@ impl Piece {
     }
 }
 
+/// Bytes of tokens that a digest is made of (`max_digest_length`), counted as MySQL stores them: two for each, and for a name two more and its
+/// text. What comes behind is in no digest.
+const BYTES_MAX: usize = 1024;
+
+/// The pieces so far.
+#[derive(Default)]
+struct Pieces {
+    list: Vec<Piece>,
+    bytes: usize,
+    /// One did not fit.
+    is_full: bool,
+}
+
+impl Pieces {
+    fn push(&mut self, piece: Piece) {
+        self.bytes += piece.bytes();
+        self.is_full = self.bytes > BYTES_MAX;
+        if !self.is_full {
+            self.list.push(piece);
+        }
+    }
+
+    fn pop(&mut self, count: usize) {
+        for _ in 0..count {
+            self.bytes -= self.list.pop().map_or(0, Piece::bytes);
+        }
+    }
+}
+
 /// Digests the first statement of `sql`; what is not one is digested as far as it has tokens.
 pub fn digest(sql: &[u8], options: &ParseOptions) -> Digest {
     if u32::try_from(sql.len()).is_err() {
         return Digest { text: String::new(), hash: hash(b"") };
     }
     let mut lexer = Lexer::new(sql, options);
-    let mut pieces = Vec::new();
+    let mut pieces = Pieces::default();
     let mut next = lexer.next();
     let data = matches!(
         next.keyword,
         K::Select | K::With | K::Insert | K::Replace | K::Update | K::Delete | K::Values | K::Do | K::Call
     ) || next.kind == TokenKind::LeftParen;
-    loop {
+    while !pieces.is_full {
         let mut token = next;
         match token.kind {
             TokenKind::Eof | TokenKind::Semicolon | TokenKind::Invalid => break,
@@ -78,7 +118,7 @@ pub fn digest(sql: &[u8], options: &ParseOptions) -> Digest {
         }
         push(&mut pieces, token);
     }
-    let text = render(sql, &pieces);
+    let text = render(sql, &pieces.list);
     let hash = hash(text.as_bytes());
     Digest { text, hash }
 }
@@ -119,15 +159,15 @@ fn may_be_name(keyword: K) -> bool {
 }
 
 /// Adds a token, and folds what it completes.
-fn push(pieces: &mut Vec<Piece>, token: Token) {
-    let last = pieces.last().copied();
+fn push(pieces: &mut Pieces, token: Token) {
+    let last = pieces.list.last().copied();
     let literal = match token.kind {
         TokenKind::Integer | TokenKind::Decimal | TokenKind::Float => {
-            if let [.., before, sign] = pieces[..]
+            if let [.., before, sign] = pieces.list[..]
                 && (sign.is(TokenKind::Minus) || sign.is(TokenKind::Plus))
                 && before.takes_sign()
             {
-                pieces.pop();
+                pieces.pop(1);
             }
             true
         }
@@ -154,24 +194,24 @@ fn push(pieces: &mut Vec<Piece>, token: Token) {
 }
 
 /// Adds a value: `?, ?` becomes `?, ...`.
-fn fold_value(pieces: &mut Vec<Piece>) {
-    if let [.., before, comma] = pieces[..]
+fn fold_value(pieces: &mut Pieces) {
+    if let [.., before, comma] = pieces.list[..]
         && comma.is(TokenKind::Comma)
         && matches!(before, Piece::Value | Piece::Values)
     {
-        pieces.truncate(pieces.len() - 2);
+        pieces.pop(2);
         pieces.push(Piece::Values);
         return;
     }
     // Adjacent string literals are one.
-    if pieces.last() != Some(&Piece::Value) {
+    if pieces.list.last() != Some(&Piece::Value) {
         pieces.push(Piece::Value);
     }
 }
 
 /// Adds a `)`: `(?)` and `(?, ...)` become rows, and rows parted by commas a list of them.
-fn fold_row(pieces: &mut Vec<Piece>, paren: Token) {
-    let (wide, open) = match pieces[..] {
+fn fold_row(pieces: &mut Pieces, paren: Token) {
+    let (wide, open) = match pieces.list[..] {
         [.., open, Piece::Value] => (false, open),
         [.., open, Piece::Values] => (true, open),
         _ => {
@@ -183,8 +223,8 @@ fn fold_row(pieces: &mut Vec<Piece>, paren: Token) {
         pieces.push(Piece::Other(paren));
         return;
     }
-    pieces.truncate(pieces.len() - 2);
-    let list = match pieces[..] {
+    pieces.pop(2);
+    let list = match pieces.list[..] {
         [.., before, comma] if comma.is(TokenKind::Comma) => match before {
             Piece::Row | Piece::Rows if !wide => Some(Piece::Rows),
             Piece::WideRow | Piece::WideRows if wide => Some(Piece::WideRows),
@@ -194,7 +234,7 @@ fn fold_row(pieces: &mut Vec<Piece>, paren: Token) {
     };
     match list {
         Some(list) => {
-            pieces.truncate(pieces.len() - 2);
+            pieces.pop(2);
             pieces.push(list);
         }
         None => pieces.push(if wide { Piece::WideRow } else { Piece::Row }),

@@ -7,6 +7,9 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+/// Numbers from which on those that are there twice are looked for before there is more room for them.
+const NUMBERS_MANY: usize = 1 << 16;
+
 /// `operand [NOT] IN (constants)`, all of one physical type.
 #[derive(Debug)]
 pub struct InSetKernel {
@@ -83,7 +86,14 @@ impl ValueSet {
         let start = self.bytes.len();
         let mut bytes = std::mem::take(&mut self.bytes);
         match self.key(value, &mut bytes) {
-            Key::Number(number) => self.numbers.push(number),
+            Key::Number(number) => {
+                // A list of the same few over and over takes no more than these.
+                if self.numbers.len() == self.numbers.capacity() && self.numbers.len() >= NUMBERS_MANY {
+                    self.numbers.sort_unstable();
+                    self.numbers.dedup();
+                }
+                self.numbers.push(number);
+            }
             Key::Bytes => match (u32::try_from(start), u32::try_from(bytes.len())) {
                 (Ok(start), Ok(end)) => self.ranges.push((start, end)),
                 _ => return Err(SqlError::unsupported("more than 4 GB of strings behind IN")),

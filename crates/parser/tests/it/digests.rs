@@ -33,3 +33,16 @@ fn hashes() {
     assert_eq!(hash("select 1"), hash("SELECT  'x'"));
     assert_ne!(hash("select 1"), hash("select 1 + 1"));
 }
+
+/// What comes behind 1024 bytes of tokens is in no digest, however long the statement is.
+#[test]
+fn long_statements_are_cut() {
+    let sums = |count: usize| format!("SELECT {}1", "a + ".repeat(count));
+    // SELECT has two bytes, a name five, a sign two.
+    let expected = format!("SELECT {}`a`", "`a` + ".repeat(145));
+    assert_eq!(text(&sums(1000)), text(&sums(1_000_000)));
+    assert_eq!(text(&sums(1000)), format!("{expected} +"));
+    // Rows of values are one piece, and what follows them counts.
+    let rows = |tail: &str| format!("INSERT INTO t VALUES {}(1){tail}", "(1),".repeat(100_000));
+    assert_ne!(text(&rows("")), text(&rows(" ON DUPLICATE KEY UPDATE a = 1")));
+}
