@@ -281,7 +281,7 @@ impl Database {
     }
 
     /// Lets whoever runs a statement read a table without storage through another one, as views of the invoker's do. What statements
-    /// name themselves is [authorized](Session::authorize) before.
+    /// name themselves is authorized before.
     ///
     /// # Errors
     /// 1142.
