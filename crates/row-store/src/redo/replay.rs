@@ -82,19 +82,19 @@ pub(crate) fn read_log(folder: &Path, apply: Apply<'_>) -> io::Result<LogContent
 /// # Errors
 /// The system's.
 pub(crate) fn make_durable(contents: &LogContents) -> io::Result<()> {
-    let LogPlace { segment: last, byte, .. } = contents.end;
-    if contents.folder.as_os_str().is_empty() {
-        // There is no log.
+    let (begin, end) = (contents.begin, contents.end);
+    if begin == end {
+        // Nothing was read, or there is no log.
         return Ok(());
     }
-    let read = segment::numbers(&contents.folder)?.into_iter().rev().filter(|number| *number <= last);
-    for number in read.take_while(|number| *number >= contents.begin.segment).take(2) {
+    let read = segment::numbers(&contents.folder)?.into_iter().rev().filter(|number| *number <= end.segment);
+    for number in read.take_while(|number| *number >= begin.segment).take(2) {
         let file = File::options().read(true).write(true).open(segment::path_of(&contents.folder, number))?;
-        let end = if number == last { byte } else { file.metadata()?.len() };
+        let mut at = if number == begin.segment { begin.byte } else { 0 };
+        let to = if number == end.segment { end.byte } else { file.metadata()?.len() };
         let mut block = vec![0; COPIED_BYTES];
-        let mut at = 0;
-        while at < end {
-            let block = &mut block[..COPIED_BYTES.min((end - at) as usize)];
+        while at < to {
+            let block = &mut block[..COPIED_BYTES.min((to - at) as usize)];
             file.read_exact_at(block, at)?;
             file.write_all_at(block, at)?;
             at += block.len() as u64;

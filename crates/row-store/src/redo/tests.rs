@@ -303,3 +303,34 @@ fn a_log_without_its_checkpoint_is_not_empty() {
     std::fs::write(&path, &whole).unwrap();
     assert_eq!(fixture.replayed().unwrap(), [(1, 2)]);
 }
+
+/// What is written again is what was there, from where the log begins to where it ends, over several segments and blocks.
+#[test]
+fn what_is_made_durable_is_what_was_read() {
+    let fixture = Fixture::new();
+    let sizes = Sizes { segment: 3 << 20, first_segment: 64 << 10, fragment: 16 << 10, buffer_max: 32 << 10 };
+    let log = RedoLog::begin_with(&fixture.path(), sizes).unwrap();
+    let contents = || read_log(&fixture.path(), &mut |_, _| {}).unwrap();
+    let files = || -> Vec<Vec<u8>> {
+        let numbers = numbers(&fixture.path()).unwrap();
+        numbers.into_iter().map(|number| std::fs::read(path_of(&fixture.path(), number)).unwrap()).collect()
+    };
+    let mut segments = Vec::new();
+    for sequence in 1..40 {
+        log.append(sequence, &fixture.batch(sequence, 200_000)).unwrap();
+        log.write().unwrap();
+        let (read, before) = (contents(), files());
+        assert_eq!(read.batches, sequence);
+        make_durable(&read).unwrap();
+        assert!(files() == before && contents() == read, "batch {sequence}");
+        segments.push(read.end.segment);
+    }
+    segments.dedup();
+    assert!(segments.len() > 2, "{segments:?}");
+    // Behind a checkpoint, too, and where there is nothing.
+    log.clear().unwrap();
+    let read = contents();
+    make_durable(&read).unwrap();
+    assert_eq!((read.batches, contents()), (0, read));
+    make_durable(&LogContents::default()).unwrap();
+}
