@@ -71,16 +71,18 @@ const BYTES_MAX: usize = 1024;
 #[derive(Default)]
 struct Pieces {
     list: Vec<Piece>,
+    /// With those of the one that did not fit, which is the last then.
     bytes: usize,
-    /// One did not fit.
-    is_full: bool,
 }
 
 impl Pieces {
+    fn is_full(&self) -> bool {
+        self.bytes > BYTES_MAX
+    }
+
     fn push(&mut self, piece: Piece) {
         self.bytes += piece.bytes();
-        self.is_full = self.bytes > BYTES_MAX;
-        if !self.is_full {
+        if !self.is_full() {
             self.list.push(piece);
         }
     }
@@ -104,7 +106,7 @@ pub fn digest(sql: &[u8], options: &ParseOptions) -> Digest {
         next.keyword,
         K::Select | K::With | K::Insert | K::Replace | K::Update | K::Delete | K::Values | K::Do | K::Call
     ) || next.kind == TokenKind::LeftParen;
-    while !pieces.is_full {
+    while !pieces.is_full() {
         let mut token = next;
         match token.kind {
             TokenKind::Eof | TokenKind::Semicolon | TokenKind::Invalid => break,

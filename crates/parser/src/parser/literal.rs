@@ -92,7 +92,7 @@ impl Parser<'_> {
     }
 
     /// `N` decoded bytes of a hexadecimal or bit literal.
-    pub(super) fn coded_value(&self, token: Token) -> SqlString {
+    pub(super) fn coded_value(&mut self, token: Token) -> SqlString {
         let text = self.text(token);
         let (digits, bits) = match token.kind {
             TokenKind::HexNumber => (&text[2..], 4),
@@ -113,6 +113,7 @@ impl Parser<'_> {
                 (byte, pending) = (0, 0);
             }
         }
+        self.charge_text(bytes.len());
         SqlString(bytes.into())
     }
 

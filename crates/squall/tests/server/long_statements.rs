@@ -77,6 +77,7 @@ fn statements(bytes: usize) -> Vec<(&'static str, String, &'static [u16])> {
         ("UNION", with("", "SELECT 1", " UNION "), &[1436, 3170]),
         ("arguments", list("SELECT CONCAT(", "'x'", ")"), REFUSED),
         ("arguments of a kilobyte", list("SELECT CONCAT(", &format!("'{}'", "x".repeat(1000)), ")"), &[0, 3170]),
+        ("hexadecimal arguments", list("SELECT CONCAT(", &format!("x'{}'", "41".repeat(1000)), ")"), &[0, 3170]),
         ("arguments of 100 KB", list("SELECT LENGTH(CONCAT(", &format!("'{}'", "x".repeat(100_000)), "))"), &[0, 3170]),
         ("long branches", long_branches(bytes - 5000), &[1406, 3170]),
         ("long value", format!("UPDATE t SET b = '{text}' WHERE a = 77"), DONE),
