@@ -192,16 +192,17 @@ fn of_tables(tables: &[TableUse]) -> Vec<Need> {
         if definition.is_some_and(|definition| definition.temporary) {
             continue;
         }
-        let named = |ordinal: usize| match (&table.view, &table.without_storage) {
+        let named = |ordinal: usize| match (&table.view, &table.virtual_schema) {
             (Some(view), _) => Some(Arc::from(view.columns.get(ordinal)?.as_str())),
             (None, Some(schema)) => Some(Arc::from(schema.fields().get(ordinal)?.name().as_str())),
             (None, None) => None,
         };
         // A change finds rows by their keys, which nobody sees.
-        let is_key = |ordinal: &usize| match (definition, &table.view) {
-            (Some(definition), _) => *ordinal >= definition.columns.len(),
-            (None, Some(view)) => *ordinal >= view.columns.len(),
-            (None, None) => false,
+        let is_key = |ordinal: &usize| match (definition, &table.view, &table.virtual_schema) {
+            (Some(definition), ..) => *ordinal >= definition.columns.len(),
+            (None, Some(view), _) => *ordinal >= view.columns.len(),
+            (None, None, Some(schema)) => *ordinal >= schema.fields().len(),
+            (None, None, None) => false,
         };
         let keys_only = !table.columns.is_empty() && table.columns.iter().all(is_key);
         let need = |object, needed, command| Need {
@@ -223,7 +224,7 @@ fn of_tables(tables: &[TableUse]) -> Vec<Need> {
     needs
 }
 
-/// Columns of a table as an object: those that a definition, or a view or a table without storage by `named`, has at these places.
+/// Columns of a table as an object: those that a definition, or a view or a virtual table by `named`, has at these places.
 fn object_of(
     database: &Arc<str>,
     name: &Arc<str>,

@@ -277,7 +277,7 @@ impl<'a> Context<'a> {
         let (Some(relation), Some(origin)) = (&info.reference.relation, &info.origin) else { return };
         let scan = relation.table();
         let Some(used) = self.tables.iter_mut().rev().find(|used| &*used.scan_name == scan) else { return };
-        let ordinal = match (&origin.base, &used.without_storage) {
+        let ordinal = match (&origin.base, &used.virtual_schema) {
             (Some((_, ordinal)), _) => Some(*ordinal),
             (None, Some(schema)) => schema.index_of(&origin.org_name).ok(),
             (None, None) => None,

@@ -124,8 +124,8 @@ pub struct TableUse {
     pub scan_name: Arc<str>,
     /// The definition of a base table.
     pub definition: Option<Arc<TableDef>>,
-    /// The columns of a table without storage.
-    pub without_storage: Option<SchemaRef>,
+    /// The schema of a virtual table.
+    pub virtual_schema: Option<SchemaRef>,
     /// Ordinals of the columns that the statement names, for column privileges.
     pub columns: Vec<usize>,
     /// As whom it is read: inside of a view that says so its definer.

@@ -184,8 +184,8 @@ impl Session {
             Place::Table(database, table) => {
                 let catalog = self.shared.catalog.load();
                 let entry = catalog.entry(database, table);
-                let without_storage = self.shared.registry.virtual_table(database, table);
-                let is_known = |column: &str| match (entry, without_storage) {
+                let virtual_table = self.shared.registry.virtual_table(database, table);
+                let is_known = |column: &str| match (entry, virtual_table) {
                     (Some(TableEntry::Table(definition)), _) => definition.column(column).is_some(),
                     (Some(TableEntry::View(view)), _) => {
                         view.columns.iter().any(|name| name.eq_ignore_ascii_case(column))
@@ -194,7 +194,7 @@ impl Session {
                     (None, None) => false,
                 };
                 let will_be = wanted.on_place.contains(Privileges::CREATE) && wanted.on_columns.is_empty();
-                if entry.is_none() && without_storage.is_none() && !will_be {
+                if entry.is_none() && virtual_table.is_none() && !will_be {
                     return Err(SqlError::new(ErrorCode::NoSuchTable, &[database, table]));
                 }
                 match wanted.on_columns.iter().find(|(column, _)| !is_known(column)) {
@@ -215,7 +215,7 @@ impl Session {
         }
     }
 
-    /// Of a database without storage nothing is granted that nobody can do: 1044 for the database, 1142 for changes of a table that takes none.
+    /// Of a database of virtual tables nothing is granted that nobody can do: 1044 for the database, 1142 for changes of a table that takes none.
     fn check_virtual_place(&self, place: &Place, wanted: &Wanted) -> SqlResult<()> {
         let (Place::Database(name) | Place::Table(name, _) | Place::Routine { database: name, .. }) = place else {
             return Ok(());

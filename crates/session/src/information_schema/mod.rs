@@ -73,9 +73,12 @@ const PUBLIC_TABLES: [&str; 10] = [
     "variables_metadata",
 ];
 
-/// Whether everybody may read a table of a database without storage.
+/// Whether everybody may read a table: of information_schema and data_dictionary all, which tell everybody of what he may see.
 pub(crate) fn is_public(database: &str, table: &str) -> bool {
-    database != PERFORMANCE || PUBLIC_TABLES.iter().any(|name| name.eq_ignore_ascii_case(table))
+    match virtual_database(database) {
+        Some(PERFORMANCE) => PUBLIC_TABLES.iter().any(|name| name.eq_ignore_ascii_case(table)),
+        database => database.is_some(),
+    }
 }
 
 /// Whether a table tells of the files and transactions of all accounts, so that reading it needs PROCESS.

@@ -5,9 +5,10 @@ use crate::api::OkInfo;
 use crate::result::Outcome;
 use crate::session::{Request, Session};
 use squall_parser::ast::{
-    Assignment, ColumnName, DeleteTarget, Expr, Ident, ObjectName, Query, QueryBody, Select, SelectExpr, SelectItem,
-    Statement, TableFactor, TableReference,
+    Assignment, ColumnName, DeleteTarget, Expr, Ident, Literal, ObjectName, Query, QueryBody, Select, SelectExpr,
+    SelectItem, Statement, TableFactor, TableReference,
 };
+use squall_planner::bind::TableUse;
 use squall_registry::{StatementContext, VirtualChange, VirtualTable};
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -97,7 +98,7 @@ impl Session {
                     limit: delete.limit.clone(),
                     ..rows_of(&*table, alias, delete.selection.clone(), &[])
                 };
-                let rows = self.virtual_rows(&query, request, context).await?.0;
+                let rows = self.virtual_rows(&*table, &query, request, context).await?.0;
                 for row in &rows {
                     table.change(VirtualChange::Delete { old: row }, context)?;
                 }
@@ -109,12 +110,16 @@ impl Session {
 
     async fn virtual_rows(
         &mut self,
+        table: &dyn VirtualTable,
         query: &Query,
         request: Request<'_>,
         context: &Arc<StatementContext>,
     ) -> SqlResult<(Vec<Vec<Value>>, Vec<SqlType>)> {
         let catalog = self.shared.catalog.load();
-        let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
+        let mut bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
+        let read =
+            self.bind_query(&without_rows(query, table), request.sql, request.parameters, &catalog, context, None)?;
+        only_what_is_read(&mut bound.tables, &read.tables);
         let bound = self.authorize(bound)?;
         let types = bound.columns.iter().map(|column| column.expr_type.sql_type.clone()).collect();
         Ok((self.collect_rows(&bound, context, catalog, usize::MAX).await?, types))
@@ -135,7 +140,7 @@ impl Session {
             at.ok_or_else(|| SqlError::new(ErrorCode::BadField, &[&name.as_str(), &"field list"]))
         });
         let targets = targets.collect::<SqlResult<Vec<usize>>>()?;
-        let (rows, types) = self.virtual_rows(query, request, context).await?;
+        let (rows, types) = self.virtual_rows(&*table, query, request, context).await?;
         let found = rows.len() as u64;
         let mut changed = 0;
         for (number, row) in rows.into_iter().enumerate() {
@@ -174,6 +179,35 @@ impl Session {
     }
 }
 
+/// A [query for rows](rows_of) without the rows: what the statement itself reads.
+fn without_rows(query: &Query, table: &dyn VirtualTable) -> Query {
+    let mut read = query.clone();
+    if let QueryBody::Select(select) = &mut read.body {
+        select.items.drain(..table.columns().len());
+        if select.items.is_empty() {
+            select.items.push(select_item(Expr::Literal(Literal::Null)));
+        }
+    }
+    read
+}
+
+/// Whoever changes rows need not see them: SELECT is needed for the columns that conditions and new values name.
+fn only_what_is_read(tables: &mut [TableUse], read: &[TableUse]) {
+    for (table, read) in tables.iter_mut().zip(read) {
+        table.columns.clone_from(&read.columns);
+    }
+    // The first is what is changed. A place behind its columns stands for the row, of which nothing is seen.
+    if let Some(TableUse { columns, virtual_schema: Some(schema), .. }) = tables.first_mut()
+        && columns.is_empty()
+    {
+        columns.push(schema.fields().len());
+    }
+}
+
+fn select_item(expr: Expr) -> SelectItem {
+    SelectItem::Expr(Box::new(SelectExpr { expr, alias: None, span: Default::default() }))
+}
+
 /// The query for the rows of a table with what they are to be assigned behind them.
 fn rows_of(
     table: &dyn VirtualTable,
@@ -181,12 +215,11 @@ fn rows_of(
     selection: Option<Expr>,
     assignments: &[Assignment],
 ) -> Query {
-    let item = |expr| SelectItem::Expr(Box::new(SelectExpr { expr, alias: None, span: Default::default() }));
     let columns = table.columns().iter().map(|column| {
         let column = Ident::new(column.name.as_ref());
-        item(Expr::Column(Box::new(ColumnName { schema: None, table: None, column })))
+        select_item(Expr::Column(Box::new(ColumnName { schema: None, table: None, column })))
     });
-    let items = columns.chain(assignments.iter().map(|assignment| item(assignment.value.clone()))).collect();
+    let items = columns.chain(assignments.iter().map(|assignment| select_item(assignment.value.clone()))).collect();
     let factor = TableFactor {
         name: ObjectName { schema: Some(Ident::new(table.database())), name: Ident::new(table.name()) },
         partitions: Vec::new(),
