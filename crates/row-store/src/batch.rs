@@ -1,6 +1,7 @@
 //! Changes that are applied together, or not at all.
 
 use crate::engine::{Keyspace, Slice};
+use crate::pending_files::PendingFiles;
 
 /// A key and what becomes of it: a new value, or `None` to remove it.
 pub(crate) type KeyChange = (Slice, Option<Slice>);
@@ -11,10 +12,11 @@ pub(crate) struct Part {
     pub changes: Vec<KeyChange>,
 }
 
-/// Changes that are applied together. A key should be in it once.
+/// Changes that are applied together. A key should be in it once, and a keyspace have either keys or files.
 #[derive(Default)]
 pub(crate) struct Batch {
     parts: Vec<Part>,
+    files: Vec<PendingFiles>,
 }
 
 impl Batch {
@@ -42,18 +44,39 @@ impl Batch {
         }
     }
 
-    /// Whether nothing changes.
-    pub fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+    /// Adds files with changes of one keyspace.
+    pub fn push_files(&mut self, files: PendingFiles) {
+        if !files.files().is_empty() {
+            self.files.push(files);
+        }
     }
 
-    /// What changes, keyspace by keyspace.
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.files.is_empty()
+    }
+
+    /// What changes by keys, keyspace by keyspace.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
+    /// What changes by files.
+    pub fn files(&self) -> &[PendingFiles] {
+        &self.files
+    }
+
+    pub fn files_mut(&mut self) -> &mut [PendingFiles] {
+        &mut self.files
+    }
+
+    /// The keyspaces that change.
+    pub fn keyspaces(&self) -> impl Iterator<Item = &Keyspace> {
+        self.parts.iter().map(|part| &part.keyspace).chain(self.files.iter().map(PendingFiles::keyspace))
+    }
+
     /// Hands the changes over.
-    pub fn into_parts(self) -> Vec<Part> {
-        self.parts
+    pub fn into_parts(self) -> (Vec<Part>, Vec<PendingFiles>) {
+        (self.parts, self.files)
     }
 }

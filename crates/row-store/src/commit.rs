@@ -6,33 +6,27 @@
 //! take back.
 
 use crate::batch::{Batch, Part};
-use crate::cursor::is_row_key;
+use crate::changes::{CHANGE_OVERHEAD_BYTES, Changes, Counts};
 use crate::engine::{AbstractTree, Engine, Error, Keyspace, Slice, Snapshot};
 use crate::error::io_error_text;
 use crate::gate::WriteGate;
-use crate::level_keys::LevelKeys;
 use crate::locks::{LockKey, LockTable, Owner};
 use crate::meta;
 use crate::options::{Durability, TableLock};
 use crate::redo::RedoLog;
-use crate::sealed::{DELETED, SealedLevel, UncommittedRows};
+use crate::sealed::{SealedLevel, UncommittedRows};
 use crate::table::TableData;
-use crate::validation::{CommitLog, Keys, ReadSet};
+use crate::ticket::{CommitTicket, TicketSender};
+use crate::validation::{CommitLog, ReadSet};
 use crate::visible::Visible;
 use crate::write_set::WriteSet;
 use parking_lot::{Condvar, Mutex};
 use squall_catalog::TableId;
 use squall_types::session_memory::Charge;
 use squall_types::{ErrorCode, SqlError, SqlResult};
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-
-/// What a change takes in the log and in memory beside its key and value, roughly.
-const CHANGE_OVERHEAD_BYTES: usize = 32;
 
 /// Buffers of a keyspace that may wait to become files.
 const SEALED_BUFFERS_MAX: usize = 4;
@@ -114,122 +108,6 @@ pub(crate) struct SealRequest {
     pub list: Vec<(Slice, Option<Slice>)>,
 }
 
-/// The end of a ticket that tells the result. A commit that is lost on the way, which only a defect can do, is reported
-/// as an error instead of never.
-pub(crate) struct TicketSender(pub CommitTicket);
-
-impl Drop for TicketSender {
-    fn drop(&mut self) {
-        if self.0.poll_done().is_none() {
-            self.0.complete(Err(SqlError::internal("the commit was cut short; whether it happened is not known")));
-        }
-    }
-}
-
-/// A commit under way: a future that is ready when the commit is done.
-#[derive(Clone)]
-#[must_use = "a commit is done when its ticket is"]
-pub struct CommitTicket(Arc<TicketState>);
-
-#[derive(Default)]
-struct TicketState {
-    inner: Mutex<TicketInner>,
-    done: Condvar,
-}
-
-/// What is to be done when a commit is.
-type WhenDone = Box<dyn FnOnce(SqlResult<()>) + Send>;
-
-#[derive(Default)]
-struct TicketInner {
-    result: Option<SqlResult<()>>,
-    waker: Option<Waker>,
-    when_done: Option<WhenDone>,
-}
-
-impl std::fmt::Debug for CommitTicket {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("CommitTicket").field(&self.poll_done()).finish()
-    }
-}
-
-impl CommitTicket {
-    pub(crate) fn new() -> CommitTicket {
-        CommitTicket(Arc::default())
-    }
-
-    /// Of a commit that is done.
-    pub fn ready(result: SqlResult<()>) -> CommitTicket {
-        let ticket = Self::new();
-        ticket.complete(result);
-        ticket
-    }
-
-    pub(crate) fn complete(&self, result: SqlResult<()>) {
-        let waker = loop {
-            let mut inner = self.0.inner.lock();
-            match inner.when_done.take() {
-                Some(action) => {
-                    drop(inner);
-                    action(result.clone());
-                }
-                None => {
-                    inner.result.get_or_insert(result);
-                    break inner.waker.take();
-                }
-            }
-        };
-        self.0.done.notify_all();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    /// Has `action` called with the result before anybody who waits is told; at once if the commit is done already. There is one
-    /// action of a commit. It is called on the commit thread, so it must not wait for anything that waits for a commit, nor for long.
-    pub fn when_done(&self, action: impl FnOnce(SqlResult<()>) + Send + 'static) {
-        let mut inner = self.0.inner.lock();
-        match inner.result.clone() {
-            None => inner.when_done = Some(Box::new(action)),
-            Some(result) => {
-                drop(inner);
-                action(result);
-            }
-        }
-    }
-
-    /// The result, if the commit is done.
-    pub fn poll_done(&self) -> Option<SqlResult<()>> {
-        self.0.inner.lock().result.clone()
-    }
-
-    /// Blocks until the commit is done.
-    pub fn wait(&self) -> SqlResult<()> {
-        let mut inner = self.0.inner.lock();
-        loop {
-            if let Some(result) = &inner.result {
-                return result.clone();
-            }
-            self.0.done.wait(&mut inner);
-        }
-    }
-}
-
-impl Future for CommitTicket {
-    type Output = SqlResult<()>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<SqlResult<()>> {
-        let mut inner = self.0.inner.lock();
-        match &inner.result {
-            Some(result) => Poll::Ready(result.clone()),
-            None => {
-                inner.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
-    }
-}
-
 /// A commit that is applied. Its locks, if it has any, are held until it is finished.
 struct Applied {
     ticket: TicketSender,
@@ -284,80 +162,6 @@ impl Drop for StopsCommits<'_> {
         drop(log);
         // What is done when a commit is may commit.
         drop(left);
-    }
-}
-
-/// A transaction's changes as the engine takes them, and what others have to be told of them.
-struct Changes {
-    batch: Batch,
-    /// Of each table.
-    counts: Vec<Counts>,
-    /// The rows' keys.
-    rows: Vec<(Arc<TableData>, Vec<Slice>)>,
-    /// Copies of columns, with the marks of rows that are changed.
-    copies: Vec<(Arc<SealedLevel>, Vec<Slice>)>,
-    /// Tables of whose rows below the store's many are changed, by their lists.
-    lists: Vec<(Arc<TableData>, Vec<Slice>)>,
-    /// All keys.
-    keys: Vec<(TableId, Keys)>,
-    bytes: usize,
-}
-
-/// What a commit adds to a table's statistics.
-struct Counts {
-    data: Arc<TableData>,
-    /// Rows inserted less rows deleted.
-    row_delta: i64,
-    /// Changes of what the store has.
-    changes: u64,
-    /// Rows that are changed below it.
-    sealed: u64,
-    /// The next AUTO_INCREMENT value, as the log has it with the commit.
-    counter: u64,
-}
-
-impl Changes {
-    fn of(writes: WriteSet) -> Changes {
-        let mut found = Changes {
-            batch: Batch::default(),
-            counts: Vec::new(),
-            rows: Vec::new(),
-            lists: Vec::new(),
-            copies: Vec::new(),
-            keys: Vec::new(),
-            bytes: 0,
-        };
-        for table in writes.into_tables() {
-            let (data, row_delta, sealed) = (table.data.clone(), table.row_delta, table.sealed_changes);
-            let (mut keys, mut row_keys, mut changes) = (Vec::new(), Vec::new(), Vec::new());
-            let (mut list_keys, mut marks, copy) = (Vec::new(), Vec::new(), data.copy());
-            for (key, mut change) in table.into_changes() {
-                found.bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
-                keys.push(key.clone());
-                if is_row_key(&key) {
-                    row_keys.push(key.clone());
-                    if data.sealed().is_some() {
-                        change.get_or_insert_with(|| Slice::from(DELETED));
-                    }
-                } else if data.sealed().is_some() && LevelKeys::Rows.is_list_key(&key) {
-                    list_keys.push(key.clone());
-                } else if copy.as_ref().is_some_and(|copy| copy.keys.is_fresh_key(&key)) {
-                    marks.push(key.clone());
-                }
-                changes.push((key, change));
-            }
-            let own = (changes.len() - list_keys.len()) as u64;
-            found.counts.push(Counts { data: data.clone(), row_delta, changes: own, sealed, counter: 0 });
-            found.batch.push_part(Part { keyspace: data.keyspace.clone(), changes });
-            // Which rows a changed list is about is not said by keys.
-            found.keys.push((data.id, if list_keys.is_empty() { Keys::Sorted(keys) } else { Keys::All }));
-            if !list_keys.is_empty() {
-                found.lists.push((data.clone(), list_keys));
-            }
-            found.copies.extend(copy.filter(|_| !marks.is_empty()).map(|copy| (copy, marks)));
-            found.rows.push((data, row_keys));
-        }
-        found
     }
 }
 
@@ -417,12 +221,20 @@ impl Committer {
         }
     }
 
-    /// Commits with a durability; the request's ticket tells when it is done.
+    /// Commits with a durability; the request's ticket tells when it is done. Where changes [have left memory](WriteSet::is_spilled) it
+    /// takes a while to return.
     pub fn commit(&self, request: CommitRequest, durability: Durability) -> CommitTicket {
         let CommitRequest { writes, sealed, reads, since, locks, is_patient, ticket } = request;
         let answer = ticket.0.clone();
-        let changes = Changes::of(writes);
         let applied = Applied { ticket, locks: Some(locks) };
+        let changes = match Changes::of(writes, &self.db, &self.gate) {
+            Ok(changes) => changes,
+            Err(error) => {
+                since.into_iter().for_each(|since| self.log.lock().unregister(since));
+                applied.finish(Err(error));
+                return answer;
+            }
+        };
         self.commit_prepared(PreparedCommit { changes, sealed, reads, since, is_patient, applied, durability });
         answer
     }
@@ -446,7 +258,7 @@ impl Committer {
         let PreparedCommit { changes, sealed, reads, since, is_patient, applied, durability } = commit;
         let sequence = self.check_and_apply(&mut log, changes, reads.as_ref());
         since.into_iter().for_each(|since| log.unregister(since));
-        if sequence.is_ok() {
+        if sequence.is_ok() || self.gate.is_stopped() {
             // Whatever becomes of the sync: the log may have it when it is read again.
             sealed.into_iter().for_each(|rows| rows.keep());
         }
@@ -508,6 +320,10 @@ impl Committer {
         log.push(keys);
         log.applied(moment);
         for (data, keys) in rows {
+            let Some(keys) = keys else {
+                data.all_rows_changed(moment);
+                continue;
+            };
             keys.iter().for_each(|key| data.row_changed(key, moment));
             if let Some(level) = data.sealed() {
                 level.note_commit(keys.iter(), moment);
@@ -567,13 +383,28 @@ impl Committer {
 
     /// Appends a batch to the log and applies it to the engine's buffers; the first moment that has it. It is as durable as
     /// what was appended to the log before it is.
-    pub fn apply(&self, _log: &mut CommitLog, batch: Batch) -> SqlResult<u64> {
+    ///
+    /// A batch with files is durable when this returns: a tree that has got its files keeps them.
+    pub fn apply(&self, _log: &mut CommitLog, mut batch: Batch) -> SqlResult<u64> {
         if batch.is_empty() {
             return Ok(self.db.seqno.get());
         }
         let sequence = self.db.seqno.next();
-        self.redo.append(sequence, &batch).map_err(|error| self.log_failed(error))?;
-        for Part { keyspace, changes } in batch.into_parts() {
+        batch.files_mut().iter_mut().for_each(|files| files.set_needed(true));
+        if let Err(error) = self.redo.append(sequence, &batch) {
+            let is_failed = self.redo.is_failed();
+            batch.files_mut().iter_mut().for_each(|files| files.set_needed(is_failed));
+            return Err(self.log_failed(error));
+        }
+        let (parts, files) = batch.into_parts();
+        let has_files = !files.is_empty();
+        if has_files {
+            self.sync()?;
+        }
+        for mut files in files {
+            files.adopt(&self.db, sequence).map_err(|error| self.gate.stop(error))?;
+        }
+        for Part { keyspace, changes } in parts {
             let mut buffer_bytes = 0;
             for (key, value) in changes {
                 (_, buffer_bytes) = match value {
@@ -586,7 +417,8 @@ impl Committer {
             }
         }
         self.db.snapshots.publish(sequence);
-        Ok(sequence + 1)
+        // A tree with new files has a number of its own for that.
+        Ok(if has_files { self.db.snapshot().seqno() } else { sequence + 1 })
     }
 
     /// Writes a batch that is no transaction's, durably if `durable`.

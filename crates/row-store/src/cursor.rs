@@ -201,7 +201,7 @@ impl Cursor {
         let as_change = |(key, value): (Slice, Slice)| (key, (*value != DELETED).then_some(value));
         self.fill_committed()?;
         let Some(own) = &mut self.own else { return Ok(self.next_committed.take().map(as_change)) };
-        own.fill(&self.view, self.table.id(), self.direction);
+        own.fill(&self.view, self.table.id(), self.direction)?;
         let Some((own_key, _)) = own.fetched.front() else { return Ok(self.next_committed.take().map(as_change)) };
         if let Some((key, _)) = &self.next_committed {
             let committed_first = match self.direction {
@@ -255,17 +255,17 @@ impl Cursor {
 }
 
 impl OwnWrites {
-    fn fill(&mut self, view: &ReadView, table: TableId, direction: Direction) {
+    fn fill(&mut self, view: &ReadView, table: TableId, direction: Direction) -> SqlResult<()> {
         if !self.fetched.is_empty() || self.done {
-            return;
+            return Ok(());
         }
-        let Some(own) = &view.own else { return };
+        let Some(own) = &view.own else { return Ok(()) };
         let backward = direction == Direction::Backward;
         let bounds = (as_ref(&self.start), as_ref(&self.end));
-        let batch = own.writes.read().range(table, bounds, backward, view.step, OWN_BATCH);
+        let batch = own.range(table, bounds, backward, view.step, OWN_BATCH)?.unwrap_or_default();
         self.done = batch.len() < OWN_BATCH;
-        if let Some((last, _)) = batch.last() {
-            let rest = Bound::Excluded(last.clone());
+        if let Some(last) = batch.last() {
+            let rest = Bound::Excluded(last.key.clone());
             *(if backward { &mut self.end } else { &mut self.start }) = rest;
             // What is left is empty, and the map refuses two equal excluded bounds.
             if let (Bound::Excluded(start) | Bound::Included(start), Bound::Excluded(end) | Bound::Included(end)) =
@@ -274,7 +274,8 @@ impl OwnWrites {
                 self.done |= start >= end;
             }
         }
-        self.fetched = batch.into();
+        self.fetched = batch.into_iter().map(|written| (written.key, written.change)).collect();
+        Ok(())
     }
 }
 

@@ -7,12 +7,13 @@ use crate::batch::Batch;
 use crate::catalog_codec::{
     Counters, decode_database, decode_table, decode_view, encode_database, encode_table, encode_view,
 };
-use crate::commit::{CommitTicket, Committer};
+use crate::commit::Committer;
 use crate::engine::Keyspace;
 use crate::error::engine_error;
 use crate::meta;
 use crate::store::{RowStore, StoreInner, malformed};
 use crate::table::TableData;
+use crate::ticket::CommitTicket;
 use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, Database, DatabaseId, IndexDef, IndexId, TableDef, TableEntry, TableId, ViewDef};
 use squall_types::{SqlError, SqlResult};

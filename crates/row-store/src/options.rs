@@ -29,8 +29,9 @@ pub struct StoreOptions {
     pub write_buffer_bytes_max: u64,
     /// Changes of one table kept in memory before they are written to a file.
     pub table_buffer_bytes_max: u64,
-    /// Most memory that the changes of one transaction may take.
-    pub transaction_bytes_max: usize,
+    /// Memory that the changes of one transaction may take before they go to temporary files, as the store opens; see
+    /// [`RowStore::set_transaction_buffer`](crate::RowStore::set_transaction_buffer).
+    pub transaction_buffer_bytes: usize,
     /// Memory for sorting index entries during a bulk load or an index build; more goes to temporary files.
     pub sort_buffer_bytes: usize,
     /// Threads that make files of buffers and merge files in the background. The first only makes files of buffers, if there
@@ -50,7 +51,7 @@ impl Default for StoreOptions {
             row_cache_bytes: 192 << 20,
             write_buffer_bytes_max: 24 << 20,
             table_buffer_bytes_max: 32 << 20,
-            transaction_bytes_max: 1 << 30,
+            transaction_buffer_bytes: 64 << 20,
             sort_buffer_bytes: 64 << 20,
             background_threads: 3,
             durability: Durability::Full,

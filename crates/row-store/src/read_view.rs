@@ -10,10 +10,11 @@ use crate::row::Row;
 use crate::sealed::{FreshRow, SealedRows, changed_list};
 use crate::table::Table;
 use crate::validation::ReadSet;
-use crate::write_set::{Change, WriteSet};
-use parking_lot::{Mutex, RwLock};
+use crate::write_set::{Change, WriteSet, Written};
+use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use squall_catalog::{IndexId, TableId};
 use squall_types::{SqlError, SqlResult};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -68,6 +69,29 @@ impl Uncommitted {
         std::mem::take(&mut explicit.keys)
     }
 
+    /// Up to `limit` writes of a range of a table as of a step, in order, or from its end; `None` if they have been handed over to be
+    /// committed.
+    pub fn range(
+        &self,
+        table: TableId,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
+        step: u64,
+        limit: usize,
+    ) -> SqlResult<Option<Vec<Written>>> {
+        let mut writes = self.writes.read();
+        if writes.is_unsettled(table) {
+            drop(writes);
+            let mut changed = self.writes.write();
+            changed.settle(table)?;
+            writes = RwLockWriteGuard::downgrade(changed);
+        }
+        if writes.is_taken() {
+            return Ok(None);
+        }
+        writes.range(table, bounds, reverse, step, limit).map(Some)
+    }
+
     /// The sealed rows of a table as the transaction has changed them up to a step, from what they were at a moment; `None`
     /// if it has not.
     pub fn sealed_rows(&self, table: &Table, moment: SeqNo, step: u64) -> SqlResult<Option<Arc<dyn SealedRows>>> {
@@ -83,7 +107,7 @@ impl Uncommitted {
             {
                 return Ok(Some(list.rows.clone()));
             }
-            (step, writes.list_changes(table.id(), step))
+            (step, writes.list_changes(table.id(), step)?)
         };
         if changes.is_empty() {
             return Ok(None);
@@ -119,7 +143,7 @@ impl ReadView {
     fn row_at(&self, table: &Table, key: &[u8], keep: bool) -> SqlResult<Option<Row>> {
         self.note(table, || KeyRange::point(key));
         table.data.check_moment(key, self.snapshot.seqno())?;
-        let value = match self.own_change(table, key) {
+        let value = match self.own_change(table, key)? {
             Some(own) => own,
             None => match self.own_sealed_rows(table)? {
                 Some(rows) => table.row_above(key, self.snapshot.seqno(), &*rows)?,
@@ -133,7 +157,7 @@ impl ReadView {
     pub fn get_by_unique(&self, table: &Table, entry_key: &[u8]) -> SqlResult<Option<Row>> {
         self.note(table, || KeyRange::point(entry_key));
         table.data.check_moment(entry_key, self.snapshot.seqno())?;
-        let value = match self.own_change(table, entry_key) {
+        let value = match self.own_change(table, entry_key)? {
             Some(own) => own,
             None => self.snapshot.get(&table.data.keyspace, entry_key).map_err(engine_error)?,
         };
@@ -142,9 +166,11 @@ impl ReadView {
         self.get(table, &row_key)
     }
 
-    fn own_change(&self, table: &Table, key: &[u8]) -> Option<Change> {
-        let own = self.own.as_ref().filter(|own| own.any.load(Ordering::Acquire))?;
-        own.writes.read().get_at(table.id(), key, self.step).cloned()
+    fn own_change(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Change>> {
+        match self.own.as_ref().filter(|own| own.any.load(Ordering::Acquire)) {
+            Some(own) => own.writes.read().get_at(table.id(), key, self.step),
+            None => Ok(None),
+        }
     }
 
     /// A range of the table itself or of one of its indexes, in the order of its keys.
@@ -221,7 +247,7 @@ impl FreshRows {
         let Some((key, row)) = self.changes.next_change()? else { return Ok(None) };
         let Some((keys, view, table)) = &self.copy else { return Ok(Some(FreshRow { key, row })) };
         let key = keys.row_key(&key);
-        let row = match view.own_change(table, &key) {
+        let row = match view.own_change(table, &key)? {
             Some(own) => own,
             None => table.row_at(&key, view.snapshot.seqno(), false)?,
         };

@@ -9,7 +9,8 @@ use crate::file_io::FileWatch;
 use crate::gate::WriteGate;
 use crate::meta::{self, TablePlace};
 use crate::options::StoreOptions;
-use crate::redo::{self, LogContents, LogError, RedoLog};
+use crate::pending_files::{self, FileRecord};
+use crate::redo::{self, LogContents, LogError, Logged, LoggedChange, RedoLog};
 use crate::sealed::SealedTables;
 use crate::store::{TEMPORARY_FOLDER, keyspace_name, keyspaces, kind_of, malformed, wait_for_files};
 use rustc_hash::FxHashMap;
@@ -96,44 +97,65 @@ fn replay(
     files: &FileWatch,
 ) -> SqlResult<RedoLog> {
     create_folder(folder).map_err(|error| io_error(&error))?;
-    let (mut newest, contents) = replay_into(folder, std::slice::from_ref(meta))?;
+    let (mut newest, contents) = replay_into(db, folder, std::slice::from_ref(meta))?;
     // A file must not have a part of a batch whose other part a power cut takes away.
     redo::make_durable(&contents).map_err(|error| io_error(&error))?;
     open_tables(db, meta, earlier, files)?;
     let keyspaces = keyspaces(db);
     let tables: Vec<Keyspace> = keyspaces.iter().filter(|keyspace| *keyspace != meta).cloned().collect();
-    newest = newest.max(replay_into(folder, &tables)?.0);
+    pending_files::skip_numbers(db, &tables).map_err(|error| io_error(&error))?;
+    newest = newest.max(replay_into(db, folder, &tables)?.0);
     if let Some(newest) = newest {
         db.seqno.fetch_max(newest + 1);
         db.snapshots.publish(newest);
         keyspaces.iter().for_each(Keyspace::rotate_memtable);
         wait_for_files(db, &keyspaces, None)?;
     }
-    RedoLog::begin(folder).map_err(|error| io_error(&error))
+    let log = RedoLog::begin(folder).map_err(|error| io_error(&error))?;
+    pending_files::clear(db).map_err(|error| io_error(&error))?;
+    Ok(log)
 }
 
-/// Puts what the log has of some keyspaces, and no file has, into their buffers; the number of the log's newest batch, and what was read.
-fn replay_into(folder: &Path, keyspaces: &[Keyspace]) -> SqlResult<(Option<SeqNo>, LogContents)> {
+/// Puts what the log has of some keyspaces, and no file has, into their buffers, and makes the files theirs that it names; the number of the
+/// log's newest batch, and what was read.
+fn replay_into(db: &Engine, folder: &Path, keyspaces: &[Keyspace]) -> SqlResult<(Option<SeqNo>, LogContents)> {
     let known: FxHashMap<u64, (&Keyspace, Option<SeqNo>)> = keyspaces
         .iter()
         .map(|keyspace| (keyspace.id(), (keyspace, keyspace.tree.get_highest_persisted_seqno())))
         .collect();
     let mut newest = None;
-    let mut apply = |sequence, changes: Vec<redo::LoggedChange>| {
+    let mut failed = Ok(());
+    let mut apply = |sequence, changes: Vec<LoggedChange>| {
         newest = Some(sequence);
-        for (keyspace, key, value) in changes {
+        let mut files: Vec<(&Keyspace, Vec<FileRecord>)> = Vec::new();
+        for LoggedChange { keyspace, change } in changes {
             // That of a table which was dropped since is not there any more.
             let Some((keyspace, persisted)) = known.get(&keyspace) else { continue };
             if persisted.is_some_and(|persisted| sequence <= persisted) {
                 continue;
             }
-            match value {
-                Some(value) => keyspace.tree.insert(key, value, sequence),
-                None => keyspace.tree.remove(key, sequence),
-            };
+            match change {
+                Logged::Key((key, Some(value))) => {
+                    keyspace.tree.insert(key, value, sequence);
+                }
+                Logged::Key((key, None)) => {
+                    keyspace.tree.remove(key, sequence);
+                }
+                Logged::File(file) => match files.last_mut().filter(|(last, _)| last == keyspace) {
+                    Some((_, files)) => files.push(file),
+                    None => files.push((keyspace, vec![file])),
+                },
+            }
+        }
+        for (keyspace, files) in files {
+            if failed.is_ok() {
+                db.seqno.fetch_max(sequence + 1);
+                failed = pending_files::adopt(db, keyspace, &files, sequence);
+            }
         }
     };
     let contents = redo::replay(folder, &mut apply).map_err(log_error)?;
+    failed.map_err(engine_error)?;
     Ok((newest, contents))
 }
 

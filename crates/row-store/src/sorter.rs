@@ -16,6 +16,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as AtomicOrdering};
@@ -50,7 +51,7 @@ pub(crate) struct Sorter {
 
 /// Records in the order in which they came, or sorted by the index.
 #[derive(Default)]
-struct Taken {
+pub(crate) struct Taken {
     arena: Vec<u8>,
     index: Vec<Indexed>,
 }
@@ -79,12 +80,66 @@ impl Drop for Run {
 }
 
 impl Taken {
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.arena.len() + self.index.len() * size_of::<Indexed>()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Takes a record behind those before; its value may come in two parts.
+    pub fn push(&mut self, key: &[u8], value: [&[u8]; 2], number: u64) {
+        let Taken { arena, index } = self;
+        index.push(Indexed::new(key, arena.len()));
+        arena.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        arena.extend_from_slice(&((value[0].len() + value[1].len()) as u32).to_le_bytes());
+        arena.extend_from_slice(&number.to_le_bytes());
+        arena.extend_from_slice(key);
+        value.iter().for_each(|part| arena.extend_from_slice(part));
+    }
+
+    /// Forgets the last records, as long as their numbers are greater than one. They have not been sorted.
+    pub fn truncate_behind(&mut self, number: u64) {
+        while let Some(last) = self.index.pop_if(|last| record_at(&self.arena, last.offset).2 > number) {
+            self.arena.truncate(last.offset);
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.arena.clear();
+        self.index.clear();
+    }
+
+    /// The records in their order, key, value and number.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8], u64)> {
+        self.index.iter().map(|indexed| record_at(&self.arena, indexed.offset))
+    }
+
+    /// Those of a range of keys, in order; they have been sorted.
+    pub fn within(&self, range: (Bound<&[u8]>, Bound<&[u8]>)) -> impl Iterator<Item = (&[u8], &[u8], u64)> {
+        let before = |bound: &[u8], or_equal: bool| {
+            self.index.partition_point(|indexed| {
+                let key = self.key_at(indexed);
+                if or_equal { key <= bound } else { key < bound }
+            })
+        };
+        let from = match range.0 {
+            Bound::Included(key) => before(key, false),
+            Bound::Excluded(key) => before(key, true),
+            Bound::Unbounded => 0,
+        };
+        let to = match range.1 {
+            Bound::Included(key) => before(key, true),
+            Bound::Excluded(key) => before(key, false),
+            Bound::Unbounded => self.index.len(),
+        };
+        let within = self.index.get(from..to).unwrap_or_default();
+        within.iter().map(|indexed| record_at(&self.arena, indexed.offset))
+    }
+
     /// Sorts the index; tells whether it was sorted already.
-    fn sort(&mut self) -> bool {
+    pub fn sort(&mut self) -> bool {
         sort(&mut self.index, &self.arena)
     }
 
@@ -146,13 +201,7 @@ impl Sorter {
         if !self.taken.index.is_empty() && self.taken.bytes() + bytes > self.budget {
             self.spill()?;
         }
-        let Taken { arena, index } = &mut self.taken;
-        index.push(Indexed::new(key, arena.len()));
-        arena.extend_from_slice(&(key.len() as u32).to_le_bytes());
-        arena.extend_from_slice(&(value.len() as u32).to_le_bytes());
-        arena.extend_from_slice(&number.to_le_bytes());
-        arena.extend_from_slice(key);
-        arena.extend_from_slice(value);
+        self.taken.push(key, [value, &[]], number);
         Ok(())
     }
 
@@ -166,8 +215,7 @@ impl Sorter {
         let path = self.directory.join(name);
         let thread = std::thread::Builder::new().name("squall-sort".into()).spawn(carried(move || {
             let run = taken.write(path)?;
-            taken.arena.clear();
-            taken.index.clear();
+            taken.clear();
             Ok((run, taken))
         }));
         self.spilling = Some(thread.map_err(|error| io_error(&error))?);

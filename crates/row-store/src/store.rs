@@ -23,12 +23,13 @@ use crate::row_cache::{RowCache, RowCacheStatus};
 use crate::sealed::{SealedTables, read_list};
 use crate::table::{Table, TableData};
 use crate::transaction::Transaction;
+use crate::write_set::SpillPlace;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, TableCompression, TableDef, TableId};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -71,6 +72,7 @@ pub(crate) struct StoreInner {
     next_temporary: AtomicU64,
     maintenance: Maintenance,
     pub memory_reuse: Arc<MemoryReuse>,
+    pub spill_place: Arc<SpillPlace>,
     pub files: Arc<FileWatch>,
     /// Where tables may have rows outside of the store.
     sealed_tables: Option<Arc<dyn SealedTables>>,
@@ -102,6 +104,11 @@ impl RowStore {
         let lock = DirectoryLock::take(&directory)?;
         let files = Arc::new(FileWatch::default());
         let Recovered { committer, catalog } = recover(&directory, &options, &files, sealed_tables.as_deref())?;
+        let spill_place = Arc::new(SpillPlace {
+            folder: directory.join(TEMPORARY_FOLDER),
+            gate: committer.gate.clone(),
+            bytes_max: AtomicUsize::new(options.transaction_buffer_bytes),
+        });
         let store = RowStore(Arc::new(StoreInner {
             locks: Arc::new(LockTable::new()),
             row_cache: Arc::new(RowCache::new(options.row_cache_bytes)),
@@ -122,6 +129,7 @@ impl RowStore {
             meta: committer.meta.clone(),
             committer,
             memory_reuse: Arc::new(MemoryReuse::new(options.keep_freed_memory)),
+            spill_place,
             options,
             directory,
         }));
@@ -173,6 +181,11 @@ impl RowStore {
         &self.0.committer.gate
     }
 
+    /// Where writes of large transactions go.
+    pub(crate) fn spill_place(&self) -> &Arc<SpillPlace> {
+        &self.0.spill_place
+    }
+
     pub(crate) fn committer(&self) -> &Committer {
         &self.0.committer
     }
@@ -193,6 +206,11 @@ impl RowStore {
     /// Why changes are refused since a write or a sync has failed, until a restart; `None` while they are taken.
     pub fn write_failure(&self) -> Option<&str> {
         self.gate().failure()
+    }
+
+    /// Lets changes of each transaction take so much memory before they go to temporary files.
+    pub fn set_transaction_buffer(&self, bytes: usize) {
+        self.0.spill_place.bytes_max.store(bytes, Ordering::Relaxed);
     }
 
     // ---- the row cache ----

@@ -27,8 +27,11 @@ pub(crate) struct TableData {
     pub generation: u64,
     pub keyspace: Keyspace,
     pub files_seen: FilesSeen,
-    /// Never given again while the process runs: what the cache knows its rows by.
-    serial: u64,
+    /// Never given again while the process runs: what the cache knows its rows by. Another one when nothing of what the cache has is right
+    /// any more.
+    serial: AtomicU64,
+    /// What was read at an earlier moment is not kept under the present number.
+    serial_since: AtomicU64,
     cache: Arc<RowCache>,
     /// What loads that were given up may have left.
     pub unused_files: Mutex<UnusedFiles>,
@@ -81,6 +84,11 @@ impl std::fmt::Debug for TableData {
     }
 }
 
+fn next_serial() -> u64 {
+    static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
+    NEXT_SERIAL.fetch_add(1, Ordering::Relaxed)
+}
+
 impl TableData {
     pub fn new(
         id: TableId,
@@ -90,13 +98,13 @@ impl TableData {
         layouts: Vec<Arc<RowLayout>>,
         cache: Arc<RowCache>,
     ) -> TableData {
-        static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
         TableData {
             id,
             generation,
             files_seen,
             keyspace,
-            serial: NEXT_SERIAL.fetch_add(1, Ordering::Relaxed),
+            serial: AtomicU64::new(next_serial()),
+            serial_since: AtomicU64::new(0),
             cache,
             unused_files: Mutex::default(),
             packing: Packing::default(),
@@ -200,7 +208,7 @@ impl TableData {
 
     /// What the store has at a row's key at a moment; `keep` for the next reader of it too.
     fn entry_at(&self, key: &[u8], moment: SeqNo, keep: bool) -> SqlResult<Option<Slice>> {
-        let place = Place::new(self.serial, key);
+        let place = self.cache_place(key);
         if let Some(row) = self.cache.get(&place, moment) {
             return Ok(Some(row));
         }
@@ -216,7 +224,7 @@ impl TableData {
     /// The newest version of a row that is visible, or one that has become so meanwhile; `visible` says up to which
     /// moment readers see. `None` if that cannot be told from the newest version alone, which may be none.
     pub fn newest_visible_row(&self, key: &[u8], visible: impl Fn() -> SeqNo) -> SqlResult<Option<Slice>> {
-        let place = Place::new(self.serial, key);
+        let place = self.cache_place(key);
         let moment = visible();
         if let Some(row) = self.cache.get(&place, moment) {
             return Ok(Some(row));
@@ -233,13 +241,27 @@ impl TableData {
     }
 
     fn keep(&self, place: &Place<'_>, row: &[u8], written: SeqNo, read: SeqNo) {
-        self.cache.insert(place, Version { row, written, read });
+        if read >= self.serial_since.load(Ordering::Acquire) {
+            self.cache.insert(place, Version { row, written, read });
+        }
+    }
+
+    /// Where the cache has a row.
+    fn cache_place<'a>(&self, key: &'a [u8]) -> Place<'a> {
+        Place::new(self.serial.load(Ordering::Acquire), key)
+    }
+
+    /// As [`TableData::row_changed`], of all rows.
+    pub fn all_rows_changed(&self, moment: SeqNo) {
+        // Whoever finds the new number finds the moment, too.
+        self.serial_since.store(moment, Ordering::Release);
+        self.serial.store(next_serial(), Ordering::Release);
     }
 
     /// Makes sure that readers at `moment` and later find the change of a row that has just been applied; before there
     /// are any.
     pub fn row_changed(&self, key: &[u8], moment: SeqNo) {
-        self.cache.forget(&Place::new(self.serial, key), moment);
+        self.cache.forget(&self.cache_place(key), moment);
     }
 
     /// Counts a commit's changes for the statistics; `sealed` more are of rows below the store's.

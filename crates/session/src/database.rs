@@ -499,6 +499,8 @@ impl Shared {
     pub fn apply_cache_variables(&self) {
         let globals = self.globals.load_values();
         self.store.resize_row_cache(Values(&globals).number(ids::ROW_CACHE_SIZE));
+        let changes = Values(&globals).number(ids::TRANSACTION_BUFFER_SIZE);
+        self.store.set_transaction_buffer(usize::try_from(changes).unwrap_or(usize::MAX));
         let columns = Values(&globals).number(ids::COLUMN_CACHE_SIZE);
         self.column_cache.resize(usize::try_from(columns).unwrap_or(usize::MAX));
     }

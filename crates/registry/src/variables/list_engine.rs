@@ -47,6 +47,14 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Memory for rows that were read by key, bytes. Less than 2 MB: no cache. A change empties it.",
     ),
     unsigned(
+        "transaction_buffer_size",
+        Global,
+        64 << 20,
+        1 << 10,
+        64 << 30,
+        "Memory for the changes of one transaction, bytes. What does not fit is kept in temporary files until its commit.",
+    ),
+    unsigned(
         "column_cache_size",
         Global,
         512 << 20,

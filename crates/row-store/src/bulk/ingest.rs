@@ -1,6 +1,5 @@
 //! Sorted records become files of a table.
 
-use super::table_files::{MadeFile, TableFiles, add_files};
 use super::{BlockKeys, EncodedRows};
 use crate::batch::Batch;
 use crate::engine::{AbstractTree, Slice};
@@ -11,6 +10,7 @@ use crate::sealed::{ListEntry, SealedBlock, SealedRows, SealedWriter};
 use crate::sorter::{Merge, Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
+use crate::table_files::{FilePlan, MadeFile, TableFiles, add_files, is_in_order, path_in};
 use crate::validation::{CommitLog, Keys};
 use rustc_hash::FxHashSet;
 use squall_types::work_meter::carried;
@@ -129,16 +129,16 @@ enum Files<'t> {
 }
 
 impl<'t> Files<'t> {
-    fn begin(store: &'t RowStore, table: &'t Arc<Table>) -> Files<'t> {
+    fn begin(plan: &'t FilePlan<'t>, table: &Arc<Table>) -> Files<'t> {
         match table.sealed_source().filter(|_| table.secondary_codecs().is_empty()) {
             Some(source) => Files::Sealed(source.clone().writer(table)),
-            None => Files::Engine(Box::new(TableFiles::new(store, table)), Vec::new()),
+            None => Files::Engine(Box::new(TableFiles::new(plan)), Vec::new()),
         }
     }
 
     fn write(&mut self, table: &Table, key: Slice, value: Slice) -> SqlResult<()> {
         match self {
-            Files::Engine(files, _) => files.write(key, value),
+            Files::Engine(files, _) => files.write(key, Some(value)),
             Files::Sealed(writer) => writer.push(Row::check(table, key, value)?),
         }
     }
@@ -146,13 +146,13 @@ impl<'t> Files<'t> {
     /// Adds sorted records that are behind those before, without those of some rows.
     fn write_sorted(
         &mut self,
-        store: &RowStore,
+        plan: &FilePlan<'_>,
         table: &Arc<Table>,
         sorted: &Sorted,
         left_out: &FxHashSet<u64>,
     ) -> SqlResult<()> {
         match self {
-            Files::Engine(_, made) => made.extend(store.files_of_sorted(table, sorted, left_out)?),
+            Files::Engine(_, made) => made.extend(files_of_sorted(plan, sorted, left_out)?),
             Files::Sealed(_) => {
                 write_sorted(sorted, left_out, &mut |key, value| self.write(table, key, value))?;
             }
@@ -190,7 +190,7 @@ impl<'t> Files<'t> {
                 made.extend(sorted);
                 store.end_ingestion(table, |_| match made.is_empty() {
                     true => Ok(()),
-                    false => add_files(store, table, made),
+                    false => add_made(store, table, made),
                 })
             }
             Files::Sealed(mut writer) => {
@@ -224,16 +224,22 @@ impl RowStore {
         }
         self.gate().check_addition(sorted.bytes(), &table.def().name)?;
         self.making_files(table, |store| {
-            let mut files = Files::begin(store, table);
-            files.write_sorted(store, table, sorted, left_out)?;
-            files.finish(store, table)?;
-            Ok(true)
+            with_plan(store, table, |plan| {
+                let mut files = Files::begin(plan, table);
+                files.write_sorted(plan, table, sorted, left_out)?;
+                files.finish(store, table)?;
+                Ok(true)
+            })
         })
     }
 
     /// Rows as they come, and behind them what has been sorted. Nothing happens if the end never comes.
     fn ingest_steps(&self, table: &Arc<Table>, steps: &Receiver<Step>) -> SqlResult<bool> {
-        let mut files = Files::begin(self, table);
+        with_plan(self, table, |plan| self.ingest_planned(plan, table, steps))
+    }
+
+    fn ingest_planned(&self, plan: &FilePlan<'_>, table: &Arc<Table>, steps: &Receiver<Step>) -> SqlResult<bool> {
+        let mut files = Files::begin(plan, table);
         for step in steps {
             match step {
                 Step::Rows(mut rows) => {
@@ -256,62 +262,13 @@ impl RowStore {
                 }
                 Step::End(sorted, left_out) => {
                     self.gate().check_addition(sorted.bytes(), &table.def().name)?;
-                    files.write_sorted(self, table, &sorted, &left_out)?;
+                    files.write_sorted(plan, table, &sorted, &left_out)?;
                     files.finish(self, table)?;
                     return Ok(true);
                 }
             }
         }
         Ok(false)
-    }
-
-    /// Files of sorted records without those of some rows, in the order of their keys: each core merges and writes a range of
-    /// them.
-    fn files_of_sorted(
-        &self,
-        table: &Arc<Table>,
-        sorted: &Sorted,
-        left_out: &FxHashSet<u64>,
-    ) -> SqlResult<Vec<MadeFile>> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
-        let cuts = sorted.cuts(cores.min(sorted.bytes() / PART_BYTES_MIN + 1));
-        let ends = cuts.iter().map(|cut| Some(cut.as_slice()));
-        let ranges = std::iter::once(None).chain(ends.clone()).zip(ends.chain([None]));
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = ranges
-                .map(|(from, to)| {
-                    scope.spawn(carried(move || self.files_of_range(table, sorted.within(from, to)?, left_out)))
-                })
-                .collect();
-            let mut made = Vec::new();
-            for thread in threads {
-                let part = thread.join().map_err(|_| SqlError::internal("a load's thread has panicked"))?;
-                made.extend(part?);
-            }
-            Ok(made)
-        })
-    }
-
-    fn files_of_range(
-        &self,
-        table: &Table,
-        mut merge: Merge<'_>,
-        left_out: &FxHashSet<u64>,
-    ) -> SqlResult<Vec<MadeFile>> {
-        let mut files = TableFiles::new(self, table);
-        let mut record = Record::default();
-        // Entries of an index mostly have one value: how long their own parts are.
-        let mut value = Slice::empty();
-        while merge.next_into(&mut record)? {
-            if !left_out.is_empty() && left_out.contains(&record.number) {
-                continue;
-            }
-            if value[..] != record.value {
-                value = Slice::new(&record.value);
-            }
-            files.write(Slice::new(&record.key), value.clone())?;
-        }
-        files.finish()
     }
 
     /// Files become the table's, and visible.
@@ -352,6 +309,63 @@ impl RowStore {
         }
         made.map(|_| ())
     }
+}
+
+/// What files of a load are made of.
+fn with_plan<T>(store: &RowStore, table: &Table, make: impl FnOnce(&FilePlan<'_>) -> T) -> T {
+    let keyspace = &table.data.keyspace;
+    make(&FilePlan {
+        keyspace,
+        gate: store.gate(),
+        is_looked_up: &|index| table.is_looked_up(index),
+        path: &|id| path_in(keyspace, id),
+    })
+}
+
+/// Makes the files of a load the table's. Nothing may be committed meanwhile.
+fn add_made(store: &RowStore, table: &Table, made: Vec<MadeFile>) -> SqlResult<()> {
+    if !is_in_order(&made) {
+        return Err(SqlError::internal("files of a load whose keys are mixed"));
+    }
+    let files = made.into_iter().map(|file| (file.id, file.checksum));
+    add_files(&store.0.db, &table.data.keyspace, files, None).map_err(|error| store.gate().files_failed(error))
+}
+
+/// Files of sorted records without those of some rows, in the order of their keys: each core merges and writes a range of
+/// them.
+fn files_of_sorted(plan: &FilePlan<'_>, sorted: &Sorted, left_out: &FxHashSet<u64>) -> SqlResult<Vec<MadeFile>> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+    let cuts = sorted.cuts(cores.min(sorted.bytes() / PART_BYTES_MIN + 1));
+    let ends = cuts.iter().map(|cut| Some(cut.as_slice()));
+    let ranges = std::iter::once(None).chain(ends.clone()).zip(ends.chain([None]));
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = ranges
+            .map(|(from, to)| scope.spawn(carried(move || files_of_range(plan, sorted.within(from, to)?, left_out))))
+            .collect();
+        let mut made = Vec::new();
+        for thread in threads {
+            let part = thread.join().map_err(|_| SqlError::internal("a load's thread has panicked"))?;
+            made.extend(part?);
+        }
+        Ok(made)
+    })
+}
+
+fn files_of_range(plan: &FilePlan<'_>, mut merge: Merge<'_>, left_out: &FxHashSet<u64>) -> SqlResult<Vec<MadeFile>> {
+    let mut files = TableFiles::new(plan);
+    let mut record = Record::default();
+    // Entries of an index mostly have one value: how long their own parts are.
+    let mut value = Slice::empty();
+    while merge.next_into(&mut record)? {
+        if !left_out.is_empty() && left_out.contains(&record.number) {
+            continue;
+        }
+        if value[..] != record.value {
+            value = Slice::new(&record.value);
+        }
+        files.write(Slice::new(&record.key), Some(value.clone()))?;
+    }
+    files.finish()
 }
 
 /// Hands sorted records over, without those of some rows; tells whether there were any.

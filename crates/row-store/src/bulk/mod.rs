@@ -11,7 +11,6 @@ mod encoder;
 mod index;
 pub(crate) use index::collect_entries;
 mod ingest;
-mod table_files;
 
 pub use encoder::{BlockKeys, BulkEncoder, EncodedRows};
 

@@ -109,6 +109,11 @@ impl Keyspace {
         &self.tree.tree_config().path
     }
 
+    /// The folder of its engine.
+    pub fn engine_path(&self) -> &Path {
+        self.shared.folders.engine_path()
+    }
+
     pub fn is_dropped(&self) -> bool {
         self.is_dropped.load(Ordering::Acquire)
     }

@@ -203,6 +203,11 @@ impl Engine {
         }
     }
 
+    /// Its folder.
+    pub fn path(&self) -> &Path {
+        self.folders.engine_path()
+    }
+
     /// All keyspaces, by name.
     pub fn keyspaces(&self) -> RwLockReadGuard<'_, FxHashMap<Box<str>, Keyspace>> {
         self.0.keyspaces.read()

@@ -21,15 +21,16 @@ mod writer;
 
 pub(crate) use place::LogError;
 pub use place::{LogContents, LogDamage, LogPlace};
-pub(crate) use record::LoggedChange;
+pub(crate) use record::{Logged, LoggedChange};
 pub(crate) use replay::{end_at, make_durable, read_log, replay};
 
-use crate::batch::{Batch, Part};
+use crate::batch::Batch;
 use crate::engine::{AbstractTree, Engine};
 use checkpoint::{Checkpoint, Found};
 use parking_lot::{Mutex, MutexGuard};
 use record::{
-    CONTINUED, FIRST, FragmentHeader, HEADER_BYTES, LAST, SYNCED, change_bytes, put_change, put_fragment, put_keyspace,
+    CONTINUED, FILE_BYTES, FIRST, FragmentHeader, HEADER_BYTES, LAST, SYNCED, change_bytes, put_change, put_file,
+    put_fragment, put_keyspace,
 };
 use rustc_hash::FxHashMap;
 use segment::Segment;
@@ -229,35 +230,48 @@ impl RedoLog {
         let mut changes = std::mem::take(&mut tail.changes);
         changes.clear();
         let mut flags = FIRST;
-        let mut first = 0;
-        for (at, part) in batch.parts().iter().enumerate() {
+        let mut is_empty = true;
+        for part in batch.parts() {
             put_keyspace(&mut changes, part.keyspace.id());
-            for (number, change) in part.changes.iter().enumerate() {
-                let is_first = (at, number) == (first, 0);
-                if changes.len() + change_bytes(change) > self.sizes.fragment && !is_first {
-                    tail = self.append_fragment(tail, sequence, flags, &changes, batch.parts())?;
-                    (flags, first) = (0, at);
+            for change in &part.changes {
+                if changes.len() + change_bytes(change) > self.sizes.fragment && !is_empty {
+                    tail = self.append_fragment(tail, sequence, flags, &changes, batch)?;
+                    flags = 0;
                     changes.clear();
                     put_keyspace(&mut changes, part.keyspace.id());
                 }
                 put_change(&mut changes, change);
+                is_empty = false;
             }
         }
-        tail = self.append_fragment(tail, sequence, flags | LAST, &changes, batch.parts())?;
+        for files in batch.files() {
+            put_keyspace(&mut changes, files.keyspace().id());
+            for file in files.files() {
+                if changes.len() + FILE_BYTES > self.sizes.fragment && !is_empty {
+                    tail = self.append_fragment(tail, sequence, flags, &changes, batch)?;
+                    flags = 0;
+                    changes.clear();
+                    put_keyspace(&mut changes, files.keyspace().id());
+                }
+                put_file(&mut changes, file);
+                is_empty = false;
+            }
+        }
+        tail = self.append_fragment(tail, sequence, flags | LAST, &changes, batch)?;
         if changes.capacity() <= 2 * self.sizes.fragment {
             tail.changes = changes;
         }
         Ok(())
     }
 
-    /// Appends a fragment of a batch with these parts.
+    /// Appends a fragment of a batch.
     fn append_fragment<'a>(
         &'a self,
         mut tail: MutexGuard<'a, Tail>,
         sequence: u64,
         flags: u8,
         changes: &[u8],
-        parts: &[Part],
+        batch: &Batch,
     ) -> io::Result<MutexGuard<'a, Tail>> {
         let bytes = HEADER_BYTES + changes.len();
         let mut is_first_here = flags & FIRST != 0;
@@ -271,9 +285,9 @@ impl RedoLog {
         if is_first_here {
             // All of them, not only those of this fragment: a segment is needed for as long as any part of a batch is that it has
             // any part of.
-            for part in parts {
-                let name = || part.keyspace.name().into();
-                tail.newest.entry(part.keyspace.id()).or_insert_with(|| (name(), 0)).1 = sequence;
+            for keyspace in batch.keyspaces() {
+                let name = || keyspace.name().into();
+                tail.newest.entry(keyspace.id()).or_insert_with(|| (name(), 0)).1 = sequence;
             }
         }
         if tail.buffer.len() > self.sizes.buffer_max {
@@ -326,7 +340,7 @@ impl RedoLog {
         if tail.stated >= end || durable < end {
             return Ok(false);
         }
-        drop(self.append_fragment(tail, 0, SYNCED, &[], &[])?);
+        drop(self.append_fragment(tail, 0, SYNCED, &[], &Batch::default())?);
         Ok(true)
     }
 

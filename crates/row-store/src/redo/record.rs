@@ -16,12 +16,14 @@
 //! changes               0, keyspace u64: of what follows
 //!                       1, key length u16, value length u32, key, value
 //!                       2, key length u16, key: removed
+//!                       3, number u64, checksum u128: a file of the keyspace, see `crate::pending_files`
 //! ```
 //!
 //! Numbers are little-endian.
 
 use crate::batch::KeyChange;
 use crate::engine::Slice;
+use crate::pending_files::FileRecord;
 use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -42,6 +44,10 @@ pub(super) const SYNCED: u8 = 8;
 const KEYSPACE: u8 = 0;
 const INSERT: u8 = 1;
 const REMOVE: u8 = 2;
+const FILE: u8 = 3;
+
+/// Bytes that a file takes.
+pub(super) const FILE_BYTES: usize = 25;
 
 /// What a fragment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +87,13 @@ pub(super) fn put_change(changes: &mut Vec<u8>, (key, value): &KeyChange) {
     }
     changes.extend_from_slice(key);
     changes.extend_from_slice(value.as_deref().unwrap_or_default());
+}
+
+/// Writes that a file is the keyspace's.
+pub(super) fn put_file(changes: &mut Vec<u8>, file: &FileRecord) {
+    changes.push(FILE);
+    changes.extend_from_slice(&file.id.to_le_bytes());
+    changes.extend_from_slice(&file.checksum.to_le_bytes());
 }
 
 /// Writes a fragment behind what is in `buffer`.
@@ -143,28 +156,48 @@ pub(super) fn durable_of_headers(seed: u64, bytes: &[u8], numbers: &RangeInclusi
     durable
 }
 
-/// A change as it is read: its keyspace, its key and value.
-pub(crate) type LoggedChange = (u64, Slice, Option<Slice>);
+/// A change as it is read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LoggedChange {
+    /// The keyspace's number.
+    pub keyspace: u64,
+    pub change: Logged,
+}
+
+/// What changes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Logged {
+    Key(KeyChange),
+    File(FileRecord),
+}
 
 /// Reads the changes of a fragment; `None` if they are malformed, which a right checksum rules out.
 pub(super) fn read_changes(mut rest: &[u8], out: &mut Vec<LoggedChange>) -> Option<()> {
     let mut keyspace = None;
     while !rest.is_empty() {
         let [kind] = take(&mut rest)?;
-        match kind {
-            KEYSPACE => keyspace = Some(u64::from_le_bytes(take(&mut rest)?)),
+        let change = match kind {
+            KEYSPACE => {
+                keyspace = Some(u64::from_le_bytes(take(&mut rest)?));
+                continue;
+            }
             INSERT => {
                 let key = u16::from_le_bytes(take(&mut rest)?) as usize;
                 let value = u32::from_le_bytes(take(&mut rest)?) as usize;
                 let key = Slice::from(rest.split_off(..key)?);
-                out.push((keyspace?, key, Some(Slice::from(rest.split_off(..value)?))));
+                Logged::Key((key, Some(Slice::from(rest.split_off(..value)?))))
             }
             REMOVE => {
                 let key = u16::from_le_bytes(take(&mut rest)?) as usize;
-                out.push((keyspace?, Slice::from(rest.split_off(..key)?), None));
+                Logged::Key((Slice::from(rest.split_off(..key)?), None))
+            }
+            FILE => {
+                let id = u64::from_le_bytes(take(&mut rest)?);
+                Logged::File(FileRecord { id, checksum: u128::from_le_bytes(take(&mut rest)?) })
             }
             _ => return None,
-        }
+        };
+        out.push(LoggedChange { keyspace: keyspace?, change });
     }
     Some(())
 }

@@ -56,7 +56,7 @@ impl Fixture {
     /// Appends a batch and applies it as committing does.
     pub fn apply(&self, log: &RedoLog, sequence: u64, batch: Batch) {
         log.append(sequence, &batch).unwrap();
-        for part in batch.into_parts() {
+        for part in batch.into_parts().0 {
             for (key, value) in part.changes {
                 match value {
                     Some(value) => part.keyspace.tree.insert(key, value, sequence),
@@ -90,8 +90,9 @@ fn what_was_appended_is_read() {
     let mut changes = Vec::new();
     read_log(&fixture.path(), &mut |_, batch| changes.extend(batch)).unwrap();
     let id = fixture.keyspace.id();
-    assert_eq!(changes[0], (id, Slice::from(1u64.to_be_bytes()), Some(Slice::from([b'v'; 10]))));
-    assert_eq!(changes[1], (id, Slice::from([b"gone", &1u64.to_be_bytes()[..]].concat()), None));
+    let of = |change| LoggedChange { keyspace: id, change: Logged::Key(change) };
+    assert_eq!(changes[0], of((Slice::from(1u64.to_be_bytes()), Some(Slice::from([b'v'; 10])))));
+    assert_eq!(changes[1], of((Slice::from([b"gone", &1u64.to_be_bytes()[..]].concat()), None)));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The order of records in memory: by key, then number.
+//! The order of records in memory: by key, then number, then as they came.
 //!
 //! Keys of an index begin alike for long: with the index, then with the same name or value. So they are sorted by eight bytes
 //! at a time that lie beside their places, and only those that are alike so far by the eight after them: multikey sorting with
@@ -60,7 +60,7 @@ pub(super) fn record_at(arena: &[u8], offset: usize) -> (&[u8], &[u8], u64) {
 fn compare(arena: &[u8], left: &Indexed, right: &Indexed) -> Ordering {
     let (left_key, _, left_number) = record_at(arena, left.offset);
     let (right_key, _, right_number) = record_at(arena, right.offset);
-    left_key.cmp(right_key).then(left_number.cmp(&right_number))
+    left_key.cmp(right_key).then(left_number.cmp(&right_number)).then(left.offset.cmp(&right.offset))
 }
 
 /// Sorts new records; tells whether they were in order already.

@@ -97,16 +97,12 @@ impl Transaction {
         let mut entries = Vec::with_capacity(table.secondary_codecs().len());
         for codec in table.secondary_codecs() {
             if codec.has_terms() {
-                entries.extend(codec.term_entries(values, key)?.into_iter().map(|entry| entry.key));
+                entries.extend(codec.term_entries(values, key)?.into_iter().map(|entry| codec.removed(entry)));
             } else if !codec.is_copy {
-                entries.push(codec.entry(values, key)?.key);
+                entries.push(codec.removed(codec.entry(values, key)?));
             }
         }
-        let mut writes = self.own.writes.write();
-        for key in entries {
-            writes.put(&table.data, key.into(), None, 0);
-        }
-        Ok(())
+        self.put_entries(self.own.writes.write(), table, entries).inspect_err(|_| self.abort_if_lost())
     }
 
     /// Gives a row, which keeps its key, other entries in the table's indexes beside the primary key, likewise. Both `old` and
@@ -121,13 +117,8 @@ impl Transaction {
             return Ok(());
         }
         self.check_writable(table)?;
-        let mut writes = self.own.writes.write();
-        for (key, value) in changes {
-            writes.put(&table.data, key.into(), value.map(Slice::from), 0);
-        }
-        drop(writes);
         self.own.any.store(true, Ordering::Release);
-        Ok(())
+        self.put_entries(self.own.writes.write(), table, changes).inspect_err(|_| self.abort_if_lost())
     }
 
     /// Changes the list of a table's sealed rows, after [`Transaction::begin_bulk_change`].

@@ -5,10 +5,10 @@ mod piecewise_search;
 mod read_lock;
 mod search;
 
-use crate::commit::{CommitRequest, CommitTicket, HeldLocks, TicketSender};
+use crate::commit::{CommitRequest, HeldLocks};
 use crate::cursor::{Cursor, Direction};
 use crate::engine::{Slice, Snapshot};
-use crate::error::{StoreError, StoreResult, corrupted, engine_error};
+use crate::error::{StoreError, StoreResult, corrupted, engine_error, io_error};
 use crate::index_key::{Entry, IndexCodec, KeyRange, row_key_of_entry};
 use crate::level_keys::mark_key;
 use crate::locks::{Acquired, LockFailure, LockKey, RowLock};
@@ -18,9 +18,11 @@ use crate::row::{Row, RowKey, encode_row};
 use crate::sealed::SealedRows;
 use crate::store::RowStore;
 use crate::table::Table;
+use crate::ticket::{CommitTicket, TicketSender};
 use crate::validation::ReadSet;
 pub use piecewise_search::PiecewiseSearch;
 use squall_types::session_memory::SessionMemory;
+use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -32,8 +34,35 @@ const LOCKS_BETWEEN_CHARGES: usize = 1024;
 /// What a transaction takes without being charged: most are small, and ask nobody.
 const UNCHARGED_BYTES: usize = 64 << 10;
 
-/// The key of an index entry, and what it has from now on; `None` if it goes.
-type EntryChange = (Vec<u8>, Option<Vec<u8>>);
+/// The key of an index entry, and what it has from now on.
+struct EntryChange {
+    key: Vec<u8>,
+    /// `None` if it goes.
+    value: Option<Vec<u8>>,
+    /// It is one of many that a row has, which nobody looks up by its key.
+    is_posting: bool,
+}
+
+impl EntryChange {
+    /// A row is marked as one that others have read from a copy.
+    fn mark(codec: &IndexCodec, key: &[u8]) -> EntryChange {
+        EntryChange { key: mark_key(codec.id, key), value: Some(Vec::new()), is_posting: false }
+    }
+}
+
+impl IndexCodec {
+    fn put(&self, entry: Entry) -> EntryChange {
+        EntryChange { key: entry.key, value: Some(entry.value), is_posting: self.has_postings() }
+    }
+
+    fn removed(&self, entry: Entry) -> EntryChange {
+        EntryChange { key: entry.key, value: None, is_posting: self.has_postings() }
+    }
+
+    fn has_postings(&self) -> bool {
+        self.has_terms() && !self.unique
+    }
+}
 
 /// A place to roll back to within a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -176,7 +205,7 @@ impl Transaction {
         if let Some(reads) = &self.own.reads {
             reads.add(table.id(), KeyRange::point(key));
         }
-        let value = match self.own_change(table, key) {
+        let value = match self.own_change(table, key)? {
             Some(change) => change,
             None => {
                 let moment = self.snapshot().seqno();
@@ -195,11 +224,11 @@ impl Transaction {
         self.read_view().scan(table, range, direction)
     }
 
-    fn own_change(&self, table: &Table, key: &[u8]) -> Option<Option<Slice>> {
+    fn own_change(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Option<Slice>>> {
         if !self.has_writes() {
-            return None;
+            return Ok(None);
         }
-        self.own.writes.read().get(table.id(), key).cloned()
+        self.own.writes.read().get(table.id(), key)
     }
 
     // ---- locks ----
@@ -334,7 +363,7 @@ impl Transaction {
 
     /// The newest version of a key that is locked; `fails` if it has changed after the snapshot.
     fn newest_checked(&mut self, table: &Table, key: &[u8], fails: bool) -> StoreResult<Option<Slice>> {
-        if let Some(change) = self.own_change(table, key) {
+        if let Some(change) = self.own_change(table, key)? {
             return Ok(change);
         }
         // Nobody else changes a table whose list this transaction has changed.
@@ -400,12 +429,7 @@ impl Transaction {
 
     /// What it has written and locked is charged to what [`Transaction::charge_to`] says (1041).
     fn charge_memory(&mut self) -> SqlResult<()> {
-        let bytes_max = self.store.options().transaction_bytes_max;
         let bytes = self.own.writes.read().bytes() + self.locks.rows.len() * LOCK_BYTES;
-        if bytes > bytes_max {
-            let advice = "The changes of one transaction take more memory than that; commit after a part of them.";
-            return Err(SqlError::new(ErrorCode::CapacityExceeded, &[&bytes_max, &"a transaction", &advice]));
-        }
         match &mut self.locks.memory {
             Some(memory) => memory.resize(bytes.saturating_sub(UNCHARGED_BYTES)),
             None => Ok(()),
@@ -419,7 +443,7 @@ impl Transaction {
 
     /// Whether the disk has room for what has been written so far.
     fn check_room(&self, table: &Table) -> StoreResult<()> {
-        let bytes = self.own.writes.read().bytes();
+        let bytes = self.own.writes.read().bytes_to_come();
         Ok(self.store.gate().check_addition(bytes, &table.def().name)?)
     }
 
@@ -445,17 +469,17 @@ impl Transaction {
             if codec.has_terms() {
                 for entry in codec.term_entries(values, &key)? {
                     self.check_unique(table, codec, &entry, values, true)?;
-                    entries.push((entry.key, Some(entry.value)));
+                    entries.push(codec.put(entry));
                 }
                 continue;
             }
             if codec.is_copy {
-                entries.push((mark_key(codec.id, &key), Some(Vec::new())));
+                entries.push(EntryChange::mark(codec, &key));
                 continue;
             }
             let entry = codec.entry(values, &key)?;
             self.check_unique(table, codec, &entry, values, true)?;
-            entries.push((entry.key, Some(entry.value)));
+            entries.push(codec.put(entry));
         }
         self.write(table, None, (key.clone(), Some(row.into()), 1), entries)?;
         table.observe_auto_increment(values);
@@ -473,9 +497,10 @@ impl Transaction {
         let key = Slice::from(table.place_row(values)?);
         let mut row = encode_row(&table.current_projection().layout, &key, values)?;
         self.store.pack_row(table, &key, &mut row);
-        self.own.writes.write().put(&table.data, key, Some(row.into()), i64::from(is_new));
         self.own.any.store(true, Ordering::Release);
-        Ok(())
+        let mut writes = self.own.writes.write();
+        writes.put(&table.data, key, Some(row.into()), i64::from(is_new));
+        self.put_entries(writes, table, Vec::new()).inspect_err(|_| self.abort_if_lost()).map_err(SqlError::from)
     }
 
     fn check_unique(
@@ -561,17 +586,17 @@ impl Transaction {
                 for entry in &got {
                     self.check_unique(table, codec, entry, values, locked)?;
                 }
-                changes.extend(lost.into_iter().map(|entry| (entry.key, None)));
-                changes.extend(got.into_iter().chain(moved).map(|entry| (entry.key, Some(entry.value))));
+                changes.extend(lost.into_iter().map(|entry| codec.removed(entry)));
+                changes.extend(got.into_iter().chain(moved).map(|entry| codec.put(entry)));
                 continue;
             }
             if codec.is_copy {
                 let same = codec.parts.iter().all(|part| old_values[part.ordinal] == values[part.ordinal]);
                 if moved {
-                    changes.push((mark_key(codec.id, old_key), Some(Vec::new())));
+                    changes.push(EntryChange::mark(codec, old_key));
                 }
                 if moved || !same {
-                    changes.push((mark_key(codec.id, key), Some(Vec::new())));
+                    changes.push(EntryChange::mark(codec, key));
                 }
                 continue;
             }
@@ -579,7 +604,7 @@ impl Transaction {
             let after = codec.entry(values, key)?;
             if before.key == after.key {
                 if before.value != after.value {
-                    changes.push((after.key, Some(after.value)));
+                    changes.push(codec.put(after));
                 }
                 continue;
             }
@@ -588,8 +613,8 @@ impl Transaction {
                 self.lock_row(table, &Slice::new(&before.key), self.write_request())?;
             }
             self.check_unique(table, codec, &after, values, locked)?;
-            changes.push((before.key, None));
-            changes.push((after.key, Some(after.value)));
+            changes.push(codec.removed(before));
+            changes.push(codec.put(after));
         }
         Ok(changes)
     }
@@ -606,21 +631,21 @@ impl Transaction {
                     if entry.exclusive {
                         self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
                     }
-                    entries.push((entry.key, None));
+                    entries.push(codec.removed(entry));
                 }
                 continue;
             }
             if codec.is_copy {
-                mark = Some(mark_key(codec.id, &row.key));
+                mark = Some(EntryChange::mark(codec, &row.key));
                 continue;
             }
             let entry = codec.entry(&values, &row.key)?;
             if entry.exclusive {
                 self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
             }
-            entries.push((entry.key, None));
+            entries.push(codec.removed(entry));
         }
-        entries.extend(mark.map(|mark| (mark, Some(Vec::new()))));
+        entries.extend(mark);
         self.write(table, None, (row.key.clone(), None, -1), entries)
     }
 
@@ -679,8 +704,18 @@ impl Transaction {
         let ticket = TicketSender(CommitTicket::new());
         let since = self.validated_since.take();
         let is_patient = self.options.is_patient;
+        let (is_spilled, answer) = (writes.is_spilled(), ticket.0.clone());
         let request = CommitRequest { writes, sealed, reads, since, locks, is_patient, ticket };
-        self.store.committer().commit(request, self.options.durability)
+        let (store, durability) = (self.store.clone(), self.options.durability);
+        if !is_spilled {
+            return store.committer().commit(request, durability);
+        }
+        // Files are made of what has left memory, which takes a while. A commit that gets no thread is cut short, and its ticket says so.
+        let commit = carried(move || drop(store.committer().commit(request, durability)));
+        match std::thread::Builder::new().name("squall-large-commit".into()).spawn(commit) {
+            Ok(_) => answer,
+            Err(error) => CommitTicket::ready(Err(io_error(&error))),
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait};
 use crate::read_lock::is_temporary;
 use crate::read_view::Uncommitted;
 use crate::table::Table;
-use crate::write_set::Change;
+use crate::write_set::{Change, WriteSet};
+use parking_lot::RwLockWriteGuard;
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -23,6 +24,9 @@ const RANGES_MAX: usize = 16;
 
 /// Ranges of a table that a transaction has locked, after which it locks whole indexes.
 const SEARCHED_MAX: usize = 256;
+
+/// Writes of others that are looked at at a time.
+const WRITES_MET: usize = 256;
 
 /// The range from the first key of several ranges to the last.
 fn hull(ranges: &[KeyRange]) -> KeyRange {
@@ -149,8 +153,9 @@ impl Transaction {
     /// That of a row which has been written stays, and so do those of all rows that were looked at where
     /// [what was searched stays as it is](Transaction::lock_ranges).
     pub fn give_back(&mut self, lock: RowLock) {
-        if self.keeps_searched() || lock.key().is_some_and(|at| self.own.writes.read().get(at.table, &at.key).is_some())
-        {
+        // What cannot be read is taken to have been written.
+        let is_written = |at: &LockKey| self.own.writes.read().get(at.table, &at.key).map_or(true, |own| own.is_some());
+        if self.keeps_searched() || lock.key().is_some_and(is_written) {
             return;
         }
         if let Some(key) = self.locks.table.give_back(self.locks.owner, lock)
@@ -184,20 +189,24 @@ impl Transaction {
     }
 
     fn met_in(&self, table: &Table, range: &KeyRange, written: &Uncommitted) -> StoreResult<Met> {
-        let keys = {
-            let writes = written.writes.read();
-            if writes.is_taken() {
+        let mut start = range.start.as_ref().map(|key| Slice::new(key));
+        let end = range.end.as_ref().map(Vec::as_slice);
+        loop {
+            let bounds = (start.as_ref().map(|key| &key[..]), end);
+            let Some(batch) = written.range(table.id(), bounds, false, u64::MAX, WRITES_MET)? else {
                 return Ok(Met::Committing);
+            };
+            for key in batch.iter().filter(|written| written.change.is_some()).map(|written| &written.key) {
+                // A row that was there is found by the search, which waits at its own lock.
+                if !crate::cursor::is_row_key(key) || table.newest(key)?.0.is_none() {
+                    return Ok(Met::Keys);
+                }
             }
-            writes.keys_put(table.id(), range)
-        };
-        for key in keys {
-            // A row that was there is found by the search, which waits at its own lock.
-            if !crate::cursor::is_row_key(&key) || table.newest(&key)?.0.is_none() {
-                return Ok(Met::Keys);
+            match batch.into_iter().nth(WRITES_MET - 1) {
+                Some(last) => start = Bound::Excluded(last.key),
+                None => return Ok(Met::Nothing),
             }
         }
-        Ok(Met::Nothing)
     }
 
     /// Writes a row, what it was before if it had another key, and entries of indexes. Waits for others who have searched a range
@@ -212,7 +221,7 @@ impl Transaction {
         loop {
             let mut writes = self.own.writes.write();
             let met = table.data.searched.met_by(self.locks.owner, |range| {
-                let entry_meets = |(key, value): &EntryChange| value.is_some() && range.contains(key);
+                let entry_meets = |entry: &EntryChange| entry.value.is_some() && range.contains(&entry.key);
                 (row_delta > 0 || moved_from.is_some()) && range.contains(&key) || entries.iter().any(entry_meets)
             });
             let locks = &self.locks;
@@ -223,16 +232,37 @@ impl Transaction {
                     writes.put(&table.data, key, None, 0);
                 }
                 writes.put(&table.data, key, row, row_delta);
-                for (key, value) in entries {
-                    writes.put(&table.data, key.into(), value.map(Slice::from), 0);
-                }
-                break;
+                self.own.any.store(true, Ordering::Release);
+                let written = self.put_entries(writes, table, entries);
+                return written.inspect_err(|_| self.abort_if_lost());
             }
             drop(writes);
             self.enter(met)?;
         }
-        self.own.any.store(true, Ordering::Release);
-        Ok(())
+    }
+
+    /// Writes entries of indexes, and lets writes leave memory if they are many.
+    pub(super) fn put_entries(
+        &self,
+        mut writes: RwLockWriteGuard<'_, WriteSet>,
+        table: &Table,
+        entries: Vec<EntryChange>,
+    ) -> StoreResult<()> {
+        let place = self.store.spill_place();
+        for EntryChange { key, value, is_posting } in entries {
+            match is_posting {
+                true => writes.put_posting(&table.data, &key, value.as_deref(), place),
+                false => writes.put(&table.data, key.into(), value.map(Slice::from), 0),
+            }
+        }
+        Ok(writes.spill_if_large(table.id(), place)?)
+    }
+
+    /// Ends the transaction if some of its changes were lost.
+    pub(super) fn abort_if_lost(&mut self) {
+        if self.own.writes.read().check().is_err() {
+            self.abort();
+        }
     }
 
     /// Takes the locks of ranges that something is put into, each when those who have searched it have ended.

@@ -518,21 +518,6 @@ fn a_closed_store_takes_no_commits() {
 }
 
 #[test]
-fn a_transaction_has_a_bound() {
-    let directory = tempfile::tempdir().unwrap();
-    let small = squall_row_store::StoreOptions { transaction_bytes_max: 20_000, ..options() };
-    let store = squall_row_store::RowStore::open(directory.path(), small).unwrap();
-    store.commit_ddl(&catalog_of(&[&plain_def(1)]), &DdlChanges::default()).unwrap();
-    let fixture = Fixture { directory, store };
-    let table = fixture.table("t1");
-    let mut txn = fixture.store.begin(RR, false);
-    let error = (0..1000).find_map(|id| txn.insert(&table, &row(id, 1, "", None)).err()).unwrap();
-    assert!(SqlError::from(error).is(ErrorCode::CapacityExceeded));
-    // What fits can still be committed.
-    txn.commit().unwrap();
-}
-
-#[test]
 fn a_commit_wakes_who_waits_for_it() {
     struct Unpark(std::thread::Thread);
     impl std::task::Wake for Unpark {

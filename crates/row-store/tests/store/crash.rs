@@ -14,6 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const DIRECTORY: &str = "SQUALL_CRASH_DIRECTORY";
+/// Commits go by files if it is set.
+const SPILLS: &str = "SQUALL_CRASH_SPILLS";
 const WRITERS: i64 = 4;
 /// Rows that a writer keeps: transaction `n` inserts row `n` and deletes row `n - KEPT`.
 const KEPT: i64 = 20;
@@ -41,7 +43,8 @@ fn text(writer: i64, number: i64) -> String {
 #[test]
 fn writers() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
-    let store = RowStore::open(directory, options()).unwrap();
+    let spills = std::env::var_os(SPILLS).is_some();
+    let store = RowStore::open(directory, if spills { spilling_options() } else { options() }).unwrap();
     if store.load_catalog().databases().is_empty() {
         store.commit_ddl(&base_catalog(), &DdlChanges::default()).unwrap();
     }
@@ -159,7 +162,11 @@ fn nothing_acknowledged_is_lost_and_nothing_is_there_by_half() {
     let directory = tempfile::tempdir().unwrap();
     let mut acknowledged: BTreeMap<(String, i64), i64> = BTreeMap::new();
     for round in 0..rounds {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        if round % 2 == 1 {
+            command.env(SPILLS, "1");
+        }
+        let mut child = command
             .args(["--exact", "crash::writers", "--nocapture", "--test-threads=1"])
             .env(DIRECTORY, directory.path())
             .stdout(Stdio::piped())

@@ -17,6 +17,11 @@ pub fn options() -> StoreOptions {
     StoreOptions { durability: Durability::Os, cache_bytes: 8 << 20, ..StoreOptions::default() }
 }
 
+/// With these every write of a transaction leaves memory at once, and commits go by files.
+pub fn spilling_options() -> StoreOptions {
+    StoreOptions { transaction_buffer_bytes: 300, ..options() }
+}
+
 pub fn column(id: u32, name: &str, sql_type: SqlType, nullable: bool) -> ColumnDef {
     ColumnDef {
         id: ColumnId(id),
@@ -113,14 +118,22 @@ pub struct Fixture {
 
 impl Fixture {
     pub fn new() -> Fixture {
+        Fixture::with(options())
+    }
+
+    pub fn with(options: StoreOptions) -> Fixture {
         let directory = tempfile::tempdir().unwrap();
-        let store = RowStore::open_with(directory.path(), options(), Some(Arc::new(RowsInTheList))).unwrap();
+        let store = RowStore::open_with(directory.path(), options, Some(Arc::new(RowsInTheList))).unwrap();
         Fixture { directory, store }
     }
 
     /// With the table of [`plain_def`].
     pub fn plain() -> (Fixture, Arc<Table>) {
-        let fixture = Fixture::new();
+        Fixture::plain_with(options())
+    }
+
+    pub fn plain_with(options: StoreOptions) -> (Fixture, Arc<Table>) {
+        let fixture = Fixture::with(options);
         let def = plain_def(1);
         fixture.store.commit_ddl(&catalog_of(&[&def]), &DdlChanges::default()).unwrap();
         let table = fixture.table("t1");
@@ -134,9 +147,10 @@ impl Fixture {
 
     pub fn reopen(self) -> Fixture {
         let Fixture { directory, store } = self;
+        let options = store.options().clone();
         store.close().unwrap();
         drop(store);
-        let store = RowStore::open_with(directory.path(), options(), Some(Arc::new(RowsInTheList))).unwrap();
+        let store = RowStore::open_with(directory.path(), options, Some(Arc::new(RowsInTheList))).unwrap();
         Fixture { directory, store }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::fixture::*;
 use parking_lot::Mutex;
-use squall_row_store::{IsolationLevel, LockMode, LockRequest, LockWait, StoreResult, Table};
+use squall_row_store::{IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, StoreResult, Table};
 use squall_test_support::random::Random;
 use squall_types::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,8 +63,8 @@ fn transact(
 }
 
 /// Runs transactions at a level; the lists that remain, and what the committed ones have seen.
-fn run(level: IsolationLevel) -> (BTreeMap<i64, Vec<u64>>, Vec<Committed>) {
-    let (fixture, table) = Fixture::plain();
+fn run(level: IsolationLevel, options: StoreOptions) -> (BTreeMap<i64, Vec<u64>>, Vec<Committed>) {
+    let (fixture, table) = Fixture::plain_with(options);
     let mut txn = fixture.store.begin(level, false);
     for id in 0..KEYS {
         txn.insert(&table, &row(id, id, "", None)).unwrap();
@@ -155,7 +155,7 @@ fn a_cycle_is_found() {
 
 #[test]
 fn serializable_histories_have_an_order() {
-    let (lists, history) = run(IsolationLevel::Serializable);
+    let (lists, history) = run(IsolationLevel::Serializable, options());
     let (mut edges, anti) = dependencies(&lists, &history);
     edges.extend(anti);
     assert!(!has_cycle(&edges));
@@ -164,8 +164,10 @@ fn serializable_histories_have_an_order() {
 
 #[test]
 fn repeatable_read_histories_have_an_order_of_writes_and_reads_of_them() {
-    let (lists, history) = run(IsolationLevel::RepeatableRead);
-    let (edges, _) = dependencies(&lists, &history);
-    assert!(!has_cycle(&edges));
-    assert!(history.len() > 20, "some transactions commit: {}", history.len());
+    for options in [options(), spilling_options()] {
+        let (lists, history) = run(IsolationLevel::RepeatableRead, options);
+        let (edges, _) = dependencies(&lists, &history);
+        assert!(!has_cycle(&edges));
+        assert!(history.len() > 20, "some transactions commit: {}", history.len());
+    }
 }

@@ -9,6 +9,7 @@ mod file_io;
 mod fixture;
 mod history;
 mod isolation;
+mod large_transactions;
 mod model;
 mod packed;
 mod read_lock;

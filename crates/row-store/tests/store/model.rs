@@ -107,8 +107,8 @@ fn step(txn: &mut Transaction, table: &std::sync::Arc<Table>, model: &mut Model,
     }
 }
 
-fn run(operations: &[Operation]) {
-    let (mut fixture, mut table) = Fixture::plain();
+fn run(operations: &[Operation], spills: bool) {
+    let (mut fixture, mut table) = Fixture::plain_with(if spills { spilling_options() } else { options() });
     let mut committed = Model::new();
     let mut model = Model::new();
     let mut txn = fixture.store.begin(IsolationLevel::RepeatableRead, false);
@@ -153,7 +153,7 @@ fn run(operations: &[Operation]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, max_shrink_iters: 200, ..ProptestConfig::default() })]
     #[test]
-    fn the_store_agrees_with_a_map(operations in prop::collection::vec(operation(), 1..120)) {
-        run(&operations);
+    fn the_store_agrees_with_a_map(operations in prop::collection::vec(operation(), 1..120), spills in any::<bool>()) {
+        run(&operations, spills);
     }
 }

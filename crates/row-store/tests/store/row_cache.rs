@@ -28,8 +28,12 @@ fn by_index(txn: &mut squall_row_store::Transaction, table: &Arc<Table>) -> Vec<
 /// by key, by the table and by an index for as long as it lives; and nobody sees a row become older.
 #[test]
 fn readers_by_key_see_every_commit_and_no_later_one() {
-    for durability in [Durability::Full, Durability::Os] {
-        let (fixture, table) = Fixture::plain();
+    for (durability, changes, options) in [
+        (Durability::Full, CHANGES / 20, options()),
+        (Durability::Os, CHANGES, options()),
+        (Durability::Os, CHANGES / 20, spilling_options()),
+    ] {
+        let (fixture, table) = Fixture::plain_with(options);
         let store = &fixture.store;
         let mut txn = begin(store, IsolationLevel::RepeatableRead, Durability::Os);
         for id in 0..ROWS {
@@ -38,7 +42,6 @@ fn readers_by_key_see_every_commit_and_no_later_one() {
         txn.commit().unwrap();
         let committed: Vec<AtomicI64> = (0..ROWS).map(|_| AtomicI64::new(0)).collect();
         let done = AtomicBool::new(false);
-        let changes = if durability == Durability::Full { CHANGES / 20 } else { CHANGES };
         std::thread::scope(|scope| {
             let (committed, done, table) = (&committed, &done, &table);
             let writers: Vec<_> = (0..2)

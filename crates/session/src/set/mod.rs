@@ -377,7 +377,10 @@ impl Session {
         if !globals.is_empty() {
             shared.globals.set(globals);
         }
-        if globals.iter().any(|(id, _)| [ids::ROW_CACHE_SIZE, ids::COLUMN_CACHE_SIZE].contains(id)) {
+        if globals
+            .iter()
+            .any(|(id, _)| [ids::ROW_CACHE_SIZE, ids::COLUMN_CACHE_SIZE, ids::TRANSACTION_BUFFER_SIZE].contains(id))
+        {
             shared.apply_cache_variables();
         }
         shared.apply_statistics_variables();

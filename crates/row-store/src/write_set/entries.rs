@@ -3,8 +3,8 @@
 //! Rows mostly come in the order of their keys, and each index has an order of its own. So each index has a vector to
 //! which keys behind the last are appended, and a tree for the others.
 
+use super::{Change, Written};
 use crate::engine::Slice;
-use crate::write_set::Change;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::Bound;
@@ -25,11 +25,16 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    pub fn at(&self, step: u64) -> Option<&Change> {
+    pub fn at(&self, step: u64) -> Option<&Version> {
         if self.newest.step <= step {
-            return Some(&self.newest.change);
+            return Some(&self.newest);
         }
-        self.older.iter().rev().find(|version| version.step <= step).map(|version| &version.change)
+        self.older.iter().rev().find(|version| version.step <= step)
+    }
+
+    /// All of them, the newest first.
+    pub fn newest_first(&self) -> impl Iterator<Item = &Version> {
+        std::iter::once(&self.newest).chain(self.older.iter().rev())
     }
 }
 
@@ -151,33 +156,38 @@ impl Entries {
         }
     }
 
-    /// Up to `limit` writes within bounds as of a step, in order or against it.
-    pub fn range(
-        &self,
-        bounds: (Bound<&[u8]>, Bound<&[u8]>),
-        reverse: bool,
-        step: u64,
-        limit: usize,
-    ) -> Vec<(Slice, Change)> {
-        let mut found = Vec::new();
-        let mut groups: Vec<&Group> = self.groups.iter().map(|(_, group)| group).collect();
-        if reverse {
-            groups.reverse();
-        }
-        for group in groups {
+    /// All keys within bounds, in order.
+    pub fn forward<'a>(
+        &'a self,
+        bounds: (Bound<&'a [u8]>, Bound<&'a [u8]>),
+    ) -> impl Iterator<Item = (&'a Slice, &'a Versions)> {
+        self.groups.iter().flat_map(move |(_, group)| {
             let run = group.run_within(bounds).iter().map(|(key, versions)| (key, versions));
-            let tree = group.tree.range::<[u8], _>(bounds);
-            let at_step = |(key, versions): (&Slice, &Versions)| Some((key.clone(), versions.at(step)?.clone()));
-            let left = limit - found.len();
-            if reverse {
-                let merged = Merged::new(run.rev(), tree.rev(), |left, right| left.0 > right.0);
-                found.extend(merged.filter_map(at_step).take(left));
-            } else {
-                let merged = Merged::new(run, tree, |left, right| left.0 < right.0);
-                found.extend(merged.filter_map(at_step).take(left));
-            }
+            Merged::new(run, group.tree.range::<[u8], _>(bounds), |left, right| left.0 < right.0)
+        })
+    }
+
+    /// All keys within bounds, from their end.
+    fn backward<'a>(
+        &'a self,
+        bounds: (Bound<&'a [u8]>, Bound<&'a [u8]>),
+    ) -> impl Iterator<Item = (&'a Slice, &'a Versions)> {
+        self.groups.iter().rev().flat_map(move |(_, group)| {
+            let run = group.run_within(bounds).iter().rev().map(|(key, versions)| (key, versions));
+            Merged::new(run, group.tree.range::<[u8], _>(bounds).rev(), |left, right| left.0 > right.0)
+        })
+    }
+
+    /// Up to `limit` writes within bounds as of a step, in order or against it.
+    pub fn range(&self, bounds: (Bound<&[u8]>, Bound<&[u8]>), reverse: bool, step: u64, limit: usize) -> Vec<Written> {
+        let at_step = |(key, versions): (&Slice, &Versions)| {
+            let version = versions.at(step)?;
+            Some(Written { key: key.clone(), step: version.step, change: version.change.clone() })
+        };
+        match reverse {
+            true => self.backward(bounds).filter_map(at_step).take(limit).collect(),
+            false => self.forward(bounds).filter_map(at_step).take(limit).collect(),
         }
-        found
     }
 
     /// The newest write of every key, in order.
@@ -269,7 +279,7 @@ mod tests {
             let mut expected: Vec<&[u8]> = map.range(low.clone()..=high.clone()).map(|(key, _)| &key[..]).collect();
             for reverse in [false, true] {
                 let found = entries.range(bounds, reverse, u64::MAX, 1000);
-                let found: Vec<&[u8]> = found.iter().map(|(key, _)| &key[..]).collect();
+                let found: Vec<&[u8]> = found.iter().map(|written| &written.key[..]).collect();
                 prop_assert_eq!(&found, &expected);
                 prop_assert_eq!(entries.range(bounds, reverse, u64::MAX, 2).len(), expected.len().min(2));
                 expected.reverse();

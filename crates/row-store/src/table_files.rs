@@ -5,16 +5,16 @@
 //! the engine's ingestion does (`lsm_tree::tree::ingest`): its buffer becomes a file before, and all of them have one new sequence number, so that
 //! they are seen from one moment on.
 
-use crate::engine::{self, AbstractTree, Engine, Slice};
+use crate::engine::{self, AbstractTree, Engine, Keyspace, SeqNo, Slice};
+use crate::gate::WriteGate;
 use crate::index_key::split_index_id;
-use crate::store::RowStore;
-use crate::table::Table;
 use lsm_tree::config::{BloomConstructionPolicy, FilterPolicyEntry};
 use lsm_tree::file::TABLES_FOLDER;
 use lsm_tree::table::Writer;
 use lsm_tree::{Checksum, InternalValue, TableId, ValueType};
 use squall_catalog::IndexId;
 use squall_types::{SqlError, SqlResult};
+use std::path::PathBuf;
 
 /// Bytes of keys and values that a file has, about.
 const FILE_BYTES: usize = 128 << 20;
@@ -24,18 +24,32 @@ const LEVEL: usize = 1;
 const LAST_LEVEL: u8 = 6;
 
 /// A file that is complete and nobody's.
-pub(super) struct MadeFile {
-    id: TableId,
-    checksum: Checksum,
+pub(crate) struct MadeFile {
+    pub id: TableId,
+    pub checksum: Checksum,
     /// Its keys.
-    first: Slice,
-    last: Slice,
+    pub first: Slice,
+    pub last: Slice,
+}
+
+/// What files are made of, and where.
+pub(crate) struct FilePlan<'t> {
+    pub keyspace: &'t Keyspace,
+    pub gate: &'t WriteGate,
+    /// Whether entries of an index are looked up by their whole keys.
+    pub is_looked_up: &'t (dyn Fn(IndexId) -> bool + Sync),
+    /// The path of a file by its number.
+    pub path: &'t (dyn Fn(TableId) -> PathBuf + Sync),
+}
+
+/// Where a keyspace has a file.
+pub(crate) fn path_in(keyspace: &Keyspace, id: TableId) -> PathBuf {
+    keyspace.path().join(TABLES_FOLDER).join(id.to_string())
 }
 
 /// Makes files of records in the order of their keys.
-pub(super) struct TableFiles<'t> {
-    store: &'t RowStore,
-    table: &'t Table,
+pub(crate) struct TableFiles<'t> {
+    plan: &'t FilePlan<'t>,
     open: Option<OpenFile>,
     made: Vec<MadeFile>,
     last_key: Slice,
@@ -51,25 +65,25 @@ struct OpenFile {
 }
 
 impl<'t> TableFiles<'t> {
-    pub fn new(store: &'t RowStore, table: &'t Table) -> TableFiles<'t> {
-        TableFiles { store, table, open: None, made: Vec::new(), last_key: Slice::empty() }
+    pub fn new(plan: &'t FilePlan<'t>) -> TableFiles<'t> {
+        TableFiles { plan, open: None, made: Vec::new(), last_key: Slice::empty() }
     }
 
-    /// Adds a record.
+    /// Adds a record: a key and its value, `None` if it goes.
     ///
     /// # Errors
     /// If its key is not behind all those before: nothing would be found in such a file.
-    pub fn write(&mut self, key: Slice, value: Slice) -> SqlResult<()> {
+    pub fn write(&mut self, key: Slice, value: Option<Slice>) -> SqlResult<()> {
         if self.last_key >= key {
-            return Err(SqlError::internal("records of a load that are not in order"));
+            return Err(SqlError::internal("records of files that are not in order"));
         }
-        self.write_behind(key, value).map_err(|error| self.store.gate().files_failed(error))
+        self.write_behind(key, value).map_err(|error| self.plan.gate.files_failed(error))
     }
 
-    fn write_behind(&mut self, key: Slice, value: Slice) -> engine::Result<()> {
+    fn write_behind(&mut self, key: Slice, value: Option<Slice>) -> engine::Result<()> {
         let index = split_index_id(&key).map_or(IndexId(0), |(index, _)| index);
         if let Some(open) = &mut self.open {
-            let is_other = open.index != index && self.table.is_looked_up(index) != open.is_looked_up;
+            let is_other = open.index != index && (self.plan.is_looked_up)(index) != open.is_looked_up;
             open.index = index;
             if is_other || open.bytes > FILE_BYTES {
                 self.end_file()?;
@@ -77,12 +91,13 @@ impl<'t> TableFiles<'t> {
         }
         let open = match &mut self.open {
             Some(open) => open,
-            None => self.open.insert(OpenFile::create(self.table, index, key.clone())?),
+            None => self.open.insert(OpenFile::create(self.plan, index, key.clone())?),
         };
         self.last_key = key.clone();
-        open.bytes += key.len() + value.len();
+        open.bytes += key.len() + value.as_ref().map_or(0, |value| value.len());
+        let (value, kind) = value.map_or((Slice::empty(), ValueType::Tombstone), |value| (value, ValueType::Value));
         // Each file gets its sequence number when it becomes the table's.
-        open.writer.write(InternalValue::from_components(key, value, 0, ValueType::Value))?;
+        open.writer.write(InternalValue::from_components(key, value, 0, kind))?;
         Ok(())
     }
 
@@ -97,23 +112,21 @@ impl<'t> TableFiles<'t> {
 
     /// The files, complete and synced.
     pub fn finish(mut self) -> SqlResult<Vec<MadeFile>> {
-        self.end_file().map_err(|error| self.store.gate().files_failed(error))?;
+        self.end_file().map_err(|error| self.plan.gate.files_failed(error))?;
         Ok(self.made)
     }
 }
 
 impl OpenFile {
-    fn create(table: &Table, index: IndexId, first: Slice) -> engine::Result<OpenFile> {
-        let tree = &table.data.keyspace.tree;
-        let config = tree.tree_config();
-        let is_looked_up = table.is_looked_up(index);
-        let id = tree.get_next_table_id();
-        let path = config.path.join(TABLES_FOLDER).join(id.to_string());
+    fn create(plan: &FilePlan<'_>, index: IndexId, first: Slice) -> engine::Result<OpenFile> {
+        let config = plan.keyspace.tree.tree_config();
+        let is_looked_up = (plan.is_looked_up)(index);
+        let id = plan.keyspace.tree.get_next_table_id();
         let filter = match of_level(&config.filter_policy) {
             Some(FilterPolicyEntry::Bloom(policy)) if is_looked_up => policy,
             _ => BloomConstructionPolicy::BitsPerKey(0.0),
         };
-        let mut writer = Writer::new(path, id, LAST_LEVEL)?.use_bloom_policy(filter);
+        let mut writer = Writer::new((plan.path)(id), id, LAST_LEVEL)?.use_bloom_policy(filter);
         if let Some(compression) = of_level(&config.data_block_compression_policy) {
             writer = writer.use_data_block_compression(compression);
         }
@@ -147,19 +160,19 @@ fn of_level<T: Copy>(policy: &[T]) -> Option<T> {
     policy.get(LEVEL).or(policy.last()).copied()
 }
 
-/// Makes files the table's, all at once. Nothing may be committed meanwhile.
-///
-/// # Errors
-/// If files are not in the order of their keys, each key in one of them: the engine would look for keys in the wrong file.
-pub(super) fn add_files(store: &RowStore, table: &Table, made: Vec<MadeFile>) -> SqlResult<()> {
-    if !made.windows(2).all(|pair| pair[0].last < pair[1].first) {
-        return Err(SqlError::internal("files of a load whose keys are mixed"));
-    }
-    register(&store.0.db, table, made).map_err(|error| store.gate().files_failed(error))
+/// Whether files are in the order of their keys, each key in one of them. The engine would look for keys in the wrong file otherwise.
+pub(crate) fn is_in_order(made: &[MadeFile]) -> bool {
+    made.windows(2).all(|pair| pair[0].last < pair[1].first)
 }
 
-fn register(db: &Engine, table: &Table, made: Vec<MadeFile>) -> engine::Result<()> {
-    let keyspace = &table.data.keyspace;
+/// Makes files that lie [where the keyspace has them](path_in) the keyspace's, all at once, with a sequence number or the next one.
+/// Nothing may be committed meanwhile, and all that was is in the log, durably.
+pub(crate) fn add_files(
+    db: &Engine,
+    keyspace: &Keyspace,
+    files: impl IntoIterator<Item = (TableId, Checksum)>,
+    sequence: Option<SeqNo>,
+) -> engine::Result<()> {
     let tree = &keyspace.tree;
     let config = tree.tree_config();
     {
@@ -167,16 +180,14 @@ fn register(db: &Engine, table: &Table, made: Vec<MadeFile>) -> engine::Result<(
         // What the buffer has is older than the files, and must not be seen above them.
         tree.rotate_memtable();
         tree.flush(&no_flush, 0)?;
-        let sequence = db.seqno.next();
-        let folder = config.path.join(TABLES_FOLDER);
-        let recovered = made.into_iter().map(|MadeFile { id, checksum, .. }| {
-            let path = folder.join(id.to_string());
+        let sequence = sequence.unwrap_or_else(|| db.seqno.next());
+        let opened = files.into_iter().map(|(id, checksum)| {
             let (cache, descriptors) = (config.cache.clone(), config.descriptor_table.clone());
-            let metrics = tree.metrics().clone();
+            let (path, metrics) = (path_in(keyspace, id), tree.metrics().clone());
             lsm_tree::Table::recover(path, checksum, sequence, tree.id(), cache, descriptors, false, false, metrics)
         });
-        let files = recovered.collect::<lsm_tree::Result<Vec<_>>>()?;
-        tree.register_tables(&files, None, None, &[], 0)?;
+        let opened = opened.collect::<lsm_tree::Result<Vec<_>>>()?;
+        tree.register_tables(&opened, None, None, &[], 0)?;
     }
     keyspace.merge_files();
     Ok(())

@@ -1,0 +1,228 @@
+//! What a commit changes, as the engine takes it and as others have to be told of it.
+
+use crate::batch::{Batch, Part};
+use crate::cursor::is_row_key;
+use crate::engine::{Engine, Slice};
+use crate::error::io_error;
+use crate::gate::WriteGate;
+use crate::level_keys::LevelKeys;
+use crate::pending_files::{self, PendingFiles};
+use crate::sealed::{DELETED, SealedLevel};
+use crate::table::TableData;
+use crate::table_files::{FilePlan, MadeFile, TableFiles};
+use crate::validation::Keys;
+use crate::write_set::{Change, CommittedSteps, TableWrites, WriteSet};
+use squall_catalog::TableId;
+use squall_types::work_meter::carried;
+use squall_types::{SqlError, SqlResult};
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a change takes in the log and in memory beside its key and value, roughly.
+pub(crate) const CHANGE_OVERHEAD_BYTES: usize = 32;
+
+/// Threads that make files of one table's changes, at most.
+const THREADS_MAX: usize = 16;
+
+/// A transaction's changes, and what others have to be told of them.
+#[derive(Default)]
+pub(crate) struct Changes {
+    pub batch: Batch,
+    /// Of each table.
+    pub counts: Vec<Counts>,
+    /// The rows' keys; `None` if they are too many to be told.
+    pub rows: Vec<(Arc<TableData>, Option<Vec<Slice>>)>,
+    /// Copies of columns, with the marks of rows that are changed.
+    pub copies: Vec<(Arc<SealedLevel>, Vec<Slice>)>,
+    /// Tables of whose rows below the store's many are changed, by their lists.
+    pub lists: Vec<(Arc<TableData>, Vec<Slice>)>,
+    /// All keys.
+    pub keys: Vec<(TableId, Keys)>,
+    /// What goes to the log and to the engine's buffers.
+    pub bytes: usize,
+}
+
+/// What a commit adds to a table's statistics.
+pub(crate) struct Counts {
+    pub data: Arc<TableData>,
+    /// Rows inserted less rows deleted.
+    pub row_delta: i64,
+    /// Changes of what the store has.
+    pub changes: u64,
+    /// Rows that are changed below it.
+    pub sealed: u64,
+    /// The next AUTO_INCREMENT value, as the log has it with the commit.
+    pub counter: u64,
+}
+
+/// What has to be told of a table's changes, by keys.
+#[derive(Default)]
+struct Told {
+    rows: Vec<Slice>,
+    list: Vec<Slice>,
+    marks: Vec<Slice>,
+    count: u64,
+}
+
+/// What keys of a table stand for.
+struct KeyKinds<'t> {
+    data: &'t TableData,
+    copy: Option<&'t SealedLevel>,
+    /// Whether the keys of rows are to be told.
+    tells_rows: bool,
+}
+
+impl KeyKinds<'_> {
+    /// Notes what is to be told of a change, and what it is as the engine takes it.
+    fn note(&self, key: &Slice, change: &mut Change, told: &mut Told) {
+        told.count += 1;
+        if is_row_key(key) {
+            if self.tells_rows {
+                told.rows.push(key.clone());
+            }
+            if self.data.sealed().is_some() {
+                change.get_or_insert_with(|| Slice::from(DELETED));
+            }
+        } else if self.data.sealed().is_some() && LevelKeys::Rows.is_list_key(key) {
+            told.list.push(key.clone());
+        } else if self.copy.is_some_and(|copy| copy.keys.is_fresh_key(key)) {
+            told.marks.push(key.clone());
+        }
+    }
+}
+
+impl Changes {
+    /// Gathers what a transaction has written. What has left memory becomes files of the tables, which takes a while.
+    ///
+    /// # Errors
+    /// Those of making files.
+    pub fn of(writes: WriteSet, db: &Engine, gate: &WriteGate) -> SqlResult<Changes> {
+        let mut found = Changes::default();
+        writes.check()?;
+        let (tables, steps) = writes.into_tables();
+        for table in tables {
+            if table.is_spilled() {
+                found.add_files(table, &steps, db, gate)?;
+            } else {
+                found.add_keys(table)?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn add_keys(&mut self, table: TableWrites) -> SqlResult<()> {
+        let (data, row_delta, sealed) = (table.data.clone(), table.row_delta, table.sealed_changes);
+        let copy = data.copy();
+        let kinds = KeyKinds { data: &data, copy: copy.as_deref(), tells_rows: true };
+        let mut told = Told::default();
+        let mut changes = table.into_changes()?;
+        let mut keys = Vec::with_capacity(changes.len());
+        for (key, change) in &mut changes {
+            self.bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
+            keys.push(key.clone());
+            kinds.note(key, change, &mut told);
+        }
+        self.batch.push_part(Part { keyspace: data.keyspace.clone(), changes });
+        // Which rows a changed list is about is not said by keys.
+        let keys = if told.list.is_empty() { Keys::Sorted(keys) } else { Keys::All };
+        let rows = Some(std::mem::take(&mut told.rows));
+        self.add(&data, keys, rows, told, Counts { data: data.clone(), row_delta, changes: 0, sealed, counter: 0 });
+        Ok(())
+    }
+
+    fn add_files(
+        &mut self,
+        mut table: TableWrites,
+        steps: &CommittedSteps,
+        db: &Engine,
+        gate: &WriteGate,
+    ) -> SqlResult<()> {
+        table.end_writing()?;
+        let (data, row_delta, sealed) = (table.data.clone(), table.row_delta, table.sealed_changes);
+        let copy = data.copy();
+        // Levels below are told which rows have others above them.
+        let tells_rows = data.sealed().is_some();
+        let kinds = KeyKinds { data: &data, copy: copy.as_deref(), tells_rows };
+        let folder = pending_files::make_folder(db).map_err(|error| io_error(&error))?;
+        let (files, mut told) = files_of(&table, steps, &kinds, &folder, gate)?;
+        self.bytes += files.files().len() * CHANGE_OVERHEAD_BYTES;
+        self.batch.push_files(files);
+        let rows = tells_rows.then(|| std::mem::take(&mut told.rows));
+        self.add(
+            &data,
+            Keys::All,
+            rows,
+            told,
+            Counts { data: data.clone(), row_delta, changes: 0, sealed, counter: 0 },
+        );
+        Ok(())
+    }
+
+    fn add(&mut self, data: &Arc<TableData>, keys: Keys, rows: Option<Vec<Slice>>, told: Told, counts: Counts) {
+        let changes = told.count - told.list.len() as u64;
+        self.counts.push(Counts { changes, ..counts });
+        self.keys.push((data.id, keys));
+        if !told.list.is_empty() {
+            self.lists.push((data.clone(), told.list));
+        }
+        self.copies.extend(data.copy().filter(|_| !told.marks.is_empty()).map(|copy| (copy, told.marks)));
+        self.rows.push((data.clone(), rows));
+    }
+}
+
+/// Makes files of a table's writes, each core those of a range of keys.
+fn files_of(
+    table: &TableWrites,
+    steps: &CommittedSteps,
+    kinds: &KeyKinds<'_>,
+    folder: &Path,
+    gate: &WriteGate,
+) -> SqlResult<(PendingFiles, Told)> {
+    let keyspace = &table.data.keyspace;
+    let plan = FilePlan {
+        keyspace,
+        gate,
+        is_looked_up: &|index| table.is_looked_up(index),
+        path: &|id| pending_files::path_of(folder, keyspace.id(), id),
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+    let cuts = table.cuts(cores);
+    let starts = std::iter::once(Bound::Unbounded).chain(cuts.iter().map(|cut| Bound::Included(&cut[..])));
+    let ends = cuts.iter().map(|cut| Bound::Excluded(&cut[..])).chain([Bound::Unbounded]);
+    let parts = std::thread::scope(|scope| -> SqlResult<Vec<(Vec<MadeFile>, Told)>> {
+        let plan = &plan;
+        let threads: Vec<_> = starts
+            .zip(ends)
+            .map(|bounds| scope.spawn(carried(move || files_within(table, steps, bounds, kinds, plan))))
+            .collect();
+        let panicked = || SqlError::internal("a thread that makes files of a commit has panicked");
+        threads.into_iter().map(|thread| thread.join().map_err(|_| panicked()).flatten()).collect()
+    });
+    let mut all = Told::default();
+    let mut made = Vec::new();
+    for (files, told) in parts? {
+        made.extend(files);
+        all.rows.extend(told.rows);
+        all.list.extend(told.list);
+        all.marks.extend(told.marks);
+        all.count += told.count;
+    }
+    Ok((PendingFiles::new(keyspace, made), all))
+}
+
+fn files_within(
+    table: &TableWrites,
+    steps: &CommittedSteps,
+    bounds: (Bound<&[u8]>, Bound<&[u8]>),
+    kinds: &KeyKinds<'_>,
+    plan: &FilePlan<'_>,
+) -> SqlResult<(Vec<MadeFile>, Told)> {
+    let (mut files, mut told) = (TableFiles::new(plan), Told::default());
+    let mut newest = table.newest_within(bounds, steps);
+    while let Some(mut written) = newest.next()? {
+        kinds.note(&written.key, &mut written.change, &mut told);
+        files.write(written.key, written.change)?;
+    }
+    Ok((files.finish()?, told))
+}

@@ -1,0 +1,141 @@
+//! Files that become their tables' by a batch of the log.
+//!
+//! A large transaction is not copied into the log: each of its tables gets files of what has changed, which lie in a folder of
+//! their own until a batch of the log names them. From then on they are the tables', and a server that dies before it has
+//! told the tables so finds them there when it reads the log again. Those that no batch names are nobody's
+//! (`docs/decisions/0042-toolkit.md`).
+
+use crate::engine::{self, AbstractTree, Engine, Keyspace, SeqNo};
+use crate::table_files::{MadeFile, add_files, path_in};
+use lsm_tree::Checksum;
+use squall_types::durable_files::{create_folder, sync_folder};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The folder, within the engine's: files are linked from there into those of keyspaces.
+const FOLDER: &str = "pending";
+
+/// A file as the log names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileRecord {
+    /// The engine's number of it within the keyspace.
+    pub id: u64,
+    pub checksum: u128,
+}
+
+/// Files of one keyspace, complete and durable; removed when dropped, unless the log names them and the keyspace does not have them yet.
+pub(crate) struct PendingFiles {
+    keyspace: Keyspace,
+    files: Vec<FileRecord>,
+    is_needed: bool,
+}
+
+/// The folder of an engine.
+pub(crate) fn folder_of(db: &Engine) -> PathBuf {
+    db.path().join(FOLDER)
+}
+
+/// The folder of an engine, made if it is not there.
+pub(crate) fn make_folder(db: &Engine) -> io::Result<PathBuf> {
+    let folder = folder_of(db);
+    create_folder(&folder)?;
+    Ok(folder)
+}
+
+/// The path of a keyspace's file in the folder.
+pub(crate) fn path_of(folder: &Path, keyspace: u64, id: u64) -> PathBuf {
+    folder.join(format!("{keyspace}-{id}"))
+}
+
+impl PendingFiles {
+    /// Takes files that lie in the folder under [their names](path_of).
+    pub fn new(keyspace: &Keyspace, made: Vec<MadeFile>) -> PendingFiles {
+        let record = |file: MadeFile| FileRecord { id: file.id, checksum: file.checksum.into_u128() };
+        PendingFiles { keyspace: keyspace.clone(), files: made.into_iter().map(record).collect(), is_needed: false }
+    }
+
+    pub fn keyspace(&self) -> &Keyspace {
+        &self.keyspace
+    }
+
+    pub fn files(&self) -> &[FileRecord] {
+        &self.files
+    }
+
+    /// Says whether the log names them.
+    pub fn set_needed(&mut self, is_needed: bool) {
+        self.is_needed = is_needed;
+    }
+
+    /// Makes them the keyspace's at a sequence number, durably. See [`add_files`].
+    pub fn adopt(&mut self, db: &Engine, sequence: SeqNo) -> engine::Result<()> {
+        adopt(db, &self.keyspace, &self.files, sequence)?;
+        self.is_needed = false;
+        Ok(())
+    }
+}
+
+impl Drop for PendingFiles {
+    fn drop(&mut self) {
+        if self.is_needed {
+            return;
+        }
+        let folder = self.keyspace.engine_path().join(FOLDER);
+        for file in &self.files {
+            // What cannot be removed now is removed at the next start.
+            let _ = std::fs::remove_file(path_of(&folder, self.keyspace.id(), file.id));
+        }
+    }
+}
+
+/// Makes files a keyspace's, as [`PendingFiles::adopt`] does; they stay in the folder.
+///
+/// # Errors
+/// The system's: that a file is not there, too.
+pub(crate) fn adopt(db: &Engine, keyspace: &Keyspace, files: &[FileRecord], sequence: SeqNo) -> engine::Result<()> {
+    let folder = folder_of(db);
+    for file in files {
+        let path = path_of(&folder, keyspace.id(), file.id);
+        std::fs::hard_link(&path, path_in(keyspace, file.id))
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+    }
+    if let Some(folder) = files.first().and_then(|file| path_in(keyspace, file.id).parent().map(Path::to_path_buf)) {
+        sync_folder(&folder)?;
+    }
+    let files = files.iter().map(|file| (file.id, Checksum::from_raw(file.checksum)));
+    add_files(db, keyspace, files, Some(sequence))
+}
+
+/// Sees to it that no new file of these keyspaces gets the number of one that is pending.
+pub(crate) fn skip_numbers(db: &Engine, keyspaces: &[Keyspace]) -> io::Result<()> {
+    for (number, id) in numbers(&folder_of(db))? {
+        let keyspace = keyspaces.iter().find(|keyspace| keyspace.id() == number);
+        while let Some(keyspace) = keyspace.filter(|keyspace| keyspace.tree.next_table_id() <= id) {
+            keyspace.tree.get_next_table_id();
+        }
+    }
+    Ok(())
+}
+
+/// Removes what is left: the log that may have named it has been replayed.
+pub(crate) fn clear(db: &Engine) -> io::Result<()> {
+    match std::fs::remove_dir_all(folder_of(db)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Keyspace and number of each file in the folder.
+fn numbers(folder: &Path) -> io::Result<Vec<(u64, u64)>> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut numbers = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        let parts = name.to_str().and_then(|name| name.split_once('-'));
+        numbers.extend(parts.and_then(|(keyspace, id)| Some((keyspace.parse().ok()?, id.parse().ok()?))));
+    }
+    Ok(numbers)
+}
