@@ -71,7 +71,7 @@ impl LockTable {
                     is_waiting: false,
                     blocked_by: Vec::new(),
                 };
-                found.extend(entry.holders().iter().map(|holder| info(holder.owner, holder.mode)));
+                found.extend(entry.holders().map(|holder| info(holder.owner, holder.mode)));
                 for waiter in entry.waiters().filter(|waiter| waiter.outcome() == Outcome::Waiting) {
                     let blocked_by = entry.blocking(waiter).map(|other| other.owner.id).collect();
                     let wants = &waiter.wants;

@@ -17,13 +17,13 @@ pub use list::{LockInfo, LockStrength};
 pub(crate) use ranges::{SearchedRanges, range_lock};
 pub use waited::{LockWaitEvent, LockWaits, WaitTimes};
 
-use crate::engine::Slice;
 use crate::options::{LockMode, LockWait, TableLock};
 use crate::read_view::Uncommitted;
 use modes::Mode;
 use parking_lot::Mutex;
 use queue::{Entry, Holder, Outcome, Waiter};
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
 use squall_catalog::TableId;
 use squall_types::{ErrorCode, SqlError};
 use std::collections::hash_map::Entry as MapEntry;
@@ -35,6 +35,9 @@ use waited::Waited;
 
 const SHARDS: usize = 64;
 
+/// So long a key takes no memory of its own: one of a number or two.
+const INLINE_KEY_BYTES: usize = 16;
+
 /// The family of locks that work in the background takes; sessions are counted from 1. Such work ends soon, and by itself.
 pub const BACKGROUND_FAMILY: u64 = 1 << 62;
 
@@ -42,7 +45,13 @@ pub const BACKGROUND_FAMILY: u64 = 1 << 62;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LockKey {
     pub table: TableId,
-    pub key: Slice,
+    pub key: SmallVec<[u8; INLINE_KEY_BYTES]>,
+}
+
+impl LockKey {
+    pub fn new(table: TableId, key: &[u8]) -> LockKey {
+        LockKey { table, key: SmallVec::from_slice(key) }
+    }
 }
 
 /// Who holds or wants a lock.
@@ -182,9 +191,9 @@ impl LockTable {
     pub fn writers(&self, owner: Owner, table: TableId) -> Vec<(Owner, Arc<Uncommitted>)> {
         let key = table_key(table);
         let shard = self.shard(&key).lock();
-        let holders = shard.get(&key).map(|entry| entry.holders()).unwrap_or_default();
-        let others = holders.iter().filter(|holder| holder.owner.family != owner.family);
-        others.filter_map(|holder| Some((holder.owner, holder.written.clone()?))).collect()
+        let others = shard.get(&key).into_iter().flat_map(Entry::holders);
+        let others = others.filter(|holder| holder.owner.family != owner.family);
+        others.filter_map(|holder| Some((holder.owner, holder.written?))).collect()
     }
 
     /// Gives another transaction a lock that it has had all along by what it has written, so that others can wait for its end.
@@ -314,8 +323,11 @@ impl LockTable {
     pub fn family_holds(&self, family: u64, table: TableId, mode: TableLock) -> bool {
         let (key, mode) = (table_key(table), Mode::from(mode));
         let shard = self.shard(&key).lock();
-        let holders = shard.get(&key).map(|entry| entry.holders()).unwrap_or_default();
-        holders.iter().any(|holder| holder.owner.family == family && holder.mode.covers(mode))
+        shard
+            .get(&key)
+            .into_iter()
+            .flat_map(Entry::holders)
+            .any(|holder| holder.owner.family == family && holder.mode.covers(mode))
     }
 
     /// Whether anybody holds or wants the global read lock.
@@ -337,8 +349,8 @@ impl LockTable {
     pub fn is_shared_only_with(&self, owner: Owner, table: TableId, family: u64) -> bool {
         let key = table_key(table);
         let shard = self.shard(&key).lock();
-        let holders = shard.get(&key).map(|entry| entry.holders()).unwrap_or_default();
-        holders.iter().all(|holder| holder.owner.family == owner.family || holder.owner.family == family)
+        let mut holders = shard.get(&key).into_iter().flat_map(Entry::holders);
+        holders.all(|holder| holder.owner.family == owner.family || holder.owner.family == family)
     }
 
     /// Whether somebody waits for a table's lock.
@@ -417,5 +429,5 @@ impl LockTable {
 }
 
 fn table_key(table: TableId) -> LockKey {
-    LockKey { table, key: Slice::default() }
+    LockKey::new(table, &[])
 }

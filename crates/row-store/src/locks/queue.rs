@@ -74,39 +74,164 @@ impl Waiter {
     }
 }
 
-/// One lock.
+/// One lock. Most have one owner and nobody in line, and a transaction may have millions of them.
 #[derive(Default)]
-pub(super) struct Entry {
+pub(super) enum Entry {
+    #[default]
+    Free,
+    /// Held by one, whose transaction's writes nobody looks into by it.
+    One(Owner, Mode),
+    Line(Box<Line>),
+}
+
+/// A lock that several hold or want.
+#[derive(Default)]
+pub(super) struct Line {
     holders: Vec<Holder>,
     waiters: VecDeque<Arc<Waiter>>,
 }
 
 impl Entry {
     pub fn held_by(holder: Holder) -> Entry {
-        Entry { holders: vec![holder], waiters: VecDeque::new() }
+        match holder.written {
+            None => Entry::One(holder.owner, holder.mode),
+            Some(_) => Entry::Line(Box::new(Line { holders: vec![holder], waiters: VecDeque::new() })),
+        }
+    }
+
+    fn line(&mut self) -> &mut Line {
+        if let Entry::Free | Entry::One(..) = self {
+            let holders = self.holders().collect();
+            *self = Entry::Line(Box::new(Line { holders, waiters: VecDeque::new() }));
+        }
+        match self {
+            Entry::Line(line) => line,
+            Entry::Free | Entry::One(..) => unreachable!("it has just become a line"),
+        }
     }
 
     /// Who holds it.
-    pub fn holders(&self) -> &[Holder] {
-        &self.holders
+    pub fn holders(&self) -> impl Iterator<Item = Holder> {
+        let (one, several) = match self {
+            Entry::Free => (None, &[][..]),
+            Entry::One(owner, mode) => (Some(Holder::new(*owner, *mode)), &[][..]),
+            Entry::Line(line) => (None, &line.holders[..]),
+        };
+        one.into_iter().chain(several.iter().cloned())
     }
 
     /// Who waits in line.
     pub fn waiters(&self) -> impl Iterator<Item = &Arc<Waiter>> {
-        self.waiters.iter()
+        let line = if let Entry::Line(line) = self { Some(line) } else { None };
+        line.into_iter().flat_map(|line| &line.waiters)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.holders.is_empty() && self.waiters.is_empty()
+        match self {
+            Entry::Free => true,
+            Entry::One(..) => false,
+            Entry::Line(line) => line.holders.is_empty() && line.waiters.is_empty(),
+        }
     }
 
     pub fn mode_of(&self, owner: Owner) -> Option<Mode> {
-        self.holders.iter().find(|holder| holder.owner.id == owner.id).map(|holder| holder.mode)
+        match self {
+            Entry::Free => None,
+            Entry::One(held, mode) => (held.id == owner.id).then_some(*mode),
+            Entry::Line(line) => {
+                line.holders.iter().find(|holder| holder.owner.id == owner.id).map(|holder| holder.mode)
+            }
+        }
     }
 
     /// Whether an owner gets a mode at once: nobody else holds against it, and nobody waits in line before it. One who
     /// holds the lock already (`upgrade`) goes before the line, since the line waits for it.
     pub fn is_free_for(&self, owner: Owner, mode: Mode, upgrade: bool) -> bool {
+        match self {
+            Entry::Free => true,
+            Entry::One(held, held_mode) => held.family == owner.family || held_mode.is_compatible(mode),
+            Entry::Line(line) => line.is_free_for(owner, mode, upgrade),
+        }
+    }
+
+    pub fn grant(&mut self, holder: Holder) {
+        match self {
+            Entry::Free => *self = Entry::held_by(holder),
+            Entry::One(owner, mode) if owner.id == holder.owner.id && holder.written.is_none() => {
+                *mode = mode.join(holder.mode);
+            }
+            Entry::One(..) | Entry::Line(_) => self.line().grant(holder),
+        }
+    }
+
+    pub fn weaken(&mut self, owner: Owner, mode: Mode) {
+        match self {
+            Entry::Free => {}
+            Entry::One(held, held_mode) => {
+                if held.id == owner.id {
+                    *held_mode = mode;
+                }
+            }
+            Entry::Line(line) => {
+                let held = line.holders.iter_mut().filter(|holder| holder.owner.id == owner.id);
+                held.for_each(|holder| holder.mode = mode);
+            }
+        }
+    }
+
+    pub fn remove(&mut self, owner: Owner) -> Option<Holder> {
+        match self {
+            Entry::One(held, mode) if held.id == owner.id => {
+                let holder = Holder::new(*held, *mode);
+                *self = Entry::Free;
+                Some(holder)
+            }
+            Entry::Free | Entry::One(..) => None,
+            Entry::Line(line) => {
+                let at = line.holders.iter().position(|holder| holder.owner.id == owner.id)?;
+                Some(line.holders.swap_remove(at))
+            }
+        }
+    }
+
+    pub fn enqueue(&mut self, waiter: Arc<Waiter>, upgrade: bool) {
+        let waiters = &mut self.line().waiters;
+        if upgrade { waiters.push_front(waiter) } else { waiters.push_back(waiter) }
+    }
+
+    pub fn dequeue(&mut self, waiter: &Arc<Waiter>) {
+        if let Entry::Line(line) = self {
+            line.waiters.retain(|queued| !Arc::ptr_eq(queued, waiter));
+        }
+    }
+
+    /// Hands the lock to those at the head of the line that it can be handed to.
+    pub fn grant_waiters(&mut self) {
+        if let Entry::Line(line) = self {
+            line.grant_waiters();
+        }
+    }
+
+    /// Families that a waiter waits for: holders, and those before it in line. Nobody, if it has left the line meanwhile.
+    pub fn blockers_of(&self, waiter: &Arc<Waiter>) -> Vec<u64> {
+        if !self.waiters().any(|queued| Arc::ptr_eq(queued, waiter)) {
+            return Vec::new();
+        }
+        self.blocking(waiter).map(|other| other.owner.family).collect()
+    }
+
+    /// Those whom one in line waits for.
+    pub fn blocking<'a>(&'a self, waiter: &'a Arc<Waiter>) -> impl Iterator<Item = Holder> + 'a {
+        let wants = &waiter.wants;
+        let ahead = self.waiters().take_while(|queued| !Arc::ptr_eq(queued, waiter)).map(|queued| queued.wants.clone());
+        self.holders()
+            .chain(ahead)
+            .filter(move |other| other.owner.family != wants.owner.family && !other.mode.is_compatible(wants.mode))
+    }
+}
+
+impl Line {
+    fn is_free_for(&self, owner: Owner, mode: Mode, upgrade: bool) -> bool {
         let holders_agree =
             self.holders.iter().all(|holder| holder.owner.family == owner.family || holder.mode.is_compatible(mode));
         let line_agrees = upgrade
@@ -115,7 +240,7 @@ impl Entry {
         holders_agree && line_agrees
     }
 
-    pub fn grant(&mut self, holder: Holder) {
+    fn grant(&mut self, holder: Holder) {
         match self.holders.iter_mut().find(|held| held.owner.id == holder.owner.id) {
             Some(held) => {
                 held.mode = held.mode.join(holder.mode);
@@ -125,26 +250,7 @@ impl Entry {
         }
     }
 
-    pub fn weaken(&mut self, owner: Owner, mode: Mode) {
-        let held = self.holders.iter_mut().filter(|holder| holder.owner.id == owner.id);
-        held.for_each(|holder| holder.mode = mode);
-    }
-
-    pub fn remove(&mut self, owner: Owner) -> Option<Holder> {
-        let at = self.holders.iter().position(|holder| holder.owner.id == owner.id)?;
-        Some(self.holders.swap_remove(at))
-    }
-
-    pub fn enqueue(&mut self, waiter: Arc<Waiter>, upgrade: bool) {
-        if upgrade { self.waiters.push_front(waiter) } else { self.waiters.push_back(waiter) }
-    }
-
-    pub fn dequeue(&mut self, waiter: &Arc<Waiter>) {
-        self.waiters.retain(|queued| !Arc::ptr_eq(queued, waiter));
-    }
-
-    /// Hands the lock to those at the head of the line that it can be handed to.
-    pub fn grant_waiters(&mut self) {
+    fn grant_waiters(&mut self) {
         while let Some(waiter) = self.waiters.front() {
             let wants = &waiter.wants;
             let agrees = self
@@ -161,23 +267,5 @@ impl Entry {
                 self.grant(waiter.wants.clone());
             }
         }
-    }
-
-    /// Families that a waiter waits for: holders, and those before it in line. Nobody, if it has left the line meanwhile.
-    pub fn blockers_of(&self, waiter: &Arc<Waiter>) -> Vec<u64> {
-        if !self.waiters.iter().any(|queued| Arc::ptr_eq(queued, waiter)) {
-            return Vec::new();
-        }
-        self.blocking(waiter).map(|other| other.owner.family).collect()
-    }
-
-    /// Those whom one in line waits for.
-    pub fn blocking<'a>(&'a self, waiter: &'a Arc<Waiter>) -> impl Iterator<Item = &'a Holder> {
-        let wants = &waiter.wants;
-        let holders = self.holders.iter();
-        let ahead = self.waiters.iter().take_while(|queued| !Arc::ptr_eq(queued, waiter)).map(|queued| &queued.wants);
-        holders
-            .chain(ahead)
-            .filter(move |other| other.owner.family != wants.owner.family && !other.mode.is_compatible(wants.mode))
     }
 }

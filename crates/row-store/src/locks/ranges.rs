@@ -10,7 +10,6 @@
 //! looks into write sets; so one of both finds the other.
 
 use super::{LockKey, Owner};
-use crate::engine::Slice;
 use crate::index_key::{KeyRange, split_index_id};
 use parking_lot::Mutex;
 use squall_catalog::{IndexId, TableId};
@@ -141,7 +140,7 @@ pub(crate) fn range_lock(table: TableId, range: &KeyRange) -> LockKey {
     key.extend_from_slice(&(start.len() as u32).to_be_bytes());
     key.extend_from_slice(start);
     key.extend_from_slice(end);
-    LockKey { table, key: Slice::from(key) }
+    LockKey::new(table, &key)
 }
 
 /// The range that a lock's key is of; `None` for that of a row, an entry or a table.

@@ -8,7 +8,7 @@ fn owner(id: u64) -> Owner {
 }
 
 fn key(name: &str) -> LockKey {
-    LockKey { table: TableId(1), key: Slice::new(name.as_bytes()) }
+    LockKey::new(TableId(1), name.as_bytes())
 }
 
 #[test]

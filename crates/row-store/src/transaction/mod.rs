@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Memory of a row lock, roughly.
-const LOCK_BYTES: usize = 200;
+const LOCK_BYTES: usize = 130;
 /// Locks that are taken between two charges.
 const LOCKS_BETWEEN_CHARGES: usize = 1024;
 /// What a transaction takes without being charged: most are small, and ask nobody.
@@ -261,7 +261,7 @@ impl Transaction {
 
     fn lock_row(&mut self, table: &Table, key: &Slice, request: LockRequest) -> StoreResult<Acquired> {
         self.lock_table(table, table_lock(request.mode), request.wait)?;
-        let key = LockKey { table: table.id(), key: key.clone() };
+        let key = LockKey::new(table.id(), key);
         match self.locks.table.lock_row(self.locks.owner, &key, request.mode, request.wait) {
             Ok(acquired) => {
                 if acquired.is_new() {
@@ -556,11 +556,13 @@ impl Transaction {
                 return Err(StoreError::duplicate(table, table.rows_codec(), (values, key), key.to_vec()));
             }
         }
-        let key = moved_to.clone().unwrap_or_else(|| old.key.clone());
+        // The key may be a part of a block, which lives as long as any part of it.
+        let old_key = Slice::new(&old.key);
+        let key = moved_to.clone().unwrap_or_else(|| old_key.clone());
         let changes = self.entry_changes(table, (&old_values, &old.key), (values, &key), true)?;
         let mut row = encode_row(&table.current_projection().layout, &key, values)?;
         self.store.pack_row(table, &key, &mut row);
-        let moved_from = moved_to.map(|_| old.key.clone());
+        let moved_from = moved_to.map(|_| old_key);
         self.write(table, moved_from, (key.clone(), Some(row.into()), 0), changes)?;
         Ok(RowKey(key))
     }
@@ -646,7 +648,7 @@ impl Transaction {
             entries.push(codec.removed(entry));
         }
         entries.extend(mark);
-        self.write(table, None, (row.key.clone(), None, -1), entries)
+        self.write(table, None, (Slice::new(&row.key), None, -1), entries)
     }
 
     // ---- savepoints and the end ----

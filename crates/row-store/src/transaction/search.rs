@@ -146,7 +146,7 @@ impl Transaction {
     /// Locks a row and tells how, so that the lock can be given back.
     pub(super) fn lock_found(&mut self, table: &Table, key: &Slice, request: LockRequest) -> StoreResult<RowLock> {
         let acquired = self.lock_row(table, key, request)?;
-        Ok(RowLock::of(acquired, &LockKey { table: table.id(), key: key.clone() }))
+        Ok(RowLock::of(acquired, &LockKey::new(table.id(), key)))
     }
 
     /// Gives the lock of a row back that turned out not to be wanted: the lock is what it was before the row was found.
