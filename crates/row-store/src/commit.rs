@@ -47,6 +47,10 @@ pub(crate) struct HeldLocks {
     pub tables: Vec<(TableId, TableLock)>,
     /// Tables in which ranges have been searched.
     pub searched: Vec<Arc<TableData>>,
+    /// Tables that it is a [large writer](crate::locks::LargeWriters) of.
+    pub large: Vec<Arc<TableData>>,
+    /// How many of `rows` have been looked through for those that need not be kept.
+    pub rows_looked_at: usize,
     /// Where the memory of the locks is charged, and of what they are held for; `None` if nowhere.
     pub memory: Option<Charge>,
 }
@@ -54,7 +58,16 @@ pub(crate) struct HeldLocks {
 impl HeldLocks {
     /// Of an owner that has none.
     pub fn none(table: Arc<LockTable>, owner: Owner) -> HeldLocks {
-        HeldLocks { table, owner, rows: Vec::new(), tables: Vec::new(), searched: Vec::new(), memory: None }
+        HeldLocks {
+            table,
+            owner,
+            rows: Vec::new(),
+            tables: Vec::new(),
+            searched: Vec::new(),
+            large: Vec::new(),
+            rows_looked_at: 0,
+            memory: None,
+        }
     }
 
     /// Hands all of them over.
@@ -63,6 +76,10 @@ impl HeldLocks {
     }
 
     pub fn release(&mut self) {
+        self.rows_looked_at = 0;
+        for data in self.large.drain(..) {
+            data.large_writers.remove(self.owner);
+        }
         // Whoever has waited for a range's lock looks then whether there are others.
         for data in self.searched.drain(..) {
             data.searched.remove_all(self.owner);

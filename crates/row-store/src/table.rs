@@ -7,7 +7,7 @@ use crate::forward_scan::FilesSeen;
 use crate::index_key::{IndexCodec, push_index_id, split_index_id};
 use crate::layout::{Projection, RowLayout};
 use crate::level_keys::LevelKeys;
-use crate::locks::SearchedRanges;
+use crate::locks::{LargeWriters, SearchedRanges};
 use crate::meta::TablePlace;
 use crate::packing::Packing;
 use crate::row::encode_row;
@@ -57,6 +57,8 @@ pub(crate) struct TableData {
     pub scanned: AtomicBool,
     /// What open transactions have searched.
     pub searched: SearchedRanges,
+    /// Those that have written so much that they do not keep locks of it.
+    pub large_writers: LargeWriters,
     /// Dropped or truncated: nothing may be written any more.
     pub retired: AtomicBool,
     /// The version of the newest definition: whoever has an older one would leave entries of new indexes out, and not see to
@@ -118,6 +120,7 @@ impl TableData {
             overwrites: AtomicU64::new(0),
             scanned: AtomicBool::new(false),
             searched: SearchedRanges::default(),
+            large_writers: LargeWriters::default(),
             retired: AtomicBool::new(false),
             defined_since: AtomicU64::new(0),
             complete_since: AtomicU64::new(0),

@@ -4,6 +4,7 @@
 //! wait for each other. Nothing here is touched by plain reads.
 
 mod fresh;
+mod implicit;
 mod list;
 mod modes;
 mod queue;
@@ -13,6 +14,7 @@ mod tests;
 mod waited;
 
 pub use fresh::RowLock;
+pub(crate) use implicit::LargeWriters;
 pub use list::{LockInfo, LockStrength};
 pub(crate) use ranges::{SearchedRanges, range_lock};
 pub use waited::{LockWaitEvent, LockWaits, WaitTimes};

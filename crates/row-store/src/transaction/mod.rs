@@ -1,6 +1,7 @@
 //! Transactions: reading at a snapshot, locking, writing in private, committing.
 
 mod bulk_change;
+mod implicit_locks;
 mod piecewise_search;
 mod read_lock;
 mod search;
@@ -262,17 +263,28 @@ impl Transaction {
     fn lock_row(&mut self, table: &Table, key: &Slice, request: LockRequest) -> StoreResult<Acquired> {
         self.lock_table(table, table_lock(request.mode), request.wait)?;
         let key = LockKey::new(table.id(), key);
-        match self.locks.table.lock_row(self.locks.owner, &key, request.mode, request.wait) {
-            Ok(acquired) => {
-                if acquired.is_new() {
-                    self.locks.rows.push(key);
-                    if self.locks.rows.len().is_multiple_of(LOCKS_BETWEEN_CHARGES) {
-                        self.charge_memory()?;
-                    }
+        loop {
+            let acquired = match self.locks.table.lock_row(self.locks.owner, &key, request.mode, request.wait) {
+                Ok(acquired) => acquired,
+                Err(failure) => return Err(self.lock_failed(failure)),
+            };
+            if acquired != Acquired::Held {
+                let met = self.meet_large_writers(table, &key);
+                if !matches!(met, Ok(false)) {
+                    // Those who have written it have the lock by now, too, and are waited for.
+                    self.locks.table.give_back(self.locks.owner, RowLock::of(acquired, &key));
+                    met?;
+                    continue;
                 }
-                Ok(acquired)
             }
-            Err(failure) => Err(self.lock_failed(failure)),
+            if acquired.is_new() {
+                self.locks.rows.push(key);
+                if self.locks.rows.len().is_multiple_of(LOCKS_BETWEEN_CHARGES) {
+                    self.let_written_locks_go(table);
+                    self.charge_memory()?;
+                }
+            }
+            return Ok(acquired);
         }
     }
 

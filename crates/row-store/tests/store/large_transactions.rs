@@ -149,3 +149,49 @@ fn where_nothing_can_be_written_a_statement_fails_and_the_rest_stays() {
     txn.commit().unwrap();
     check(&fixture, &table, |id| (id < ROWS).then(|| row(id, id % 7, &text(id), Some(id))));
 }
+
+#[test]
+fn rows_of_a_very_large_transaction_are_locked_by_what_it_has_written() {
+    const MANY: i64 = 150_000;
+    let (fixture, table) = Fixture::plain();
+    let mut txn = begin(&fixture);
+    txn.insert(&table, &row(-1, 1, "", Some(-1))).unwrap();
+    txn.commit().unwrap();
+    let mut large = begin(&fixture);
+    let old = lock(&mut large, &table, -1);
+    for id in 0..MANY {
+        large.insert(&table, &row(id, 1, "", Some(id))).unwrap();
+    }
+    assert!(fixture.store.locks().len() < 100_000, "{} locks are kept", fixture.store.locks().len());
+    let nowait = |error: squall_row_store::StoreError| SqlError::from(error).is(squall_types::ErrorCode::LockNowait);
+    let mut other = begin(&fixture);
+    other.begin_statement(squall_row_store::LockWait::Nowait);
+    // A row that it has inserted, a unique value, and one that it has locked and not written.
+    assert!(nowait(other.get_locked(&table, &key(&table, 5), FOR_UPDATE).unwrap_err()));
+    assert!(nowait(other.insert(&table, &row(6, 1, "", None)).unwrap_err()));
+    assert!(nowait(other.insert(&table, &row(MANY + 1, 1, "", Some(7))).unwrap_err()));
+    assert!(nowait(other.get_locked(&table, &key(&table, -1), FOR_UPDATE).unwrap_err()));
+    other.insert(&table, &row(MANY + 2, 1, "", None)).unwrap();
+    other.commit().unwrap();
+    // Who waits gets what was committed, and a deadlock with it is seen.
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let mut other = begin(&fixture);
+            let wait = squall_row_store::LockWait::Timeout(std::time::Duration::from_secs(60));
+            let request = squall_row_store::LockRequest { wait, ..FOR_UPDATE };
+            let row = other.get_locked(&table, &key(&table, 9), request).unwrap();
+            (row.is_some(), other.get_locked(&table, &key(&table, 10), request).unwrap().is_some())
+        });
+        while fixture.store.lock_waiter_count() == 0 {
+            std::thread::yield_now();
+        }
+        large.delete(&table, &old).unwrap();
+        let old = lock(&mut large, &table, 10);
+        large.delete(&table, &old).unwrap();
+        large.commit().unwrap();
+        assert_eq!(waiter.join().unwrap(), (true, false));
+    });
+    assert!(fixture.store.locks().is_empty());
+    let mut txn = begin(&fixture);
+    assert_eq!(ids(&mut txn, &table).len() as i64, MANY);
+}
