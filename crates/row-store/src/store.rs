@@ -29,7 +29,7 @@ use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, TableCompression, TableDef, TableId};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -104,11 +104,8 @@ impl RowStore {
         let lock = DirectoryLock::take(&directory)?;
         let files = Arc::new(FileWatch::default());
         let Recovered { committer, catalog } = recover(&directory, &options, &files, sealed_tables.as_deref())?;
-        let spill_place = Arc::new(SpillPlace {
-            folder: directory.join(TEMPORARY_FOLDER),
-            gate: committer.gate.clone(),
-            bytes_max: AtomicUsize::new(options.transaction_buffer_bytes),
-        });
+        let (spills, spill_gate) = (directory.join(TEMPORARY_FOLDER), committer.gate.clone());
+        let spill_place = Arc::new(SpillPlace::new(spills, spill_gate, options.transaction_buffer_bytes));
         let store = RowStore(Arc::new(StoreInner {
             locks: Arc::new(LockTable::new()),
             row_cache: Arc::new(RowCache::new(options.row_cache_bytes)),
@@ -210,7 +207,7 @@ impl RowStore {
 
     /// Lets changes of each transaction take so much memory before they go to temporary files.
     pub fn set_transaction_buffer(&self, bytes: usize) {
-        self.0.spill_place.bytes_max.store(bytes, Ordering::Relaxed);
+        self.0.spill_place.set_bytes_max(bytes);
     }
 
     // ---- the row cache ----

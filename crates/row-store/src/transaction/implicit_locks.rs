@@ -44,18 +44,19 @@ impl Transaction {
         }
         let writes = self.own.writes.read();
         let looked_at = locks.rows_looked_at.min(locks.rows.len());
-        for key in locks.rows.split_off(looked_at) {
+        let mut kept = looked_at;
+        for at in looked_at..locks.rows.len() {
+            let key = &locks.rows[at];
             let is_large = locks.large.iter().any(|data| data.id == key.table);
             // What cannot be read is taken for not written: its lock stays.
             if is_large && matches!(writes.get(key.table, &key.key), Ok(Some(_))) {
-                locks.table.release(locks.owner, &key);
+                locks.table.release(locks.owner, key);
             } else {
-                locks.rows.push(key);
+                locks.rows.swap(kept, at);
+                kept += 1;
             }
         }
-        if locks.rows.capacity() > 2 * LOCKS_MAX {
-            locks.rows.shrink_to(LOCKS_MAX);
-        }
-        locks.rows_looked_at = locks.rows.len();
+        locks.rows.truncate(kept);
+        locks.rows_looked_at = kept;
     }
 }

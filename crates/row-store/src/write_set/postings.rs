@@ -118,7 +118,7 @@ impl Postings {
     /// # Errors
     /// If the disk has no room, or there is no thread to be had; what was taken is still there then.
     pub fn begin_spill(&mut self, place: &Arc<SpillPlace>, keyspace: &Keyspace, empty: Taken) -> SqlResult<()> {
-        place.gate.check_temporary(self.taken.bytes())?;
+        place.check_room(self.taken.bytes())?;
         let mut taken = std::mem::replace(&mut self.taken, empty);
         let (place, keyspace) = (place.clone(), keyspace.clone());
         let write = move || {

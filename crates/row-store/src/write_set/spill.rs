@@ -11,7 +11,7 @@ use lsm_tree::config::BloomConstructionPolicy;
 use lsm_tree::merge::Merger;
 use lsm_tree::table::Writer;
 use lsm_tree::table::filter::standard_bloom::Builder;
-use lsm_tree::{BoxedIterator, InternalValue, Table, ValueType};
+use lsm_tree::{BoxedIterator, Cache, InternalValue, Table, ValueType};
 use squall_types::{SqlError, SqlResult};
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -22,18 +22,37 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 const FILTER_BITS: f32 = 10.0;
 /// Records from one key that a commit may cut at to the next.
 const CUT_RECORDS: usize = 4096;
+/// Memory for blocks of all files.
+const CACHE_BYTES: u64 = 16 << 20;
 /// The level that files are written for; it says nothing here.
 const LEVEL: u8 = 0;
 
 /// Where writes of transactions go, and from when on.
 pub(crate) struct SpillPlace {
-    pub folder: PathBuf,
-    pub gate: Arc<WriteGate>,
+    folder: PathBuf,
+    gate: Arc<WriteGate>,
     /// Memory that writes of one transaction take before they leave it, bytes.
-    pub bytes_max: AtomicUsize,
+    bytes_max: AtomicUsize,
+    /// Blocks that are read again. What a commit reads once is not to take the place of what others read often.
+    cache: Arc<Cache>,
 }
 
 impl SpillPlace {
+    pub fn new(folder: PathBuf, gate: Arc<WriteGate>, bytes_max: usize) -> SpillPlace {
+        let cache = Arc::new(Cache::with_capacity_bytes(CACHE_BYTES));
+        SpillPlace { folder, gate, bytes_max: bytes_max.into(), cache }
+    }
+
+    /// # Errors
+    /// 1021 if the disk has no room for so many bytes.
+    pub fn check_room(&self, bytes: usize) -> SqlResult<()> {
+        self.gate.check_temporary(bytes)
+    }
+
+    pub fn set_bytes_max(&self, bytes: usize) {
+        self.bytes_max.store(bytes, Ordering::Relaxed);
+    }
+
     pub fn bytes_max(&self) -> usize {
         self.bytes_max.load(Ordering::Relaxed)
     }
@@ -104,7 +123,7 @@ impl SpillFile {
         is_looked_up: bool,
     ) -> SqlResult<Option<SpillFile>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        place.gate.check_temporary(bytes)?;
+        place.check_room(bytes)?;
         let name = format!("writes-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = place.folder.join(name);
         let write = || -> Result<Option<SpillFile>, Error> {
@@ -123,9 +142,8 @@ impl SpillFile {
             }
             let Some((_, checksum)) = writer.finish()? else { return Ok(None) };
             let bytes = std::fs::metadata(&path)?.len();
-            let config = tree.tree_config();
             // Its blocks are told from those of others by the keyspace and the number.
-            let (cache, metrics) = (config.cache.clone(), tree.metrics().clone());
+            let (cache, metrics) = (place.cache.clone(), tree.metrics().clone());
             let table =
                 Table::recover(path.clone(), checksum, 0, tree.id(), cache, None, is_looked_up, false, metrics)?;
             Ok(Some(SpillFile { table, path: path.clone(), bytes, cuts }))

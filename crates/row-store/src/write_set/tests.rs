@@ -33,7 +33,7 @@ impl Fixture {
             Arc::new(TableData::new(TableId(at), 1, keyspace, seen, Vec::new(), cache))
         };
         let gate = Arc::new(WriteGate::new(folder.path()));
-        let place = Arc::new(SpillPlace { folder: folder.path().join("temporary"), gate, bytes_max: bytes_max.into() });
+        let place = Arc::new(SpillPlace::new(folder.path().join("temporary"), gate, bytes_max));
         Fixture { tables: vec![table(1), table(2)], place, _folder: folder }
     }
 }
