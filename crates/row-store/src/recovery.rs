@@ -265,3 +265,7 @@ fn remove_orphans(db: &Engine, catalog: &Catalog, sealed_tables: Option<&dyn Sea
             && copy.is_none_or(|copy| is_copy(table, copy))
     })
 }
+
+#[cfg(test)]
+#[path = "recovery_tests.rs"]
+mod tests;

@@ -38,6 +38,8 @@ fn start_server(way: Way) -> TestServer {
     run("SET GLOBAL ps_history_enabled = OFF");
     if way == Way::General {
         run("SET GLOBAL query_shortcuts = OFF");
+        // Whatever is written goes to files, and is committed as files.
+        run("SET GLOBAL transaction_buffer_size = 1024");
     }
     server
 }

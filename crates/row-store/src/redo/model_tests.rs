@@ -5,7 +5,10 @@
 use super::segment::{numbers, path_of};
 use super::tests::{Fixture, flip};
 use super::*;
-use crate::engine::{Keyspace, Kind};
+use crate::engine::{Keyspace, Kind, Slice};
+use crate::pending_files::PendingFiles;
+use crate::table_files::MadeFile;
+use lsm_tree::Checksum;
 use squall_test_support::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -98,6 +101,19 @@ impl Model {
         }
         self.batches.push((tables, count));
         self.fixture.apply(&self.log, self.batches.len() as u64, batch);
+        self.note_begun();
+    }
+
+    /// A batch with a key of one table and files of another.
+    fn append_files(&mut self, files: u64) {
+        let sequence = self.batches.len() as u64 + 1;
+        let made =
+            |id| MadeFile { id, checksum: Checksum::from_raw(id.into()), first: Slice::empty(), last: Slice::empty() };
+        let mut batch = Batch::default();
+        batch.insert(&self.tables[0], sequence.to_be_bytes(), "a key");
+        batch.push_files(PendingFiles::new(&self.tables[1], (0..files).map(made).collect()));
+        self.batches.push((BTreeSet::from([0]), 1 + files as usize));
+        self.fixture.apply(&self.log, sequence, batch);
         self.note_begun();
     }
 
@@ -270,6 +286,7 @@ fn a_log_that_is_cut_at_any_byte_has_whole_batches() {
     model.sync();
     while model.batches.len() < 8 {
         model.append_changes(model.batches.len() as u64 % 3 * 4, 60, &mut random);
+        model.append_files([1, 60][model.batches.len() % 2]);
     }
     model.log.write().unwrap();
     let now = files_of(&model.fixture.path());

@@ -148,7 +148,7 @@ fn number(conn: &mut Conn, sql: &str) -> mysql::Result<u64> {
     Ok(conn.query_first::<Option<u64>, _>(sql)?.flatten().unwrap_or(0))
 }
 
-/// Transactions in several tables; some take several segments of the log.
+/// Transactions in several tables; some take several segments of the log, or are committed as files.
 fn write<const WRITER: u64>(conn: &mut Conn, recorder: &Recorder, mut random: Random) -> (Acknowledged, Error) {
     assert!(WRITER <= WRITERS);
     let mut next = None;
@@ -157,7 +157,11 @@ fn write<const WRITER: u64>(conn: &mut Conn, recorder: &Recorder, mut random: Ra
             Some(next) => next,
             None => number(conn, &format!("SELECT MAX(seq) FROM p.journal WHERE writer = {WRITER}"))? + 1,
         };
-        let many = random.below(20) == 0;
+        let many = random.below(12) == 0;
+        if many {
+            let buffer = if random.below(2) == 0 { 16 << 10 } else { 64 << 20 };
+            conn.query_drop(format!("SET GLOBAL transaction_buffer_size = {buffer}"))?;
+        }
         let n = if many { SOURCE_ROWS } else { 1 + random.below(8) };
         let length = if many { 900 } else { random.below(300) };
         conn.query_drop("BEGIN")?;

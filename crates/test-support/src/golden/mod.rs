@@ -60,7 +60,8 @@ pub enum Way {
     Text,
     /// What can be prepared is, and goes by the binary protocol; queries that can be repeated are executed several times.
     Prepared,
-    /// As texts, on a server that has `query_shortcuts` off: every query has a general plan, made for it.
+    /// As texts, on a server that has `query_shortcuts` off: every query has a general plan, made for it. Its transactions may have next
+    /// to nothing in memory.
     General,
 }
 
@@ -156,21 +157,27 @@ impl Run {
     fn block(&mut self, block: &Block) -> Result<String, String> {
         let general = self.way == Way::General && block.limits.with_shortcuts;
         if general {
-            self.set_shortcuts(&block.session, "ON")?;
+            self.set_shortcuts(&block.session, "ON", "DEFAULT")?;
         }
         let prepared = self.way == Way::Prepared && !block.limits.by_text;
         let executions = if block.limits.once { 1 } else { EXECUTIONS };
         let answer = self.answer(block, Show { prepared, executions, ..block.show });
         if general {
-            self.set_shortcuts(&block.session, "DEFAULT")?;
+            self.set_shortcuts(&block.session, "DEFAULT", "1024")?;
         }
         answer
     }
 
-    fn set_shortcuts(&mut self, session: &str, value: &str) -> Result<(), String> {
-        let mut conn = self.session(session)?;
-        conn.query_drop(format!("SET SESSION query_shortcuts = {value}")).map_err(text)?;
-        self.sessions.insert(session.to_string(), conn);
+    fn set_shortcuts(&mut self, session: &str, shortcuts: &str, buffer: &str) -> Result<(), String> {
+        let sets = [
+            (session, format!("SET SESSION query_shortcuts = {shortcuts}")),
+            ("watcher", format!("SET GLOBAL transaction_buffer_size = {buffer}")),
+        ];
+        for (session, sql) in sets {
+            let mut conn = self.session(session)?;
+            conn.query_drop(sql).map_err(text)?;
+            self.sessions.insert(session.to_string(), conn);
+        }
         Ok(())
     }
 
