@@ -9,11 +9,15 @@ use crate::engine::{self, AbstractTree, Engine, Keyspace, SeqNo};
 use crate::table_files::{MadeFile, add_files, path_in};
 use lsm_tree::Checksum;
 use squall_types::durable_files::{create_folder, sync_folder};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The folder, within the engine's: files are linked from there into those of keyspaces.
 const FOLDER: &str = "pending";
+
+/// Bytes that are read and written at a time where a file has to be copied.
+const COPIED_BYTES: usize = 1 << 20;
 
 /// A file as the log names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +100,7 @@ pub(crate) fn adopt(db: &Engine, keyspace: &Keyspace, files: &[FileRecord], sequ
     let folder = folder_of(db);
     for file in files {
         let path = path_of(&folder, keyspace.id(), file.id);
-        std::fs::hard_link(&path, path_in(keyspace, file.id))
+        give_name(&path, &path_in(keyspace, file.id))
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
     }
     if let Some(folder) = files.first().and_then(|file| path_in(keyspace, file.id).parent().map(Path::to_path_buf)) {
@@ -104,6 +108,23 @@ pub(crate) fn adopt(db: &Engine, keyspace: &Keyspace, files: &[FileRecord], sequ
     }
     let files = files.iter().map(|file| (file.id, Checksum::from_raw(file.checksum)));
     add_files(db, keyspace, files, Some(sequence))
+}
+
+/// Gives a file another name. Where the file system has no links the other one is a copy.
+fn give_name(path: &Path, other: &Path) -> io::Result<()> {
+    match std::fs::hard_link(path, other) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let (mut from, mut to) = (File::open(path)?, File::create(other)?);
+            let mut block = vec![0; COPIED_BYTES];
+            loop {
+                match from.read(&mut block)? {
+                    0 => return to.sync_all(),
+                    read => to.write_all(&block[..read])?,
+                }
+            }
+        }
+        linked => linked,
+    }
 }
 
 /// Sees to it that no new file of these keyspaces gets the number of one that is pending.
