@@ -523,6 +523,12 @@ impl Record {
         self.events.len() as u64
     }
 
+    /// The moments at which something was done in a folder of the data directory, to the folders in it too.
+    pub fn moments_in(&self, folder: &Path) -> Vec<u64> {
+        let events = (1..).zip(&self.events);
+        events.filter(|(_, event)| event.path.starts_with(folder)).map(|(moment, _)| moment).collect()
+    }
+
     /// Makes a folder what a power cut at a moment may leave of the data directory.
     ///
     /// # Panics

@@ -22,6 +22,9 @@ const BINARY: &str = env!("CARGO_BIN_EXE_squall");
 const TEST: &str = "power_cuts_lose_nothing_that_was_acknowledged";
 /// Moments that are tried of one recording.
 const CUTS_OF_A_RECORDING: u64 = 20;
+/// Where files are until a batch of the log names them, and moments behind something that was done there.
+const PENDING: &str = "rows/rows/pending";
+const AROUND: u64 = 60;
 /// Starts of the server in a recording, but for the first.
 const RESTARTS: u64 = 4;
 
@@ -33,7 +36,7 @@ fn cuts(otherwise: u64) -> u64 {
 fn power_cuts_lose_nothing_that_was_acknowledged() {
     let mut random = Random::of_run(TEST);
     let (mut left, mut total) = (cuts(6), Acknowledged::default());
-    let all = left;
+    let (all, mut commits_of_files) = (left, 0);
     while left > 0 {
         let Some((mut server, recorder)) = Recorder::start(Path::new(BINARY)) else {
             return squall_test_support::skip(TEST, "a C compiler");
@@ -59,9 +62,15 @@ fn power_cuts_lose_nothing_that_was_acknowledged() {
         }
         work_until_killed(&mut server, &recorder, &mut acknowledged, &mut random, |server, _| server.kill());
         let record = recorder.record();
+        let pending = record.moments_in(Path::new(PENDING));
         for _ in 0..left.min(CUTS_OF_A_RECORDING) {
-            let moment = match random.below(5) {
+            let moment = match random.below(6) {
                 0 => acknowledged.moment(&mut random).unwrap_or(begun),
+                // Around a commit of files.
+                1 if !pending.is_empty() => {
+                    let moment = pending[random.below(pending.len() as u64) as usize] + random.below(AROUND);
+                    moment.min(record.moments())
+                }
                 1 | 2 => {
                     let (start_begun, start_ended) = starts[random.below(RESTARTS) as usize];
                     start_begun + random.below(start_ended - start_begun + 1)
@@ -81,8 +90,9 @@ fn power_cuts_lose_nothing_that_was_acknowledged() {
             std::fs::remove_dir_all(path).expect("the folder is removed");
         }
         left = left.saturating_sub(CUTS_OF_A_RECORDING);
+        commits_of_files += pending.len();
         total.add(acknowledged);
     }
-    println!("{all} power cuts; {}", total.description());
+    println!("{all} power cuts; {}; {commits_of_files} events of commits of files", total.description());
     total.assert_not_nothing();
 }
