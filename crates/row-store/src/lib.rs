@@ -10,6 +10,7 @@
 //!
 //! 1. `Transaction::insert`, `update`, `delete` lock what they touch (`locks`) and put encoded rows and index entries
 //!    into the transaction's `WriteSet`; nobody else sees them.
+//!    What is too large for memory goes to temporary files, and later becomes files of the tables (`changes`, `pending_files`).
 //! 2. `Transaction::commit_async` hands write set and locks to `Committer::commit` as a `CommitRequest` and returns a
 //!    [`CommitTicket`].
 //! 3. Under one lock, SERIALIZABLE reads are checked against recent commits (`CommitLog::is_valid`), the changes, with the
