@@ -16,6 +16,7 @@ commands:
   definitions   CREATE + DROP pairs beside tables that stay: what one costs first and last, and what the data directory takes   [--count 10000] [--tables 100]
   fairness      point selects of four clients beside a greedy session of each kind   [--kinds a,b] [--seconds 10] [--rounds 3]
   kill          from KILL QUERY to the error, for statements that work at something long: joins, sorts, ALTER TABLE, locks   [--kinds a,b] [--rounds 3]
+  large         statements that change many rows in one transaction: documents flattened under a full-text index, REPLACE of a million rows; time and memory   [--documents 18801] [--count 1000000]
   background    statements run directly, and queued with async.queue and done by as many workers   [--count 10000] [--threads 8] [--rounds 3]
   profile       what a statement costs, as text: system calls, context switches, CPU, where it goes; --profile profiling has names
                 [--workloads a,b] [--threads 4,64] [--seconds 10] [--rows 1000000]
@@ -29,13 +30,13 @@ commands:
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
 import argparse, os, pathlib, re, resource, signal, statistics, subprocess, sys, time
-import accounts, background, connections, definitions, endurance, history, instructions, instruments, kill, profile, ssb
+import accounts, background, connections, definitions, endurance, history, instructions, instruments, kill, large, profile, ssb
 from peers import MariaDB, Squall, commit, machine, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
 HERE = pathlib.Path(__file__).resolve().parent
 # What commands take instead of the defaults of all.
-OWN_DEFAULTS = {"instruments": {"threads": "4", "seconds": 3, "rounds": 30}}
+OWN_DEFAULTS = {"instruments": {"threads": "4", "seconds": 3, "rounds": 30}, "large": {"count": 1000000}}
 # Columns of the table that have a value for each server.
 WIDTHS = {"p99_ms": "10.2f", "cpu_us": "9.1f", "client_us": "9.1f", "resident_mib": "7.0f", "conflicts": "11.0f"}
 
@@ -436,6 +437,20 @@ def run_kill(a):
     return 0
 
 
+def run_large(a):
+    path = pathlib.Path(a.data) / f"documents-{a.documents}.tsv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    large.write_documents(path, a.documents)
+    # MariaDB copies texts that are flattened already: it has no function for it.
+    runs = [list(large.run(server, flatten, path, a.count)) for server, flatten in ((Squall(a.profile), "RAPID_FLATTEN_JSON(doc)"), (MariaDB(), "REPLACE(doc, ',', '\\n')"))]
+    print(f"{'':30}{'squall s':>10}{'MiB':>8}{'mariadb s':>11}{'MiB':>8}{'ratio':>8}")
+    for (name, seconds, mib), (_, other, other_mib) in zip(*runs):
+        print(f"{name:30}{seconds:10.2f}{mib:8}{other:11.2f}{other_mib:8}{other / seconds:8.2f}")
+        if a.record:
+            record("large", {"what": name, "documents": a.documents, "squall_s": round(seconds, 2), "squall_mib": mib, "mariadb_s": round(other, 2), "mariadb_mib": other_mib})
+    return 0
+
+
 def run_definitions(a):
     for server in (Squall(a.profile), MariaDB()):
         result = definitions.pairs(server, a.count, a.tables)
@@ -460,7 +475,7 @@ def run_background(a):
 
 
 def main():
-    commands = {"background": run_background, "connections": run_connections, "definitions": run_definitions, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "kill": run_kill, "history": run_history}
+    commands = {"background": run_background, "connections": run_connections, "definitions": run_definitions, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "kill": run_kill, "large": run_large, "history": run_history}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "profiling", "debug"])
@@ -470,7 +485,7 @@ def main():
     p.add_argument("--seconds", type=int, default=10), p.add_argument("--rows", type=int, default=1000000)
     p.add_argument("--minutes", type=float, default=60), p.add_argument("--slice", type=int, default=300)
     p.add_argument("--rounds", type=int, default=3)
-    p.add_argument("--count", type=int, default=10000), p.add_argument("--connections", type=int, default=10000), p.add_argument("--tables", type=int, default=100), p.add_argument("--kinds")
+    p.add_argument("--count", type=int, default=10000), p.add_argument("--documents", type=int, default=18801), p.add_argument("--connections", type=int, default=10000), p.add_argument("--tables", type=int, default=100), p.add_argument("--kinds")
     p.add_argument("--scale", type=int, default=1), p.add_argument("--lines", type=int), p.add_argument("--part-rows", type=int, default=1000000)
     p.set_defaults(**OWN_DEFAULTS.get(p.parse_args().command, {}))
     a = p.parse_args()

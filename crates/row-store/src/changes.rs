@@ -116,18 +116,24 @@ impl Changes {
         let copy = data.copy();
         let kinds = KeyKinds { data: &data, copy: copy.as_deref(), tells_rows: true };
         let mut told = Told::default();
-        let mut changes = table.into_changes()?;
-        let mut keys = Vec::with_capacity(changes.len());
-        for (key, change) in &mut changes {
+        let (mut keys, mut changes) = (Vec::new(), Vec::new());
+        table.for_each_change(|key, mut change| {
             self.bytes += CHANGE_OVERHEAD_BYTES + key.len() + change.as_ref().map_or(0, |value| value.len());
             keys.push(key.clone());
-            kinds.note(key, change, &mut told);
-        }
+            kinds.note(&key, &mut change, &mut told);
+            changes.push((key, change));
+        })?;
         self.batch.push_part(Part { keyspace: data.keyspace.clone(), changes });
         // Which rows a changed list is about is not said by keys.
         let keys = if told.list.is_empty() { Keys::Sorted(keys) } else { Keys::All };
         let rows = Some(std::mem::take(&mut told.rows));
-        self.add(&data, keys, rows, told, Counts { data: data.clone(), row_delta, changes: 0, sealed, counter: 0 });
+        self.add(
+            &data,
+            copy,
+            (keys, rows),
+            told,
+            Counts { data: data.clone(), row_delta, changes: 0, sealed, counter: 0 },
+        );
         Ok(())
     }
 
@@ -151,22 +157,29 @@ impl Changes {
         let rows = tells_rows.then(|| std::mem::take(&mut told.rows));
         self.add(
             &data,
-            Keys::All,
-            rows,
+            copy,
+            (Keys::All, rows),
             told,
             Counts { data: data.clone(), row_delta, changes: 0, sealed, counter: 0 },
         );
         Ok(())
     }
 
-    fn add(&mut self, data: &Arc<TableData>, keys: Keys, rows: Option<Vec<Slice>>, told: Told, counts: Counts) {
+    fn add(
+        &mut self,
+        data: &Arc<TableData>,
+        copy: Option<Arc<SealedLevel>>,
+        (keys, rows): (Keys, Option<Vec<Slice>>),
+        told: Told,
+        counts: Counts,
+    ) {
         let changes = told.count - told.list.len() as u64;
         self.counts.push(Counts { changes, ..counts });
         self.keys.push((data.id, keys));
         if !told.list.is_empty() {
             self.lists.push((data.clone(), told.list));
         }
-        self.copies.extend(data.copy().filter(|_| !told.marks.is_empty()).map(|copy| (copy, told.marks)));
+        self.copies.extend(copy.filter(|_| !told.marks.is_empty()).map(|copy| (copy, told.marks)));
         self.rows.push((data.clone(), rows));
     }
 }

@@ -80,7 +80,7 @@ impl Uncommitted {
         limit: usize,
     ) -> SqlResult<Option<Vec<Written>>> {
         let mut writes = self.writes.read();
-        if writes.is_unsettled(table) {
+        if writes.is_unsettled(table, bounds) {
             drop(writes);
             let mut changed = self.writes.write();
             changed.settle(table)?;

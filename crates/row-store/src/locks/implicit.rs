@@ -34,11 +34,12 @@ impl LargeWriters {
         self.count.store(writers.len(), Ordering::SeqCst);
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.count.load(Ordering::SeqCst) == 0
+    }
+
     /// Those of other sessions.
     pub fn others(&self, owner: Owner) -> Vec<(Owner, Arc<Uncommitted>)> {
-        if self.count.load(Ordering::SeqCst) == 0 {
-            return Vec::new();
-        }
         self.writers.lock().iter().filter(|(writer, _)| writer.family != owner.family).cloned().collect()
     }
 }

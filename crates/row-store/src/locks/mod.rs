@@ -44,10 +44,18 @@ const INLINE_KEY_BYTES: usize = 16;
 pub const BACKGROUND_FAMILY: u64 = 1 << 62;
 
 /// What is locked: a storage key of a table, a [range of them](range_lock), or with an empty key the table itself.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LockKey {
     pub table: TableId,
+    /// A copy: what it is read from may be a part of a block, which lives as long as any part of it.
     pub key: SmallVec<[u8; INLINE_KEY_BYTES]>,
+}
+
+impl Clone for LockKey {
+    fn clone(&self) -> LockKey {
+        // Of a `SmallVec` byte by byte otherwise.
+        LockKey::new(self.table, &self.key)
+    }
 }
 
 impl LockKey {

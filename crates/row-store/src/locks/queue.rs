@@ -4,6 +4,7 @@ use super::Owner;
 use super::modes::Mode;
 use crate::read_view::Uncommitted;
 use parking_lot::{Condvar, Mutex};
+use smallvec::{SmallVec, smallvec};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -87,7 +88,7 @@ pub(super) enum Entry {
 /// A lock that several hold or want.
 #[derive(Default)]
 pub(super) struct Line {
-    holders: Vec<Holder>,
+    holders: SmallVec<[Holder; 1]>,
     waiters: VecDeque<Arc<Waiter>>,
 }
 
@@ -95,7 +96,7 @@ impl Entry {
     pub fn held_by(holder: Holder) -> Entry {
         match holder.written {
             None => Entry::One(holder.owner, holder.mode),
-            Some(_) => Entry::Line(Box::new(Line { holders: vec![holder], waiters: VecDeque::new() })),
+            Some(_) => Entry::Line(Box::new(Line { holders: smallvec![holder], waiters: VecDeque::new() })),
         }
     }
 

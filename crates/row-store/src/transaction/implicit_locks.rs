@@ -14,6 +14,9 @@ impl Transaction {
     /// Whether a key that this transaction has just locked is one that large writers of other sessions have locked by writing it. Their
     /// locks are explicit then.
     pub(super) fn meet_large_writers(&self, table: &Table, key: &LockKey) -> StoreResult<bool> {
+        if table.data.large_writers.is_empty() {
+            return Ok(false);
+        }
         let mut any = false;
         for (owner, written) in table.data.large_writers.others(self.locks.owner) {
             let has_written = {

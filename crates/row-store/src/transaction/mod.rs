@@ -133,7 +133,8 @@ impl Transaction {
     pub fn is_large(&self) -> bool {
         const LOCKS_MAX: usize = 1000;
         const BYTES_MAX: usize = 256 << 10;
-        self.locks.rows.len() > LOCKS_MAX || self.own.writes.read().bytes() > BYTES_MAX
+        let writes = self.own.writes.read();
+        self.locks.rows.len() > LOCKS_MAX || writes.bytes() > BYTES_MAX || writes.is_spilled()
     }
 
     /// Whether the transaction has been rolled back by a deadlock (1213) or a changed row (1020). Nothing can be done
@@ -568,13 +569,11 @@ impl Transaction {
                 return Err(StoreError::duplicate(table, table.rows_codec(), (values, key), key.to_vec()));
             }
         }
-        // The key may be a part of a block, which lives as long as any part of it.
-        let old_key = Slice::new(&old.key);
-        let key = moved_to.clone().unwrap_or_else(|| old_key.clone());
+        let key = moved_to.clone().unwrap_or_else(|| old.key.clone());
         let changes = self.entry_changes(table, (&old_values, &old.key), (values, &key), true)?;
         let mut row = encode_row(&table.current_projection().layout, &key, values)?;
         self.store.pack_row(table, &key, &mut row);
-        let moved_from = moved_to.map(|_| old_key);
+        let moved_from = moved_to.map(|_| old.key.clone());
         self.write(table, moved_from, (key.clone(), Some(row.into()), 0), changes)?;
         Ok(RowKey(key))
     }
@@ -660,7 +659,7 @@ impl Transaction {
             entries.push(codec.removed(entry));
         }
         entries.extend(mark);
-        self.write(table, None, (Slice::new(&row.key), None, -1), entries)
+        self.write(table, None, (row.key.clone(), None, -1), entries)
     }
 
     // ---- savepoints and the end ----

@@ -418,12 +418,15 @@ impl WriteSet {
     /// # Errors
     /// If some of the changes were lost on their way to a file: the transaction can only be rolled back.
     pub fn check(&self) -> SqlResult<()> {
-        self.failed.clone().map_or(Ok(()), Err)
+        match &self.failed {
+            None => Ok(()),
+            Some(error) => Err(error.clone()),
+        }
     }
 
-    /// Whether entries of indexes of terms have to be [settled](WriteSet::settle) before a table's writes are read.
-    pub fn is_unsettled(&self, table: TableId) -> bool {
-        self.tables.get(&table).is_some_and(|table| !table.postings.is_empty())
+    /// Whether entries of indexes of terms have to be [settled](WriteSet::settle) before writes of a range of a table are read.
+    pub fn is_unsettled(&self, table: TableId, bounds: Bounds<'_>) -> bool {
+        self.tables.get(&table).is_some_and(|table| !table.postings.is_empty() && table.postings.meet(bounds))
     }
 
     /// Puts entries of indexes of terms where reads find them.
@@ -522,20 +525,19 @@ impl TableWrites {
         !self.postings.are_of(index)
     }
 
-    /// The newest write of every key, in order, of a table of which nothing has left memory.
-    pub fn into_changes(mut self) -> SqlResult<Vec<(Slice, Change)>> {
+    /// Takes the newest write of every key, in order, of a table of which nothing has left memory.
+    pub fn for_each_change(mut self, mut take: impl FnMut(Slice, Change)) -> SqlResult<()> {
         if self.postings.is_empty() {
-            return Ok(self.entries.into_changes().collect());
+            self.entries.into_changes().for_each(|(key, change)| take(key, change));
+            return Ok(());
         }
         self.postings.sort();
-        let mut changes = Vec::new();
         let dead = CommittedSteps::default();
         let mut newest = self.newest_within((Bound::Unbounded, Bound::Unbounded), &dead);
-        while let Some(written) = newest.next()? {
-            changes.push((written.key, written.change));
+        while let Some(Written { key, change, .. }) = newest.next()? {
+            take(key, change);
         }
-        drop(newest);
-        Ok(changes)
+        Ok(())
     }
 
     /// Readies the table for [`TableWrites::newest_within`].

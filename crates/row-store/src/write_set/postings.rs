@@ -7,7 +7,7 @@ use super::spill::{Source, SpillFile, SpillPlace, item_of, panicked};
 use super::{Change, Written};
 use crate::engine::{Keyspace, Slice};
 use crate::error::io_error;
-use crate::index_key::split_index_id;
+use crate::index_key::{index_range, split_index_id};
 use crate::sorter::Taken;
 use lsm_tree::InternalValue;
 use squall_catalog::IndexId;
@@ -86,6 +86,22 @@ impl Postings {
     /// Whether an index is one of terms that has been written to.
     pub fn are_of(&self, index: IndexId) -> bool {
         self.indexes.contains(&index)
+    }
+
+    /// Whether a range has keys of one of the indexes.
+    pub fn meet(&self, (start, end): (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
+        self.indexes.iter().map(|index| index_range(*index)).any(|range| {
+            let begins_before_its_end = match (start, &range.end) {
+                (Bound::Included(start) | Bound::Excluded(start), Bound::Excluded(end)) => start < &end[..],
+                _ => true,
+            };
+            let ends_behind_its_start = match (end, &range.start) {
+                (Bound::Included(end), Bound::Included(start)) => end >= &start[..],
+                (Bound::Excluded(end), Bound::Included(start)) => end > &start[..],
+                _ => true,
+            };
+            begins_before_its_end && ends_behind_its_start
+        })
     }
 
     /// Whether none is in memory.

@@ -120,14 +120,14 @@ impl Run {
         let key = random_key(random, index);
         let found = self.writes.get_at(id, &key, step).unwrap();
         assert_eq!(found.as_ref().map(value_of), self.models[table].get_at(&key, step), "{key:?} at {step}");
-        if self.writes.is_unsettled(id) {
-            self.writes.settle(id).unwrap();
-        }
         let index = random.below(INDEXES);
         let (one, other) = (random_key(random, index), random_key(random, index));
         let (low, high) = (one.clone().min(other.clone()), one.max(other));
         let mut expected = self.models[table].range(&low, &high, step);
         let bounds = (Bound::Included(&low[..]), Bound::Included(&high[..]));
+        if self.writes.is_unsettled(id, bounds) {
+            self.writes.settle(id).unwrap();
+        }
         let limit = if random.below(2) == 0 { usize::MAX } else { random.below(5) as usize };
         for reverse in [false, true] {
             let found = pairs(self.writes.range(id, bounds, reverse, step, limit).unwrap());
@@ -154,8 +154,8 @@ impl Run {
             let expected = model.range(&[0], &[u8::MAX], u64::MAX);
             assert_eq!(table.row_delta, model.deltas.iter().map(|(_, delta)| delta).sum::<i64>());
             if !table.is_spilled() {
-                let found: Vec<_> = table.into_changes().unwrap();
-                let found: Vec<_> = found.iter().map(|(key, change)| (key.to_vec(), value_of(change))).collect();
+                let mut found = Vec::new();
+                table.for_each_change(|key, change| found.push((key.to_vec(), value_of(&change)))).unwrap();
                 assert_eq!(found, expected);
                 continue;
             }
