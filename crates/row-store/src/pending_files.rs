@@ -8,6 +8,7 @@
 use crate::engine::{self, AbstractTree, Engine, Keyspace, SeqNo};
 use crate::table_files::{MadeFile, add_files, path_in};
 use lsm_tree::Checksum;
+use lsm_tree::file::TABLES_FOLDER;
 use squall_types::durable_files::{create_folder, sync_folder};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -97,17 +98,17 @@ impl Drop for PendingFiles {
 /// # Errors
 /// The system's: that a file is not there, too.
 pub(crate) fn adopt(db: &Engine, keyspace: &Keyspace, files: &[FileRecord], sequence: SeqNo) -> engine::Result<()> {
-    let folder = folder_of(db);
-    for file in files {
-        let path = path_of(&folder, keyspace.id(), file.id);
-        give_name(&path, &path_in(keyspace, file.id))
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-    }
-    if let Some(folder) = files.first().and_then(|file| path_in(keyspace, file.id).parent().map(Path::to_path_buf)) {
-        sync_folder(&folder)?;
-    }
-    let files = files.iter().map(|file| (file.id, Checksum::from_raw(file.checksum)));
-    add_files(db, keyspace, files, Some(sequence))
+    let put = || {
+        let folder = folder_of(db);
+        for file in files {
+            let path = path_of(&folder, keyspace.id(), file.id);
+            give_name(&path, &path_in(keyspace, file.id))
+                .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+        }
+        Ok(sync_folder(&keyspace.path().join(TABLES_FOLDER))?)
+    };
+    let named = files.iter().map(|file| (file.id, Checksum::from_raw(file.checksum)));
+    add_files(db, keyspace, named, Some(sequence), put)
 }
 
 /// Gives a file another name. Where the file system has no links the other one is a copy.

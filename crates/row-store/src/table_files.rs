@@ -165,13 +165,15 @@ pub(crate) fn is_in_order(made: &[MadeFile]) -> bool {
     made.windows(2).all(|pair| pair[0].last < pair[1].first)
 }
 
-/// Makes files that lie [where the keyspace has them](path_in) the keyspace's, all at once, with a sequence number or the next one.
-/// Nothing may be committed meanwhile, and all that was is in the log, durably.
+/// Makes files the keyspace's, all at once, with a sequence number or the next one. They lie [where the keyspace has them](path_in), or are
+/// `put` there: while that happens nobody looks there for files that are nobody's. Nothing may be committed meanwhile, and all
+/// that was is in the log, durably.
 pub(crate) fn add_files(
     db: &Engine,
     keyspace: &Keyspace,
     files: impl IntoIterator<Item = (TableId, Checksum)>,
     sequence: Option<SeqNo>,
+    put: impl FnOnce() -> engine::Result<()>,
 ) -> engine::Result<()> {
     let tree = &keyspace.tree;
     let config = tree.tree_config();
@@ -180,6 +182,7 @@ pub(crate) fn add_files(
         // What the buffer has is older than the files, and must not be seen above them.
         tree.rotate_memtable();
         tree.flush(&no_flush, 0)?;
+        put()?;
         let sequence = sequence.unwrap_or_else(|| db.seqno.next());
         let opened = files.into_iter().map(|(id, checksum)| {
             let (cache, descriptors) = (config.cache.clone(), config.descriptor_table.clone());

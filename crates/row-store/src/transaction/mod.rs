@@ -442,7 +442,11 @@ impl Transaction {
 
     /// What it has written and locked is charged to what [`Transaction::charge_to`] says (1041).
     fn charge_memory(&mut self) -> SqlResult<()> {
-        let bytes = self.own.writes.read().bytes() + self.locks.rows.len() * LOCK_BYTES;
+        let written = {
+            let writes = self.own.writes.read();
+            writes.bytes() + writes.bytes_kept()
+        };
+        let bytes = written + self.locks.rows.len() * LOCK_BYTES;
         match &mut self.locks.memory {
             Some(memory) => memory.resize(bytes.saturating_sub(UNCHARGED_BYTES)),
             None => Ok(()),

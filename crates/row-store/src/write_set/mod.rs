@@ -132,6 +132,11 @@ impl WriteSet {
         self.bytes
     }
 
+    /// Memory that what has left it takes all the same.
+    pub fn bytes_kept(&self) -> usize {
+        self.spilled_counts.len() * size_of::<SpilledCount>()
+    }
+
     /// Bytes that its commit will need on the disk, roughly.
     pub fn bytes_to_come(&self) -> usize {
         self.bytes().saturating_add(usize::try_from(self.spilled_bytes).unwrap_or(usize::MAX))

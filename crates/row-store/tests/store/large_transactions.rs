@@ -1,10 +1,11 @@
 //! Transactions that write more than they may have in memory.
 
 use crate::fixture::*;
-use squall_row_store::{Direction, IsolationLevel, StoreOptions, Table, Transaction};
+use squall_row_store::{DdlChanges, Direction, IsolationLevel, StoreOptions, Table, Transaction};
 use squall_types::{SqlError, Value};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const ROWS: i64 = 4000;
 const BUFFER: usize = 64 << 10;
@@ -194,4 +195,33 @@ fn rows_of_a_very_large_transaction_are_locked_by_what_it_has_written() {
     assert!(fixture.store.locks().is_empty());
     let mut txn = begin(&fixture);
     assert_eq!(ids(&mut txn, &table).len() as i64, MANY);
+}
+
+#[test]
+fn loads_that_are_given_up_leave_files_of_commits_alone() {
+    const COMMITS: i64 = 60;
+    let fixture = Fixture::with(spilling_options());
+    fixture.store.commit_ddl(&catalog_of(&[&heap_def(1)]), &DdlChanges::default()).unwrap();
+    let table = fixture.table("t1");
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Acquire) {
+                let mut given_up = fixture.store.bulk_load(&table);
+                (0..2000).for_each(|at| given_up.push(row(at, at, "given up", None)).unwrap());
+            }
+        });
+        for commit in 0..COMMITS {
+            let mut txn = begin(&fixture);
+            for at in 0..10 {
+                txn.insert(&table, &row(10 * commit + at, 1, "committed", None)).unwrap();
+            }
+            txn.commit().unwrap();
+        }
+        done.store(true, Ordering::Release);
+    });
+    let mut txn = begin(&fixture);
+    let mut found = all(&mut txn, &table, 2, Direction::Forward);
+    found.sort_by_key(|row| if let Value::Int(id) = row[0] { id } else { 0 });
+    assert_eq!(found, (0..10 * COMMITS).map(|id| row(id, 1, "committed", None)).collect::<Vec<_>>());
 }
