@@ -240,26 +240,26 @@ fn what_transactions_write_and_lock_is_charged() {
         run(&mut client, "ROLLBACK");
     }
     // Transactions share the memory, and give it back.
-    let part = "UPDATE big SET filler = REVERSE(filler) WHERE id < 50000";
+    let part = "UPDATE big SET filler = REVERSE(filler) WHERE id < 64000";
     let mut others: Vec<Client> = (0..3).map(|_| connect(&server)).collect();
     run(&mut client, &format!("BEGIN; {part}"));
     let mut refused = 0;
     for (number, other) in others.iter_mut().enumerate() {
         run(other, "USE d; BEGIN");
-        let (first, last) = (50_000 * (number + 1), 50_000 * (number + 2));
+        let (first, last) = (64_000 + 45_000 * number, 64_000 + 45_000 * (number + 1));
         let sql = format!("UPDATE big SET filler = REVERSE(filler) WHERE id >= {first} AND id < {last}");
         refused += u32::from(rows(other, &sql) == Err(1041));
     }
     assert!((1..4).contains(&refused), "{refused} transactions were refused");
     // Rows are skipped because others hold them, not because there is no memory for their locks.
-    let skipping = "SELECT COUNT(*) FROM (SELECT id FROM big WHERE id >= 50000 FOR UPDATE SKIP LOCKED) b";
+    let skipping = "SELECT COUNT(*) FROM (SELECT id FROM big WHERE id >= 64000 FOR UPDATE SKIP LOCKED) b";
     let mut one = connect(&server);
     run(&mut one, "USE d; BEGIN");
     assert_eq!(rows(&mut one, skipping), Err(1041));
     drop((one, others));
     run(&mut client, "COMMIT");
     wait_until("the memory is given back", || rows(&mut client, &format!("BEGIN; {part}; COMMIT")).is_ok());
-    assert_eq!(value(&mut client, "SELECT COUNT(*) FROM big WHERE filler LIKE 'x%' AND id < 50000"), "0");
+    assert_eq!(value(&mut client, "SELECT COUNT(*) FROM big WHERE filler LIKE 'x%' AND id < 64000"), "0");
     assert!(server.is_running());
 }
 
