@@ -259,7 +259,8 @@ fn rounds(default: u64) -> u64 {
 fn what_was_durable_is_read_whole_after_power_cuts_and_damage_is_told() {
     let mut random = Random::of_run("what_was_durable_is_read_whole_after_power_cuts_and_damage_is_told");
     let (mut batches, mut released) = (0, 0);
-    for _ in 0..rounds(12) {
+    // Of two fifths of the logs a part is let go.
+    for _ in 0..rounds(30) {
         let mut model = Model::new();
         for _ in 0..STEPS {
             model.step(&mut random);
