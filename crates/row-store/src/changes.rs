@@ -9,21 +9,18 @@ use crate::level_keys::LevelKeys;
 use crate::pending_files::{self, PendingFiles};
 use crate::sealed::{DELETED, SealedLevel};
 use crate::table::TableData;
-use crate::table_files::{FilePlan, MadeFile, TableFiles};
+use crate::table_files::{FilePlan, MadeFile, TableFiles, check_order, for_ranges, parts_max};
 use crate::validation::Keys;
-use crate::write_set::{Change, CommittedSteps, TableWrites, WriteSet};
+use crate::write_set::{Change, DeadSteps, TableWrites, WriteSet};
+use parking_lot::Mutex;
 use squall_catalog::TableId;
-use squall_types::work_meter::carried;
-use squall_types::{SqlError, SqlResult};
+use squall_types::SqlResult;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
 /// What a change takes in the log and in memory beside its key and value, roughly.
 pub(crate) const CHANGE_OVERHEAD_BYTES: usize = 32;
-
-/// Threads that make files of one table's changes, at most.
-const THREADS_MAX: usize = 16;
 
 /// A transaction's changes, and what others have to be told of them.
 #[derive(Default)]
@@ -100,10 +97,10 @@ impl Changes {
     pub fn of(writes: WriteSet, db: &Engine, gate: &WriteGate) -> SqlResult<Changes> {
         let mut found = Changes::default();
         writes.check()?;
-        let (tables, steps) = writes.into_tables();
+        let (tables, dead) = writes.into_tables();
         for table in tables {
             if table.is_spilled() {
-                found.add_files(table, &steps, db, gate)?;
+                found.add_files(table, &dead, db, gate)?;
             } else {
                 found.add_keys(table)?;
             }
@@ -137,13 +134,7 @@ impl Changes {
         Ok(())
     }
 
-    fn add_files(
-        &mut self,
-        mut table: TableWrites,
-        steps: &CommittedSteps,
-        db: &Engine,
-        gate: &WriteGate,
-    ) -> SqlResult<()> {
+    fn add_files(&mut self, mut table: TableWrites, dead: &DeadSteps, db: &Engine, gate: &WriteGate) -> SqlResult<()> {
         table.end_writing()?;
         let (data, row_delta, sealed) = (table.data.clone(), table.row_delta, table.sealed_changes);
         let copy = data.copy();
@@ -151,7 +142,7 @@ impl Changes {
         let tells_rows = data.sealed().is_some();
         let kinds = KeyKinds { data: &data, copy: copy.as_deref(), tells_rows };
         let folder = pending_files::make_folder(db).map_err(|error| io_error(&error))?;
-        let (files, mut told) = files_of(&table, steps, &kinds, &folder, gate)?;
+        let (files, mut told) = files_of(&table, dead, &kinds, &folder, gate)?;
         self.bytes += files.files().len() * CHANGE_OVERHEAD_BYTES;
         self.batch.push_files(files);
         let rows = tells_rows.then(|| std::mem::take(&mut told.rows));
@@ -187,52 +178,52 @@ impl Changes {
 /// Makes files of a table's writes, each core those of a range of keys.
 fn files_of(
     table: &TableWrites,
-    steps: &CommittedSteps,
+    dead: &DeadSteps,
     kinds: &KeyKinds<'_>,
     folder: &Path,
     gate: &WriteGate,
 ) -> SqlResult<(PendingFiles, Told)> {
     let keyspace = &table.data.keyspace;
+    let begun = Mutex::new(Vec::new());
     let plan = FilePlan {
         keyspace,
         gate,
         is_looked_up: &|index| table.is_looked_up(index),
-        path: &|id| pending_files::path_of(folder, keyspace.id(), id),
+        path: &|id| {
+            begun.lock().push(id);
+            pending_files::path_of(folder, keyspace.id(), id)
+        },
     };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
-    let cuts = table.cuts(cores);
-    let starts = std::iter::once(Bound::Unbounded).chain(cuts.iter().map(|cut| Bound::Included(&cut[..])));
-    let ends = cuts.iter().map(|cut| Bound::Excluded(&cut[..])).chain([Bound::Unbounded]);
-    let parts = std::thread::scope(|scope| -> SqlResult<Vec<(Vec<MadeFile>, Told)>> {
-        let plan = &plan;
-        let threads: Vec<_> = starts
-            .zip(ends)
-            .map(|bounds| scope.spawn(carried(move || files_within(table, steps, bounds, kinds, plan))))
-            .collect();
-        let panicked = || SqlError::internal("a thread that makes files of a commit has panicked");
-        threads.into_iter().map(|thread| thread.join().map_err(|_| panicked()).flatten()).collect()
+    let parts = for_ranges(&table.cuts(parts_max()), |from, to| {
+        let bounds = (from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded));
+        files_within(table, dead, bounds, kinds, &plan)
     });
+    // Where one cannot be made nobody needs the others.
+    let parts = parts.inspect_err(|_| {
+        begun.lock().iter().for_each(|id| pending_files::remove(folder, keyspace.id(), *id));
+    })?;
     let mut all = Told::default();
     let mut made = Vec::new();
-    for (files, told) in parts? {
+    for (files, told) in parts {
         made.extend(files);
         all.rows.extend(told.rows);
         all.list.extend(told.list);
         all.marks.extend(told.marks);
         all.count += told.count;
     }
+    check_order(&made)?;
     Ok((PendingFiles::new(keyspace, made), all))
 }
 
 fn files_within(
     table: &TableWrites,
-    steps: &CommittedSteps,
+    dead: &DeadSteps,
     bounds: (Bound<&[u8]>, Bound<&[u8]>),
     kinds: &KeyKinds<'_>,
     plan: &FilePlan<'_>,
 ) -> SqlResult<(Vec<MadeFile>, Told)> {
     let (mut files, mut told) = (TableFiles::new(plan), Told::default());
-    let mut newest = table.newest_within(bounds, steps);
+    let mut newest = table.newest_within(bounds, dead);
     while let Some(mut written) = newest.next()? {
         kinds.note(&written.key, &mut written.change, &mut told);
         files.write(written.key, written.change)?;

@@ -49,7 +49,7 @@ pub(crate) struct HeldLocks {
     pub searched: Vec<Arc<TableData>>,
     /// Tables that it is a [large writer](crate::locks::LargeWriters) of.
     pub large: Vec<Arc<TableData>>,
-    /// How many of `rows` have been looked through for those that need not be kept.
+    /// How many of `rows` are of earlier statements, or have been looked through for those that need not be kept.
     pub rows_looked_at: usize,
     /// Where the memory of the locks is charged, and of what they are held for; `None` if nowhere.
     pub memory: Option<Charge>,
@@ -252,6 +252,12 @@ impl Committer {
                 return answer;
             }
         };
+        for files in changes.batch.files() {
+            // Its buffer becomes a file when they are adopted, while nobody else can commit: the less there is in it, the better. An error
+            // is met again then.
+            let _ = self.send_to_file(files.keyspace());
+            self.wait_for_buffers(files.keyspace());
+        }
         self.commit_prepared(PreparedCommit { changes, sealed, reads, since, is_patient, applied, durability });
         answer
     }
@@ -623,6 +629,13 @@ impl Committer {
             && !keyspace.is_dropped()
             && !self.is_stopped()
         {
+            std::thread::sleep(WAIT_FOR_FILES);
+        }
+    }
+
+    /// Waits while a keyspace has buffers on their way to files.
+    fn wait_for_buffers(&self, keyspace: &Keyspace) {
+        while keyspace.tree.sealed_memtable_count() > 0 && !keyspace.is_dropped() && !self.is_stopped() {
             std::thread::sleep(WAIT_FOR_FILES);
         }
     }

@@ -10,7 +10,8 @@
 //!
 //! 1. `Transaction::insert`, `update`, `delete` lock what they touch (`locks`) and put encoded rows and index entries
 //!    into the transaction's `WriteSet`; nobody else sees them.
-//!    What is too large for memory goes to temporary files, and later becomes files of the tables (`changes`, `pending_files`).
+//!    What is too large for memory goes to temporary files (`write_set`), and at the commit to files of the tables (`changes`,
+//!    `pending_files`).
 //! 2. `Transaction::commit_async` hands write set and locks to `Committer::commit` as a `CommitRequest` and returns a
 //!    [`CommitTicket`].
 //! 3. Under one lock, SERIALIZABLE reads are checked against recent commits (`CommitLog::is_valid`), the changes, with the
@@ -77,7 +78,6 @@ pub use bytes::{Malformed, Reader, Writer};
 pub use catalog_codec::{read_type, read_value, write_type, write_value};
 pub use check::IndexFault;
 pub use column::FixedColumn;
-
 pub use cursor::{Cursor, Direction, IndexEntry};
 pub use ddl::{DdlChanges, SystemChange};
 pub use directory_lock::DirectoryLock;

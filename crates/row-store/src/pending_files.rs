@@ -52,6 +52,12 @@ pub(crate) fn path_of(folder: &Path, keyspace: u64, id: u64) -> PathBuf {
     folder.join(format!("{keyspace}-{id}"))
 }
 
+/// Removes a keyspace's file from the folder, if it is there.
+pub(crate) fn remove(folder: &Path, keyspace: u64, id: u64) {
+    // What cannot be removed now is removed at the next start.
+    let _ = std::fs::remove_file(path_of(folder, keyspace, id));
+}
+
 impl PendingFiles {
     /// Takes files that lie in the folder under [their names](path_of).
     pub fn new(keyspace: &Keyspace, made: Vec<MadeFile>) -> PendingFiles {
@@ -87,8 +93,7 @@ impl Drop for PendingFiles {
         }
         let folder = self.keyspace.engine_path().join(FOLDER);
         for file in &self.files {
-            // What cannot be removed now is removed at the next start.
-            let _ = std::fs::remove_file(path_of(&folder, self.keyspace.id(), file.id));
+            remove(&folder, self.keyspace.id(), file.id);
         }
     }
 }

@@ -69,6 +69,11 @@ impl Uncommitted {
         std::mem::take(&mut explicit.keys)
     }
 
+    /// Whether whoever looks into the writes may have to wait: some are on their way to a file, or have to be sorted first.
+    pub fn is_busy(&self, table: TableId, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
+        self.writes.try_read().is_none_or(|writes| writes.is_unsettled(table, bounds))
+    }
+
     /// Up to `limit` writes of a range of a table as of a step, in order, or from its end; `None` if they have been handed over to be
     /// committed.
     pub fn range(

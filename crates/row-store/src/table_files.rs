@@ -13,6 +13,7 @@ use lsm_tree::file::TABLES_FOLDER;
 use lsm_tree::table::Writer;
 use lsm_tree::{Checksum, InternalValue, TableId, ValueType};
 use squall_catalog::IndexId;
+use squall_types::work_meter::carried;
 use squall_types::{SqlError, SqlResult};
 use std::path::PathBuf;
 
@@ -160,9 +161,36 @@ fn of_level<T: Copy>(policy: &[T]) -> Option<T> {
     policy.get(LEVEL).or(policy.last()).copied()
 }
 
-/// Whether files are in the order of their keys, each key in one of them. The engine would look for keys in the wrong file otherwise.
-pub(crate) fn is_in_order(made: &[MadeFile]) -> bool {
-    made.windows(2).all(|pair| pair[0].last < pair[1].first)
+/// Threads that make files of one table, at most.
+const THREADS_MAX: usize = 16;
+
+/// How many ranges of keys are worth a thread each.
+pub(crate) fn parts_max() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX)
+}
+
+/// Does something with each of the ranges of keys that lie between keys, on a thread each; the results in their order.
+pub(crate) fn for_ranges<T: Send>(
+    cuts: &[impl AsRef<[u8]> + Sync],
+    make: impl Fn(Option<&[u8]>, Option<&[u8]>) -> SqlResult<T> + Sync,
+) -> SqlResult<Vec<T>> {
+    let ends = cuts.iter().map(|cut| Some(cut.as_ref()));
+    let ranges = std::iter::once(None).chain(ends.clone()).zip(ends.chain([None]));
+    let make = &make;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = ranges.map(|(from, to)| scope.spawn(carried(move || make(from, to)))).collect();
+        let panicked = || SqlError::internal("a thread that makes files of a table has panicked");
+        threads.into_iter().map(|thread| thread.join().map_err(|_| panicked()).flatten()).collect()
+    })
+}
+
+/// # Errors
+/// If files are not in the order of their keys, each key in one of them: the engine would look for keys in the wrong file.
+pub(crate) fn check_order(made: &[MadeFile]) -> SqlResult<()> {
+    if made.windows(2).all(|pair| pair[0].last < pair[1].first) {
+        return Ok(());
+    }
+    Err(SqlError::internal("files of a table whose keys are mixed"))
 }
 
 /// Makes files the keyspace's, all at once, with a sequence number or the next one. They lie [where the keyspace has them](path_in), or are

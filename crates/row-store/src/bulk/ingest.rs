@@ -10,7 +10,7 @@ use crate::sealed::{ListEntry, SealedBlock, SealedRows, SealedWriter};
 use crate::sorter::{Merge, Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
-use crate::table_files::{FilePlan, MadeFile, TableFiles, add_files, is_in_order, path_in};
+use crate::table_files::{FilePlan, MadeFile, TableFiles, add_files, check_order, for_ranges, parts_max, path_in};
 use crate::validation::{CommitLog, Keys};
 use rustc_hash::FxHashSet;
 use squall_types::work_meter::carried;
@@ -25,8 +25,7 @@ const BATCHES_AHEAD: usize = 4;
 /// Encoded rows that may wait.
 const BLOCKS_AHEAD: usize = 2;
 
-/// Threads that make files of sorted records, at most, and bytes of records that are worth one more.
-const THREADS_MAX: usize = 16;
+/// Bytes of records that are worth one more thread.
 const PART_BYTES_MIN: usize = 4 << 20;
 
 /// A thread that makes files of rows while they come.
@@ -324,9 +323,7 @@ fn with_plan<T>(store: &RowStore, table: &Table, make: impl FnOnce(&FilePlan<'_>
 
 /// Makes the files of a load the table's. Nothing may be committed meanwhile.
 fn add_made(store: &RowStore, table: &Table, made: Vec<MadeFile>) -> SqlResult<()> {
-    if !is_in_order(&made) {
-        return Err(SqlError::internal("files of a load whose keys are mixed"));
-    }
+    check_order(&made)?;
     let files = made.into_iter().map(|file| (file.id, file.checksum));
     add_files(&store.0.db, &table.data.keyspace, files, None, || Ok(()))
         .map_err(|error| store.gate().files_failed(error))
@@ -335,21 +332,9 @@ fn add_made(store: &RowStore, table: &Table, made: Vec<MadeFile>) -> SqlResult<(
 /// Files of sorted records without those of some rows, in the order of their keys: each core merges and writes a range of
 /// them.
 fn files_of_sorted(plan: &FilePlan<'_>, sorted: &Sorted, left_out: &FxHashSet<u64>) -> SqlResult<Vec<MadeFile>> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
-    let cuts = sorted.cuts(cores.min(sorted.bytes() / PART_BYTES_MIN + 1));
-    let ends = cuts.iter().map(|cut| Some(cut.as_slice()));
-    let ranges = std::iter::once(None).chain(ends.clone()).zip(ends.chain([None]));
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = ranges
-            .map(|(from, to)| scope.spawn(carried(move || files_of_range(plan, sorted.within(from, to)?, left_out))))
-            .collect();
-        let mut made = Vec::new();
-        for thread in threads {
-            let part = thread.join().map_err(|_| SqlError::internal("a load's thread has panicked"))?;
-            made.extend(part?);
-        }
-        Ok(made)
-    })
+    let cuts = sorted.cuts(parts_max().min(sorted.bytes() / PART_BYTES_MIN + 1));
+    let made = for_ranges(&cuts, |from, to| files_of_range(plan, sorted.within(from, to)?, left_out))?;
+    Ok(made.into_iter().flatten().collect())
 }
 
 fn files_of_range(plan: &FilePlan<'_>, mut merge: Merge<'_>, left_out: &FxHashSet<u64>) -> SqlResult<Vec<MadeFile>> {

@@ -1,7 +1,7 @@
 //! Locks that a transaction has by what it has written, as InnoDB's implicit locks.
 //!
-//! A transaction that has locked very many rows gives those locks back whose keys it has written, and is known as a large writer of
-//! the table instead. Whoever locks a key of such a table looks into what its large writers have written, and makes the lock that one
+//! A statement that locks very many rows gives those locks back that it has taken for what it has written, and its transaction is known
+//! as a large writer of the table instead. Whoever locks a key of such a table looks into what its large writers have written, and makes the lock that one
 //! of them has by it explicit: then it waits as for any other. It looks when it has the lock itself, so that nothing is written
 //! in between: a large writer, too, has a key's lock when it writes it.
 

@@ -100,15 +100,14 @@ impl Entry {
         }
     }
 
-    fn line(&mut self) -> &mut Line {
-        if let Entry::Free | Entry::One(..) = self {
-            let holders = self.holders().collect();
-            *self = Entry::Line(Box::new(Line { holders, waiters: VecDeque::new() }));
-        }
-        match self {
+    /// Makes it one that several may hold or want, and changes that.
+    fn change_line(&mut self, change: impl FnOnce(&mut Line)) {
+        let mut line = match std::mem::take(self) {
             Entry::Line(line) => line,
-            Entry::Free | Entry::One(..) => unreachable!("it has just become a line"),
-        }
+            one => Box::new(Line { holders: one.holders().collect(), waiters: VecDeque::new() }),
+        };
+        change(&mut line);
+        *self = Entry::Line(line);
     }
 
     /// Who holds it.
@@ -161,7 +160,7 @@ impl Entry {
             Entry::One(owner, mode) if owner.id == holder.owner.id && holder.written.is_none() => {
                 *mode = mode.join(holder.mode);
             }
-            Entry::One(..) | Entry::Line(_) => self.line().grant(holder),
+            Entry::One(..) | Entry::Line(_) => self.change_line(|line| line.grant(holder)),
         }
     }
 
@@ -196,8 +195,7 @@ impl Entry {
     }
 
     pub fn enqueue(&mut self, waiter: Arc<Waiter>, upgrade: bool) {
-        let waiters = &mut self.line().waiters;
-        if upgrade { waiters.push_front(waiter) } else { waiters.push_back(waiter) }
+        self.change_line(|line| if upgrade { line.waiters.push_front(waiter) } else { line.waiters.push_back(waiter) });
     }
 
     pub fn dequeue(&mut self, waiter: &Arc<Waiter>) {

@@ -146,6 +146,8 @@ impl Transaction {
     /// Begins a statement: at READ COMMITTED it gets a snapshot of its own.
     pub fn begin_statement(&mut self, lock_wait: LockWait) {
         self.lock_wait = lock_wait;
+        self.let_written_locks_go(None);
+        self.locks.rows_looked_at = self.locks.rows.len();
         if self.sees_newest() {
             self.snapshot = None;
         }
@@ -270,7 +272,7 @@ impl Transaction {
                 Err(failure) => return Err(self.lock_failed(failure)),
             };
             if acquired != Acquired::Held {
-                let met = self.meet_large_writers(table, &key);
+                let met = self.meet_large_writers(table, &key, request.wait);
                 if !matches!(met, Ok(false)) {
                     // Those who have written it have the lock by now, too, and are waited for.
                     self.locks.table.give_back(self.locks.owner, RowLock::of(acquired, &key));
@@ -281,7 +283,7 @@ impl Transaction {
             if acquired.is_new() {
                 self.locks.rows.push(key);
                 if self.locks.rows.len().is_multiple_of(LOCKS_BETWEEN_CHARGES) {
-                    self.let_written_locks_go(table);
+                    self.let_written_locks_go(Some(table));
                     self.charge_memory()?;
                 }
             }

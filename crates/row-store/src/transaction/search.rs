@@ -2,7 +2,7 @@
 
 use super::{EntryChange, LockedRow, Transaction, table_lock};
 use crate::engine::Slice;
-use crate::error::StoreResult;
+use crate::error::{StoreError, StoreResult};
 use crate::index_key::{KeyRange, index_range, split_index_id};
 use crate::locks::{LockFailure, LockKey, RowLock, range_lock};
 use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait};
@@ -120,7 +120,7 @@ impl Transaction {
         if self.locks.searched.iter().all(|data| data.id != table.id()) {
             self.locks.searched.push(table.data.clone());
         }
-        let met = self.meet_writers(table, range, &lock).inspect_err(|_| {
+        let met = self.meet_writers(table, range, &lock, request.wait).inspect_err(|_| {
             table.data.searched.remove(self.locks.owner, &lock);
         })?;
         let wait = match met {
@@ -174,9 +174,13 @@ impl Transaction {
     }
 
     /// Gives the lock of a range to those who have put something there.
-    fn meet_writers(&self, table: &Table, range: &KeyRange, lock: &LockKey) -> StoreResult<Met> {
+    fn meet_writers(&self, table: &Table, range: &KeyRange, lock: &LockKey, wait: LockWait) -> StoreResult<Met> {
         let mut all = Met::Nothing;
         for (owner, written) in self.locks.table.writers(self.locks.owner, table.id()) {
+            let bounds = (range.start.as_ref().map(Vec::as_slice), range.end.as_ref().map(Vec::as_slice));
+            if wait == LockWait::WouldBlock && written.is_busy(table.id(), bounds) {
+                return Err(StoreError::WouldBlock);
+            }
             let met = self.met_in(table, range, &written)?;
             if met != Met::Nothing {
                 self.locks.table.make_explicit(owner, &written, lock);

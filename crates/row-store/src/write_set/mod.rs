@@ -12,7 +12,7 @@ mod spill;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use spill::SpillPlace;
+pub(crate) use spill::{DeadSteps, Newest, SpillPlace};
 
 use crate::engine::Slice;
 use crate::level_keys::LevelKeys;
@@ -23,7 +23,7 @@ use entries::{Entries, Version, Versions};
 use lsm_tree::BoxedIterator;
 use postings::Postings;
 use rustc_hash::FxHashMap;
-use spill::{DeadSteps, Newest, Source, SpillFile, hash_of, item_of, sources};
+use spill::{Source, SpillFile, hash_of, item_of, sources};
 use squall_catalog::{IndexId, TableId};
 use squall_types::{SqlError, SqlResult};
 use std::ops::Bound;
@@ -101,6 +101,8 @@ pub(crate) struct WriteSet {
     step: u64,
     /// Memory of all tables' writes.
     bytes: usize,
+    /// Memory of what is on its way to files.
+    spilling_bytes: usize,
     /// Bytes of files.
     spilled_bytes: u64,
     /// The last step of which anything has left memory; no later write is of it.
@@ -132,9 +134,9 @@ impl WriteSet {
         self.bytes
     }
 
-    /// Memory that what has left it takes all the same.
+    /// Memory that what leaves it takes all the same.
     pub fn bytes_kept(&self) -> usize {
-        self.spilled_counts.len() * size_of::<SpilledCount>()
+        self.spilling_bytes + self.spilled_counts.len() * size_of::<SpilledCount>()
     }
 
     /// Bytes that its commit will need on the disk, roughly.
@@ -326,9 +328,9 @@ impl WriteSet {
         self.is_taken
     }
 
-    /// Hands everything over, table by table.
-    pub fn into_tables(self) -> (impl Iterator<Item = TableWrites>, CommittedSteps) {
-        (self.tables.into_values(), CommittedSteps(self.dead))
+    /// Hands everything over, table by table, with the steps that are not committed.
+    pub fn into_tables(self) -> (impl Iterator<Item = TableWrites>, DeadSteps) {
+        (self.tables.into_values(), self.dead)
     }
 
     // ---- what leaves memory ----
@@ -400,6 +402,7 @@ impl WriteSet {
         let bytes = table.postings.bytes();
         table.postings.begin_spill(place, &table.data.keyspace, empty)?;
         self.bytes -= bytes;
+        self.spilling_bytes += bytes;
         self.spilled_bytes += bytes as u64;
         self.end_spilled_step();
         Ok(())
@@ -408,6 +411,7 @@ impl WriteSet {
     /// Waits for the file of postings that is being written; gives the memory that was used for it.
     fn end_postings_spill(&mut self, id: TableId) -> SqlResult<Taken> {
         let Some(table) = self.tables.get_mut(&id) else { return Ok(Taken::default()) };
+        self.spilling_bytes -= table.postings.spilling_bytes();
         match table.postings.end_spill() {
             Ok((file, empty)) => {
                 table.files.extend(file);
@@ -537,7 +541,7 @@ impl TableWrites {
             return Ok(());
         }
         self.postings.sort();
-        let dead = CommittedSteps::default();
+        let dead = DeadSteps::default();
         let mut newest = self.newest_within((Bound::Unbounded, Bound::Unbounded), &dead);
         while let Some(Written { key, change, .. }) = newest.next()? {
             take(key, change);
@@ -566,7 +570,7 @@ impl TableWrites {
     }
 
     /// The newest write of every key within bounds, in order.
-    pub fn newest_within<'a>(&'a self, bounds: Bounds<'a>, steps: &'a CommittedSteps) -> NewestWrites<'a> {
+    pub fn newest_within<'a>(&'a self, bounds: Bounds<'a>, dead: &'a DeadSteps) -> Newest<'a> {
         let newest = |(key, versions): (&'a Slice, &'a Versions)| {
             Ok(item_of(key.clone(), versions.newest.step, versions.newest.change.clone()))
         };
@@ -574,20 +578,6 @@ impl TableWrites {
         all.push(Box::new(self.entries.forward(bounds).map(newest)));
         all.push(self.postings.source(bounds));
         all.extend(sources(&self.files, bounds).into_iter().map(|source| source as Source<'a>));
-        NewestWrites(Newest::forward(all, u64::MAX, &steps.0))
-    }
-}
-
-/// Which steps of a transaction are committed.
-#[derive(Default)]
-pub(crate) struct CommittedSteps(DeadSteps);
-
-/// The newest writes of keys, in order.
-pub(crate) struct NewestWrites<'a>(Newest<'a, lsm_tree::merge::Merger<Source<'a>>>);
-
-impl NewestWrites<'_> {
-    /// The next one.
-    pub fn next(&mut self) -> SqlResult<Option<Written>> {
-        self.0.next()
+        Newest::forward(all, u64::MAX, dead)
     }
 }

@@ -29,8 +29,8 @@ type Spilled = SqlResult<(Option<SpillFile>, Taken)>;
 pub(super) struct Postings {
     /// Records in the order in which they came; their numbers are steps.
     taken: Taken,
-    /// Written by a thread of its own while more is taken.
-    spilling: Option<JoinHandle<Spilled>>,
+    /// Written by a thread of its own while more is taken, and the memory of that.
+    spilling: Option<(JoinHandle<Spilled>, usize)>,
     /// The indexes.
     indexes: Vec<IndexId>,
 }
@@ -114,6 +114,11 @@ impl Postings {
         self.spilling.is_some()
     }
 
+    /// Memory of those that are being written.
+    pub fn spilling_bytes(&self) -> usize {
+        self.spilling.as_ref().map_or(0, |(_, bytes)| *bytes)
+    }
+
     /// Memory of those that are taken.
     pub fn bytes(&self) -> usize {
         self.taken.bytes()
@@ -135,6 +140,7 @@ impl Postings {
     /// If the disk has no room, or there is no thread to be had; what was taken is still there then.
     pub fn begin_spill(&mut self, place: &Arc<SpillPlace>, keyspace: &Keyspace, empty: Taken) -> SqlResult<()> {
         place.check_room(self.taken.bytes())?;
+        let bytes = self.taken.bytes();
         let mut taken = std::mem::replace(&mut self.taken, empty);
         let (place, keyspace) = (place.clone(), keyspace.clone());
         let write = move || {
@@ -145,7 +151,7 @@ impl Postings {
             Ok((file, taken))
         };
         let thread = std::thread::Builder::new().name("squall-spill".into()).spawn(carried(write));
-        self.spilling = Some(thread.map_err(|error| io_error(&error))?);
+        self.spilling = Some((thread.map_err(|error| io_error(&error))?, bytes));
         Ok(())
     }
 
@@ -155,7 +161,7 @@ impl Postings {
     /// That of writing: a part of the transaction's changes is lost then.
     pub fn end_spill(&mut self) -> SqlResult<(Option<SpillFile>, Taken)> {
         match self.spilling.take() {
-            Some(thread) => thread.join().map_err(|_| panicked())?,
+            Some((thread, _)) => thread.join().map_err(|_| panicked())?,
             None => Ok((None, Taken::default())),
         }
     }

@@ -60,7 +60,7 @@ impl SpillPlace {
 
 /// Steps that have been rolled back after some of their writes had left memory; steps are never given again.
 #[derive(Debug, Default)]
-pub(super) struct DeadSteps(Vec<(u64, u64)>);
+pub(crate) struct DeadSteps(Vec<(u64, u64)>);
 
 impl DeadSteps {
     /// Adds steps, the last of which is behind all those before.
@@ -187,29 +187,25 @@ pub(super) fn sources(files: &[SpillFile], bounds: (Bound<&[u8]>, Bound<&[u8]>))
 }
 
 /// Of writes in the order of keys, or against it, the newest of each key as of a step.
-pub(super) struct Newest<'a, I> {
-    items: I,
+pub(crate) struct Newest<'a> {
+    items: Source<'a>,
     step: SeqNo,
     dead: &'a DeadSteps,
     next: Option<InternalValue>,
 }
 
-impl<'a> Newest<'a, Merger<Source<'a>>> {
-    pub fn forward(sources: Vec<Source<'a>>, step: SeqNo, dead: &'a DeadSteps) -> Self {
-        Newest { items: Merger::new(sources), step, dead, next: None }
+impl<'a> Newest<'a> {
+    pub(super) fn forward(sources: Vec<Source<'a>>, step: SeqNo, dead: &'a DeadSteps) -> Self {
+        Newest { items: Box::new(Merger::new(sources)), step, dead, next: None }
     }
-}
 
-impl<'a> Newest<'a, Source<'a>> {
     /// Forward or backward.
-    pub fn of_files(sources: Vec<BoxedIterator<'a>>, reverse: bool, step: SeqNo, dead: &'a DeadSteps) -> Self {
+    pub(super) fn of_files(sources: Vec<BoxedIterator<'a>>, reverse: bool, step: SeqNo, dead: &'a DeadSteps) -> Self {
         let merger = Merger::new(sources);
         let items: Source<'a> = if reverse { Box::new(merger.rev()) } else { Box::new(merger) };
         Newest { items, step, dead, next: None }
     }
-}
 
-impl<I: Iterator<Item = lsm_tree::Result<InternalValue>>> Newest<'_, I> {
     /// The next key's write.
     pub fn next(&mut self) -> SqlResult<Option<Written>> {
         for item in self.items.by_ref() {

@@ -198,6 +198,51 @@ fn rows_of_a_very_large_transaction_are_locked_by_what_it_has_written() {
 }
 
 #[test]
+fn a_commit_whose_files_cannot_be_made_leaves_nothing() {
+    let (fixture, table) = fixture();
+    let pending = fixture.directory.path().join("rows/pending");
+    let _ = std::fs::remove_dir_all(&pending);
+    std::fs::write(&pending, "in the way").unwrap();
+    let mut txn = begin(&fixture);
+    insert(&mut txn, &table, 0..ROWS);
+    assert!(txn.commit().is_err());
+    assert!(fixture.store.locks().is_empty());
+    std::fs::remove_file(&pending).unwrap();
+    check(&fixture, &table, |_| None);
+    let mut txn = begin(&fixture);
+    insert(&mut txn, &table, 0..ROWS);
+    txn.commit().unwrap();
+    check(&fixture, &table, |id| (id < ROWS).then(|| row(id, id % 7, &text(id), Some(id))));
+}
+
+#[test]
+fn a_row_that_was_locked_before_it_was_written_stays_locked_when_that_is_rolled_back() {
+    const MANY: i64 = 150_000;
+    let (fixture, table) = Fixture::plain();
+    let mut txn = begin(&fixture);
+    txn.insert(&table, &row(-1, 1, "", None)).unwrap();
+    txn.commit().unwrap();
+    let wait = squall_row_store::LockWait::Nowait;
+    let mut large = begin(&fixture);
+    large.begin_statement(wait);
+    let old = lock(&mut large, &table, -1);
+    let savepoint = large.savepoint();
+    large.begin_statement(wait);
+    large.update(&table, &old, &row(-1, 2, "", None)).unwrap();
+    for id in 0..MANY {
+        large.insert(&table, &row(id, 1, "", None)).unwrap();
+    }
+    assert!(fixture.store.locks().len() < 100_000, "{} locks are kept", fixture.store.locks().len());
+    large.rollback_to(savepoint);
+    let mut other = begin(&fixture);
+    other.begin_statement(wait);
+    let error = SqlError::from(other.get_locked(&table, &key(&table, -1), FOR_UPDATE).unwrap_err());
+    assert!(error.is(squall_types::ErrorCode::LockNowait), "{error}");
+    // What was inserted and taken back is nobody's.
+    assert!(other.get_locked(&table, &key(&table, 5), FOR_UPDATE).unwrap().is_none());
+}
+
+#[test]
 fn loads_that_are_given_up_leave_files_of_commits_alone() {
     const COMMITS: i64 = 60;
     let fixture = Fixture::with(spilling_options());
