@@ -227,6 +227,14 @@ impl Diagnostics {
         self.push(Level::Warning, error);
     }
 
+    /// Adds a warning, unless it is the one that was added last.
+    pub fn warn_unless_last(&self, error: SqlError) {
+        let is_last = self.rows.lock().last().is_some_and(|last| last.level == Level::Warning && last.error == error);
+        if !is_last {
+            self.warn(error);
+        }
+    }
+
     /// How many were added, kept or not.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)

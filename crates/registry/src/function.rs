@@ -124,6 +124,23 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
     }
 }
 
+/// A function in the place of a table, whose rows are those of a query: `FROM fb_rows(…)`.
+pub trait TableFunction: Debug + Send + Sync {
+    /// Its name in upper case.
+    fn name(&self) -> &str;
+    /// See [`ScalarFunction::database`].
+    fn database(&self) -> Option<&str> {
+        None
+    }
+    /// How many arguments it takes; any other number is error 1582.
+    fn arity(&self) -> usize;
+    /// The query, as SQL that the statement's `sql_mode` reads. It is run with the privileges of whoever reads the table.
+    ///
+    /// # Errors
+    /// When the arguments say nothing that could be asked for.
+    fn query(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<String>;
+}
+
 /// An aggregate function as it is declared.
 pub trait AggregateFunction: Debug + Send + Sync {
     /// Its name in upper case.
@@ -180,6 +197,7 @@ pub trait ValueAccumulator: Debug + Send + Sync {
 pub struct Registry {
     scalars: HashMap<String, Arc<dyn ScalarFunction>>,
     aggregates: HashMap<String, Arc<dyn AggregateFunction>>,
+    tables: HashMap<String, Arc<dyn TableFunction>>,
     virtual_tables: HashMap<(String, String), Arc<dyn VirtualTable>>,
     /// Every declared system variable.
     pub variables: VariableRegistry,
@@ -202,6 +220,21 @@ impl Registry {
         self.aggregates.insert(function.name().to_ascii_uppercase(), function);
     }
 
+    /// Declares a function in the place of a table.
+    pub fn register_table_function(&mut self, function: Arc<dyn TableFunction>) {
+        self.tables.insert(function.name().to_ascii_uppercase(), function);
+    }
+
+    /// The function of that name in the place of a table.
+    pub fn table_function(&self, name: &str) -> Option<&Arc<dyn TableFunction>> {
+        self.tables.get(&name.to_ascii_uppercase())
+    }
+
+    /// All functions in the place of a table, in no order.
+    pub fn table_functions(&self) -> impl Iterator<Item = &Arc<dyn TableFunction>> {
+        self.tables.values()
+    }
+
     /// The scalar function of that name.
     pub fn scalar(&self, name: &str) -> Option<&Arc<dyn ScalarFunction>> {
         self.scalars.get(name).or_else(|| self.scalars.get(&name.to_ascii_uppercase()))
@@ -213,13 +246,22 @@ impl Registry {
     }
 
     /// Whether a function can be called as `database.name(…)`.
-    pub fn is_qualified_function(&self, database: &str, name: &str) -> bool {
+    fn is_qualified_function(&self, database: &str, name: &str) -> bool {
         let own = match (self.scalar(name), self.aggregate(name)) {
             (Some(scalar), _) => scalar.database(),
             (None, Some(aggregate)) => aggregate.database(),
             (None, None) => None,
         };
         own.is_some_and(|own| own.eq_ignore_ascii_case(database))
+    }
+
+    /// The name by which `database.name(…)` is declared: a function of that name in full, or one that can be called by its database, too.
+    pub fn qualified_function(&self, database: &str, name: &str) -> Option<String> {
+        let whole = format!("{database}.{name}").to_ascii_uppercase();
+        if self.scalars.contains_key(&whole) {
+            return Some(whole);
+        }
+        self.is_qualified_function(database, name).then(|| name.to_ascii_uppercase())
     }
 
     /// Declares a virtual table.

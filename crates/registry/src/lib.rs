@@ -18,7 +18,7 @@ pub use blocking::off_pool;
 pub use context::{Diagnostics, KillState, StatementContext, held_by_variable};
 pub use function::{
     AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, Registry,
-    ScalarFunction, ScalarKernel, ValueAccumulator, Volatility,
+    ScalarFunction, ScalarKernel, TableFunction, ValueAccumulator, Volatility,
 };
 pub use nested::{AppendColumn, NestedResult, NestedStatements};
 pub use plan_counts::PlanCounts;

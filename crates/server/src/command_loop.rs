@@ -203,7 +203,7 @@ impl CommandLoop<'_> {
         match command {
             Command::Query { sql, .. } => {
                 if !self.session.query_at_once(sql, &mut self.client) {
-                    self.session.query(sql, &mut self.client).await?;
+                    self.session.query(&packet.slice_ref(sql), &mut self.client).await?;
                     self.client.skip_file().await.map_err(End::Gone)?;
                 }
             }
@@ -256,7 +256,7 @@ impl CommandLoop<'_> {
             }
             Command::Refresh(what) => {
                 let sql = flush_statement(what);
-                self.session.query(sql.as_bytes(), &mut self.client).await?;
+                self.session.query(&Bytes::copy_from_slice(sql.as_bytes()), &mut self.client).await?;
             }
             Command::Shutdown => match self.session.shut_down() {
                 Ok(()) => self.eof(),

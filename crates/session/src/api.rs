@@ -5,6 +5,7 @@
 //! nobody else.
 
 pub use crate::socket_use::SocketUse;
+use bytes::Bytes;
 pub use squall_types::RowWriter;
 use squall_types::{ErrorCode, SqlError, SqlType};
 use std::future::Future;
@@ -238,8 +239,11 @@ pub struct PreparedInfo {
 /// that the client is gone.
 pub trait Connection: Send {
     /// COM_QUERY: one text, possibly of several statements.
-    fn query<'a>(&'a mut self, sql: &'a [u8], writer: &'a mut dyn ResultWriter)
-    -> LocalFuture<'a, std::io::Result<()>>;
+    fn query<'a>(
+        &'a mut self,
+        sql: &'a Bytes,
+        writer: &'a mut dyn ResultWriter,
+    ) -> LocalFuture<'a, std::io::Result<()>>;
     /// Answers a text whose plan is known and needs not wait for anything. `false`: nothing has been written, and
     /// [`Connection::query`] follows with the same text.
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool;

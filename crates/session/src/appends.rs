@@ -10,12 +10,13 @@ use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use datafusion::execution::memory_pool::MemoryReservation;
 use parking_lot::Mutex;
-use squall_catalog::TableDef;
+use squall_catalog::{Catalog, TableDef};
 use squall_functions::arrow_map::{ValueArrayBuilder, field_for};
 use squall_parser::ast::{Ident, Insert, InsertSource, ObjectName, Statement};
 use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, execute};
 use squall_registry::{AppendColumn, Coercibility, ExprType, StatementContext};
-use squall_types::{SqlError, SqlResult, Value};
+use squall_row_store::Transaction;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -161,32 +162,57 @@ impl Session {
             let statement = insert_of(&rows.database, &rows.table, &rows.columns);
             let (rows, _memory) = rows.into_table()?;
             self.check_names(&statement)?;
-            let catalog = self.shared.catalog.load();
-            let tables = SessionTables::new(self, context, Some(rows));
-            let plan = {
-                let binder = self.binder(b"", &[], &catalog, context, &tables);
-                self.authorize(DmlBinder::new(&binder, &self.shared.store, &self.shared.rules).bind(&statement)?)?
-            };
-            let bulk_session = (alone && self.reads_committed_now()).then_some(self.process.id);
-            self.begin_statement_transaction();
-            let options = DmlOptions { bulk_session, ..self.dml_options(self.lock_wait()) };
-            let (shared, context) = (self.shared.clone(), context.clone());
-            self.with_transaction_on_pool(move |transaction| {
-                let env = change_environment(&shared, &context, catalog);
-                let mut dml = DmlContext {
-                    env: &env,
-                    runtime: &shared.runtime,
-                    transaction,
-                    parameters: &[],
-                    options,
-                    rules: &shared.rules,
-                    registry: &shared.registry,
+            let mut catalog = self.shared.catalog.load();
+            loop {
+                let inserted = self.insert_rows_of(&statement, rows.clone(), alone, &catalog, context).await;
+                let Err(error) = inserted else { break };
+                // A definition has come in between; the catalog of now knows it, if that is another one.
+                let newer = match error.is(ErrorCode::DoesNotSupportSchemaChange) {
+                    true => self.shared.newer_catalog(catalog.version),
+                    false => return Err(error),
                 };
-                execute(&mut dml, &plan).map_err(SqlError::from)
-            })
-            .await?;
+                if newer.version == catalog.version {
+                    return Err(error);
+                }
+                context.kill.check()?;
+                catalog = newer;
+            }
         }
         Ok(())
+    }
+
+    /// Carries out an INSERT of rows that are a table.
+    async fn insert_rows_of(
+        &mut self,
+        statement: &Statement,
+        rows: Arc<dyn TableProvider>,
+        alone: bool,
+        catalog: &Arc<Catalog>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<()> {
+        let tables = SessionTables::new(self, context, Some(rows));
+        let plan = {
+            let binder = self.binder(b"", &[], catalog, context, &tables);
+            self.authorize(DmlBinder::new(&binder, &self.shared.store, &self.shared.rules).bind(statement)?)?
+        };
+        let bulk_session = (alone && self.reads_committed_now()).then_some(self.process.id);
+        self.begin_statement_transaction();
+        let options = DmlOptions { bulk_session, ..self.dml_options(self.lock_wait()) };
+        let (shared, context, catalog) = (self.shared.clone(), context.clone(), catalog.clone());
+        let insert = move |transaction: &mut Transaction| {
+            let env = change_environment(&shared, &context, catalog);
+            let mut dml = DmlContext {
+                env: &env,
+                runtime: &shared.runtime,
+                transaction,
+                parameters: &[],
+                options,
+                rules: &shared.rules,
+                registry: &shared.registry,
+            };
+            execute(&mut dml, &plan).map_err(SqlError::from)
+        };
+        self.with_transaction_on_pool(insert).await.map(|_| ())
     }
 }
 

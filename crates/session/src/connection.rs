@@ -10,6 +10,7 @@ use crate::process::count;
 use crate::result::put_rows;
 use crate::session::{Request, Session, parse_error};
 use crate::settings::{Values, ids};
+use bytes::Bytes;
 use squall_catalog::Need;
 use squall_parser::ast::Statement;
 use squall_registry::SessionMemory;
@@ -312,7 +313,7 @@ impl ResultWriter for CursorBuffer {
 impl Connection for Session {
     fn query<'a>(
         &'a mut self,
-        sql: &'a [u8],
+        sql: &'a Bytes,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>> {
         Box::pin(self.run_client_text(sql, writer))

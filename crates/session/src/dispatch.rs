@@ -123,7 +123,7 @@ impl Session {
     }
 
     fn check_may_commit(&self, statement: &Statement) -> Result<(), SqlError> {
-        if self.transaction.is_open() && self.transaction.is_read_only() && is_definition(statement) {
+        if self.is_read_only_now() && is_definition(statement) {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
         }
         Ok(())

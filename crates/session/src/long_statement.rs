@@ -5,6 +5,7 @@ use crate::client_text::ClientText;
 use crate::database::Shared;
 use crate::query::SessionTables;
 use crate::session::{Request, Session};
+use bytes::Bytes;
 use squall_catalog::Catalog;
 use squall_parser::ast::Statement;
 use squall_parser::{ParseError, ParseOptions, Parsed, parse_bytes};
@@ -22,7 +23,7 @@ const BYTES_MAX: usize = 64 << 10;
 /// A statement of a long text.
 #[derive(Debug)]
 pub(crate) struct LongStatement {
-    text: Arc<[u8]>,
+    text: Bytes,
     start: usize,
     parsed: Parsed,
     pool: Handle,
@@ -76,13 +77,24 @@ impl Deref for ReadStatement {
 /// A text with statements.
 pub(crate) struct Text<'t> {
     bytes: &'t [u8],
-    /// A copy for other threads, if it is long.
-    shared: Option<Arc<[u8]>>,
+    /// The same for other threads, if it is long.
+    shared: Option<Bytes>,
 }
 
 impl<'t> Text<'t> {
+    /// A text that is copied, if it is long.
     pub fn new(bytes: &'t [u8]) -> Self {
-        Self { bytes, shared: (bytes.len() > BYTES_MAX).then(|| bytes.into()) }
+        Self { bytes, shared: (bytes.len() > BYTES_MAX).then(|| Bytes::copy_from_slice(bytes)) }
+    }
+
+    /// A text that others may keep.
+    pub fn shared(bytes: &'t Bytes) -> Self {
+        Self { bytes, shared: (bytes.len() > BYTES_MAX).then(|| bytes.clone()) }
+    }
+
+    /// All of it.
+    pub fn bytes(&self) -> &'t [u8] {
+        self.bytes
     }
 }
 

@@ -20,6 +20,7 @@ use crate::process::{Process, count};
 use crate::program::SharedLocals;
 use crate::settings::{Settings, Values, ids};
 use crate::transaction::TransactionState;
+use bytes::Bytes;
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, TableDef};
 use squall_logs::Client;
@@ -31,6 +32,7 @@ use squall_row_store::{GlobalReadLock, SessionLocks, Transaction};
 use squall_types::collation::Charset;
 use squall_types::work_meter::{carried, measured};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -107,6 +109,8 @@ pub struct Session {
     pub(crate) call_depth: u32,
     /// How many sessions it is inside of.
     pub(crate) nested_depth: u32,
+    /// Whether it is within a statement of another session that may change nothing.
+    pub(crate) is_within_read_only: bool,
     /// The way from functions into SQL.
     pub(crate) nested: Option<Arc<SessionStatements>>,
     /// Rows that the statement at hand inserts at its end.
@@ -218,6 +222,7 @@ impl Session {
             logs_disconnect: false,
             call_depth: 0,
             nested_depth,
+            is_within_read_only: false,
             nested: None,
             appends: Arc::default(),
             answered_uses: Vec::new(),
@@ -256,15 +261,15 @@ impl Session {
 
     /// Runs every statement of a text.
     pub async fn run_text(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
-        measured(self.work_meter(), self.run_statements(sql, None, writer)).await.map(|_| ())
+        measured(self.work_meter(), self.run_statements(&Text::new(sql), None, writer)).await.map(|_| ())
     }
 
     /// Runs every statement of a text as a client has sent it. Each is read in the character set that those before have left.
-    pub(crate) async fn run_client_text(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
-        let mut rest = sql;
+    pub(crate) async fn run_client_text(&mut self, sql: &Bytes, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
+        let mut rest = sql.clone();
         loop {
             let charset = self.client_charset();
-            let text = match self.read_client_text(rest).await {
+            let text = match self.read_client_text(&rest).await {
                 Ok(text) => text,
                 Err(error) => {
                     self.finish_with_error(&error, None);
@@ -273,8 +278,12 @@ impl Session {
                 }
             };
             let meter = self.work_meter();
-            match measured(meter, self.run_statements(&text.utf8, Some(charset), writer)).await? {
-                Some(next) => rest = &rest[text.place_in_bytes(next)..],
+            let statements = match &text.utf8 {
+                Cow::Borrowed(_) => Text::shared(&rest),
+                Cow::Owned(decoded) => Text::new(decoded),
+            };
+            match measured(meter, self.run_statements(&statements, Some(charset), writer)).await? {
+                Some(next) => rest = rest.slice(text.place_in_bytes(next)..),
                 None => return Ok(()),
             }
         }
@@ -289,10 +298,11 @@ impl Session {
     /// read in: where the next statement begins.
     async fn run_statements(
         &mut self,
-        sql: &[u8],
+        whole: &Text<'_>,
         read_in: Option<Charset>,
         writer: &mut dyn ResultWriter,
     ) -> std::io::Result<Option<usize>> {
+        let sql = whole.bytes();
         if let Some((statement, KeptPlan::Change(change), parameters)) = self.known_text.take() {
             self.begin_command("Query", sql);
             let request = Request {
@@ -309,11 +319,10 @@ impl Session {
             self.run(request, false, writer).await?;
             return self.end_command(writer).await.map(|()| None);
         }
-        let whole = Text::new(sql);
         let mut start = 0;
         loop {
             let text = &sql[start..];
-            let parsed = match self.read_statement(&whole, start).await {
+            let parsed = match self.read_statement(whole, start).await {
                 Ok(Ok(parsed)) => parsed,
                 Ok(Err(error)) => {
                     let error = parse_error(error);

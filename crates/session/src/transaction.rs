@@ -47,9 +47,11 @@ impl TransactionState {
         self.open.is_some()
     }
 
-    /// Whether it is READ ONLY.
-    pub fn is_read_only(&self) -> bool {
-        self.open.as_ref().is_some_and(|open| open.read_only)
+    /// A query was the next transaction, for which SET TRANSACTION may have said what it is like, unless one of several statements is open.
+    pub fn query_has_ended(&mut self) {
+        if self.open.is_none() {
+            self.next = TransactionCharacteristics::default();
+        }
     }
 
     /// The transaction that the current statement works in, if it has asked for one.
@@ -114,6 +116,19 @@ impl Session {
     /// `innodb_lock_wait_timeout`.
     pub(crate) fn lock_wait(&self) -> LockWait {
         LockWait::Timeout(Duration::from_secs(self.settings.lock_wait_seconds))
+    }
+
+    /// Whether a statement may change nothing: its transaction is READ ONLY, the open one or the one that it would begin.
+    pub(crate) fn is_read_only_now(&self) -> bool {
+        self.is_within_read_only
+            || match &self.transaction.open {
+                Some(open) => open.read_only,
+                None => self
+                    .transaction
+                    .next
+                    .access
+                    .map_or(self.settings.read_only, |access| access == AccessMode::ReadOnly),
+            }
     }
 
     fn transaction_options(&mut self, autocommit: bool) -> TransactionOptions {
@@ -231,7 +246,10 @@ impl Session {
     }
 
     /// What follows a statement that succeeded: under autocommit its transaction is committed.
-    pub(crate) async fn end_statement(&mut self, _statement: &Statement) -> SqlResult<()> {
+    pub(crate) async fn end_statement(&mut self, statement: &Statement) -> SqlResult<()> {
+        if matches!(statement, Statement::Query(_)) {
+            self.transaction.query_has_ended();
+        }
         match self.transaction.statement.take() {
             Some(transaction) => self.commit_counted(transaction).await,
             None => Ok(()),

@@ -11,6 +11,7 @@
 #[path = "attacker/statements.rs"]
 mod statements;
 
+use bytes::Bytes;
 use squall_session::api::{Backend, Connection, ConnectionInfo};
 use squall_session::collector::Collector;
 use squall_session::{Database, OpenOptions, Session};
@@ -73,7 +74,7 @@ const INTERNAL_ERROR: u16 = 1105;
 /// What came back, as a text, and the error's code.
 async fn answer(session: &mut dyn Connection, sql: &str) -> (String, Option<u16>) {
     let mut collector = Collector::default();
-    session.query(sql.as_bytes(), &mut collector).await.expect("a collector is never gone");
+    session.query(&Bytes::copy_from_slice(sql.as_bytes()), &mut collector).await.expect("a collector is never gone");
     match collector.into_results() {
         Err(error) => (error.message, Some(error.code)),
         Ok(results) => {

@@ -4,6 +4,7 @@
 #[path = "privileges/table.rs"]
 mod table;
 
+use bytes::Bytes;
 use squall_parser::{ParseOptions, ast::Statement};
 use squall_registry::Registry;
 use squall_session::api::{Backend, Connection, ConnectionInfo, LocalFuture, OkInfo};
@@ -64,7 +65,7 @@ struct Fixture {
 
 async fn answer(session: &mut dyn Connection, sql: &str) -> Result<(), (u16, String)> {
     let mut collector = Collector::default();
-    session.query(sql.as_bytes(), &mut collector).await.expect("a collector is never gone");
+    session.query(&Bytes::copy_from_slice(sql.as_bytes()), &mut collector).await.expect("a collector is never gone");
     collector.into_results().map(|_| ()).map_err(|error| (error.code, error.message))
 }
 

@@ -1,5 +1,6 @@
 //! Built-in procedures and functions that run statements, as a module declares them.
 
+use bytes::Bytes;
 use squall_registry::{
     Argument, BoundCall, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, StatementContext, Volatility,
 };
@@ -114,7 +115,7 @@ impl ScalarKernel for RunKernel {
 /// Runs a text and prints what came back, a line per row.
 async fn run(session: &mut dyn Connection, sql: &str) -> String {
     let mut collector = Collector::default();
-    session.query(sql.as_bytes(), &mut collector).await.expect("a collector is never gone");
+    session.query(&Bytes::copy_from_slice(sql.as_bytes()), &mut collector).await.expect("a collector is never gone");
     match collector.into_results() {
         Err(error) => format!("{error}\n"),
         Ok(results) => results.iter().fold(String::new(), |mut text, result| {

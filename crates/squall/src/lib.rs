@@ -14,6 +14,7 @@
 
 use std::path::Path;
 
+use bytes::Bytes;
 use squall_session::api::Connection as _;
 use squall_session::collector::Collector;
 use squall_session::{OpenOptions, Session};
@@ -71,7 +72,9 @@ impl Connection {
         let mut collector = Collector::default();
         let Self { session, runtime } = self;
         // A collector is never gone, so that only the statement can fail.
-        runtime.block_on(session.query(sql.as_bytes(), &mut collector)).map_err(SqlError::internal)?;
+        runtime
+            .block_on(session.query(&Bytes::copy_from_slice(sql.as_bytes()), &mut collector))
+            .map_err(SqlError::internal)?;
         collector.into_results()
     }
 }

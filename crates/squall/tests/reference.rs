@@ -100,6 +100,11 @@ fn functions() {
     let names: Vec<String> = registry.aggregates().iter().map(|(name, _)| format!("`{name}`")).collect();
     let _ = writeln!(text, "{}", wrapped(&names.join(", ")));
     let _ = write!(text, "\n## Window functions\n\n{}\n", wrapped(WINDOW_FUNCTIONS));
+    text += "\n## Functions in FROM\n\n";
+    let mut names: Vec<String> = registry.table_functions().map(|function| format!("`{}`", function.name())).collect();
+    names.push("`JSON_TABLE`".to_owned());
+    names.sort();
+    let _ = writeln!(text, "{}", wrapped(&names.join(", ")));
     page("functions.md", &text);
 }
 

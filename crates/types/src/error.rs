@@ -301,6 +301,7 @@ error_codes! {
     WrongParametersToNativeFct = 1583, b"42000", "Incorrect parameters in the call to native function '%s'";
     EventCreatedInPast = 1588, b"HY000", "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was dropped immediately after creation.";
     EventAlteredIntoPast = 1589, b"HY000", "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was not changed. Specify a time in the future.";
+    NeedReprepare = 1615, b"HY000", "Prepared statement needs to be re-prepared";
     UnknownLocale = 1649, b"HY000", "Unknown locale: '%s'";
     DataOutOfRangeExpr = 1690, b"22003", "%s value is out of range in '%s'";
     UnknownExplainFormat = 1791, b"HY000", "Unknown EXPLAIN format name: '%s'";

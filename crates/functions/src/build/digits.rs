@@ -84,9 +84,11 @@ impl ExprBuilder<'_> {
         };
         let (ty, other_type) = (digits.sql_type(), other.sql_type());
         let Some(bytes) = ty.digit_bytes().filter(|_| other_type.is_string()) else { return Ok(None) };
-        if let Some(place) =
-            other.as_literal().and_then(|value| digits_of(value, &ty)).and_then(|text| Place::of(&text, bytes))
-        {
+        if let Some(constant) = other.as_literal() {
+            // What is no value of the type matches nothing, with a warning.
+            let Some(place) = digits_of(constant, &ty).and_then(|text| Place::of(&text, bytes)) else {
+                return Ok(None);
+            };
             let (op, value) = place.compared(op);
             let right = Box::new(digits_literal(value, &ty));
             let compare = BoundExpr::Compare { op, left: Box::new(digits.clone()), right, collation: None };

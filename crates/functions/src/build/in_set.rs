@@ -1,6 +1,6 @@
 //! IN with a long list of constants.
 
-use super::compare::physical_class;
+use super::compare::{PhysicalClass, physical_class};
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, boolean_type};
 use crate::operators::in_set::{InSetKernel, ValueSet};
@@ -19,12 +19,21 @@ struct Way {
     set: ValueSet,
 }
 
+/// A constant of a list.
+#[derive(Debug)]
+pub enum InConstant {
+    /// An integer, of which lists may have millions.
+    Integer(i64),
+    /// Any literal.
+    Literal(BoundExpr),
+}
+
 impl ExprBuilder<'_> {
     /// `operand [NOT] IN (constants)` for lists that are too long for an expression for each of them.
     pub fn in_constants(
         &self,
         operand: BoundExpr,
-        constants: impl Iterator<Item = SqlResult<BoundExpr>>,
+        constants: impl Iterator<Item = SqlResult<InConstant>>,
         negated: bool,
     ) -> BuildResult {
         let mut ways: Vec<(SqlType, Way)> = Vec::new();
@@ -32,7 +41,15 @@ impl ExprBuilder<'_> {
         // The type of constants that need no conversion, with the way that they go.
         let mut plain: Option<(SqlType, usize)> = None;
         for constant in constants {
-            let constant = constant?;
+            self.context.kill.check()?;
+            let constant = match (constant?, &plain) {
+                (InConstant::Integer(number), Some((SqlType::Int { unsigned: false, .. }, way))) => {
+                    ways[*way].1.set.add(&Value::Int(number))?;
+                    continue;
+                }
+                (InConstant::Integer(number), _) => self.literal(Value::Int(number)),
+                (InConstant::Literal(literal), _) => literal,
+            };
             let Some(value) = constant.as_literal() else { return Err(not_constant()) };
             if value.is_null() {
                 has_null = true;
@@ -76,7 +93,8 @@ impl ExprBuilder<'_> {
                 way.set.add(&Value::Null)?;
             }
             way.set.finish();
-            let kernel = Arc::new(InSetKernel { set: Arc::new(way.set), negated });
+            let is_integer = matches!(physical_class(&way.left.sql_type()), PhysicalClass::Int | PhysicalClass::UInt);
+            let kernel = Arc::new(InSetKernel { set: Arc::new(way.set), negated, is_integer });
             let name = if negated { "not in" } else { "in" };
             found.push(self.immutable(name, kernel, vec![way.left], boolean_type(nullable)));
         }

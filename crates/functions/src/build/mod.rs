@@ -18,6 +18,7 @@ mod logical;
 pub use arithmetic::ArithmeticOp;
 pub use calls::CONTROL_FUNCTIONS;
 pub use cast::CastTarget;
+pub use in_set::InConstant;
 pub use literal::literal_type;
 
 use crate::expr::{BoundExpr, Call};

@@ -1,7 +1,9 @@
 //! JSON_TABLE: the rows that a document is taken apart into.
 
 use super::scalar::{column_value, type_word};
+use crate::library::support::tree_charge;
 use squall_registry::StatementContext;
+use squall_types::json::stored::{for_each_at, is_walked};
 use squall_types::json::{Json, JsonPath};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 
@@ -71,47 +73,71 @@ pub enum TableColumn {
 }
 
 impl JsonTable {
-    /// Calls `emit` with the values of each row, in order.
+    /// Calls `emit` with the values of each row of a document in its stored form, in order.
+    ///
+    /// # Errors
+    /// What `emit` and columns `ON ERROR` fail with, and 1041 if there is no memory for the tree of a row.
     pub fn rows(
         &self,
-        document: &Json,
+        document: &str,
         context: &StatementContext,
         emit: &mut dyn FnMut(&[Value]) -> SqlResult<()>,
     ) -> SqlResult<()> {
         let mut row = vec![Value::Null; self.width];
-        expand(&self.columns, &self.path.find_all(document), &mut row, context, emit)
+        let tree_of = |stored: &str| -> SqlResult<_> {
+            let charge = tree_charge(stored, context)?;
+            let tree = Json::parse_stored(stored).map_err(|error| error.for_argument(1, "json_table"))?;
+            Ok((tree, charge))
+        };
+        if !is_walked(&self.path) {
+            let (document, _charge) = tree_of(document)?;
+            return expand_all(&self.columns, &self.path.find_all(&document), &mut row, context, emit);
+        }
+        // A row at a time has a tree, not the document.
+        let mut ordinal = 0;
+        for_each_at(document, &self.path, &mut |value| {
+            let (value, _charge) = tree_of(value)?;
+            ordinal += 1;
+            expand(&self.columns, (ordinal, &value), &mut row, context, emit)
+        })
     }
 }
 
 /// The rows of values that one path has found; columns of paths around it are already in `row`.
-fn expand(
+fn expand_all(
     columns: &[TableColumn],
     found: &[&Json],
     row: &mut [Value],
     context: &StatementContext,
     emit: &mut dyn FnMut(&[Value]) -> SqlResult<()>,
 ) -> SqlResult<()> {
-    for (ordinal, value) in (1..).zip(found) {
-        context.kill.check()?;
-        for column in columns {
-            fill(column, value, ordinal, row, context)?;
-        }
-        // Paths side by side take turns: while one has rows, the columns of the others are NULL.
-        let mut any = false;
-        for column in columns {
-            let TableColumn::Nested { path, columns: inner } = column else { continue };
-            let nested = path.find_all(value);
-            if !nested.is_empty() {
-                any = true;
-                expand(inner, &nested, row, context, emit)?;
-                clear(inner, row);
-            }
-        }
-        if !any {
-            emit(row)?;
+    (1..).zip(found).try_for_each(|(ordinal, value)| expand(columns, (ordinal, value), row, context, emit))
+}
+
+/// The rows of one of them.
+fn expand(
+    columns: &[TableColumn],
+    (ordinal, value): (u64, &Json),
+    row: &mut [Value],
+    context: &StatementContext,
+    emit: &mut dyn FnMut(&[Value]) -> SqlResult<()>,
+) -> SqlResult<()> {
+    context.kill.check()?;
+    for column in columns {
+        fill(column, value, ordinal, row, context)?;
+    }
+    // Paths side by side take turns: while one has rows, the columns of the others are NULL.
+    let mut any = false;
+    for column in columns {
+        let TableColumn::Nested { path, columns: inner } = column else { continue };
+        let nested = path.find_all(value);
+        if !nested.is_empty() {
+            any = true;
+            expand_all(inner, &nested, row, context, emit)?;
+            clear(inner, row);
         }
     }
-    Ok(())
+    if any { Ok(()) } else { emit(row) }
 }
 
 fn clear(columns: &[TableColumn], row: &mut [Value]) {
@@ -222,7 +248,7 @@ mod tests {
             rows.push(text.join(" "));
             Ok(())
         };
-        table.rows(&Json::parse(document).unwrap(), &context, emit).unwrap();
+        table.rows(&squall_types::json::normalize(document).unwrap(), &context, emit).unwrap();
         rows
     }
 

@@ -2,7 +2,7 @@
 
 use super::scalar::{column_value, type_word};
 use crate::arrow_map::ValueArrayBuilder;
-use crate::library::support::{document_of, document_text, tree_charge};
+use crate::library::support::{stored_of, tree_charge};
 use arrow::array::{Array, ArrayRef, AsArray};
 use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::json::stored::part_at;
@@ -38,11 +38,7 @@ pub struct JsonValueKernel {
 impl ScalarKernel for JsonValueKernel {
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let Some(value) = arguments.first().filter(|value| !value.is_null()) else { return Ok(Value::Null) };
-        if let Value::Json(document) = value {
-            return self.of_stored(document.stored(), context);
-        }
-        let _charge = document_text(value).map(|text| tree_charge(text, context)).transpose()?;
-        let document = match document_of(value, &self.from, 0, "json_value") {
+        let document = match stored_of(value, &self.from, 0, "json_value") {
             Err(error) if error.code == ErrorCode::InvalidJsonTextInParam.number() => {
                 if self.on_error != ValueResponse::Error {
                     context.diagnostics.push(Level::Warning, error.clone());
@@ -51,7 +47,7 @@ impl ScalarKernel for JsonValueKernel {
             }
             document => document?,
         };
-        self.of_found(&self.path.find_all(&document), context)
+        self.of_stored(&document, context)
     }
 
     fn has_eval_arrays(&self) -> bool {
@@ -85,10 +81,10 @@ impl JsonValueKernel {
         let Some(place) = part_at(document, &self.path) else { return self.of_found(&[], context) };
         let _charge = tree_charge(place, context)?;
         let tree = Json::parse_stored(place).map_err(|error| error.for_argument(1, "json_value"))?;
-        if self.path.member_names().is_some() {
-            return self.of_found(&[&tree], context);
+        if self.path.has_wildcard() {
+            return self.of_found(&self.path.find_all(&tree), context);
         }
-        self.of_found(&self.path.find_all(&tree), context)
+        self.of_found(&[&tree], context)
     }
 
     fn of_found(&self, found: &[&Json], context: &StatementContext) -> SqlResult<Value> {

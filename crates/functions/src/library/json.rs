@@ -59,15 +59,8 @@ pub const FUNCTIONS: &[Def] = &[
         let place = if args.len() == 2 { at_path(args, 1)? } else { Some(args.document(0)?) };
         Ok(place.and_then(|place| place.keys()).map_or(Value::Null, |keys| keys.to_value()))
     }),
-    Def::new("JSON_CONTAINS", (2, 3), result::nullable_boolean, |args| {
-        if let Value::Json(document) = args.value(0) {
-            return stored_contains(args, document.stored());
-        }
-        let (document, candidate) = (args.document(0)?, args.document(1)?);
-        let place = if args.len() == 3 { single_path(args, 2)?.find(&document) } else { Some(&document) };
-        Ok(place.map_or(Value::Null, |place| Value::from(json::contains(place, &candidate))))
-    })
-    .reading_documents(stored_contains),
+    Def::new("JSON_CONTAINS", (2, 3), result::nullable_boolean, |args| stored_contains(args, &args.stored(0)?))
+        .reading_documents(stored_contains),
     Def::new("JSON_CONTAINS_PATH", (3, MANY), result::nullable_boolean, json_contains_path),
     Def::new("JSON_OVERLAPS", (2, 2), result::nullable_boolean, |args| {
         Ok(Value::from(json::overlaps(&args.document(0)?, &args.document(1)?)))
@@ -103,16 +96,11 @@ pub const FUNCTIONS: &[Def] = &[
     }),
 ];
 
-/// What is at a path that means one place in the first argument. Of a stored document only what leads there is read.
+/// What is at a path that means one place in the first argument: there is no tree of what does not lead there.
 fn at_path(args: &Args<'_>, at: usize) -> SqlResult<Option<Json>> {
-    if let Value::Json(document) = args.value(0) {
-        let path = single_path(args, at)?;
-        let Some(place) = json::stored::part_at(document.stored(), &path) else { return Ok(None) };
-        let tree = stored_tree(args, 0, place)?;
-        return Ok(if path.member_names().is_some() { Some(tree) } else { path.find(&tree).cloned() });
-    }
-    let document = args.document(0)?;
-    Ok(single_path(args, at)?.find(&document).cloned())
+    let document = args.stored(0)?;
+    let path = single_path(args, at)?;
+    json::stored::at_path(&document, &path).map(|place| stored_tree(args, 0, place)).transpose()
 }
 
 /// JSON_CONTAINS of a document that is looked into as it is stored.
@@ -121,13 +109,8 @@ fn stored_contains(args: &Args<'_>, document: &str) -> SqlResult<Value> {
     if args.len() == 2 {
         return place_contains(args, document, &candidate);
     }
-    let path = single_path(args, 2)?;
-    let Some(place) = json::stored::part_at(document, &path) else { return Ok(Value::Null) };
-    if path.member_names().is_some() {
-        return place_contains(args, place, &candidate);
-    }
-    let document = stored_tree(args, 0, document)?;
-    Ok(path.find(&document).map_or(Value::Null, |place| Value::from(json::contains(place, &candidate))))
+    let place = json::stored::at_path(document, &single_path(args, 2)?);
+    place.map_or(Ok(Value::Null), |place| place_contains(args, place, &candidate))
 }
 
 fn count(number: usize) -> SqlResult<Value> {
@@ -253,11 +236,7 @@ fn json_unquote(args: &Args<'_>) -> SqlResult<Value> {
 }
 
 fn json_extract(args: &Args<'_>) -> SqlResult<Value> {
-    if let Value::Json(document) = args.value(0) {
-        return extract(args, document.stored());
-    }
-    let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
-    Ok(at_paths(&args.document(0)?, &paths))
+    extract(args, &args.stored(0)?)
 }
 
 /// What is at the paths in a stored document.
@@ -272,15 +251,32 @@ fn extract(args: &Args<'_>, document: &str) -> SqlResult<Value> {
         Some(last) => last,
         None => (text.to_string(), JsonPath::parse(&text)?),
     };
-    let found = match path.member_names() {
-        Some(names) => {
-            let found = json::stored::at_members(document, names);
-            Ok(found.map_or(Value::Null, |found| Value::Json(Document::from_stored(found))))
-        }
-        None => parsed().map(|document| at_paths(&document, std::slice::from_ref(&path))),
+    let found = if path.has_wildcard() && json::stored::is_walked(&path) {
+        walked(args, document, &path)
+    } else if path.has_wildcard() {
+        parsed().map(|document| at_paths(&document, std::slice::from_ref(&path)))
+    } else {
+        let found = json::stored::at_path(document, &path);
+        Ok(found.map_or(Value::Null, |found| Value::Json(Document::from_stored(found))))
     };
     LAST_PATH.set(Some((text, path)));
     found
+}
+
+/// An array of what is at a path that is walked; NULL, if that is nothing.
+fn walked(args: &Args<'_>, document: &str, path: &JsonPath) -> SqlResult<Value> {
+    let mut found = String::new();
+    json::stored::for_each_at(document, path, &mut |value| -> SqlResult<()> {
+        args.context.kill.check()?;
+        found.push_str(if found.is_empty() { "[" } else { ", " });
+        found.push_str(value);
+        Ok(())
+    })?;
+    if found.is_empty() {
+        return Ok(Value::Null);
+    }
+    found.push(']');
+    Ok(Value::Json(Document::from_stored(found)))
 }
 
 fn at_paths(document: &Json, paths: &[JsonPath]) -> Value {
@@ -302,18 +298,15 @@ fn only_one(args: &Args<'_>, at: usize) -> SqlResult<bool> {
 }
 
 fn json_contains_path(args: &Args<'_>) -> SqlResult<Value> {
-    let stored = match args.value(0) {
-        Value::Json(document) => Some(document.stored()),
-        _ => None,
-    };
-    let mut tree = if stored.is_none() { Some(args.document(0)?) } else { None };
+    let document = args.stored(0)?;
+    let mut tree = None;
     let one = only_one(args, 1)?;
     for at in 2..args.len() {
         let path = path(args, at)?;
-        let is_there = match (stored, path.member_names(), &mut tree) {
-            (Some(stored), Some(names), _) => json::stored::at_members(stored, names).is_some(),
-            (_, _, Some(tree)) => path.find(tree).is_some(),
-            (_, _, tree) => path.find(tree.insert(args.document(0)?)).is_some(),
+        let is_there = match (path.has_wildcard(), &mut tree) {
+            (false, _) => json::stored::at_path(&document, &path).is_some(),
+            (true, Some(tree)) => path.find(tree).is_some(),
+            (true, tree) => path.find(tree.insert(stored_tree(args, 0, &document)?)).is_some(),
         };
         if is_there == one {
             return Ok(Value::from(one));

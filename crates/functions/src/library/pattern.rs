@@ -50,7 +50,11 @@ fn nth_match(args: &Args<'_>, text: &str, match_type: usize) -> SqlResult<Option
     let occurrence = usize::try_from(args.i64_or(3, 1)?.max(1)).unwrap_or(1);
     let regex = regex(args, match_type)?;
     let rest = &text[start..];
-    let found = regex.find_iter(rest).nth(occurrence - 1);
+    let mut found = None;
+    for (at, place) in regex.find_iter(rest).enumerate().take(occurrence) {
+        args.context.kill.check()?;
+        found = (at + 1 == occurrence).then_some(place);
+    }
     Ok(found.map(|found| (start + found.start(), start + found.end())))
 }
 
@@ -83,6 +87,7 @@ fn regexp_replace(args: &Args<'_>) -> SqlResult<Value> {
     let rest = &text[start..];
     let mut copied = 0;
     for (at, found) in regex.captures_iter(rest).enumerate() {
+        args.context.kill.check()?;
         let (Some(whole), true) = (found.get(0), occurrence == 0 || occurrence == at as i64 + 1) else { continue };
         out.push_str(&rest[copied..whole.start()]);
         push_replacement(&replacement, &found, &mut out);

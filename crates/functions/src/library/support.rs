@@ -318,6 +318,16 @@ pub mod result {
         Ok(ExprType { nullable: true, ..binding.connection_string(u32::MAX) })
     }
 
+    /// LONGTEXT of utf8mb4, whatever the client's collation is. Like what the server itself says (USER()) it is stronger than literals, so
+    /// that clients of any collation can compare it with theirs, and weaker than columns.
+    pub fn utf8mb4_text(_: &Binding<'_>) -> SqlResult<ExprType> {
+        Ok(ExprType {
+            sql_type: SqlType::longtext(CollationId::UTF8MB4_0900_AI_CI),
+            nullable: true,
+            coercibility: Coercibility::SystemConstant,
+        })
+    }
+
     /// A short text of the connection's collation that may be NULL.
     pub fn short_text(binding: &Binding<'_>) -> SqlResult<ExprType> {
         Ok(ExprType { nullable: true, ..binding.connection_string(64) })
@@ -551,6 +561,11 @@ impl<'a> Args<'a> {
         document_of(self.value(at), self.ty(at), at, &self.name.to_lowercase())
     }
 
+    /// The stored form of a document, of which parts can be read without a tree of the whole.
+    pub fn stored(&self, at: usize) -> SqlResult<Cow<'_, str>> {
+        stored_of(self.value(at), self.ty(at), at, &self.name.to_lowercase())
+    }
+
     /// Charges the tree of a document with this text.
     pub fn charge_tree(&self, text: &str) -> SqlResult<()> {
         let charge = tree_charge(text, self.context)?;
@@ -630,13 +645,31 @@ pub fn document_text(value: &Value) -> Option<&str> {
 /// An argument of a JSON function, counted from 0, as a document: JSON as it is, text read as a document (error 3141 if
 /// it is none), bytes refused (3144), and other types too (3146).
 pub fn document_of(value: &Value, sql_type: &SqlType, at: usize, function: &str) -> SqlResult<Json> {
-    match value {
-        Value::Json(document) => document.to_json().map_err(|error| error.for_argument(at + 1, function)),
-        Value::String(text) if sql_type.is_string() => {
-            Json::parse(text).map_err(|error| error.for_argument(at + 1, function))
-        }
+    let document = match value {
+        Value::Json(document) => document.to_json(),
+        Value::String(text) if sql_type.is_string() => Json::parse(text),
         Value::Null => Ok(Json::Null),
-        Value::Bytes(_) => Err(SqlError::new(ErrorCode::InvalidJsonCharset, &[&"binary"])),
-        _ => Err(SqlError::new(ErrorCode::InvalidTypeForJson, &[&(at + 1), &function])),
+        other => return Err(no_document(other, at, function)),
+    };
+    document.map_err(|error| error.for_argument(at + 1, function))
+}
+
+/// The same as the document's stored form.
+pub fn stored_of<'a>(value: &'a Value, sql_type: &SqlType, at: usize, function: &str) -> SqlResult<Cow<'a, str>> {
+    match value {
+        Value::Json(document) => Ok(Cow::Borrowed(document.stored())),
+        Value::String(text) if sql_type.is_string() => {
+            json::normalize(text).map(Cow::Owned).map_err(|error| error.for_argument(at + 1, function))
+        }
+        Value::Null => Ok(Cow::Borrowed("null")),
+        other => Err(no_document(other, at, function)),
+    }
+}
+
+/// Why a value is no document.
+fn no_document(value: &Value, at: usize, function: &str) -> SqlError {
+    match value {
+        Value::Bytes(_) => SqlError::new(ErrorCode::InvalidJsonCharset, &[&"binary"]),
+        _ => SqlError::new(ErrorCode::InvalidTypeForJson, &[&(at + 1), &function]),
     }
 }

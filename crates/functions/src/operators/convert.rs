@@ -1,5 +1,6 @@
 //! Conversions that the binder puts in so that both sides of an operation are of one type.
 
+use super::wrong_value;
 use super::{coerce, report};
 use crate::arrow_map::arrow_type;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Float64Builder};
@@ -200,7 +201,7 @@ fn text_of_bytes(bytes: &[u8], charset: Charset) -> SqlResult<Value> {
 
 /// A HEX or UUID of a string; NULL, with a warning, of one that is none.
 fn digits(value: &Value, from: &SqlType, to: &SqlType, context: &StatementContext) -> SqlResult<Value> {
-    cast_digits(value, from, to).or_else(|error| report(error, context).map(|()| Value::Null))
+    cast_digits(value, from, to).or_else(|error| wrong_value::report_once(error, context).map(|()| Value::Null))
 }
 
 fn signed(value: &Value, from: &SqlType, context: &StatementContext) -> SqlResult<Value> {

@@ -12,6 +12,15 @@ pub fn report(error: SqlError, context: &StatementContext) -> SqlResult<()> {
     Ok(())
 }
 
+/// The same; of a constant that is converted for each row there is one warning.
+pub fn report_once(error: SqlError, context: &StatementContext) -> SqlResult<()> {
+    if context.strict_write {
+        return Err(error);
+    }
+    context.diagnostics.warn_unless_last(error);
+    Ok(())
+}
+
 /// A division by zero gave NULL: with `ERROR_FOR_DIVISION_BY_ZERO` a warning, or in a strict write an error.
 pub fn division_by_zero(context: &StatementContext) -> SqlResult<()> {
     if context.sql_mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {

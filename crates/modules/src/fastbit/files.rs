@@ -10,7 +10,7 @@ use squall_types::{SqlResult, SqlType, Value};
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
     Def::new("FB_UNLINK", (1, 1), result::nullable_bigint, unlink).waiting().in_database(DATABASE),
-    Def::new("FB_FILE_GET_CONTENTS", (1, 2), result::connection_text, contents).waiting().in_database(DATABASE),
+    Def::new("FB_FILE_GET_CONTENTS", (1, 2), result::utf8mb4_text, contents).waiting().in_database(DATABASE),
     Def::new("FB_DEBUG", (1, 1), result::nullable_bigint, debug).volatile().in_database(DATABASE),
 ];
 

@@ -40,6 +40,7 @@ impl Module for FastBit {
             support::register(registry, family);
         }
         registry.register_aggregate(Arc::new(median::Median));
+        registry.register_table_function(Arc::new(queries::Rows));
     }
 
     fn procedures(&self) -> Vec<Arc<dyn Procedure>> {

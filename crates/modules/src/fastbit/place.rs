@@ -95,12 +95,13 @@ pub fn run(sql: &str, context: &StatementContext) -> SqlResult<NestedResult> {
 /// Whether an error means that the statement around has to fail, rather than that the answer is a code: who asks may not,
 /// or the statement was ended.
 pub fn is_fatal(error: &SqlError) -> bool {
-    const FATAL: [ErrorCode; 9] = [
+    const FATAL: [ErrorCode; 10] = [
         ErrorCode::AccessDenied,
         ErrorCode::DbAccessDenied,
         ErrorCode::TableAccessDenied,
         ErrorCode::ColumnAccessDenied,
         ErrorCode::OptionPreventsStatement,
+        ErrorCode::ReadOnlyTransaction,
         ErrorCode::QueryInterrupted,
         ErrorCode::QueryTimeout,
         ErrorCode::SpNoRecursion,

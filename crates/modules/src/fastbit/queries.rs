@@ -1,4 +1,4 @@
-//! `fb_query` and `fb_inlist`.
+//! `fb_query`, `fb_inlist` and `fb_rows`.
 
 use super::DATABASE;
 use super::place::{Place, is_fatal, is_no_table, nested, no_table, parse, query_fault, run};
@@ -6,13 +6,13 @@ use squall_fastbit::query::{Output, Query, QueryError};
 use squall_fastbit::result_file;
 use squall_functions::library::support::{Args, Def, result};
 use squall_functions::operators::coerce::to_text;
-use squall_registry::StatementContext;
+use squall_registry::{StatementContext, TableFunction};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
-    Def::new("FB_QUERY", (3, 3), result::connection_text, query).waiting().in_database(DATABASE),
-    Def::new("FB_INLIST", (2, 2), result::connection_text, in_list).waiting().in_database(DATABASE),
+    Def::new("FB_QUERY", (3, 3), result::utf8mb4_text, query).waiting().in_database(DATABASE),
+    Def::new("FB_INLIST", (2, 2), result::utf8mb4_text, in_list).waiting().in_database(DATABASE),
 ];
 
 /// The SQLSTATE of what routines raise.
@@ -118,6 +118,35 @@ fn in_list(args: &Args<'_>) -> SqlResult<Value> {
     };
     let list = list(&place, &args.text(1), args.context).map_err(|fault| fault.raised(place.path().as_str()))?;
     Ok(args.string(if list.is_empty() { "(NULL)".to_string() } else { format!("({list})") }))
+}
+
+/// `FROM fb_rows(path, query) alias`: the rows of a query, without a list or a file between.
+#[derive(Debug)]
+pub struct Rows;
+
+impl TableFunction for Rows {
+    fn name(&self) -> &str {
+        "FB_ROWS"
+    }
+
+    fn database(&self) -> Option<&str> {
+        Some(DATABASE)
+    }
+
+    fn arity(&self) -> usize {
+        2
+    }
+
+    fn query(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<String> {
+        let text = |at: usize| match arguments.get(at) {
+            Some(Value::String(text)) => Ok(text.as_str()),
+            _ => Err(SqlError::new(ErrorCode::WrongArguments, &[&"fb_rows"])),
+        };
+        let (path, query) = (text(0)?, text(1)?);
+        let Some(place) = Place::of_routine(path, context) else { return Err(Fault::NoTable.raised(path)) };
+        let sql = parse(query).and_then(|query| place.sql(&query, Output::Rows));
+        sql.map_err(|error| Fault::from(error).raised(path))
+    }
 }
 
 fn list(place: &Place, text: &str, context: &StatementContext) -> Result<String, Fault> {

@@ -76,7 +76,11 @@ pub(super) fn set_interval(database: &Database, seconds: Option<i64>) -> SqlResu
     let Some(seconds) = seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds >= 1) else {
         return Err(SqlError::signal(*b"99999", "Interval must be greater than or equal to 1"));
     };
-    database.persist_global(INTERVAL, Value::UInt(seconds.min(INTERVAL_SECONDS_MAX)))
+    if seconds > INTERVAL_SECONDS_MAX {
+        let message = format!("Interval must be less than or equal to {INTERVAL_SECONDS_MAX}");
+        return Err(SqlError::signal(*b"99999", message));
+    }
+    database.persist_global(INTERVAL, Value::UInt(seconds))
 }
 
 /// The tables.

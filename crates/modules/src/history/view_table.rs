@@ -2,6 +2,7 @@
 
 use super::History;
 use super::table::{SERVER_ID_TYPE, TS_TYPE, localized, stamps, time_range};
+use crate::sys::config::directories;
 use crate::views::form::{Form, Style};
 use crate::views::source::Tables;
 use crate::views::view::{Column, View};
@@ -87,7 +88,8 @@ impl VirtualTable for ViewTable {
         let (from, to) = time_range(scan.ranges, 0, &zone);
         let reader = self.history.store()?.reader(from, to, scan.backward);
         let wanted = (0..self.columns.len()).map(|at| scan.wanted.is_none_or(|wanted| wanted.contains(&at))).collect();
-        Ok(Box::new(Parts { reader, view: self.view, with_units: self.with_units, zone, wanted }))
+        let form = Form { directories: directories(scan.context), ..Form::plain(Style::Clock) };
+        Ok(Box::new(Parts { reader, view: self.view, with_units: self.with_units, zone, wanted, form }))
     }
 }
 
@@ -99,6 +101,7 @@ struct Parts {
     zone: Arc<TimeZone>,
     /// Whether each column of the table is looked at.
     wanted: Vec<bool>,
+    form: Form,
 }
 
 impl Parts {
@@ -106,7 +109,6 @@ impl Parts {
         let Some(moment) = self.reader.next()? else { return Ok(None) };
         let raw = (self.view.rows)(&mut Tables::Then(&mut self.reader))?;
         let (ts, server_id) = stamps(moment, &self.zone);
-        let form = Form::plain(Style::Clock);
         let row = |mut values: Vec<Value>| {
             let mut row = Vec::with_capacity(self.wanted.len());
             row.push(ts.clone());
@@ -116,7 +118,7 @@ impl Parts {
                     _ => Value::Null,
                 };
                 let value = if let Value::DateTime(_) = value { localized(&value, &self.zone) } else { value };
-                row.push(if self.with_units { column.shown(value, &form) } else { value });
+                row.push(if self.with_units { column.shown(value, &self.form) } else { value });
             }
             row.push(server_id.clone());
             row

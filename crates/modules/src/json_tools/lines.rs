@@ -1,27 +1,18 @@
 //! RAPID_FLATTEN_JSON and RAPID_EXTRACT_ALL.
 
 use super::{DATABASE, document_argument, malformed, text};
-use squall_functions::library::support::{Args, Binding, Def};
-use squall_registry::{Coercibility, ExprType};
+use squall_functions::library::support::{Args, Def, result};
 use squall_types::json::lines::{Scalar, scalars, scalars_stored};
 use squall_types::json::stored::scalars_of;
-use squall_types::{CollationId, SqlResult, SqlType, Value};
+use squall_types::{SqlResult, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
-    Def::new("RAPID_FLATTEN_JSON", (1, 1), long_text, flatten).in_database(DATABASE),
-    Def::new("RAPID_EXTRACT_ALL", (2, 2), long_text, extract).also(&["JSON_EXTRACT_ALL"]).in_database(DATABASE),
+    Def::new("RAPID_FLATTEN_JSON", (1, 1), result::utf8mb4_text, flatten).in_database(DATABASE),
+    Def::new("RAPID_EXTRACT_ALL", (2, 2), result::utf8mb4_text, extract)
+        .also(&["JSON_EXTRACT_ALL"])
+        .in_database(DATABASE),
 ];
-
-/// LONGTEXT of utf8mb4, whatever the document is. Like what the server itself says (USER()) it is stronger than literals, so that clients
-/// of any collation can compare it with theirs, and weaker than columns.
-fn long_text(_: &Binding<'_>) -> SqlResult<ExprType> {
-    Ok(ExprType {
-        sql_type: SqlType::longtext(CollationId::UTF8MB4_0900_AI_CI),
-        nullable: true,
-        coercibility: Coercibility::SystemConstant,
-    })
-}
 
 /// Appends text as a part of one line.
 fn push_in_line(text: &str, out: &mut String) {

@@ -32,7 +32,7 @@ const DEFAULTS: &[(&str, Option<&str>)] = &[
 ];
 
 /// `sys.sys_get_config(name, default)`.
-pub(super) const FUNCTIONS: &[Def] = &[Def::new("SYS_GET_CONFIG", (2, 2), result::connection_text, |args| {
+pub(super) const FUNCTIONS: &[Def] = &[Def::new("SYS_GET_CONFIG", (2, 2), result::utf8mb4_text, |args| {
     let name = args.text_or_null(0).unwrap_or_default().into_owned();
     Ok(match get(&args.context.variables.global, &name) {
         Some(Some(value)) => Value::String(value),
@@ -61,7 +61,7 @@ pub(super) fn setting(context: &StatementContext, name: &str) -> Option<String> 
 }
 
 /// Directories that paths are shown without, and the variables that stand for them.
-pub(super) fn directories(context: &StatementContext) -> Vec<(String, &'static str)> {
+pub(crate) fn directories(context: &StatementContext) -> Vec<(String, &'static str)> {
     const DATADIR: VariableId = VariableId::of("datadir");
     const TMPDIR: VariableId = VariableId::of("tmpdir");
     let directory = |(id, name): (VariableId, &'static str)| match context.variables.global.get(id) {

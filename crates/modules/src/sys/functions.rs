@@ -9,14 +9,25 @@ use squall_types::{SqlError, SqlResult, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
-    Def::new("FORMAT_BYTES", (1, 1), result::connection_text, format_bytes).in_database(DATABASE),
-    Def::new("FORMAT_PICO_TIME", (1, 1), result::connection_text, format_time),
-    Def::new("FORMAT_TIME", (1, 1), result::connection_text, format_time).in_database(DATABASE),
-    Def::new("FORMAT_STATEMENT", (1, 1), result::connection_text, format_statement).in_database(DATABASE),
-    Def::new("FORMAT_PATH", (1, 1), result::connection_text, format_path).in_database(DATABASE),
-    Def::new("EXTRACT_SCHEMA_FROM_FILE_NAME", (1, 1), result::connection_text, schema_of_file).in_database(DATABASE),
-    Def::new("EXTRACT_TABLE_FROM_FILE_NAME", (1, 1), result::connection_text, table_of_file).in_database(DATABASE),
-    Def::new("QUOTE_IDENTIFIER", (1, 1), result::connection_text, quote_identifier).in_database(DATABASE),
+    Def::new("FORMAT_BYTES", (1, 1), result::connection_text, |args| {
+        Ok(Value::String(form::bytes(number(args), Style::Units)))
+    }),
+    Def::new("SYS.FORMAT_BYTES", (1, 1), result::utf8mb4_text, |args| {
+        Ok(Value::String(form::bytes(number(args), Style::Sys)))
+    })
+    .in_database(DATABASE),
+    Def::new("FORMAT_PICO_TIME", (1, 1), result::connection_text, |args| {
+        Ok(Value::String(form::time(number(args), Style::Units)))
+    }),
+    Def::new("FORMAT_TIME", (1, 1), result::utf8mb4_text, |args| {
+        Ok(Value::String(form::time(number(args), Style::Sys)))
+    })
+    .in_database(DATABASE),
+    Def::new("FORMAT_STATEMENT", (1, 1), result::utf8mb4_text, format_statement).in_database(DATABASE),
+    Def::new("FORMAT_PATH", (1, 1), result::utf8mb4_text, format_path).in_database(DATABASE),
+    Def::new("EXTRACT_SCHEMA_FROM_FILE_NAME", (1, 1), result::utf8mb4_text, schema_of_file).in_database(DATABASE),
+    Def::new("EXTRACT_TABLE_FROM_FILE_NAME", (1, 1), result::utf8mb4_text, table_of_file).in_database(DATABASE),
+    Def::new("QUOTE_IDENTIFIER", (1, 1), result::utf8mb4_text, quote_identifier).in_database(DATABASE),
     Def::new("VERSION_MAJOR", (0, 0), result::nullable_unsigned, |args| version(args, 0))
         .in_database(DATABASE)
         .stable(),
@@ -33,22 +44,19 @@ pub const FUNCTIONS: &[Def] = &[
         Ok(Value::UInt(args.context.connection_id))
     })
     .stable(),
-    Def::new("PS_IS_ACCOUNT_ENABLED", (2, 2), result::connection_text, |_| Ok(Value::from("YES")))
-        .in_database(DATABASE),
-    Def::new("PS_IS_CONSUMER_ENABLED", (1, 1), result::connection_text, consumer_enabled)
-        .in_database(DATABASE)
-        .waiting(),
-    Def::new("PS_IS_INSTRUMENT_DEFAULT_ENABLED", (1, 1), result::connection_text, |args| {
+    Def::new("PS_IS_ACCOUNT_ENABLED", (2, 2), result::utf8mb4_text, |_| Ok(Value::from("YES"))).in_database(DATABASE),
+    Def::new("PS_IS_CONSUMER_ENABLED", (1, 1), result::utf8mb4_text, consumer_enabled).in_database(DATABASE).waiting(),
+    Def::new("PS_IS_INSTRUMENT_DEFAULT_ENABLED", (1, 1), result::utf8mb4_text, |args| {
         setup(args, "setup_instruments", "enabled").map(or_no)
     })
     .in_database(DATABASE)
     .waiting(),
-    Def::new("PS_IS_INSTRUMENT_DEFAULT_TIMED", (1, 1), result::connection_text, |args| {
+    Def::new("PS_IS_INSTRUMENT_DEFAULT_TIMED", (1, 1), result::utf8mb4_text, |args| {
         setup(args, "setup_instruments", "timed").map(or_no)
     })
     .in_database(DATABASE)
     .waiting(),
-    Def::new("PS_IS_THREAD_INSTRUMENTED", (1, 1), result::connection_text, |args| {
+    Def::new("PS_IS_THREAD_INSTRUMENTED", (1, 1), result::utf8mb4_text, |args| {
         let id = number(args) as u64;
         let sql = format!("SELECT INSTRUMENTED FROM performance_schema.threads WHERE PROCESSLIST_ID = {id}");
         Ok(match first(args, &sql)? {
@@ -58,7 +66,7 @@ pub const FUNCTIONS: &[Def] = &[
     })
     .in_database(DATABASE)
     .waiting(),
-    Def::new("PS_THREAD_ACCOUNT", (1, 1), result::connection_text, |args| {
+    Def::new("PS_THREAD_ACCOUNT", (1, 1), result::utf8mb4_text, |args| {
         let id = number(args) as u64;
         let sql = format!(
             "SELECT CONCAT(PROCESSLIST_USER, '@', PROCESSLIST_HOST) FROM performance_schema.threads WHERE TYPE = \
@@ -80,14 +88,6 @@ fn number(args: &Args<'_>) -> f64 {
         Value::Decimal(number) => number.to_f64(),
         _ => args.text(0).trim().parse().unwrap_or(0.0),
     }
-}
-
-fn format_bytes(args: &Args<'_>) -> SqlResult<Value> {
-    Ok(Value::String(form::bytes(number(args), Style::Units)))
-}
-
-fn format_time(args: &Args<'_>) -> SqlResult<Value> {
-    Ok(Value::String(form::time(number(args), Style::Units)))
 }
 
 fn format_statement(args: &Args<'_>) -> SqlResult<Value> {

@@ -6,8 +6,8 @@ use squall_types::{SqlError, SqlResult, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
-    Def::new("LIST_ADD", (2, 2), result::connection_text, list_add).takes_null().in_database(DATABASE),
-    Def::new("LIST_DROP", (2, 2), result::connection_text, list_drop).takes_null().in_database(DATABASE),
+    Def::new("LIST_ADD", (2, 2), result::utf8mb4_text, list_add).takes_null().in_database(DATABASE),
+    Def::new("LIST_DROP", (2, 2), result::utf8mb4_text, list_drop).takes_null().in_database(DATABASE),
 ];
 
 /// The list with an item more, also if it has that item already.

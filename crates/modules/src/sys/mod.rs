@@ -1,7 +1,7 @@
 //! The database `sys`: what makes the server's own numbers and settings easier to read and to change.
 
 mod analyzer;
-mod config;
+pub(crate) mod config;
 mod functions;
 mod histogram;
 mod lists;

@@ -7,7 +7,7 @@ use squall_types::json::quote;
 use squall_types::{SqlResult, Value};
 
 /// The family.
-pub const FUNCTIONS: &[Def] = &[Def::new("PS_THREAD_STACK", (2, 2), result::connection_text, |args| {
+pub const FUNCTIONS: &[Def] = &[Def::new("PS_THREAD_STACK", (2, 2), result::utf8mb4_text, |args| {
     let thread = match args.value(0) {
         Value::UInt(id) => *id,
         _ => args.text(0).parse().unwrap_or(0),

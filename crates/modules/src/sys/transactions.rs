@@ -9,7 +9,7 @@ use squall_types::{SqlResult, Value};
 use std::fmt::Write;
 
 /// The family.
-pub const FUNCTIONS: &[Def] = &[Def::new("PS_THREAD_TRX_INFO", (1, 1), result::connection_text, |args| {
+pub const FUNCTIONS: &[Def] = &[Def::new("PS_THREAD_TRX_INFO", (1, 1), result::utf8mb4_text, |args| {
     let id = match args.value(0) {
         Value::UInt(id) => *id,
         _ => args.text(0).parse().unwrap_or(0),

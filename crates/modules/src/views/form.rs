@@ -1,10 +1,12 @@
 //! Times, sizes and statements as people read them.
 
-/// Which of two ways of writing: they differ in times above a minute and sizes below a kibibyte.
+/// Which way of writing: they differ in times above a minute and sizes below a kibibyte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// That of MySQL 8.4: `8.23 min`, ` 512 bytes`.
     Units,
+    /// That of the functions of `sys` in MySQL 8.4: `8.23 m`, `1.43 w`, `512 bytes`.
+    Sys,
     /// That of the first versions of `sys`, which histories keep: `00:08:13.93`, `512 bytes`.
     Clock,
 }
@@ -32,12 +34,17 @@ pub(crate) const STATEMENT_CHARACTERS: usize = 64;
 const MINUTE: f64 = 60e12;
 const HOUR: f64 = 3600e12;
 const DAY: f64 = 86_400e12;
+const WEEK: f64 = 7.0 * DAY;
 
 /// A number of picoseconds.
 pub(crate) fn time(picos: f64, style: Style) -> String {
     let size = picos.abs();
     let with = |unit: f64, name: &str| format!("{:.2} {name}", picos / unit);
     match style {
+        Style::Sys if size >= WEEK => with(WEEK, "w"),
+        Style::Sys if size >= DAY => with(DAY, "d"),
+        Style::Sys if size >= HOUR => with(HOUR, "h"),
+        Style::Sys if size >= MINUTE => with(MINUTE, "m"),
         Style::Units if size >= DAY => with(DAY, "d"),
         Style::Units if size >= HOUR => with(HOUR, "h"),
         Style::Units if size >= MINUTE => with(MINUTE, "min"),
@@ -52,7 +59,7 @@ pub(crate) fn time(picos: f64, style: Style) -> String {
         _ if size >= 1e6 => with(1e6, "us"),
         _ if size >= 1e3 => with(1e3, "ns"),
         Style::Units => format!("{picos:3.0} ps"),
-        Style::Clock => format!("{picos:.0} ps"),
+        Style::Sys | Style::Clock => format!("{picos:.0} ps"),
     }
 }
 
@@ -63,7 +70,7 @@ pub(crate) fn bytes(bytes: f64, style: Style) -> String {
     if size < 1024.0 {
         return match style {
             Style::Units => format!("{bytes:4.0} bytes"),
-            Style::Clock => format!("{bytes:.0} bytes"),
+            Style::Sys | Style::Clock => format!("{bytes:.0} bytes"),
         };
     }
     let last = if style == Style::Units { UNITS.len() } else { UNITS.len() - 1 };

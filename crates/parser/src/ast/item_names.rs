@@ -63,6 +63,6 @@ fn name_reference(table: &mut TableReference, sql: &[u8]) {
             name_reference(&mut join.left, sql);
             name_reference(&mut join.right, sql);
         }
-        TableReference::Table(_) | TableReference::JsonTable(_) => {}
+        TableReference::Table(_) | TableReference::JsonTable(_) | TableReference::Function(_) => {}
     }
 }

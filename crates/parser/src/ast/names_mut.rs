@@ -118,6 +118,10 @@ impl Walk<'_> {
                 let JsonTable { document, .. } = &mut **table;
                 self.expr(document);
             }
+            TableReference::Function(call) => {
+                call.arguments.iter_mut().for_each(|argument| self.expr(argument));
+                call.alias.iter_mut().for_each(|alias| (self.found)(NameMut::Alias(alias)));
+            }
         }
     }
 

@@ -384,6 +384,17 @@ impl<'a> PackedReader<'a> {
         }))
     }
 
+    /// The next value of a list, if it is an integer without a sign below 2^63; otherwise [`PackedReader::next_value`] gives it.
+    pub fn next_integer(&mut self) -> Option<i64> {
+        if !self.go_on() || self.bytes.first() != Some(&tag::INTEGER) {
+            return None;
+        }
+        let mut ahead = PackedReader { bytes: &self.bytes[1..], buffers: self.buffers.clone() };
+        let number = std::str::from_utf8(ahead.slice()).ok()?.parse().ok()?;
+        self.bytes = ahead.bytes;
+        Some(number)
+    }
+
     /// Goes to the next buffer at the end of one. False: that was the last.
     fn go_on(&mut self) -> bool {
         while self.bytes.is_empty() {

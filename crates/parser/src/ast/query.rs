@@ -210,6 +210,7 @@ pub enum TableReference {
     Table(Box<TableFactor>),
     Derived(Box<DerivedTable>),
     JsonTable(Box<JsonTable>),
+    Function(Box<TableFunctionCall>),
     Join(Box<Join>),
 }
 
@@ -248,6 +249,15 @@ pub struct DerivedTable {
     pub lateral: bool,
     pub query: Query,
     /// `None` is MySQL's error 1248.
+    pub alias: Option<Ident>,
+    pub columns: Vec<Ident>,
+}
+
+/// `name(argument, …)` in the place of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableFunctionCall {
+    pub name: ObjectName,
+    pub arguments: Vec<Expr>,
     pub alias: Option<Ident>,
     pub columns: Vec<Ident>,
 }

@@ -108,7 +108,7 @@ impl Parser<'_> {
                 self.derived(true, query)
             }
             _ if self.at(K::JsonTable) => self.json_table(),
-            _ => self.table().map(|table| TableReference::Table(Box::new(table))),
+            _ => self.table_or_function(),
         }
     }
 
@@ -153,8 +153,21 @@ impl Parser<'_> {
         Ok(Paren::Tables(tables))
     }
 
-    fn table(&mut self) -> Result<TableFactor> {
+    fn table_or_function(&mut self) -> Result<TableReference> {
         let name = self.object_name()?;
+        if !self.at_kind(TokenKind::LeftParen) {
+            return self.table(name).map(|table| TableReference::Table(Box::new(table)));
+        }
+        self.advance();
+        let empty = self.at_kind(TokenKind::RightParen);
+        let arguments = if empty { Vec::new() } else { self.comma_list(Self::expr)? };
+        self.expect_kind(TokenKind::RightParen)?;
+        let alias = self.table_alias()?;
+        let columns = if alias.is_some() { self.optional_idents()? } else { Vec::new() };
+        Ok(TableReference::Function(Box::new(TableFunctionCall { name, arguments, alias, columns })))
+    }
+
+    fn table(&mut self, name: ObjectName) -> Result<TableFactor> {
         let partitions = self.partition_names()?;
         let alias = self.table_alias()?;
         let mut hints = Vec::new();

@@ -286,6 +286,14 @@ impl Printer {
                 self.put(")");
                 self.table_alias(&table.alias);
             }
+            TableReference::Function(call) => {
+                self.object_name(&call.name);
+                self.put("(");
+                self.exprs(&call.arguments);
+                self.put(")");
+                self.table_alias(&call.alias);
+                self.optional_idents(&call.columns);
+            }
             TableReference::Join(join) => self.deeper(|printer| printer.join(join)),
         }
     }

@@ -18,6 +18,8 @@ const COST_ROW: f64 = 1.0;
 const COST_ENTRY: f64 = 0.6;
 /// Cost of one row fetched through an index.
 pub const COST_LOOKUP: f64 = 4.0;
+/// Cost of looking for words in one row's text, which is taken apart for that, where no index of its words has found it.
+const COST_MATCH: f64 = 20.0;
 /// Cost of starting on one range.
 const COST_RANGE: f64 = 4.0;
 /// Cost of one row's lock where it is given back at once or with the statement.
@@ -172,8 +174,11 @@ pub fn choose(
 ) -> SqlResult<AccessPath> {
     let def = table.def();
     let estimate = TableEstimate::of(store, table);
+    let matched = terms::words_indexes(def, predicate);
+    let match_cost =
+        |but: Option<usize>| COST_MATCH * matched.iter().filter(|index| Some(**index) != but).count() as f64;
     let mut best = full_scan(store, table, &estimate, columns, hints);
-    best.cost += best.rows * lock_cost;
+    best.cost += best.rows * (lock_cost + match_cost(None));
     let mut possible = Vec::new();
     for (position, index) in def.indexes.iter().enumerate() {
         if index.is_fulltext() && !index.invisible && hints.allows(position) {
@@ -181,7 +186,8 @@ pub fn choose(
             possible.push(position);
             let covering = covers_by_row_key(table, columns);
             let per_row = if covering { COST_ENTRY } else { COST_LOOKUP };
-            let cost = rows * (per_row + lock_cost) + ranges.ranges.len() as f64 * COST_RANGE;
+            let per_row = per_row + lock_cost + match_cost(Some(position));
+            let cost = rows * per_row + ranges.ranges.len() as f64 * COST_RANGE;
             if !best.unique && (cost < best.cost || (best.is_full() && hints.forced)) {
                 let index_id = storage_index_id(index);
                 let (index, ranges, possible) = (Some(position), Some(ranges), Vec::new());
@@ -206,7 +212,7 @@ pub fn choose(
             (false, true) => COST_ENTRY,
             (false, false) => COST_LOOKUP,
         };
-        let cost = rows * (per_row + lock_cost) + ranges.ranges.len() as f64 * COST_RANGE;
+        let cost = rows * (per_row + lock_cost + match_cost(None)) + ranges.ranges.len() as f64 * COST_RANGE;
         let all_parts = ranges.points && ranges.ranges.len() <= 1 && ranges.parts_used == index.parts.len();
         let unique = all_parts && index.unique | index.primary && !has_null_point(def, index, predicate);
         let better = match (best.unique, unique) {

@@ -326,6 +326,21 @@ pub(super) fn any_word(def: &TableDef, node: &Node<'_>) -> Option<(usize, IndexR
     Some((index, index_ranges(&terms)))
 }
 
+/// The FULLTEXT indexes of words that parts of a predicate look into, by their positions.
+pub(super) fn words_indexes(def: &TableDef, predicate: &Predicate) -> Vec<usize> {
+    let parts: &[Predicate] = match predicate {
+        Predicate::And(parts) => parts,
+        one => std::slice::from_ref(one),
+    };
+    let of_words =
+        |position: &usize| def.indexes.get(*position).is_some_and(|index| index.is_fulltext() && !index.is_json());
+    let indexes = parts.iter().filter_map(|part| match part {
+        Predicate::Terms { index, .. } => Some(*index),
+        _ => None,
+    });
+    indexes.filter(of_words).collect()
+}
+
 /// The FULLTEXT index of these columns, in any order.
 pub fn fulltext_index(def: &TableDef, columns: &[usize], parser: Option<Parser>) -> Option<usize> {
     def.indexes.iter().position(|index| {

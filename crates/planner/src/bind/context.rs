@@ -111,6 +111,8 @@ pub(crate) struct Context<'a> {
     pub row_order_matters: bool,
     /// Whether nothing but tables and text decides the result.
     pub cacheable: bool,
+    /// Whether a parameter without a value has been met: the statement is only prepared.
+    pub lacks_values: bool,
     /// User variables assigned by the statement so far, with their types.
     pub assigned_variables: BTreeMap<String, squall_types::SqlType>,
     /// Columns that conditions make equal to others, or (`None`) to constants.
@@ -150,6 +152,7 @@ impl<'a> Context<'a> {
             is_gathered: false,
             row_order_matters: false,
             cacheable: true,
+            lacks_values: false,
             assigned_variables: BTreeMap::new(),
             equalities: Vec::new(),
             assigns_variables: false,

@@ -262,7 +262,7 @@ fn reference_mentions(reference: &ast::TableReference, name: &str) -> bool {
     match reference {
         ast::TableReference::Table(factor) => factor.name.schema.is_none() && *factor.name.name.value == *name,
         ast::TableReference::Derived(derived) => ast::with_stack(|| mentions(&derived.query.body, name)),
-        ast::TableReference::JsonTable(_) => false,
+        ast::TableReference::JsonTable(_) | ast::TableReference::Function(_) => false,
         ast::TableReference::Join(join) => {
             reference_mentions(&join.left, name) || reference_mentions(&join.right, name)
         }

@@ -6,7 +6,7 @@ use super::literal::{bind_literal, bind_negative};
 use super::scope::{Clause, Found};
 use squall_catalog::name::eq_ignore_case;
 use squall_functions::aggregate::{AggregateCall, GroupConcatOptions};
-use squall_functions::build::{ArithmeticOp, CastTarget};
+use squall_functions::build::{ArithmeticOp, CastTarget, InConstant};
 use squall_functions::expr::{BoundExpr, CompareOp, with_value_of};
 use squall_functions::operators::bits::BitOp;
 use squall_parser::ast;
@@ -381,13 +381,19 @@ impl Context<'_> {
         let operand = self.keyed_operand(operands.remove(0));
         let builder = self.binder.builder();
         let mut reader = list.reader();
-        let literals = std::iter::from_fn(|| match reader.next_value()? {
-            ast::PackedValue::Leaf(ast::Expr::Literal(literal)) => Some(bind_literal(&builder, &literal)),
-            ast::PackedValue::Leaf(ast::Expr::Unary { operand, .. }) => match *operand {
-                ast::Expr::Literal(literal) => Some(bind_negative(&builder, &literal)),
-                _ => None,
-            },
-            _ => None,
+        let literals = std::iter::from_fn(|| {
+            if let Some(number) = reader.next_integer() {
+                return Some(Ok(InConstant::Integer(number)));
+            }
+            let literal = match reader.next_value()? {
+                ast::PackedValue::Leaf(ast::Expr::Literal(literal)) => bind_literal(&builder, &literal),
+                ast::PackedValue::Leaf(ast::Expr::Unary { operand, .. }) => match *operand {
+                    ast::Expr::Literal(literal) => bind_negative(&builder, &literal),
+                    _ => return None,
+                },
+                _ => return None,
+            };
+            Some(literal.map(InConstant::Literal))
         });
         builder.in_constants(operand, literals, negated)
     }

@@ -82,6 +82,7 @@ impl Context<'_> {
             }
             ast::TableReference::Derived(derived) => self.bind_derived(derived, block)?,
             ast::TableReference::JsonTable(table) => return self.bind_json_table(table, block, left, false),
+            ast::TableReference::Function(call) => self.bind_table_function(call, block)?,
             ast::TableReference::Join(join) => {
                 // A join's own LATERAL parts see what stands left of the join only through the join's left side.
                 self.bind_join(join, block)?

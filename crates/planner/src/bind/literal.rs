@@ -109,8 +109,11 @@ impl Context<'_> {
     }
 
     /// Binds `?`.
-    pub fn bind_parameter(&self, number: u32) -> BoundExpr {
-        self.binder.bind_parameter(number).unwrap_or_else(BoundExpr::null)
+    pub fn bind_parameter(&mut self, number: u32) -> BoundExpr {
+        self.binder.bind_parameter(number).unwrap_or_else(|| {
+            self.lacks_values = true;
+            BoundExpr::null()
+        })
     }
 }
 

@@ -32,6 +32,7 @@ mod select;
 mod set_operation;
 mod special_call;
 mod subquery;
+mod table_function;
 mod tree;
 mod types;
 pub mod updatable;

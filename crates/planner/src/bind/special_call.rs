@@ -121,13 +121,13 @@ impl Context<'_> {
 
     fn bind_function(&mut self, call: &ast::FunctionCall) -> SqlResult<BoundExpr> {
         let name = call.name.as_str();
-        if let Some(schema) = &call.schema
-            && !self.binder.registry.is_qualified_function(schema, name)
-        {
-            let shown = format!("{}.{name}", schema.as_str());
-            return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &shown]));
-        }
-        let upper = name.to_ascii_uppercase();
+        let upper = match &call.schema {
+            None => name.to_ascii_uppercase(),
+            Some(schema) => self.binder.registry.qualified_function(schema, name).ok_or_else(|| {
+                let shown = format!("{}.{name}", schema.as_str());
+                SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &shown])
+            })?,
+        };
         if let Some((subtract, days)) = date_arithmetic(&upper)
             && let [base, amount] = call.arguments.as_slice()
         {

@@ -17,6 +17,14 @@ pub fn parse(view: &ViewDef, database: &str) -> SqlResult<Query> {
     }
 }
 
+/// Parses a query that the server has written for a statement of that sql_mode.
+///
+/// # Errors
+/// 1105 if it is none.
+pub fn parse_query(text: &str, mode: SqlMode) -> SqlResult<Query> {
+    parse_text(text, &parse_options(mode)).ok_or_else(|| SqlError::internal("a query of the server's own that is none"))
+}
+
 fn parse_text(text: &str, options: &ParseOptions) -> Option<Query> {
     match self::parse_statement(text, options)? {
         Statement::Query(query) => Some(*query),

@@ -544,7 +544,9 @@ impl<'a> DmlBinder<'a> {
                 self.collect_base_tables(&join.left, tables)?;
                 self.collect_base_tables(&join.right, tables)
             }
-            ast::TableReference::Derived(_) | ast::TableReference::JsonTable(_) => Ok(()),
+            ast::TableReference::Derived(_) | ast::TableReference::JsonTable(_) | ast::TableReference::Function(_) => {
+                Ok(())
+            }
         }
     }
 

@@ -17,7 +17,7 @@ use futures::{StreamExt, TryStreamExt};
 use squall_functions::arrow_map::{ValueArrayBuilder, sql_type_of, value_at};
 use squall_functions::expr::datafusion_error;
 use squall_functions::json::JsonTable;
-use squall_functions::library::support::{document_of, document_text, tree_charge};
+use squall_functions::library::support::stored_of;
 use squall_registry::{Charge, StatementContext};
 use squall_types::{SqlResult, SqlType, Value};
 use std::cmp::Ordering;
@@ -317,12 +317,8 @@ impl Expander {
             let value = value_at(&documents, row, &self.spec.document_type).map_err(datafusion_error)?;
             let mut any = false;
             if !value.is_null() {
-                let _tree = document_text(&value)
-                    .map(|text| tree_charge(text, &self.context))
-                    .transpose()
-                    .map_err(datafusion_error)?;
                 let document =
-                    document_of(&value, &self.spec.document_type, 0, "json_table").map_err(datafusion_error)?;
+                    stored_of(&value, &self.spec.document_type, 0, "json_table").map_err(datafusion_error)?;
                 let mut full = None;
                 self.spec
                     .table

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use squall_client::{Client, ConnectOptions, Target};
 use squall_server::{Server, ServerOptions};
 use squall_session::api::{
@@ -331,7 +332,7 @@ impl Connection for ScriptSession {
 
     fn query<'a>(
         &'a mut self,
-        sql: &'a [u8],
+        sql: &'a Bytes,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>> {
         Box::pin(async move {

@@ -29,7 +29,7 @@ impl Session {
                     self.temporary_table_named(name).is_none() && !(drop.if_exists && self.is_virtual_named(name))
                 };
                 let named = drop.names.iter().filter(own);
-                named.map(|name| self.defined(name, Privileges::DROP)).collect()
+                named.map(|name| self.dropped(name)).collect()
             }
             Statement::TruncateTable(name) if self.temporary_table_named(name).is_some() => Ok(Vec::new()),
             Statement::TruncateTable(name) => Ok(vec![self.defined(name, Privileges::DROP)?]),
@@ -141,6 +141,16 @@ impl Session {
             return Err(self.table_denied(word, &table));
         }
         Ok(Need::table(&database, &table, needed, ""))
+    }
+
+    /// DROP of a table; nobody drops one whose rows are made when it is read.
+    fn dropped(&self, name: &ObjectName) -> SqlResult<Need> {
+        let need = self.defined(name, Privileges::DROP)?;
+        if self.is_virtual_named(name) {
+            self.check_needs(&[need])?;
+            return Err(self.table_denied("DROP", &name.name));
+        }
+        Ok(need)
     }
 
     /// A privilege on a table or view that comes to be.

@@ -68,7 +68,7 @@ impl Session {
     /// 1290 when the server is read-only for this session; 1792 in a read-only transaction.
     pub(crate) fn check_writable(&self) -> SqlResult<()> {
         use crate::settings::{Values, ids};
-        if self.transaction.is_open() && self.transaction.is_read_only() {
+        if self.is_read_only_now() {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
         }
         let globals = self.shared.globals.load_values();

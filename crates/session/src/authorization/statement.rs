@@ -272,6 +272,6 @@ fn table_names<'t>(table: &'t TableReference, names: &mut Vec<(&'t str, &'t Obje
             table_names(&join.left, names);
             table_names(&join.right, names);
         }
-        TableReference::Derived(_) | TableReference::JsonTable(_) => {}
+        TableReference::Derived(_) | TableReference::JsonTable(_) | TableReference::Function(_) => {}
     }
 }

@@ -21,7 +21,7 @@ pub mod locked;
 pub mod names;
 mod run;
 pub mod sorted_rows;
-mod table_option;
+pub(crate) mod table_option;
 pub mod type_text;
 pub mod view;
 

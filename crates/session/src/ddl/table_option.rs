@@ -17,6 +17,15 @@ const SMALL_ENGINES: &[&str] = &["ARCHIVE", "TOKUDB"];
 /// Names of the engine of column tables.
 const COLUMN_ENGINES: &[&str] = &[COLUMN_ENGINE, "FASTBIT", "COLUMNSTORE"];
 
+/// Which of some engines is used where another server's is named; `None` for names that nobody knows.
+pub fn engine_of_other_name(name: &str, engines: &[&'static str]) -> Option<&'static str> {
+    let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let (is_column, is_small) = (is_one_of(COLUMN_ENGINES), is_one_of(SMALL_ENGINES));
+    let is_row = is_one_of(ROW_ENGINES) || (is_small && !engines.contains(&COLUMN_ENGINE));
+    let wanted = if is_row { "InnoDB" } else { COLUMN_ENGINE };
+    engines.iter().copied().find(|engine| *engine == wanted && (is_row || is_column || is_small))
+}
+
 /// Takes the options into the table; the default collation has been set from them before its columns were made.
 pub fn apply_options(table: &mut TableDef, options: &[TableOption], context: &DdlContext<'_>) -> SqlResult<()> {
     for option in options {

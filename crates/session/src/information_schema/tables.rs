@@ -160,7 +160,7 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
         s("BASE TABLE"),
         s(&table.engine),
         Value::Int(10),
-        s("Dynamic"),
+        s(row_format(table)),
         u(rows),
         u(data_bytes.checked_div(rows).unwrap_or(0)),
         u(data_bytes),
@@ -176,6 +176,17 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
         s(options.join(" ")),
         s(&table.comment),
     ])
+}
+
+/// The row format as InnoDB names it.
+fn row_format(table: &TableDef) -> &'static str {
+    let option = |wanted: &str| table.options.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+    match (option("ROW_FORMAT"), option("KEY_BLOCK_SIZE")) {
+        (Some("COMPRESSED"), _) | (None, Some(_)) => "Compressed",
+        (Some("COMPACT"), _) => "Compact",
+        (Some("REDUNDANT"), _) => "Redundant",
+        _ => "Dynamic",
+    }
 }
 
 /// Bytes of segments: of rows, and of indexes, such as a copy of columns.

@@ -241,6 +241,8 @@ impl Session {
         let arguments = self.argument_values(&procedure.head().parameters, &call.arguments, request, context).await?;
         // What the arguments were computed in is no transaction of the procedure's statements.
         self.end_statement(request.statement).await?;
+        // Results of the procedure's own go out before the statement has ended: with its conditions, not with those of the statement before.
+        self.diagnostics.clear();
         self.call_depth += 1;
         let mut call = ProcedureCall { session: self, context, writer, arguments };
         let result = procedure.call(&mut call).await;

@@ -17,6 +17,7 @@ use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use tokio::runtime::Runtime;
 
@@ -84,6 +85,8 @@ pub(crate) struct SessionStatements {
     appends: Arc<Appends>,
     memory: Arc<SessionMemory>,
     depth: u32,
+    /// Whether the statement that functions belong to may change nothing.
+    read_only: AtomicBool,
 }
 
 impl SessionStatements {
@@ -98,7 +101,13 @@ impl SessionStatements {
             appends: session.appends.clone(),
             memory: session.process.memory.clone(),
             depth: session.nested_depth,
+            read_only: AtomicBool::new(session.is_read_only_now()),
         }
+    }
+
+    /// Notes whether the statement that begins may change nothing: what its functions run may not either.
+    pub fn note_read_only(&self, read_only: bool) {
+        self.read_only.store(read_only, Ordering::Relaxed);
     }
 
     fn shared(&self) -> SqlResult<Arc<Shared>> {
@@ -127,6 +136,7 @@ impl SessionStatements {
         let _member = parent.map(|parent| NestedMember::new(parent, id));
         let (image, kill) = (self.image(context), context.kill.clone());
         let mut session = Session::of_image(shared, id, image, kill, Arc::new(|| {}), self.depth + 1)?;
+        session.is_within_read_only = self.read_only.load(Ordering::Relaxed);
         let mut collector = Collector::charged(&self.memory);
         let ran = run_on_this_thread(session.run_within(sql, &mut collector))?;
         collector.refused()?;

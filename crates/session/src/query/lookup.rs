@@ -320,6 +320,7 @@ impl Session {
 
     /// Ends a query that was answered on this thread: with the number of its rows, or its error.
     pub(crate) fn end_at_once(&mut self, written: SqlResult<u64>, writer: &mut dyn ResultWriter) {
+        self.transaction.query_has_ended();
         let status = &self.process.status;
         count(&status.questions);
         count(&status.queries);

@@ -9,7 +9,7 @@ use squall_parser::ast::{ObjectName, Statement};
 use squall_planner::dml::DmlPlan;
 use squall_planner::dml::plan::InsertRows;
 use squall_planner::{BoundQuery, OutputColumn};
-use squall_types::{CollationId, SqlResult};
+use squall_types::{CollationId, ErrorCode, SqlResult};
 use std::sync::Arc;
 
 /// The column definitions of a bound result.
@@ -73,6 +73,18 @@ impl Session {
     /// Columns of the result that a statement will have, empty if it has none, and what it needs if the columns are the
     /// same for every session that may run it.
     pub(crate) async fn result_columns(
+        &mut self,
+        statement: &Statement,
+        sql: &[u8],
+    ) -> SqlResult<(Vec<ColumnMeta>, Option<Vec<Need>>)> {
+        match self.columns_without_values(statement, sql).await {
+            // They depend on the values of parameters, and are told when it is executed.
+            Err(error) if error.is(ErrorCode::NeedReprepare) => Ok((Vec::new(), None)),
+            known => known,
+        }
+    }
+
+    async fn columns_without_values(
         &mut self,
         statement: &Statement,
         sql: &[u8],

@@ -142,7 +142,7 @@ impl Session {
         let targets = targets.collect::<SqlResult<Vec<usize>>>()?;
         let (rows, types) = self.virtual_rows(&*table, query, request, context).await?;
         let found = rows.len() as u64;
-        let mut changed = 0;
+        let mut changed = Vec::new();
         for (number, row) in rows.into_iter().enumerate() {
             let mut old = row;
             let given = old.split_off(columns.len());
@@ -167,16 +167,33 @@ impl Session {
                 }
             }
             if old != new {
-                // A setting that is kept waits for the disk.
-                let (table, context) = (table.clone(), context.clone());
-                self.blocking(move |_| table.change(VirtualChange::Update { old: &old, new: &new }, &context)).await?;
-                changed += 1;
+                changed.push((old, new));
             }
         }
-        let info = format!("Rows matched: {found}  Changed: {changed}  Warnings: ");
-        let affected_rows = if self.info.found_rows { found } else { changed };
+        let count = changed.len() as u64;
+        let context = context.clone();
+        // A setting that is kept waits for the disk.
+        self.blocking(move |_| update_all(&*table, &changed, &context)).await?;
+        let info = format!("Rows matched: {found}  Changed: {count}  Warnings: ");
+        let affected_rows = if self.info.found_rows { found } else { count };
         Ok(Outcome::Ok(OkInfo { affected_rows, last_insert_id: 0, info }))
     }
+}
+
+/// Gives rows their new values, or none of them.
+fn update_all(
+    table: &dyn VirtualTable,
+    changed: &[(Vec<Value>, Vec<Value>)],
+    context: &StatementContext,
+) -> SqlResult<()> {
+    for (at, (old, new)) in changed.iter().enumerate() {
+        let Err(error) = table.change(VirtualChange::Update { old, new }, context) else { continue };
+        for (old, new) in changed[..at].iter().rev() {
+            table.change(VirtualChange::Update { old: new, new: old }, context)?;
+        }
+        return Err(error);
+    }
+    Ok(())
 }
 
 /// A [query for rows](rows_of) without the rows: what the statement itself reads.

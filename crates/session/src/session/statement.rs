@@ -174,9 +174,16 @@ impl Session {
             table_uses: TableUses::default(),
             plan_counts: Mutex::default(),
             memory: self.process.memory.clone(),
-            nested: self.nested.clone().map(|nested| nested as Arc<dyn NestedStatements>),
+            nested: self.nested_statements(),
             is_of_server: false,
         }
+    }
+
+    /// The way into SQL of the functions of the statement that begins.
+    fn nested_statements(&self) -> Option<Arc<dyn NestedStatements>> {
+        let nested = self.nested.as_ref()?;
+        nested.note_read_only(self.is_read_only_now());
+        Some(nested.clone())
     }
 
     /// Whether the session is in a state to run the statement at all.
@@ -261,7 +268,7 @@ impl Session {
     pub(crate) fn status_info(&mut self, more_results: bool) -> StatusInfo {
         StatusInfo {
             in_transaction: self.transaction.is_open(),
-            in_read_only_transaction: self.transaction.is_open() && self.transaction.is_read_only(),
+            in_read_only_transaction: self.transaction.is_open() && self.is_read_only_now(),
             autocommit: self.settings.autocommit,
             more_results,
             no_backslash_escapes: self.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),

@@ -1,6 +1,7 @@
 //! Whether a value suits a system variable, and what it becomes.
 
 use crate::charset;
+use crate::ddl::table_option::engine_of_other_name;
 use squall_catalog::AccountKey;
 use squall_registry::variables::{Kind, VariableDef};
 use squall_types::temporal::Interval;
@@ -176,11 +177,17 @@ fn word(definition: &VariableDef, value: &Value, words: &[&'static str]) -> SqlR
     };
     match found {
         Some(word) => Ok(Value::from(*word).into()),
-        None if definition.name.ends_with("storage_engine") => {
-            Err(SqlError::new(ErrorCode::UnknownStorageEngine, &[&text(value)]))
-        }
+        None if definition.name.ends_with("storage_engine") => engine(&text(value), words),
         None => Err(SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &text(value)])),
     }
+}
+
+/// A storage engine that goes by another name here.
+fn engine(name: &str, words: &[&'static str]) -> SqlResult<Checked> {
+    let used = engine_of_other_name(name, words);
+    let used = used.ok_or_else(|| SqlError::new(ErrorCode::UnknownStorageEngine, &[&name]))?;
+    let message = format!("Using storage engine {used} for new tables, in place of '{name}'");
+    Ok(Checked { value: Value::from(used), warning: Some(SqlError { code: 1266, sqlstate: *b"HY000", message }) })
 }
 
 fn flag_list(definition: &VariableDef, value: &Value, words: &[&'static str]) -> SqlResult<Checked> {

@@ -4,6 +4,7 @@
 
 use super::lines::{Scalar, scalars_stored};
 use super::parse::{Marked, Parser};
+use super::path::{ArrayIndex, PathLeg};
 use super::typed::{MARK, MARK_BYTES};
 use super::walk::NumberText;
 use super::{Json, JsonError, JsonPath, compare_names, quote, search};
@@ -20,13 +21,74 @@ pub fn at_members<'a, 'n>(document: &'a str, names: impl IntoIterator<Item = &'n
     Some(&value[..end_of_value(value.as_bytes(), 0)])
 }
 
-/// The part of a stored document of which a tree tells what is at a path: what is there itself, if the path has members alone. `None` if
+/// The text of the value at a path, as [`JsonPath::find`] finds it in a tree; `None` if there is nothing, or the path may mean several values.
+pub fn at_path<'a>(document: &'a str, path: &JsonPath) -> Option<&'a str> {
+    let value = path.legs().iter().try_fold(document, step)?;
+    Some(&value[..end_of_value(value.as_bytes(), 0)])
+}
+
+/// What stands one step further than what a text begins with, to the end of the text.
+fn step<'a>(value: &'a str, leg: &PathLeg) -> Option<&'a str> {
+    match leg {
+        PathLeg::Member(name) => member(value, name),
+        PathLeg::Cell(index) if value.starts_with('[') => element(value, *index),
+        // What is no array is taken for an array of itself.
+        PathLeg::Cell(index) if index.resolve(1) == Some(0) => Some(value),
+        _ => None,
+    }
+}
+
+/// Whether [`for_each_at`] knows all steps of a path: members, and one or all elements.
+pub fn is_walked(path: &JsonPath) -> bool {
+    path.legs().iter().all(|leg| matches!(leg, PathLeg::Member(_) | PathLeg::Cell(_) | PathLeg::AnyCell))
+}
+
+/// Calls `found` with the text of each value at a path that [is walked](is_walked), as [`JsonPath::find_all`] finds them in a tree.
+///
+/// # Errors
+/// What `found` fails with, at once.
+pub fn for_each_at<'a, E>(
+    document: &'a str,
+    path: &JsonPath,
+    found: &mut dyn FnMut(&'a str) -> Result<(), E>,
+) -> Result<(), E> {
+    each_step(document, path.legs(), found)
+}
+
+fn each_step<'a, E>(
+    value: &'a str,
+    legs: &[PathLeg],
+    found: &mut dyn FnMut(&'a str) -> Result<(), E>,
+) -> Result<(), E> {
+    match legs.split_first() {
+        None => found(&value[..end_of_value(value.as_bytes(), 0)]),
+        Some((PathLeg::AnyCell, rest)) if value.starts_with('[') => {
+            elements(value).try_for_each(|start| each_step(&value[start..], rest, found))
+        }
+        Some((leg, rest)) => step(value, leg).map_or(Ok(()), |value| each_step(value, rest, found)),
+    }
+}
+
+/// The part of a stored document of which a tree tells what is at a path: what is there itself, if the path means one value. `None` if
 /// there is nothing.
 pub fn part_at<'a>(document: &'a str, path: &JsonPath) -> Option<&'a str> {
-    match path.member_names() {
-        Some(names) => at_members(document, names),
-        None => Some(document),
-    }
+    if path.has_wildcard() { Some(document) } else { at_path(document, path) }
+}
+
+/// Where the elements of the array begin that a text begins with.
+fn elements(array: &str) -> impl Iterator<Item = usize> {
+    let bytes = array.as_bytes();
+    let first = Some(blanks(bytes, 1)).filter(|first| !matches!(bytes.get(*first), None | Some(b']')));
+    std::iter::successors(first, |at| after(bytes, end_of_value(bytes, *at), b','))
+}
+
+/// What stands at an element of the array that a text begins with, to the end of the text.
+fn element(array: &str, index: ArrayIndex) -> Option<&str> {
+    let at = match index {
+        ArrayIndex::First(index) => index,
+        ArrayIndex::Last(_) => index.resolve(elements(array).count())?,
+    };
+    elements(array).nth(at).and_then(|start| array.get(start..))
 }
 
 /// Values of a candidate up to which it is looked for in the text; many are found faster in a tree, whose names and scalars can be searched.
@@ -91,15 +153,10 @@ fn value_contains(text: &str, candidate: &Json) -> Result<bool, JsonError> {
 
 /// Whether an element of the array that a text begins with contains a candidate.
 fn element_contains(array: &str, candidate: &Json) -> Result<bool, JsonError> {
-    let bytes = array.as_bytes();
-    let mut at = 1;
-    while !matches!(bytes.get(at), None | Some(b']')) {
-        let end = end_of_value(bytes, at);
-        if value_contains(&array[at..end], candidate)? {
+    for start in elements(array) {
+        if value_contains(&array[start..end_of_value(array.as_bytes(), start)], candidate)? {
             return Ok(true);
         }
-        let Some(next) = after(bytes, end, b',') else { break };
-        at = next;
     }
     Ok(false)
 }
@@ -364,6 +421,23 @@ pub(super) mod tests {
         all
     }
 
+    const PATHS: [&str; 14] = [
+        "$",
+        "$.a",
+        "$[0]",
+        "$[1].a",
+        "$[last]",
+        "$.a[last-1]",
+        "$.bc[2][0]",
+        "$[0][0]",
+        "$[*]",
+        "$.a[*]",
+        "$[*].a",
+        "$[*][*]",
+        "$[*][last].a",
+        "$.bc[*].a[0]",
+    ];
+
     fn looked_up(json: &Json, names: &[&str]) -> Option<String> {
         let found = names.iter().try_fold(json, |json, name| match json {
             Json::Object(object) => object.get(name),
@@ -379,6 +453,25 @@ pub(super) mod tests {
             for names in [&["a"][..], &["bc"], &["a", "a"], &["bc", "a"], &["\""], &["a\\"], &[""]] {
                 let found = at_members(&text, names.iter().copied()).map(str::to_string);
                 prop_assert_eq!(found, looked_up(&json, names), "{:?} in {}", names, text);
+            }
+        }
+
+        #[test]
+        fn paths_are_walked_as_in_the_tree(json in document()) {
+            let text = json.to_stored();
+            for path in PATHS {
+                let path = JsonPath::parse(path).unwrap();
+                let expected: Vec<String> = path.find_all(&json).into_iter().map(Json::to_stored).collect();
+                let mut found = Vec::new();
+                let walked: Result<(), ()> = for_each_at(&text, &path, &mut |value| {
+                    found.push(value.to_string());
+                    Ok(())
+                });
+                prop_assert!(is_walked(&path) && walked.is_ok());
+                prop_assert_eq!(&found, &expected, "{:?} in {}", path, &text);
+                if !path.has_wildcard() {
+                    prop_assert_eq!(at_path(&text, &path), expected.first().map(String::as_str));
+                }
             }
         }
 
@@ -408,6 +501,9 @@ pub(super) mod tests {
             at_members(&text, ["a", "a"]);
             let _ = scalars_of(&text, "a", |_| {});
             let _ = contains(&text, &Json::Array(vec![Json::Int(1)]));
+            for path in PATHS {
+                let _: Result<(), ()> = for_each_at(&text, &JsonPath::parse(path).unwrap(), &mut |_| Ok(()));
+            }
         }
     }
 }
