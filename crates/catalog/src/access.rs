@@ -182,9 +182,11 @@ impl AccessMap {
         !self.on_any_column(database, table).without(Privileges::GRANT_OPTION).is_empty()
     }
 
-    /// Whether a column is visible: some privilege on it, or on its table.
+    /// Whether a column is visible: a privilege on it, or on its table, of those that there are on columns.
     pub fn sees_column(&self, database: &str, table: &str, column: &str) -> bool {
-        !self.on_column(database, table, column).without(Privileges::GRANT_OPTION).is_empty()
+        const ON_COLUMNS: Privileges =
+            Privileges::SELECT.union(Privileges::INSERT).union(Privileges::UPDATE).union(Privileges::REFERENCES);
+        self.on_column(database, table, column).intersects(ON_COLUMNS)
     }
 
     fn table_grant(&self, database: &str, table: &str) -> Option<&TableGrant> {

@@ -19,14 +19,17 @@ pub fn of_query(query: &BoundQuery) -> Vec<Need> {
     of_tables(&query.tables)
 }
 
-/// What EXPLAIN of a query needs beside, for it shows what views are made of.
+/// What EXPLAIN of a query needs beside, for it shows what views are made of: whoever asks has to see it, whoever the definer is.
 pub fn of_shown_views(query: &BoundQuery) -> Vec<Need> {
     let views = query.tables.iter().filter(|table| table.view.is_some());
     let shown = views.map(|view| {
         let object = Object::Table(view.database.clone(), view.name.clone());
-        Need { invoker: view.invoker.clone(), ..Need::new(object, Privileges::SHOW_VIEW, "SHOW VIEW") }
+        Need::new(object, Privileges::SHOW_VIEW, "SHOW VIEW")
     });
-    shown.collect()
+    let inside = query.tables.iter().filter(|table| table.inside_view.is_some());
+    let inside: Vec<TableUse> =
+        inside.map(|table| TableUse { invoker: Invoker::Session, inside_view: None, ..table.clone() }).collect();
+    shown.chain(of_tables(&inside)).collect()
 }
 
 /// What reading columns of a table needs, and of no other.

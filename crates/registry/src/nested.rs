@@ -43,6 +43,9 @@ pub trait NestedStatements: Debug + Send + Sync {
     /// Forgets the rows that the statement has appended: it begins again, and its functions are called again.
     fn discard_appended(&self);
 
+    /// Whether the caller has a privilege on a table, so that messages may name it.
+    fn sees_table(&self, database: &str, table: &str) -> bool;
+
     /// A file of the server that the caller may read and write.
     ///
     /// # Errors

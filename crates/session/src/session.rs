@@ -397,14 +397,15 @@ impl Session {
             None => crate::information_schema::virtual_database(name)
                 .map(|name| (name.to_string(), squall_types::CollationId(33))),
         };
-        let Some((name, collation)) = found else {
-            return Err(SqlError::new(ErrorCode::BadDatabase, &[&name]));
-        };
         self.refresh_access();
-        if crate::information_schema::virtual_database(&name).is_none() && !self.access.sees_database(&name) {
+        // Who may see nothing of a database is not told whether there is one.
+        if crate::information_schema::virtual_database(name).is_none() && !self.access.sees_database(name) {
             let error = ErrorCode::DbAccessDenied;
             return Err(SqlError::new(error, &[&self.account.user, &self.account.host, &name]));
         }
+        let Some((name, collation)) = found else {
+            return Err(SqlError::new(ErrorCode::BadDatabase, &[&name]));
+        };
         count(&self.process.status.change_db);
         self.process.set_database(&name);
         self.set_session_value(ids::COLLATION_DATABASE, Value::from(crate::charset::collation_name(collation)));

@@ -205,6 +205,8 @@ error_codes! {
     WrongArguments = 1210, b"HY000", "Incorrect arguments to %s";
     Deadlock = 1213, b"40001", "Deadlock found when trying to get lock; try restarting transaction";
     CannotAddForeign = 1215, b"HY000", "Cannot add foreign key constraint";
+    NoReferencedRow = 1216, b"23000", "Cannot add or update a child row: a foreign key constraint fails";
+    RowIsReferenced = 1217, b"23000", "Cannot delete or update a parent row: a foreign key constraint fails";
     WrongUsage = 1221, b"HY000", "Incorrect usage of %s and %s";
     WrongNumberOfColumnsInSelect = 1222, b"21000", "The used SELECT statements have a different number of columns";
     CantUpdateWithReadLock = 1223, b"HY000", "Can't execute the query because you have a conflicting read lock";

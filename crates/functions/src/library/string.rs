@@ -273,7 +273,9 @@ fn replace(args: &Args<'_>) -> SqlResult<Value> {
     }
     let mut out = Vec::with_capacity(text.len());
     let mut rest: &[u8] = &text;
-    while let Some(at) = find_bytes(rest, &from) {
+    let finder = memchr::memmem::Finder::new(&*from);
+    while let Some(at) = finder.find(rest) {
+        args.context.kill.check()?;
         out.extend_from_slice(&rest[..at]);
         out.extend_from_slice(&to);
         rest = &rest[at + from.len()..];
@@ -283,10 +285,6 @@ fn replace(args: &Args<'_>) -> SqlResult<Value> {
     }
     out.extend_from_slice(rest);
     Ok(from_bytes(args, out))
-}
-
-fn find_bytes(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
 }
 
 fn reverse(args: &Args<'_>) -> SqlResult<Value> {

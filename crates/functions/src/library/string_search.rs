@@ -1,7 +1,7 @@
 //! Finding and comparing strings.
 
 use super::support::{Args, Def, MANY, result};
-use squall_types::collation::{compare, eq, find};
+use squall_types::collation::{compare, eq, find_unless};
 use squall_types::{Charset, CollationId, SqlResult, SqlType, Value};
 use std::cmp::Ordering;
 
@@ -39,7 +39,7 @@ fn position(args: &Args<'_>, needle: usize, haystack: usize) -> SqlResult<Value>
         if needle.is_empty() {
             return Ok(Value::Int(start));
         }
-        let found = rest.windows(needle.len()).position(|window| window == needle.as_ref());
+        let found = memchr::memmem::find(rest, &needle);
         return Ok(Value::Int(found.map_or(0, |at| (at + skip + 1) as i64)));
     }
     let (needle, haystack) = (args.text(needle), args.text(haystack));
@@ -50,7 +50,11 @@ fn position(args: &Args<'_>, needle: usize, haystack: usize) -> SqlResult<Value>
         return Ok(Value::Int(start));
     }
     let from = haystack.char_indices().nth(skip).map_or(haystack.len(), |(at, _)| at);
-    let found = find(collation, &haystack, &needle, from);
+    let kill = &args.context.kill;
+    let Some(found) = find_unless(collation, &haystack, &needle, from, &|| kill.check().is_err()) else {
+        kill.check()?;
+        return Ok(Value::Null);
+    };
     Ok(Value::Int(found.map_or(0, |at| haystack[..at].chars().count() as i64 + 1)))
 }
 

@@ -54,8 +54,9 @@ impl Debug for PatternCache {
 }
 
 impl ScalarKernel for LikeKernel {
-    fn eval(&self, arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {
+    fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let (Some(text), Some(pattern)) = (arguments.first(), arguments.get(1)) else { return Ok(Value::Null) };
+        let stopped = || context.kill.check().is_err();
         let matched = match (text, pattern) {
             (Value::Null, _) | (_, Value::Null) => return Ok(Value::Null),
             (Value::String(text), Value::String(pattern)) => {
@@ -63,7 +64,7 @@ impl ScalarKernel for LikeKernel {
                     Some(Value::String(escape)) => single_char(escape)?,
                     _ => None,
                 };
-                self.cache.ready(self.collation, pattern, escape).matches(text)
+                self.cache.ready(self.collation, pattern, escape).matches_unless(text, &stopped)
             }
             (Value::Bytes(text), Value::Bytes(pattern)) => {
                 let escape = match arguments.get(2) {
@@ -71,9 +72,13 @@ impl ScalarKernel for LikeKernel {
                     Some(Value::String(escape)) => escape.as_bytes().first().copied(),
                     _ => None,
                 };
-                LikePattern::matches_bytes(pattern, escape, text)
+                LikePattern::matches_bytes_unless(pattern, escape, text, &stopped)
             }
             _ => return Err(SqlError::internal("LIKE of a text and of bytes")),
+        };
+        let Some(matched) = matched else {
+            context.kill.check()?;
+            return Ok(Value::Null);
         };
         Ok(Value::from(matched != self.negated))
     }
@@ -82,7 +87,8 @@ impl ScalarKernel for LikeKernel {
         true
     }
 
-    fn eval_arrays(&self, arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
+    fn eval_arrays(&self, arguments: &[ArrayRef], context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
+        let stopped = || context.kill.check().is_err();
         let [texts, patterns, escapes] = arguments else { return None };
         let (texts, patterns) = (texts.as_string_view_opt()?, patterns.as_string_view_opt()?);
         let escapes = escapes.as_string_view_opt()?;
@@ -102,7 +108,7 @@ impl ScalarKernel for LikeKernel {
                     matcher
                 }
             };
-            result.append_value(i64::from(matcher.matches(text) != self.negated));
+            result.append_value(i64::from(matcher.matches_unless(text, &stopped)? != self.negated));
         }
         Some(Ok(Arc::new(result.finish())))
     }

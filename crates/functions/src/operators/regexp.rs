@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// Bytes that one compiled expression may take.
 const COMPILED_BYTES_MAX: usize = 8 << 20;
 
+/// Bytes of an expression. What reads one takes some two hundred times its length, and cannot be stopped.
+const PATTERN_BYTES_MAX: usize = 256 << 10;
+
 /// Compiled expressions that a thread keeps, since a statement has few and runs them on many rows.
 const KEPT_MAX: usize = 16;
 
@@ -19,6 +22,9 @@ thread_local! {
 
 /// The compiled expression with MySQL's match type letters (`c`, `i`, `m`, `n`, `u`) on top of a default.
 pub fn compile_once(pattern: &str, match_type: &str, case_sensitive: bool) -> SqlResult<Arc<Regex>> {
+    if pattern.len() > PATTERN_BYTES_MAX {
+        return Err(too_big());
+    }
     let key = format!("{match_type}\0{case_sensitive}\0{pattern}");
     let known = KEPT.with_borrow(|kept| kept.iter().find(|(text, _)| *text == key).map(|(_, regex)| regex.clone()));
     if let Some(regex) = known {
@@ -51,13 +57,17 @@ fn compile(pattern: &str, match_type: &str, case_sensitive: bool) -> SqlResult<R
         };
     }
     builder.build().map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => regexp_error(3699, "Timeout exceeded in regular expression match."),
+        regex::Error::CompiledTooBig(_) => too_big(),
         other => {
             let text = other.to_string();
             let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_string();
             SqlError::new(ErrorCode::RegexpError, &[&reason])
         }
     })
+}
+
+fn too_big() -> SqlError {
+    regexp_error(3700, "The regular expression pattern exceeds limits on size or complexity.")
 }
 
 /// Errors of regular expressions that the table of codes does not list.

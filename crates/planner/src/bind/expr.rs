@@ -4,13 +4,14 @@ use super::aggregate::Aggregate;
 use super::context::{Context, display_name};
 use super::literal::{bind_literal, bind_negative};
 use super::scope::{Clause, Found};
+use super::special_call::Identity;
 use squall_catalog::name::eq_ignore_case;
 use squall_functions::aggregate::{AggregateCall, GroupConcatOptions};
 use squall_functions::build::{ArithmeticOp, CastTarget, InConstant};
-use squall_functions::expr::{BoundExpr, CompareOp, with_value_of};
+use squall_functions::expr::{BoundExpr, Call, CompareOp, with_value_of};
 use squall_functions::operators::bits::BitOp;
 use squall_parser::ast;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::{Coercibility, ExprType, Volatility};
 use squall_types::temporal::IntervalUnit;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -541,14 +542,18 @@ impl Context<'_> {
             return Err(SqlError::new(ErrorCode::NoDefaultForField, &[&name.column.as_str()]));
         };
         let definition = &table.columns[ordinal];
-        match &definition.default {
-            squall_catalog::ColumnDefault::Literal(value) => Ok(BoundExpr::Literal(value.clone(), column.ty.clone())),
+        let value = match &definition.default {
+            squall_catalog::ColumnDefault::Literal(value) => BoundExpr::Literal(value.clone(), column.ty.clone()),
             squall_catalog::ColumnDefault::None if definition.nullable => {
-                Ok(BoundExpr::Literal(Value::Null, ExprType { nullable: true, ..column.ty.clone() }))
+                BoundExpr::Literal(Value::Null, ExprType { nullable: true, ..column.ty.clone() })
             }
-            squall_catalog::ColumnDefault::Now => self.binder.builder().call("NOW", Vec::new()),
-            _ => Err(SqlError::new(ErrorCode::NoDefaultForField, &[&definition.name])),
-        }
+            squall_catalog::ColumnDefault::Now => self.binder.builder().call("NOW", Vec::new())?,
+            _ => return Err(SqlError::new(ErrorCode::NoDefaultForField, &[&definition.name])),
+        };
+        // The column stays in the expression: its default is told to those who may read it.
+        let ty = value.ty();
+        let call = Call::new("DEFAULT", Arc::new(Identity), vec![value, bound.clone()], ty, Volatility::Immutable);
+        Ok(BoundExpr::call(call))
     }
 
     fn bind_insert_value(&mut self, name: &ast::ColumnName) -> SqlResult<BoundExpr> {

@@ -307,8 +307,8 @@ impl Context<'_> {
             invoker: self.invoker.clone(),
             inside_view: self.views.first().cloned(),
             view: Some(Arc::clone(view)),
-            lock: None,
-            locked_by_change: false,
+            lock: self.locks.of_table(alias).map(|(strength, _)| strength),
+            locked_by_change: self.locks.of_change,
         });
         let table = self.tables.len() - 1;
         // A view sees neither the blocks nor the WITH clauses around it; what locks it locks its tables.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Gives its argument: ANY_VALUE, which matters to the checks of grouping only.
 #[derive(Debug)]
-struct Identity;
+pub(super) struct Identity;
 
 impl ScalarKernel for Identity {
     fn eval(&self, arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {

@@ -79,7 +79,7 @@ pub fn check_parents(
             })?;
         }
         if !found {
-            return Err(no_parent(&catalog, &target.database, &def, key).into());
+            return Err(no_parent(context.env, &target.database, &def, key).into());
         }
     }
     Ok(())
@@ -106,7 +106,7 @@ pub fn check_parents_in(
             None => false,
         };
         if !found {
-            return Err(no_parent(&env.catalog, &target.database, def, key));
+            return Err(no_parent(env, &target.database, def, key));
         }
     }
     Ok(())
@@ -246,9 +246,11 @@ impl Child {
 
     /// Fails if there is a child.
     fn refuse(&self, context: &mut DmlContext<'_>, values: &[Value]) -> StoreResult<()> {
-        let catalog = context.env.catalog.clone();
-        for_each_row(context, &self.def, &self.columns, values, LockMode::Shared, &mut |_, _, _| {
-            let text = constraint_text(&catalog, &self.database, &self.def, &self.key);
+        for_each_row(context, &self.def, &self.columns, values, LockMode::Shared, &mut |context, _, _| {
+            if !may_be_named(context.env, &self.database, &self.def.name) {
+                return Err(SqlError::new(ErrorCode::RowIsReferenced, &[]).into());
+            }
+            let text = constraint_text(&context.env.catalog, &self.database, &self.def, &self.key);
             Err(SqlError::new(ErrorCode::RowIsReferenced2, &[&text]).into())
         })
     }
@@ -409,8 +411,16 @@ fn for_each_row(
 
 // ---- errors ----
 
-fn no_parent(catalog: &Catalog, database: &str, def: &TableDef, key: &ForeignKey) -> SqlError {
-    SqlError::new(ErrorCode::NoReferencedRow2, &[&constraint_text(catalog, database, def, key)])
+fn no_parent(env: &StatementEnv, database: &str, def: &TableDef, key: &ForeignKey) -> SqlError {
+    if !may_be_named(env, &key.parent_database, &key.parent_table) {
+        return SqlError::new(ErrorCode::NoReferencedRow, &[]);
+    }
+    SqlError::new(ErrorCode::NoReferencedRow2, &[&constraint_text(&env.catalog, database, def, key)])
+}
+
+/// Whether the table at the other end of a key may be named to whoever runs the statement.
+fn may_be_named(env: &StatementEnv, database: &str, table: &str) -> bool {
+    env.context.nested.as_ref().is_none_or(|session| session.sees_table(database, table))
 }
 
 fn constraint_text(catalog: &Catalog, database: &str, def: &TableDef, key: &ForeignKey) -> String {

@@ -176,7 +176,9 @@ pub(crate) fn ignorable(error: &StoreError) -> bool {
         StoreError::Duplicate(_) => true,
         StoreError::Sql(error) => [
             Code::CheckConstraintViolated,
+            Code::NoReferencedRow,
             Code::NoReferencedRow2,
+            Code::RowIsReferenced,
             Code::RowIsReferenced2,
             Code::BadNull,
             Code::ViewCheckFailed,

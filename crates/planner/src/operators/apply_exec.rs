@@ -2,6 +2,7 @@
 
 use super::apply::{ApplyKind, substitute};
 use super::subquery_result::{SubqueryCache, SubqueryResult, truth_of};
+use super::wider_rows::known_of_wider_rows;
 use crate::exec::in_order::in_order;
 use crate::exec::seek_range_rule::ScalarBound;
 use arrow::array::{ArrayRef, Int64Array, UInt64Array};
@@ -16,7 +17,7 @@ use datafusion::execution::context::SessionState;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::execution_plan::{EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
@@ -74,10 +75,8 @@ pub struct ApplyExec {
 
 impl ApplyExec {
     pub(crate) fn new(input: Arc<dyn ExecutionPlan>, spec: Arc<ApplySpec>, schema: SchemaRef) -> Self {
-        // The input's columns come first, so what orders its rows orders these.
-        let order = input.output_ordering().cloned();
         let properties = Arc::new(PlanProperties::new(
-            EquivalenceProperties::new_with_orderings(schema, order),
+            known_of_wider_rows(&input, schema),
             input.output_partitioning().clone(),
             EmissionType::Incremental,
             input.boundedness(),

@@ -1,5 +1,6 @@
 //! JSON_TABLE: each row of the input beside the rows that its document is taken apart into.
 
+use super::wider_rows::known_of_wider_rows;
 use arrow::array::{ArrayRef, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::{FieldRef, SchemaRef};
@@ -8,7 +9,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DFSchema, DFSchemaRef, Result, internal_datafusion_err, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -179,10 +180,8 @@ impl JsonTableExec {
         spec: Arc<JsonTableSpec>,
         schema: SchemaRef,
     ) -> Self {
-        // The input's columns come first, so what orders its rows orders these.
-        let order = input.output_ordering().cloned();
         let properties = Arc::new(PlanProperties::new(
-            EquivalenceProperties::new_with_orderings(schema, order),
+            known_of_wider_rows(&input, schema),
             input.output_partitioning().clone(),
             EmissionType::Incremental,
             input.boundedness(),

@@ -189,6 +189,10 @@ impl NestedStatements for SessionStatements {
         self.appends.take();
     }
 
+    fn sees_table(&self, database: &str, table: &str) -> bool {
+        self.shared().is_ok_and(|shared| self.access(&shared).sees_table(database, table))
+    }
+
     fn server_file(&self, path: &str) -> SqlResult<PathBuf> {
         let shared = self.shared()?;
         crate::query::server_file(&shared, &self.account, &self.access(&shared), path)

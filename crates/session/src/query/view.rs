@@ -79,7 +79,11 @@ impl Session {
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(&statement.query, request.sql, &[], &catalog, context, None)?;
         let bound = self.authorize(bound)?;
+        let own = self.qualify(&statement.name)?;
         for table in &bound.tables {
+            if table.view.is_some() && (&*table.database, &*table.name) == (own.0.as_str(), own.1.as_str()) {
+                return Err(SqlError::new(ErrorCode::NoSuchTable, &[&own.0, &own.1]));
+            }
             if let Some(definition) = table.definition.as_ref().filter(|definition| definition.temporary) {
                 return Err(SqlError::new(ErrorCode::ViewSelectTmpTable, &[&definition.name]));
             }

@@ -19,7 +19,7 @@ fn s(text: impl Into<String>) -> Value {
 }
 
 impl Session {
-    /// The database given, or the default one (1046), if it exists (1049).
+    /// The database given, or the default one (1046), if the account sees it (1044) and it exists (1049).
     pub(super) fn database_or(&self, given: Option<&str>) -> SqlResult<String> {
         let name = match (given, &self.database) {
             (Some(name), _) => name.to_string(),
@@ -29,11 +29,11 @@ impl Session {
         if let Some(name) = information_schema::virtual_database(&name) {
             return Ok(name.to_string());
         }
-        if self.shared.catalog.load().database(&name).is_none() {
-            return Err(SqlError::new(ErrorCode::BadDatabase, &[&name]));
-        }
         if !self.access.sees_database(&name) {
             return Err(self.database_denied(&name));
+        }
+        if self.shared.catalog.load().database(&name).is_none() {
+            return Err(SqlError::new(ErrorCode::BadDatabase, &[&name]));
         }
         Ok(name)
     }

@@ -64,24 +64,39 @@ impl LikePattern {
 
     /// Whether the text matches.
     pub fn matches(&self, text: &str) -> bool {
+        self.matches_unless(text, &never).unwrap_or(false)
+    }
+
+    /// The same; `None` if it was stopped: of long texts and patterns `stopped` is asked now and then.
+    pub fn matches_unless(&self, text: &str, stopped: &dyn Fn() -> bool) -> Option<bool> {
         let equality = CharacterEquality::of(self.collation);
         if let CharacterEquality::Same = equality {
             match &self.shape {
-                Shape::Whole(literal) => return text == literal,
-                Shape::Prefix(literal) => return text.starts_with(literal.as_str()),
-                Shape::Suffix(literal) => return text.ends_with(literal.as_str()),
+                Shape::Whole(literal) => return Some(text == literal),
+                Shape::Prefix(literal) => return Some(text.starts_with(literal.as_str())),
+                Shape::Suffix(literal) => return Some(text.ends_with(literal.as_str())),
                 Shape::Inside(literal) => {
-                    return memchr::memmem::find(text.as_bytes(), literal.as_bytes()).is_some();
+                    return Some(memchr::memmem::find(text.as_bytes(), literal.as_bytes()).is_some());
                 }
                 Shape::Mixed => {}
             }
         }
-        matches_parts(text, &self.parts, |text, literal| equality.holds(text, literal))
+        matches_parts(text, &self.parts, &equality, &mut Steps::new(stopped))
     }
 
     /// Whether a byte string matches; literals of the pattern are its UTF-8 bytes and `_` is one byte.
     pub fn matches_bytes(pattern: &[u8], escape: Option<u8>, text: &[u8]) -> bool {
-        matches_byte_pattern(text, pattern, escape)
+        Self::matches_bytes_unless(pattern, escape, text, &never).unwrap_or(false)
+    }
+
+    /// The same; `None` if it was stopped.
+    pub fn matches_bytes_unless(
+        pattern: &[u8],
+        escape: Option<u8>,
+        text: &[u8],
+        stopped: &dyn Fn() -> bool,
+    ) -> Option<bool> {
+        matches_byte_pattern(text, pattern, escape, &mut Steps::new(stopped))
     }
 
     /// The literal characters before the first wildcard.
@@ -135,19 +150,54 @@ pub fn like_match(collation: CollationId, text: &str, pattern: &str, escape: Opt
 
 /// Byte offset of the first place at or after `from` where `needle` stands in `text` (`LOCATE`, `INSTR`).
 pub fn find(collation: CollationId, text: &str, needle: &str, from: usize) -> Option<usize> {
-    let rest = text.get(from..)?;
+    find_unless(collation, text, needle, from, &never).flatten()
+}
+
+/// The same; `None` if it was stopped: in long texts `stopped` is asked now and then. The time is that of reading both.
+pub fn find_unless(
+    collation: CollationId,
+    text: &str,
+    needle: &str,
+    from: usize,
+    stopped: &dyn Fn() -> bool,
+) -> Option<Option<usize>> {
+    let Some(rest) = text.get(from..) else { return Some(None) };
     let equality = CharacterEquality::of(collation.info());
     if let CharacterEquality::Same = equality {
-        return memchr::memmem::find(rest.as_bytes(), needle.as_bytes()).map(|at| from + at);
+        return Some(memchr::memmem::find(rest.as_bytes(), needle.as_bytes()).map(|at| from + at));
     }
-    let starts = rest.char_indices().map(|(at, _)| at).chain(std::iter::once(rest.len()));
-    for at in starts {
-        let mut here = rest[at..].chars();
-        if needle.chars().all(|wanted| here.next().is_some_and(|found| equality.holds(found, wanted))) {
-            return Some(from + at);
+    let needle: Vec<Part> = needle.chars().map(Part::Literal).collect();
+    let found = find_parts(rest, &needle, &equality, &mut Steps::new(stopped))?;
+    Some(found.map(|(start, _)| from + start))
+}
+
+fn never() -> bool {
+    false
+}
+
+/// Steps between two questions whether to go on.
+const STEPS_UNASKED: u32 = 1 << 16;
+
+/// Counts the steps of a search.
+struct Steps<'a> {
+    left: u32,
+    stopped: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Steps<'a> {
+    fn new(stopped: &'a dyn Fn() -> bool) -> Self {
+        Self { left: STEPS_UNASKED, stopped }
+    }
+
+    /// Takes one; `None` if there is to be no other.
+    fn take(&mut self) -> Option<()> {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = STEPS_UNASKED;
+            return (!(self.stopped)()).then_some(());
         }
+        Some(())
     }
-    None
 }
 
 /// When two characters are equal.
@@ -192,49 +242,122 @@ impl CharacterEquality {
     }
 }
 
-/// Matching that goes back only to the last `%`: time is at most the product of the lengths, space none.
-fn matches_parts(text: &str, parts: &[Part], equal: impl Fn(char, char) -> bool) -> bool {
-    let mut rest = text.chars();
-    let mut at = 0;
-    // Where to go on when a literal fails: the part after the last `%` and the text it was last tried at.
-    let mut retry: Option<(usize, std::str::Chars<'_>)> = None;
-    loop {
-        let here = rest.clone();
-        let matched = match parts.get(at) {
-            Some(Part::Any) => {
-                at += 1;
-                if at == parts.len() {
-                    return true;
-                }
-                retry = Some((at, here));
-                continue;
-            }
-            Some(Part::One) => rest.next().is_some(),
-            Some(Part::Literal(literal)) => rest.next().is_some_and(|character| equal(character, *literal)),
-            None if rest.as_str().is_empty() => return true,
-            None => false,
-        };
-        if matched {
-            at += 1;
-            continue;
-        }
-        match &mut retry {
-            Some((part, from)) => {
-                if from.next().is_none() {
-                    return false;
-                }
-                at = *part;
-                rest = from.clone();
-            }
-            None => return false,
+impl Part {
+    fn matches(self, character: char, equality: &CharacterEquality) -> bool {
+        match self {
+            Part::Literal(literal) => equality.holds(character, literal),
+            Part::One => true,
+            Part::Any => false,
         }
     }
 }
 
-fn matches_byte_pattern(text: &[u8], pattern: &[u8], escape: Option<u8>) -> bool {
+/// How many parts in a row are looked for at every place of a text. Of more it is first found out where they may begin again.
+const PARTS_FEW: usize = 32;
+
+/// Matching goes from one `%` to the next: what stands between two is taken where it is met first, what is before the first and behind the last
+/// has its place.
+fn matches_parts(text: &str, parts: &[Part], equality: &CharacterEquality, steps: &mut Steps<'_>) -> Option<bool> {
+    let mut between = parts.split(|part| *part == Part::Any);
+    let first = between.next().unwrap_or_default();
+    let Some(mut rest) = after_parts(text, first, equality, steps)? else { return Some(false) };
+    let Some(last) = between.next_back() else { return Some(rest.is_empty()) };
+    for parts in between {
+        match find_parts(rest, parts, equality, steps)? {
+            Some((_, end)) => rest = &rest[end..],
+            None => return Some(false),
+        }
+    }
+    let Some(count) = last.len().checked_sub(1) else { return Some(true) };
+    let Some((start, _)) = rest.char_indices().rev().nth(count) else { return Some(false) };
+    Some(after_parts(&rest[start..], last, equality, steps)?.is_some())
+}
+
+/// What stands behind parts that a text begins with.
+fn after_parts<'t>(
+    text: &'t str,
+    parts: &[Part],
+    equality: &CharacterEquality,
+    steps: &mut Steps<'_>,
+) -> Option<Option<&'t str>> {
+    let mut characters = text.chars();
+    for part in parts {
+        steps.take()?;
+        if !characters.next().is_some_and(|character| part.matches(character, equality)) {
+            return Some(None);
+        }
+    }
+    Some(Some(characters.as_str()))
+}
+
+/// Where parts without `%` stand first in a text: from and to which byte.
+fn find_parts(
+    text: &str,
+    parts: &[Part],
+    equality: &CharacterEquality,
+    steps: &mut Steps<'_>,
+) -> Option<Option<(usize, usize)>> {
+    if parts.len() > PARTS_FEW && !parts.contains(&Part::One) {
+        return find_many(text, parts, equality, steps);
+    }
+    let mut rest = text;
+    loop {
+        let start = text.len() - rest.len();
+        if let Some(behind) = after_parts(rest, parts, equality, steps)? {
+            return Some(Some((start, text.len() - behind.len())));
+        }
+        let mut characters = rest.chars();
+        if characters.next().is_none() {
+            return Some(None);
+        }
+        rest = characters.as_str();
+    }
+}
+
+/// The same of many literals, in the time of reading both (Knuth, Morris, Pratt 1977): which characters are equal is an equivalence.
+fn find_many(
+    text: &str,
+    parts: &[Part],
+    equality: &CharacterEquality,
+    steps: &mut Steps<'_>,
+) -> Option<Option<(usize, usize)>> {
+    let same = |left: Part, right: Part| match (left, right) {
+        (Part::Literal(left), right) => right.matches(left, equality),
+        _ => false,
+    };
+    // For each part, how many of the first ones the parts up to it end with.
+    let mut borders: Vec<u32> = Vec::with_capacity(parts.len());
+    borders.push(0);
+    let mut length = 0;
+    for part in &parts[1..] {
+        steps.take()?;
+        while length > 0 && !same(*part, parts[length]) {
+            length = borders[length - 1] as usize;
+        }
+        length += usize::from(same(*part, parts[length]));
+        borders.push(length as u32);
+    }
+    let mut length = 0;
+    for (at, character) in text.char_indices() {
+        steps.take()?;
+        while length > 0 && !parts[length].matches(character, equality) {
+            length = borders[length - 1] as usize;
+        }
+        length += usize::from(parts[length].matches(character, equality));
+        if length == parts.len() {
+            let end = at + character.len_utf8();
+            let start = text[..end].char_indices().rev().nth(length - 1).map_or(0, |(start, _)| start);
+            return Some(Some((start, end)));
+        }
+    }
+    Some(None)
+}
+
+fn matches_byte_pattern(text: &[u8], pattern: &[u8], escape: Option<u8>, steps: &mut Steps<'_>) -> Option<bool> {
     let (mut at, mut in_text) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     loop {
+        steps.take()?;
         let matched = match pattern.get(at) {
             Some(&byte) if Some(byte) != escape && byte == b'%' => {
                 at += 1;
@@ -251,7 +374,7 @@ fn matches_byte_pattern(text: &[u8], pattern: &[u8], escape: Option<u8>) -> bool
                 }
                 matched
             }
-            None if in_text == text.len() => return true,
+            None if in_text == text.len() => return Some(true),
             None => false,
         };
         if matched {
@@ -263,7 +386,7 @@ fn matches_byte_pattern(text: &[u8], pattern: &[u8], escape: Option<u8>) -> bool
                 *from += 1;
                 (at, in_text) = (*part, *from);
             }
-            _ => return false,
+            _ => return Some(false),
         }
     }
 }
@@ -320,11 +443,49 @@ mod tests {
         assert_eq!(find(ci, "é", "e", 1), None);
     }
 
+    /// What LIKE means.
+    fn matches_slowly(text: &[char], parts: &[Part]) -> bool {
+        match parts.split_first() {
+            None => text.is_empty(),
+            Some((Part::Any, rest)) => (0..=text.len()).any(|at| matches_slowly(&text[at..], rest)),
+            Some((part, rest)) => text.split_first().is_some_and(|(first, behind)| {
+                part.matches(*first, &CharacterEquality::Same) && matches_slowly(behind, rest)
+            }),
+        }
+    }
+
+    #[test]
+    fn long_searches_are_short_and_can_be_stopped() {
+        let ci = CollationId::UTF8MB4_0900_AI_CI;
+        let (text, needle) = ("a".repeat(3_000_000), "A".repeat(1_000_000) + "b");
+        assert_eq!(find(ci, &text, &needle, 0), None);
+        assert_eq!(find(ci, &(text.clone() + "B"), &needle, 0), Some(2_000_000));
+        assert!(!LikePattern::new(ci, &format!("%{needle}%x"), Some('\\')).matches(&text));
+        assert!(LikePattern::new(ci, &format!("%{needle}%x"), Some('\\')).matches(&(text.clone() + "bxx")));
+        assert_eq!(find_unless(ci, &text, &needle, 0, &|| true), None);
+        let wild = format!("%{}_b%", "a".repeat(500_000));
+        assert_eq!(LikePattern::new(ci, &wild, Some('\\')).matches_unless(&text, &|| true), None);
+        assert_eq!(LikePattern::matches_bytes_unless(wild.as_bytes(), None, text.as_bytes(), &|| true), None);
+    }
+
     proptest! {
+        #[test]
+        fn many_parts_are_found_where_few_are(text in "[abA]{0,40}", needle in "[abA]{1,6}") {
+            let parts: Vec<Part> = needle.chars().map(Part::Literal).collect();
+            for name in ["utf8mb4_0900_ai_ci", "utf8mb4_bin", "latin1_swedish_ci"] {
+                let equality = CharacterEquality::of(id(name).info());
+                let few = find_parts(&text, &parts, &equality, &mut Steps::new(&never));
+                let many = find_many(&text, &parts, &equality, &mut Steps::new(&never));
+                prop_assert_eq!(few, many, "{} in {} by {}", needle, text, name);
+            }
+        }
+
         #[test]
         fn shapes_match_as_parts_do(text in "[abé]{0,6}", pattern in "[abé%_]{0,6}") {
             let read = LikePattern::new(CollationId::UTF8MB4_BIN, &pattern, Some('\\'));
-            let slow = matches_parts(&text, &read.parts, |left, right| left == right);
+            let slow = matches_slowly(&text.chars().collect::<Vec<_>>(), &read.parts);
+            let by_parts = matches_parts(&text, &read.parts, &CharacterEquality::Same, &mut Steps::new(&never));
+            prop_assert_eq!(by_parts, Some(slow));
             prop_assert_eq!(read.matches(&text), slow);
             let ascii = |text: &str| text.replace('é', "c");
             let bytes = LikePattern::matches_bytes(ascii(&pattern).as_bytes(), Some(b'\\'), ascii(&text).as_bytes());

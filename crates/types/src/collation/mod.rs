@@ -18,7 +18,7 @@ mod weights;
 
 pub use case::{to_lower, to_upper};
 pub use charset::Charset;
-pub use like::{LikePattern, find, like_match};
+pub use like::{LikePattern, find, find_unless, like_match};
 pub use registry::Collation;
 pub use sort_key::{compare, eq, hash, sort_key, sort_key_length_max, sort_key_start};
 

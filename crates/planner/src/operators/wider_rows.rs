@@ -1,0 +1,22 @@
+//! What is known of rows that get columns behind their own.
+
+use arrow::datatypes::SchemaRef;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::projection::ProjectionMapping;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use std::sync::Arc;
+
+/// What an input's rows are ordered by, and which of their columns are constant or equal, holds of them where `schema` has more columns
+/// behind the input's, too. A sort that the input need not be given for it is not asked for above either.
+pub(super) fn known_of_wider_rows(input: &Arc<dyn ExecutionPlan>, schema: SchemaRef) -> EquivalenceProperties {
+    let own = input.schema();
+    let columns = own.fields().iter().zip(schema.fields()).enumerate().map(|(at, (field, wider))| {
+        let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(field.name(), at));
+        (column, wider.name().clone())
+    });
+    match ProjectionMapping::try_new(columns, &own) {
+        Ok(mapping) => input.equivalence_properties().project(&mapping, schema),
+        Err(_) => EquivalenceProperties::new(schema),
+    }
+}
