@@ -181,8 +181,8 @@ fn variables() {
     all.sort_unstable_by_key(|definition| definition.name);
     let mut text = format!("# System variables\n\n{GENERATED}\n");
     text += "`SET GLOBAL`, `SET SESSION` and `SET PERSIST` change them while the server runs; there is no configuration file. \
-             *Dynamic* is `no`\nwhere a variable can only be read, and `kept only` where clients set it and read it back and \
-             nothing depends on it.\n\n";
+             *Dynamic* is `no`\nwhere a variable can only be read, `at start` where `SET PERSIST_ONLY` keeps it for the next start, and \
+             `kept only` where clients set it and read it back and\nnothing depends on it.\n\n";
     text += "| Variable | Scope | Type | Default | Dynamic | |\n|---|---|---|---|---|---|\n";
     for definition in all {
         let scope = match definition.scope {
@@ -193,6 +193,7 @@ fn variables() {
         let dynamic = match definition.effect {
             Effect::Live => "yes",
             Effect::ReadOnly => "no",
+            Effect::AtStart => "at start",
             Effect::CompatibilityOnly => "kept only",
         };
         let (kind, default) = (kind(definition.kind), default(definition));

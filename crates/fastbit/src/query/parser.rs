@@ -17,6 +17,9 @@ const CLAUSES: &[&str] = &["SELECT", "FROM", "WHERE", "ORDER", "LIMIT"];
 /// # Errors
 /// What [`QueryError`] tells.
 pub fn parse(text: &str) -> Result<Query, QueryError> {
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(QueryError::Failed("the query is too long".to_string()));
+    }
     let tokens = tokens(text)?;
     if tokens.is_empty() {
         return Err(QueryError::Empty);
@@ -24,6 +27,9 @@ pub fn parse(text: &str) -> Result<Query, QueryError> {
     let mut parser = Parser { text, tokens: &tokens, at: 0, depth: 0 };
     parser.query()
 }
+
+/// Longest text, bytes: what it is read into takes a hundred times as much.
+const TEXT_BYTES_MAX: usize = 2 << 20;
 
 struct Parser<'a> {
     text: &'a str,

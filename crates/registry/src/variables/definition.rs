@@ -101,6 +101,8 @@ pub enum Effect {
     Live,
     /// It can be read only.
     ReadOnly,
+    /// The server takes it when it starts: SET PERSIST_ONLY keeps it for the next time.
+    AtStart,
     /// Clients set it and read it back; nothing in Squall depends on it.
     CompatibilityOnly,
 }
@@ -222,6 +224,12 @@ impl VariableDef {
     pub const fn read_only(mut self) -> Self {
         self.effect = Effect::ReadOnly;
         self.persistable = false;
+        self
+    }
+
+    /// The server takes it when it starts.
+    pub const fn at_start(mut self) -> Self {
+        self.effect = Effect::AtStart;
         self
     }
 

@@ -248,7 +248,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         0,
         u64::MAX,
         "Bytes that all running queries may hold before they spill; 0 is three quarters of the machine's memory.",
-    ),
+    )
+    .at_start(),
     unsigned("query_threads", Global, 0, 0, 4096, "Threads of the query pool; 0 is one per processor.")
         .not_persistable()
         .read_only(),

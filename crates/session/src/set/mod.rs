@@ -493,7 +493,8 @@ fn read_only_session(name: &str) -> SqlError {
 
 /// 1238, 1229, 1228: whether a variable can be set in that scope at all.
 fn check_scope(definition: &VariableDef, scope: Option<VariableScope>) -> SqlResult<()> {
-    if definition.effect == Effect::ReadOnly {
+    let at_start = definition.effect == Effect::AtStart && scope != Some(VariableScope::PersistOnly);
+    if at_start || definition.effect == Effect::ReadOnly {
         let error = ErrorCode::IncorrectGlobalLocalVar;
         return Err(SqlError::new(error, &[&definition.name, &"read only"]));
     }

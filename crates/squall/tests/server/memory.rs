@@ -10,7 +10,7 @@ const ROWS: u64 = 200_000;
 pub(super) fn small_server() -> (TestServer, Client) {
     let mut server = start();
     let mut client = connect(&server);
-    run(&mut client, "SET PERSIST query_memory_limit = 67108864");
+    run(&mut client, "SET PERSIST_ONLY query_memory_limit = 67108864");
     server.kill();
     server.restart();
     let mut client = connect(&server);

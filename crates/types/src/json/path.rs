@@ -24,6 +24,9 @@ impl ArrayIndex {
     }
 }
 
+/// Steps that a path may have: two for each level of a document, as `**` is one, too.
+const LEGS_MAX: usize = 2 * super::DEPTH_MAX;
+
 /// A step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathLeg {
@@ -71,6 +74,10 @@ impl JsonPath {
             parser.skip_spaces();
             if parser.rest.is_empty() {
                 break;
+            }
+            // No document is as deep.
+            if legs.len() == LEGS_MAX {
+                return Err(parser.error());
             }
             legs.push(parser.leg()?);
         }
