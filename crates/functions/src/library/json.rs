@@ -78,13 +78,14 @@ pub const FUNCTIONS: &[Def] = &[
         (1, 1),
         |_| Ok(document_text()),
         |args| {
-            let document = args.document(0)?;
+            let stored = args.stored(0)?;
+            let depth = Outline::of_stored(&stored).map_err(|error| error.for_argument(1, "json_pretty"))?.depth;
+            let text = json::printed(&stored);
             // Each element has a line of its own, which is as far to the right as the element is deep.
-            let longest = (document.to_text().len() as u64).saturating_mul(document.depth() as u64);
-            if !args.fits(longest / 4) {
+            if !args.fits((text.len() as u64).saturating_mul(depth as u64) / 4) {
                 return Ok(Value::Null);
             }
-            Ok(args.string(document.to_pretty_text()))
+            Ok(args.string(json::pretty(&text)))
         },
     ),
     Def::new("JSON_STORAGE_SIZE", (1, 1), result::nullable_bigint, |args| count(args.document(0)?.storage_size())),

@@ -6,6 +6,7 @@ use crate::library::support::{document_text, tree_charge};
 use squall_registry::{Charge, ScalarKernel, StatementContext};
 use squall_types::json::Json;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
+use std::cmp::Ordering;
 
 /// `left op right` of two documents.
 #[derive(Debug)]
@@ -22,6 +23,12 @@ impl ScalarKernel for JsonCompareKernel {
                 CompareOp::NullSafeEqual => Value::from(left.is_null() && right.is_null()),
                 _ => Value::Null,
             });
+        }
+        // A document has one stored form.
+        if let (Value::Json(left), Value::Json(right)) = (left, right)
+            && left.stored() == right.stored()
+        {
+            return Ok(Value::from(self.op.accepts(Ordering::Equal)));
         }
         let _charges = (charge(left, context)?, charge(right, context)?);
         Ok(Value::from(self.op.accepts(parse(left)?.compare(&parse(right)?))))

@@ -144,10 +144,22 @@ impl Session {
         if let Some(warning) = checked.warning {
             context.diagnostics.warn(warning);
         }
+        if let (ids::SESSION_TRACK_SYSTEM_VARIABLES, Value::String(list)) = (id, &checked.value) {
+            self.warn_of_unknown(list, context);
+        }
         self.check_value(id, &definition, scope)?;
         self.check_account_variables(id, &checked.value)?;
         variables::check_value(&self.shared.directory, id, definition.name, &checked.value)?;
         self.push_assignment(id, &definition, scope, checked.value, assignments)
+    }
+
+    /// Names of a list of variables that none has are passed over, with a warning (1231).
+    fn warn_of_unknown(&self, list: &str, context: &StatementContext) {
+        let names = list.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "*");
+        for name in names.filter(|name| self.shared.registry.variables.find(name).is_none()) {
+            let message = format!("{name} is not a valid system variable and will be ignored.");
+            context.diagnostics.warn(SqlError::with_message(ErrorCode::WrongValueForVar, message));
+        }
     }
 
     /// A variable, or an item of one that is a list: `optimizer_switch.mrr`.

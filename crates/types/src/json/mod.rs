@@ -29,6 +29,7 @@ pub use normalize::normalize;
 pub use outline::{Outline, tree_bytes};
 pub use parse::JsonError;
 pub use path::{JsonPath, PathError};
+pub use print::pretty;
 pub use search::{contains, overlaps};
 pub use sort_key::sort_key;
 pub use typed::printed;

@@ -1,6 +1,7 @@
 //! JSON values as text.
 
 use super::Json;
+use super::stored::end_of_string;
 use crate::convert::number::write_double;
 use std::fmt::{self, Write};
 
@@ -83,49 +84,46 @@ impl Json {
             Json::Array(_) | Json::Object(_) => Ok(()),
         };
     }
+}
 
-    /// `JSON_PRETTY()`.
-    pub fn to_pretty_text(&self) -> String {
-        let mut out = String::new();
-        self.write_pretty(0, &mut out);
-        out
-    }
-
-    fn write_pretty(&self, level: usize, out: &mut String) {
-        let line = |level: usize, out: &mut String| {
-            out.push('\n');
-            out.extend(std::iter::repeat_n("  ", level));
+/// `JSON_PRETTY()` of a document's text in normal form: a line for each element and member.
+pub fn pretty(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = String::with_capacity(text.len());
+    let (mut at, mut level) = (0, 0usize);
+    let line = |level: usize, out: &mut String| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", level));
+    };
+    while let Some(&byte) = bytes.get(at) {
+        let end = match byte {
+            b'"' => end_of_string(bytes, at),
+            b'{' | b'[' | b'}' | b']' | b',' => at + 1,
+            _ => {
+                let part = |byte: &u8| matches!(byte, b'"' | b'{' | b'[' | b'}' | b']' | b',');
+                bytes[at..].iter().position(part).map_or(bytes.len(), |length| at + length)
+            }
         };
-        match self {
-            Json::Array(elements) if !elements.is_empty() => {
-                out.push('[');
-                for (at, element) in elements.iter().enumerate() {
-                    if at > 0 {
-                        out.push(',');
-                    }
-                    line(level + 1, out);
-                    element.write_pretty(level + 1, out);
-                }
-                line(level, out);
-                out.push(']');
+        let is_empty = matches!(bytes.get(end), Some(b'}' | b']'));
+        if matches!(byte, b'}' | b']') && !matches!(bytes.get(at.wrapping_sub(1)), Some(b'{' | b'[')) {
+            level = level.saturating_sub(1);
+            line(level, &mut out);
+        }
+        out.push_str(&text[at..end]);
+        at = end;
+        match byte {
+            b'{' | b'[' if !is_empty => {
+                level += 1;
+                line(level, &mut out);
             }
-            Json::Object(object) if !object.is_empty() => {
-                out.push('{');
-                for (at, (name, value)) in object.iter().enumerate() {
-                    if at > 0 {
-                        out.push(',');
-                    }
-                    line(level + 1, out);
-                    write_string(name, out);
-                    out.push_str(": ");
-                    value.write_pretty(level + 1, out);
-                }
-                line(level, out);
-                out.push('}');
+            b',' => {
+                line(level, &mut out);
+                at += usize::from(bytes.get(at) == Some(&b' '));
             }
-            other => other.write(false, out),
+            _ => {}
         }
     }
+    out
 }
 
 impl fmt::Display for Json {
@@ -167,7 +165,11 @@ mod tests {
     fn pretty() {
         let json = Json::parse(r#"{"a": [1, {"b": []}], "c": {}}"#).unwrap();
         let expected = "{\n  \"a\": [\n    1,\n    {\n      \"b\": []\n    }\n  ],\n  \"c\": {}\n}";
-        assert_eq!(json.to_pretty_text(), expected);
+        assert_eq!(super::pretty(&json.to_text()), expected);
+        let strings = Json::parse(r#"["{\"[,", [], {}, -1.5e10, {"a,\\": null}]"#).unwrap();
+        let expected = "[\n  \"{\\\"[,\",\n  [],\n  {},\n  -15000000000.0,\n  {\n    \"a,\\\\\": null\n  }\n]";
+        assert_eq!(super::pretty(&strings.to_text()), expected);
+        assert_eq!(super::pretty("7"), "7");
         assert_eq!(Json::String("\u{1}/".into()).to_text(), "\"\\u0001/\"");
     }
 }

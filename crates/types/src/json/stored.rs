@@ -259,7 +259,7 @@ pub(super) fn end_of_value(bytes: &[u8], at: usize) -> usize {
 }
 
 /// The place behind a string that begins at `at`.
-fn end_of_string(bytes: &[u8], at: usize) -> usize {
+pub(super) fn end_of_string(bytes: &[u8], at: usize) -> usize {
     let mut at = at + 1;
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
         if bytes[at + found] == b'"' {
