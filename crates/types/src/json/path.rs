@@ -24,8 +24,8 @@ impl ArrayIndex {
     }
 }
 
-/// Steps that a path may have: two for each level of a document, as `**` is one, too.
-const LEGS_MAX: usize = 2 * super::DEPTH_MAX;
+/// Steps that a path may have: many more than a document has levels, and not so many that they take much memory.
+const LEGS_MAX: usize = 1 << 18;
 
 /// A step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,6 @@ impl JsonPath {
             if parser.rest.is_empty() {
                 break;
             }
-            // No document is as deep.
             if legs.len() == LEGS_MAX {
                 return Err(parser.error());
             }
