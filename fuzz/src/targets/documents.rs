@@ -21,7 +21,7 @@ pub fn run(input: &[u8]) {
     assert!(json.nesting() <= DEPTH_MAX);
     let printed = json.to_text();
     assert_eq!(Json::parse(&printed).as_ref(), Ok(&json), "{printed}");
-    let pretty = json.to_pretty_text();
+    let pretty = squall_types::json::pretty(&json.to_text());
     assert_eq!(Json::parse(&pretty).as_ref(), Ok(&json), "{pretty}");
     let kept = json.to_stored();
     assert_eq!(Json::parse_stored(&kept).as_ref(), Ok(&json), "{kept}");
@@ -33,11 +33,7 @@ pub fn run(input: &[u8]) {
         if !path.has_wildcard() {
             assert_eq!(path.find(&json).cloned(), found);
             let part = stored::part_at(&kept, path).map(|part| Json::parse_stored(part).expect("a document"));
-            let of_part = match path.member_names() {
-                Some(_) => part,
-                None => part.and_then(|part| path.find(&part).cloned()),
-            };
-            assert_eq!(of_part, found, "{kept}");
+            assert_eq!(part, found, "{kept}");
         }
     }
 }
