@@ -8,7 +8,7 @@ use crate::exec::in_order::in_order;
 use crate::exec::join_order_rule::JoinOrderRule;
 use crate::exec::one_row::{is_assignment, one_row_at_a_time};
 use crate::exec::stopping::stoppable;
-use crate::operators::null_safe_keys::{ExtractKeys, JoinByKeys};
+use crate::operators::null_safe_keys::{extract_keys, join_by_keys};
 use crate::operators::null_supply::HideConstants;
 use crate::operators::optimize_subqueries::OptimizeSubqueries;
 use crate::operators::planner::SquallQueryPlanner;
@@ -65,10 +65,10 @@ impl Default for EngineOptions {
 pub fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![
         Arc::new(OptimizeUnions::new()),
-        Arc::new(ExtractKeys::default()),
+        Arc::new(extract_keys()),
         Arc::new(EliminateDuplicatedExpr::new()),
         Arc::new(EliminateFilter::new()),
-        Arc::new(JoinByKeys::default()),
+        Arc::new(join_by_keys()),
         Arc::new(EliminateLimit::new()),
         Arc::new(PropagateEmptyRelation::new()),
         Arc::new(EliminateOuterJoin::new()),

@@ -26,6 +26,7 @@ use squall_catalog::{AccessMap, AccountKey, TableDef};
 use squall_logs::Client;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};
+pub(crate) use squall_planner::bind::parse_error;
 use squall_planner::dml::DmlPlan;
 use squall_registry::{KillState, PlanCounts, TableUse, UserVariables, VariableValues};
 use squall_row_store::{GlobalReadLock, SessionLocks, Transaction};
@@ -552,15 +553,6 @@ impl Drop for TimerGuard {
 pub fn parse_options(mode: SqlMode, ignore_space: bool) -> ParseOptions {
     let options = squall_planner::bind::parse_options(mode);
     ParseOptions { ignore_space: ignore_space || options.ignore_space, ..options }
-}
-
-/// A parser's error as the client sees it.
-pub(crate) fn parse_error(error: squall_parser::ParseError) -> SqlError {
-    let mut sqlstate = *b"HY000";
-    if let Ok(state) = error.sqlstate.as_bytes().try_into() {
-        sqlstate = state;
-    }
-    SqlError { code: error.code, sqlstate, message: error.message }
 }
 
 fn syntax_error_near(text: &[u8], at: usize) -> SqlError {

@@ -42,7 +42,7 @@ const OBJECTS: &str = "
     CREATE DATABASE other;
     CREATE TABLE other.t (id INT PRIMARY KEY, n INT, s VARCHAR(40), KEY (n)); INSERT INTO other.t VALUES (1, #, '$');
     CREATE TABLE other.c (id INT PRIMARY KEY, n INT, s VARCHAR(40)) ENGINE=COLUMN; INSERT INTO other.c VALUES (1, #, '$');
-    CREATE VIEW other.v AS SELECT * FROM other.t; CREATE TABLE other.part (id INT PRIMARY KEY, n INT, s VARCHAR(40));
+    CREATE VIEW other.v AS SELECT * FROM other.t; CREATE TABLE other.part (id INT PRIMARY KEY, n INT, s VARCHAR(40) DEFAULT '$');
     INSERT INTO other.part VALUES (1, #, '$');
     CREATE USER attacker; GRANT ALL ON own.* TO attacker; GRANT SELECT (id), INSERT (id), UPDATE (id) ON other.part TO attacker";
 

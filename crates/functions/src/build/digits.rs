@@ -7,7 +7,7 @@ use super::ExprBuilder;
 use crate::expr::{BoundExpr, CompareOp};
 use squall_registry::{Coercibility, ExprType};
 use squall_types::hex::{parse_hex, uuid_digits, write_hex};
-use squall_types::{SqlResult, SqlType, Value};
+use squall_types::{SqlError, SqlResult, SqlType, Value};
 
 /// Where a constant lies among the values of a type.
 #[derive(Debug, PartialEq, Eq)]
@@ -96,6 +96,10 @@ impl ExprBuilder<'_> {
         }
         if other_type.is_binary_string() {
             return Ok(None);
+        }
+        // Where it lies among the digits depends on its value: no plan is kept for others.
+        if let BoundExpr::Parameter { .. } = other {
+            return Err(SqlError::unsupported("a parameter in the order of HEX or UUID"));
         }
         let pair = self.compared_as_strings(digits.clone(), other.clone(), op.symbol())?;
         Ok(Some(self.fold(pair.compared_by(op))))

@@ -109,8 +109,8 @@ pub(crate) struct Context<'a> {
     pub is_gathered: bool,
     /// Whether user variables are assigned.
     pub row_order_matters: bool,
-    /// Whether nothing but tables and text decides the result.
-    pub cacheable: bool,
+    /// See [`BoundQuery::is_told_by_text`](super::BoundQuery::is_told_by_text).
+    pub is_told_by_text: bool,
     /// Whether a parameter without a value has been met: the statement is only prepared.
     pub lacks_values: bool,
     /// User variables assigned by the statement so far, with their types.
@@ -151,7 +151,7 @@ impl<'a> Context<'a> {
             in_subquery: false,
             is_gathered: false,
             row_order_matters: false,
-            cacheable: true,
+            is_told_by_text: true,
             lacks_values: false,
             assigned_variables: BTreeMap::new(),
             equalities: Vec::new(),

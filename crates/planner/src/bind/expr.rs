@@ -28,7 +28,7 @@ impl Context<'_> {
             ast::Expr::Assign { variable, value } => self.bind_assignment(variable, value),
             ast::Expr::SystemVariable(variable) => {
                 let (value, sql_type) = self.binder.tables.system_variable(variable)?;
-                self.cacheable = false;
+                self.is_told_by_text = false;
                 Ok(literal_of(value, sql_type))
             }
             ast::Expr::Unary { op, operand } => self.bind_unary(*op, operand),
@@ -144,7 +144,7 @@ impl Context<'_> {
         if name.table.is_none()
             && let Some((value, ty)) = self.binder.tables.local_variable(&name.column)
         {
-            self.cacheable = false;
+            self.is_told_by_text = false;
             return Ok(BoundExpr::Literal(value, ty));
         }
         let (clause, in_aggregate) = match self.frames.last() {

@@ -206,7 +206,6 @@ impl Context<'_> {
         provider: Arc<dyn TableProvider>,
         block: BlockId,
     ) -> SqlResult<FromItem> {
-        self.cacheable = false;
         let types = provider.schema().fields().iter().map(|field| expr_type_of(field)).collect();
         self.scan(database, name, alias, provider, None, types, block)
     }

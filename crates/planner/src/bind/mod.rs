@@ -52,7 +52,7 @@ pub use row_expr::{RowColumn, RowTable, columns_read};
 pub use row_locks::RowLocks;
 pub(crate) use subquery::VALUE_OF_SUBQUERY;
 pub use types::{ARRAY_CAST, element_type};
-pub use view::{parse as parse_view, parse_options};
+pub use view::{parse as parse_view, parse_error, parse_options};
 
 use context::Context;
 use squall_catalog::Catalog;
@@ -143,7 +143,7 @@ impl<'a> Binder<'a> {
             into: query.into.clone(),
             calc_found_rows: context.found_rows_limit,
             row_order_matters: context.row_order_matters,
-            cacheable: context.cacheable,
+            is_told_by_text: context.is_told_by_text,
             slot: context.slot,
         })
     }

@@ -168,11 +168,7 @@ impl Context<'_> {
     }
 
     fn call(&mut self, name: &str, args: Vec<BoundExpr>) -> SqlResult<BoundExpr> {
-        let call = self.binder.builder().call(name, args)?;
-        if call.volatility() != Volatility::Immutable {
-            self.cacheable = false;
-        }
-        Ok(call)
+        self.binder.builder().call(name, args)
     }
 
     fn text(&self, text: &str) -> BoundExpr {

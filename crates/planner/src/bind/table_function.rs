@@ -34,8 +34,8 @@ impl Context<'_> {
             .iter()
             .map(|argument| self.table_argument(argument, name, block))
             .collect::<SqlResult<_>>()?;
-        // Its text depends on values that the statement's does not show.
-        self.cacheable = false;
+        // Its text depends on more than the statement's, as on what is put before a path.
+        self.is_told_by_text = false;
         let sql = function.query(&arguments, self.binder.context)?;
         let query = super::view::parse_query(&sql, self.binder.context.sql_mode)?;
         // It sees neither the blocks nor the WITH clauses around it.

@@ -45,7 +45,7 @@ impl ScalarKernel for AssignVariable {
 impl Context<'_> {
     /// Binds `@name`.
     pub fn bind_user_variable(&mut self, name: &str) -> SqlResult<BoundExpr> {
-        self.cacheable = false;
+        self.is_told_by_text = false;
         let key = NameKey::new(name);
         let assigned = self.assigned_variables.get(key.as_str()).cloned();
         let stored = self.binder.context.user_variables.lock().get(&key).cloned();
@@ -74,7 +74,7 @@ impl Context<'_> {
 
     /// Binds `@name := value`.
     pub fn bind_assignment(&mut self, name: &str, value: &ast::Expr) -> SqlResult<BoundExpr> {
-        self.cacheable = false;
+        self.is_told_by_text = false;
         self.row_order_matters = true;
         let value = self.bind_expr(value)?;
         let mut ty = ExprType { nullable: true, ..value.ty() };

@@ -1,8 +1,8 @@
 //! The stored text of views.
 
 use squall_catalog::ViewDef;
-use squall_parser::ParseOptions;
 use squall_parser::ast::{Query, Statement};
+use squall_parser::{ParseError, ParseOptions};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 
 /// Parses a view's query as the sql_mode of its creation says.
@@ -20,9 +20,19 @@ pub fn parse(view: &ViewDef, database: &str) -> SqlResult<Query> {
 /// Parses a query that the server has written for a statement of that sql_mode.
 ///
 /// # Errors
-/// 1105 if it is none.
+/// What the parser says.
 pub fn parse_query(text: &str, mode: SqlMode) -> SqlResult<Query> {
-    parse_text(text, &parse_options(mode)).ok_or_else(|| SqlError::internal("a query of the server's own that is none"))
+    match squall_parser::parse(text, &parse_options(mode)).map(|parsed| parsed.statement) {
+        Ok(Statement::Query(query)) => Ok(*query),
+        Ok(_) => Err(SqlError::internal("a statement of the server's own that is no query")),
+        Err(error) => Err(parse_error(error)),
+    }
+}
+
+/// The parser's error as one of a statement.
+pub fn parse_error(error: ParseError) -> SqlError {
+    let sqlstate = error.sqlstate.as_bytes().try_into().unwrap_or(*b"HY000");
+    SqlError { code: error.code, sqlstate, message: error.message }
 }
 
 fn parse_text(text: &str, options: &ParseOptions) -> Option<Query> {

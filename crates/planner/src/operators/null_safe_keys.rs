@@ -10,51 +10,43 @@ use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-fn takes_nulls(join: &Join) -> bool {
-    join.null_equality == NullEquality::NullEqualsNull
-}
-
 /// DataFusion's [`ExtractEquijoinPredicate`], but a join by `a <=> b` gets no further key: `c = d` beside it is false of NULLs.
-#[derive(Debug, Default)]
-pub struct ExtractKeys {
-    inner: ExtractEquijoinPredicate,
+pub fn extract_keys() -> impl OptimizerRule {
+    Sparing { rule: ExtractEquijoinPredicate::new(), spares: |plan| by_nulls(plan).is_some() }
 }
 
-impl OptimizerRule for ExtractKeys {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.inner.apply_order()
-    }
-
-    fn supports_rewrite(&self) -> bool {
-        true
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        match &plan {
-            LogicalPlan::Join(join) if takes_nulls(join) => Ok(Transformed::no(plan)),
-            _ => self.inner.rewrite(plan, config),
-        }
-    }
-}
-
-/// DataFusion's [`EliminateCrossJoin`], but for plans with a join by `a <=> b`: it puts inner joins together anew, all of them as the
+/// DataFusion's [`EliminateCrossJoin`], but for plans with an inner join by `a <=> b`: it puts inner joins together anew, all of them as the
 /// outermost one takes NULLs.
-#[derive(Debug, Default)]
-pub struct JoinByKeys {
-    inner: EliminateCrossJoin,
+pub fn join_by_keys() -> impl OptimizerRule {
+    Sparing { rule: EliminateCrossJoin::new(), spares: has_inner_join_by_nulls }
 }
 
-impl OptimizerRule for JoinByKeys {
+fn by_nulls(plan: &LogicalPlan) -> Option<&Join> {
+    match plan {
+        LogicalPlan::Join(join) if join.null_equality == NullEquality::NullEqualsNull => Some(join),
+        _ => None,
+    }
+}
+
+fn has_inner_join_by_nulls(plan: &LogicalPlan) -> bool {
+    // What is asked of each node cannot fail.
+    plan.exists(|plan| Ok(by_nulls(plan).is_some_and(|join| join.join_type == JoinType::Inner))).unwrap_or(true)
+}
+
+/// A rule that leaves some plans as they are.
+#[derive(Debug)]
+struct Sparing<R> {
+    rule: R,
+    spares: fn(&LogicalPlan) -> bool,
+}
+
+impl<R: OptimizerRule> OptimizerRule for Sparing<R> {
     fn name(&self) -> &str {
-        self.inner.name()
+        self.rule.name()
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {
-        self.inner.apply_order()
+        self.rule.apply_order()
     }
 
     fn supports_rewrite(&self) -> bool {
@@ -62,9 +54,6 @@ impl OptimizerRule for JoinByKeys {
     }
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let by_nulls = plan.exists(|plan| {
-            Ok(matches!(plan, LogicalPlan::Join(join) if join.join_type == JoinType::Inner && takes_nulls(join)))
-        })?;
-        if by_nulls { Ok(Transformed::no(plan)) } else { self.inner.rewrite(plan, config) }
+        if (self.spares)(&plan) { Ok(Transformed::no(plan)) } else { self.rule.rewrite(plan, config) }
     }
 }

@@ -142,7 +142,7 @@ impl Session {
 
 /// Whether a query reads base tables only: what views are made of, and what other tables hold, depends on who asks.
 fn reads_base_tables(query: &BoundQuery) -> bool {
-    query.tables.iter().all(|table| table.definition.is_some() && table.inside_view.is_none())
+    query.is_told_by_text && query.tables.iter().all(|table| table.definition.is_some() && table.inside_view.is_none())
 }
 
 /// The same of a change.

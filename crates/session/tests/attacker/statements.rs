@@ -91,7 +91,7 @@ impl Generator {
     fn query(&mut self) -> String {
         let (table, second) = (self.table(), self.table());
         let (a, b, column) = (self.expr(1), self.expr(1), self.column());
-        match self.next(10) {
+        match self.next(11) {
             0 => format!("SELECT {a} FROM {table} WHERE {b}"),
             1 => format!("SELECT * FROM {table}"),
             2 => format!("SELECT x.{column} FROM {table} x JOIN {second} y USING (id)"),
@@ -101,6 +101,7 @@ impl Generator {
             6 => format!("SELECT ROW_NUMBER() OVER (ORDER BY {column}) FROM {table}"),
             7 => format!("SELECT {column} FROM {table} WHERE id = 1"),
             8 => format!("SELECT id FROM {table} WHERE {column} LIKE 'x%' FOR UPDATE"),
+            9 => format!("SELECT DEFAULT({column}) FROM {table}"),
             _ => format!("SELECT {a}"),
         }
     }

@@ -171,9 +171,10 @@ impl Maker<'_> {
             let table = self.pick(&["k", "k", "g"]);
             let inner = fields(table, &alias);
             // By a key mostly: other joins multiply rows.
+            let operator = self.pick(&["=", "=", "=", "<=>"]);
             let equal = if table == "k" || fanned || self.one_in(2) {
                 let outer = self.field_that(&all, |field| field.kind == Kind::Small);
-                format!("{} = {alias}.id", outer.sql)
+                format!("{} {operator} {alias}.id", outer.sql)
             } else {
                 fanned = true;
                 // Collations of the two sides must be one, or the comparison is an error (1267).
@@ -181,7 +182,7 @@ impl Maker<'_> {
                 let same = |field: &Field| field.kind == inner.kind;
                 let outer = if all.iter().any(same) { self.field_that(&all, same) } else { &all[0] };
                 if outer.kind == inner.kind {
-                    format!("{} = {}", outer.sql, inner.sql)
+                    format!("{} {operator} {}", outer.sql, inner.sql)
                 } else {
                     format!("{} = {alias}.id", outer.sql)
                 }
@@ -194,6 +195,13 @@ impl Maker<'_> {
                 on = Condition::And(Box::new(on), Box::new(more));
             }
             sources.push(Source { table, alias, kind, on: Some(on) });
+        }
+        if self.one_in(8) {
+            // Joins without a condition are put together anew with those that have one.
+            let table =
+                self.pick(&["(SELECT 1 AS one UNION ALL SELECT 2)", "(SELECT MAX(one) FROM (SELECT 3 AS one) q)"]);
+            sources.push(Source { table, alias: "beside".into(), kind: JoinKind::Inner, on: None });
+            fanned = true;
         }
         (sources, all, fanned)
     }
@@ -254,9 +262,13 @@ impl Maker<'_> {
 
     fn plain(&mut self, mut query: Query, fields: &[Field], fanned: bool) -> Query {
         for _ in 0..1 + self.below(4) {
-            let item = match self.one_in(4) {
-                true => self.value_item(fields),
-                false => item_of(self.field(fields), Compare::Exact),
+            let item = match self.below(16) {
+                0..=3 => self.value_item(fields),
+                4 => {
+                    let sql = "(SELECT MAX(one) FROM (SELECT 1 AS one UNION ALL SELECT 2) q)".to_owned();
+                    Item { sql, compare: Compare::Exact }
+                }
+                _ => item_of(self.field(fields), Compare::Exact),
             };
             query.items.push(item);
         }

@@ -65,7 +65,7 @@ pub enum JoinKind {
 /// A table of a query.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// The table's name on MariaDB.
+    /// The table's name on MariaDB, or a query in brackets.
     pub table: &'static str,
     /// What it is called here, which nothing else in the statement is.
     pub alias: String,
@@ -230,7 +230,11 @@ impl Query {
                 JoinKind::Inner => " JOIN ",
                 JoinKind::Left => " LEFT JOIN ",
             });
-            let _ = write!(out, "{} {}", engines.table(source.table, &source.alias), source.alias);
+            let table = match source.table.starts_with('(') {
+                true => source.table.to_owned(),
+                false => engines.table(source.table, &source.alias).to_string(),
+            };
+            let _ = write!(out, "{table} {}", source.alias);
             if let Some(on) = &source.on {
                 let _ = write!(out, " ON {}", on.sql(engines));
             }

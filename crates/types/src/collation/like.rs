@@ -300,18 +300,16 @@ fn find_parts(
     if parts.len() > PARTS_FEW && !parts.contains(&Part::One) {
         return find_many(text, parts, equality, steps);
     }
-    let mut rest = text;
-    loop {
-        let start = text.len() - rest.len();
-        if let Some(behind) = after_parts(rest, parts, equality, steps)? {
+    let Some((first, others)) = parts.split_first() else { return Some(Some((0, 0))) };
+    for (start, character) in text.char_indices() {
+        steps.take()?;
+        if first.matches(character, equality)
+            && let Some(behind) = after_parts(&text[start + character.len_utf8()..], others, equality, steps)?
+        {
             return Some(Some((start, text.len() - behind.len())));
         }
-        let mut characters = rest.chars();
-        if characters.next().is_none() {
-            return Some(None);
-        }
-        rest = characters.as_str();
     }
+    Some(None)
 }
 
 /// The same of many literals, in the time of reading both (Knuth, Morris, Pratt 1977): which characters are equal is an equivalence.
