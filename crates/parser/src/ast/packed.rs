@@ -2,6 +2,7 @@
 //! of about the length of their text instead of as trees.
 
 use super::{Expr, Literal, SqlString, StringLiteral, TemporalKind, UnaryOp};
+use std::fmt;
 use std::sync::Arc;
 
 /// `VALUES (…), (…)`.
@@ -50,13 +51,7 @@ impl ValueRows {
 
     /// All rows as trees, of which there should be few.
     pub fn to_trees(&self) -> Vec<Vec<Expr>> {
-        let mut trees = self.trees.clone();
-        let Some(packed) = &self.packed else { return trees };
-        let (mut reader, mut row) = (packed.reader(), Vec::new());
-        while reader.next_row(&mut row) {
-            trees.push(row.drain(..).map(|value| packed.expr_of(value)).collect());
-        }
-        trees
+        self.trees.iter().cloned().chain(self.packed.iter().flat_map(|packed| packed.trees())).collect()
     }
 
     /// Every expression that is kept as a tree: those of packed rows that are no literals once each.
@@ -72,7 +67,9 @@ impl From<Vec<Vec<Expr>>> for ValueRows {
 }
 
 /// Rows as bytes: of each the number of its values and then these, see [`PackedValues`].
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// Two are equal that have the same values, whatever of them is kept once: that is a matter of how an expression was written.
+#[derive(Clone, Default)]
 pub struct PackedRows {
     values: PackedValues,
     rows: usize,
@@ -80,6 +77,18 @@ pub struct PackedRows {
     width: usize,
     /// The first row with another number of values.
     other_width: Option<usize>,
+}
+
+impl PartialEq for PackedRows {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows == other.rows && self.trees().eq(other.trees())
+    }
+}
+
+impl fmt::Debug for PackedRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.trees()).finish()
+    }
 }
 
 impl PackedRows {
@@ -141,6 +150,14 @@ impl PackedRows {
     /// Bytes in use.
     pub(crate) fn bytes(&self) -> usize {
         self.values.bytes()
+    }
+
+    /// The rows as trees, one after another.
+    pub fn trees(&self) -> impl Iterator<Item = Vec<Expr>> {
+        let (mut reader, mut row) = (self.reader(), Vec::new());
+        std::iter::from_fn(move || {
+            reader.next_row(&mut row).then(|| row.drain(..).map(|value| self.expr_of(value)).collect())
+        })
     }
 
     /// Reads the rows from the first on.

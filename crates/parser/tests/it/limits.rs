@@ -86,6 +86,18 @@ fn many_rows() {
     assert_eq!(code(&sql), 0);
 }
 
+/// Rows behind the first few are packed, and an expression that is written again is kept once.
+#[test]
+fn packed_rows_are_equal_however_they_are_written() {
+    let tree = |rows: &str| {
+        let sql = format!("INSERT INTO t VALUES (1){},{rows}", ",(1)".repeat(100));
+        format!("{:?}", parse(&sql, &ParseOptions::default()).unwrap().statement)
+    };
+    assert_eq!(tree("((a + 1)),(a + 1),(a+1)"), tree("(a + 1),(a + 1),(a + 1)"));
+    assert_ne!(tree("(a + 1),(a + 1)"), tree("(a + 1),(a + 2)"));
+    assert_ne!(tree("(a + 1),(a + 1)"), tree("(a + 1,a + 1)"));
+}
+
 #[test]
 fn long_tokens() {
     let long = "x".repeat(1_000_000);

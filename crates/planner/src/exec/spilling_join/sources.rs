@@ -5,7 +5,8 @@ use arrow::record_batch::RecordBatch;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_datafusion_err, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -96,6 +97,9 @@ impl ExecutionPlan for StreamExec {
 }
 
 /// An input, or one partition of it, that runs in the surroundings given here: in its own memory pool.
+///
+/// It says of its rows that they have an order. A hash join puts rows without a partner between the others only if its probe side does,
+/// and lists are made in the order of rows (GROUP_CONCAT) also where no column tells it. Nothing else looks at this input.
 #[derive(Debug)]
 pub(super) struct InContextExec {
     input: Arc<dyn ExecutionPlan>,
@@ -106,16 +110,17 @@ pub(super) struct InContextExec {
 
 impl InContextExec {
     pub(super) fn new(input: Arc<dyn ExecutionPlan>, partition: Option<usize>, context: Arc<TaskContext>) -> Self {
-        let properties = match partition {
-            None => Arc::clone(input.properties()),
-            Some(_) => Arc::new(PlanProperties::new(
-                input.equivalence_properties().clone(),
-                Partitioning::UnknownPartitioning(1),
-                input.pipeline_behavior(),
-                input.boundedness(),
-            )),
+        let mut known = input.equivalence_properties().clone();
+        if known.output_ordering().is_none() {
+            let columns = input.schema().fields().iter().enumerate().map(|(at, field)| Column::new(field.name(), at));
+            known.add_ordering(columns.map(|column| PhysicalSortExpr::new_default(Arc::new(column))).collect::<Vec<_>>());
+        }
+        let partitioning = match partition {
+            None => input.output_partitioning().clone(),
+            Some(_) => Partitioning::UnknownPartitioning(1),
         };
-        Self { input, partition, context, properties }
+        let properties = PlanProperties::new(known, partitioning, input.pipeline_behavior(), input.boundedness());
+        Self { input, partition, context, properties: Arc::new(properties) }
     }
 
     /// All rows, those of all partitions together.
