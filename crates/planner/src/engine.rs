@@ -6,6 +6,7 @@
 use crate::exec::env::StatementEnv;
 use crate::exec::in_order::in_order;
 use crate::exec::join_order_rule::JoinOrderRule;
+use crate::exec::list_order_rule::ListOrderRule;
 use crate::exec::one_row::{is_assignment, one_row_at_a_time};
 use crate::exec::stopping::stoppable;
 use crate::operators::null_safe_keys::{extract_keys, join_by_keys};
@@ -35,6 +36,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::aggregate_statistics::AggregateStatistics;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
 use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
+use datafusion::physical_optimizer::join_selection::JoinSelection;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
 use datafusion::physical_plan::ExecutionPlan;
@@ -137,6 +139,17 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.into_iter().flat_map(with_order).collect()
 }
 
+/// These rules, and [`ListOrderRule`] behind the one that decides which side of a join is hashed.
+fn with_list_order(
+    rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>],
+) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = rules.to_vec();
+    let selection = JoinSelection::new();
+    let at = rules.iter().position(|rule| rule.name() == selection.name()).map_or(0, |at| at + 1);
+    rules.insert(at, Arc::new(ListOrderRule));
+    rules
+}
+
 /// Optimizes a bound plan.
 pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> SqlResult<LogicalPlan> {
     state.optimize(plan).map_err(sql_error_from)
@@ -144,15 +157,19 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> SqlResult<LogicalPl
 
 /// Optimizes a bound plan and makes it physical.
 pub async fn physical_plan(plan: &LogicalPlan, state: &SessionState) -> SqlResult<Arc<dyn ExecutionPlan>> {
-    let assigns = assigns_variables(plan)?;
-    if state.config().target_partitions() == 1 || !(assigns || keeps_order(plan)? || is_small(plan)?) {
+    let (assigns, keeps_order) = (assigns_variables(plan)?, keeps_order(plan)?);
+    let is_narrow = state.config().target_partitions() == 1;
+    if !keeps_order && (is_narrow || !assigns && !is_small(plan)?) {
         return plan_with(plan, state, assigns).await;
     }
     // Rows that assign variables have to be made one after another, and those that lists are made of have to come in the same order each
     // time. Few rows are not worth a second thread, and on one their groups come out in the order in which they were met.
     let config = state.config().clone().with_target_partitions(1);
-    let state = SessionStateBuilder::new_from_existing(state.clone()).with_config(config).build();
-    plan_with(plan, &state, assigns).await
+    let mut narrow = SessionStateBuilder::new_from_existing(state.clone()).with_config(config);
+    if keeps_order {
+        narrow = narrow.with_physical_optimizer_rules(with_list_order(state.physical_optimizers()));
+    }
+    plan_with(plan, &narrow.build(), assigns).await
 }
 
 async fn plan_with(plan: &LogicalPlan, state: &SessionState, assigns: bool) -> SqlResult<Arc<dyn ExecutionPlan>> {

@@ -1,7 +1,7 @@
 //! Running query plans.
 //!
 //! Reading order: [`mod@env`] (what a statement runs in), [`runtime`] (threads, memory and spilling), `counted_pool` (a session's memory), [`lookup_join`] and
-//! [`join_rule`] (index nested-loop joins), [`join_keys`] (a join's keys as a condition), `join_order_rule` (joins that keep an order), [`order_rule`] (rows in an order), `seek_rule` and
+//! [`join_rule`] (index nested-loop joins), [`join_keys`] (a join's keys as a condition), `join_order_rule` (joins that keep an order), `list_order_rule` (left joins below lists), [`order_rule`] (rows in an order), `seek_rule` and
 //! `seek_range_rule` (parts of a history), `spilling_join` (hash joins larger than memory), `spilling_top` (ORDER BY … LIMIT likewise), [`one_row`]
 //! (assignments of variables), [`in_order`] (parts of a UNION), `pass_through` (what operators that hand rows on have in common), `stopping` (KILL while a plan is made), [`output`] (from batches to rows on the wire).
 
@@ -12,6 +12,7 @@ pub mod join_keys;
 pub(crate) mod join_order_rule;
 pub mod join_rule;
 mod kill_check;
+pub(crate) mod list_order_rule;
 pub mod locked_limit_rule;
 pub mod lookup_join;
 pub mod one_row;

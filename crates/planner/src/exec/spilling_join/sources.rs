@@ -112,8 +112,9 @@ impl InContextExec {
     pub(super) fn new(input: Arc<dyn ExecutionPlan>, partition: Option<usize>, context: Arc<TaskContext>) -> Self {
         let mut known = input.equivalence_properties().clone();
         if known.output_ordering().is_none() {
-            let columns = input.schema().fields().iter().enumerate().map(|(at, field)| Column::new(field.name(), at));
-            known.add_ordering(columns.map(|column| PhysicalSortExpr::new_default(Arc::new(column))).collect::<Vec<_>>());
+            let schema = input.schema();
+            let columns = schema.fields().iter().enumerate().map(|(at, field)| Column::new(field.name(), at));
+            known.add_ordering(columns.map(|column| PhysicalSortExpr::new_default(Arc::new(column))));
         }
         let partitioning = match partition {
             None => input.output_partitioning().clone(),
