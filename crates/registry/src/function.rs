@@ -111,6 +111,11 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
         false
     }
 
+    /// Whether the result is at most a few times as long as the arguments, whatever its type says.
+    fn is_proportional(&self) -> bool {
+        false
+    }
+
     /// Whether [`ScalarKernel::eval_arrays`] may give an answer, so that nobody builds arrays for nothing.
     fn has_eval_arrays(&self) -> bool {
         false

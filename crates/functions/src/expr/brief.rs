@@ -37,6 +37,9 @@ pub(crate) fn is_brief(call: &Call) -> bool {
         return false;
     }
     let SqlType::String { length, .. } = call.ty.sql_type else { return true };
+    if call.kernel.is_proportional() {
+        return true;
+    }
     if length as usize <= BYTES_MAX || call.args.is_empty() {
         return true;
     }

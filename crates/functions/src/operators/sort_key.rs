@@ -57,6 +57,9 @@ impl ScalarKernel for JsonSortKeyKernel {
             _ => Value::Null,
         })
     }
+    fn is_proportional(&self) -> bool {
+        true
+    }
 }
 
 impl ScalarKernel for SortKeyKernel {
@@ -70,6 +73,10 @@ impl ScalarKernel for SortKeyKernel {
             Some(Value::Bytes(bytes)) => Value::Bytes(bytes.clone()),
             _ => Value::Null,
         })
+    }
+
+    fn is_proportional(&self) -> bool {
+        true
     }
 
     fn has_eval_arrays(&self) -> bool {

@@ -50,6 +50,8 @@ pub(super) struct Collector<'a> {
 /// The whole result.
 pub struct Answer {
     rows: Vec<ResultRow>,
+    /// As many rows there would be without LIMIT, if that is asked for, or as there are.
+    found_rows: u64,
     /// Rows read on the way.
     pub(super) rows_read: u64,
 }
@@ -95,7 +97,8 @@ impl<'a> Collector<'a> {
 
     /// Whether nothing that may still come matters.
     pub(super) fn is_full(&self) -> bool {
-        self.plan.grouping.is_none() && self.plan.order.is_empty() && self.found.len() >= self.limit
+        let stops = self.plan.grouping.is_none() && self.plan.order.is_empty() && !self.plan.counts_found;
+        stops && self.found.len() >= self.limit
     }
 
     /// Takes a row.
@@ -185,9 +188,11 @@ impl<'a> Collector<'a> {
             });
             keys.into_iter().find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
         });
+        let all_rows = rows.len();
         rows.truncate(self.limit);
         rows.drain(..self.offset.min(rows.len()));
-        Ok(Answer { rows, rows_read: 0 })
+        let found_rows = if self.plan.counts_found { all_rows } else { rows.len() } as u64;
+        Ok(Answer { rows, found_rows, rows_read: 0 })
     }
 
     /// The row of the result that a group gives; `None` if DISTINCT drops it.
@@ -198,11 +203,12 @@ impl<'a> Collector<'a> {
             parameters: self.parameters,
             context: self.context,
         };
+        let aggregates = group.states.iter_mut().map(|state| state.evaluate()).collect::<SqlResult<Vec<_>>>()?;
         let mut values = Vec::with_capacity(self.plan.items.len());
         for item in &self.plan.items {
             match item {
                 Item::Column(_, _, expr) | Item::Expr(expr) => values.push(expr.eval(&row, self.context)?),
-                Item::Aggregate(number) => values.push(group.states[*number].evaluate()?),
+                Item::Aggregate(number) => values.push(aggregates[*number].clone()),
             }
         }
         let sorted = |at: usize| sort_value(&values[at], &self.plan.outputs[at].expr_type.sql_type);
@@ -213,19 +219,26 @@ impl<'a> Collector<'a> {
                 return Ok(None);
             }
         }
-        let keys = self.plan.order.iter().filter_map(|(key, _)| match key {
-            OrderKey::Item(at) => Some(sorted(*at)),
-            OrderKey::Expr(_) => None,
-        });
-        let keys = keys.collect();
+        let mut keys = Vec::with_capacity(self.plan.order.len());
+        for (key, _) in &self.plan.order {
+            keys.push(match key {
+                OrderKey::Item(at) => sorted(*at),
+                OrderKey::Expr(expr) => expr.eval(&row, self.context)?,
+                OrderKey::Aggregate(number) => {
+                    let sql_type =
+                        self.plan.grouping.as_ref().map(|grouping| &grouping.aggregates[*number].ty.sql_type);
+                    sort_value(&aggregates[*number], sql_type.unwrap_or(&SqlType::Null))
+                }
+            });
+        }
         Ok(Some(ResultRow { rows: Vec::new(), values, keys }))
     }
 }
 
 impl Answer {
-    /// Rows of the result.
-    pub fn rows(&self) -> u64 {
-        self.rows.len() as u64
+    /// What `FOUND_ROWS()` says of it.
+    pub fn found_rows(&self) -> u64 {
+        self.found_rows
     }
 
     /// Rows that were read for it.

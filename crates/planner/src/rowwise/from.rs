@@ -1,8 +1,9 @@
 //! FROM and WHERE of a small query: base tables, how they are joined, and conditions taken apart.
 
+use super::loops::all_of;
 use super::{FoundTable, TABLES_MAX};
 use crate::bind::{Binder, RowTable};
-use squall_functions::expr::BoundExpr;
+use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_parser::ast;
 use squall_row_store::{RowStore, Table};
 use squall_types::SqlResult;
@@ -19,6 +20,8 @@ pub(super) struct PlanTable {
     pub(super) first: usize,
     /// For the right side of a LEFT JOIN: its rows may be missing, and this says which fit.
     pub(super) on: Option<Vec<Condition>>,
+    /// Whether a LEFT JOIN is written, whose columns may be NULL, although WHERE may keep no missing row.
+    is_left_joined: bool,
     /// Ordinals of its columns that are read, in order.
     pub(super) columns: Vec<usize>,
 }
@@ -58,6 +61,12 @@ impl FromClause {
         self.filters.push(Condition { tables: self.tables_read(&expr), expr });
     }
 
+    /// Takes out of the filters what reads no table.
+    pub(super) fn take_constant(&mut self) -> BoundExpr {
+        let constant: Vec<Condition> = self.filters.extract_if(.., |filter| filter.tables == 0).collect();
+        all_of(constant.iter().collect())
+    }
+
     /// Notes which columns are read, by conditions and by `exprs`.
     pub(super) fn note_columns<'e>(&mut self, exprs: impl Iterator<Item = &'e BoundExpr>) {
         let mut read = Vec::new();
@@ -90,6 +99,38 @@ impl FromClause {
         scopes(&self.tables)
     }
 
+    /// Makes inner joins of LEFT JOINs whose missing rows no filter would let through.
+    fn join_where_missing_rows_are_refused(&mut self) {
+        for at in 0..self.tables.len() {
+            let left_joined = self.tables.iter().enumerate().filter(|(_, table)| table.on.is_some());
+            let hidden: u32 = left_joined.map(|(at, _)| 1 << at).sum();
+            let Some(on) = &self.tables[at].on else { continue };
+            // What refers to rows that may be missing has to be asked where it stands.
+            let stands_alone = on.iter().all(|part| part.tables & hidden & !(1 << at) == 0);
+            if stands_alone && self.filters.iter().any(|filter| self.refuses_missing(&filter.expr, at)) {
+                self.filters.extend(self.tables[at].on.take().unwrap_or_default());
+            }
+        }
+    }
+
+    /// Whether a condition is not true where all columns of a table are NULL.
+    fn refuses_missing(&self, condition: &BoundExpr, at: usize) -> bool {
+        let is_of_table = |expr: &BoundExpr| match expr {
+            BoundExpr::Column(column) => self.table_of(column.ordinal) == Some(at),
+            _ => false,
+        };
+        match condition {
+            BoundExpr::Compare { op, left, right, .. } => {
+                *op != CompareOp::NullSafeEqual && (is_of_table(left) || is_of_table(right))
+            }
+            BoundExpr::InList { operand, .. } => is_of_table(operand),
+            BoundExpr::IsNull { operand, negated } => *negated && is_of_table(operand),
+            BoundExpr::And(parts) => parts.iter().any(|part| self.refuses_missing(part, at)),
+            BoundExpr::Or(parts) => parts.iter().all(|part| self.refuses_missing(part, at)),
+            _ => false,
+        }
+    }
+
     fn tables_read(&self, expr: &BoundExpr) -> u32 {
         let mut tables = 0;
         expr.visit(&mut |node| {
@@ -115,7 +156,7 @@ fn scopes(tables: &[PlanTable]) -> Vec<RowTable<'_>> {
         .iter()
         .map(|table| {
             let mut scope = RowTable::of(&table.database, &table.alias, table.table.def());
-            if table.on.is_some() {
+            if table.is_left_joined {
                 scope.may_be_missing = true;
                 scope.columns.iter_mut().for_each(|column| column.expr_type.nullable = true);
             }
@@ -153,7 +194,8 @@ pub(super) fn bind(
         }
         let table = store.table(&def)?;
         let on = left_join.then(Vec::new);
-        from.tables.push(PlanTable { database, alias, table, first, on, columns: Vec::new() });
+        let is_left_joined = *left_join;
+        from.tables.push(PlanTable { database, alias, table, first, on, is_left_joined, columns: Vec::new() });
         first += def.columns.len();
     }
     for (condition, until, of) in flat.conditions {
@@ -178,6 +220,7 @@ pub(super) fn bind(
         let parts = from.parts(bound);
         from.filters.extend(parts);
     }
+    from.join_where_missing_rows_are_refused();
     Ok(Some(from))
 }
 

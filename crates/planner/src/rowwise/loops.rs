@@ -14,6 +14,9 @@ use squall_types::{SqlResult, Value};
 
 /// Estimates are often too high, of tables that were never analysed above all: only what is far too much is not tried.
 const DOUBT: f64 = 20.0;
+/// So many rows are read and sorted before it is tried to begin with the table that ORDER BY names, up to LIMIT. How many of its rows have
+/// partners is not known.
+const SHORT_ROWS_MAX: f64 = 250.0;
 
 /// One loop.
 #[derive(Debug)]
@@ -43,69 +46,138 @@ struct Arranger<'a> {
     binder: &'a Binder<'a>,
     store: &'a RowStore,
     view: &'a ReadView,
+    wanted: Wanted<'a>,
 }
 
-/// Puts the tables in an order. Says too whether the rows come in the order `wanted`; `None` if the query is not small.
-/// With `wanted` the first rows of that order are enough.
+/// Loops, and what they come to.
+struct Arrangement {
+    levels: Vec<Level>,
+    /// Whether the rows come in the order that is wanted.
+    ordered: bool,
+    /// How many rows are read.
+    rows_read: f64,
+    is_small: bool,
+}
+
+/// The rows that are wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// Their order.
+    pub(super) order: &'a [(OrderKey, bool)],
+    /// Whether the first ones of that order are enough.
+    pub(super) bounded: bool,
+    /// Whether there are none.
+    pub(super) none: bool,
+}
+
+/// Puts the tables in an order. Says too whether the rows come in the order that is wanted; `None` if the query is not small.
 pub(super) fn arrange(
     from: &FromClause,
     binder: &Binder<'_>,
     store: &RowStore,
     view: &ReadView,
-    wanted: &[(OrderKey, bool)],
-    bounded: bool,
+    wanted: Wanted<'_>,
 ) -> SqlResult<Option<(Vec<Level>, bool)>> {
-    let arranger = Arranger { from, binder, store, view };
-    let mut left: Vec<usize> = (0..from.tables.len()).filter(|at| from.tables[*at].on.is_none()).collect();
-    let mut levels: Vec<Level> = Vec::with_capacity(from.tables.len());
-    let mut placed = 0_u32;
-    let mut rows = 1.0;
-    let mut ordered = false;
-    while !left.is_empty() {
-        let mut best: Option<(usize, Way)> = None;
-        for (position, table) in left.iter().enumerate() {
-            let way = arranger.way(*table, &from.filters, placed)?;
-            if best.as_ref().is_none_or(|(_, known)| way.rows < known.rows) {
-                best = Some((position, way));
-            }
-        }
-        let Some((position, mut way)) = best else { break };
-        let table = left.remove(position);
-        let mut direction = Direction::Forward;
-        if levels.is_empty() {
-            if let Some(found) = arranger.in_order(table, &mut way, wanted)? {
-                (ordered, direction) = (true, found);
-            }
-            // Column tables are for reading many rows by column, not each by itself.
-            if way.full && arranger.table(table).table.sealed_source().is_some() {
-                return Ok(None);
-            }
-            // The first rows may be enough.
-            let few = bounded && (ordered || wanted.is_empty());
-            if !few && way.rows > ROWS_MAX as f64 * if way.full { 1.0 } else { DOUBT } {
-                return Ok(None);
-            }
-            rows = if few { 1.0 } else { way.rows };
-        } else {
-            rows *= way.rows;
-        }
-        levels.push(arranger.level(table, way, direction, placed, &from.filters));
-        placed |= 1 << table;
+    let arranger = Arranger { from, binder, store, view, wanted };
+    let mut arrangement = arranger.arrangement(None)?;
+    let is_short = arrangement.is_small && arrangement.rows_read <= SHORT_ROWS_MAX;
+    if wanted.bounded
+        && !arrangement.ordered
+        && !is_short
+        && let Some(start) = arranger.ordered_start()?
+    {
+        arrangement = arranger.arrangement(Some(start))?;
     }
-    for (table, on) in from.tables.iter().enumerate().filter_map(|(at, table)| Some((at, table.on.as_ref()?))) {
-        let way = arranger.way(table, on, placed)?;
-        rows *= way.rows.max(1.0);
-        let mut level = arranger.level(table, way, Direction::Forward, placed, &from.filters);
-        // What WHERE says of the table comes after the missing rows.
-        let filters = std::mem::replace(&mut level.condition, all_of(on.iter().collect()));
-        level.left_join = Some(filters);
-        levels.push(level);
-        placed |= 1 << table;
-    }
-    Ok((rows <= ROWS_MAX as f64 * DOUBT).then_some((levels, ordered)))
+    Ok((arrangement.is_small || wanted.none).then_some((arrangement.levels, arrangement.ordered)))
+}
+
+/// A row without columns, with the statement's parameters.
+pub(super) fn no_row<'a>(binder: &Binder<'a>) -> ParameterisedRow<'a, EmptyRow> {
+    ParameterisedRow { row: &EmptyRow, parameters: binder.params }
 }
 
 impl Arranger<'_> {
+    /// Puts the tables in an order: next is the one of which the fewest rows are left. `start` is the first one and the way to read it.
+    fn arrangement(&self, start: Option<(usize, Way, Direction)>) -> SqlResult<Arrangement> {
+        let from = self.from;
+        let mut left: Vec<usize> = (0..from.tables.len()).filter(|at| from.tables[*at].on.is_none()).collect();
+        let mut levels: Vec<Level> = Vec::with_capacity(from.tables.len());
+        let mut placed = 0_u32;
+        let (mut rows, mut rows_read) = (1.0, 0.0);
+        let (mut ordered, mut is_small) = (false, true);
+        let place = |levels: &mut Vec<Level>, placed: &mut u32, table, way: Way, direction| {
+            levels.push(self.level(table, way, direction, *placed, &from.filters));
+            *placed |= 1 << table;
+        };
+        let first = match start {
+            Some((table, way, direction)) => {
+                ordered = true;
+                Some((table, way, direction))
+            }
+            None => match self.next(&left, placed)? {
+                Some((table, mut way)) => {
+                    let direction = self.in_order(table, &mut way)?;
+                    ordered = direction.is_some();
+                    Some((table, way, direction.unwrap_or(Direction::Forward)))
+                }
+                None => None,
+            },
+        };
+        if let Some((table, way, direction)) = first {
+            // Column tables are for reading many rows by column, not each by itself.
+            is_small &= !(way.full && self.table(table).table.sealed_source().is_some());
+            // The first rows may be enough.
+            let few = self.wanted.bounded && (ordered || self.wanted.order.is_empty());
+            is_small &= few || way.rows <= ROWS_MAX as f64 * if way.full { 1.0 } else { DOUBT };
+            rows = if few { 1.0 } else { way.rows };
+            rows_read += rows;
+            left.retain(|other| *other != table);
+            place(&mut levels, &mut placed, table, way, direction);
+        }
+        while let Some((table, way)) = self.next(&left, placed)? {
+            rows *= way.rows;
+            rows_read += rows;
+            left.retain(|other| *other != table);
+            place(&mut levels, &mut placed, table, way, Direction::Forward);
+        }
+        for (table, on) in from.tables.iter().enumerate().filter_map(|(at, table)| Some((at, table.on.as_ref()?))) {
+            let way = self.way(table, on, placed)?;
+            rows *= way.rows.max(1.0);
+            rows_read += rows;
+            let mut level = self.level(table, way, Direction::Forward, placed, &from.filters);
+            // What WHERE says of the table comes after the missing rows.
+            let filters = std::mem::replace(&mut level.condition, all_of(on.iter().collect()));
+            level.left_join = Some(filters);
+            levels.push(level);
+            placed |= 1 << table;
+        }
+        is_small &= rows <= ROWS_MAX as f64 * DOUBT;
+        Ok(Arrangement { levels, ordered, rows_read, is_small })
+    }
+
+    /// The table of which the fewest rows are left, and the way to read it.
+    fn next(&self, left: &[usize], placed: u32) -> SqlResult<Option<(usize, Way)>> {
+        let mut best: Option<(usize, Way)> = None;
+        for table in left {
+            let way = self.way(*table, &self.from.filters, placed)?;
+            if best.as_ref().is_none_or(|(_, known)| way.rows < known.rows) {
+                best = Some((*table, way));
+            }
+        }
+        Ok(best)
+    }
+
+    /// A table along an index of which the rows come in the order that is wanted.
+    fn ordered_start(&self) -> SqlResult<Option<(usize, Way, Direction)>> {
+        for table in (0..self.from.tables.len()).filter(|at| self.from.tables[*at].on.is_none()) {
+            let mut way = self.way(table, &self.from.filters, 0)?;
+            if let Some(direction) = self.in_order(table, &mut way)? {
+                return Ok(Some((table, way, direction)));
+            }
+        }
+        Ok(None)
+    }
+
     fn table(&self, at: usize) -> &PlanTable {
         &self.from.tables[at]
     }
@@ -148,7 +220,7 @@ impl Arranger<'_> {
     fn path(&self, at: usize, condition: &BoundExpr) -> SqlResult<AccessPath> {
         let table = self.table(at);
         let context = self.binder.context;
-        let row = ParameterisedRow { row: &EmptyRow, parameters: self.binder.params };
+        let row = no_row(self.binder);
         let predicate = predicate_of_bound(
             table.table.def(),
             condition,
@@ -187,12 +259,12 @@ impl Arranger<'_> {
     }
 
     /// The direction in which a way gives the rows in the order wanted, perhaps along another index than it had.
-    fn in_order(&self, at: usize, way: &mut Way, wanted: &[(OrderKey, bool)]) -> SqlResult<Option<Direction>> {
-        let keys: Option<Vec<(&BoundExpr, bool)>> = wanted
-            .iter()
+    fn in_order(&self, at: usize, way: &mut Way) -> SqlResult<Option<Direction>> {
+        let order = self.wanted.order.iter();
+        let keys: Option<Vec<(&BoundExpr, bool)>> = order
             .map(|(key, descending)| match key {
                 OrderKey::Expr(expr) => Some((expr, *descending)),
-                OrderKey::Item(_) => None,
+                OrderKey::Item(_) | OrderKey::Aggregate(_) => None,
             })
             .collect();
         let Some(keys) = keys.filter(|keys| !keys.is_empty()) else { return Ok(None) };
@@ -219,15 +291,13 @@ impl Arranger<'_> {
     /// A loop, with the filters that can be decided in it and not before.
     fn level(&self, table: usize, way: Way, direction: Direction, placed: u32, filters: &[Condition]) -> Level {
         let now = placed | 1 << table;
-        let decided = filters.iter().filter(|filter| {
-            filter.tables & !now == 0 && (filter.tables & (1 << table) != 0 || (filter.tables == 0 && placed == 0))
-        });
+        let decided = filters.iter().filter(|filter| filter.tables & !now == 0 && filter.tables & (1 << table) != 0);
         let condition = all_of(decided.collect());
         Level { table, index: way.index, index_id: way.index_id, direction, condition, left_join: None }
     }
 }
 
-fn all_of(conditions: Vec<&Condition>) -> BoundExpr {
+pub(super) fn all_of(conditions: Vec<&Condition>) -> BoundExpr {
     match conditions.as_slice() {
         [one] => one.expr.clone(),
         several => BoundExpr::And(several.iter().map(|condition| condition.expr.clone()).collect()),

@@ -47,6 +47,10 @@ pub struct RowPlan {
     items: Vec<Item>,
     grouping: Option<Grouping>,
     distinct: bool,
+    /// SQL_CALC_FOUND_ROWS: all rows are found, whatever LIMIT says.
+    counts_found: bool,
+    /// Of WHERE, what reads no row: unless it is true there are no rows.
+    constant: BoundExpr,
     /// ORDER BY, unless the loops give the rows in this order: sort keys, and whether they descend.
     order: Vec<(OrderKey, bool)>,
     /// Whether the first row that the loops find decides: MIN or MAX along an index.
@@ -58,10 +62,12 @@ pub struct RowPlan {
 /// What rows are put in order by.
 #[derive(Clone, Debug)]
 enum OrderKey {
-    /// An expression of a row's columns.
+    /// An expression of a row's columns, or of those of a group's first row.
     Expr(BoundExpr),
     /// A column of the result, of a query with groups.
     Item(usize),
+    /// An aggregate, by its number.
+    Aggregate(usize),
 }
 
 impl RowPlan {
@@ -87,12 +93,12 @@ impl RowPlan {
         let grouping = self.grouping.iter().flat_map(Grouping::exprs);
         let order = self.order.iter().filter_map(|(key, _)| match key {
             OrderKey::Expr(expr) => Some(expr),
-            OrderKey::Item(_) => None,
+            OrderKey::Item(_) | OrderKey::Aggregate(_) => None,
         });
         let shown = self.items.iter().filter_map(Item::expr).chain(grouping).chain(order);
         let conditions = self.levels.iter().flat_map(|level| [Some(&level.condition), level.left_join.as_ref()]);
         !shown.into_iter().any(has_parameter)
-            && conditions.flatten().all(compares_plainly)
+            && conditions.flatten().chain([&self.constant]).all(compares_plainly)
             && !self.outputs.iter().any(|output| output.name.contains('?'))
     }
 }
@@ -151,7 +157,8 @@ pub fn plan(
 /// The SELECT of a query that has nothing but a select list, tables, WHERE, GROUP BY, ORDER BY and LIMIT.
 fn plain_select(query: &ast::Query) -> Option<&ast::Select> {
     let select = query.as_select()?;
-    let options = ast::SelectOptions { distinct: select.options.distinct, ..ast::SelectOptions::default() };
+    let ast::SelectOptions { distinct, calc_found_rows, .. } = select.options;
+    let options = ast::SelectOptions { distinct, calc_found_rows, ..ast::SelectOptions::default() };
     let plain = query.with.is_none()
         && query.locking.is_empty()
         && query.into.is_none()
@@ -187,9 +194,14 @@ fn bind(
     let (wanted, bounded): (&[_], bool) = match &extreme {
         Some(order) => (order, true),
         None if grouped => (&[], false),
-        None => (&shape.order, limit.is_some()),
+        None => (&shape.order, limit.is_some() && !shape.counts_found),
     };
-    let Some((levels, ordered)) = loops::arrange(&from, binder, store, view, wanted, bounded)? else { return Ok(None) };
+    let constant = from.take_constant();
+    // Of what is never read the size does not matter.
+    let never = constant.eval_condition(&loops::no_row(binder), binder.context)? != Some(true);
+    let wanted = loops::Wanted { order: wanted, bounded, none: never };
+    let arranged = loops::arrange(&from, binder, store, view, wanted)?;
+    let Some((levels, ordered)) = arranged else { return Ok(None) };
     let order = if ordered && !grouped { Vec::new() } else { shape.order };
     Ok(Some(RowPlan {
         tables: from.tables,
@@ -198,6 +210,8 @@ fn bind(
         items: shape.items,
         grouping: shape.grouping,
         distinct: shape.distinct,
+        counts_found: shape.counts_found,
+        constant,
         order,
         first_row_only: ordered && grouped,
         limit,

@@ -10,7 +10,7 @@ use squall_functions::aggregate::AggregateCall;
 use squall_functions::expr::BoundExpr;
 use squall_functions::operators::sort_key::sort_key;
 use squall_parser::ast;
-use squall_types::SqlResult;
+use squall_types::{SqlMode, SqlResult};
 use std::sync::Arc;
 
 /// A column of the result.
@@ -69,6 +69,8 @@ pub(super) struct Shape {
     pub(super) items: Vec<Item>,
     pub(super) grouping: Option<Grouping>,
     pub(super) distinct: bool,
+    /// SQL_CALC_FOUND_ROWS: all rows are found, whatever LIMIT says.
+    pub(super) counts_found: bool,
     pub(super) order: Vec<(OrderKey, bool)>,
 }
 
@@ -76,7 +78,7 @@ impl Shape {
     pub(super) fn exprs(&self) -> impl Iterator<Item = &BoundExpr> {
         let order = self.order.iter().filter_map(|(key, _)| match key {
             OrderKey::Expr(expr) => Some(expr),
-            OrderKey::Item(_) => None,
+            OrderKey::Item(_) | OrderKey::Aggregate(_) => None,
         });
         let grouping = self.grouping.iter().flat_map(Grouping::exprs);
         self.items.iter().filter_map(Item::expr).chain(order).chain(grouping)
@@ -109,17 +111,27 @@ pub(super) fn bind(
     }
     let grouped = select.group_by.is_some() || !reader.aggregates.is_empty();
     let Some(keys) = reader.group_by(select.group_by.as_ref())? else { return Ok(None) };
-    if grouped && !reader.items.iter().filter_map(Item::expr).all(|expr| keys.contains(expr)) {
+    let groups = grouped.then_some(keys.as_slice());
+    if let Some(keys) = groups
+        && !reader.items.iter().filter_map(Item::expr).all(|expr| reader.is_of_group(expr, keys))
+    {
         return Ok(None);
     }
-    let Some(order) = reader.order_by(&query.order_by, grouped, select.options.distinct)? else { return Ok(None) };
+    for (item, output) in reader.items.iter().zip(&mut reader.outputs) {
+        // What is grouped by is a column of the groups, and announced like one.
+        if item.expr().is_some_and(|expr| keys.contains(expr)) {
+            output.announced = None;
+        }
+    }
+    let Some(order) = reader.order_by(&query.order_by, groups, select.options.distinct)? else { return Ok(None) };
     let grouping = grouped.then(|| Grouping {
         always_one: select.group_by.is_none(),
         keys: keys.into_iter().map(sort_key).collect(),
         aggregates: reader.aggregates,
     });
     let Reader { outputs, items, .. } = reader;
-    Ok(Some(Shape { outputs, items, grouping, distinct: select.options.distinct, order }))
+    let ast::SelectOptions { distinct, calc_found_rows: counts_found, .. } = select.options;
+    Ok(Some(Shape { outputs, items, grouping, distinct, counts_found, order }))
 }
 
 impl Reader<'_> {
@@ -201,17 +213,20 @@ impl Reader<'_> {
         self.items.push(Item::Column(at, ordinal, expr));
     }
 
-    fn aggregate(&mut self, name: Arc<str>, call: &ast::AggregateCall) -> SqlResult<bool> {
+    /// An aggregate, if it is one of those that are computed here.
+    fn bind_aggregate(&self, call: &ast::AggregateCall) -> SqlResult<Option<Arc<AggregateCall>>> {
         use ast::AggregateFunction as F;
         let known = matches!(call.function, F::Count | F::Sum | F::Avg | F::Min | F::Max);
         if !known || call.over.is_some() {
-            return Ok(false);
+            return Ok(None);
         }
         let args = self.binder.bind_exprs(&call.arguments, &self.from.scopes())?;
         let bound = self.binder.builder().aggregate(aggregate_name(call.function), args, call.distinct)?;
-        if bound.distinct {
-            return Ok(false);
-        }
+        Ok((!bound.distinct).then_some(bound))
+    }
+
+    fn aggregate(&mut self, name: Arc<str>, call: &ast::AggregateCall) -> SqlResult<bool> {
+        let Some(bound) = self.bind_aggregate(call)? else { return Ok(false) };
         self.outputs.push(OutputColumn {
             column: Column::from_name(name.to_string()),
             name,
@@ -243,13 +258,53 @@ impl Reader<'_> {
     /// Whether an expression of GROUP BY or ORDER BY means columns of the tables: it is no constant, and no name in it
     /// might be an alias.
     fn is_row_expr(&self, expr: &ast::Expr) -> bool {
-        match expr {
-            ast::Expr::Column(name) => {
-                name.table.is_some() || !self.aliases.iter().any(|(alias, _)| eq_ignore_case(alias, &name.column))
-            }
-            ast::Expr::Literal(_) | ast::Expr::Placeholder(_) => false,
-            _ => self.aliases.is_empty(),
+        if matches!(expr, ast::Expr::Literal(_) | ast::Expr::Placeholder(_)) {
+            return false;
         }
+        let mut means_columns = true;
+        expr.visit(&mut |node| match node {
+            ast::Expr::Column(name) => {
+                let is_alias = |(alias, _): &(Arc<str>, usize)| eq_ignore_case(alias, &name.column);
+                means_columns &= name.table.is_some() || !self.aliases.iter().any(is_alias);
+            }
+            ast::Expr::Subquery(_) | ast::Expr::Exists(_) | ast::Expr::InSubquery { .. } => means_columns = false,
+            _ => {}
+        });
+        means_columns
+    }
+
+    /// Whether an expression may be shown of a group by these keys, as it is in the group's first row: all rows of the group have the same
+    /// value, or `sql_mode` lets any of them stand for the others.
+    fn is_of_group(&self, expr: &BoundExpr, keys: &[BoundExpr]) -> bool {
+        if keys.contains(expr) {
+            return true;
+        }
+        // A single group of all rows may have no row to be looked at.
+        !keys.is_empty()
+            && (!self.binder.context.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) || self.is_determined(expr, keys))
+    }
+
+    /// Whether the keys determine the value of an expression: all columns in it are keys, or of tables whose primary keys are.
+    fn is_determined(&self, expr: &BoundExpr, keys: &[BoundExpr]) -> bool {
+        let is_key = |ordinal: usize| {
+            keys.iter().any(|key| matches!(key, BoundExpr::Column(column) if column.ordinal == ordinal))
+        };
+        let mut determined = true;
+        expr.visit(&mut |node| {
+            let BoundExpr::Column(column) = node else { return };
+            determined &= is_key(column.ordinal)
+                || self.from.table_of(column.ordinal).is_some_and(|at| {
+                    let table = &self.from.tables[at];
+                    let def = table.table.def();
+                    let primary = def.indexes.iter().find(|index| index.primary);
+                    primary.is_some_and(|index| {
+                        table.on.is_none()
+                            && index.parts.iter().all(|part| part.prefix.is_none())
+                            && def.index_ordinals(index).iter().all(|ordinal| is_key(table.first + ordinal))
+                    })
+                });
+        });
+        determined
     }
 
     /// The item that an expression of ORDER BY names by its alias.
@@ -260,15 +315,32 @@ impl Reader<'_> {
         named.next().is_none().then_some(*item)
     }
 
-    /// ORDER BY; `None` for what is not done here.
+    /// An aggregate of ORDER BY, which may be one of the select list.
+    fn ordered_aggregate(&mut self, call: &ast::AggregateCall) -> SqlResult<Option<OrderKey>> {
+        let Some(bound) = self.bind_aggregate(call)? else { return Ok(None) };
+        let known = self.aggregates.iter().position(|aggregate| *aggregate == bound);
+        let number = known.unwrap_or(self.aggregates.len());
+        if known.is_none() {
+            self.aggregates.push(bound);
+        }
+        Ok(Some(OrderKey::Aggregate(number)))
+    }
+
+    /// ORDER BY; `None` for what is not done here. `groups` are the keys of a query with groups.
     fn order_by(
-        &self,
+        &mut self,
         order_by: &[ast::OrderItem],
-        grouped: bool,
+        groups: Option<&[BoundExpr]>,
         distinct: bool,
     ) -> SqlResult<Option<Vec<(OrderKey, bool)>>> {
+        let grouped = groups.is_some();
         let mut order = Vec::with_capacity(order_by.len());
         for item in order_by {
+            if let (ast::Expr::Aggregate(call), true) = (&item.expr, grouped && !distinct) {
+                let Some(key) = self.ordered_aggregate(call)? else { return Ok(None) };
+                order.push((key, item.descending));
+                continue;
+            }
             let position = self.aliased(&item.expr);
             let key = match position {
                 Some(at) if grouped => OrderKey::Item(at),
@@ -280,9 +352,12 @@ impl Reader<'_> {
                 None => {
                     let expr = self.binder.bind_expr(&item.expr, &self.from.scopes())?;
                     let at = self.items.iter().position(|known| known.expr() == Some(&expr));
-                    match at {
-                        Some(at) if grouped => OrderKey::Item(at),
-                        None if grouped || distinct => return Ok(None),
+                    let full = self.binder.context.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY);
+                    match (at, groups) {
+                        (Some(at), Some(_)) => OrderKey::Item(at),
+                        // Of rows that are equal but for what they are ordered by, the first one stays.
+                        (None, _) if distinct && full => return Ok(None),
+                        (None, Some(keys)) if !self.is_of_group(&expr, keys) => return Ok(None),
                         _ => OrderKey::Expr(sort_key(expr)),
                     }
                 }

@@ -104,7 +104,8 @@ impl RowPlan {
             reads: vec![TableRead::default(); self.tables.len()],
             collector,
         };
-        let ended = if run.collector.is_full() { Err(Stop::Enough) } else { run.descend(0) };
+        let is_over = run.collector.is_full() || !run.satisfies(&self.constant)?;
+        let ended = if is_over { Err(Stop::Enough) } else { run.descend(0) };
         match ended {
             Ok(()) | Err(Stop::Enough) => {
                 let found = run.collector.found();

@@ -94,7 +94,7 @@ impl Session {
         self.note_counts(*context.plan_counts.lock());
         writer.begin_kept_result_set(&rows.columns);
         let written = answer.write(&rows.plan, &self.settings.time_zone, writer);
-        self.end_at_once(written.map(|()| answer.rows()), writer);
+        self.end_at_once(written.map(|()| answer.found_rows()), writer);
         true
     }
 
@@ -123,7 +123,7 @@ impl Session {
         self.note_rowwise(&answer);
         writer.begin_result_set(&super::meta::columns(plan.columns()));
         answer.write(&plan, &self.settings.time_zone, writer)?;
-        Ok(Some(Outcome::Streamed { rows: answer.rows() }))
+        Ok(Some(Outcome::Streamed { rows: answer.found_rows() }))
     }
 
     /// How a query that is answered on this thread read and sorted.

@@ -94,6 +94,9 @@ fn condition(random: &mut Choices, tables: &[&str], depth: usize) -> String {
     let columns = columns_of(tables);
     let (column, constants) = columns[random.below(columns.len())];
     let constant = random.of(constants);
+    if random.one_in(12) {
+        return random.of(&["1 = 1", "1 = 0", "NULL"]).to_owned();
+    }
     match random.below(if depth == 0 { 8 } else { 11 }) {
         0..=2 => format!("{column} = {constant}"),
         3 => format!("{column} {} {constant}", random.of(&["<", ">", "<=", ">=", "<>", "<=>"])),
@@ -157,9 +160,28 @@ fn query(random: &mut Choices) -> (String, bool) {
         }
     };
     if random.one_in(3) {
-        let grouped = exact(random);
+        let grouped = match random.below(4) {
+            0 => format!("LENGTH({})", exact(random)),
+            _ => exact(random).to_owned(),
+        };
         let aggregate = format!("{}({})", random.of(&["COUNT", "SUM", "MIN", "MAX", "AVG"]), exact(random));
-        return match random.below(4) {
+        return match random.below(6) {
+            // An order by what is not shown: of the group's key, or an aggregate.
+            5 if tables[0] == "t" => {
+                let (shown, key) = (random.of(&["t.b", "t.f", "t.ts"]), random.of(&["t.a", "t.d", "t.f"]));
+                let items = format!("t.id, {shown}, {aggregate}");
+                (format!("SELECT {items} FROM {from}{selection} GROUP BY t.id ORDER BY {key} DESC, t.id"), true)
+            }
+            4 | 5 => {
+                let order = random.of(&["COUNT(*)", &aggregate]).to_owned();
+                (
+                    format!(
+                        "SELECT {grouped}, {aggregate} FROM {from}{selection} GROUP BY {grouped} ORDER BY {order} DESC, \
+                         {grouped}"
+                    ),
+                    true,
+                )
+            }
             3 => (format!("SELECT {aggregate} FROM {from}{selection}"), false),
             0 => (format!("SELECT COUNT(*), {aggregate} FROM {from}{selection}"), false),
             1 => (
@@ -203,8 +225,12 @@ fn query(random: &mut Choices) -> (String, bool) {
         1 => (format!("SELECT {items} FROM {from}{selection} ORDER BY {first}{direction}, {}", keys.join(", ")), true),
         2 => {
             let keys = keys.join(", ").replace(", ", &format!("{direction}, "));
+            let all = if random.one_in(3) { "SQL_CALC_FOUND_ROWS " } else { "" };
             (
-                format!("SELECT {items} FROM {from}{selection} ORDER BY {keys}{direction} LIMIT {}", random.below(8)),
+                format!(
+                    "SELECT {all}{items} FROM {from}{selection} ORDER BY {keys}{direction} LIMIT {}",
+                    random.below(8)
+                ),
                 true,
             )
         }
@@ -228,7 +254,12 @@ fn answer(client: &mut Client, sql: &str) -> Answer {
         Err(ClientError::Server(error)) if error.code != INTERNAL_ERROR => Err(error.to_string()),
         Err(error) => panic!("{sql}: {error}"),
         Ok(mut results) => match results.remove(0) {
-            (QueryResult::Rows(columns), rows) => Ok((columns, rows)),
+            (QueryResult::Rows(columns), mut rows) => {
+                if sql.contains("SQL_CALC_FOUND_ROWS") {
+                    rows.push(vec![Some(value(client, "SELECT FOUND_ROWS()").into_bytes())]);
+                }
+                Ok((columns, rows))
+            }
             (QueryResult::Ok(_), _) => Err("no rows".to_owned()),
         },
     }
