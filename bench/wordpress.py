@@ -31,14 +31,18 @@ INSTALL = REQUEST + """
 $_SERVER['REQUEST_URI'] = '/'; define('WP_INSTALLING', true);
 require 'wp-load.php'; require_once ABSPATH . 'wp-admin/includes/upgrade.php';
 wp_install('A blog', 'admin', 'admin@example.com', true, '', 'secret');
+wp_delete_post(1, true);
 for ($i = 0; $i < $argv[1]; $i++) {
     $term = get_term_by('name', 'category ' . $i % 20, 'category');
     $category = $term ? $term->term_id : wp_insert_term('category ' . $i % 20, 'category')['term_id'];
     $time = gmdate('Y-m-d H:i:s', 1600000000 + $i * 100000);
     $post = wp_insert_post(['post_title' => "Post $i", 'post_content' => str_repeat("lorem ipsum dolor sit $i amet ", 100), 'post_status' => 'publish', 'post_author' => 1,
         'post_category' => [$category], 'tags_input' => ['tag' . $i % 50, 'tag' . $i % 7], 'post_date' => $time, 'post_date_gmt' => $time]);
-    for ($j = 0; $j < 3; $j++)
-        wp_insert_comment(['comment_post_ID' => $post, 'comment_content' => "comment $j", 'comment_author' => "reader $j", 'comment_approved' => 1, 'comment_date' => $time, 'comment_date_gmt' => $time]);
+    for ($j = 0; $j < 3; $j++) {
+        $time = gmdate('Y-m-d H:i:s', 1600000000 + $i * 100000 + $j);
+        wp_insert_comment(['comment_post_ID' => $post, 'comment_content' => "comment $j", 'comment_author' => "reader $j",
+            'comment_approved' => 1, 'comment_date' => $time, 'comment_date_gmt' => $time]);
+    }
 }
 switch_theme('twentytwentyone'); update_option('siteurl', 'http://localhost'); update_option('home', 'http://localhost');
 """
