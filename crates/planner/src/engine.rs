@@ -175,7 +175,7 @@ pub async fn physical_plan(plan: &LogicalPlan, state: &SessionState) -> SqlResul
 async fn plan_with(plan: &LogicalPlan, state: &SessionState, assigns: bool) -> SqlResult<Arc<dyn ExecutionPlan>> {
     let plan = optimize(plan, state)?;
     let plan = match state.config().get_extension::<StatementEnv>() {
-        Some(env) if !assigns => star::recognize(plan, &env.context.time_zone)
+        Some(env) if !assigns => star::recognize(plan, &env.context.settings.time_zone)
             .and_then(|plan| document_values::recognize(plan, &env))
             .map_err(sql_error_from)?,
         _ => plan,

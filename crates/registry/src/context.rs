@@ -1,5 +1,6 @@
 //! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
 
+use crate::bind_settings::BindSettings;
 use crate::nested::NestedStatements;
 use crate::plan_counts::PlanCounts;
 use crate::table_uses::TableUses;
@@ -9,8 +10,7 @@ use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
 use squall_catalog::AccountKey;
 use squall_types::session_memory::SessionMemory;
-use squall_types::temporal::TimeZone;
-use squall_types::{CollationId, Level, SqlError, SqlMode, SqlType, Value, Warning};
+use squall_types::{CollationId, Level, SqlError, SqlType, Value, Warning};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -19,10 +19,8 @@ use tokio::sync::Notify;
 /// Settings and side effects of one statement. Shared by every operator and function of it, on any thread.
 #[derive(Debug)]
 pub struct StatementContext {
-    /// `sql_mode`.
-    pub sql_mode: SqlMode,
-    /// `time_zone`.
-    pub time_zone: Arc<TimeZone>,
+    /// What its session had set when it began.
+    pub settings: Arc<BindSettings>,
     /// Start of the statement, microseconds since 1970 UTC: what `NOW()` says (or `SET timestamp` said).
     pub now_micros: i64,
     /// `CONNECTION_ID()`.
@@ -33,22 +31,8 @@ pub struct StatementContext {
     pub current_user: Arc<str>,
     /// Roles that are active beside that account.
     pub active_roles: Arc<BTreeSet<AccountKey>>,
-    /// `DATABASE()`.
-    pub database: Option<Arc<str>>,
     /// `VERSION()`.
     pub version: Arc<str>,
-    /// `collation_connection`: of literals and of numbers turned into strings.
-    pub collation: CollationId,
-    /// `max_allowed_packet`, bytes: the longest string a function may build.
-    pub max_allowed_packet: u64,
-    /// `group_concat_max_len`, bytes.
-    pub group_concat_max_len: u64,
-    /// `div_precision_increment`, digits.
-    pub div_precision_increment: u8,
-    /// `default_week_format`.
-    pub default_week_format: u8,
-    /// `cte_max_recursion_depth`.
-    pub cte_max_recursion_depth: u64,
     /// Whether conversions in this statement that lose data are errors (a strict INSERT, UPDATE …) or warnings (SELECT).
     pub strict_write: bool,
     /// `FOUND_ROWS()`, `ROW_COUNT()` of the statement before.
@@ -87,21 +71,13 @@ pub struct StatementContext {
 impl Default for StatementContext {
     fn default() -> Self {
         StatementContext {
-            sql_mode: SqlMode::DEFAULT,
-            time_zone: Arc::new(TimeZone::system()),
+            settings: Arc::default(),
             now_micros: 0,
             connection_id: 0,
             user: "root@localhost".into(),
             current_user: "root@localhost".into(),
             active_roles: Arc::default(),
-            database: None,
             version: "8.4.0".into(),
-            collation: CollationId::UTF8MB4_0900_AI_CI,
-            max_allowed_packet: 64 << 20,
-            group_concat_max_len: 1024,
-            div_precision_increment: 4,
-            default_week_format: 0,
-            cte_max_recursion_depth: 1000,
             strict_write: false,
             found_rows: 0,
             row_count: -1,
@@ -146,21 +122,13 @@ impl StatementContext {
     /// [`Diagnostics::absorb`] takes it over, in the order that the statement wants.
     pub fn fork(&self) -> StatementContext {
         StatementContext {
-            sql_mode: self.sql_mode,
-            time_zone: self.time_zone.clone(),
+            settings: self.settings.clone(),
             now_micros: self.now_micros,
             connection_id: self.connection_id,
             user: self.user.clone(),
             current_user: self.current_user.clone(),
             active_roles: self.active_roles.clone(),
-            database: self.database.clone(),
             version: self.version.clone(),
-            collation: self.collation,
-            max_allowed_packet: self.max_allowed_packet,
-            group_concat_max_len: self.group_concat_max_len,
-            div_precision_increment: self.div_precision_increment,
-            default_week_format: self.default_week_format,
-            cte_max_recursion_depth: self.cte_max_recursion_depth,
             strict_write: self.strict_write,
             found_rows: self.found_rows,
             row_count: self.row_count,

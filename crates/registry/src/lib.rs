@@ -3,6 +3,7 @@
 //! The core knows no function or module by name: the binary builds a [`Registry`] from the lists that the crates
 //! offer, and the planner and the session look names up in it.
 
+pub mod bind_settings;
 pub mod blocking;
 pub mod context;
 pub mod function;
@@ -14,6 +15,7 @@ pub mod user_variables;
 pub mod variables;
 pub mod virtual_table;
 
+pub use bind_settings::BindSettings;
 pub use blocking::off_pool;
 pub use context::{Diagnostics, KillState, StatementContext, held_by_variable};
 pub use function::{

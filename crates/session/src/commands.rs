@@ -378,7 +378,7 @@ impl Session {
 
     /// The database and the name of a table (1046).
     pub(crate) fn qualify(&self, name: &ast::ObjectName) -> SqlResult<QualifiedName> {
-        match (&name.schema, &self.database) {
+        match (&name.schema, self.default_database()) {
             (Some(schema), _) => Ok((schema.to_string(), name.name.to_string())),
             (None, Some(database)) => Ok((database.to_string(), name.name.to_string())),
             (None, None) => Err(SqlError::new(ErrorCode::NoDatabase, &[])),

@@ -39,9 +39,10 @@ impl Session {
             && !sql.contains(&b'@')
             && self.temporary_tables.is_empty()
             && self.table_locks.is_none();
-        let (shared, meaning, catalog) = (self.shared.clone(), self.meaning(), self.shared.catalog.version());
+        let (shared, settings, catalog) =
+            (self.shared.clone(), self.settings.bind.clone(), self.shared.catalog.version());
         if shares
-            && let Some(entry) = shared.plans.find(sql, &meaning)
+            && let Some(entry) = shared.plans.find(sql, &settings)
             && let Some(described) = entry.described(catalog)
             && self.check_names(&described.statement.statement).is_ok()
             && self.check_needs(&described.needs).is_ok()
@@ -56,7 +57,7 @@ impl Session {
         count(&self.process.status.plan_misses);
         let needs = needs.filter(|_| shares);
         let entry = needs.and_then(|needs| {
-            let entry = shared.plans.find_or_insert(&statement.sql, &meaning)?;
+            let entry = shared.plans.find_or_insert(&statement.sql, &settings)?;
             entry.set_statement(&statement);
             let described = Described { statement: statement.clone(), needs };
             entry.set_described(catalog, || shared.catalog.version(), described);
@@ -491,7 +492,7 @@ impl Connection for Session {
     }
 
     fn max_allowed_packet(&self) -> usize {
-        usize::try_from(self.settings.max_allowed_packet).unwrap_or(usize::MAX)
+        usize::try_from(self.settings.bind.max_allowed_packet).unwrap_or(usize::MAX)
     }
 
     fn results_collation(&self) -> Option<u16> {
@@ -499,7 +500,7 @@ impl Connection for Session {
     }
 
     fn client_collation(&self) -> u16 {
-        self.settings.client_collation.0
+        self.settings.bind.client_collation.0
     }
 
     fn is_killed(&self) -> bool {

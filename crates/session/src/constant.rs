@@ -80,9 +80,13 @@ pub fn convert_to_column(value: Value, to: &SqlType, name: &str, statement: &Sta
     };
     let from = literal_type(&value, CollationId::UTF8MB4_0900_AI_CI).sql_type;
     let conversion = ConversionContext {
-        mode: statement.sql_mode,
-        time_zone: &statement.time_zone,
-        current_date: statement.time_zone.from_unix_micros(statement.now_micros).map_or(Date::ZERO, |now| now.date()),
+        mode: statement.settings.sql_mode,
+        time_zone: &statement.settings.time_zone,
+        current_date: statement
+            .settings
+            .time_zone
+            .from_unix_micros(statement.now_micros)
+            .map_or(Date::ZERO, |now| now.date()),
         table: "",
         column: name,
         row: 1,
@@ -114,7 +118,7 @@ pub fn value_for_older_rows(column: &ColumnDef, statement: &StatementContext) ->
 fn now_for_column(sql_type: &SqlType, statement: &StatementContext) -> DateTime {
     let (zone, fsp) = match sql_type {
         SqlType::Timestamp { fsp } => (&TimeZone::utc(), *fsp),
-        SqlType::DateTime { fsp } => (&*statement.time_zone, *fsp),
+        SqlType::DateTime { fsp } => (&*statement.settings.time_zone, *fsp),
         _ => (&TimeZone::utc(), 0),
     };
     let unit = 10i64.pow(u32::from(6 - fsp.min(6)));

@@ -69,7 +69,7 @@ impl<'a> RowCopier<'a> {
                 },
             });
         }
-        let zone = env.context.time_zone.clone();
+        let zone = env.context.settings.time_zone.clone();
         let today = zone.from_unix_micros(env.context.now_micros).map_or(Date::ZERO, |now| now.date());
         let rules = Target {
             database: database.into(),
@@ -181,7 +181,7 @@ impl<'a> RowCopier<'a> {
             (value, _) => value,
         };
         let conversion = ConversionContext {
-            mode: self.env.context.sql_mode,
+            mode: self.env.context.settings.sql_mode,
             time_zone: &self.zone,
             current_date: self.today,
             table: &self.target.def().name,

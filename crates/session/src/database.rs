@@ -22,7 +22,7 @@ use squall_logs::error_log::{Severity, error_log};
 use squall_logs::{Client, Logs};
 use squall_planner::dml::RulesCache;
 use squall_planner::exec::runtime::{QueryRuntime, RuntimeOptions};
-use squall_registry::{Registry, StatementContext, ValueTable, VariableValues};
+use squall_registry::{BindSettings, Registry, StatementContext, ValueTable, VariableValues};
 use squall_row_store::{DdlChanges, DirectoryLock, Durability, LogContents, RowStore, StoreOptions};
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
@@ -302,7 +302,7 @@ impl Database {
         let variables = VariableValues { global: globals.clone(), session: globals, ..VariableValues::default() };
         Arc::new(StatementContext {
             now_micros: now_micros(),
-            time_zone: Arc::new(TimeZone::utc()),
+            settings: Arc::new(BindSettings { time_zone: Arc::new(TimeZone::utc()), ..BindSettings::default() }),
             variables,
             is_of_server: true,
             ..StatementContext::default()

@@ -1,7 +1,7 @@
 //! Plans of point statements that are kept for the next time: by a prepared statement's number, or by a text's shape.
 //!
 //! A plan holds for as long as everything holds that it was made from: the catalog, the accounts, and what the session
-//! itself has set ([`Surroundings`]). Whatever has no such plan is parsed and bound each time.
+//! itself has set ([`PlanVersions`]). Whatever has no such plan is parsed and bound each time.
 //!
 //! Every session keeps its own, so finding one takes no lock. What sessions can tell each other stands behind it:
 //! [`crate::plan_cache`].
@@ -32,7 +32,7 @@ const ROOM_MAX: usize = 64;
 
 /// What plans depend on, by versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Surroundings {
+pub(crate) struct PlanVersions {
     /// Of the catalog.
     pub catalog: u64,
     /// Of the accounts and their privileges.
@@ -144,21 +144,21 @@ impl ChangePlan {
 
 /// A place for a statement's plan.
 #[derive(Debug, Default)]
-pub(crate) struct PlanSlot(Option<(Surroundings, KeptPlan)>);
+pub(crate) struct PlanSlot(Option<(PlanVersions, KeptPlan)>);
 
 impl PlanSlot {
     /// The plan, if it still holds.
-    pub fn get(&self, now: Surroundings) -> Option<&KeptPlan> {
+    pub fn get(&self, now: PlanVersions) -> Option<&KeptPlan> {
         self.0.as_ref().filter(|(made, _)| *made == now).map(|(_, plan)| plan)
     }
 
     /// Whether there is a plan that does not hold any more.
-    pub fn is_outdated(&self, now: Surroundings) -> bool {
+    pub fn is_outdated(&self, now: PlanVersions) -> bool {
         self.0.as_ref().is_some_and(|(made, _)| *made != now)
     }
 
     /// Keeps a plan.
-    pub fn set(&mut self, now: Surroundings, plan: KeptPlan) {
+    pub fn set(&mut self, now: PlanVersions, plan: KeptPlan) {
         self.0 = Some((now, plan));
     }
 }
@@ -215,12 +215,12 @@ impl Shapes {
     }
 
     /// The row that a text always gives, if it is known and holds.
-    pub fn constant(&self, text: &[u8], now: Surroundings) -> Option<&KeptPlan> {
+    pub fn constant(&self, text: &[u8], now: PlanVersions) -> Option<&KeptPlan> {
         self.constants.get(text)?.get(now)
     }
 
     /// Keeps the row that a text always gives.
-    pub fn learn_constant(&mut self, text: &[u8], now: Surroundings, plan: ConstantPlan) {
+    pub fn learn_constant(&mut self, text: &[u8], now: PlanVersions, plan: ConstantPlan) {
         if text.len() > CONSTANT_BYTES_MAX {
             return;
         }

@@ -173,7 +173,7 @@ impl Session {
         let Some(long) = request.long_statement().cloned() else { return Ok(None) };
         let tables = SessionTables::new(self, context, None);
         let (catalog, context) = (catalog.clone(), context.clone());
-        let (database, parameters): (_, Vec<Value>) = (self.database.clone(), request.parameters.to_vec());
+        let (database, parameters): (_, Vec<Value>) = (self.default_database().cloned(), request.parameters.to_vec());
         self.blocking(move |shared| {
             let binder = Binder {
                 catalog: &catalog,

@@ -29,7 +29,7 @@ use datafusion::catalog::TableProvider;
 use squall_catalog::{Catalog, NameKey};
 use squall_functions::arrow_map::value_at;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
-use squall_planner::exec::{QueryStream, SharedTransaction, StatementEnv, write_batch};
+use squall_planner::exec::{LentTransaction, QueryStream, SharedTransaction, StatementEnv, write_batch};
 use squall_planner::point;
 use squall_planner::{Binder, BoundQuery};
 use squall_registry::{GrowingCharge, StatementContext, TableOperation};
@@ -161,7 +161,7 @@ impl Session {
         writer.begin_result_set(&plan.columns);
         plan.row.write(&plan.values, writer);
         if request.parameters.is_empty() && plan.is_the_same_each_time(context) {
-            let now = self.surroundings();
+            let now = self.plan_versions();
             self.shapes.learn_constant(request.sql, now, plan);
         }
         Ok(Some(Outcome::Streamed { rows: 1 }))
@@ -204,7 +204,7 @@ impl Session {
     ) -> Binder<'a> {
         Binder {
             catalog,
-            default_database: self.database.as_deref(),
+            default_database: self.default_database().map(|name| &**name),
             registry: &self.shared.registry,
             context,
             tables,
@@ -236,19 +236,19 @@ impl Session {
             None => store.read_view(),
         };
         let mut env = StatementEnv::new(context.clone(), catalog, store, Some(view));
-        let mut shared = None;
+        let mut lent = None;
         if locks && let Some(transaction) = self.transaction.take() {
-            let transaction: SharedTransaction = Arc::new(parking_lot::Mutex::new(transaction));
-            env.transaction = Some(transaction.clone());
-            shared = Some(transaction);
+            let (shared, back) = SharedTransaction::lend(transaction);
+            env.transaction = Some(shared);
+            lent = Some(back);
         }
         let env = Arc::new(env);
         let stream = self.shared.runtime.query(&env, bound.plan.clone()).await;
         match stream {
-            Ok(stream) => Ok(RunningQuery { stream, transaction: shared }),
+            Ok(stream) => Ok(RunningQuery { stream, lent }),
             Err(error) => {
                 drop(env);
-                self.give_back(shared).await?;
+                self.take_back(lent).await?;
                 Err(error)
             }
         }
@@ -257,36 +257,18 @@ impl Session {
     /// Ends a query and takes its transaction back. One that was killed and has none is not waited for: whatever its operators
     /// are at, they look at the kill flag when they have made a value.
     pub(crate) async fn end_query(&mut self, running: RunningQuery) -> SqlResult<()> {
-        if running.transaction.is_none() && running.stream.is_killed() {
+        if running.lent.is_none() && running.stream.is_killed() {
             return Ok(());
         }
         running.stream.stop().await;
-        self.give_back(running.transaction).await
+        self.take_back(running.lent).await
     }
 
-    async fn give_back(&mut self, transaction: Option<SharedTransaction>) -> SqlResult<()> {
-        let Some(mut transaction) = transaction else { return Ok(()) };
-        // Operators let go of it as their tasks end, which on other threads takes a moment.
-        for attempt in 0..5000 {
-            match Arc::try_unwrap(transaction) {
-                Ok(transaction) => {
-                    self.transaction.put_back(transaction.into_inner());
-                    return Ok(());
-                }
-                Err(still_shared) => transaction = still_shared,
-            }
-            if attempt < 100 {
-                tokio::task::yield_now().await;
-            } else {
-                let pause = std::time::Duration::from_millis(1);
-                self.blocking(move |_| {
-                    std::thread::sleep(pause);
-                    Ok(())
-                })
-                .await?;
-            }
+    async fn take_back(&mut self, lent: Option<LentTransaction>) -> SqlResult<()> {
+        if let Some(lent) = lent {
+            self.transaction.put_back(lent.returned().await?);
         }
-        Err(SqlError::internal("a query did not let go of its transaction"))
+        Ok(())
     }
 
     async fn send_rows(
@@ -364,7 +346,7 @@ impl Session {
         context: &Arc<StatementContext>,
     ) -> SqlResult<(Value, SqlType)> {
         if let Some(value) = crate::constant::literal_value(expr) {
-            let ty = squall_functions::build::literal_type(&value, context.collation);
+            let ty = squall_functions::build::literal_type(&value, context.settings.collation);
             return Ok((value, ty.sql_type));
         }
         if let Expr::UserVariable(name) = expr {
@@ -409,7 +391,7 @@ impl Session {
 /// A query on its way.
 pub(crate) struct RunningQuery {
     stream: QueryStream,
-    transaction: Option<SharedTransaction>,
+    lent: Option<LentTransaction>,
 }
 
 /// Rows that are gathered.

@@ -13,7 +13,6 @@ use crate::diagnostics::DiagnosticsArea;
 use crate::kept_plan::{KeptPlan, Shapes};
 use crate::logging::{Logged, SessionLog};
 use crate::long_statement::{LongStatement, Text};
-use crate::plan_cache::Meaning;
 use crate::prepared::{PreparedStatement, PreparedStatements};
 use crate::procedure::SessionStatements;
 use crate::process::{Process, count};
@@ -28,11 +27,11 @@ use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};
 pub(crate) use squall_planner::bind::parse_error;
 use squall_planner::dml::DmlPlan;
-use squall_registry::{KillState, PlanCounts, TableUse, UserVariables, VariableValues};
+use squall_registry::{BindSettings, KillState, PlanCounts, TableUse, UserVariables, VariableValues};
 use squall_row_store::{GlobalReadLock, SessionLocks, Transaction};
 use squall_types::collation::Charset;
 use squall_types::work_meter::{carried, measured};
-use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -53,8 +52,6 @@ pub struct Session {
     /// The version of all accounts that `access` is known to hold for.
     pub(crate) accounts_seen: u64,
     pub(crate) active_roles: Arc<BTreeSet<AccountKey>>,
-    /// The default database.
-    pub(crate) database: Option<Arc<str>>,
     pub(crate) variables: VariableValues,
     pub(crate) settings: Settings,
     pub(crate) user_variables: Arc<UserVariables>,
@@ -69,8 +66,6 @@ pub struct Session {
     pub(crate) shapes: Shapes,
     /// Changes with everything of the session that plans depend on.
     pub(crate) settings_version: u64,
-    /// What texts mean, as of a `settings_version`.
-    pub(crate) meaning: Option<(u64, Arc<Meaning>)>,
     /// When the command at hand came, microseconds since 1970 UTC.
     pub(crate) command_micros: i64,
     /// What this thread's clock of processor time said then, if that is measured.
@@ -183,14 +178,13 @@ impl Session {
             Client { account_user: account.user.clone(), since_micros: now, ..client(id, &info, &host) }.described();
         let global = shared.globals.load_values();
         let variables = VariableValues { session: global.clone(), global, warning_count: 0, error_count: 0 };
-        let settings = Settings::decode(&variables);
+        let settings = Settings::decode(&variables, None, info.ignore_space);
         let mut session = Session {
             user: format!("{}@{host}", info.user).into(),
             current_user: format!("{}@{}", account.user, account.host).into(),
             access: Arc::default(),
             accounts_seen: 0,
             active_roles: Arc::default(),
-            database: None,
             transaction: TransactionState::default(),
             diagnostics: DiagnosticsArea::default(),
             prepared: PreparedStatements::default(),
@@ -198,7 +192,6 @@ impl Session {
             not_small: false,
             shapes: Shapes::default(),
             settings_version: 0,
-            meaning: None,
             command_micros: now,
             command_thread_nanos: None,
             password_expired: false,
@@ -256,8 +249,7 @@ impl Session {
 
     /// How the parser has to read text.
     pub(crate) fn parse_options(&self) -> ParseOptions {
-        let options = parse_options(self.settings.sql_mode, self.info.ignore_space);
-        ParseOptions { memory_max: self.settings.parser_memory_max, ..options }
+        parse_options(&self.settings.bind)
     }
 
     /// Runs every statement of a text.
@@ -292,7 +284,7 @@ impl Session {
 
     /// `character_set_client`.
     pub(crate) fn client_charset(&self) -> Charset {
-        self.settings.client_collation.charset()
+        self.settings.bind.client_collation.charset()
     }
 
     /// Runs statements to the end of a text, or until the client's character set is another one than that which the text was
@@ -414,13 +406,25 @@ impl Session {
         if self.settings.track_schema {
             self.changes.push(SessionChange::Schema(name.clone()));
         }
-        self.database = Some(name.into());
+        self.set_default_database(Some(name.into()));
         Ok(())
     }
 
     /// What follows from variables or from the default database has to be found anew.
     pub(crate) fn settings_changed(&mut self) {
-        self.settings = Settings::decode(&self.variables);
+        let database = self.default_database().cloned();
+        self.settings = Settings::decode(&self.variables, database, self.info.ignore_space);
+        self.settings_version += 1;
+    }
+
+    /// `DATABASE()`.
+    pub(crate) fn default_database(&self) -> Option<&Arc<str>> {
+        self.settings.bind.database.as_ref()
+    }
+
+    /// Sets `DATABASE()`.
+    pub(crate) fn set_default_database(&mut self, name: Option<Arc<str>>) {
+        Arc::make_mut(&mut self.settings.bind).database = name;
         self.settings_version += 1;
     }
 
@@ -549,10 +553,11 @@ impl Drop for TimerGuard {
     }
 }
 
-/// How the parser reads text under an sql_mode.
-pub fn parse_options(mode: SqlMode, ignore_space: bool) -> ParseOptions {
-    let options = squall_planner::bind::parse_options(mode);
-    ParseOptions { ignore_space: ignore_space || options.ignore_space, ..options }
+/// How the parser reads text under these settings.
+pub fn parse_options(settings: &BindSettings) -> ParseOptions {
+    let options = squall_planner::bind::parse_options(settings.sql_mode);
+    let ignore_space = settings.ignore_space || options.ignore_space;
+    ParseOptions { ignore_space, memory_max: settings.parser_memory_max, ..options }
 }
 
 fn syntax_error_near(text: &[u8], at: usize) -> SqlError {

@@ -3,7 +3,7 @@
 use crate::api::Patience;
 use crate::charset;
 use crate::client_text::is_read_as_utf8;
-use squall_registry::{ValueTable, VariableId, VariableValues};
+use squall_registry::{BindSettings, ValueTable, VariableId, VariableValues};
 use squall_row_store::IsolationLevel;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, SqlMode, Value};
@@ -13,17 +13,11 @@ use std::time::Duration;
 /// The variables that the session itself acts on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
+    /// Those that the meaning of statements depends on, and the default database.
+    pub bind: Arc<BindSettings>,
     /// `autocommit`.
     pub autocommit: bool,
-    /// `sql_mode`.
-    pub sql_mode: SqlMode,
-    /// `time_zone`.
-    pub time_zone: Arc<TimeZone>,
-    /// `collation_connection`.
-    pub collation: CollationId,
-    /// The default collation of `character_set_client`.
-    pub client_collation: CollationId,
-    /// Whether texts in that set are taken as they come.
+    /// Whether texts in `character_set_client` are taken as they come.
     pub client_is_utf8: bool,
     /// The default collation of `character_set_results`; `None` is no conversion.
     pub results_collation: Option<CollationId>,
@@ -49,24 +43,10 @@ pub struct Settings {
     pub max_execution_millis: u64,
     /// `net_read_timeout` and `net_write_timeout`.
     pub patience: Patience,
-    /// `max_allowed_packet`, bytes.
-    pub max_allowed_packet: u64,
-    /// `parser_max_mem_size`, bytes.
-    pub parser_memory_max: u64,
-    /// `group_concat_max_len`, bytes.
-    pub group_concat_max_len: u64,
-    /// `div_precision_increment`.
-    pub div_precision_increment: u8,
-    /// `default_week_format`.
-    pub default_week_format: u8,
-    /// `cte_max_recursion_depth`.
-    pub cte_max_recursion_depth: u64,
     /// `sql_select_limit`.
     pub select_limit: u64,
     /// `query_shortcuts`.
     pub query_shortcuts: bool,
-    /// `sql_safe_updates`.
-    pub safe_updates: bool,
     /// `foreign_key_checks`.
     pub foreign_key_checks: bool,
     /// `auto_increment_increment`.
@@ -253,19 +233,31 @@ pub const ALIASES: &[(VariableId, VariableId)] = &[
 ];
 
 impl Settings {
-    /// Decodes a session's values.
-    pub fn decode(variables: &VariableValues) -> Settings {
+    /// Decodes a session's values, for a client that may have asked for CLIENT_IGNORE_SPACE.
+    pub fn decode(variables: &VariableValues, database: Option<Arc<str>>, ignore_space: bool) -> Settings {
         let values = Values(&variables.session);
         let collation = |id| charset::collation(values.text(id)).unwrap_or(CollationId::UTF8MB4_0900_AI_CI);
         let charset = |id| charset::default_collation(values.text(id)).ok();
         let client_collation = charset(ids::CHARACTER_SET_CLIENT).unwrap_or(CollationId::UTF8MB4_0900_AI_CI);
         let tracked = values.text(ids::SESSION_TRACK_SYSTEM_VARIABLES);
-        Settings {
-            autocommit: values.on(ids::AUTOCOMMIT),
+        let bind = BindSettings {
+            database,
+            ignore_space,
+            client_collation,
             sql_mode: SqlMode::parse(values.text(ids::SQL_MODE)).unwrap_or_default(),
             time_zone: Arc::new(TimeZone::parse(values.text(ids::TIME_ZONE)).unwrap_or_else(TimeZone::system)),
             collation: collation(ids::COLLATION_CONNECTION),
-            client_collation,
+            max_allowed_packet: values.number(ids::MAX_ALLOWED_PACKET),
+            parser_memory_max: values.number(ids::PARSER_MAX_MEM_SIZE),
+            group_concat_max_len: values.number(ids::GROUP_CONCAT_MAX_LEN),
+            div_precision_increment: values.number(ids::DIV_PRECISION_INCREMENT) as u8,
+            default_week_format: values.number(ids::DEFAULT_WEEK_FORMAT) as u8,
+            cte_max_recursion_depth: values.number(ids::CTE_MAX_RECURSION_DEPTH),
+            safe_updates: values.on(ids::SQL_SAFE_UPDATES),
+        };
+        Settings {
+            bind: Arc::new(bind),
+            autocommit: values.on(ids::AUTOCOMMIT),
             client_is_utf8: is_read_as_utf8(client_collation.charset()),
             results_collation: charset(ids::CHARACTER_SET_RESULTS),
             isolation: isolation(values.text(ids::TRANSACTION_ISOLATION)),
@@ -286,15 +278,8 @@ impl Settings {
                 read_seconds: values.number(ids::NET_READ_TIMEOUT),
                 write_seconds: values.number(ids::NET_WRITE_TIMEOUT),
             },
-            max_allowed_packet: values.number(ids::MAX_ALLOWED_PACKET),
-            parser_memory_max: values.number(ids::PARSER_MAX_MEM_SIZE),
-            group_concat_max_len: values.number(ids::GROUP_CONCAT_MAX_LEN),
-            div_precision_increment: values.number(ids::DIV_PRECISION_INCREMENT) as u8,
-            default_week_format: values.number(ids::DEFAULT_WEEK_FORMAT) as u8,
-            cte_max_recursion_depth: values.number(ids::CTE_MAX_RECURSION_DEPTH),
             select_limit: values.number(ids::SQL_SELECT_LIMIT),
             query_shortcuts: values.on(ids::QUERY_SHORTCUTS),
-            safe_updates: values.on(ids::SQL_SAFE_UPDATES),
             foreign_key_checks: values.on(ids::FOREIGN_KEY_CHECKS),
             auto_increment_increment: values.number(ids::AUTO_INCREMENT_INCREMENT),
             auto_increment_offset: values.number(ids::AUTO_INCREMENT_OFFSET),

@@ -147,7 +147,7 @@ impl ExprBuilder<'_> {
             function.name(),
             family,
             &arguments_of(&args, &types),
-            self.context().div_precision_increment,
+            self.context().settings.div_precision_increment,
         )?;
         // The extremes of a set are those of its different values.
         let matters = distinct && family != Family::Extreme && family != Family::AnyValue;
@@ -193,7 +193,7 @@ impl ExprBuilder<'_> {
                     Family::Variance => self.to_number_as(arg, &SqlType::DOUBLE),
                     Family::Bits if !sql_type.is_binary_string() => self.to_bits(arg),
                     Family::Extreme if matches!(sql_type, SqlType::Enum { .. } | SqlType::Set { .. }) => {
-                        let collation = sql_type.collation().unwrap_or(self.context().collation);
+                        let collation = sql_type.collation().unwrap_or(self.context().settings.collation);
                         self.to_text(arg, collation)
                     }
                     _ => Ok(arg),
@@ -227,7 +227,7 @@ impl ExprBuilder<'_> {
         let mut all = vec![text];
         all.extend(distinct_keys);
         all.extend(options.order_by.into_iter().map(|(expr, _)| order_key(expr)));
-        let length = u32::try_from(self.context().group_concat_max_len).unwrap_or(u32::MAX);
+        let length = u32::try_from(self.context().settings.group_concat_max_len).unwrap_or(u32::MAX);
         let sql_type = crate::typing::string_of_length(length, collation);
         let ty = ExprType { sql_type, nullable: true, coercibility: Coercibility::Implicit };
         Ok(Arc::new(AggregateCall::new("GROUP_CONCAT", Arc::new(kernel), all, ty)))

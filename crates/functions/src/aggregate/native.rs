@@ -84,7 +84,7 @@ impl AggregateFunction for NativeAggregate {
         _distinct: bool,
         context: &StatementContext,
     ) -> SqlResult<BoundAggregate> {
-        bind(self.name, self.family, arguments, context.div_precision_increment)
+        bind(self.name, self.family, arguments, context.settings.div_precision_increment)
     }
 }
 

@@ -94,7 +94,7 @@ impl SumKernel {
             average: self.average,
             result: self.result.clone(),
             scale: self.scale(),
-            increment: context.div_precision_increment,
+            increment: context.settings.div_precision_increment,
             state_type: self.state_type(),
             sums: self.sums(),
             counts: Vec::new(),

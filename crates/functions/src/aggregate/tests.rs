@@ -179,7 +179,7 @@ async fn group_concat_orders_separates_and_cuts() {
     let mut registry = Registry::default();
     register(&mut registry);
     let mut context = context();
-    context.group_concat_max_len = 6;
+    Arc::make_mut(&mut context.settings).group_concat_max_len = 6;
     let context = Arc::new(context);
     let build = ExprBuilder::new(&registry, &context);
     let columns = table_columns();

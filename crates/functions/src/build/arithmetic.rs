@@ -75,8 +75,8 @@ impl ExprBuilder<'_> {
         {
             let left = self.to_number_as(left, &left_kind.sql_type())?;
             let right = self.to_number_as(right, &right_kind.sql_type())?;
-            let signed_result =
-                op == ArithmeticOp::Subtract && self.context.sql_mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION);
+            let signed_result = op == ArithmeticOp::Subtract
+                && self.context.settings.sql_mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION);
             let unsigned = match op {
                 ArithmeticOp::Modulo => a,
                 _ => (a || b) && !signed_result,
@@ -99,7 +99,7 @@ impl ExprBuilder<'_> {
             },
         };
         let places = places(left)?.max(places(right)?);
-        let increment = if op == ArithmeticOp::Divide { self.context.div_precision_increment } else { 0 };
+        let increment = if op == ArithmeticOp::Divide { self.context.settings.div_precision_increment } else { 0 };
         let places = places.checked_add(increment).filter(|places| *places <= Decimal::SCALE_MAX)?;
         Some((DOUBLE_DIGITS + places, places))
     }
@@ -107,7 +107,7 @@ impl ExprBuilder<'_> {
     fn decimal_arithmetic(&self, op: ArithmeticOp, left: BoundExpr, right: BoundExpr, nullable: bool) -> BuildResult {
         let ((left_integer, left_scale), (right_integer, right_scale)) =
             (self.operand_digits(&left), self.operand_digits(&right));
-        let increment = u32::from(self.context.div_precision_increment);
+        let increment = u32::from(self.context.settings.div_precision_increment);
         let (precision, scale) = match op {
             ArithmeticOp::Add | ArithmeticOp::Subtract => {
                 decimal_of_digits(left_integer.max(right_integer) + 1, left_scale.max(right_scale))
@@ -145,7 +145,7 @@ impl ExprBuilder<'_> {
             return expr;
         }
         let scale_of = |expr: &BoundExpr| decimal_digits(&expr.sql_type()).1 as u8;
-        let increment = self.context.div_precision_increment;
+        let increment = self.context.settings.div_precision_increment;
         let scale = decimal::unrounded_scale(scale_of(left), scale_of(right), increment).max(kernel.scale);
         let integer_digits = u32::from(kernel.precision.saturating_sub(kernel.scale));
         let (precision, scale) = decimal_of_digits(integer_digits, u32::from(scale));

@@ -47,7 +47,11 @@ impl ExprBuilder<'_> {
 
     /// A HEX or UUID as its text; every other expression as it is.
     pub(crate) fn spelled_out(&self, expr: BoundExpr) -> BuildResult {
-        if expr.sql_type().digit_bytes().is_some() { self.to_text(expr, self.context.collation) } else { Ok(expr) }
+        if expr.sql_type().digit_bytes().is_some() {
+            self.to_text(expr, self.context.settings.collation)
+        } else {
+            Ok(expr)
+        }
     }
 
     /// Types a call of an aggregate function as it is declared; [`ExprBuilder::aggregate`] also converts its arguments.

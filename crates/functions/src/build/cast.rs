@@ -197,7 +197,7 @@ impl ExprBuilder<'_> {
     /// `operand COLLATE collation`.
     pub fn collate(&self, operand: BoundExpr, collation: CollationId) -> BuildResult {
         let ty = operand.ty();
-        let own = ty.sql_type.collation().unwrap_or(self.context.collation);
+        let own = ty.sql_type.collation().unwrap_or(self.context.settings.collation);
         // Bytes have no characters to order; other sets are checked by name since all text is UTF-8 inside.
         if own.charset() != collation.charset() {
             let charset = own.charset().name();
@@ -224,7 +224,8 @@ impl ExprBuilder<'_> {
             (NumericKind::Double, _) => 6,
             _ => 0,
         };
-        let to = result_type(&from, unit, amount_scale).unwrap_or_else(|| SqlType::varchar(29, self.context.collation));
+        let to = result_type(&from, unit, amount_scale)
+            .unwrap_or_else(|| SqlType::varchar(29, self.context.settings.collation));
         let coercibility = if to.is_string() { Coercibility::Literal } else { Coercibility::Numeric };
         let ty = ExprType { sql_type: to.clone(), nullable: true, coercibility };
         let name = format!("{} INTERVAL {}", if subtract { "-" } else { "+" }, unit.name());

@@ -181,7 +181,7 @@ impl ExprBuilder<'_> {
     }
 
     pub(super) fn compared_as_strings(&self, left: BoundExpr, right: BoundExpr, operation: &str) -> SqlResult<Pair> {
-        let connection = self.context.collation;
+        let connection = self.context.settings.collation;
         let operands = [StringOperand::of(&left.ty(), connection), StringOperand::of(&right.ty(), connection)];
         let (collation, _) = aggregate_collations(&operands, operation)?;
         let left = self.to_text(left, collation)?;

@@ -16,7 +16,7 @@ impl ExprBuilder<'_> {
     pub fn unified_type(&self, exprs: &[&BoundExpr], operation: &str) -> SqlResult<ExprType> {
         let types: Vec<ExprType> = exprs.iter().map(|expr| expr.ty()).collect();
         let types: Vec<&ExprType> = types.iter().collect();
-        unify_types(&types, operation, self.context.collation)
+        unify_types(&types, operation, self.context.settings.collation)
     }
 
     /// `CASE [operand] WHEN … THEN … ELSE … END`.
@@ -104,8 +104,8 @@ impl ExprBuilder<'_> {
         let within = if negated { None } else { self.like_digits(&text, &pattern)? };
         let nullable = text.nullable() || pattern.nullable();
         let escape = escape.unwrap_or_else(|| {
-            let backslash = !self.context.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
-            self.string_literal(if backslash { "\\" } else { "" }, self.context.collation)
+            let backslash = !self.context.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
+            self.string_literal(if backslash { "\\" } else { "" }, self.context.settings.collation)
         });
         let args =
             vec![self.to_text(text, collation)?, self.to_text(pattern, collation)?, self.to_text(escape, collation)?];
@@ -131,7 +131,7 @@ impl ExprBuilder<'_> {
     /// The collation that an operation on strings uses.
     pub fn string_collation(&self, exprs: &[&BoundExpr], operation: &str) -> SqlResult<CollationId> {
         let operands: Vec<StringOperand> =
-            exprs.iter().map(|expr| StringOperand::of(&expr.ty(), self.context.collation)).collect();
+            exprs.iter().map(|expr| StringOperand::of(&expr.ty(), self.context.settings.collation)).collect();
         Ok(aggregate_collations(&operands, operation)?.0)
     }
 }

@@ -9,7 +9,7 @@ use squall_types::{CollationId, IntWidth, SqlType, Value};
 impl ExprBuilder<'_> {
     /// A literal of the type that MySQL gives it; strings have the connection's collation.
     pub fn literal(&self, value: Value) -> BoundExpr {
-        let ty = literal_type(&value, self.context.collation);
+        let ty = literal_type(&value, self.context.settings.collation);
         BoundExpr::Literal(value, ty)
     }
 

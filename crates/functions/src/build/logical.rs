@@ -22,7 +22,7 @@ impl ExprBuilder<'_> {
             }
             sql_type if sql_type.digit_bytes().is_some() => {
                 let text = ExprType {
-                    sql_type: string_of_length(display_length(&sql_type), self.context.collation),
+                    sql_type: string_of_length(display_length(&sql_type), self.context.settings.collation),
                     ..expr.ty()
                 };
                 self.condition(self.conversion(expr, &sql_type, text))

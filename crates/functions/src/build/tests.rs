@@ -69,7 +69,8 @@ fn overflow_names_the_expression() {
 fn no_unsigned_subtraction_gives_signed_results() {
     let registry = Registry::default();
     let mut context = context();
-    context.sql_mode = SqlMode(context.sql_mode.0 | SqlMode::NO_UNSIGNED_SUBTRACTION.0);
+    Arc::make_mut(&mut context.settings).sql_mode =
+        SqlMode(context.settings.sql_mode.0 | SqlMode::NO_UNSIGNED_SUBTRACTION.0);
     let build = ExprBuilder::new(&registry, &context);
     let difference =
         build.arithmetic(ArithmeticOp::Subtract, build.literal(Value::UInt(0)), build.literal(Value::UInt(1))).unwrap();

@@ -47,8 +47,8 @@ pub fn column_value(value: &Json, sql_type: &SqlType, name: &str, context: &Stat
         Json::Opaque(..) => (Value::String(value.unquoted()), text),
     };
     let conversion = ConversionContext {
-        mode: context.sql_mode,
-        time_zone: &context.time_zone,
+        mode: context.settings.sql_mode,
+        time_zone: &context.settings.time_zone,
         current_date: coerce::now(context).date(),
         table: "",
         column: name,

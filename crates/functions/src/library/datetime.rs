@@ -134,7 +134,7 @@ fn utc_now(args: &Args<'_>) -> DateTime {
 }
 
 fn session_zone<'a>(args: &'a Args<'_>) -> &'a TimeZone {
-    &args.context.time_zone
+    &args.context.settings.time_zone
 }
 
 /// The one function that does not stand still while the statement runs.
@@ -383,7 +383,7 @@ fn str_to_date_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
 
 fn str_to_date_function(args: &Args<'_>) -> SqlResult<Value> {
     let (text, format) = (args.text(0), args.text(1));
-    let rules = squall_types::temporal::DateRules::from(args.context.sql_mode);
+    let rules = squall_types::temporal::DateRules::from(args.context.settings.sql_mode);
     let parsed = match str_to_date::str_to_date(&text, &format, rules) {
         Ok(parsed) => parsed,
         Err(_) => {

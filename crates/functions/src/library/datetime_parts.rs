@@ -24,7 +24,7 @@ pub const FUNCTIONS: &[Def] = &[
         of_real_date(args, |date| Value::Int(i64::from(date.day_of_year())))
     }),
     Def::new("WEEK", (1, 2), result::nullable_int, |args| {
-        let mode = args.i64_or(1, i64::from(args.context.default_week_format))?;
+        let mode = args.i64_or(1, i64::from(args.context.settings.default_week_format))?;
         of_real_date(args, |date| Value::Int(i64::from(date.week(WeekMode::from_number(mode)))))
     }),
     Def::new("WEEKOFYEAR", (1, 1), result::nullable_int, |args| {
@@ -110,7 +110,7 @@ fn extract(args: &Args<'_>) -> SqlResult<Value> {
     let Some(unit) = IntervalUnit::from_name(&args.text(0)) else { return Err(args.wrong_arguments()) };
     if matches!(unit, Year | Quarter | Month | Week | Day | YearMonth) {
         let Some(moment) = args.datetime(1)? else { return Ok(Value::Null) };
-        return Ok(Value::Int(date_part(moment, unit, args.context.default_week_format)));
+        return Ok(Value::Int(date_part(moment, unit, args.context.settings.default_week_format)));
     }
     // Time parts are those of a TIME, whose hours may be many; a day before them makes it a date and time.
     let with_days = matches!(unit, DayHour | DayMinute | DaySecond | DayMicrosecond);

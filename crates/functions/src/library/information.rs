@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
     Def::new("DATABASE", (0, 0), result::system_text, |args| {
-        Ok(args.context.database.as_deref().map_or(Value::Null, Value::from))
+        Ok(args.context.settings.database.as_deref().map_or(Value::Null, Value::from))
     })
     .also(&["SCHEMA"])
     .stable(),

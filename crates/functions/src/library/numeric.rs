@@ -73,7 +73,7 @@ fn domain(args: &Args<'_>, inside: fn(f64) -> bool, f: fn(f64) -> f64) -> SqlRes
 
 fn logarithm(args: &Args<'_>, number: f64, f: fn(f64) -> f64) -> SqlResult<Value> {
     if number <= 0.0 {
-        if args.context.sql_mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
+        if args.context.settings.sql_mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
             let error =
                 SqlError { code: 3020, sqlstate: *b"2201E", message: "Invalid argument for logarithm".to_string() };
             report(error, args.context)?;

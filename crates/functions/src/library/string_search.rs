@@ -24,7 +24,7 @@ fn collation_of(args: &Args<'_>, places: &[usize]) -> CollationId {
     if places.iter().any(|at| args.ty(*at).is_binary_string()) {
         return CollationId::BINARY;
     }
-    places.iter().find_map(|at| args.ty(*at).collation()).unwrap_or(args.context.collation)
+    places.iter().find_map(|at| args.ty(*at).collation()).unwrap_or(args.context.settings.collation)
 }
 
 fn position(args: &Args<'_>, needle: usize, haystack: usize) -> SqlResult<Value> {

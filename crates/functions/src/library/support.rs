@@ -212,7 +212,7 @@ impl Binding<'_> {
         let operands: Vec<StringOperand> = places
             .iter()
             .filter_map(|at| self.arguments.get(*at))
-            .map(|argument| StringOperand::of(argument.expr_type, self.context.collation))
+            .map(|argument| StringOperand::of(argument.expr_type, self.context.settings.collation))
             .collect();
         let (collation, coercibility) = aggregate_collations(&operands, &self.name.to_lowercase())?;
         // Numbers and dates that become text are as weak as literals.
@@ -231,7 +231,7 @@ impl Binding<'_> {
     /// A string of the connection's collation.
     pub fn connection_string(&self, length: u32) -> ExprType {
         ExprType {
-            sql_type: string_of_length(length, self.context.collation),
+            sql_type: string_of_length(length, self.context.settings.collation),
             nullable: false,
             coercibility: Coercibility::Literal,
         }
@@ -587,7 +587,7 @@ impl<'a> Args<'a> {
 
     /// The collation that texts compare by: the result's, or that of the first string argument.
     pub fn collation(&self) -> CollationId {
-        self.types.iter().find_map(SqlType::collation).unwrap_or(self.context.collation)
+        self.types.iter().find_map(SqlType::collation).unwrap_or(self.context.settings.collation)
     }
 
     /// Whether the result is a byte string.
@@ -603,12 +603,12 @@ impl<'a> Args<'a> {
 
     /// Whether a string of so many bytes may be built; if not there is a warning and the result is NULL.
     pub fn fits(&self, length: u64) -> bool {
-        if length <= self.context.max_allowed_packet {
+        if length <= self.context.settings.max_allowed_packet {
             return true;
         }
         self.context.diagnostics.warn(SqlError::new(
             ErrorCode::WarnAllowedPacketOverflowed,
-            &[&self.name.to_lowercase(), &self.context.max_allowed_packet],
+            &[&self.name.to_lowercase(), &self.context.settings.max_allowed_packet],
         ));
         false
     }

@@ -35,8 +35,8 @@ impl ScalarKernel for CastKernel {
             _ => squall_types::Date::ZERO,
         };
         let conversion = ConversionContext {
-            mode: context.sql_mode,
-            time_zone: &context.time_zone,
+            mode: context.settings.sql_mode,
+            time_zone: &context.settings.time_zone,
             current_date,
             table: "",
             column: &self.column,

@@ -172,12 +172,12 @@ pub fn to_bytes<'a>(value: &'a Value, ty: &SqlType) -> Option<Cow<'a, [u8]>> {
 /// The rules for dates in function arguments: zero parts pass, days that do not exist only with the mode that allows
 /// them.
 pub fn argument_rules(context: &StatementContext) -> DateRules {
-    DateRules { no_zero_date: false, no_zero_in_date: false, ..DateRules::from(context.sql_mode) }
+    DateRules { no_zero_date: false, no_zero_in_date: false, ..DateRules::from(context.settings.sql_mode) }
 }
 
 /// The current date and time in the session's time zone.
 pub fn now(context: &StatementContext) -> DateTime {
-    context.time_zone.from_unix_micros(context.now_micros).unwrap_or_default()
+    context.settings.time_zone.from_unix_micros(context.now_micros).unwrap_or_default()
 }
 
 /// As a date and time; `None` is NULL, also for text that is none (with a warning).
@@ -266,7 +266,7 @@ pub fn to_time(value: &Value, ty: &SqlType, context: &StatementContext) -> SqlRe
                     if parsed.truncated || parsed.clamped {
                         truncated("time", &text, context)?;
                     }
-                    let fraction = DateRules::from(context.sql_mode).fraction;
+                    let fraction = DateRules::from(context.settings.sql_mode).fraction;
                     Some(parsed.value.with_fsp(parsed.nanos, 6, fraction))
                 }
                 Err(_) => {

@@ -165,13 +165,13 @@ pub fn convert_value(value: &Value, from: &SqlType, to: &SqlType, context: &Stat
             .transpose()?,
         SqlType::Date => coerce::to_date(value, from, context)?.map(Value::Date),
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => {
-            let fraction = DateRules::from(context.sql_mode).fraction;
+            let fraction = DateRules::from(context.settings.sql_mode).fraction;
             coerce::to_datetime(value, from, context)?
                 .and_then(|value| value.with_fsp(0, *fsp, fraction))
                 .map(Value::DateTime)
         }
         SqlType::Time { fsp } => {
-            let fraction = DateRules::from(context.sql_mode).fraction;
+            let fraction = DateRules::from(context.settings.sql_mode).fraction;
             coerce::to_time(value, from, context)?.map(|value| Value::Time(value.with_fsp(0, *fsp, fraction)))
         }
         SqlType::String { collation, .. } if *collation == CollationId::BINARY => {

@@ -53,10 +53,10 @@ impl ScalarKernel for Arithmetic {
                 return Ok(Value::Null);
             }
             ArithmeticOp::Divide | ArithmeticOp::IntegerDivide if self.unrounded => {
-                left.div_unrounded(right, context.div_precision_increment)
+                left.div_unrounded(right, context.settings.div_precision_increment)
             }
             ArithmeticOp::Divide | ArithmeticOp::IntegerDivide => {
-                left.checked_div(right, context.div_precision_increment)
+                left.checked_div(right, context.settings.div_precision_increment)
             }
             ArithmeticOp::Modulo => left.checked_rem(right),
         };

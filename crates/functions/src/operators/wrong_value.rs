@@ -23,7 +23,7 @@ pub fn report_once(error: SqlError, context: &StatementContext) -> SqlResult<()>
 
 /// A division by zero gave NULL: with `ERROR_FOR_DIVISION_BY_ZERO` a warning, or in a strict write an error.
 pub fn division_by_zero(context: &StatementContext) -> SqlResult<()> {
-    if context.sql_mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
+    if context.settings.sql_mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
         return report(SqlError::new(ErrorCode::DivisionByZero, &[]), context);
     }
     Ok(())

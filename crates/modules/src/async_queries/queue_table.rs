@@ -36,7 +36,7 @@ pub(super) fn columns() -> Vec<(&'static str, SqlType, bool)> {
 pub(super) fn row(info: &JobInfo, payload: &[u8], context: &StatementContext) -> SqlResult<Vec<Value>> {
     let time = |micros: Option<i64>| {
         let whole = micros.map(|micros| micros - micros.rem_euclid(1_000_000));
-        let local = whole.and_then(|micros| context.time_zone.from_unix_micros(micros));
+        let local = whole.and_then(|micros| context.settings.time_zone.from_unix_micros(micros));
         local.map_or(Value::Null, Value::DateTime)
     };
     let error = info.error.as_ref();

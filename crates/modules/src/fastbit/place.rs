@@ -76,7 +76,7 @@ impl Place {
 
 /// How texts are written for a session.
 pub fn dialect(context: &StatementContext) -> Dialect {
-    Dialect { no_backslash_escapes: context.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES) }
+    Dialect { no_backslash_escapes: context.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES) }
 }
 
 /// The session's way into SQL.

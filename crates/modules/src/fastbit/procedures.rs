@@ -128,7 +128,7 @@ async fn bulk_insert(call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
     let sql = format!("SELECT {inserted} AS `status`, COUNT(*) AS `count` FROM {source} GROUP BY 1");
     let options = ParseOptions {
         no_backslash_escapes: place.dialect().no_backslash_escapes,
-        ansi_quotes: call.context().sql_mode.contains(SqlMode::ANSI_QUOTES),
+        ansi_quotes: call.context().settings.sql_mode.contains(SqlMode::ANSI_QUOTES),
         ..ParseOptions::default()
     };
     // The list and the name are the caller's SQL, but of one statement.

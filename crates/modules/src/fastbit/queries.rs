@@ -157,7 +157,7 @@ fn list(place: &Place, text: &str, context: &StatementContext) -> Result<String,
     let text = !sql_type.is_numeric();
     if query.is_plain() {
         let sql = place.sql(&query, Output::List { text })?;
-        let sql = format!("SET SESSION group_concat_max_len = {}; {sql}", context.max_allowed_packet);
+        let sql = format!("SET SESSION group_concat_max_len = {}; {sql}", context.settings.max_allowed_packet);
         let listed = run(&sql, context).map_err(Fault::of)?;
         return Ok(match listed.rows.into_iter().flatten().next() {
             Some(Value::String(list)) => list,

@@ -38,12 +38,12 @@ fn append<'v>(
     if row.len() > columns.len() {
         return Ok(refuse(BAD_ROW, SqlError::new(ErrorCode::WarnTooManyRecords, &[&1]), context));
     }
-    let today = context.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, |now| now.date());
+    let today = context.settings.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, |now| now.date());
     let mut values = Vec::with_capacity(columns.len());
     for (column, (value, source)) in columns.iter().zip(row) {
         let conversion = ConversionContext {
-            mode: context.sql_mode,
-            time_zone: &context.time_zone,
+            mode: context.settings.sql_mode,
+            time_zone: &context.settings.time_zone,
             current_date: today,
             table: "",
             column: &column.name,

@@ -147,7 +147,7 @@ impl VirtualTable for SettingsTable {
                 Ok(vec![row("interval", shown(INTERVAL)), row("retention_period", shown(PERIOD))])
             }
             Shown::LastRefresh => {
-                let moment = scan.context.time_zone.from_unix_micros(collector.last_refresh_micros());
+                let moment = scan.context.settings.time_zone.from_unix_micros(collector.last_refresh_micros());
                 Ok(vec![vec![moment.map_or(Value::Null, Value::DateTime)]])
             }
             Shown::Status => {

@@ -81,7 +81,7 @@ impl VirtualTable for HistoryTable {
     }
 
     fn parts(&self, scan: &VirtualScan<'_>) -> SqlResult<RowParts> {
-        let zone = scan.context.time_zone.clone();
+        let zone = scan.context.settings.time_zone.clone();
         let (from, to) = time_range(scan.ranges, self.columns.len() - 1, &zone);
         let reader = self.history.store()?.reader(from, to, scan.backward);
         let source_columns = &self.columns[..self.columns.len() - 2];

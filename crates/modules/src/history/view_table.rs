@@ -84,7 +84,7 @@ impl VirtualTable for ViewTable {
     }
 
     fn parts(&self, scan: &VirtualScan<'_>) -> SqlResult<RowParts> {
-        let zone = scan.context.time_zone.clone();
+        let zone = scan.context.settings.time_zone.clone();
         let (from, to) = time_range(scan.ranges, 0, &zone);
         let reader = self.history.store()?.reader(from, to, scan.backward);
         let wanted = (0..self.columns.len()).map(|at| scan.wanted.is_none_or(|wanted| wanted.contains(&at))).collect();

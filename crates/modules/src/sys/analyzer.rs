@@ -130,7 +130,7 @@ fn table_name(call: &ProcedureCall<'_>, name: &str) -> SqlResult<String> {
             "'{name}' is no name of a table: without quotes it has to be table or schema.table"
         )));
     }
-    match (name.split_once('.'), &call.context().database) {
+    match (name.split_once('.'), &call.context().settings.database) {
         (Some((database, table)), _) if !table.contains('.') => Ok(format!("{}.{}", quoted(database), quoted(table))),
         (None, Some(database)) => Ok(format!("{}.{}", quoted(database), quoted(name))),
         (None, None) => Err(SqlError::new(squall_types::ErrorCode::NoDatabase, &[])),

@@ -175,7 +175,8 @@ impl VirtualTable for ConfigTable {
             None => vec![Value::from(*name), or_null(*default), Value::Null, Value::Null],
             Some(entry) => {
                 let micros = entry.micros - entry.micros.rem_euclid(1_000_000);
-                let moment = scan.context.time_zone.from_unix_micros(micros).map_or(Value::Null, Value::DateTime);
+                let moment =
+                    scan.context.settings.time_zone.from_unix_micros(micros).map_or(Value::Null, Value::DateTime);
                 vec![Value::from(*name), or_null(entry.value.as_deref()), moment, Value::from(&*entry.by)]
             }
         };

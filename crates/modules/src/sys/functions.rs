@@ -126,7 +126,7 @@ fn version(args: &Args<'_>, part: usize) -> SqlResult<Value> {
 /// The digest of a statement, which has to be one (3677).
 fn digest(args: &Args<'_>) -> SqlResult<squall_parser::Digest> {
     let sql = args.text(0);
-    let options = parse_options(args.context.sql_mode, false);
+    let options = parse_options(&args.context.settings);
     if squall_parser::parse(&sql, &options).is_err() {
         let message = "Could not parse argument to digest function.".to_string();
         return Err(SqlError { code: 3677, sqlstate: *b"HY000", message });

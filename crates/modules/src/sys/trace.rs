@@ -260,7 +260,7 @@ async fn explain(call: &mut ProcedureCall<'_>, statement: &Seen) -> Result<(), F
     let word =
         statement.text.trim_start().split(|letter: char| !letter.is_ascii_alphabetic()).next().unwrap_or_default();
     let is_known = EXPLAINED.iter().any(|known| known.eq_ignore_ascii_case(word));
-    let here = call.context().database.as_deref().unwrap_or_default().to_string();
+    let here = call.context().settings.database.as_deref().unwrap_or_default().to_string();
     if !is_known || statement.text.len() >= WHOLE_TEXT_BYTES || here != statement.schema {
         return Ok(());
     }
@@ -327,7 +327,7 @@ pub(super) async fn thread(call: &mut ProcedureCall<'_>) -> Result<(), Failure> 
     let path = call.text(1).unwrap_or_default().to_string();
     call.set_user_variable("sys.ps_trace_thread.graph", Value::String(graph))?;
     let escaped = path.replace('\\', "\\\\").replace('\'', "''");
-    let escaped = if call.context().sql_mode.contains(squall_types::SqlMode::NO_BACKSLASH_ESCAPES) {
+    let escaped = if call.context().settings.sql_mode.contains(squall_types::SqlMode::NO_BACKSLASH_ESCAPES) {
         path.replace('\'', "''")
     } else {
         escaped

@@ -86,7 +86,7 @@ impl RowTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> SqlResult<bool> {
-        let (view, zone) = (env.view()?, &env.context.time_zone);
+        let (view, zone) = (env.view()?, &env.context.settings.time_zone);
         if self.lock.is_some() {
             return Ok(false);
         }

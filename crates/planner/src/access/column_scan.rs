@@ -395,7 +395,7 @@ impl Reader {
             }
             let array = columns.array(*ordinal, positions.iter().copied())?;
             match self.source.def.columns.get(*ordinal).map(|column| &column.sql_type) {
-                Some(SqlType::Timestamp { .. }) => Ok(in_zone(&array, &self.env.context.time_zone)),
+                Some(SqlType::Timestamp { .. }) => Ok(in_zone(&array, &self.env.context.settings.time_zone)),
                 _ => Ok(array),
             }
         };

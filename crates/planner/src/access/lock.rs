@@ -1,11 +1,12 @@
 //! Locking reads.
 
-use crate::exec::env::{SharedTransaction, StatementEnv};
+use crate::exec::env::StatementEnv;
+use parking_lot::MutexGuard;
 use squall_parser::ast;
 use squall_registry::off_pool;
 use squall_row_store::{
     Direction, KeyRange, LockMode, LockRequest, LockWait, PiecewiseSearch, ReadView, Row, StoreError, StoreResult,
-    Table,
+    Table, Transaction,
 };
 use squall_types::{SqlError, SqlResult};
 use std::ops::Bound;
@@ -41,14 +42,14 @@ impl TableLock {
     /// Locks ranges that are about to be searched, if the transaction keeps what it searches; gives what is to be read then
     /// instead of the statement's view.
     pub fn lock_ranges(self, env: &StatementEnv, table: &Table, ranges: &[KeyRange]) -> SqlResult<Option<ReadView>> {
-        let mut transaction = transaction_of(env)?.lock();
+        let mut transaction = transaction_of(env)?;
         let is_locked = self.patiently(|request| transaction.lock_ranges(table, ranges, request))?;
         Ok(is_locked.then(|| transaction.change_view()))
     }
 
     /// Locks the row that a key of the table or of a unique index finds, or else the key's place.
     pub fn lock_point(self, env: &StatementEnv, table: &Arc<Table>, range: &KeyRange) -> SqlResult<Option<Row>> {
-        let mut transaction = transaction_of(env)?.lock();
+        let mut transaction = transaction_of(env)?;
         let mut view = env.view()?.clone();
         let mut place_is_locked = false;
         loop {
@@ -76,7 +77,7 @@ impl TableLock {
         search: &mut PiecewiseSearch,
         count: usize,
     ) -> SqlResult<Option<Vec<Row>>> {
-        let mut transaction = transaction_of(env)?.lock();
+        let mut transaction = transaction_of(env)?;
         self.patiently(|request| transaction.lock_next_rows(table, search, count, request))
     }
 
@@ -96,7 +97,7 @@ impl TableLock {
 
     /// Locks rows and replaces them by their newest versions; rows that are gone or skipped are left out.
     pub fn lock_rows(self, env: &StatementEnv, table: &Table, rows: &mut Vec<Row>) -> SqlResult<()> {
-        let mut transaction = transaction_of(env)?.lock();
+        let mut transaction = transaction_of(env)?;
         let mut locked = Vec::with_capacity(rows.len());
         for row in rows.drain(..) {
             locked.extend(self.patiently(|request| transaction.get_locked(table, row.key_bytes(), request))?);
@@ -106,6 +107,9 @@ impl TableLock {
     }
 }
 
-fn transaction_of(env: &StatementEnv) -> SqlResult<&SharedTransaction> {
-    env.transaction.as_ref().ok_or_else(|| SqlError::internal("a locking read outside of a transaction"))
+fn transaction_of(env: &StatementEnv) -> SqlResult<MutexGuard<'_, Transaction>> {
+    match &env.transaction {
+        Some(transaction) => transaction.lock(),
+        None => Err(SqlError::internal("a locking read outside of a transaction")),
+    }
 }

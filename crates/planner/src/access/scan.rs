@@ -600,7 +600,7 @@ fn decoders(table: &Table, projection: &[usize], env: &StatementEnv, capacity: u
     projection
         .iter()
         .map(|ordinal| match columns.get(*ordinal) {
-            Some(column) => ColumnDecoder::new(&column.sql_type, &env.context.time_zone, capacity),
+            Some(column) => ColumnDecoder::new(&column.sql_type, &env.context.settings.time_zone, capacity),
             None => ColumnDecoder::bytes(capacity),
         })
         .collect()

@@ -278,7 +278,7 @@ impl RowTable {
         if !self.is_read_by_column(env, projection, filters, limit).map_err(datafusion_error)? {
             return Ok(None);
         }
-        let zone = &env.context.time_zone;
+        let zone = &env.context.settings.time_zone;
         let snapshot = self.column_snapshot(env).map_err(datafusion_error)?;
         let Some(snapshot) = snapshot else { return Ok(None) };
         let by_column = filters.iter().filter(|filter| self.has_columns_of(filter));
@@ -313,7 +313,7 @@ impl RowTable {
         limit: Option<usize>,
     ) -> Result<RowScanExec> {
         let table = &self.table;
-        let predicate = predicate_of(&self.def, filters, &env.context.time_zone);
+        let predicate = predicate_of(&self.def, filters, &env.context.settings.time_zone);
         let columns = self.needed_columns(&projection);
         let view = env.view().map_err(datafusion_error)?;
         let path = choose(&env.store, view, table, &predicate, &columns, &self.hints, self.lock_cost())

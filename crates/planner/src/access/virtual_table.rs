@@ -151,7 +151,7 @@ fn ranges(columns: &[VirtualColumn], filters: &[Expr], context: &StatementContex
     let warnings = context.diagnostics.count();
     let filters: Vec<Expr> = filters.iter().map(with_constants).collect();
     context.diagnostics.truncate(warnings);
-    let conditions = match predicate_of(&definition(columns), &filters, &context.time_zone) {
+    let conditions = match predicate_of(&definition(columns), &filters, &context.settings.time_zone) {
         Predicate::And(conditions) => conditions,
         condition => vec![condition],
     };

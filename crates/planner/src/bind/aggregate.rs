@@ -84,7 +84,7 @@ impl Context<'_> {
             groupings: HashMap::new(),
             any: Vec::new(),
             determined,
-            full_group_by: self.binder.context.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY),
+            full_group_by: self.binder.context.settings.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY),
             without_group: group.is_empty(),
         };
         grouped.kept.extend(self.frame()?.windows.iter().map(|window| window.id));

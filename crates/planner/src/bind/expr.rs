@@ -419,7 +419,7 @@ impl Context<'_> {
             return Err(SqlError::unsupported(super::types::ARRAY_CAST));
         }
         let operand = self.bind_expr(&cast.operand)?;
-        let target = super::types::cast_target(&cast.target, self.binder.context.collation)?;
+        let target = super::types::cast_target(&cast.target, self.binder.context.settings.collation)?;
         match &cast.time_zone {
             None => self.binder.builder().cast(operand, &target),
             Some(_) => Err(SqlError::unsupported("AT TIME ZONE")),

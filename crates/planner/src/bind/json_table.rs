@@ -199,7 +199,7 @@ impl Context<'_> {
             return Err(SqlError::unsupported("JSON_VALUE with a path that is no literal"));
         };
         let path = JsonPath::parse(path)?;
-        let connection = self.binder.context.collation;
+        let connection = self.binder.context.settings.collation;
         let target = match &call.returning {
             None => None,
             Some(target) => Some(super::types::cast_target(target, connection)?),

@@ -42,7 +42,7 @@ fn bind_string(builder: &ExprBuilder<'_>, literal: &ast::StringLiteral) -> SqlRe
         return bytes_of(builder, bytes, charset);
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(builder.string_literal(text, builder.context().collation)),
+        Ok(text) => Ok(builder.string_literal(text, builder.context().settings.collation)),
         // Dumps have the values of binary columns so. A column of text refuses them.
         Err(_) => {
             builder.context().diagnostics.warn(invalid_string("utf8mb4", bytes));
@@ -73,7 +73,7 @@ fn bytes_of(builder: &ExprBuilder<'_>, bytes: &[u8], charset: &str) -> SqlResult
 }
 
 fn bind_temporal(builder: &ExprBuilder<'_>, kind: ast::TemporalKind, text: &str) -> SqlResult<BoundExpr> {
-    let rules = DateRules::from(builder.context().sql_mode);
+    let rules = DateRules::from(builder.context().settings.sql_mode);
     let (name, value) = match kind {
         ast::TemporalKind::Date => {
             ("DATE", parse_date(text, rules).ok().filter(|p| !p.truncated).map(|p| Value::Date(p.value)))

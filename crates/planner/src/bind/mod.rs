@@ -95,7 +95,7 @@ impl<'a> Binder<'a> {
     /// Binds `?`; `None` when the statement is only prepared and there is no value yet.
     pub(crate) fn bind_parameter(&self, number: u32) -> Option<BoundExpr> {
         let value = self.params.get(number as usize)?;
-        let collation = self.context.collation;
+        let collation = self.context.settings.collation;
         if self.keeps_parameters
             && let Some(ty) = ParameterKind::of(value).and_then(|kind| kind.expr_type(collation))
         {

@@ -5,7 +5,7 @@ use datafusion::catalog::TableProvider;
 use squall_catalog::{Catalog, FunctionalPart, GeneratedKind, TableDef};
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast::SystemVariable;
-use squall_registry::{Registry, StatementContext};
+use squall_registry::{BindSettings, Registry, StatementContext};
 use squall_types::{CollationId, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ impl<'a> OwnExprs<'a> {
 
     /// With literals of another collation than the default.
     pub fn in_collation(self, collation: CollationId) -> Self {
-        Self { context: Arc::new(StatementContext { collation, ..StatementContext::default() }), ..self }
+        let settings = Arc::new(BindSettings { collation, ..BindSettings::default() });
+        Self { context: Arc::new(StatementContext { settings, ..StatementContext::default() }), ..self }
     }
 
     /// Binds the expression of a generated column.

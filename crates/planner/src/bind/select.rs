@@ -143,7 +143,9 @@ impl Context<'_> {
                 Some(position) => outputs[position].id,
                 None if key.expr.as_literal().is_some() => continue,
                 None => {
-                    if select.options.distinct && self.binder.context.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
+                    if select.options.distinct
+                        && self.binder.context.settings.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY)
+                    {
                         return Err(self.not_in_distinct(number + 1, &key.expr, &exprs.items, block));
                     }
                     let id = self.columns.add_computed(block, &key.expr.to_string(), key.expr.ty());

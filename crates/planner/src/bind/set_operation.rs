@@ -91,7 +91,7 @@ impl Context<'_> {
                     .iter()
                     .map(|operand| &self.columns.get(operand.outputs[ordinal].id).reference.ty)
                     .collect();
-                unify_types(&types, "UNION", self.binder.context.collation)
+                unify_types(&types, "UNION", self.binder.context.settings.collation)
             })
             .collect()
     }
@@ -219,7 +219,7 @@ impl Context<'_> {
         let types = (0..width)
             .map(|ordinal| {
                 let types: Vec<ExprType> = bound.iter().map(|row| row[ordinal].ty()).collect();
-                unify_types(&types.iter().collect::<Vec<_>>(), "VALUES", self.binder.context.collation)
+                unify_types(&types.iter().collect::<Vec<_>>(), "VALUES", self.binder.context.settings.collation)
             })
             .collect::<SqlResult<Vec<_>>>()?;
         let outputs: Vec<BlockOutput> = types

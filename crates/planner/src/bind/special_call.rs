@@ -92,7 +92,8 @@ impl Context<'_> {
                 let operand = match conversion {
                     None => operand,
                     Some(ast::WeightStringType::Char(chars)) => {
-                        let collation = operand.sql_type().collation().unwrap_or(self.binder.context.collation);
+                        let collation =
+                            operand.sql_type().collation().unwrap_or(self.binder.context.settings.collation);
                         let target = CastTarget::Char { length: length(*chars), collation };
                         self.binder.builder().cast(operand, &target)?
                     }
@@ -172,7 +173,7 @@ impl Context<'_> {
     }
 
     fn text(&self, text: &str) -> BoundExpr {
-        self.binder.builder().string_literal(text, self.binder.context.collation)
+        self.binder.builder().string_literal(text, self.binder.context.settings.collation)
     }
 
     fn unit_text(&self, unit: ast::IntervalUnit) -> BoundExpr {

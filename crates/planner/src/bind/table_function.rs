@@ -37,7 +37,7 @@ impl Context<'_> {
         // Its text depends on more than the statement's, as on what is put before a path.
         self.is_told_by_text = false;
         let sql = function.query(&arguments, self.binder.context)?;
-        let query = super::view::parse_query(&sql, self.binder.context.sql_mode)?;
+        let query = super::view::parse_query(&sql, self.binder.context.settings.sql_mode)?;
         // It sees neither the blocks nor the WITH clauses around it.
         let frames = std::mem::take(&mut self.frames);
         let common_tables = std::mem::take(&mut self.common_tables);

@@ -53,7 +53,7 @@ impl Context<'_> {
             (Some(sql_type), _) => sql_type,
             (None, Some((_, sql_type))) if *sql_type != SqlType::Null => sql_type.clone(),
             // A variable that was never set is a string that is NULL.
-            _ => SqlType::longtext(self.binder.context.collation),
+            _ => SqlType::longtext(self.binder.context.settings.collation),
         };
         let coercibility = match sql_type.collation() {
             Some(_) => Coercibility::Implicit,
@@ -80,7 +80,7 @@ impl Context<'_> {
         let mut ty = ExprType { nullable: true, ..value.ty() };
         let key = NameKey::new(name);
         if ty.sql_type == SqlType::Null {
-            ty.sql_type = SqlType::longtext(self.binder.context.collation);
+            ty.sql_type = SqlType::longtext(self.binder.context.settings.collation);
         }
         let (_, held) = held_by_variable(Value::Null, ty.sql_type);
         ty.sql_type = held;

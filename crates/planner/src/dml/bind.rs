@@ -142,7 +142,7 @@ impl<'a> DmlBinder<'a> {
     fn insert_columns(&self, target: &Target, statement: &str, insert: &ast::Insert) -> SqlResult<Vec<usize>> {
         let def = target.def();
         if let Some(view) = &target.view {
-            let strict = self.binder.context.sql_mode.is_strict() && !insert.ignore;
+            let strict = self.binder.context.settings.sql_mode.is_strict() && !insert.ignore;
             insertable(view, def, statement, strict)?;
         }
         // `t () VALUES ()` and `t VALUES ()`: nothing is given.

@@ -40,7 +40,7 @@ pub fn update_selected(
     old: &[Value],
     row_number: u64,
 ) -> StoreResult<bool> {
-    let strict = context.env.context.sql_mode.is_strict() && !plan.ignore;
+    let strict = context.env.context.settings.sql_mode.is_strict() && !plan.ignore;
     let (env, parameters) = (context.env, context.parameters);
     let maker = RowMaker { target: &plan.target, env, parameters, strict, null_becomes_zero: !strict };
     let done = context.one_row(plan.ignore, |context| {
@@ -207,7 +207,7 @@ pub(super) fn update_row_as(
     }
     RowMaker { target, env: context.env, parameters: context.parameters, strict, null_becomes_zero: !strict }
         .check(updated)?;
-    let stored = target.stored_row(updated, &context.env.context.time_zone);
+    let stored = target.stored_row(updated, &context.env.context.settings.time_zone);
     context.transaction.update(&target.table, row, &stored)?;
     if context.options.foreign_key_checks {
         foreign_key::check_parents(context, target, updated, Some(old))?;
@@ -234,6 +234,6 @@ pub(super) fn delete_row_as(
     if children.is_empty() {
         return Ok(());
     }
-    let old = target.read_row(row, &context.env.context.time_zone)?;
+    let old = target.read_row(row, &context.env.context.settings.time_zone)?;
     foreign_key::parent_deleted(context, target, &children, &old, cause)
 }

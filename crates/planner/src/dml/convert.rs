@@ -25,8 +25,8 @@ pub(crate) fn to_column(
     }
     let env = maker.env;
     let context = ConversionContext {
-        mode: env.context.sql_mode,
-        time_zone: &env.context.time_zone,
+        mode: env.context.settings.sql_mode,
+        time_zone: &env.context.settings.time_zone,
         current_date: env.current_date,
         table: &maker.target.def().name,
         column: &column.name,
@@ -39,7 +39,7 @@ pub(crate) fn to_column(
     }
     Ok(match (resolved?, &column.sql_type) {
         (Value::DateTime(moment), SqlType::Timestamp { .. }) => {
-            Value::DateTime(from_utc(&env.context.time_zone, moment))
+            Value::DateTime(from_utc(&env.context.settings.time_zone, moment))
         }
         // A HEX or UUID that was none.
         (Value::Null, sql_type) if !column.nullable => zero_value(sql_type),

@@ -30,7 +30,7 @@ pub(super) enum IdSource {
 
 impl<'a> RowFiller<'a> {
     pub fn strict(&self) -> bool {
-        self.env.context.sql_mode.is_strict() && !self.plan.ignore
+        self.env.context.settings.sql_mode.is_strict() && !self.plan.ignore
     }
 
     pub fn maker(&self) -> RowMaker<'a> {
@@ -142,7 +142,7 @@ impl<'a> RowFiller<'a> {
         next_id: impl FnOnce() -> SqlResult<u64>,
     ) -> SqlResult<IdSource> {
         let Some(ordinal) = self.plan.target.rules.auto_increment else { return Ok(IdSource::None) };
-        let zero_generates = !self.env.context.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
+        let zero_generates = !self.env.context.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
         let generate = match &row[ordinal] {
             _ if !given[ordinal] => true,
             Value::Null => true,

@@ -55,7 +55,7 @@ pub fn for_each_selected(
             && let Some(row) = context.transaction.get_locked(&target.table, &key, request)?
         {
             context.env.context.examined(1);
-            let values = target.read_row(&row, &context.env.context.time_zone)?;
+            let values = target.read_row(&row, &context.env.context.settings.time_zone)?;
             change(context, &row, values)?;
         }
         let index = selection.key.as_ref().and_then(|key| key.index(target.def()));
@@ -85,7 +85,7 @@ pub fn for_each_selected(
             for key in sorted_keys(context, target, selection, &path)? {
                 let request = context.write_lock();
                 if let Some(row) = context.transaction.get_locked(&target.table, &key, request)? {
-                    let values = target.read_row(&row, &context.env.context.time_zone)?;
+                    let values = target.read_row(&row, &context.env.context.settings.time_zone)?;
                     left -= u64::from(change(context, &row, values)?);
                     if left == 0 {
                         break;
@@ -149,7 +149,7 @@ pub fn change_keys(
             continue;
         };
         context.env.context.examined(1);
-        let values = target.read_row(&row, &context.env.context.time_zone)?;
+        let values = target.read_row(&row, &context.env.context.settings.time_zone)?;
         if !matches(selection, context, &values)? {
             context.transaction.give_back(lock);
             continue;
@@ -171,11 +171,13 @@ pub fn choose_path(
     let env = context.env;
     let def = target.def();
     let predicate = match &selection.condition {
-        Some(condition) => {
-            predicate_of_bound(def, condition, &env.context.time_zone, &|column| Some(column.ordinal), &|expr| {
-                constant_of(expr, context.parameters)
-            })
-        }
+        Some(condition) => predicate_of_bound(
+            def,
+            condition,
+            &env.context.settings.time_zone,
+            &|column| Some(column.ordinal),
+            &|expr| constant_of(expr, context.parameters),
+        ),
         None => Predicate::Unknown,
     };
     // To estimate by: the transaction gets no snapshot for it, which the rows that it will lock could be newer than.
@@ -326,7 +328,7 @@ impl Scan<'_> {
             }
             context.env.context.examined(1);
             self.read += 1;
-            let values = self.target.read_row(&row, &context.env.context.time_zone)?;
+            let values = self.target.read_row(&row, &context.env.context.settings.time_zone)?;
             if !matches(self.selection, context, &values)? {
                 // Nobody need wait for a row that is left as it is.
                 context.transaction.give_back(lock);

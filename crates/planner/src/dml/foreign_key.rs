@@ -100,7 +100,8 @@ pub fn check_parents_in(
         let Some(values) = referring_values(def, key, row, None) else { continue };
         let found = match parent_of(&env.catalog, &target.database, own, key) {
             Some((parent, columns)) => {
-                let rows = KeyedRows::new(&env.store, view, parent, &columns, &values, &env.context.time_zone)?;
+                let rows =
+                    KeyedRows::new(&env.store, view, parent, &columns, &values, &env.context.settings.time_zone)?;
                 rows.is_any_in(view)?
             }
             None => false,
@@ -294,7 +295,7 @@ impl Child {
         }
         self.for_each(context, values, &mut |context, target, row| {
             cause.check_depth()?;
-            let old = target.read_row(&row, &context.env.context.time_zone)?;
+            let old = target.read_row(&row, &context.env.context.settings.time_zone)?;
             let mut updated = old.clone();
             for (at, column) in self.columns.iter().enumerate() {
                 updated[*column] = new.and_then(|values| values.get(at).cloned()).unwrap_or(Value::Null);
@@ -396,7 +397,7 @@ fn for_each_row(
     }
     let view = context.transaction.newest_view();
     let env = context.env;
-    let rows = KeyedRows::new(&env.store, &view, def, columns, values, &env.context.time_zone)?;
+    let rows = KeyedRows::new(&env.store, &view, def, columns, values, &env.context.settings.time_zone)?;
     for range in &rows.ranges {
         let mut scan = context.transaction.scan_newest(&view, &table, range, request);
         while let Some(LockedRow { row, .. }) = scan.next(context.transaction)? {

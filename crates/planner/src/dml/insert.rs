@@ -303,7 +303,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     fn try_store(&mut self, row: &mut Vec<Value>) -> StoreResult<()> {
         self.filler().maker().check(row)?;
         let target = &self.plan.target;
-        let stored = target.stored_row(row, &self.context.env.context.time_zone);
+        let stored = target.stored_row(row, &self.context.env.context.settings.time_zone);
         if self.bulk.is_some() || self.staged.is_some() {
             let stored = match stored {
                 Cow::Owned(stored) => stored,
@@ -368,7 +368,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     ) -> StoreResult<()> {
         let existing = self.existing(duplicate)?;
         let target = &self.plan.target;
-        let old = target.read_row(&existing, &self.context.env.context.time_zone)?;
+        let old = target.read_row(&existing, &self.context.env.context.settings.time_zone)?;
         let strict = self.filler().strict();
         let updated = change::assign(
             &RowMaker {

@@ -62,7 +62,7 @@ impl RowLoader<'_> {
         let (mut stored, given) = filler.row_of_values(values, row)?;
         let source = filler.complete(&mut stored, &given, row, || next_id(encoder))?;
         filler.maker().check(&stored)?;
-        let stored = self.plan.target.stored_row(&stored, &self.env.context.time_zone);
+        let stored = self.plan.target.stored_row(&stored, &self.env.context.settings.time_zone);
         let values: Vec<ValueRef<'_>> = stored.iter().map(ValueRef::from).collect();
         encoder.push(&values, row - 1, row_id)?;
         Ok(match source {

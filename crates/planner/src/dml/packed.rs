@@ -82,7 +82,7 @@ impl<'p> RowReader<'p> {
             },
             Expr::Placeholder(number) => match self.parameters.get(*number as usize) {
                 Some(Value::String(text)) => {
-                    self.builder.string_literal(text.as_str(), self.builder.context().collation)
+                    self.builder.string_literal(text.as_str(), self.builder.context().settings.collation)
                 }
                 Some(value) => self.builder.literal(value.clone()),
                 None => BoundExpr::null(),

@@ -7,11 +7,11 @@ use super::sealed_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult};
 use crate::bind::BoundQuery;
+use crate::exec::SharedTransaction;
 use crate::exec::env::StatementEnv;
 use crate::exec::runtime::QueryRuntime;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::logical_expr::LogicalPlan;
-use parking_lot::Mutex;
 use squall_catalog::ReferentialAction;
 use squall_column_tables::RowAddress;
 use squall_functions::arrow_map::value_at;
@@ -81,8 +81,8 @@ fn locked_rows(context: &mut DmlContext<'_>, query: &BoundQuery, types: &[SqlTyp
     let memory = context.runtime.reserve(&context.env.context.memory, "rows of a locking read");
     // Its operators run on other threads: they have the transaction, and this thread another one that does nothing.
     let idle = context.env.store.begin_with(TransactionOptions::autocommit(), None);
-    let shared = Arc::new(Mutex::new(std::mem::replace(context.transaction, idle)));
-    let env = StatementEnv { view: Some(view), transaction: Some(shared.clone()), ..(**context.env).clone() };
+    let (shared, lent) = SharedTransaction::lend(std::mem::replace(context.transaction, idle));
+    let env = StatementEnv { view: Some(view), transaction: Some(shared), ..(**context.env).clone() };
     let mut rows = Vec::new();
     let read = for_each_row(context.runtime, &Arc::new(env), query.plan.clone(), types, |values| {
         let bytes: usize = values.iter().map(|value| std::mem::size_of::<Value>() + text_bytes(value)).sum();
@@ -90,7 +90,7 @@ fn locked_rows(context: &mut DmlContext<'_>, query: &BoundQuery, types: &[SqlTyp
         rows.push(values);
         Ok(())
     });
-    std::mem::swap(&mut *shared.lock(), context.transaction);
+    *context.transaction = futures::executor::block_on(lent.returned())?;
     read.map(|()| LockedRows { rows, memory })
 }
 
@@ -350,8 +350,8 @@ fn change_row(
         delete_row(context, target, &row)?;
         return Ok(true);
     }
-    let old = target.read_row(&row, &context.env.context.time_zone)?;
-    let strict = context.env.context.sql_mode.is_strict() && !plan.ignore;
+    let old = target.read_row(&row, &context.env.context.settings.time_zone)?;
+    let strict = context.env.context.settings.sql_mode.is_strict() && !plan.ignore;
     let maker =
         RowMaker { target, env: context.env, parameters: context.parameters, strict, null_becomes_zero: !strict };
     let updated = new_values(&maker, change, &column_types(&plan.query), &old, values, row_number)?;

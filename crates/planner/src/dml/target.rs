@@ -170,6 +170,7 @@ impl RowMaker<'_> {
         let now = self
             .env
             .context
+            .settings
             .time_zone
             .from_unix_micros(micros - micros.rem_euclid(unit))
             .ok_or_else(|| SqlError::internal("the time is out of range"))?;

@@ -1,14 +1,11 @@
 //! What a statement runs in: the moment it reads at and whatever else its operators need to find.
 
-use parking_lot::Mutex;
+use crate::exec::shared_transaction::SharedTransaction;
 use squall_catalog::Catalog;
 use squall_registry::StatementContext;
-use squall_row_store::{ReadView, RowStore, Transaction};
+use squall_row_store::{ReadView, RowStore};
 use squall_types::{Date, DateTime, SqlError, SqlResult};
 use std::sync::Arc;
-
-/// A transaction that operators on other threads may lock rows in.
-pub type SharedTransaction = Arc<Mutex<Transaction>>;
 
 /// The surroundings of one statement, shared by everything that runs for it, on any thread.
 #[derive(Clone)]
@@ -41,7 +38,8 @@ impl StatementEnv {
         store: RowStore,
         view: Option<ReadView>,
     ) -> StatementEnv {
-        let current_date = context.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, DateTime::date);
+        let current_date =
+            context.settings.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, DateTime::date);
         StatementEnv { current_date, context, catalog, store, view, transaction: None }
     }
 

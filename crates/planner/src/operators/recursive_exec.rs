@@ -288,7 +288,7 @@ impl Recursion {
             }
             self.context.kill.check().map_err(external)?;
             self.rounds += 1;
-            if self.rounds > self.context.cte_max_recursion_depth {
+            if self.rounds > self.context.settings.cte_max_recursion_depth {
                 return Err(external(SqlError::new(ErrorCode::CteRecursionLimit, &[&self.rounds])));
             }
             let before = std::mem::replace(&mut *self.rows.lock(), std::mem::take(&mut self.next));

@@ -3,9 +3,8 @@
 use super::{Resolver, TestDatabase, parse, table, text};
 use crate::access::{RowTable, TableLock};
 use crate::bind::{TableRequest, TableResolver};
-use crate::exec::{QueryRuntime, RuntimeOptions, StatementEnv};
+use crate::exec::{QueryRuntime, RuntimeOptions, SharedTransaction, StatementEnv};
 use datafusion::catalog::TableProvider;
-use parking_lot::Mutex;
 use squall_catalog::TableDef;
 use squall_parser::ast;
 use squall_row_store::{IsolationLevel, LockMode, LockRequest, LockWait};
@@ -117,8 +116,8 @@ fn locked_ids(db: &TestDatabase, sql: &str, wait: LockWait) -> SqlResult<usize> 
     let bound = binder.bind_query(&query)?;
     let mut transaction = db.store.begin(IsolationLevel::RepeatableRead, false);
     let view = transaction.read_view();
-    let transaction = Arc::new(Mutex::new(transaction));
-    let env = StatementEnv { view: Some(view), transaction: Some(transaction.clone()), ..(*db.env(&context)).clone() };
+    let (shared, lent) = SharedTransaction::lend(transaction);
+    let env = StatementEnv { view: Some(view), transaction: Some(shared), ..(*db.env(&context)).clone() };
     let mut stream = futures::executor::block_on(db.runtime.query(&Arc::new(env), bound.plan))?;
     let mut count = 0;
     let ended = loop {
@@ -129,10 +128,8 @@ fn locked_ids(db: &TestDatabase, sql: &str, wait: LockWait) -> SqlResult<usize> 
         }
     };
     drop(stream);
-    // The pool's thread may not have let go of the statement yet, and the locks last as long as the transaction.
-    while Arc::strong_count(&transaction) > 1 {
-        std::thread::yield_now();
-    }
+    // The locks last as long as the transaction.
+    drop(futures::executor::block_on(lent.returned())?);
     ended
 }
 

@@ -18,7 +18,7 @@ use squall_catalog::{
     IndexDef, IndexId, IndexPart, ReferencedColumns, TableDef, TableEntry, TableId,
 };
 use squall_parser::ast;
-use squall_registry::{Registry, StatementContext};
+use squall_registry::{BindSettings, Registry, StatementContext};
 use squall_row_store::{RowStore, StoreOptions, TransactionOptions};
 use squall_types::convert::to_text;
 use squall_types::{CollationId, SqlMode, SqlResult, SqlType, Value};
@@ -91,9 +91,9 @@ impl TestDatabase {
     }
 
     fn context(&self) -> Arc<StatementContext> {
+        let time_zone = Arc::new(squall_types::temporal::TimeZone::parse("+02:00").expect("a displacement"));
         Arc::new(StatementContext {
-            sql_mode: self.sql_mode,
-            time_zone: Arc::new(squall_types::temporal::TimeZone::parse("+02:00").expect("a displacement")),
+            settings: Arc::new(BindSettings { sql_mode: self.sql_mode, time_zone, ..BindSettings::default() }),
             now_micros: 1_700_000_000_123_456,
             ..StatementContext::default()
         })

@@ -224,7 +224,7 @@ impl Arranger<'_> {
         let predicate = predicate_of_bound(
             table.table.def(),
             condition,
-            &context.time_zone,
+            &context.settings.time_zone,
             &|column| column.ordinal.checked_sub(table.first).filter(|ordinal| *ordinal < table.width()),
             &|expr| expr.eval(&row, context).ok(),
         );

@@ -281,7 +281,8 @@ impl Reader<'_> {
         }
         // A single group of all rows may have no row to be looked at.
         !keys.is_empty()
-            && (!self.binder.context.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) || self.is_determined(expr, keys))
+            && (!self.binder.context.settings.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY)
+                || self.is_determined(expr, keys))
     }
 
     /// Whether the keys determine the value of an expression: all columns in it are keys, or of tables whose primary keys are.
@@ -352,7 +353,7 @@ impl Reader<'_> {
                 None => {
                     let expr = self.binder.bind_expr(&item.expr, &self.from.scopes())?;
                     let at = self.items.iter().position(|known| known.expr() == Some(&expr));
-                    let full = self.binder.context.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY);
+                    let full = self.binder.context.settings.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY);
                     match (at, groups) {
                         (Some(at), Some(_)) => OrderKey::Item(at),
                         // Of rows that are equal but for what they are ordered by, the first one stays.

@@ -37,7 +37,9 @@ impl RowSource for JoinedRow<'_> {
         let value = row.view(&table.table).get_value(ordinal)?;
         let is_timestamp = matches!(table.table.def().columns[ordinal].sql_type, SqlType::Timestamp { .. });
         Ok(match value {
-            Value::DateTime(moment) if is_timestamp => Value::DateTime(from_utc(&self.context.time_zone, moment)),
+            Value::DateTime(moment) if is_timestamp => {
+                Value::DateTime(from_utc(&self.context.settings.time_zone, moment))
+            }
             value => value,
         })
     }
@@ -223,7 +225,7 @@ impl Run<'_> {
             let predicate = predicate_of_bound(
                 table.table.def(),
                 &level.condition,
-                &self.context.time_zone,
+                &self.context.settings.time_zone,
                 &|column| own.contains(&column.ordinal).then(|| column.ordinal - own.start),
                 &|expr| self.value_outside(expr, level),
             );

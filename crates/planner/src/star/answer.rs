@@ -53,7 +53,9 @@ pub fn rows_of(
             }
             Output::ExtremeMoment { at, greatest } => {
                 let moments = groups.iter().map(|group| group.values[*at]);
-                let Some(moments) = local_moments(moments, *greatest, &context.time_zone) else { return Ok(None) };
+                let Some(moments) = local_moments(moments, *greatest, &context.settings.time_zone) else {
+                    return Ok(None);
+                };
                 moments
             }
             Output::Sum { sum, count, call } => sums(&groups, *sum, *count, call, context)?,

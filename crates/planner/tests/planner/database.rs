@@ -102,7 +102,8 @@ impl TestDatabase {
             ast::Statement::Set(_) => {
                 let mut context = StatementContext::default();
                 if let Some((_, mode)) = sql.split_once("sql_mode = ") {
-                    context.sql_mode = squall_types::SqlMode::parse(mode.trim_matches('\'')).unwrap_or_default();
+                    Arc::make_mut(&mut context.settings).sql_mode =
+                        squall_types::SqlMode::parse(mode.trim_matches('\'')).unwrap_or_default();
                 }
                 self.context = Arc::new(context);
                 Ok(String::new())

@@ -158,7 +158,7 @@ impl Session {
     }
 
     fn place(&self, on: &GrantTarget) -> SqlResult<Place> {
-        let current = || match &self.database {
+        let current = || match self.default_database() {
             Some(database) => Ok(database.to_string()),
             None => Err(SqlError::new(ErrorCode::NoDatabase, &[])),
         };

@@ -18,7 +18,8 @@ impl Session {
                 Ok(vec![Need::database(&create.name, Privileges::CREATE.union(replaced))])
             }
             Statement::AlterDatabase(alter) => {
-                let name = alter.name.as_ref().map(|name| name.as_str()).or(self.database.as_deref());
+                let name =
+                    alter.name.as_ref().map(|name| name.as_str()).or(self.default_database().map(|name| &**name));
                 Ok(name.map(|name| Need::database(name, Privileges::ALTER)).into_iter().collect())
             }
             Statement::DropDatabase(drop) => Ok(vec![Need::database(&drop.name, Privileges::DROP)]),

@@ -33,7 +33,7 @@ pub struct AlterEnv {
 impl AlterEnv {
     /// Of a session.
     pub fn new(session: &Session) -> AlterEnv {
-        AlterEnv { strict: session.settings.sql_mode.is_strict() }
+        AlterEnv { strict: session.settings.bind.sql_mode.is_strict() }
     }
 }
 

@@ -185,7 +185,7 @@ fn check_rows(
     let statement = StatementEnv::new(env.context.clone(), tables.catalog().clone(), store, Some(view.clone()));
     while let Some(row) = rows.next_row()? {
         env.context.kill.check()?;
-        let row = target.read_row(&row, &env.context.time_zone)?;
+        let row = target.read_row(&row, &env.context.settings.time_zone)?;
         check_parents_in(&statement, &view, &target, table, &table.foreign_keys, &row)?;
     }
     Ok(())

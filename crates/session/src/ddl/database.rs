@@ -67,7 +67,7 @@ pub fn create_database(shared: &Shared, env: &DdlEnv, statement: &CreateDatabase
 
 /// ALTER DATABASE.
 pub fn alter_database(shared: &Shared, env: &DdlEnv, statement: &AlterDatabase) -> SqlResult<u64> {
-    let name = match (&statement.name, &env.context.database) {
+    let name = match (&statement.name, &env.context.settings.database) {
         (Some(name), _) => name.to_string(),
         (None, Some(database)) => database.to_string(),
         (None, None) => return Err(SqlError::new(ErrorCode::NoDatabase, &[])),

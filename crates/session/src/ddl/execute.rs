@@ -41,7 +41,7 @@ pub type QualifiedName = (String, String);
 impl DdlEnv {
     /// The database and the name of a table (1046).
     pub fn qualify(&self, name: &ObjectName) -> SqlResult<QualifiedName> {
-        let database = match (&name.schema, &self.context.database) {
+        let database = match (&name.schema, &self.context.settings.database) {
             (Some(schema), _) => schema.to_string(),
             (None, Some(database)) => database.to_string(),
             (None, None) => return Err(SqlError::new(ErrorCode::NoDatabase, &[])),

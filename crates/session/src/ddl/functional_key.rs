@@ -29,7 +29,7 @@ pub fn add_hidden_column(
     }
     let (expr, key_part) = match expr {
         Expr::Cast(cast) if cast.array => (&cast.operand, FunctionalPart::Elements(element_type(&cast.target)?)),
-        expr => (expr, FunctionalPart::Value(context.statement.collation)),
+        expr => (expr, FunctionalPart::Value(context.statement.settings.collation)),
     };
     check_expr(table, expr, &key_part, index)?;
     let generated =

@@ -49,6 +49,6 @@ pub struct DdlContext<'a> {
 impl DdlContext<'_> {
     /// `sql_mode`.
     pub fn sql_mode(&self) -> SqlMode {
-        self.statement.sql_mode
+        self.statement.settings.sql_mode
     }
 }

@@ -67,8 +67,8 @@ impl Session {
                 let rows = self.blocking(move |shared| database::drop_database(shared, &env, &statement)).await?;
                 let (shared, dropped) = (self.shared.clone(), name.clone());
                 self.blocking(move |_| shared.events.drop_database(&shared, &dropped)).await?;
-                if self.database.as_deref() == Some(&*name) {
-                    self.database = None;
+                if self.default_database().map(|name| &**name) == Some(&*name) {
+                    self.set_default_database(None);
                     self.process.set_database("");
                 }
                 Ok(Outcome::affected(rows))
@@ -186,7 +186,8 @@ impl Session {
         if self.temporary_tables.is_empty() {
             return None;
         }
-        let database = name.schema.as_ref().map(|schema| schema.as_str()).or(self.database.as_deref())?;
+        let database =
+            name.schema.as_ref().map(|schema| schema.as_str()).or(self.default_database().map(|name| &**name))?;
         self.temporary_tables.get(&(database.to_string(), name.name.to_string())).cloned()
     }
 

@@ -46,7 +46,7 @@ pub fn for_each_sorted_row(
     let store = (*shared.store).clone();
     let view = store.read_view();
     let statement = Arc::new(StatementEnv::new(env.context.clone(), catalog.clone(), store, Some(view)));
-    let zone = &env.context.time_zone;
+    let zone = &env.context.settings.time_zone;
     let each = |mut row: Vec<Value>| {
         for (value, sql_type) in row.iter_mut().zip(&types) {
             // Queries give local time, tables hold UTC.

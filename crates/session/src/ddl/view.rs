@@ -64,7 +64,7 @@ pub fn create_view(
             Some(CheckOption::Local) => "LOCAL",
         }
         .to_string(),
-        sql_mode: env.context.sql_mode.0,
+        sql_mode: env.context.settings.sql_mode.0,
     };
     shared.change_catalog(|catalog| {
         match catalog.entry(&name.0, &name.1) {

@@ -169,7 +169,7 @@ impl Session {
         let collation = catalog.database(&event.database).map(|database| database.collation);
         EventDef {
             time_zone: values.text(ids::TIME_ZONE).to_string(),
-            sql_mode: self.settings.sql_mode.to_string(),
+            sql_mode: self.settings.bind.sql_mode.to_string(),
             client_charset: values.text(ids::CHARACTER_SET_CLIENT).to_string(),
             connection_collation: values.text(ids::COLLATION_CONNECTION).to_string(),
             database_collation: collation.map(crate::charset::collation_name).unwrap_or_default().to_string(),
@@ -281,7 +281,7 @@ impl Session {
             };
             return Err(SqlError::new(ErrorCode::WrongValue, &[&clause, &shown]));
         };
-        let micros = context.time_zone.to_unix_micros(moment).unix_micros;
+        let micros = context.settings.time_zone.to_unix_micros(moment).unix_micros;
         Ok(micros - micros.rem_euclid(1_000_000))
     }
 }

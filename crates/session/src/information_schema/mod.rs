@@ -401,11 +401,11 @@ pub(crate) fn no_rows(_source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResul
 
 /// Microseconds since 1970 as the session's local time.
 pub(crate) fn local_time(context: &StatementContext, micros: i64) -> Value {
-    let zone = &context.time_zone;
+    let zone = &context.settings.time_zone;
     zone.from_unix_micros(micros - micros.rem_euclid(1_000_000)).map_or(Value::Null, Value::DateTime)
 }
 
 /// The same with its microseconds.
 pub(crate) fn local_micros(context: &StatementContext, micros: i64) -> Value {
-    context.time_zone.from_unix_micros(micros).map_or(Value::Null, Value::DateTime)
+    context.settings.time_zone.from_unix_micros(micros).map_or(Value::Null, Value::DateTime)
 }

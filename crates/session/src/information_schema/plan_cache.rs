@@ -2,6 +2,7 @@
 
 use super::{Source, TableSpec, choice, local_micros, long_text, moment, s, s_or_null, text, u, uint};
 use crate::plan_cache::{CacheEntry, PlanKind, Totals};
+use crate::session::parse_options;
 use squall_catalog::Privileges;
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
@@ -58,12 +59,12 @@ fn rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
     Ok(found
         .into_values()
         .map(|Row { entry, totals, sessions }| {
-            let digest = squall_parser::digest(&entry.text, &entry.meaning.options);
+            let digest = squall_parser::digest(&entry.text, &parse_options(&entry.settings));
             vec![
                 s(format!("{:032x}", digest.hash)),
                 s(digest.text),
-                s_or_null(entry.meaning.database.as_deref()),
-                s(entry.meaning.sql_mode.to_string()),
+                s_or_null(entry.settings.database.as_deref()),
+                s(entry.settings.sql_mode.to_string()),
                 s(entry.kind().word()),
                 u(totals.hits),
                 u(totals.shared_hits),

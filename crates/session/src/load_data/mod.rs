@@ -20,7 +20,7 @@ use crate::query::Format;
 use crate::result::{Failure, Outcome};
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
-use run::{Surroundings, run_load};
+use run::{PlanVersions, run_load};
 use squall_catalog::NameKey;
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast::{
@@ -130,7 +130,7 @@ impl Session {
         let kinds: Vec<FieldKind> = load.targets.iter().map(Target::kind).collect();
         self.begin_statement_transaction();
         let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
-        let around = Surroundings {
+        let around = PlanVersions {
             shared: self.shared.clone(),
             context: context.clone(),
             catalog: self.shared.catalog.load(),
@@ -291,7 +291,7 @@ impl Session {
             format,
             skip: statement.ignore_lines,
             ignore,
-            strict: self.settings.sql_mode.is_strict() && !ignore,
+            strict: self.settings.bind.sql_mode.is_strict() && !ignore,
             bulk_allowed,
             reject_limit: statement.reject_limit,
             text: text_type(),

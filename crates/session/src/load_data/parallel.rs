@@ -3,7 +3,7 @@
 
 use super::convert::DirectRow;
 use super::reader::{LineReader, Row, Rows};
-use super::run::{Surroundings, Text, row_values};
+use super::run::{PlanVersions, Text, row_values};
 use super::split::{Block, BlockRows, Splitter};
 use super::{Load, Loaded, Target};
 use parking_lot::{Condvar, Mutex};
@@ -76,7 +76,7 @@ impl Turn {
 /// Everything that the threads share.
 struct Shared<'l> {
     load: &'l Load,
-    around: &'l Surroundings,
+    around: &'l PlanVersions,
     env: &'l StatementEnv,
     direct: Option<DirectRow>,
     turn: Turn,
@@ -85,7 +85,7 @@ struct Shared<'l> {
 
 /// Loads text into a table, all of it or nothing.
 pub(super) fn load_in_parallel(
-    around: &Surroundings,
+    around: &PlanVersions,
     env: &StatementEnv,
     load: &Load,
     text: Text,
@@ -163,7 +163,7 @@ pub(super) fn load_in_parallel(
     Ok(loaded)
 }
 
-fn direct_row(around: &Surroundings, load: &Load) -> Option<DirectRow> {
+fn direct_row(around: &PlanVersions, load: &Load) -> Option<DirectRow> {
     let columns: Vec<usize> = load
         .targets
         .iter()

@@ -51,7 +51,7 @@ fn broken_off() -> SqlError {
 }
 
 /// What the loading thread is given beside the load.
-pub(super) struct Surroundings {
+pub(super) struct PlanVersions {
     pub shared: Arc<Shared>,
     pub context: Arc<StatementContext>,
     pub catalog: Arc<squall_catalog::Catalog>,
@@ -64,7 +64,7 @@ pub(super) struct Surroundings {
 
 /// Loads what comes.
 pub(super) fn run_load(
-    around: &Surroundings,
+    around: &PlanVersions,
     transaction: &mut Transaction,
     load: &Load,
     mut receiver: mpsc::Receiver<Vec<u8>>,
@@ -103,7 +103,7 @@ pub(super) fn run_load(
 }
 
 fn load_into_transaction(
-    around: &Surroundings,
+    around: &PlanVersions,
     dml: &mut DmlContext<'_>,
     load: &Load,
     mut text: Text,
@@ -202,8 +202,8 @@ pub(super) fn row_values<'l>(
             let ordinal = load.plan.columns[position];
             let column = &definition.columns[ordinal];
             let conversion = ConversionContext {
-                mode: context.sql_mode,
-                time_zone: &context.time_zone,
+                mode: context.settings.sql_mode,
+                time_zone: &context.settings.time_zone,
                 current_date: Date::ZERO,
                 table: "",
                 column: &column.name,

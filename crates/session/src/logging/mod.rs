@@ -82,7 +82,7 @@ impl Session {
             client: &self.log.client,
             query_id: self.log.query_id,
             command,
-            database: self.database.as_deref(),
+            database: self.default_database().map(|name| &**name),
             text: &text,
             start_micros: times.0,
             now_micros: times.1,
@@ -293,7 +293,10 @@ impl Session {
         };
         let Client { user, host, account_user, .. } = &self.log.client;
         let proxied = if user == account_user { String::new() } else { format!(" as {account_user}") };
-        let text = format!("{user}@{host}{proxied} on {} using {transport}", self.database.as_deref().unwrap_or(""));
+        let text = format!(
+            "{user}@{host}{proxied} on {} using {transport}",
+            self.default_database().map(|name| &**name).unwrap_or("")
+        );
         self.log_command(if self.info.changes_user { "Change user" } else { "Connect" }, text.as_bytes());
     }
 }

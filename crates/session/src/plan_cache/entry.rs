@@ -1,11 +1,11 @@
 //! One statement of the cache, and what sessions have to do with it.
 
-use super::Meaning;
 use crate::kept_plan::{KeptPlan, SelectPlan};
 use crate::prepared::PreparedStatement;
 use crate::process::count;
 use parking_lot::Mutex;
 use squall_catalog::Need;
+use squall_registry::BindSettings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 
@@ -54,11 +54,11 @@ impl PlanKind {
     }
 }
 
-/// A statement under a meaning.
+/// A statement under a settings.
 #[derive(Debug)]
 pub(crate) struct CacheEntry {
     pub text: Arc<[u8]>,
-    pub meaning: Arc<Meaning>,
+    pub settings: Arc<BindSettings>,
     known: Mutex<Known>,
     /// Whether somebody has asked for it since room was last needed.
     found: AtomicBool,
@@ -128,10 +128,10 @@ impl Counts {
 }
 
 impl CacheEntry {
-    pub(super) fn new(text: &[u8], meaning: Arc<Meaning>) -> Self {
+    pub(super) fn new(text: &[u8], settings: Arc<BindSettings>) -> Self {
         CacheEntry {
             text: text.into(),
-            meaning,
+            settings,
             known: Mutex::default(),
             found: AtomicBool::new(false),
             kind: AtomicU8::new(PlanKind::General as u8),
@@ -139,8 +139,8 @@ impl CacheEntry {
         }
     }
 
-    pub(super) fn is_of(&self, text: &[u8], meaning: &Meaning) -> bool {
-        *self.text == *text && (std::ptr::eq(&*self.meaning, meaning) || *self.meaning == *meaning)
+    pub(super) fn is_of(&self, text: &[u8], settings: &BindSettings) -> bool {
+        *self.text == *text && (std::ptr::eq(&*self.settings, settings) || *self.settings == *settings)
     }
 
     pub(super) fn note_found(&self) {

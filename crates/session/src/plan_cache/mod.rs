@@ -5,18 +5,15 @@
 //! when it meets a statement that it has no valid plan of; statements whose plan it has never come here, so nothing here
 //! is written on their way. Whoever takes something over checks its own privileges first.
 //!
-//! Reading order: [`Meaning`] (when two sessions mean the same by a text), `entry`, [`PlanCache`].
+//! Two sessions mean the same by a text if their [`BindSettings`] are equal. Reading order: `entry`, [`PlanCache`].
 
 mod entry;
 
 pub(crate) use entry::{CacheEntry, Described, PlanKind, PlanUse, Totals};
 
-use crate::session::Session;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use squall_parser::ParseOptions;
-use squall_types::temporal::TimeZone;
-use squall_types::{CollationId, SqlMode};
+use squall_registry::BindSettings;
 use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -30,55 +27,7 @@ const MET_PLACES: usize = 4096;
 /// Longest text that is kept, bytes.
 pub(crate) const TEXT_BYTES_MAX: usize = 64 << 10;
 
-/// Everything of a session that the meaning of a text depends on, privileges and TEMPORARY tables aside: whatever
-/// `statement_context` takes from the settings and binding can see.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Meaning {
-    /// The default database.
-    pub database: Option<Arc<str>>,
-    pub sql_mode: SqlMode,
-    pub options: ParseOptions,
-    pub time_zone: Arc<TimeZone>,
-    pub collation: CollationId,
-    pub client_collation: CollationId,
-    pub max_allowed_packet: u64,
-    pub group_concat_max_len: u64,
-    pub div_precision_increment: u8,
-    pub default_week_format: u8,
-    pub cte_max_recursion_depth: u64,
-    pub safe_updates: bool,
-}
-
-impl Session {
-    /// What texts mean in this session, as it is now.
-    pub(crate) fn meaning(&mut self) -> Arc<Meaning> {
-        let version = self.settings_version;
-        if let Some((made, meaning)) = &self.meaning
-            && *made == version
-        {
-            return meaning.clone();
-        }
-        let settings = &self.settings;
-        let meaning = Arc::new(Meaning {
-            database: self.database.clone(),
-            sql_mode: settings.sql_mode,
-            options: self.parse_options(),
-            time_zone: settings.time_zone.clone(),
-            collation: settings.collation,
-            client_collation: settings.client_collation,
-            max_allowed_packet: settings.max_allowed_packet,
-            group_concat_max_len: settings.group_concat_max_len,
-            div_precision_increment: settings.div_precision_increment,
-            default_week_format: settings.default_week_format,
-            cte_max_recursion_depth: settings.cte_max_recursion_depth,
-            safe_updates: settings.safe_updates,
-        });
-        self.meaning = Some((version, meaning.clone()));
-        meaning
-    }
-}
-
-/// Statements by text and meaning, for all sessions.
+/// Statements by text and settings, for all sessions.
 #[derive(Debug)]
 pub(crate) struct PlanCache {
     hasher: RandomState,
@@ -127,11 +76,11 @@ impl PlanCache {
         }
     }
 
-    fn hash(&self, text: &[u8], meaning: &Meaning) -> u64 {
+    fn hash(&self, text: &[u8], settings: &BindSettings) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(text);
-        meaning.database.hash(&mut hasher);
-        meaning.sql_mode.hash(&mut hasher);
+        settings.database.hash(&mut hasher);
+        settings.sql_mode.hash(&mut hasher);
         hasher.finish()
     }
 
@@ -140,32 +89,32 @@ impl PlanCache {
     }
 
     /// What is known of a text.
-    pub fn find(&self, text: &[u8], meaning: &Meaning) -> Option<Arc<CacheEntry>> {
-        let hash = self.hash(text, meaning);
+    pub fn find(&self, text: &[u8], settings: &BindSettings) -> Option<Arc<CacheEntry>> {
+        let hash = self.hash(text, settings);
         let shard = self.shard(hash).lock();
-        let entry = shard.entries.get(&hash).filter(|entry| entry.is_of(text, meaning))?;
+        let entry = shard.entries.get(&hash).filter(|entry| entry.is_of(text, settings))?;
         entry.note_found();
         Some(entry.clone())
     }
 
     /// Whether a text was met before, as far as is remembered; it is from now on.
-    pub fn met_before(&self, text: &[u8], meaning: &Meaning) -> bool {
+    pub fn met_before(&self, text: &[u8], settings: &BindSettings) -> bool {
         // Never 0, which is an empty place.
-        let hash = self.hash(text, meaning) | 1;
+        let hash = self.hash(text, settings) | 1;
         self.met[(hash >> 32) as usize % MET_PLACES].swap(hash, Ordering::Relaxed) == hash
     }
 
     /// The place of a text, made if there is none; `None` where there is no room for it.
-    pub fn find_or_insert(&self, text: &[u8], meaning: &Arc<Meaning>) -> Option<Arc<CacheEntry>> {
-        let hash = self.hash(text, meaning);
+    pub fn find_or_insert(&self, text: &[u8], settings: &Arc<BindSettings>) -> Option<Arc<CacheEntry>> {
+        let hash = self.hash(text, settings);
         let mut shard = self.shard(hash).lock();
         if let Some(entry) = shard.entries.get(&hash)
-            && entry.is_of(text, meaning)
+            && entry.is_of(text, settings)
         {
             entry.note_found();
             return Some(entry.clone());
         }
-        let entry = Arc::new(CacheEntry::new(text, meaning.clone()));
+        let entry = Arc::new(CacheEntry::new(text, settings.clone()));
         if text.len() > TEXT_BYTES_MAX || entry.bytes() > self.shard_bytes_max() {
             return None;
         }

@@ -1,32 +1,16 @@
 use super::*;
-use crate::settings::Settings;
-use squall_registry::VariableValues;
 
-fn meaning(database: &str) -> Arc<Meaning> {
-    let settings = Settings::decode(&VariableValues::default());
-    Arc::new(Meaning {
-        database: Some(database.into()),
-        sql_mode: settings.sql_mode,
-        options: ParseOptions::default(),
-        time_zone: settings.time_zone,
-        collation: settings.collation,
-        client_collation: settings.client_collation,
-        max_allowed_packet: 0,
-        group_concat_max_len: 0,
-        div_precision_increment: 4,
-        default_week_format: 0,
-        cte_max_recursion_depth: 0,
-        safe_updates: false,
-    })
+fn settings(database: &str) -> Arc<BindSettings> {
+    Arc::new(BindSettings { database: Some(database.into()), ..BindSettings::default() })
 }
 
 #[test]
-fn a_text_is_found_under_its_meaning_only() {
+fn a_text_is_found_under_its_settings_only() {
     let cache = PlanCache::new(1 << 20);
-    let (one, other) = (meaning("one"), meaning("other"));
+    let (one, other) = (settings("one"), settings("other"));
     assert!(cache.find(b"SELECT ?", &one).is_none());
     let entry = cache.find_or_insert(b"SELECT ?", &one).expect("room");
-    assert!(Arc::ptr_eq(&entry, &cache.find(b"SELECT ?", &meaning("one")).expect("kept")));
+    assert!(Arc::ptr_eq(&entry, &cache.find(b"SELECT ?", &settings("one")).expect("kept")));
     assert!(Arc::ptr_eq(&entry, &cache.find_or_insert(b"SELECT ?", &one).expect("kept")));
     assert!(cache.find(b"SELECT ?", &other).is_none());
     assert!(cache.find(b"SELECT ? ", &one).is_none());
@@ -36,14 +20,14 @@ fn a_text_is_found_under_its_meaning_only() {
 
 #[test]
 fn a_text_is_met_once_then_again() {
-    let (cache, one) = (PlanCache::new(1 << 20), meaning("one"));
+    let (cache, one) = (PlanCache::new(1 << 20), settings("one"));
     assert!(!cache.met_before(b"SELECT ?", &one));
     assert!(cache.met_before(b"SELECT ?", &one));
 }
 
 #[test]
 fn room_is_bounded_and_what_is_asked_for_stays_longer() {
-    let (cache, one) = (PlanCache::new(1 << 20), meaning("one"));
+    let (cache, one) = (PlanCache::new(1 << 20), settings("one"));
     for number in 0..10_000 {
         cache.find_or_insert(format!("SELECT {number}").as_bytes(), &one);
         cache.find(b"SELECT 0", &one).expect("always asked for");
@@ -60,7 +44,7 @@ fn room_is_bounded_and_what_is_asked_for_stays_longer() {
 
 #[test]
 fn counts_outlive_the_sessions_that_made_them() {
-    let (cache, one) = (PlanCache::new(1 << 20), meaning("one"));
+    let (cache, one) = (PlanCache::new(1 << 20), settings("one"));
     let entry = cache.find_or_insert(b"SELECT ?", &one).expect("room");
     let uses = [PlanUse::new(entry.clone()), PlanUse::new(entry.clone())];
     uses[0].learned(false, 1);

@@ -120,7 +120,7 @@ impl ProcedureCall<'_> {
             account: self.session.account.clone(),
             active_roles: self.session.active_roles.clone(),
             info: self.session.info.clone(),
-            database: self.session.database.clone(),
+            database: self.session.default_database().cloned(),
             variables: self.session.variables.session.clone(),
             user_variables: Arc::new(user_variables.into()),
         }
@@ -154,7 +154,7 @@ impl ProcedureCall<'_> {
     /// # Errors
     /// 1041 if there is no memory for the value.
     pub fn set_user_variable(&mut self, name: &str, value: Value) -> SqlResult<()> {
-        let sql_type = squall_functions::build::literal_type(&value, self.context.collation).sql_type;
+        let sql_type = squall_functions::build::literal_type(&value, self.context.settings.collation).sql_type;
         let (value, sql_type) = held_by_variable(value, sql_type);
         self.session.user_variables.assign(NameKey::new(name), value, sql_type)
     }

@@ -124,7 +124,7 @@ impl SessionStatements {
             account: self.account.clone(),
             active_roles: self.active_roles.clone(),
             info: self.info.clone(),
-            database: context.database.clone(),
+            database: context.settings.database.clone(),
             variables: context.variables.session.clone(),
             user_variables: context.user_variables.clone(),
         }

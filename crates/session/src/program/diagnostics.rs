@@ -58,7 +58,7 @@ impl Session {
     }
 
     fn give(&self, item: &DiagnosticsItem, value: Value, context: &StatementContext) -> SqlResult<()> {
-        let sql_type = literal_type(&value, context.collation).sql_type;
+        let sql_type = literal_type(&value, context.settings.collation).sql_type;
         match &item.target {
             VariableTarget::User(name) => {
                 let (value, sql_type) = held_by_variable(value, sql_type);

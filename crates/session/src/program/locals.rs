@@ -115,7 +115,7 @@ impl Session {
     pub(super) fn local_type(&self, data_type: &DataType, name: &str) -> SqlResult<SqlType> {
         let database = Values(&self.variables.session).text(ids::COLLATION_DATABASE);
         let collation = collation(database)?;
-        resolve_type(data_type, name, TypeRules { collation, sql_mode: self.settings.sql_mode })
+        resolve_type(data_type, name, TypeRules { collation, sql_mode: self.settings.bind.sql_mode })
     }
 
     /// Gives a local variable a value of some type; `false` if there is none of that name.
@@ -147,10 +147,10 @@ pub(crate) fn converted(
     name: &str,
     context: &StatementContext,
 ) -> SqlResult<Value> {
-    let today = context.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, |now| now.date());
+    let today = context.settings.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, |now| now.date());
     let conversion = ConversionContext {
-        mode: context.sql_mode,
-        time_zone: &context.time_zone,
+        mode: context.settings.sql_mode,
+        time_zone: &context.settings.time_zone,
         current_date: today,
         table: "",
         column: name,
@@ -158,7 +158,7 @@ pub(crate) fn converted(
     };
     let mut warnings = Vec::new();
     let stored = store_value(value, from, sql_type, &conversion);
-    let stored = stored.resolve(context.sql_mode.is_strict(), &mut warnings)?;
+    let stored = stored.resolve(context.settings.sql_mode.is_strict(), &mut warnings)?;
     for warning in warnings {
         context.diagnostics.push(warning.level, warning.error);
     }

@@ -319,7 +319,7 @@ impl Session {
             Statement::Delete(delete) => delete.selection.is_none() && delete.limit.is_none(),
             _ => false,
         };
-        if self.settings.safe_updates && unbounded {
+        if self.settings.bind.safe_updates && unbounded {
             return Err(SqlError::new(ErrorCode::UpdateWithoutKeyInSafeMode, &[]));
         }
         Ok(())

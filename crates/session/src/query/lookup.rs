@@ -3,7 +3,7 @@
 use crate::api::{ResultWriter, StatusInfo};
 use crate::authorization::Authorized;
 use crate::database::now_micros;
-use crate::kept_plan::{ChangePlan, ConstantPlan, KeptPlan, Known, SelectPlan, ShapeEntry, Surroundings, values};
+use crate::kept_plan::{ChangePlan, ConstantPlan, KeptPlan, Known, PlanVersions, SelectPlan, ShapeEntry, values};
 use crate::logging::Logged;
 use crate::plan_cache::{CacheEntry, PlanUse};
 use crate::prepared::{PreparedEntry, PreparedStatement};
@@ -23,9 +23,9 @@ use std::sync::{Arc, OnceLock};
 
 impl Session {
     /// What kept plans depend on, as it is now.
-    pub(crate) fn surroundings(&mut self) -> Surroundings {
+    pub(crate) fn plan_versions(&mut self) -> PlanVersions {
         self.refresh_access();
-        Surroundings {
+        PlanVersions {
             catalog: self.shared.catalog.version(),
             accounts: self.access.version,
             session: self.settings_version,
@@ -113,7 +113,7 @@ impl Session {
 
     /// The kept plan of a prepared statement.
     pub(crate) fn plan_of_prepared(&mut self, id: u32, parameters: &[Value]) -> Option<KeptPlan> {
-        let now = self.surroundings();
+        let now = self.plan_versions();
         let PreparedEntry { statement, slot, plan_use, .. } = self.prepared.entry(id)?;
         if parameters.len() != statement.placeholders as usize {
             return None;
@@ -136,8 +136,8 @@ impl Session {
         }
         let (statement, plan_use) = (statement.clone(), plan_use.clone());
         // It was read as the session was then.
-        let meaning = self.meaning();
-        let plan_use = plan_use.filter(|plan_use| *plan_use.entry.meaning == *meaning);
+        let settings = self.settings.bind.clone();
+        let plan_use = plan_use.filter(|plan_use| *plan_use.entry.settings == *settings);
         let plan = self.learn_plan(&statement, parameters, now, plan_use.as_deref());
         if let Some(PreparedEntry { slot, .. }) = self.prepared.entry(id) {
             slot.set(now, plan.clone());
@@ -147,7 +147,7 @@ impl Session {
 
     /// The kept plan of a text with its literals, and the statement that its shape is.
     pub(crate) fn plan_of_text(&mut self, sql: &[u8]) -> Option<KnownText> {
-        let now = self.surroundings();
+        let now = self.plan_versions();
         let (shape, parameters, known) = match self.shapes.find(sql) {
             Known::Nothing => return None,
             Known::Entry(ShapeEntry { statement, slot, plan_use }, parameters) => {
@@ -177,12 +177,12 @@ impl Session {
         &mut self,
         shape: Vec<u8>,
         parameters: &[Value],
-        now: Surroundings,
+        now: PlanVersions,
         known: bool,
     ) -> Option<(Arc<PreparedStatement>, KeptPlan)> {
-        let (meaning, shared) = (self.meaning(), self.shared.clone());
-        let entry = shared.plans.find(&shape, &meaning);
-        if entry.is_none() && !known && !shared.plans.met_before(&shape, &meaning) {
+        let (settings, shared) = (self.settings.bind.clone(), self.shared.clone());
+        let entry = shared.plans.find(&shape, &settings);
+        if entry.is_none() && !known && !shared.plans.met_before(&shape, &settings) {
             return None;
         }
         // A shape that has become another statement under another sql_mode is read anew.
@@ -194,7 +194,7 @@ impl Session {
             self.shapes.learn(shape, ShapeEntry::default());
             return None;
         };
-        let plan_use = entry.or_else(|| shared.plans.find_or_insert(&shape, &meaning)).map(|entry| {
+        let plan_use = entry.or_else(|| shared.plans.find_or_insert(&shape, &settings)).map(|entry| {
             entry.set_statement(&statement);
             self.plan_use(entry)
         });
@@ -217,7 +217,7 @@ impl Session {
         &mut self,
         statement: &PreparedStatement,
         parameters: &[Value],
-        now: Surroundings,
+        now: PlanVersions,
         plan_use: Option<&PlanUse>,
     ) -> KeptPlan {
         if !self.settings.query_shortcuts {
@@ -249,7 +249,7 @@ impl Session {
         if !self.shapes.has_constant(sql) {
             return None;
         }
-        let now = self.surroundings();
+        let now = self.plan_versions();
         self.shapes.constant(sql, now).cloned()
     }
 
@@ -408,7 +408,7 @@ impl Session {
             None if plan.is_aggregate() => Some(Arc::new(self.statement_context(&Statement::UnlockTables))),
             known => known.cloned(),
         };
-        plan.write(&rows, limit, || context.unwrap_or_default(), &self.settings.time_zone, writer)
+        plan.write(&rows, limit, || context.unwrap_or_default(), &self.settings.bind.time_zone, writer)
     }
 }
 

@@ -141,7 +141,7 @@ impl Output {
         let lines = match &self.form {
             Form::Named(NamedFormat::Parquet) => {
                 let columns = self.names.iter().cloned().zip(types()).collect();
-                let mut writer = ParquetWriter::new(out, columns, (*self.context.time_zone).clone())?;
+                let mut writer = ParquetWriter::new(out, columns, (*self.context.settings.time_zone).clone())?;
                 while let Some(batch) = next(batches)? {
                     writer.write(batch.columns(), &mut |unfit| self.unfit(&unfit))?;
                     rows += batch.num_rows() as u64;
@@ -194,7 +194,7 @@ impl Output {
 
     /// What Parquet has no form for is an error, or NULL and a warning, as for a column that cannot hold a value.
     fn unfit(&self, unfit: &Unfit<'_>) -> SqlResult<()> {
-        if self.context.sql_mode.is_strict() {
+        if self.context.settings.sql_mode.is_strict() {
             return Err(unfit.error());
         }
         self.context.diagnostics.warn(unfit.error());

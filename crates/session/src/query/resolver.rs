@@ -177,7 +177,7 @@ impl TableResolver for SessionTables {
     }
 
     fn column_type(&self, data_type: &DataType, name: &str) -> SqlResult<SqlType> {
-        let rules = TypeRules { collation: self.context.collation, sql_mode: self.context.sql_mode };
+        let rules = TypeRules { collation: self.context.settings.collation, sql_mode: self.context.settings.sql_mode };
         resolve_type(data_type, name, rules)
     }
 

@@ -93,7 +93,7 @@ impl Session {
         }
         self.note_counts(*context.plan_counts.lock());
         writer.begin_kept_result_set(&rows.columns);
-        let written = answer.write(&rows.plan, &self.settings.time_zone, writer);
+        let written = answer.write(&rows.plan, &self.settings.bind.time_zone, writer);
         self.end_at_once(written.map(|()| answer.found_rows()), writer);
         true
     }
@@ -122,7 +122,7 @@ impl Session {
         let Some(answer) = plan.run(&view, request.parameters, context) else { return Ok(None) };
         self.note_rowwise(&answer);
         writer.begin_result_set(&super::meta::columns(plan.columns()));
-        answer.write(&plan, &self.settings.time_zone, writer)?;
+        answer.write(&plan, &self.settings.bind.time_zone, writer)?;
         Ok(Some(Outcome::Streamed { rows: answer.found_rows() }))
     }
 

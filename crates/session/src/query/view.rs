@@ -94,7 +94,7 @@ impl Session {
             Ok(self.bind_query(block, request.sql, &[], &catalog, context, None)?.columns)
         })?;
         query.name_items(request.sql);
-        if let Some(database) = &self.database {
+        if let Some(database) = self.default_database() {
             qualify_query(&mut query, database);
         }
         let found = FoundColumns::default();
@@ -103,7 +103,7 @@ impl Session {
         found.qualify(&mut query);
         let text = query.to_string();
         // It has more parentheses than the statement, which may have been as deep as any.
-        squall_parser::parse(&text, &parse_options(context.sql_mode)).map_err(parse_error)?;
+        squall_parser::parse(&text, &parse_options(context.settings.sql_mode)).map_err(parse_error)?;
         Ok(ResolvedView { query: text, columns: bound.columns.iter().map(|column| column.name.to_string()).collect() })
     }
 

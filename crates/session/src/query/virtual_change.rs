@@ -34,7 +34,7 @@ impl Session {
 
     /// The virtual table of a name, unless a table is in front of it.
     fn virtual_table_named(&self, name: &ObjectName) -> Option<Arc<dyn VirtualTable>> {
-        let database = name.schema.as_deref().or(self.database.as_deref())?;
+        let database = name.schema.as_deref().or(self.default_database().map(|name| &**name))?;
         if self.shared.catalog.load().entry(database, &name.name).is_some() {
             return None;
         }
@@ -150,8 +150,8 @@ impl Session {
             for (nth, (target, value)) in targets.iter().zip(&given).enumerate() {
                 let column = &columns[*target];
                 let conversion = ConversionContext {
-                    mode: context.sql_mode,
-                    time_zone: &context.time_zone,
+                    mode: context.settings.sql_mode,
+                    time_zone: &context.settings.time_zone,
                     current_date: Date::ZERO,
                     table: "",
                     column: &column.name,

@@ -64,7 +64,7 @@ impl Session {
         }
         self.log.rows_examined = 0;
         let processor_nanos = self.begin_processor_time();
-        let begun = Begun { micros: now_micros(), database: self.database.clone(), processor_nanos };
+        let begun = Begun { micros: now_micros(), database: self.default_database().cloned(), processor_nanos };
         self.begin_stages(begun.micros);
         let active = self.shared.logs.active();
         let logged = if active.any() { self.log_start(active, &request) } else { Ok(()) };
@@ -144,22 +144,14 @@ impl Session {
         self.random_state =
             self.random_state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         StatementContext {
-            sql_mode: settings.sql_mode,
-            time_zone: settings.time_zone.clone(),
+            settings: settings.bind.clone(),
             now_micros: now,
             connection_id: self.process.id,
             user: self.user.clone(),
             current_user: self.current_user.clone(),
             active_roles: self.active_roles.clone(),
-            database: self.database.clone(),
             version: self.version.clone(),
-            collation: settings.collation,
-            max_allowed_packet: settings.max_allowed_packet,
-            group_concat_max_len: settings.group_concat_max_len,
-            div_precision_increment: settings.div_precision_increment,
-            default_week_format: settings.default_week_format,
-            cte_max_recursion_depth: settings.cte_max_recursion_depth,
-            strict_write: settings.sql_mode.is_strict()
+            strict_write: settings.bind.sql_mode.is_strict()
                 && (writes_strictly(statement) || self.assigns_locals(statement)),
             found_rows: self.found_rows,
             row_count: self.row_count,
@@ -271,7 +263,7 @@ impl Session {
             in_read_only_transaction: self.transaction.is_open() && self.is_read_only_now(),
             autocommit: self.settings.autocommit,
             more_results,
-            no_backslash_escapes: self.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
+            no_backslash_escapes: self.settings.bind.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
             warnings: u16::try_from(self.diagnostics.total()).unwrap_or(u16::MAX),
             changes: std::mem::take(&mut self.changes),
             ..Default::default()

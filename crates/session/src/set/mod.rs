@@ -139,7 +139,7 @@ impl Session {
             (_, Value::Bytes(bytes)) => Value::String(String::from_utf8_lossy(&bytes).into_owned()),
             (_, given) => given,
         };
-        let strict = self.settings.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
+        let strict = self.settings.bind.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
         let checked = check(&definition, &given, strict)?;
         if let Some(warning) = checked.warning {
             context.diagnostics.warn(warning);

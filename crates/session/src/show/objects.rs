@@ -21,7 +21,7 @@ fn s(text: impl Into<String>) -> Value {
 impl Session {
     /// The database given, or the default one (1046), if the account sees it (1044) and it exists (1049).
     pub(super) fn database_or(&self, given: Option<&str>) -> SqlResult<String> {
-        let name = match (given, &self.database) {
+        let name = match (given, self.default_database()) {
             (Some(name), _) => name.to_string(),
             (None, Some(database)) => database.to_string(),
             (None, None) => return Err(SqlError::new(ErrorCode::NoDatabase, &[])),
@@ -289,7 +289,7 @@ impl Session {
         };
         let needed = Privileges::SELECT.union(Privileges::SHOW_VIEW);
         self.check_needs(&[Need::table(&qualified.0, &qualified.1, needed, "SHOW VIEW")])?;
-        let text = create_view_text(&view, &qualified.0, self.database.as_deref());
+        let text = create_view_text(&view, &qualified.0, self.default_database().map(|name| &**name));
         let columns = vec![
             text_column("View", 64),
             text_column("Create View", 16_383),

@@ -112,7 +112,7 @@ impl Session {
             ..self.measured_work()
         };
         let statistics = &self.shared.statistics;
-        let (retired, schema) = (&statistics.statements, self.database.as_ref());
+        let (retired, schema) = (&statistics.statements, self.default_database());
         self.process.statements.add(retired, schema, digest, event_name::SELECT, &measured, Shown { text, error });
         let nanos = measured.micros.saturating_mul(NANOS_PER_MICRO);
         match plan {
@@ -211,7 +211,7 @@ impl Session {
             return self.process.statements.add_event(event_name::PREPARE, &measured, error);
         }
         let digest = Arc::new(squall_parser::digest(sql, &self.parse_options()));
-        let (retired, schema) = (&self.shared.statistics.statements, self.database.as_ref());
+        let (retired, schema) = (&self.shared.statistics.statements, self.default_database());
         let shown = Shown { text: sql, error };
         self.process.statements.add(retired, schema, &digest, event_name::PREPARE, &measured, shown);
     }

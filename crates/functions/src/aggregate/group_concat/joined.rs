@@ -24,7 +24,7 @@ pub struct Joining {
 impl Joining {
     /// Of values of a type, with what the statement says of lengths.
     pub fn new(separator: &str, source: &SqlType, context: Arc<StatementContext>) -> Self {
-        let bytes_max = context.group_concat_max_len.min(BYTES_MAX) as usize;
+        let bytes_max = context.settings.group_concat_max_len.min(BYTES_MAX) as usize;
         Self { separator: separator.as_bytes().to_vec(), bytes_max, binary: source.is_binary_string(), context }
     }
 }

@@ -173,7 +173,7 @@ impl<'a> BulkByQuery<'a> {
         let (target, snapshot) = (&self.change.target, update.snapshot.clone());
         let chunk = SealedChunk::read(target, &snapshot, &rows, &update.columns)?;
         let keys = if update.changes_entries() { chunk.keys()? } else { Vec::new() };
-        let strict = context.env.context.sql_mode.is_strict() && !self.plan.ignore;
+        let strict = context.env.context.settings.sql_mode.is_strict() && !self.plan.ignore;
         for (at, (values, number)) in values.iter().enumerate() {
             let old = chunk.seen(context, at)?;
             let (env, parameters) = (context.env, context.parameters);

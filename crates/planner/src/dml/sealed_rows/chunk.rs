@@ -79,7 +79,7 @@ impl<'a> SealedChunk<'a> {
         let mut values = self.stored(row)?;
         for ordinal in &self.target.rules.timestamps {
             if let Value::DateTime(moment) = &mut values[*ordinal] {
-                *moment = from_utc(&context.env.context.time_zone, *moment);
+                *moment = from_utc(&context.env.context.settings.time_zone, *moment);
             }
         }
         Ok(values)

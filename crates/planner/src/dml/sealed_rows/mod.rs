@@ -99,7 +99,7 @@ impl FoundRows {
     fn fresh_keys(&self, context: &DmlContext<'_>, target: &Target, selection: &Selection) -> SqlResult<Vec<Vec<u8>>> {
         let mut keys = Vec::new();
         for row in &self.snapshot.fresh {
-            let values = target.read_row(row, &context.env.context.time_zone)?;
+            let values = target.read_row(row, &context.env.context.settings.time_zone)?;
             if matches(selection, context, &values)? {
                 keys.push(row.key_bytes().to_vec());
             }
@@ -318,7 +318,7 @@ impl PlannedUpdate<'_> {
             return Ok(());
         }
         self.matched += 1;
-        let strict = context.env.context.sql_mode.is_strict() && !plan.ignore;
+        let strict = context.env.context.settings.sql_mode.is_strict() && !plan.ignore;
         let (env, parameters) = (context.env, context.parameters);
         let maker = RowMaker { target: &plan.target, env, parameters, strict, null_becomes_zero: !strict };
         let updated = assign(&maker, &plan.assignments, &old, &[], self.matched).and_then(|updated| {
@@ -338,7 +338,7 @@ impl PlannedUpdate<'_> {
     fn fresh_row(&mut self, context: &mut DmlContext<'_>, key: &[u8]) -> StoreResult<()> {
         let (plan, request) = (self.plan, context.write_lock());
         let Some(row) = context.transaction.get_locked(&plan.target.table, key, request)? else { return Ok(()) };
-        let old = plan.target.read_row(&row, &context.env.context.time_zone)?;
+        let old = plan.target.read_row(&row, &context.env.context.settings.time_zone)?;
         self.matched += 1;
         self.one_by_one += u64::from(update_selected(context, plan, &row, &old, self.matched)?);
         Ok(())
@@ -367,7 +367,7 @@ fn conditions(
         condition => vec![condition],
     };
     let slot = ExecutionSlot::once(context.env.context.clone());
-    let zone = &context.env.context.time_zone;
+    let zone = &context.env.context.settings.time_zone;
     let (mut answered, mut rest) = (Vec::new(), Vec::new());
     for part in parts {
         let filter = part.to_predicate(&slot).ok();

@@ -69,7 +69,7 @@ impl<'a> SealedUpdate<'a> {
         (row, key): (usize, Option<&[u8]>),
         updated: &[Value],
     ) -> StoreResult<()> {
-        let stored = self.target.stored_row(updated, &context.env.context.time_zone);
+        let stored = self.target.stored_row(updated, &context.env.context.settings.time_zone);
         if self.changes_entries() {
             let key = key.ok_or_else(|| SqlError::internal("a row without its key"))?;
             let old = chunk.stored(row)?;
